@@ -41,6 +41,7 @@ from typing import Any
 
 import numpy as np
 from pairtile.api.settings import analysis_config
+from pairtile.engine.in_memory import all_tiles
 from pairtile.engine.selection import Selection
 from pairtile.errors import ConfigError
 from pairtile.gpu.device import Device, choose, threads
@@ -49,9 +50,9 @@ from pairtile.methods.mirna_targets.config import AlignmentConfig, MirnaTargetsC
 from pairtile.methods.mirna_targets.energy import DuplexEnergy
 from pairtile.methods.mirna_targets.fasta import Fasta, read_fasta
 from pairtile.methods.mirna_targets.prepare import lay_out
-from pairtile.methods.mirna_targets.score import MirnaTargets
+from pairtile.methods.mirna_targets.score import MirnaTargets, cells_in
 from pairtile.methods.mirna_targets.scoring import Candidates
-from pairtile.methods.mirna_targets.search import SequenceBatch, TargetSearch, align
+from pairtile.methods.mirna_targets.search import SequenceBatch, TargetSearch, fold_strings, trace
 
 from benchmarks.machine import timed, write
 
@@ -83,22 +84,21 @@ def run(
     candidates = score_pass(device)
     found = candidates(*coded, search.scoring)
     seconds = timed(lambda: candidates(*coded, search.scoring), repeats=5)
-    result["score_pass"] = rates(seconds, cells) | {"candidates": len(found)}
+    result["score_pass"] = rates(seconds, cells) | {"candidates": len(found.i)}
     if device.backend == "cuda":
         from pairtile.methods.mirna_targets.search_cuda import alignments
 
         seconds = timed(lambda: alignments(*coded, search.scoring, device=device), repeats=5)
     else:
-        seconds = timed(
-            lambda: align(candidates(*coded, search.scoring), mirnas, transcripts, search.scoring)
-        )
+        of_block = mirnas, transcripts, search.scoring
+        seconds = timed(lambda: list(trace(candidates(*coded, search.scoring), *of_block)))
     result["score_pass_and_traceback"] = rates(seconds, cells)
     seconds = timed(lambda: search.hits(0, len(mirnas), rows), repeats=2, warm=0)
     hits = search.hits(0, len(mirnas), rows)
     result["hits_without_energies"] = rates(seconds, cells) | {"hits": len(hits)}
-    aligned = align(found, mirnas, transcripts, search.scoring)
+    traced, *_ = trace(found, mirnas, transcripts, search.scoring)
     try:
-        result["energies"] = energies(*aligned.fold_strings(), device)
+        result["energies"] = energies(*fold_strings(mirnas, transcripts, traced), device)
         search = TargetSearch(mirnas, transcripts, AlignmentConfig(), device)
         seconds = timed(lambda: search.hits(0, len(mirnas), rows), repeats=1, warm=0)
         result["hits_with_energies"] = rates(seconds, cells)
@@ -194,10 +194,9 @@ def genome(
     prepared = MirnaTargets.with_null(config, lay_out(config, *files, None, None), seed=1)
     opened = MirnaTargets(config, prepared.state, device, "integer")
     ready, ready_cpu = time.perf_counter(), time.process_time()
-    space = opened.space(prepared.state)
-    tiles = list(space.tiles(*opened.tile_edges(config, prepared.state)))
+    tiles = all_tiles(opened)
     order = np.random.default_rng(1).permutation(len(tiles))
-    whole = sum(opened.work(prepared.state, tile) for tile in tiles) * (shuffles + 1)
+    whole = sum(cells_in(prepared.state, tile) for tile in tiles) * (shuffles + 1)
     done = {"tiles": 0, "cells": 0, "hits": 0, "shuffled_hits": 0}
     told = ready
 
@@ -225,9 +224,9 @@ def genome(
     profile.enable()
     for number in order.tolist():
         tile = tiles[number]
-        _, counts = opened.compute_tile(tile, Selection(everything=True), None, -np.inf)
+        _, counts = opened.score_tile(tile, Selection(everything=True))
         done["tiles"] += 1
-        done["cells"] += opened.work(prepared.state, tile) * (shuffles + 1)
+        done["cells"] += cells_in(prepared.state, tile) * (shuffles + 1)
         done["hits"] += int(counts["hits"].sum())
         done["shuffled_hits"] += int(counts["null_site_counts"].sum())
         now = time.perf_counter()

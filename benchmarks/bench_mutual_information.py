@@ -93,7 +93,7 @@ def cuda(genes: int, samples: int) -> dict[str, Any]:
 
         def chunk(opened=opened, tiles=tiles, limit=limit) -> None:
             for tile in tiles:
-                opened.compute_tile(tile, Selection(min_statistic=limit), None, -np.inf)
+                opened.score_tile(tile, Selection(min_statistic=limit))
 
         scores()  # weights are made here, once
         run = timed(scores)

@@ -33,11 +33,10 @@ CASES: dict[str, tuple[int, int, dict[str, Any]]] = {
     "kinc_188": (7050, 188, {"compatibility": "kinc"}),
     "sound_60": (7050, 60, {}),
     "kinc_60": (7050, 60, {"compatibility": "kinc"}),
-    "none_1000": (20_000, 1000, {"clustering": "none"}),
 }
 """Genes, samples, and what differs from the settings above."""
 
-CPU_GENES = {"sound_188": 150, "kinc_188": 150, "sound_60": 200, "kinc_60": 200, "none_1000": 200}
+CPU_GENES = {"sound_188": 150, "kinc_188": 150, "sound_60": 200, "kinc_60": 200}
 
 
 def run(backend: str, cases: list[str] | None = None, genes: int | None = None) -> dict[str, Any]:
@@ -77,8 +76,7 @@ def _case(name: str, device: Device, genes: int | None) -> dict[str, Any]:
     if device.backend == "cpu":
         n_genes = CPU_GENES[name]
     n_genes = min(n_genes, genes or n_genes)
-    many = (200, 60) if "clustering" in differing else (20, 12)
-    values = expression(n_genes, n_samples, *many)
+    values = expression(n_genes, n_samples)
     keys = np.random.default_rng(2).integers(0, 2**63, n_genes).astype(np.uint64)
     start = time.perf_counter()
     engine = PairMixtures(values, keys, mixture_config(**differing), device)

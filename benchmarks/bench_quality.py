@@ -66,8 +66,9 @@ def judged(data: str, **settings: Any) -> dict[str, Any]:
             }
         ).analyses["q"]
         state, plan_file = out / "state", out / "plan.json"
-        prepare(section, 1, {}, out / "items.parquet", state, out / "prepare.json")
-        plan(section, "cpu", 1, state, plan_file, out / "plan-record.json")
+        items = out / "items.parquet"
+        prepare(section, 1, {}, items, state, out / "prepare.json")
+        plan(section, "cpu", 1, state, items, plan_file, out / "plan-record.json")
         null(section, plan_file, state, out / "null.npz", out / "null.json")
         planned = read_plan(plan_file)
         scan = None

@@ -27,7 +27,7 @@ from pairtile.config import load_config
 from pairtile.engine import tiles
 from pairtile.engine.chunk_file import ChunkHeader, write_chunk
 from pairtile.method import Method, methods
-from pairtile.steps.merge import remove_damaged_before_run
+from pairtile.steps.damage import remove_damaged
 from pairtile.steps.null import null
 from pairtile.steps.plan import plan, read_plan
 from pairtile.steps.prepare import prepare
@@ -208,7 +208,15 @@ def prepared(folder: Path, chunks: int) -> Path:
     inputs = {"expression": str(folder / "expression.tsv")}
     prepare(config, 0, inputs, out / "items.parquet", out / "state", steps / "prepare.json")
     with mock.patch.object(tiles, "TILE_EDGE", EDGE):
-        plan(config, "cpu", 1, out / "state", out / "plan.json", steps / "plan.json")
+        plan(
+            config,
+            "cpu",
+            1,
+            out / "state",
+            out / "items.parquet",
+            out / "plan.json",
+            steps / "plan.json",
+        )
     assert len(read_plan(out / "plan.json").chunks) == chunks
     null(config, out / "plan.json", out / "state", out / "null.npz", steps / "null.json")
     return out
@@ -311,7 +319,7 @@ def measure_merge(folder: Path, chunks: int, rows: int) -> dict[str, Any]:
         header = ChunkHeader(planned.stage_fingerprint("chunks"), [], counts)
         write_chunk(out / "chunks" / f"{chunk.name}.parquet", SCHEMA, filled, header)
     start = time.perf_counter()
-    assert remove_damaged_before_run(out) == []
+    assert remove_damaged(out) == {}
     check_seconds = time.perf_counter() - start
     found = measured(MERGE, str(out), (folder / "config.yaml").read_text())
     chunk_bytes = sum(path.stat().st_size for path in (out / "chunks").iterdir())

@@ -26,6 +26,7 @@ def names() -> dict[str, Any]:
     return namespace
 
 
+@pytest.mark.complete
 def test_every_block_of_the_page_runs(names: dict[str, Any]) -> None:
     assert len(BLOCK.findall(PAGE.read_text(encoding="utf-8"))) > 10
     assert len(names["network"]) > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,23 +19,25 @@ ROOMS = {
     "declare": (900, 1035),
     "config": (900, 2119),
     "io preprocess": (4200, 8080),
-    "engine": (1800, 2070),
+    "engine": (1800, 1996),
     "gpu cpu": (600, 740),
     "statistics splines": (2600, 2989),
     "report": (2800, 4798),
     "runtime steps command": (2600, 5122),
     "api": (1024, 1486),
     "simulate": (994, 1143),
-    "methods/mutual_information": (4600, 6580),
-    "methods/multimodal_correlation": (9300, 14462),
-    "methods/predictor_pairs": (6000, 8868),
-    "methods/mirna_targets": (10500, 16790),
-    "methods/trajectory_correlation": (9000, 14178),
+    "methods/mutual_information": (4600, 6339),
+    "methods/multimodal_correlation": (9300, 13543),
+    "methods/predictor_pairs": (6000, 8560),
+    "methods/mirna_targets": (10500, 15878),
+    "methods/trajectory_correlation": (9000, 13856),
 }
 
 # These, too, only ever go down.
-MAX_ANY = 1340
-HOOKS = {"Estimator": 34, "Analysis": 29, "MethodText": 26, "MethodReport": 5}
+MAX_ANY = 1085
+HOOKS = {"Estimator": 14, "Analysis": 17, "MethodText": 18, "MethodReport": 4}
+# A stage that a method may add, by its own count.
+HOOKS |= {"NullStage": 3, "FirstPass": 2, "CandidateMerge": 1, "Bootstraps": 2, "NetworkData": 1}
 
 SOURCES = {".py", ".pyi", ".cu", ".cuh", ".j2", ".toml", ".js", ".css"}
 SNAKEMAKE_MANUAL = {"cores", "current_basedir"}
@@ -42,6 +45,7 @@ SNAKEMAKE_MANUAL = {"cores", "current_basedir"}
 the package cannot be found."""
 
 
+@cache
 def trees() -> dict[Path, ast.Module]:
     """Every Python file of the package, parsed."""
     return {path: ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}

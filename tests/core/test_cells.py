@@ -78,7 +78,9 @@ def cells(x: np.ndarray | None, form: Any = np.asarray, **layers: np.ndarray) ->
 
 def codes(notes: list[str]) -> dict[str, dict[str, Any]]:
     """The declared messages among these, with their numbers."""
-    return {note.code: note.numbers for note in notes if isinstance(note, Message)}
+    said = {note.code: note.numbers for note in notes if isinstance(note, Message)}
+    said.pop("anndata_values", None)  # every AnnData file has it
+    return said
 
 
 # --- which matrix ---------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.complete
 def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
     pages = sorted(site.glob("*.html"))
     assert len(pages) > 15

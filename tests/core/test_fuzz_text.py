@@ -29,7 +29,7 @@ from pairtile.methods.mirna_targets.prepare import (
     read_transcript_genes,
 )
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
-from pairtile.methods.predictor_pairs.read_input import read_levels, read_series
+from pairtile.methods.predictor_pairs.read_input import count_levels, read_series
 from pairtile.methods.trajectory_correlation.read_tables import open_series_table
 
 SAMPLES = ["s1", "s2", "s3", "s4"]
@@ -65,12 +65,11 @@ def read_table(path: Path) -> Any:
 
 
 def levels(path: Path) -> Any:
-    found = read_levels(path)
-    assert found.values.min(initial=0) >= -1
-    assert found.values.max(initial=0) < found.n_levels <= 4
-    assert found.values.shape == (len(found.genes), len(found.samples))
-    values = np.where(found.values < 0, np.nan, found.values)
-    return found.genes, found.samples, values.tolist()
+    found = read_expression(path)
+    n_levels = count_levels(found)
+    held = found.values[~np.isnan(found.values)]
+    assert 0 <= held.min(initial=0) <= held.max(initial=0) < n_levels <= 4
+    return found.genes, found.samples, found.values.tolist()
 
 
 def fasta(path: Path) -> Any:

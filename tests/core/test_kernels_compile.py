@@ -70,10 +70,10 @@ VARIANTS = {
     ],
     "dpi": [{"REAL": "float"}, {"REAL": "double"}],
     "pair_mixtures": [
-        {"KINC": 0, "MIXTURES": 1, "SPEARMAN": 1},
-        {"KINC": 0, "MIXTURES": 1, "SPEARMAN": 0},
-        {"KINC": 1, "MIXTURES": 1, "SPEARMAN": 1},
-        {"KINC": 0, "MIXTURES": 0, "SPEARMAN": 0},
+        {"KINC": 0, "SPEARMAN": 1},
+        {"KINC": 0, "SPEARMAN": 0},
+        {"KINC": 1, "SPEARMAN": 1},
+        {"KINC": 1, "SPEARMAN": 0},
     ],
 }
 """Compile-time settings that stand for what users can ask for."""

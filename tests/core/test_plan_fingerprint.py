@@ -26,7 +26,15 @@ def fingerprint(
 ) -> str:
     settings = of.model.estimator.model_copy(update=estimator)
     config = of.model.model_copy(update={"estimator": settings})
-    plan(config, "cpu", seed, state or of.out / "state", out / "plan.json", out / "record.json")
+    plan(
+        config,
+        "cpu",
+        seed,
+        state or of.out / "state",
+        of.out / "items.parquet",
+        out / "plan.json",
+        out / "record.json",
+    )
     return read_plan(out / "plan.json").fingerprint
 
 

@@ -6,7 +6,6 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -28,32 +27,16 @@ def test_score_distribution_scales_the_null_to_the_pairs() -> None:
     figure = figures.score_distribution(edges, counts, null, threshold=0.35)
     drawn = figure.axes[0].patches[-1].get_data().values
     assert drawn.sum() == pytest.approx(counts.sum())
-    assert labels(figure) == ["scored pairs", "null, scaled to them", "threshold 0.350"]
+    [threshold] = figure.axes[0].get_lines()
+    assert threshold.get_xdata()[0] == 0.35
     assert figure.axes[0].get_yscale() == "log"
-
-
-def test_a_null_higher_than_the_pairs_is_within_the_axes() -> None:
-    figure = figures.score_distribution([0, 1, 2, 3], [5, 5, 990], [1000, 0, 0])
-    assert figure.axes[0].get_ylim()[1] > 1000
-
-
-def test_score_distribution_keeps_every_pair_when_bins_are_joined() -> None:
-    counts = np.random.default_rng(1).integers(0, 9, 4097)
-    figure = figures.score_distribution(np.linspace(0, 3, 4098), counts)
-    drawn = figure.axes[0].patches[0].get_data().values
-    assert len(drawn) <= figures.MAX_BARS
-    assert drawn.sum() == counts.sum()
 
 
 @pytest.mark.parametrize("threshold", [None, float("nan")])
 def test_score_distribution_without_null_or_threshold(threshold: float | None) -> None:
     figure = figures.score_distribution([0, 1, 2], [0, 0], threshold=threshold)
-    assert labels(figure) == ["scored pairs"]
-
-
-def test_score_distribution_refuses_lengths_that_do_not_fit() -> None:
-    with pytest.raises(ValueError, match="one edge more than counts"):
-        figures.score_distribution([0, 1, 2], [1, 2, 3])
+    assert len(labels(figure)) == 1
+    assert not figure.axes[0].get_lines()
 
 
 def test_degree_distribution_counts_genes_with_at_least_k_edges() -> None:
@@ -78,11 +61,11 @@ def test_degree_distribution_names_hubs_apart_and_counts_in_whole_numbers(genes:
     assert boxes
     assert all(low.y1 < high.y0 for low, high in pairwise(boxes))
     for axis in (figure.axes[0].xaxis, figure.axes[0].yaxis):
-        shown = [
-            tick.get_text() for tick in axis.get_ticklabels() + axis.get_ticklabels(minor=True)
-        ]
-        assert all(re.fullmatch(r"[0-9,]*", text) for text in shown)
-        assert any(shown)
+        places, (low, high) = axis.get_majorticklocs(), axis.get_view_interval()
+        texts = [tick.get_text() for tick in axis.get_ticklabels()]
+        shown = [t for t, x in zip(texts, places, strict=True) if low <= x <= high]
+        assert shown
+        assert all(re.fullmatch(r"[0-9,]+", text) for text in shown)
 
 
 def test_degree_distribution_of_an_empty_network_is_an_empty_figure() -> None:
@@ -90,15 +73,17 @@ def test_degree_distribution_of_an_empty_network_is_an_empty_figure() -> None:
     assert not figures.degree_distribution(empty).axes[0].get_lines()
 
 
-def test_precision_recall_names_area_chance_and_network() -> None:
+def test_precision_recall_has_the_curve_chance_and_the_network() -> None:
     figure = figures.precision_recall(
         [0, 0.5, 1], [1, 0.4, 0.1], aupr=0.45, random_aupr=0.1, network=(0.3, 0.6)
     )
-    assert labels(figure) == [
-        "ranking (AUPR 0.450)",
-        "random (0.100)",
-        "the network (precision 0.600, recall 0.300)",
-    ]
+    curve, network, chance = figure.axes[0].get_lines()
+    assert curve.get_xydata().tolist() == [[0, 1], [0.5, 0.4], [1, 0.1]]
+    assert network.get_xydata().tolist() == [[0.3, 0.6]]
+    assert chance.get_ydata()[0] == 0.1
+    assert [re.findall(r"0\.\d+", label) for label in labels(figure)] == [
+        ["0.450"], ["0.600", "0.300"], ["0.100"],
+    ]  # fmt: skip
     # The legend lies beside the axes, wherever the curve runs.
     figure.canvas.draw()
     [legend] = figure.legends
@@ -108,11 +93,11 @@ def test_precision_recall_names_area_chance_and_network() -> None:
 def test_cleaning_overview_counts_kept_and_left_out() -> None:
     observed = np.array([3, 5, 20, 60, 60, 60])
     figure = figures.cleaning_overview(observed, observed >= 20, min_samples=20)
-    assert labels(figure) == ["at least 20 samples", "4 kept", "2 left out"] or labels(figure) == [
-        "4 kept",
-        "2 left out",
-        "at least 20 samples",
-    ]
+    kept, all_genes = (patch.get_data() for patch in figure.axes[0].patches[:2])
+    assert kept.values.sum() == 4
+    assert (all_genes.values - all_genes.baseline).sum() == 2
+    [line] = figure.axes[0].get_lines()
+    assert line.get_xdata()[0] == 19.5
 
 
 def test_saved_figures_are_the_same_bytes_and_keep_text_as_text(tmp_path: Path) -> None:
@@ -127,12 +112,6 @@ def test_saved_figures_are_the_same_bytes_and_keep_text_as_text(tmp_path: Path) 
     assert "&lt;b&gt;$x_1$&lt;/b&gt; &amp; gène" in svg
     assert "number with at least k" in svg
     assert not re.search(r"<dc:date>|Matplotlib v", svg)
-
-
-def test_figures_leave_matplotlib_as_it_was() -> None:
-    before = dict(matplotlib.rcParams)
-    figures.precision_recall([0, 1], [1, 0])
-    assert dict(matplotlib.rcParams) == before
 
 
 def test_a_notebook_shows_a_figure_by_itself() -> None:

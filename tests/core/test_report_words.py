@@ -132,7 +132,6 @@ def test_unknown_methods_and_keys_get_plain_words() -> None:
     words = Results(Path(), pd.DataFrame(), pd.DataFrame(), {"method": "some_new_method"}).text
     assert words.title == "some new method"
     assert words.column("n_samples") == "n samples"
-    assert words.count("pairs_left_out") == "pairs left out"
 
 
 @given(

@@ -292,6 +292,7 @@ merged({paths!r}, {out!r}, band_of_tile=list(range(200)))
 """
 
 
+@pytest.mark.complete
 def test_more_chunks_are_merged_than_a_process_may_hold_open(tmp_path):
     paths = []
     for number in range(200):

@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pairtile.engine.estimator import Cost
+from pairtile.engine.stages import FirstPass
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.engine.time_estimate import BOOTSTRAP_SECONDS, in_words, sampled_speed, step_seconds
 from pairtile.runtime.record import Progress, Stopwatch
+
+SPACE = PairSpace("triangle", 2000, 2000)
 
 
 class Pretend:
@@ -17,43 +21,47 @@ class Pretend:
 
     opened = 0
 
-    def __init__(self, rate: float, scan: bool) -> None:
-        self.rate, self.scan = rate, scan
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
         self.config = self.state = None
         self.parts: list[Tile] = []
         Pretend.opened += 1
 
-    def needs_scan(self, config: Any) -> bool:
-        return self.scan
-
-    def work(self, state: Any, tile: Tile) -> int:
-        return PairSpace("triangle", 2000, 2000).pairs_in(tile)
-
-    def scan_tile(self, tile: Tile) -> None:
-        assert self.scan
-        self._take(tile)
-
-    def compute_tile(self, tile: Tile, selection: Any, scan: Any, cut: float) -> None:
-        assert not self.scan
+    def score_tile(self, tile: Tile, selection: Any) -> None:
         self._take(tile)
 
     def _take(self, tile: Tile) -> None:
         compiling = 100.0 if Pretend.opened == 1 else 0.0
-        CLOCK[0] += compiling + 0.03 + self.work(None, tile) / self.rate
+        CLOCK[0] += compiling + 0.03 + SPACE.pairs_in(tile) / self.rate
+
+
+class PretendFirst(Pretend, FirstPass[Any]):
+    """The same with a first pass, which is what is sampled."""
+
+    @classmethod
+    def needs_scan(cls, config: Any) -> bool:
+        return True
+
+    def scan_tile(self, tile: Tile) -> Any:
+        self._take(tile)
+
+    def score_tile(self, tile: Tile, selection: Any) -> None:
+        raise AssertionError("the second pass is not sampled")
 
 
 CLOCK = np.zeros(1)
 
 
 @pytest.mark.parametrize("rate", [300.0, 1e4, 1e6, 1e9])
-@pytest.mark.parametrize("scan", [False, True])
+@pytest.mark.parametrize("kind", [Pretend, PretendFirst])
 def test_a_sample_finds_the_rate_within_a_second_whatever_compiling_takes(
-    rate: float, scan: bool, monkeypatch: pytest.MonkeyPatch
+    rate: float, kind: type[Pretend], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(time, "perf_counter", lambda: float(CLOCK[0]))
     CLOCK[0] = Pretend.opened = 0
-    tiles = PairSpace("triangle", 2000, 2000).tiles()
-    found = sampled_speed(lambda: Pretend(rate, scan), tiles, rate / 3)  # type: ignore[arg-type,return-value]
+    tiles = SPACE.tiles()
+    cost = Cost(rate / 3, SPACE.pairs_in)
+    found = sampled_speed(lambda: kind(rate), tiles, cost)  # type: ignore[arg-type,return-value]
     assert found.of_work == pytest.approx(1.0 / rate, rel=0.02)
     assert found.of_a_tile == pytest.approx(0.03 + 1.0 / rate, rel=1e-3)
     assert CLOCK[0] < 102.0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import re
+from collections.abc import Callable, Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pairtile.config import load_config
-from pairtile.methods.mirna_targets.prepare import PreparedSequences, prepare_sequences
-from pairtile.methods.mirna_targets.tables import ROWS
+from pairtile.engine.estimator import PreparedInput, Written
+from pairtile.methods.mirna_targets.export import write_hits
+from pairtile.methods.mirna_targets.prepare import prepare_sequences
+from pairtile.methods.mirna_targets.search import ROWS, SequenceBatch
+from pairtile.methods.mirna_targets.tables import hits_table
 
 LET7 = "UGAGGUAGUAGGUUGUAUAGUU"
 # What pairs with let-7's positions 9 to 22, and with its seed, in the transcript's direction.
@@ -39,19 +44,31 @@ _NUMBERS = re.compile(
 
 
 def prepared(
-    folder: Path, mirnas: dict[str, str], transcripts: dict[str, str]
-) -> PreparedSequences:
-    """Both FASTA files written and prepared."""
+    folder: Path,
+    mirnas: dict[str, str] | str | bytes,
+    transcripts: dict[str, str] | str | bytes,
+    **keys: Any,
+) -> PreparedInput:
+    """Both FASTA files written and prepared; ``keys`` of the section with a line end are files."""
     section: dict[str, Any] = {"method": "mirna_targets"}
-    for key, sequences in (("mirnas", mirnas), ("transcripts", transcripts)):
-        path = folder / f"{key}.fa"
-        path.write_text("".join(f">{name}\n{text}\n" for name, text in sequences.items()))
-        section[key] = str(path)
+    for key, value in {"mirnas": mirnas, "transcripts": transcripts, **keys}.items():
+        is_fasta = key in ("mirnas", "transcripts")
+        if is_fasta and isinstance(value, dict):
+            value = "".join(f">{name}\n{text}\n" for name, text in value.items())
+        if is_fasta or (isinstance(value, str) and "\n" in value):
+            path = folder / f"{key}.{'fa' if is_fasta else 'tsv'}"
+            path.write_bytes(value if isinstance(value, bytes) else value.encode())
+            value = str(path)
+        section[key] = value
     return prepare(section)
 
 
-def prepare(section: dict[str, Any]) -> PreparedSequences:
+def prepare(section: dict[str, Any]) -> PreparedInput:
     return prepare_sequences(load_config({"analyses": {"a": section}}).analyses["a"])
+
+
+def texts(batch: SequenceBatch) -> list[str]:
+    return [batch.text[a:b].tobytes().decode() for a, b in pairwise(batch.offsets)]
 
 
 def rows(hits: list[dict[str, Any]]) -> pa.Table:
@@ -60,8 +77,25 @@ def rows(hits: list[dict[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(hits, schema=ROWS)
 
 
+def table(sequences: PreparedInput, hits: list[dict[str, Any]], **more: Any) -> pa.Table:
+    """Hits as the files have them."""
+    return hits_table(rows(hits), sequences.items, sequences.state, **more)
+
+
+def write(
+    sequences: PreparedInput,
+    batches: Callable[[], Iterable[pa.Table]],
+    folder: Path,
+    **keys: Any,
+) -> Written:
+    """The files of hits, written with some keys of the section."""
+    section = {"method": "mirna_targets", "mirnas": "m.fa", "transcripts": "t.fa", **keys}
+    config = load_config({"analyses": {"a": section}}).analyses["a"]
+    return write_hits(batches, sequences.items, sequences.state, folder, config)
+
+
 def ungapped_hit(
-    sequences: PreparedSequences, mirna: str, transcript: str, begin: int, **more: Any
+    sequences: PreparedInput, mirna: str, transcript: str, begin: int, **more: Any
 ) -> dict[str, Any]:
     """A hit whose tail begins at ``begin`` (from 1; may be off either end) and that has no gap.
 
@@ -100,13 +134,12 @@ def ungapped_hit(
     return hit | more
 
 
-def text_of(sequences: PreparedSequences, kind: str, row: int) -> str:
+def text_of(sequences: PreparedInput, kind: str, row: int) -> str:
     """Letters of a miRNA or transcript by its row in file order."""
     state = sequences.state
     if kind == "transcript":
         row = int(np.flatnonzero(state["transcript_order"] == row)[0])
-    a, b = state[f"{kind}_offsets"][row : row + 2]
-    return state[f"{kind}_text"][a:b].tobytes().decode()
+    return texts(SequenceBatch.of_state(state, kind))[row]
 
 
 def printed_hits(path: Path, items: pd.DataFrame) -> pa.Table:
@@ -149,7 +182,7 @@ def printed_hits(path: Path, items: pd.DataFrame) -> pa.Table:
     return rows(hits)
 
 
-def golden(shared: Path, run: str) -> tuple[PreparedSequences, pa.Table]:
+def golden(shared: Path, run: str) -> tuple[PreparedInput, pa.Table]:
     """Sequences of a golden run, and the hits that miRanda printed."""
     mirnas, transcripts, trim = RUNS[run]
     folder = shared / "golden/mirna"

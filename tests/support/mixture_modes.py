@@ -60,7 +60,9 @@ def assert_same(first: Modes, second: Modes) -> None:
     for part in fields(Modes):
         a, b = getattr(first, part.name), getattr(second, part.name)
         if isinstance(a, np.ndarray):
-            np.testing.assert_array_equal(a, b, err_msg=part.name)
+            assert (a.dtype, a.shape) == (b.dtype, b.shape), part.name
+            bits = (np.ascontiguousarray(x).view(np.uint8) for x in (a, b))  # NaN is NaN, too
+            np.testing.assert_array_equal(*bits, err_msg=part.name)
         else:
             assert a == b, part.name
 

@@ -38,18 +38,22 @@ class Model:
         self.letters = letters
         self.base = [STACKING_BASE.get(letter, 0) for letter in letters]
         self.t = tables
-        self.initiation = hairpin_initiation(tables, max(self.n, 30))
+        self.initiation = hairpin_initiation(tables, max(self.n, 30)).tolist()
+        self.terminal_au = int(tables["TERMINAL"][3])
+        self.asymmetry = int(tables["ASYMMETRY"][1])
+        self.multiloop_branch = int(tables["MULTILOOP_BRANCH"][0])
+        self.multiloop_closing = int(tables["MULTILOOP_CLOSING"][0])
 
     def type(self, i: int, j: int) -> int:
         """Type of the pair (i, j) in this direction; 0 where the letters do not pair."""
         return TYPES.get(self.letters[i] + self.letters[j], 0)
 
     def end(self, kind: int) -> int:
-        return self.t.terminal_au if kind > 2 else 0
+        return self.terminal_au if kind > 2 else 0
 
     def hairpin(self, i: int, j: int) -> int:
         t, kind, size = self.t, self.type(i, j), j - i - 1
-        energy = int(self.initiation[size])
+        energy: int = self.initiation[size]
         if size == 3:
             return energy + self.end(kind)
         six = self.text[i : j + 1]
@@ -57,8 +61,8 @@ class Model:
             index = 0
             for letter in six:
                 index = 4 * index + "ACGU".index(letter)
-            energy += int(t.tetraloop[index])
-        return energy + int(t.mismatch_hairpin[kind, self.base[i + 1], self.base[j - 1]])
+            energy += int(t["TETRALOOP"][index])
+        return energy + int(t["MISMATCH_HAIRPIN"][kind, self.base[i + 1], self.base[j - 1]])
 
     def interior(self, i: int, j: int, p: int, q: int) -> int:
         """Stack, bulge or interior loop between the pairs (i, j) and (p, q)."""
@@ -67,24 +71,24 @@ class Model:
         outer, inner = self.type(i, j), self.type(q, p)
         size = left + right
         if size == 0:
-            return int(t.stack[outer, inner])
+            return int(t["STACK"][outer, inner])
         if left == 0 or right == 0:
             if size == 1:
-                return int(t.bulge[1] + t.stack[outer, inner])
-            return int(t.bulge[size]) + self.end(outer) + self.end(inner)
+                return int(t["BULGE"][1] + t["STACK"][outer, inner])
+            return int(t["BULGE"][size]) + self.end(outer) + self.end(inner)
         if (left, right) == (1, 1):
-            return int(t.interior_1x1[outer, inner, b[i + 1], b[j - 1]])
+            return int(t["INTERIOR_1X1"][outer, inner, b[i + 1], b[j - 1]])
         if (left, right) == (1, 2):
-            return int(t.interior_2x1[outer, inner, b[i + 1], b[q + 1], b[j - 1]])
+            return int(t["INTERIOR_2X1"][outer, inner, b[i + 1], b[q + 1], b[j - 1]])
         if (left, right) == (2, 1):
-            return int(t.interior_2x1[inner, outer, b[q + 1], b[i + 1], b[p - 1]])
+            return int(t["INTERIOR_2X1"][inner, outer, b[q + 1], b[i + 1], b[p - 1]])
         if (left, right) == (2, 2):
-            return int(t.interior_2x2[outer, inner, b[i + 1], b[p - 1], b[q + 1], b[j - 1]])
+            return int(t["INTERIOR_2X2"][outer, inner, b[i + 1], b[p - 1], b[q + 1], b[j - 1]])
         return int(
-            t.interior[size]
-            + min(LARGEST_ASYMMETRY, t.asymmetry * abs(left - right))
-            + t.mismatch_interior[outer, b[i + 1], b[j - 1]]
-            + t.mismatch_interior[inner, b[q + 1], b[p - 1]]
+            t["INTERIOR"][size]
+            + min(LARGEST_ASYMMETRY, self.asymmetry * abs(left - right))
+            + t["MISMATCH_INTERIOR"][outer, b[i + 1], b[j - 1]]
+            + t["MISMATCH_INTERIOR"][inner, b[q + 1], b[p - 1]]
         )
 
     def branch(self, i: int, j: int, five: bool, three: bool) -> int:
@@ -92,20 +96,20 @@ class Model:
         kind = self.type(i, j)
         energy = self.end(kind)
         if five:
-            energy += int(self.t.dangle5[kind, self.base[i - 1]])
+            energy += int(self.t["DANGLE5"][kind, self.base[i - 1]])
         if three:
-            energy += int(self.t.dangle3[kind, self.base[j + 1]])
+            energy += int(self.t["DANGLE3"][kind, self.base[j + 1]])
         return energy
 
     def closing(self, i: int, j: int, five: bool, three: bool) -> int:
         """The pair that closes a multiloop: the same, seen from inside. Its 5' dangle is the base
         before j, its 3' dangle the base behind i."""
         kind = self.type(j, i)
-        energy = self.end(kind) + self.t.multiloop_closing + self.t.multiloop_branch
+        energy = self.end(kind) + self.multiloop_closing + self.multiloop_branch
         if five:
-            energy += int(self.t.dangle5[kind, self.base[j - 1]])
+            energy += int(self.t["DANGLE5"][kind, self.base[j - 1]])
         if three:
-            energy += int(self.t.dangle3[kind, self.base[i + 1]])
+            energy += int(self.t["DANGLE3"][kind, self.base[i + 1]])
         return energy
 
 
@@ -144,7 +148,7 @@ def fold(text: str, tables: Turner1999) -> int:
                     rest = branches(q + 1 + three, j, max(least - 1, 0))
                     best = min(
                         best,
-                        m.t.multiloop_branch + m.branch(i + five, q, five, three) + helix + rest,
+                        m.multiloop_branch + m.branch(i + five, q, five, three) + helix + rest,
                     )
         return best
 
@@ -229,7 +233,7 @@ def _with_best_dangles(
         return result
 
     loose = best(0, frozenset())
-    return int(loose) + (m.t.multiloop_branch * len(helices) if closing is not None else 0)
+    return int(loose) + (m.multiloop_branch * len(helices) if closing is not None else 0)
 
 
 def structures(text: str, tables: Turner1999) -> Iterator[str]:

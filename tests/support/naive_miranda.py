@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import pytest
+from pairtile.methods.mirna_targets.config import AlignmentConfig
+from pairtile.methods.mirna_targets.scoring import AlignmentScoring, CodedSequences
+from pairtile.methods.mirna_targets.search import SequenceBatch
+
+both_backends = pytest.mark.parametrize(
+    "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+)
+
 A, B, C = 0, 1, 2
 """States of a cell: paired, reference base unpaired, miRNA base unpaired."""
 
@@ -20,6 +29,16 @@ class NaiveSettings:
     strict: bool = False
     energies: bool = True
     trim: int | None = None
+
+
+def scoring_of(settings: NaiveSettings | AlignmentConfig) -> AlignmentScoring:
+    return AlignmentScoring.of(
+        settings.score, settings.scale, settings.gap_open, settings.gap_extend
+    )
+
+
+def coded(sequences: list[str]) -> CodedSequences:
+    return SequenceBatch.of(sequences).coded()
 
 
 @dataclass

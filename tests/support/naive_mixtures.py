@@ -279,23 +279,22 @@ def naive_modes(
         return PairModes(0, n, "constant", [])
     result = PairModes(1, n, "", [])
     labels, weights = np.zeros(n, dtype=int), np.ones(1)
-    if settings.clustering == "gmm":
-        points = np.stack([a, b], axis=1)
-        if not kinc:
-            largest = np.abs(points).max(axis=0)
-            points = points / largest
-            points = (points - points.mean(axis=0)) / points.std(axis=0)
-        if not kinc and 1.0 - correlation(a, b, "pearson") ** 2 < constants.DEGENERATE:
-            result.problem = "degenerate"
-        else:
-            stream = pair_seed(seed, key_x, key_y)
-            mixture, result.criterion = best_mixture(points, config, stream)
-            if mixture is None:
-                return PairModes(0, n, "failed", [])
-            result.log_likelihood = mixture.log_likelihood
-            labels = log_densities(points, mixture).argmax(axis=1)
-            weights = mixture.weights
-            result.k = len(weights)
+    points = np.stack([a, b], axis=1)
+    if not kinc:
+        largest = np.abs(points).max(axis=0)
+        points = points / largest
+        points = (points - points.mean(axis=0)) / points.std(axis=0)
+    if not kinc and 1.0 - correlation(a, b, "pearson") ** 2 < constants.DEGENERATE:
+        result.problem = "degenerate"
+    else:
+        stream = pair_seed(seed, key_x, key_y)
+        mixture, result.criterion = best_mixture(points, config, stream)
+        if mixture is None:
+            return PairModes(0, n, "failed", [])
+        result.log_likelihood = mixture.log_likelihood
+        labels = log_densities(points, mixture).argmax(axis=1)
+        weights = mixture.weights
+        result.k = len(weights)
     result.labels = labels.copy()
     order = np.arange(result.k) if kinc else np.argsort(-weights, kind="stable")
     if settings.outliers_after and result.k > 1:

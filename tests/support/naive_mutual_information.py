@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from pairtile.methods.mutual_information.kernels.exchange import Exchange
 from scipy.interpolate import BSpline
 
 
@@ -57,3 +61,60 @@ def naive_mi_matrix(
         for j in range(i + 1, n):
             mi[i, j] = mi[j, i] = naive_mi(weights[i], weights[j])
     return mi
+
+
+class NaiveMoments(NamedTuple):
+    """Mean and spread of each gene's MI with its targets, and with its candidate sources."""
+
+    source: tuple[NDArray[np.float64], NDArray[np.float64]]
+    target: tuple[NDArray[np.float64], NDArray[np.float64]]
+
+    def mean_sd(self, role: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """As ``ExactMoments`` has it."""
+        return self.source if role == "source" else self.target
+
+
+def naive_moments(
+    i: ArrayLike,
+    j: ArrayLike,
+    mi: ArrayLike,
+    n_genes: int,
+    is_regulator: NDArray[np.bool_] | None = None,
+) -> NaiveMoments:
+    """Of pairs, each once, with a regulator in ``i``; both directions where both are allowed."""
+    pairs = pd.DataFrame({"source": i, "target": j, "mi": mi})
+    back = pairs if is_regulator is None else pairs[is_regulator[pairs["target"]]]
+    both = pd.concat([pairs, back.rename(columns={"source": "target", "target": "source"})])
+
+    def of(role: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        found = both.groupby(role)["mi"].agg(["mean", lambda mi: mi.std(ddof=0)])
+        mean, sd = found.reindex(range(n_genes)).fillna(0.0).to_numpy().T
+        return mean, np.where(sd > 1e-6 * np.hypot(mean, sd), sd, 0.0)
+
+    return NaiveMoments(of("source"), of("target"))
+
+
+def naive_permuted_rows(
+    values: NDArray[np.float64],
+    genes: NDArray[np.int64],
+    seed: int,
+    side: int,
+    pair_class: int,
+    exchange: Exchange,
+) -> NDArray[np.float64]:
+    """What ``permuted_rows`` gives, from the random orders that NumPy draws."""
+    key = [np.uint64(seed), np.uint64(0x6E756C6C)]
+    rows = values[genes]
+    for draw, (gene, row) in enumerate(zip(genes, rows, strict=True)):
+        bits = np.random.Philox(key=key, counter=[0, draw, side, pair_class])
+        order = np.random.Generator(bits).permutation(np.arange(values.shape[1]))
+        for group, shifted in enumerate(exchange.shifted):
+            members = np.flatnonzero(exchange.group == group)
+            if shifted:
+                n = members.size
+                shift = order[exchange.start[group]] % (n // 4 + 1) + (n // 2) * side
+                row[members] = np.roll(values[gene, members], -shift)
+            else:  # missing ones stay in their places
+                observed = members[~np.isnan(values[gene, members])]
+                row[observed] = values[gene, order[np.isin(order, observed)]]
+    return rows

@@ -7,6 +7,15 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
+from pairtile.methods.predictor_pairs.best_sets import BestSets
+
+
+def rows_of(best: BestSets) -> list[tuple[int, tuple[int, ...], int, float, int]]:
+    """What a search found, as ``naive_search`` gives it."""
+    columns = [best.target, best.key, best.mce_bits, best.n_ties]
+    target, key, mce, ties = (column.tolist() for column in columns)
+    sets = [tuple(row) for row in best.predictors.tolist()]
+    return list(zip(target, sets, key, mce, ties, strict=True))
 
 
 def entropy_bits(counts: Any) -> float:

@@ -50,11 +50,14 @@ def planted_levels(samples: int = 41, levels: int = 2) -> np.ndarray:
     return table
 
 
-def analysis(folder: Path, levels: np.ndarray | None = None, **changes: Any) -> Path:
-    """Run an analysis of ``levels`` step by step; its folder, the report written."""
+def analysis(
+    folder: Path, levels: np.ndarray | None = None, page: bool = True, **changes: Any
+) -> Path:
+    """Run an analysis of ``levels`` step by step; its folder, with the report where asked for."""
     write_levels(folder, planted_levels() if levels is None else levels)
     asked = section(**({"null": {"permutations": 99}} | changes))
-    return Analysis(folder, asked).all().report().out
+    done = Analysis(folder, asked).all()
+    return done.report().out if page else done.out
 
 
 def sets_of(folder: Path) -> pd.DataFrame:

@@ -10,6 +10,8 @@ from typing import Any
 import lxml.html
 import numpy as np
 from pairtile.report import write_report
+from pairtile.report.page import render_page
+from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json
 
 
@@ -22,6 +24,11 @@ def page_of(folder: Path) -> lxml.html.HtmlElement:
     """Write the report of a results folder and parse it."""
     write_report(folder, folder / "report.html", folder / "figures")
     return read_page(folder)
+
+
+def plain_page(folder: Path) -> lxml.html.HtmlElement:
+    """The page of a results folder, parsed, without its figures, which take most of the time."""
+    return lxml.html.fromstring(render_page(read_results(folder), []))
 
 
 def part(page: lxml.html.HtmlElement, name: str) -> str:
@@ -74,3 +81,13 @@ def numbers_of(folder: Path, code: str) -> dict[str, Any]:
     [said] = [m for m in read_json(folder / "summary.json")["messages"] if m["code"] == code]
     found: dict[str, Any] = said["numbers"]
     return found
+
+
+def assert_made_again_alike(folder: Path) -> None:
+    """The page and its figures, made twice of the same results, are the same bytes."""
+    made = []
+    for _ in range(2):
+        page_of(folder)
+        files = [folder / "report.html", *sorted((folder / "figures").iterdir())]
+        made.append({path.name: path.read_bytes() for path in files})
+    assert made[0] == made[1]

@@ -98,7 +98,6 @@ SMALL_TILES = [
     (mirna_targets, "MIRNAS_OF_A_TILE", 4),
     (mirna_targets, "TRANSCRIPTS_OF_A_TILE", 4),
     (multimodal_correlation, "MIXTURE_TILE_EDGE", 16),
-    (multimodal_correlation, "TILE_EDGE", 16),
     (trajectory_correlation, "SMALLEST_TILE", 4),
     (trajectory_correlation, "LARGEST_TILE", 4),
     (trajectory_correlation, "LARGEST_TILE_KSG", 4),

@@ -25,11 +25,19 @@ def write_runs(folder: Path, *runs: np.ndarray) -> list[str]:
     return [f"run{number}.npy" for number in range(len(runs))]
 
 
-def slow(frames: int, variables: int, d: int, time: float = 4.0, seed: int = 1) -> np.ndarray:
-    """AR(1) noise."""
+def slow(
+    frames: int, variables: int, d: int, time: float = 4.0, seed: int = 1, start: int = 100
+) -> np.ndarray:
+    """AR(1) noise of unit variance whose autocorrelation falls as exp(-lag / time), (frames,
+    variables, d). ``start``: frames before the first."""
     phi = np.exp(-1.0 / time)
-    noise = np.random.default_rng(seed).standard_normal((frames + 100, variables, d))
-    return lfilter([np.sqrt(1 - phi * phi)], [1, -phi], noise, axis=0)[100:]
+    noise = np.random.default_rng(seed).standard_normal((frames + start, variables, d))
+    return lfilter([np.sqrt(1 - phi * phi)], [1, -phi], noise, axis=0)[start:]
+
+
+def slow_series(variables: int, d: int, frames: int, time: float, seed: int = 1) -> np.ndarray:
+    """The same as estimators take it, (variables, d, frames)."""
+    return np.moveaxis(slow(frames, variables, d, time, seed, start=200), 0, 2).copy()
 
 
 def adenylate_kinase(**changes: Any) -> dict[str, Any]:

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 from pairtile.config import load_config
+from pairtile.config.models import InputFile, marked
 from pairtile.config.network import exported_formats
 from pairtile.config.root import model_of
 from pairtile.engine.estimator import estimator_of
+from pairtile.engine.stages import NullStage
 from pairtile.report import write_report
 from pairtile.runtime.files import read_json
 from pairtile.simulate import Simulation, simulate_kinetic
@@ -194,7 +196,7 @@ class Analysis:
         self.name, self.seed = name, seed
         section = dict(changes) if "method" in changes else BASE | dict(changes)
         model = model_of(section)
-        for key in model.input_keys if model else ():
+        for key in marked(model, InputFile) if model else ():
             if section.get(key):
                 section[key] = within(folder, section[key])
         config = load_config({"backend": "cpu", "seed": seed, "analyses": {name: section}})
@@ -214,7 +216,7 @@ class Analysis:
 
     @property
     def null_file(self) -> Path | None:
-        has_null = estimator_of(self.section["method"]).has_null
+        has_null = issubclass(estimator_of(self.section["method"]), NullStage)
         return self.out / "null.npz" if has_null else None
 
     @property
@@ -230,7 +232,7 @@ class Analysis:
 
     def prepare(self) -> Analysis:
         items = self.out / "items.parquet"
-        later = {"gold_standard", *self.model.table_inputs, *self.model.network_inputs}
+        later = self.model.later_inputs()
         inputs = {key: path for key, path in self.files.items() if key not in later}
         record = self.record("prepare")
         prepare(self.model, self.seed, inputs, items, self.out / "state", record)
@@ -239,7 +241,7 @@ class Analysis:
             network_data(self.model, items, inputs, *found)
         state = self.out / "state"
         out = self.out / "plan.json"
-        plan(self.model, self.backend, self.seed, state, out, self.record("plan"))
+        plan(self.model, self.backend, self.seed, state, items, out, self.record("plan"))
         if self.null_file:
             null(self.model, out, state, self.null_file, self.record("null"))
         return self

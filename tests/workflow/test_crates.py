@@ -35,6 +35,7 @@ def entities(crate: Path) -> dict[str, Any]:
     return {entity["@id"]: entity for entity in graph}
 
 
+@pytest.mark.complete
 def test_a_summary_says_when_how_and_from_which_code(packed: Path) -> None:
     run = json.loads((packed / "results/net/summary.json").read_text())["run"]
     assert run["command"].startswith("snakemake --cores 2 --configfile ")

@@ -323,6 +323,7 @@ def test_a_wrong_checksum_stops_the_run_before_anything_is_read(
     assert [path for path in left if path.suffix not in (".log", ".lock")] == []
 
 
+@pytest.mark.complete
 @pytest.mark.workflow
 def test_a_checksum_may_be_stated_later_without_computing_again(
     tmp_path_factory: pytest.TempPathFactory,

@@ -110,6 +110,7 @@ def try_rooms(
     return failures, named
 
 
+@pytest.mark.complete
 def test_a_chunk_without_memory_says_so_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,6 +88,7 @@ def draw() -> random.Random:
     return random.Random(SEED)
 
 
+@pytest.mark.complete
 def test_no_file_of_the_working_folder_is_imported(straight: tuple[Path, float]) -> None:
     assert not (straight[0] / "imported").exists()
 
@@ -167,6 +168,7 @@ def test_a_killed_run_goes_on_where_snakemake_keeps_its_notes_in_a_database(
     assert results(folder) == results(straight[0])
 
 
+@pytest.mark.complete
 def test_a_reader_that_leaves_does_no_harm(straight: tuple[Path, float], tmp_path: Path) -> None:
     """``pairtile run ... | head -1``."""
     folder = write_inputs(tmp_path / "run")

@@ -67,9 +67,9 @@ def data(tmp_path: Path) -> pd.DataFrame:
     return table
 
 
-def test_a_package_of_at_most_200_lines() -> None:
-    files = [path for path in PACKAGE.rglob("*") if path.suffix in (".py", ".yaml", ".toml")]
-    assert sum(len(path.read_text().splitlines()) for path in files) <= 200
+def test_a_package_of_at_most_150_lines() -> None:
+    files = [path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    assert sum(len(path.read_text().splitlines()) for path in files) <= 150
 
 
 def test_commands_and_documentation_know_the_method(
@@ -153,6 +153,8 @@ def test_it_runs_in_chunks_is_killed_goes_on_and_is_reported(
     about = pq.read_schema(out / "network.parquet").field("tau").metadata
     assert about == {b"description": b"Kendall's tau"}
     summary = json.loads((out / "summary.json").read_text())
+    [warned] = [m for m in summary["messages"] if m["code"] == "few_samples"]
+    assert (warned["severity"], warned["numbers"]) == ("warning", {"samples": SAMPLES})
     assert summary["counts"]["pairs_scored"] == GENES * (GENES - 1) // 2
     assert (out / "figures" / "tau_of_edges.svg").is_file()
     page = lxml.html.parse(out / "report.html")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 from pairtile.gpu.device import Device
 from pairtile.steps import plan
@@ -13,30 +10,23 @@ GPU = Device("cuda", "some GPU", "a usable GPU was found")
 
 
 @pytest.mark.parametrize(
-    ("backend", "work", "bootstraps", "expected"),
+    ("backend", "seconds", "bootstraps", "expected"),
     [
-        ("auto", 99, 0, "cpu"),
-        ("auto", 101, 0, "cuda"),
-        ("auto", 99, 20, "cuda"),
-        ("cuda", 99, 0, "cuda"),
+        ("auto", 0.99, 0, "cpu"),
+        ("auto", 1.01, 0, "cuda"),
+        ("auto", 0.99, 20, "cuda"),
+        ("cuda", 0.99, 0, "cuda"),
     ],
 )
 def test_the_cpu_does_what_takes_less_than_starting_a_gpu(
     monkeypatch: pytest.MonkeyPatch,
     backend: str,
-    work: float,
+    seconds: float,
     bootstraps: int,
     expected: str,
 ) -> None:
-    def rate(config: Any, state: Any, backend: str, threads: int) -> float:
-        assert backend == "cpu"
-        return 100.0
-
-    estimator = SimpleNamespace(work_per_second=rate)
-    monkeypatch.setattr(plan, "estimator_of", lambda name: estimator)
     monkeypatch.setattr(plan, "planned_device", lambda backend: GPU)
-    config: Any = SimpleNamespace(method="some", n_bootstraps=bootstraps)
-    chosen = plan._device(config, {}, backend, work)
+    chosen = plan._device(backend, seconds, bootstraps)
     assert chosen.backend == expected
     if expected == "cpu":
         assert "less than 1 s of work" in chosen.reason

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from pairtile.api.settings import analysis_config
 from pairtile.config.root import models
-from pairtile.engine.estimator import estimator_of
+from pairtile.engine.estimator import estimator_of, job_memory
 from pairtile.method import get_method
 from pairtile.runtime import host_memory
 from pairtile.runtime.files import read_json, write_json
@@ -157,7 +157,7 @@ def test_memory_grows_with_the_state_the_tile_and_the_threads() -> None:
         )
         z = np.broadcast_to(np.zeros(1), (genes, samples))
         state = {"z": z, "entropy_bits": np.ones(genes), "regulators": np.zeros(0, np.int32)}
-        return estimator_of(method.name).memory_bytes(config, state, backend, threads)
+        return job_memory(estimator_of(method.name), config, state, backend, threads)
 
     assert asked(100, 100) < 2 * GIB
     assert asked(20_000, 1000) > asked(10_000, 1000) + 3 * 8 * 10_000 * 1000
@@ -255,6 +255,7 @@ def asked(ready: Path) -> dict[str, dict[str, dict[str, Any]]]:
     return resources(ready)
 
 
+@pytest.mark.complete
 @pytest.mark.workflow
 def test_only_jobs_that_compute_on_a_gpu_ask_for_one(
     asked: dict[str, dict[str, dict[str, Any]]],
@@ -329,6 +330,7 @@ OWN_NAMES = {
 USUAL = {"mem_mb", "mem_mib", "mem", "runtime", "gpu", "tmpdir", "_cores", "_nodes"}
 
 
+@pytest.mark.complete
 @pytest.mark.workflow
 @pytest.mark.parametrize("executor", OWN_NAMES)
 def test_executors_with_names_of_their_own_get_them_and_no_others_do(

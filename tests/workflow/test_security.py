@@ -24,7 +24,6 @@ from packaging.utils import canonicalize_name
 from pairtile.engine.state import open_state, write_state
 from pairtile.errors import PairtileError
 from pairtile.io.expression import read_expression
-from pairtile.methods.predictor_pairs.read_input import read_levels
 from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
 from pairtile.methods.trajectory_correlation.read_tables import open_series_table
 from pairtile.methods.trajectory_correlation.read_trajectory import Trajectories
@@ -114,7 +113,7 @@ def parquet_extension(folder: Path, done: Path) -> None:
 def parquet_bytes(folder: Path, done: Path) -> None:
     table = pa.table({"gene": ["g", "h"], "a": [pickle.dumps(Deed(done))] * 2})
     pq.write_table(table, folder / "x.parquet")
-    read_levels(folder / "x.parquet", "genes_in_rows", None, 2)
+    read_expression(folder / "x.parquet", "genes_in_rows")
 
 
 def pickled_frame(folder: Path, done: Path) -> None:

@@ -175,6 +175,7 @@ def test_a_second_run_does_nothing_by_either_snakefile_from_anywhere(
     assert snapshot(folder) == before
 
 
+@pytest.mark.complete
 def test_a_dry_run_changes_nothing_even_where_a_chunk_is_damaged(
     finished: tuple[Path, Run], tmp_path: Path
 ) -> None:

@@ -187,6 +187,7 @@ def test_a_chunk_killed_half_way_is_not_there_and_comes_out_the_same(
 # --- Snakemake itself ---------------------------------------------------------------------------
 
 
+@pytest.mark.complete
 @pytest.mark.workflow
 def test_kill_9_of_snakemake_ends_its_jobs_and_the_same_command_goes_on(tmp_path: Path) -> None:
     """Chunks run side by side; killed when one is there. No flag is needed, no chunk lost."""
@@ -244,6 +245,7 @@ def test_snakemake_names_a_damaged_chunk_and_computes_it_again(
     assert (out / "pairs.parquet").read_bytes() == pairs
 
 
+@pytest.mark.complete
 @pytest.mark.workflow
 def test_a_living_run_keeps_its_lock(tmp_path: Path) -> None:
     """A second run of the same results is refused, however the first one's locks are judged."""

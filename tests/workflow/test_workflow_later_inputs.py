@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from pairtile.config import load_config
-from workflow_runs import BASE, STOP_AT_ONCE, run, write_config, write_data
+from workflow_runs import STOP_AT_ONCE, run, write_config, write_data
 
 GOLD = {"gold_standard": "gold_standard.tsv"}
 MODES = {"method": "multimodal_correlation", "expression": "expression.tsv"}
@@ -158,23 +156,3 @@ def test_lists_in_other_capitals_give_the_same_results_with_ignore_case(tmp_path
         assert files[0].read_bytes() == files[1].read_bytes()
     (tmp_path / "gold_standard.tsv").write_text("g01\tg02\n")
     assert run(tmp_path, *STOP_AT_ONCE).code != 0
-
-
-@pytest.mark.parametrize(
-    ("section", "anything"),
-    [
-        (BASE, False),
-        (BASE | GOLD, True),
-        (MODES, True),
-        (MOTION, False),
-        (MOTION | {"paths": [["a", "b"]]}, True),
-    ],
-    ids=["nothing", "gold standard", "annotations", "no paths", "paths"],
-)
-def test_only_what_later_steps_look_for_is_checked(section: Any, anything: bool) -> None:
-    analysis = load_config({"analyses": {"net": dict(section)}}).analyses["net"]
-    part = analysis.inputs_to_check()
-    assert (part is not None) == anything
-    keys = set() if part is None else set(vars(part))
-    assert not {"chunks", "export"} & keys
-    assert not anything or {"method", "estimator"} <= keys

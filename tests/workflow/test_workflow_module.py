@@ -87,6 +87,7 @@ def first(folder: Path) -> Run:
     return done
 
 
+@pytest.mark.complete
 def test_only_what_the_study_asks_for_is_made(first: Run, folder: Path) -> None:
     assert int((folder / "answer.txt").read_text()) > 1
     assert "pairtile_chunk" in first.text

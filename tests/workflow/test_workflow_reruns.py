@@ -69,11 +69,13 @@ def test_what_chunks_depend_on_plans_again_from_the_same_state(
     assert would_run(finished, changes) == PLANNED
 
 
+@pytest.mark.complete
 def test_another_seed_or_number_of_chunks_plans_again(finished: Path) -> None:
     assert would_run(finished, {}, seed=4) == PLANNED
     assert would_run(finished, {"chunks": 2}) == PLANNED
 
 
+@pytest.mark.complete
 @pytest.mark.parametrize(
     "changes",
     one_of({"preprocess": {"min_samples": 10}}, {"estimator": {"bins": 8}}, {"regulators": None}),
@@ -82,6 +84,7 @@ def test_what_the_state_depends_on_prepares_again(finished: Path, changes: dict)
     assert would_run(finished, changes) == {"prepare"} | PLANNED
 
 
+@pytest.mark.complete
 def test_an_input_counts_by_its_content_not_its_time(finished: Path, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(finished, folder)
@@ -133,6 +136,7 @@ def test_nor_does_it_need_snakemakes_notes(finished: Path, tmp_path: Path) -> No
     assert {"prepare"} | PLANNED <= would_run(folder, {})
 
 
+@pytest.mark.complete
 def test_a_moved_input_runs_nothing_again(finished: Path, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(finished, folder)
@@ -172,6 +176,7 @@ def test_another_input_and_dpi_give_what_a_fresh_run_gives(finished: Path, tmp_p
     assert run(folder).done_before
 
 
+@pytest.mark.complete
 def test_a_changed_dpi_takes_the_chunks_over_as_they_are(finished: Path, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(finished, folder)

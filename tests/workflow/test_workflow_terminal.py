@@ -24,6 +24,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Run]:
     return folder, run(folder, "--cores", "1", "results/net/pairs.parquet")
 
 
+@pytest.mark.complete
 def test_tiles_done_are_shown_for_each_analysis_over_all_its_chunks(
     finished: tuple[Path, Run],
 ) -> None:

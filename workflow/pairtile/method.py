@@ -18,7 +18,6 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import resolve_name
-from types import ModuleType
 from typing import Any
 
 from pairtile.errors import ConfigError
@@ -37,8 +36,9 @@ class Method:
         What ``method:`` says in a configuration.
     package
         Where the parts lie: ``__name__`` of the method's package. Its folder may hold
-        ``text.md.j2``, ``references.bib`` and ``templates/`` for the report, ``messages.toml``, and
-        ``example.yaml`` for ``pairtile init``.
+        ``text.md.j2``, ``references.bib`` and ``templates/`` for the report, ``messages.toml``,
+        ``example.yaml`` for ``pairtile init``, and ``charts.py``, whose ``__all__`` are figures for
+        notebooks (``pairtile.report.figures``).
     config
         The configuration model, an ``Analysis``. Its module imports pydantic and
         ``pairtile.config`` alone.
@@ -47,9 +47,6 @@ class Method:
     report
         The ``MethodReport``: names, sentences, figures and sections. "": text made from keys and
         columns.
-    figures
-        Module of figure functions for notebooks (``pairtile.report.figures``), those in its
-        ``__all__``. "": none.
     trial
         A function that writes small input into a folder and gives the section of an analysis of it
         (paths within the folder), for ``pairtile warm``. "": none, nothing is compiled ahead.
@@ -60,13 +57,7 @@ class Method:
     config: str
     estimator: str
     report: str = ""
-    figures: str = ""
     trial: str = ""
-
-    @property
-    def figure_module(self) -> ModuleType | None:
-        """The module of figure functions."""
-        return import_module(f"{self.package}.{self.figures}") if self.figures else None
 
     def write_trial(self, folder: Path) -> dict[str, Any] | None:
         """Small input in a folder, and the section of an analysis of it; None where there is

@@ -22,7 +22,6 @@ checkpoint plan:
         backend=CONFIG.backend,
         seed=CONFIG.seed,
         # Not noted by Snakemake: another gold standard plans and scores nothing again.
-        later=inputs_to_check,
         whole=whole_analysis,
     message:
         "{wildcards.analysis}: plan tiles and chunks"

@@ -176,14 +176,9 @@ def whole_analysis(wildcards):
     return Deferred(CONFIG.analyses[wildcards.analysis])
 
 
-def inputs_to_check(wildcards):
-    """The analysis, where later steps read files or look for names."""
-    return Deferred(CONFIG.analyses[wildcards.analysis].inputs_to_check())
-
-
 def preparation_seed(wildcards):
     """The seed, where preparation draws with it; else another seed would prepare again."""
-    return CONFIG.seed if CONFIG.analyses[wildcards.analysis].draws_in_prepare else 0
+    return CONFIG.seed if CONFIG.analyses[wildcards.analysis].jobs.prepare_seed else 0
 
 
 def all_cores(wildcards):
@@ -221,7 +216,7 @@ def compute_threads(wildcards, input):
     the method works on the CPU meanwhile, its share of them."""
     if not gpus(wildcards, input):
         return data_threads(wildcards, input)
-    if not CONFIG.analyses[wildcards.analysis].works_beside_gpu:
+    if not CONFIG.analyses[wildcards.analysis].jobs.cores_with_gpu:
         return 1
     from pairtile.gpu.device import visible_gpus
 
@@ -242,5 +237,5 @@ def null_threads(wildcards, input):
 
 def network_gpus(wildcards, input):
     """As ``gpus``, but none where the method makes its network on the CPU."""
-    on_cpu = CONFIG.analyses[wildcards.analysis].network_on_cpu
-    return None if on_cpu else gpus(wildcards, input)
+    on_gpu = CONFIG.analyses[wildcards.analysis].jobs.network_gpu
+    return gpus(wildcards, input) if on_gpu else None

@@ -124,17 +124,16 @@ def input_files(wildcards):
     }
 
 
-def later_inputs(kind):
-    """An input function: those of one step (``table_inputs``, ``network_inputs``)."""
+def later_inputs(step):
+    """An input function: those that a later step reads (``network``, ``tables``)."""
 
     def files(wildcards):
         name = wildcards.analysis
         analysis = CONFIG.analyses[name]
-        if kind == "table_inputs":
-            step, outputs = "tables", files_of(name).tables()
-        else:
-            step, outputs = "network", [f"{CONFIG.results}/{name}/network.parquet"]
-        keys = [key for key in getattr(analysis, kind) if key in analysis.input_files()]
+        outputs = [f"{CONFIG.results}/{name}/network.parquet"]
+        if step == "tables":
+            outputs = files_of(name).tables()
+        keys = [key for key in analysis.inputs(step) if key in analysis.input_files()]
         return [input_path(name, key, step, outputs) for key in keys]
 
     return files

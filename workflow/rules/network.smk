@@ -32,7 +32,7 @@ checkpoint network:
         scan=planned("scan"),
         bootstraps=planned("bootstraps"),
         network_data=the("network_data"),
-        inputs=later_inputs("network_inputs"),
+        inputs=later_inputs("network"),
     output:
         network=f"{ANALYSIS}/network.parquet",
         scores=f"{ANALYSIS}/scores.npz",

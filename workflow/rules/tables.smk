@@ -14,7 +14,7 @@ for TABLE_RULE, (TABLES, ANALYSES) in table_rules(CONFIG.analyses).items():
             network=f"{ANALYSIS}/network.parquet",
             scores=f"{ANALYSIS}/scores.npz",
             network_data=the("network_data"),
-            inputs=later_inputs("table_inputs"),
+            inputs=later_inputs("tables"),
             others=other_results,
         output:
             tables=[f"{ANALYSIS}/{table}" for table in TABLES],

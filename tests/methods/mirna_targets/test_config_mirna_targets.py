@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from pairtile.config import check_inputs_exist, load_config
 from pairtile.errors import ConfigError
 from pairtile.methods.mirna_targets.config import TABLES, MirnaTargetsConfig
@@ -45,19 +44,6 @@ DEFAULTS: dict[str, Any] = {
     "export": "auto",
 }
 
-CONTRACT = """
-analyses:
-  NAME:
-    method: mirna_targets
-    mirnas: mature.fa
-    transcripts: utr3.fa
-    estimator: {score: 140, energy: 1.0, scale: 4.0, gap_open: -9, gap_extend: -4, strict: false, energies: true, trim: null}
-    null: false
-    restrict: null
-    on_bad_record: error
-    miranda_text: {quiet: true, keyval: false}
-"""  # noqa: E501
-
 
 def one(**keys: Any) -> Any:
     return load_config({"analyses": {"net": {**LEAST, **keys}}}).analyses["net"]
@@ -66,13 +52,6 @@ def one(**keys: Any) -> Any:
 def test_every_default_is_that_of_the_contract() -> None:
     assert one().resolved() == DEFAULTS
     assert isinstance(one(), MirnaTargetsConfig)
-
-
-def test_contract_written_out_resolves_to_the_defaults() -> None:
-    files = {"mirnas": "mature.fa", "transcripts": "utr3.fa"}
-    config = load_config(yaml.safe_load(CONTRACT))
-    assert config.resolved("NAME") == DEFAULTS | files
-    assert config.analyses["NAME"].input_files() == files
 
 
 def test_all_files_are_named_as_inputs() -> None:
@@ -102,66 +81,37 @@ def test_resolved_section_is_json_and_loads_to_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    "estimator",
+    ("keys", "key"),
     [
-        {"score": 120, "energy": -15},
-        {"gap_open": -4, "gap_extend": -2, "energies": False},
-        {"scale": 1, "score": 60},
-        {"scale": 2.5, "score": 99.5, "gap_open": -7.5, "gap_extend": 0},
-        {"strict": True, "trim": 3000},
-        {"scale": 0, "gap_open": 0},
+        ({"mirnas": None}, "mirnas"),
+        ({"transcript": "t.fa"}, "transcript"),
+        ({"on_bad_record": "warn"}, "on_bad_record"),
+        ({"restrict": 3}, "restrict"),
+        ({"annotation": ["a.gtf"]}, "annotation"),
+        *(
+            ({"estimator": {name: value}}, f"estimator.{name}")
+            for name, values in {
+                "score": (0, "140"), "scale": (-1,), "gap_open": (9,), "gap_extend": (1,),
+                "energy": (None,), "strict": (1,), "trim": (0, 1.5), "go": (-9,),
+            }.items()
+            for value in values
+        ),
+        ({"miranda_text": {"quite": True}}, "miranda_text.quite"),
+        ({"miranda_text": True}, "miranda_text"),
+        ({"extras": {"accessibility": "yes"}}, "extras.accessibility"),
+        ({"keep": "all"}, "keep"),
+        ({"export": ["bed"]}, "export.0"),
     ],
-)
-def test_settings_of_miranda_are_allowed(estimator: dict[str, Any]) -> None:
-    assert one(estimator=estimator).resolved()["estimator"] == DEFAULTS["estimator"] | estimator
-
-
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"mirnas": None}, "mirnas: found nothing (null); expected a path (text)"),
-        ({"transcript": "t.fa"}, "transcript: found an unknown key; expected"),
-        ({"on_bad_record": "warn"}, "on_bad_record: found 'warn'; expected error or skip"),
-        ({"restrict": 3}, "restrict: found 3; expected a path (text) or null"),
-        ({"annotation": ["a.gtf"]}, "annotation: found ['a.gtf']; expected a path (text) or null"),
-        ({"estimator": {"score": 0}}, "estimator.score: found 0; expected a number greater than 0"),
-        ({"estimator": {"score": "140"}}, "'140' (text; a number stands without quotes); expected"),
-        (
-            {"estimator": {"scale": -1}},
-            "estimator.scale: found -1; expected a number of at least 0",
-        ),
-        ({"estimator": {"gap_open": 9}}, "estimator.gap_open: found 9; expected a number of at le"),
-        ({"estimator": {"gap_extend": 1}}, "estimator.gap_extend: found 1; expected a number"),
-        ({"estimator": {"energy": None}}, "estimator.energy: found nothing (null); expected a num"),
-        ({"estimator": {"strict": 1}}, "estimator.strict: found 1; expected true or false"),
-        (
-            {"estimator": {"trim": 0}},
-            "trim: found 0; expected an integer between 1 and 2147483647, o",
-        ),
-        ({"estimator": {"trim": 1.5}}, "estimator.trim: found 1.5; expected an integer"),
-        ({"estimator": {"go": -9}}, "estimator.go: found an unknown key; expected"),
-        ({"miranda_text": {"quite": True}}, "quite: found an unknown key; expected quiet"),
-        ({"miranda_text": True}, "miranda_text: found true"),
-        (
-            {"extras": {"accessibility": "yes"}},
-            "extras.accessibility: found 'yes'; expected true or",
-        ),
-        ({"keep": "all"}, "keep: found an unknown key"),
-        ({"export": ["bed"]}, "export.0: found 'bed'; expected"),
-    ],
-)
-def test_what_is_not_allowed_is_refused(keys: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError) as error:
+)  # fmt: skip
+def test_what_is_not_allowed_is_refused(keys: dict[str, Any], key: str) -> None:
+    with pytest.raises(ConfigError, match=rf"analyses\.net\.{key}: "):
         one(**keys)
-    assert message in str(error.value)
 
 
 @pytest.mark.parametrize("key", ["mirnas", "transcripts"])
 def test_both_fasta_files_are_required(key: str) -> None:
     section = {k: value for k, value in LEAST.items() if k != key}
-    with pytest.raises(
-        ConfigError, match=f"analyses.net.{key}: found no such key; expected a path"
-    ):
+    with pytest.raises(ConfigError, match=rf"analyses\.net\.{key}: "):
         load_config({"analyses": {"net": section}})
 
 
@@ -179,7 +129,7 @@ def test_what_only_the_tables_show_scores_nothing_again() -> None:
     for step in ("prepare", "plan", "score", "network"):
         assert asked.for_step(step) == one().for_step(step)
     assert asked.for_step("tables") != one().for_step("tables")
-    assert set(asked.table_inputs) <= set(asked.input_keys)
+    assert asked.inputs("tables") == ("annotation",)
     assert "miranda.txt" in TABLES
     assert asked.result_tables() == TABLES
     assert set(one(null={}).result_tables()) == {*TABLES, "signal.tsv", "signal_curve.tsv"}

@@ -9,17 +9,14 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from declared_columns import assert_declared, declared_tables
-from documents import section_of_page, text_of
+from documents import section_of_page
 from mirna_sequences import of_workflow, random_sequences
 from pairtile import mirna_targets
 from pairtile.method import get_method
-from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.runtime.files import read_json
-from paths import ROOT
 
 pytest.importorskip("RNA", reason="needs the package ViennaRNA")
 
-METHOD_PAGE = ROOT / "docs" / "methods" / "mirna_targets.md"
 EXTRAS = {"context": True, "duplex_energy": True, "accessibility": True}
 
 
@@ -67,12 +64,6 @@ def test_counts_of_the_summary_are_described(out: Path) -> None:
         assert f"`{count}`" in page, count
     for key in summary["threshold"]:
         assert f"`{key}`" in page, key
-
-
-def test_every_setting_is_explained() -> None:
-    page = text_of(METHOD_PAGE)
-    for key in AlignmentConfig.model_fields:
-        assert f"`{key}" in page, key
 
 
 def test_settings_that_are_stricter_give_a_part_of_the_hits() -> None:

@@ -84,7 +84,7 @@ def test_pairs_and_mirnas_are_compared_with_the_targets_of_shuffles(
     # Every shuffle searched, its pairs with a canonical site looked up one by one.
     opened = run.plan.open_estimator(run.model, run.out / "state", "cpu")
     order = np.argsort(rows_by_length(opened.state))
-    sites = opened.null_counts.shuffled_search.sites(0, 120, np.arange(9))
+    sites = opened.null_counts.shuffled.search.sites(0, 120, np.arange(9))
     canonical = sites.seed_class >= 3
     pairs = zip(sites.i[canonical].tolist(), sites.j[canonical].tolist(), strict=True)
     drawn = sorted({(i // 20, i % 20, f"tr-{order[j]}") for i, j in pairs})

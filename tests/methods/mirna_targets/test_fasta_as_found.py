@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import Any
 
+import hand_made_hits as hand
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from pairtile import mirna_targets
-from pairtile.config import load_config
-from pairtile.declare.messages import Message
+from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.methods.mirna_targets.export import named_targets
-from pairtile.methods.mirna_targets.prepare import (
-    PreparedSequences,
-    header_lines,
-    prepare_sequences,
-)
+from pairtile.methods.mirna_targets.prepare import header_lines
+from pairtile.methods.mirna_targets.search import SequenceBatch
 from pairtile.runtime.files import read_json
 from workflow_runs import Analysis
 
@@ -27,27 +23,17 @@ MIRNAS = ">hsa-let-7a-5p MIMAT0000062 Homo sapiens let-7a-5p\nUGAGGUAGUAGGUUGUAU
 UTR = "ACCGACCGACCGCUACCUCAACCGACCG"
 
 
-def prepare(folder: Path, transcripts: str, mirnas: str = MIRNAS, **keys: Any) -> PreparedSequences:
-    """Both files prepared; other files in ``keys`` are given as ``name.suffix: text``."""
-    section: dict[str, Any] = {"method": "mirna_targets"}
-    texts = {"mirnas": mirnas, "transcripts": transcripts}
-    for key, value in {**texts, **keys}.items():
-        if isinstance(value, str) and "\n" in value:
-            path = folder / f"{key}.tsv"
-            path.write_text(value)
-            value = str(path)
-        section[key] = value
-    return prepare_sequences(load_config({"analyses": {"a": section}}).analyses["a"])
+def prepare(folder: Path, transcripts: str, mirnas: str = MIRNAS, **keys: Any) -> PreparedInput:
+    return hand.prepared(folder, mirnas, transcripts, **keys)
 
 
-def found(prepared: PreparedSequences) -> dict[str, dict[str, Any]]:
+def found(prepared: PreparedInput) -> dict[str, dict[str, Any]]:
     """Numbers of the messages by their codes."""
     return {m.code: m.numbers for m in [*prepared.notes, *prepared.warnings]}
 
 
-def letters(prepared: PreparedSequences, kind: str = "transcript") -> list[str]:
-    text, offsets = prepared.state[f"{kind}_text"], prepared.state[f"{kind}_offsets"]
-    return [text[a:b].tobytes().decode() for a, b in itertools.pairwise(offsets)]
+def letters(prepared: PreparedInput) -> list[str]:
+    return hand.texts(SequenceBatch.of_state(prepared.state, "transcript"))
 
 
 # --- no sequence ----------------------------------------------------------------------------------
@@ -95,13 +81,6 @@ def test_faults_beside_records_without_a_sequence_are_still_refused(tmp_path: Pa
 def test_what_has_letters_besides_is_a_fault(tmp_path: Path, body: str) -> None:
     with pytest.raises(InputError, match="illegal character"):
         prepare(tmp_path, f">a\n{body}\n")
-
-
-def test_the_library_says_it_too(tmp_path: Path) -> None:
-    (tmp_path / "t.fa").write_text(f">a\n{UTR}\n>b\nSequence unavailable\n")
-    table = mirna_targets({"m": "UGAGGUAGUAGGUUGUAUAGUU"}, tmp_path / "t.fa", score=100)
-    assert [note.code for note in table.attrs["notes"]] == ["no_sequence_given"]
-    assert set(table["transcript"]) == {"a"}
 
 
 # --- other forms ----------------------------------------------------------------------------------
@@ -161,7 +140,7 @@ MATURE = MIRNAS + "".join(
 )
 
 
-def names_of(prepared: PreparedSequences) -> list[str]:
+def names_of(prepared: PreparedInput) -> list[str]:
     kept = prepared.items[prepared.items["is_regulator"]]
     return list(kept["name"])
 
@@ -234,19 +213,6 @@ def test_mirnas_are_chosen_by_name(tmp_path: Path, as_file: bool) -> None:
 def test_names_of_which_none_is_there_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"miR-21.*hsa-let-7a-5p"):
         prepare(tmp_path, f">a\n{UTR}\n", MATURE, mirna_names=["miR-21"])
-
-
-def test_the_library_takes_species_and_warns(tmp_path: Path) -> None:
-    (tmp_path / "m.fa").write_text(MATURE)
-    with pytest.warns(UserWarning, match="species"):
-        table = mirna_targets(tmp_path / "m.fa", {"a": UTR}, energies=False, score=80)
-    assert "several_species" in {w.code for w in table.attrs["warnings"] if isinstance(w, Message)}
-    of_human = mirna_targets(tmp_path / "m.fa", {"a": UTR}, species="hsa", energies=False, score=80)
-    assert of_human.attrs["counts"]["mirnas_kept"] == 2
-    assert "several_species" not in {
-        w.code for w in of_human.attrs["warnings"] if isinstance(w, Message)
-    }
-    assert set(of_human["mirna"]) <= {"hsa-let-7a-5p", "hsa-miR-21-5p"}
 
 
 # --- duplicates -----------------------------------------------------------------------------------

@@ -12,18 +12,16 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pairtile.engine.estimator import PreparedInput
 from pairtile.methods.mirna_targets.hits_bed_gff3 import (
     COLOURS,
     NUMBER,
-    Places,
     bed_lines,
     gff3_lines,
     hit_places,
     items_to_genome,
 )
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
-from pairtile.methods.mirna_targets.prepare import PreparedSequences
-from pairtile.methods.mirna_targets.tables import hits_table
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
 
 LET7 = "UGAGGUAGUAGGUUGUAUAGUU"
@@ -36,7 +34,7 @@ chr1\t1000\t1135\tminus\t0\t-\t0\t0\t0\t3\t10,5,20,\t0,50,115,
 """
 
 
-def several(folder: Path) -> tuple[PreparedSequences, pa.Table]:
+def several(folder: Path) -> tuple[PreparedInput, pa.Table]:
     sequences = hand.prepared(folder, {"m1": LET7, "m2": LET7}, TRANSCRIPTS)
     hits = [
         hand.ungapped_hit(sequences, "m1", "plus", 3),
@@ -44,20 +42,20 @@ def several(folder: Path) -> tuple[PreparedSequences, pa.Table]:
         hand.ungapped_hit(sequences, "m1", "minus", 11),
         hand.ungapped_hit(sequences, "m1", "free", 1),
     ]
-    return sequences, hits_table(hand.rows(hits), sequences.items, sequences.state)
+    return sequences, hand.table(sequences, hits)
 
 
-def places(folder: Path, sequences: PreparedSequences, hits: pa.Table) -> Places:
+def places(folder: Path, sequences: PreparedInput, hits: pa.Table) -> pa.Table:
     (folder / "a.bed").write_text(BED)
     to_genome = items_to_genome(sequences.items, read_transcript_models(folder / "a.bed"))
     return hit_places(hits, to_genome)
 
 
-def write_bed(folder: Path, hits: pa.Table, places: Places) -> None:
+def write_bed(folder: Path, hits: pa.Table, places: pa.Table) -> None:
     (folder / "hits.bed").write_bytes(b"".join(bed_lines(hits, places)))
 
 
-def write_gff3(folder: Path, hits: pa.Table, places: Places) -> None:
+def write_gff3(folder: Path, hits: pa.Table, places: pa.Table) -> None:
     numbered = hits.append_column(NUMBER, pa.array(np.arange(len(hits))))
     (folder / "hits.gff3").write_bytes(b"".join(gff3_lines(numbered, places)))
 
@@ -117,8 +115,7 @@ def test_gff3_in_the_genome_by_hand(tmp_path: Path) -> None:
 
 def test_gff3_without_energies_tells_none(tmp_path: Path) -> None:
     sequences, _ = several(tmp_path)
-    rows = hand.rows([hand.ungapped_hit(sequences, "m1", "free", 1)])
-    hits = hits_table(rows, sequences.items, sequences.state, energies=False)
+    hits = hand.table(sequences, [hand.ungapped_hit(sequences, "m1", "free", 1)], energies=False)
     write_gff3(tmp_path, hits, hit_places(hits))
     assert "energy" not in (tmp_path / "hits.gff3").read_text()
 
@@ -129,15 +126,14 @@ def test_transcripts_of_another_length_stay_in_their_own_coordinates(tmp_path: P
     to_genome = items_to_genome(sequences.items, read_transcript_models(tmp_path / "a.bed"))
     assert [model is not None for model in to_genome.models] == [False, False, True, False]
     assert (to_genome.n_missing, len(to_genome.other_lengths), to_genome.n_ambiguous) == (1, 1, 0)
-    rows = hand.rows([hand.ungapped_hit(sequences, "m1", "plus", 3)])
-    hits = hits_table(rows, sequences.items, sequences.state)
+    hits = hand.table(sequences, [hand.ungapped_hit(sequences, "m1", "plus", 3)])
     write_bed(tmp_path, hits, hit_places(hits, to_genome))
     assert lines(tmp_path / "hits.bed")[0][:4] == ["plus", "2", "24", "m1"]
 
 
 def test_no_hits_make_files_without_lines(tmp_path: Path) -> None:
     sequences, _ = several(tmp_path)
-    hits = hits_table(hand.rows([]), sequences.items, sequences.state)
+    hits = hand.table(sequences, [])
     for found in (hit_places(hits), places(tmp_path, sequences, hits)):
         write_bed(tmp_path, hits, found)
         write_gff3(tmp_path, hits, found)
@@ -157,10 +153,10 @@ def test_strange_names_do_not_break_the_files(tmp_path: Path) -> None:
         section[key] = str(tmp_path / key)
     sequences = hand.prepare(section)
     mirnas, transcripts = (sequences.items["name"].tolist()[a : a + 8] for a in (0, 8))
-    rows = hand.rows(
-        [hand.ungapped_hit(sequences, m, t, 1) for m, t in zip(mirnas, transcripts, strict=True)]
+    hits = hand.table(
+        sequences,
+        [hand.ungapped_hit(sequences, m, t, 1) for m, t in zip(mirnas, transcripts, strict=True)],
     )
-    hits = hits_table(rows, sequences.items, sequences.state)
     write_bed(tmp_path, hits, hit_places(hits))
     found = lines(tmp_path / "hits.bed")
     assert {len(line) for line in found} == {12}
@@ -200,14 +196,14 @@ def test_letters_at_the_places_are_those_of_the_site(tmp_path: Path) -> None:
         bed += f"chr\t{span}\t{name}\t0\t{strand}\t0\t0\t0\t{len(parts)}\t{sizes}\t{starts}\n"
     (tmp_path / "a.bed").write_text(bed)
     sequences = hand.prepared(tmp_path, {"m": LET7}, texts)
-    rows = hand.rows(
+    hits = hand.table(
+        sequences,
         [
             hand.ungapped_hit(sequences, "m", name, begin, rank=begin)
             for name in texts
             for begin in range(0, len(texts[name]) - 18)
-        ]
+        ],
     )
-    hits = hits_table(rows, sequences.items, sequences.state)
     to_genome = items_to_genome(sequences.items, read_transcript_models(tmp_path / "a.bed"))
     write_bed(tmp_path, hits, hit_places(hits, to_genome))
     found = lines(tmp_path / "hits.bed")
@@ -244,9 +240,7 @@ def test_letters_at_the_places_are_those_of_the_site(tmp_path: Path) -> None:
 def test_places_are_sorted_and_complete(tmp_path: Path, annotated: bool) -> None:
     sequences, hits = several(tmp_path)
     found = places(tmp_path, sequences, hits) if annotated else hit_places(hits)
-    assert sorted(found.hit.tolist()) == list(range(hits.num_rows))
-    keys = list(zip(found.sequence.tolist(), found.begin.tolist(), strict=True))
+    assert sorted(found["hit"].to_pylist()) == list(range(hits.num_rows))
+    keys = list(zip(found["sequence"].to_pylist(), found["begin"].to_pylist(), strict=True))
     assert keys == sorted(keys)
-    assert found.names == sorted(found.names)
-    assert found.in_genome.sum() == (3 if annotated else 0)
-    assert len(found.block_begin) == found.block_offsets[-1]
+    assert sum(found["in_genome"].to_pylist()) == (3 if annotated else 0)

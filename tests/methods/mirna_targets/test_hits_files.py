@@ -15,25 +15,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hand_made_hits import BODY, LET7, SEED
+from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import ConfigError, InputError
 from pairtile.methods.mirna_targets import export, viennarna_columns
-from pairtile.methods.mirna_targets.config import ExtraColumnsConfig
-from pairtile.methods.mirna_targets.export import FILES, write_hits
-from pairtile.methods.mirna_targets.prepare import PreparedSequences
+from pairtile.methods.mirna_targets.energy import WINDOW, site_accessibilities
+from pairtile.methods.mirna_targets.export import FILES
 from pairtile.methods.mirna_targets.tables import (
-    hits_table,
     targets_table,
     write_arrow_tsv,
 )
 from pairtile.methods.mirna_targets.viennarna_columns import (
     CACHE,
-    WINDOW,
     Accessibilities,
     duplex_energies,
 )
 
 
-def several(folder: Path) -> tuple[PreparedSequences, list[dict[str, Any]]]:
+def several(folder: Path) -> tuple[PreparedInput, list[dict[str, Any]]]:
     site = BODY + SEED + "A"
     sequences = hand.prepared(
         folder,
@@ -51,7 +49,7 @@ def several(folder: Path) -> tuple[PreparedSequences, list[dict[str, Any]]]:
 
 def test_targets_sum_up_each_pair(tmp_path: Path) -> None:
     sequences, hits = several(tmp_path)
-    found = targets_table(hits_table(hand.rows(hits), sequences.items, sequences.state))
+    found = targets_table(hand.table(sequences, hits))
     first, second, third = found.to_pylist()
     assert (first["mirna"], first["transcript"], first["n_hits"]) == ("m1", "long", 2)
     assert (first["total_score"], first["max_score"]) == (300, 150)
@@ -67,9 +65,7 @@ def test_the_best_seed_class_of_a_pair_counts(tmp_path: Path) -> None:
     weak, strong = BODY + "GUACCUCG", BODY + SEED + "A"
     sequences = hand.prepared(tmp_path, {"m": LET7}, {"t": weak + strong + weak})
     hits = [hand.ungapped_hit(sequences, "m", "t", 1 + 22 * k, rank=k) for k in range(3)]
-    (target,) = targets_table(
-        hits_table(hand.rows(hits), sequences.items, sequences.state)
-    ).to_pylist()
+    (target,) = targets_table(hand.table(sequences, hits)).to_pylist()
     assert (target["best_seed_class"], target["n_canonical_sites"], target["n_hits"]) == (
         "8mer",
         1,
@@ -79,7 +75,7 @@ def test_the_best_seed_class_of_a_pair_counts(tmp_path: Path) -> None:
 
 def test_without_energies_they_are_missing_and_not_zero(tmp_path: Path) -> None:
     sequences, hits = several(tmp_path)
-    found = hits_table(hand.rows(hits), sequences.items, sequences.state, energies=False)
+    found = hand.table(sequences, hits, energies=False)
     assert found["energy_kcal_mol"].null_count == 4
     assert str(found["energy_kcal_mol"].type) == "float"
     targets = targets_table(found)
@@ -91,12 +87,12 @@ def test_without_energies_they_are_missing_and_not_zero(tmp_path: Path) -> None:
 
 def test_no_hits_make_empty_files_with_all_columns(tmp_path: Path) -> None:
     sequences, hits = several(tmp_path)
-    full = hits_table(hand.rows(hits), sequences.items, sequences.state)
-    none = hits_table(hand.rows([]), sequences.items, sequences.state)
+    full = hand.table(sequences, hits)
+    none = hand.table(sequences, [])
     assert none.num_rows == 0
     assert none.schema.equals(full.schema)
     assert targets_table(none).schema.equals(targets_table(full).schema)
-    done = write_hits(lambda: [], sequences.items, sequences.state, tmp_path)
+    done = hand.write(sequences, lambda: [], tmp_path)
     assert done.counts == {"hits": 0, "pairs_with_hits": 0}
     assert (tmp_path / "hits.tsv").read_text() == "\t".join(full.column_names) + "\n"
     assert pq.read_table(tmp_path / "hits.parquet").column_names == full.column_names
@@ -107,7 +103,7 @@ def test_no_hits_make_empty_files_with_all_columns(tmp_path: Path) -> None:
 
 def test_tsv_and_parquet_hold_the_same(shared: Path, tmp_path: Path) -> None:
     sequences, rows = hand.golden(shared, "ts_quiet")
-    write_hits(lambda: [rows], sequences.items, sequences.state, tmp_path)
+    hand.write(sequences, lambda: [rows], tmp_path)
     parquet = pd.read_parquet(tmp_path / "hits.parquet")
     assert parquet["mirna"].map(type).eq(str).all()
     assert parquet["seed_class"].map(type).eq(str).all()
@@ -130,13 +126,13 @@ def test_files_do_not_depend_on_how_hits_come_in(
     sequences, rows = hand.golden(shared, "mplant_quiet")
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     batches = [rows.slice(at, size) for at in range(0, len(rows), size)]
-    first = write_hits(lambda: [rows], sequences.items, sequences.state, whole)
+    first = hand.write(sequences, lambda: [rows], whole)
     text = (whole / "hits.gff3").read_text()
     regions = [line.split()[1] for line in text.splitlines() if line.startswith("##seq")]
     assert regions == sorted(set(pd.read_csv(whole / "hits.tsv", sep="\t")["transcript"]))
     # So few are sorted at a time that each transcript is made again by itself.
     monkeypatch.setattr(export, "PLACED_AT_ONCE", size)
-    assert write_hits(lambda: batches, sequences.items, sequences.state, parts) == first
+    assert hand.write(sequences, lambda: batches, parts) == first
     assert first.counts["hits"] == len(rows) > 50
     for name in FILES:
         if name == "hits.parquet":
@@ -151,10 +147,9 @@ def test_an_annotation_that_cannot_be_read_leaves_no_file(tmp_path: Path) -> Non
     (tmp_path / "a.gtf").write_text("chr1\tx\n")
     out = tmp_path / "out"
     with pytest.raises(InputError, match=r"a\.gtf: line 1: found 2 fields"):
-        write_hits(
+        hand.write(
+            sequences,
             lambda: [hand.rows(hits)],
-            sequences.items,
-            sequences.state,
             out,
             annotation=str(tmp_path / "a.gtf"),
         )
@@ -169,7 +164,7 @@ def test_a_failure_half_way_leaves_no_file(tmp_path: Path) -> None:
         raise RuntimeError("stopped")
 
     with pytest.raises(RuntimeError):
-        write_hits(batches, sequences.items, sequences.state, tmp_path / "out")
+        hand.write(sequences, batches, tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []
 
 
@@ -179,10 +174,9 @@ def test_transcripts_that_stay_where_they_are_are_told(tmp_path: Path) -> None:
     line = "chr1\t0\t{0}\t{1}\t0\t+\t0\t0\t0\t1\t{0}\t0\n"
     bed = line.format(lengths["long"], "long") + line.format(5, "short")
     (tmp_path / "a.bed").write_text(bed)
-    done = write_hits(
+    done = hand.write(
+        sequences,
         lambda: [hand.rows(hits)],
-        sequences.items,
-        sequences.state,
         tmp_path,
         annotation=str(tmp_path / "a.bed"),
     )
@@ -197,8 +191,8 @@ def test_transcripts_that_stay_where_they_are_are_told(tmp_path: Path) -> None:
 def test_extras_are_columns_before_the_alignment(tmp_path: Path) -> None:
     rna = pytest.importorskip("RNA")
     sequences, hits = several(tmp_path)
-    asked = ExtraColumnsConfig(duplex_energy=True, accessibility=True)
-    write_hits(lambda: [hand.rows(hits)], sequences.items, sequences.state, tmp_path, extras=asked)
+    asked = {"duplex_energy": True, "accessibility": True}
+    hand.write(sequences, lambda: [hand.rows(hits)], tmp_path, extras=asked)
     found = pd.read_parquet(tmp_path / "hits.parquet")
     assert found.columns[-5:-3].tolist() == ["duplex_energy_kcal_mol", "accessibility"]
     for row in found.to_dict("records"):
@@ -210,27 +204,25 @@ def test_extras_are_columns_before_the_alignment(tmp_path: Path) -> None:
         assert 0 <= row["accessibility"] <= 1
     tsv = pd.read_csv(tmp_path / "hits.tsv", sep="\t")
     assert tsv["accessibility"].tolist() == found["accessibility"].tolist()
-    only = ExtraColumnsConfig(accessibility=True)
-    write_hits(lambda: [hand.rows(hits)], sequences.items, sequences.state, tmp_path, extras=only)
+    hand.write(sequences, lambda: [hand.rows(hits)], tmp_path, extras={"accessibility": True})
     assert "duplex_energy_kcal_mol" not in pd.read_parquet(tmp_path / "hits.parquet")
 
 
-def test_accessibility_is_the_same_folded_as_a_whole_or_around_a_site(tmp_path: Path) -> None:
+def test_accessibilities_of_a_table_are_those_of_its_sites(tmp_path: Path) -> None:
     pytest.importorskip("RNA")
-    from pairtile.methods.mirna_targets.energy import site_accessibility
-
     rng = np.random.default_rng(3)
     texts = {name: "".join(rng.choice(list("ACGU"), 400)) for name in ("many", "few")}
     texts["short"] = texts["few"][:50]
     sequences = hand.prepared(tmp_path, {"m": LET7}, texts)
     places = [("many", begin) for begin in range(1, 378, 7)] + [("few", 9), ("short", 9)]
     hits = [hand.ungapped_hit(sequences, "m", *place, rank=n) for n, place in enumerate(places)]
-    table = hits_table(hand.rows(hits), sequences.items, sequences.state)
+    table = hand.table(sequences, hits)
     found = Accessibilities([table], sequences.state).column(table)
     rows = table.select(["transcript", "site_begin", "site_end"]).to_pylist()
     for row, probability in zip(rows, found.to_pylist(), strict=True):
-        expected = site_accessibility(texts[row["transcript"]], row["site_begin"], row["site_end"])
-        assert probability == pytest.approx(expected, rel=1e-5)
+        place = (np.array([row[name]]) for name in ("site_begin", "site_end"))
+        expected = site_accessibilities(texts[row["transcript"]], *place)
+        assert probability == pytest.approx(expected[0], rel=1e-5)
     assert len({*found.to_pylist()}) > 20
 
 
@@ -240,7 +232,7 @@ def test_a_site_longer_than_the_window_has_an_accessibility(tmp_path: Path) -> N
     assert len(long) - 2 > WINDOW
     sequences = hand.prepared(tmp_path, {"m": long}, {"t": "A" * 200})
     hit = hand.ungapped_hit(sequences, "m", "t", 20)
-    table = hits_table(hand.rows([hit]), sequences.items, sequences.state)
+    table = hand.table(sequences, [hit])
     found = Accessibilities([table], sequences.state).column(table)
     assert found.to_pylist() == [1.0]
 
@@ -264,7 +256,7 @@ def test_a_site_is_folded_once_and_found_again_by_its_letters(
         sequences = hand.prepared(tmp_path, {"m": LET7, "n": LET7}, texts)
         places = [(m, t, b) for m in "mn" for t in texts for b in begins]
         hits = [hand.ungapped_hit(sequences, *place, rank=k) for k, place in enumerate(places)]
-        table = hits_table(hand.rows(hits), sequences.items, sequences.state)
+        table = hand.table(sequences, hits)
         parts = [table[: len(hits) // 2], table[len(hits) // 2 :]]
         found = Accessibilities(parts, sequences.state, tmp_path)
         return [value for part in parts for value in found.column(part).to_pylist()]
@@ -288,7 +280,7 @@ def test_a_site_is_folded_once_and_found_again_by_its_letters(
 def test_forks_give_what_one_process_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("RNA")
     sequences, hits = several(tmp_path)
-    table = hits_table(hand.rows(hits), sequences.items, sequences.state)
+    table = hand.table(sequences, hits)
 
     def both() -> list[Any]:
         found = Accessibilities([table], sequences.state).column(table)
@@ -306,11 +298,8 @@ def test_without_viennarna_the_key_that_needs_it_is_named(
     sequences, hits = several(tmp_path)
     monkeypatch.setitem(sys.modules, "RNA", None)
     for name in ("duplex_energy", "accessibility"):
-        asked = ExtraColumnsConfig(**{name: True})
         with pytest.raises(ConfigError, match=rf"extras\.{name}: found no Python module RNA"):
-            write_hits(
-                lambda: [hand.rows(hits)], sequences.items, sequences.state, tmp_path, extras=asked
-            )
+            hand.write(sequences, lambda: [hand.rows(hits)], tmp_path, extras={name: True})
 
 
 STRANGE = {
@@ -330,7 +319,7 @@ def test_strange_names_are_read_back_as_they_are(tmp_path: Path) -> None:
         hand.ungapped_hit(sequences, mirna, transcript, 1)
         for mirna, transcript in zip(names[:6], names[6:], strict=True)
     ]
-    found = hits_table(hand.rows(hits), sequences.items, sequences.state)
+    found = hand.table(sequences, hits)
     for table_, width in ((found, 23), (targets_table(found), 12)):
         path = tmp_path / "table.tsv"
         write_arrow_tsv(table_, path)

@@ -12,15 +12,14 @@ import pytest
 from hand_made_hits import BODY, LET7, SEED
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pairtile.methods.mirna_targets.prepare import PreparedSequences
+from pairtile.engine.estimator import PreparedInput
 from pairtile.methods.mirna_targets.tables import hits_table
 
 PAIRS = {"AU", "UA", "GC", "CG"}
 
 
-def table(sequences: PreparedSequences, hits: list[dict[str, Any]], **more: Any) -> pd.DataFrame:
-    found = hits_table(hand.rows(hits), sequences.items, sequences.state, **more)
-    return found.to_pandas()
+def table(sequences: PreparedInput, hits: list[dict[str, Any]], **more: Any) -> pd.DataFrame:
+    return hand.table(sequences, hits, **more).to_pandas()
 
 
 def one(folder: Path, transcript: str, begin: int = 1, mirna: str = LET7) -> pd.Series:

@@ -1,156 +1,28 @@
-"""miranda.txt against what miRanda 3.3a printed, byte for byte."""
+"""miranda.txt of hits made by hand; test_workflow_mirna_targets has what miRanda 3.3a printed."""
 
 from __future__ import annotations
 
-import gzip
 import io
-from collections.abc import Sequence
-from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pytest
-from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets.config import AlignmentConfig
-from pairtile.methods.mirna_targets.fasta import Fasta, read_fasta
 from pairtile.methods.mirna_targets.miranda_text import TextSequences, write_miranda_text
-from pairtile.methods.mirna_targets.search import Hits, SequenceBatch, TargetSearch
-
-GOLDEN_RUNS = [
-    "bantam_default",
-    "bantam_quiet",
-    "bantam_keyval",
-    "bantam_trim3000",
-    "bantam_en-20",
-    "planted_quiet",
-    "planted_keyval_noen",
-    "planted_strict",
-    "planted_sc120_en-15",
-    "planted_go-4_ge-2",
-    "planted_scale1_sc60",
-    "mplant_quiet",
-    "mplant_keyval_noen",
-    "mplant_strict",
-    "mplant_sc120_en-15",
-    "mplant_verbose",
-    "mplant_restrict",
-    "mplant_trim50",
-    "rnd_quiet",
-    "rnd_keyval_noen",
-    "rnd_strict",
-    "ts_quiet",
-    "ts_keyval_noen",
-    "ts_strict",
-    "long_quiet",
-    "crlf",
-    "nonewline_end",
-    "emptyfile",
-]
-"""All but the runs on which miRanda gives up half-way."""
-
-VALUES = {
-    "-sc": ("score", float),
-    "-en": ("energy", float),
-    "-scale": ("scale", float),
-    "-go": ("gap_open", float),
-    "-ge": ("gap_extend", float),
-    "-trim": ("trim", int),
-}
-
-both_backends = pytest.mark.parametrize(
-    "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
-)
-
-
-def settings_of(words: Sequence[str]) -> AlignmentConfig:
-    asked: dict[str, Any] = {"strict": "-strict" in words, "energies": "-noenergy" not in words}
-    for flag, value in pairwise(words):
-        if flag in VALUES:
-            name, number_type = VALUES[flag]
-            asked[name] = number_type(value)
-    return AlignmentConfig(**asked)
-
-
-def after_settings(printed: bytes) -> bytes:
-    """What follows the fourth rule line."""
-    lines = printed.splitlines(keepends=True)
-    rules = [k for k, line in enumerate(lines) if line.startswith(b"=-=-")]
-    return b"".join(lines[rules[3] + 1 :])
-
-
-def sequences(fasta: Fasta) -> TextSequences:
-    return TextSequences(fasta.names, fasta.headers, fasta.lengths)
-
-
-def batches(hits: Hits, size: int) -> list[Hits]:
-    return [hits.taken(np.arange(k, min(k + size, len(hits)))) for k in range(0, len(hits), size)]
-
-
-@both_backends
-@pytest.mark.parametrize("name", GOLDEN_RUNS)
-def test_text_is_what_miranda_prints(backend: str, name: str, shared: Path) -> None:
-    golden = shared / "golden" / "mirna"
-    commands = dict(line.split("\t") for line in (golden / "commands.tsv").read_text().splitlines())
-    words = commands[name].split()
-    settings = settings_of(words)
-    if settings.energies:
-        pytest.importorskip("RNA", reason="needs the package ViennaRNA")
-    mirnas, transcripts = (read_fasta(golden / "inputs" / words[k]) for k in (1, 2))
-    allowed, pairs = None, None
-    if "-restrict" in words:
-        listed = golden / "inputs" / words[words.index("-restrict") + 1]
-        asked = {tuple(line.split()) for line in listed.read_text().splitlines()}
-        allowed = np.array([[(a, b) in asked for b in transcripts.names] for a in mirnas.names])
-        pairs = np.argwhere(allowed)
-    search = TargetSearch(
-        SequenceBatch(mirnas.text, mirnas.offsets),
-        SequenceBatch(transcripts.text, transcripts.offsets),
-        settings,
-        choose(backend),
-    )
-    hits = search.hits(0, len(mirnas), np.arange(len(transcripts)), allowed)
-    out = io.BytesIO()
-    write_miranda_text(
-        batches(hits, 7),
-        sequences(mirnas),
-        sequences(transcripts),
-        settings,
-        out,
-        quiet="-quiet" in words,
-        keyval="-keyval" in words,
-        pairs=pairs,
-    )
-    printed = gzip.decompress((golden / "expected" / f"{name}.txt.gz").read_bytes())
-    assert out.getvalue() == after_settings(printed)
-
-
-def test_every_golden_run_is_tested(shared: Path) -> None:
-    lines = (shared / "golden" / "mirna" / "commands.tsv").read_text().splitlines()
-    names = {line.split("\t")[0] for line in lines}
-    assert names - set(GOLDEN_RUNS) == {n for n in names if n.startswith("bad_")}
-
+from pairtile.methods.mirna_targets.search import ROWS
 
 MIRNAS = TextSequences(["m1", "m2"], ["of a worm", ""], np.array([22, 22]))
 TRANSCRIPTS = TextSequences(["t1", "t2", "t3"], ["", "", "\udce9"], np.array([40, 50, 60]))
 
 
-def hits(*rows: tuple[int, int, int, float, float]) -> Hits:
-    """Hits of given i, j, rank, score and energy, alike in all else."""
-    i, j, rank, score, energy = (list(column) for column in zip(*rows, strict=True))
-    n = len(rows)
-    return Hits(
-        *(np.array(column, dtype=np.int32) for column in (i, j, rank)),
-        np.array(score, dtype=np.float64),
-        np.array(energy, dtype=np.float32),
-        *(np.full(n, value, dtype=np.int32) for value in (2, 21, 4, 25, 3)),
-        *(np.full(n, value) for value in (200 / 3, 100.0)),
-        *(pa.array([letters] * n, pa.large_string()) for letters in ("aUGUa", " ||: ", "gACGg")),
-    )
+def hits(*rows: tuple[int, int, int, float, float]) -> pa.Table:
+    """Merged hits of given miRNA, transcript, rank, score and energy, alike in all else."""
+    alike = (2, 21, 4, 25, 3, 200 / 3, 100.0, "aUGUa", " ||: ", "gACGg")
+    found = [(i, len(MIRNAS.names) + j, *more, *alike) for i, j, *more in rows]
+    return pa.Table.from_pylist([dict(zip(ROWS.names, row, strict=True)) for row in found], ROWS)
 
 
-def text(found: list[Hits], **asked: Any) -> str:
+def text(found: list[pa.Table], **asked: Any) -> str:
     settings = asked.pop("settings", AlignmentConfig())
     out = io.BytesIO()
     write_miranda_text(found, MIRNAS, TRANSCRIPTS, settings, out, **asked)
@@ -226,5 +98,5 @@ def test_key_values_hold_all_of_a_hit() -> None:
 
 def test_no_hits_leave_the_last_line() -> None:
     assert text([]) == "Scan Complete\n\n"
-    assert text([Hits.none()]) == "Scan Complete\n\n"
+    assert text([ROWS.empty_table()]) == "Scan Complete\n\n"
     assert scans(text([], quiet=False)).count("No Hits Found above Threshold") == 6

@@ -33,6 +33,7 @@ def test_the_longest_messenger_of_a_gene_and_what_follows_its_longest_frame(tmp_
     assert behind_longest_frame("CCATGAAACC") == ""
 
 
+@pytest.mark.complete
 @pytest.mark.filterwarnings("ignore")
 def test_planted_targets_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = random.Random(1)

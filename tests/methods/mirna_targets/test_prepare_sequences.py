@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import Any
 
+import hand_made_hits as hand
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pairtile.config import load_config
+from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.io.networks.table import NetworkTable
-from pairtile.methods.mirna_targets.prepare import (
-    PreparedSequences,
-    header_lines,
-    prepare_sequences,
-)
+from pairtile.methods.mirna_targets.prepare import header_lines
+from pairtile.methods.mirna_targets.search import SequenceBatch
 from pairtile.preprocess.items import printable, unique_names
 
 MIRNAS = ">m1 first\nUGAGGUAGUAGGUUGUAUAGUU\n>m2\nUAGCAGCACGUAAAUAUUGGCG\n"
@@ -27,21 +24,12 @@ TRANSCRIPTS = ">long\nACGUACGUAC\n>short\nACG\n>middle a gene\nACGUA\n>also_shor
 
 def prepare(
     folder: Path, mirnas: str | bytes = MIRNAS, transcripts: str | bytes = TRANSCRIPTS, **keys: Any
-) -> PreparedSequences:
-    section: dict[str, Any] = {"method": "mirna_targets", **keys}
-    for key, content in (("mirnas", mirnas), ("transcripts", transcripts)):
-        path = folder / f"{key}.fa"
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        section[key] = str(path)
-    if "restrict" in section:
-        (folder / "pairs.tsv").write_text(section["restrict"])
-        section["restrict"] = str(folder / "pairs.tsv")
-    return prepare_sequences(load_config({"analyses": {"a": section}}).analyses["a"])
+) -> PreparedInput:
+    return hand.prepared(folder, mirnas, transcripts, **keys)
 
 
-def texts(prepared: PreparedSequences, kind: str) -> list[str]:
-    text, offsets = prepared.state[f"{kind}_text"], prepared.state[f"{kind}_offsets"]
-    return [text[a:b].tobytes().decode() for a, b in itertools.pairwise(offsets)]
+def texts(prepared: PreparedInput, kind: str) -> list[str]:
+    return hand.texts(SequenceBatch.of_state(prepared.state, kind))
 
 
 def test_transcripts_are_sorted_by_length_and_the_order_says_which_is_which(
@@ -212,7 +200,7 @@ def test_every_item_finds_its_letters_in_the_real_data(shared: Path) -> None:
         "mirnas": str(folder / "human_mature_mirna.fa"),
         "transcripts": str(folder / "human_chr22_transcripts.fa.gz"),
     }
-    prepared = prepare_sequences(load_config({"analyses": {"a": section}}).analyses["a"])
+    prepared = hand.prepare(section)
     assert prepared.counts["mirnas_kept"] == 1921
     assert prepared.counts["transcripts_kept"] == 918
     assert prepared.counts["pairs"] == 1921 * 918

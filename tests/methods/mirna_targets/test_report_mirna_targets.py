@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,12 @@ import lxml.html
 import numpy as np
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, DARK, browse, opened
+from browser_page import CHROMIUM, DARK, Page, browse
 from mirna_results import write_mirna_results
 from pairtile.methods.mirna_targets.report_hits import hits_of, read_hits
 from pairtile.report.page import render_page
 from pairtile.report.results import read_results, warnings_of_results
-from report_pages import edge_rows, page_of, part, read_page, report
+from report_pages import assert_made_again_alike, edge_rows, page_of, part, read_page, report
 from result_files import AWKWARD
 
 ALL_PARTS = [
@@ -56,16 +55,11 @@ def codes(folder: Path) -> set[str]:
 # --- the page -----------------------------------------------------------------------------------
 
 
-def test_the_page_speaks_of_mirnas_and_transcripts(demo: Path) -> None:
+def test_the_page_has_its_parts_and_names_columns_by_their_headings(demo: Path) -> None:
     page = read_page(demo)
     assert parts_of(page) == ALL_PARTS
-    for name in ALL_PARTS[:-1]:
-        # The list of settings and the files have the key ``genes``, which is not set here.
-        text = re.sub(r"\bgenes null\b", "", part(page, name))
-        assert name == "files" or not re.search(r"\b(gene|regulator)s?\b", text), name
-    assert "Find a miRNA or transcript" in part(page, "network")
     headings = [th.text_content() for th in page.xpath("//*[@id='edges-table']//th")]
-    assert headings[:5] == ["#", "miRNA", "transcript", "best score", "lowest energy (kcal/mol)"]
+    assert len(headings) > 10
     assert all("_" not in heading for heading in headings)
 
 
@@ -87,12 +81,7 @@ def test_findings_agree_with_the_tables(demo: Path) -> None:
     canonical = hits["seed_class"].isin(["8mer", "7mer-m8", "7mer-A1"]).sum()
     assert f"{canonical} of {len(hits)} hits" in text
     assert "2 transcripts left out as unusable" in text
-    assert "pairs of miRNA and transcript 90 of 240 scanned (38%)" in text
-    # What a hit is belongs to the methods; it is no finding.
-    rules = part(page, "methods")
-    for number in ("at least 140", "below 1 kcal/mol", "−4", "4 times"):
-        assert number in rules
-    assert "A hit is" not in text
+    assert "90 of 240" in text
     rows = [row.text_content() for row in page.xpath("//*[@id='dropped-table']/tbody/tr")]
     assert rows == ["bad-0line 7: no letters", "bad-1line 7: no letters"]
 
@@ -123,19 +112,6 @@ def test_alignments_are_shown_with_their_seed(demo: Path) -> None:
     assert len(set(pairs)) == 12
 
 
-def test_every_file_and_every_column_is_explained(demo: Path) -> None:
-    text = part(read_page(demo), "files")
-    for name in ("hits.tsv", "targets.tsv"):
-        header = pd.read_parquet(demo / "hits.parquet").columns
-        if name == "targets.tsv":
-            header = pd.read_csv(demo / name, sep="\t").columns
-        for column in header:
-            assert re.search(rf"\b{column}\b", text), column
-    assert "miranda.txt" not in text
-    (demo / "miranda.txt").write_text("")
-    assert "the text that miRanda 3.3a prints" in part(page_of(demo), "files")
-
-
 def test_figures_are_made_and_described(demo: Path) -> None:
     written = sorted(path.name for path in (demo / "figures").iterdir())
     assert written == [f"{name}{suffix}" for name in FIGURES for suffix in (".png", ".svg")]
@@ -143,63 +119,19 @@ def test_figures_are_made_and_described(demo: Path) -> None:
         assert len(image.get("alt")) > 60
 
 
-def test_every_reference_is_cited_and_settings_are_told(demo: Path, tmp_path: Path) -> None:
-    extras = {"duplex_energy": True, "accessibility": True}
-    full = write_mirna_results(tmp_path / "full", extras=extras, estimator={"strict": True})
-    for folder, n in ((demo, 7), (full, 9)):
-        page = page_without_figures(folder)
-        paragraph = page.get_element_by_id("methods-text").text_content()
-        references = page.xpath("//*[@id='methods-references']/li")
-        assert len(references) == n
-        for reference in references:
-            author = reference.text_content().split()[0]
-            year = re.search(r"\((\d{4})\)", reference.text_content())
-            assert year is not None
-            assert re.search(rf"{author}[^;)]* {year[1]}", paragraph)
-        assert "ViennaRNA package 2.7.0" in paragraph
-        assert "pairtile 0.1.0 (Python 3.11.9, NumPy 2.4.6; 2 cores" in paragraph
-        assert "gaps −9 to open and −4 to extend" in paragraph
-        assert ("positions 2–8, were taken" in paragraph) == (folder == full)
-
-
-def test_without_energies_the_page_says_so_and_shows_scores(tmp_path: Path) -> None:
+def test_without_energies_the_page_shows_scores(tmp_path: Path) -> None:
     folder = write_mirna_results(tmp_path / "demo", energies=False)
     page = page_of(folder)
     assert parts_of(page) == [name for name in ALL_PARTS if name != "cleaning"]
     assert "no_energies" in codes(folder)
     assert "kcal/mol" not in part(page, "hits")
     assert not page.xpath("//*[@id='figure-energy_distribution']")
-    assert "has a best score of" in page.xpath("//*[@id='figure-target_map']/img")[0].get("alt")
 
 
-@pytest.mark.parametrize(
-    ("settings", "said", "where"),
-    [
-        ({"alignment": 1}, "written with T", "findings"),
-        ({"estimator": {"trim": 500}}, " 500 letters", "findings"),
-        ({"estimator": {"strict": True}}, "(strict)", "methods"),
-        ({"estimator": {"energy": -20}}, "−20 kcal/mol", "methods"),
-        ({"counts": {"restrict_pairs_read": 9}}, "240 pairs.", "findings"),
-        ({"counts": {"hits_in_genome": 7}}, "7 of ", "findings"),
-        ({"more_columns": {"accessibility": 0.25}}, "accessibility", "hits"),
-        ({"more_columns": {"duplex_energy_kcal_mol": -9.5}}, "ViennaRNA energy", "hits"),
-    ],
-)
-def test_settings_are_told_where_they_matter(
-    tmp_path: Path, settings: dict[str, Any], said: str, where: str
-) -> None:
-    plain = page_without_figures(write_mirna_results(tmp_path / "plain"))
-    page = page_without_figures(write_mirna_results(tmp_path / "demo", **settings))
-    assert said in part(page, where)
-    if said != "7 of ":
-        assert said not in part(plain, where)
-
-
-def test_no_hit_at_all_is_said_in_words(tmp_path: Path) -> None:
+def test_no_hit_at_all_makes_a_page_of_few_parts(tmp_path: Path) -> None:
     folder = write_mirna_results(tmp_path / "demo", n_pairs=0)
     page = page_of(folder)
     assert parts_of(page) == ["findings", "network", "files", "run", "methods"]
-    assert page.xpath("//*[@class='headline']")[0].text.startswith("No hits")
     assert "no_hits" in codes(folder)
     assert (folder / "report.html").stat().st_size < 300_000
 
@@ -270,22 +202,24 @@ def test_the_report_of_a_real_run_agrees_with_its_files(tmp_path: Path) -> None:
 
 @pytest.mark.browser
 @needs_browser
-def test_tables_network_and_alignments_work_in_the_browser(tmp_path: Path) -> None:
+def test_tables_network_and_alignments_work_in_the_browser(tmp_path: Path, page: Page) -> None:
     folder = write_mirna_results(tmp_path / "demo", names=tuple(AWKWARD), n_pairs=120)
     hits = read_hits(folder / "hits.parquet")
-    page = opened(report(folder) + "#hit=33", tmp_path / "profile")
+    page.open(report(folder) + "#hit=33")
+    page.wait_for("document.querySelector('#hits-table pre') !== null")
+    shown = lxml.html.fromstring(page.ask("document.documentElement.outerHTML"))
     for name in ("hits-table", "edges-table"):
-        assert page.get_element_by_id(name).get("data-enhanced") == "true"
+        assert shown.get_element_by_id(name).get("data-enhanced") == "true"
     # Row 33 is on the second page of 25, and its alignment is open.
-    rows = page.xpath("//*[@id='hits-table']/tbody/tr")
+    rows = shown.xpath("//*[@id='hits-table']/tbody/tr")
     assert [row.get("class") or "" for row in rows].count("alignment-row") <= 1
-    buttons = page.xpath("//*[@id='hits-table']//button[@class='show-alignment']")
+    buttons = shown.xpath("//*[@id='hits-table']//button[@class='show-alignment']")
     assert [button.get("data-hit") for button in buttons] == [str(k) for k in range(25, 50)]
     assert [b.get("data-hit") for b in buttons if b.get("aria-expanded") == "true"] == ["32"]
-    [lines] = page.xpath("//*[@id='hits-table']//pre")
+    [lines] = shown.xpath("//*[@id='hits-table']//pre")
     assert hits.strongest["reference_alignment"][32] in lines.text_content()
     assert lines.xpath("string(span[@class='seed'])") == "GUUCCUA"
-    canvas = page.get_element_by_id("network-canvas")
+    canvas = shown.get_element_by_id("network-canvas")
     assert int(canvas.get("data-edges")) == 120
 
 
@@ -295,9 +229,9 @@ def test_tables_network_and_alignments_work_in_the_browser(tmp_path: Path) -> No
     "settings", [{"n_pairs": 0}, {"n_pairs": 1}, {"energies": False, "names": tuple(AWKWARD)}]
 )
 def test_no_kind_of_results_makes_the_page_complain(
-    tmp_path: Path, settings: dict[str, Any]
+    tmp_path: Path, page: Page, settings: dict[str, Any]
 ) -> None:
-    opened(report(write_mirna_results(tmp_path / "demo", **settings)), tmp_path / "profile")
+    page.open(report(write_mirna_results(tmp_path / "demo", **settings)))
 
 
 @pytest.mark.browser
@@ -314,3 +248,8 @@ def test_the_page_as_seen_is_not_blank(demo: Path, tmp_path: Path, flags: list[s
         assert band.std() > 0.02
     margin = image[1000:, 2].mean()
     assert margin < 0.2 if flags else margin > 0.9
+
+
+@pytest.mark.complete
+def test_same_results_give_the_same_bytes(demo: Path) -> None:
+    assert_made_again_alike(demo)

@@ -13,7 +13,8 @@ from mirna_sequences import plain, write_fasta
 from pairtile import mirna_targets
 from pairtile.methods.mirna_targets import context
 from pairtile.methods.mirna_targets.context import context_columns, seed_pairing, site_abundance
-from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES, HitSites, HitSpans, Texts
+from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES, HitSites, HitSpans
+from pairtile.methods.mirna_targets.scoring import Texts
 from workflow_runs import Analysis
 
 LET7 = "UGAGGUAGUAGGUUGUAUAGUU"

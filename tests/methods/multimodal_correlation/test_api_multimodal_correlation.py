@@ -18,7 +18,7 @@ from pairtile import (
     prepare_expression,
     rmt_threshold,
 )
-from pairtile.methods.multimodal_correlation.figures import pair_scatter
+from pairtile.methods.multimodal_correlation.charts import pair_scatter
 from planted_modes import planted, section
 from scipy import stats
 from workflow_runs import Analysis
@@ -177,6 +177,7 @@ def test_condition_tests_of_all_modes_hold_those_of_the_network(found: ModeCorre
     assert few["n_mode"].tolist() == [found.modes["n_samples"].iloc[1]] * 2
 
 
+@pytest.mark.complete
 def test_conditions_are_those_of_a_file(found: ModeCorrelation, tmp_path: Path) -> None:
     annotations = small()[1]
     annotations.to_csv(tmp_path / "samples.tsv", sep="\t")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pandas as pd
 import pytest
-from pairtile.methods.multimodal_correlation.coexpression import DifferentialCoexpression
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTest,
     ConditionTests,
@@ -21,23 +18,20 @@ def made_up(
     label: str, q: list[float], r_squared: list[float] | None = None, condition: str = "T"
 ) -> ConditionTest:
     kind = "enrichment" if r_squared is None else "regression"
-    n = np.full(len(q), 40, dtype=np.int32)
-    explained = None if r_squared is None else np.array(r_squared)
-    p = np.array(q) / 10.0
     # Expression says nothing here; co-expression does. Correlations go with the modes' signs.
     r = 0.9 * np.sign(MODES["correlation"].to_numpy())
-    return ConditionTest(
-        f"{condition}_{label}",
-        condition,
-        label,
-        kind,
-        n,
-        np.ones(len(q)),
-        np.ones(len(q)),
-        explained,
-        coexpression=DifferentialCoexpression(r, 0.1 * r, p),
-        coexpression_q_value=np.array(q),
+    results = pd.DataFrame(
+        {
+            "p_value": 1.0,
+            "q_value": 1.0,
+            "r_squared": np.nan if r_squared is None else r_squared,
+            "r_label": r,
+            "r_others": 0.1 * r,
+            "coexpression_p_value": np.array(q) / 10.0,
+            "coexpression_q_value": q,
+        }
     )
+    return ConditionTest(f"{condition}_{label}", condition, label, kind, results)
 
 
 MODES = pd.DataFrame(
@@ -56,7 +50,7 @@ DOSE = made_up("", [1e-9, 1e-9, 1e-9, 0.2, NAN], [0.3, 0.29, 0.9, 0.9, NAN], "Do
 
 
 def networks(**limits: float) -> tuple[pd.DataFrame, pd.DataFrame]:
-    found = condition_networks(MODES, ConditionTests([HEAT, COLD, NONE, DOSE], {}), **limits)
+    found = condition_networks(MODES, ConditionTests([HEAT, COLD, NONE, DOSE]), **limits)
     return found.edges, found.counts
 
 
@@ -88,7 +82,7 @@ def test_a_pair_of_genes_in_two_networks_of_a_condition_is_unique_to_none() -> N
 
 
 def test_two_modes_of_a_pair_in_one_network_are_one_pair_of_genes() -> None:
-    both = ConditionTests([made_up("heat", [0.0, 0.0, 1.0, 1.0, 1.0])], {})
+    both = ConditionTests([made_up("heat", [0.0, 0.0, 1.0, 1.0, 1.0])])
     found = condition_networks(MODES, both)
     assert found.edges["unique"].tolist() == [True, True]
     assert found.counts.iloc[0][["modes", "gene_pairs", "unique_gene_pairs"]].tolist() == [2, 1, 1]
@@ -109,21 +103,17 @@ def test_limits_choose(limits: dict[str, float], n_edges: int) -> None:
 
 def test_a_mode_belongs_to_the_label_that_takes_its_correlation_further() -> None:
     heat = made_up("heat", [0.0] * 5)
-    towards = heat.coexpression.r_others  # weaker, in the modes' directions
-    cold = dataclasses.replace(
-        made_up("cold", [0.0] * 5),
-        coexpression=DifferentialCoexpression(
-            towards, heat.coexpression.r_label, heat.coexpression.p_value
-        ),
-    )
-    edges = condition_networks(MODES, ConditionTests([heat, cold], {})).edges
+    cold = made_up("cold", [0.0] * 5)
+    names = ["r_label", "r_others"]
+    cold.results[names] = cold.results[names[::-1]].to_numpy()  # weaker, in the modes' directions
+    edges = condition_networks(MODES, ConditionTests([heat, cold])).edges
     assert edges["label"].tolist() == ["heat"] * 5
     assert edges["unique"].all()
 
 
 def test_without_tests_the_network_is_empty_and_has_its_columns() -> None:
     found = condition_networks(
-        MODES.rename(columns={"source": "i", "target": "j"}), ConditionTests([], {})
+        MODES.rename(columns={"source": "i", "target": "j"}), ConditionTests([])
     )
     assert len(found.edges) == len(found.counts) == 0
     assert list(found.edges.columns[:4]) == ["condition", "label", "i", "j"]

@@ -12,6 +12,7 @@ from documents import section_of_page
 from pairtile.config.models import ConfigModel
 from pairtile.config.preprocess import ExpressionAnalysis
 from pairtile.methods.multimodal_correlation import mixtures
+from pairtile.methods.multimodal_correlation.charts import FIGURES
 from pairtile.methods.multimodal_correlation.config import (
     ConditionConfig,
     ConditionNetworksConfig,
@@ -21,7 +22,6 @@ from pairtile.methods.multimodal_correlation.config import (
     PowerConfig,
     ThresholdConfig,
 )
-from pairtile.methods.multimodal_correlation.report_figures import FIGURES
 from pairtile.methods.multimodal_correlation.thresholds import correlation_power
 from pairtile.runtime.files import read_json
 from paths import ROOT

@@ -12,27 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from pairtile.methods.multimodal_correlation import kinc_text
-from pairtile.methods.multimodal_correlation.kinc_text import (
-    EdgeTest,
-    ModeEdges,
-    sample_strings,
-    tukey_outliers,
-    write_kinc_minimal,
-    write_kinc_text,
-    write_kinc_tidy,
-)
+from pairtile.methods.multimodal_correlation import kinc_text, modes
+from pairtile.methods.multimodal_correlation.conditions import ConditionTest, ConditionTests
+from pairtile.methods.multimodal_correlation.kinc_text import sample_strings, write_kinc_texts
+from pairtile.methods.multimodal_correlation.modes import ModeSamples, tukey_outliers
 
 GOLDEN = ("rice300.icl_spearman", "rice300.defaults_gmm", "synth.icl_spearman", "synth.bic_pearson")
-
-
-@dataclass(frozen=True)
-class Rules:
-    """The settings that sample strings need."""
-
-    min_expression: float | None = None
-    max_expression: float | None = None
-    outliers_before: bool = True
 
 
 def packed(strings: NDArray[np.bytes_], digits: bytes) -> NDArray[np.uint8]:
@@ -65,28 +50,19 @@ def golden_modes(
 def test_strings_of_kinc_are_found_again_from_masks_and_values(shared: Path, name: str) -> None:
     """Given only which samples are in the mode (1) and which are outliers (7 or 8)."""
     text, strings, values, _ = golden_modes(shared, name)
-    found = sample_strings(
-        text["x"].to_numpy(),
-        text["y"].to_numpy(),
-        packed(strings, b"1"),
-        packed(strings, b"78"),
-        values,
-        Rules(),
-    )
+    masks = packed(strings, b"1"), packed(strings, b"78")
+    x, y = text["x"].to_numpy(), text["y"].to_numpy()
+    found = sample_strings(ModeSamples(x, y, masks[0], values, masks[1]), True)
     assert len(found) > 3000
     np.testing.assert_array_equal(found, strings)
 
 
-def naive_string(
-    x: list[float], y: list[float], member: list[bool], outlier: list[bool], rules: Rules
-) -> str:
-    """Sample by sample, from the definition."""
-    low = -np.inf if rules.min_expression is None else rules.min_expression
-    high = np.inf if rules.max_expression is None else rules.max_expression
-    usable = [
-        not (np.isnan(a) or np.isnan(b)) and low <= a <= high and low <= b <= high
-        for a, b in zip(x, y, strict=True)
-    ]
+def naive_string(modes: ModeSamples, row: int, member: list[bool], outlier: list[bool]) -> str:
+    """Sample by sample, from the definition; outliers are taken away before the mixture."""
+    x, y = modes.values[modes.i[row]].tolist(), modes.values[modes.j[row]].tolist()
+    low = -np.inf if modes.min_expression is None else modes.min_expression
+    high = np.inf if modes.max_expression is None else modes.max_expression
+    usable = [low <= a <= high and low <= b <= high for a, b in zip(x, y, strict=True)]
     fences = []
     for axis in (x, y):
         v = sorted(a for a, good in zip(axis, usable, strict=True) if good)
@@ -101,7 +77,7 @@ def naive_string(
             digits += "6"
         elif outlier[k]:
             far = any(not lo <= c <= hi for c, (lo, hi) in zip((a, b), fences, strict=True))
-            digits += "7" if far and rules.outliers_before else "8"
+            digits += "7" if far else "8"
         else:
             digits += "1" if member[k] else "0"
     return digits
@@ -118,14 +94,13 @@ LIMITS = st.one_of(st.none(), st.sampled_from([-2.0, 0.0]))
 def test_strings_are_those_of_the_definition(
     data: st.DataObject, n: int, low: float | None, before: bool
 ) -> None:
-    rules = Rules(low, None if low is None else 2.0, before)
     values = np.array(
         data.draw(st.lists(st.lists(VALUES, min_size=n, max_size=n), min_size=3, max_size=3))
     )
     i, j = np.array([0, 2, 1, 0]), np.array([1, 0, 2, 0])
     x, y = values[i], values[j]
-    high = np.inf if rules.max_expression is None else rules.max_expression
-    least = -np.inf if low is None else low
+    top = None if low is None else 2.0
+    high, least = np.inf if top is None else top, -np.inf if low is None else low
     with np.errstate(invalid="ignore"):
         usable = (x >= least) & (x <= high) & (y >= least) & (y <= high)
     # 0: elsewhere, 1: in the mode, 2: outlier; where a sample is not usable it is neither.
@@ -134,48 +109,33 @@ def test_strings_are_those_of_the_definition(
     )
     member, outlier = (usable & (np.array(drawn) == state) for state in (1, 2))
     masks = np.packbits(member, axis=1), np.packbits(outlier, axis=1)
-    found = sample_strings(i, j, *masks, values, rules)
-    expected = [
-        naive_string(*(part[row].tolist() for part in (x, y, member, outlier)), rules)
-        for row in range(4)
-    ]
+    paired = ModeSamples(i, j, masks[0], values, masks[1], low, top)
+    found = sample_strings(paired, before)
+    expected = [naive_string(paired, k, member[k].tolist(), outlier[k].tolist()) for k in range(4)]
+    if not before:
+        expected = [string.replace("7", "8") for string in expected]
     assert [string.decode() for string in found] == expected
     np.testing.assert_array_equal(packed(found, b"1"), masks[0])
     np.testing.assert_array_equal(packed(found, b"78"), masks[1])
 
 
-def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    network = example(40, 13)
-    genes = network.edges["i"].to_numpy(), network.edges["j"].to_numpy()
-    masks = network.samples, network.outliers
-    whole = sample_strings(*genes, *masks, network.values, network.rules)
-    for cells in (1, 13 * 7, 13 * 39):
-        monkeypatch.setattr(kinc_text, "_CELLS", cells)
-        parts = sample_strings(*genes, *masks, network.values, network.rules)
-        np.testing.assert_array_equal(parts, whole)
-
-
 def test_masks_that_do_not_fit_are_refused() -> None:
     values = np.array([[1.0, np.nan, 3.0], [1.0, 2.0, 9.0]])
-    i, j = np.array([0]), np.array([1])
-    nothing = np.zeros((1, 1), dtype=np.uint8)
 
-    def strings(samples: NDArray[np.uint8], outliers: NDArray[np.uint8], rules: Rules) -> object:
-        return sample_strings(i, j, samples, outliers, values, rules)
+    def strings(samples: list[int], outliers: list[int], high: float | None = None) -> list[bytes]:
+        masks = [np.packbits([bits], axis=1) for bits in (samples, outliers)]
+        i, j = np.array([0]), np.array([1])
+        paired = ModeSamples(i, j, masks[0], values, masks[1], None, high)
+        return sample_strings(paired, True).tolist()
 
-    def mask(*bits: int) -> NDArray[np.uint8]:
-        return np.packbits([bits], axis=1)
-
-    assert strings(mask(1, 0, 0), mask(0, 0, 1), Rules()) == [b"198"]
-    with pytest.raises(ValueError, match=r"outliers has shape \(1, 2\); expected \(1, 1\)"):
-        strings(nothing, np.zeros((1, 2), dtype=np.uint8), Rules())
-    for samples, outliers, rules in (
-        (mask(1, 1, 0), nothing, Rules()),  # missing
-        (mask(1, 0, 1), nothing, Rules(max_expression=5)),  # out of range
-        (mask(1, 0, 1), mask(0, 0, 1), Rules()),  # an outlier
+    assert strings([1, 0, 0], [0, 0, 1]) == [b"198"]
+    for samples, outliers, high in (
+        ([1, 1, 0], [0, 0, 0], None),  # missing
+        ([1, 0, 1], [0, 0, 0], 5.0),  # out of range
+        ([1, 0, 1], [0, 0, 1], None),  # an outlier
     ):
         with pytest.raises(ValueError, match=r"row 0: sample [12] is in the mode, but"):
-            strings(samples, outliers, rules)
+            strings(samples, outliers, high)
 
 
 def test_outliers_are_judged_by_quartiles_without_interpolation() -> None:
@@ -193,7 +153,36 @@ def test_outliers_are_judged_by_quartiles_without_interpolation() -> None:
 # --- files --------------------------------------------------------------------------------------
 
 
-def example(n_edges: int, n_samples: int, seed: int = 1) -> ModeEdges:
+@dataclass(frozen=True)
+class Network:
+    """What the texts are of."""
+
+    edges: pd.DataFrame
+    samples: ModeSamples
+    tests: ConditionTests
+
+    def write(self, folder: Path) -> dict[str, pd.DataFrame]:
+        """The texts as a program of the field reads them, sample strings as text."""
+        write_kinc_texts(self.edges, self.samples, self.tests, True, folder)
+        return {
+            path.stem: pd.read_csv(path, sep="\t", dtype={"Samples": str}, keep_default_na=False)
+            for path in folder.iterdir()
+        }
+
+
+def made_up(
+    condition: str,
+    label: str,
+    p_value: NDArray[np.float64],
+    r_squared: NDArray[np.float64] | float | None = None,
+) -> ConditionTest:
+    kind = "enrichment" if r_squared is None else "regression"
+    explained = np.nan if r_squared is None else r_squared
+    results = pd.DataFrame({"p_value": p_value, "r_squared": explained})
+    return ConditionTest("", condition, label, kind, results)
+
+
+def example(n_edges: int, n_samples: int, seed: int = 1) -> Network:
     """Random modes of five genes, several of a pair, in random order, with two tests."""
     random = np.random.default_rng(seed)
     values = random.normal(size=(5, n_samples)).round(1)
@@ -218,57 +207,33 @@ def example(n_edges: int, n_samples: int, seed: int = 1) -> ModeEdges:
     )
     p_value = np.where(random.random(n_edges) < 0.4, np.nan, random.random(n_edges))
     second = np.where(random.random(n_edges) < 0.4, np.nan, random.random(n_edges))
-    tests = (
-        EdgeTest("Treatment__Heat", p_value),
-        EdgeTest("Hours", second, np.where(np.isnan(second), np.nan, 0.5)),
-    )
+    explained = np.where(np.isnan(second), np.nan, 0.5)
+    tests = [made_up("Treatment", "Heat", p_value), made_up("Hours", "", second, explained)]
     masks = np.packbits(member, axis=1), np.packbits(outlier, axis=1)
-    return ModeEdges(edges, *masks, values, Rules(), tests)
-
-
-def read(path: Path) -> pd.DataFrame:
-    """A text as a program of the field reads it, sample strings as text."""
-    return pd.read_csv(path, sep="\t", dtype={"Samples": str}, keep_default_na=False)
+    return Network(edges, ModeSamples(i, j, masks[0], values, masks[1]), ConditionTests(tests))
 
 
 def test_extract_of_kinc_is_found_again_byte_for_byte(shared: Path, tmp_path: Path) -> None:
     text, strings, values, genes = golden_modes(shared, "rice300.icl_spearman.paf")
     golden = shared / "golden" / "multimodal" / "rice300.icl_spearman.paf.extract_all_tests.text.gz"
     wanted = gzip.decompress(golden.read_bytes())
-    tested = pd.read_csv(golden, sep="\t", dtype={"Samples": str})
+    kinc = pd.read_csv(golden, sep="\t", dtype={"Samples": str})
     names = np.array(genes, dtype=object)
     edges = text.rename(columns={"x": "j", "y": "i"})
     edges["source"], edges["target"] = names[edges["i"]], names[edges["j"]]
-    columns = [c for c in tested.columns if c.endswith("_pVal")]
-    tests = [
-        EdgeTest(
-            name := column.removesuffix("_pVal"),
-            tested[column].to_numpy(),
-            tested[f"{name}_RSqr"].to_numpy() if f"{name}_RSqr" in tested else None,
-        )
-        for column in columns
-    ]
-    assert [test.name for test in tests if test.r_squared is not None] == ["Duration"]
     shuffled = np.random.default_rng(1).permutation(len(edges))
-    network = ModeEdges(
-        edges.iloc[shuffled].reset_index(drop=True),
-        packed(strings, b"1")[shuffled],
-        packed(strings, b"78")[shuffled],
-        values,
-        Rules(),
-        [
-            EdgeTest(
-                test.name,
-                test.p_value[shuffled],
-                None if test.r_squared is None else test.r_squared[shuffled],
-            )
-            for test in tests
-        ],
-    )
-    assert write_kinc_text(network, tmp_path / "kinc.txt") == len(edges)
-    written = (tmp_path / "kinc.txt").read_bytes()
-    assert written.splitlines()[0] == wanted.splitlines()[0]
-    assert written == wanted
+    edges = edges.iloc[shuffled].reset_index(drop=True)
+    tests = []
+    for column in (column for column in kinc if column.endswith("_pVal")):
+        condition, _, label = column.removesuffix("_pVal").partition("__")
+        r_squared = kinc[f"{condition}_RSqr"].to_numpy()[shuffled] if not label else None
+        tests.append(made_up(condition, label, kinc[column].to_numpy()[shuffled], r_squared))
+    assert [test.condition for test in tests if test.kind == "regression"] == ["Duration"]
+    masks = packed(strings, b"1")[shuffled], packed(strings, b"78")[shuffled]
+    i, j = edges["i"].to_numpy(), edges["j"].to_numpy()
+    samples = ModeSamples(i, j, masks[0], values, masks[1])
+    Network(edges, samples, ConditionTests(tests)).write(tmp_path)
+    assert (tmp_path / "kinc.txt").read_bytes() == wanted
 
 
 @pytest.mark.parametrize("characters", [16_000_000, 1, 50])
@@ -277,18 +242,14 @@ def test_full_text_holds_every_edge_in_the_order_of_kinc(
 ) -> None:
     monkeypatch.setattr(kinc_text, "_CHARACTERS", characters)
     network = example(30, 21)
-    path = tmp_path / "kinc.txt"
-    assert write_kinc_text(network, path) == 30
-    found = read(path)
+    found = network.write(tmp_path)["kinc"]
     assert list(found.columns) == [
         *("Source", "Target", "Similarity_Score", "Interaction", "Cluster_Index", "Cluster_Size"),
         *("Samples", "Treatment__Heat_pVal", "Hours_pVal", "Hours_RSqr"),
     ]
     edges = network.edges.copy()
-    edges["string"] = sample_strings(
-        edges["i"], edges["j"], network.samples, network.outliers, network.values, network.rules
-    ).astype(str)
-    edges["p"] = network.tests[0].p_value
+    edges["string"] = sample_strings(network.samples, True).astype(str)
+    edges["p"] = network.tests.tests[0].results["p_value"]
     edges = edges.sort_values(["j", "i", "cluster"]).reset_index(drop=True)
     # i < j: the source is the later gene.
     assert found["Source"].tolist() == edges["target"].tolist()
@@ -300,29 +261,28 @@ def test_full_text_holds_every_edge_in_the_order_of_kinc(
     assert found["Cluster_Size"].tolist() == edges["n_samples"].tolist()
     np.testing.assert_allclose(found["Similarity_Score"], edges["correlation"], rtol=5e-8)
     assert found["Treatment__Heat_pVal"].tolist() == [f"{p:.8g}" for p in edges["p"]]
-    assert list(tmp_path.iterdir()) == [path]
 
 
-def test_names_do_not_depend_on_which_gene_comes_first(tmp_path: Path) -> None:
+def test_blocks_and_which_gene_comes_first_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     network = example(30, 21)
-    edges = network.edges.rename(
-        columns={"source": "target", "target": "source", "i": "j", "j": "i"}
-    )
-    turned = ModeEdges(
-        edges, network.samples, network.outliers, network.values, network.rules, network.tests
-    )
-    for writer in (write_kinc_text, write_kinc_tidy, write_kinc_minimal):
-        writer(network, tmp_path / "one")
-        writer(turned, tmp_path / "two")
-        assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    turned = {"source": "target", "target": "source", "i": "j", "j": "i"}
+    samples = replace(network.samples, i=network.samples.j, j=network.samples.i)
+    network.write(tmp_path)
+    whole = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert len(whole) == 3
+    monkeypatch.setattr(modes.ModeSamples.blocks, "__defaults__", (21 * 7,))
+    replace(network, edges=network.edges.rename(columns=turned), samples=samples).write(tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == whole
 
 
-def test_tidy_text_has_a_line_for_each_edge_and_test(tmp_path: Path) -> None:
-    network = example(30, 21)
-    lines = write_kinc_tidy(network, tmp_path / "tidy.txt")
-    write_kinc_text(network, tmp_path / "kinc.txt")
-    tidy, full = read(tmp_path / "tidy.txt"), read(tmp_path / "kinc.txt")
-    assert len(tidy) == lines
+def test_tidy_text_has_a_line_for_each_edge_and_test_and_the_minimal_for_each_edge(
+    tmp_path: Path,
+) -> None:
+    texts = example(30, 21).write(tmp_path)
+    tidy, full = texts["kinc_tidy"], texts["kinc"]
+    pd.testing.assert_frame_equal(texts["kinc_minimal"], full[list(full.columns[:3])])
     assert list(tidy.columns) == [*full.columns[:7], "Test_Name", "p_value", "r_squared"]
     edge = ["Source", "Target", "Cluster_Index"]
     untested = 0
@@ -343,50 +303,29 @@ def test_tidy_text_has_a_line_for_each_edge_and_test(tmp_path: Path) -> None:
 
 
 def test_tidy_text_without_tests_has_its_columns(tmp_path: Path) -> None:
-    network = example(5, 9)
-    plain = ModeEdges(
-        network.edges, network.samples, network.outliers, network.values, network.rules
-    )
-    assert write_kinc_tidy(plain, tmp_path / "tidy.txt") == 5
-    tidy = read(tmp_path / "tidy.txt")
-    assert {"Test_Name", "p_value", "r_squared"} <= set(tidy.columns)
+    tidy = replace(example(5, 9), tests=ConditionTests([])).write(tmp_path)["kinc_tidy"]
+    assert {"p_value", "r_squared"} <= set(tidy.columns)
     assert tidy["Test_Name"].tolist() == [""] * 5
 
 
 def test_names_of_tests_stay_in_their_field(tmp_path: Path) -> None:
-    network = example(5, 9)
-    odd = EdgeTest("Stage__early\tor\nlate", np.full(5, 0.5), np.full(5, 0.25))
-    labelled = replace(network, tests=[odd])
-    assert write_kinc_text(labelled, tmp_path / "kinc.txt") == 5
-    assert write_kinc_tidy(labelled, tmp_path / "tidy.txt") == 5
-    columns = list(read(tmp_path / "kinc.txt").columns)
-    assert columns[-2:] == ["Stage__early or late_pVal", "Stage__early or late_RSqr"]
-    assert read(tmp_path / "tidy.txt")["Test_Name"].tolist() == ["Stage__early or late"] * 5
-
-
-def test_minimal_text_has_the_edges_and_their_correlations(tmp_path: Path) -> None:
-    network = example(30, 21)
-    assert write_kinc_minimal(network, tmp_path / "minimal.txt") == 30
-    write_kinc_text(network, tmp_path / "kinc.txt")
-    minimal, full = read(tmp_path / "minimal.txt"), read(tmp_path / "kinc.txt")
-    pd.testing.assert_frame_equal(minimal, full[["Source", "Target", "Similarity_Score"]])
+    odd = ConditionTests([made_up("Stage", "early\tor\nlate", np.full(5, 0.5), 0.25)])
+    texts = replace(example(5, 9), tests=odd).write(tmp_path)
+    columns = ["Stage__early or late_pVal", "Stage__early or late_RSqr"]
+    assert list(texts["kinc"].columns[-2:]) == columns
+    assert texts["kinc_tidy"]["Test_Name"].tolist() == ["Stage__early or late"] * 5
 
 
 def test_a_network_without_edges_is_a_header(tmp_path: Path) -> None:
-    empty = example(0, 9)
-    for writer in (write_kinc_text, write_kinc_tidy, write_kinc_minimal):
-        assert writer(empty, tmp_path / "empty.txt") == 0
-        assert (tmp_path / "empty.txt").read_text().count("\n") == 1
+    texts = example(0, 9).write(tmp_path)
+    assert [len(text) for text in texts.values()] == [0, 0, 0]
 
 
-def test_an_error_leaves_the_former_file_and_nothing_else(tmp_path: Path) -> None:
+def test_an_error_leaves_the_former_files_and_nothing_else(tmp_path: Path) -> None:
     network = example(30, 21)
-    path = tmp_path / "kinc.txt"
-    write_kinc_text(network, path)
-    before = path.read_bytes()
-    everywhere = np.full_like(network.samples, 255)
-    wrong = ModeEdges(network.edges, everywhere, network.outliers, network.values, network.rules)
+    network.write(tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    everywhere = np.full_like(network.samples.members, 255)
     with pytest.raises(ValueError, match="is in the mode, but"):
-        write_kinc_text(wrong, path)
-    assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]
+        replace(network, samples=replace(network.samples, members=everywhere)).write(tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -55,33 +55,6 @@ def test_modes_of_kinc_agree_with_the_float64_reference(backend: str, genes: sli
 
 
 @both_backends
-@pytest.mark.parametrize("correlation", ["pearson", "spearman"])
-@pytest.mark.parametrize("compatibility", ["none", "kinc"])
-def test_plain_correlation_agrees_with_the_reference_on_every_pair(
-    backend: str, correlation: str, compatibility: str
-) -> None:
-    how = {"clustering": "none", "correlation": correlation, "compatibility": compatibility}
-    values = mixed_table(2) + 1.0
-    if compatibility == "kinc" and correlation == "pearson":
-        values = (values - values.mean()) / 8.0  # its float32 sums lose digits far from zero
-    alike, pairs, _ = agreement(values, backend, min_expression=-9.0, max_expression=30.0, **how)
-    assert alike == pairs
-
-
-@both_backends
-def test_one_mode_alone_has_the_moments_of_its_samples(backend: str) -> None:
-    values = simulate_modes(1, 50, 1, separation=0.0, least_share=1.0).values * [[1.0], [1e3]]
-    modes = modes_of(values, backend, clustering="none", outliers_before=False)
-    covariance = np.cov(values, bias=True)
-    assert (modes.mean_row[0], modes.mean_column[0]) == pytest.approx(values.mean(axis=1), 1e-6)
-    assert modes.variance_row[0] == pytest.approx(covariance[0, 0], 1e-6)
-    assert modes.variance_column[0] == pytest.approx(covariance[1, 1], 1e-6)
-    assert modes.covariance[0] == pytest.approx(covariance[0, 1], 1e-6)
-    assert np.isnan(modes.log_likelihood[0])
-    assert np.isnan(modes.criterion[0])
-
-
-@both_backends
 def test_parameters_of_modes_are_in_units_of_the_values(backend: str) -> None:
     simulation = simulate_modes(4, 400, 2, separation=8.0, seed=3)
     for pair in range(4):
@@ -249,7 +222,6 @@ def test_any_table_gives_modes_that_make_sense(backend: str, data: st.DataObject
     row = st.lists(numbers, min_size=n_samples, max_size=n_samples)
     values = np.array(data.draw(st.lists(row, min_size=2, max_size=3)))
     how = {
-        "clustering": data.draw(st.sampled_from(["gmm", "none"])),
         "correlation": data.draw(st.sampled_from(["pearson", "spearman"])),
         "compatibility": data.draw(st.sampled_from(["none", "kinc"])),
         "outliers_before": data.draw(st.booleans()),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from mixture_modes import mixture_config
+from mixture_modes import both_backends, mixture_config
 from numpy.typing import NDArray
 from pairtile.gpu.device import choose
 from pairtile.methods.multimodal_correlation.mixtures import (
@@ -18,20 +18,11 @@ from pairtile.methods.multimodal_correlation.mixtures import (
     PairMixtures,
 )
 
-both_backends = pytest.mark.parametrize(
-    "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
-)
-
 RESULTS: dict[str, dict[str, Any]] = {
     "rice300.icl_spearman": {"correlation": "spearman", "min_samples": 25, "min_correlation": 0.0},
     "rice300.defaults_gmm": {},
     "synth.icl_spearman": {"correlation": "spearman", "min_samples": 25, "min_correlation": 0.0},
     "synth.bic_pearson": {"criterion": "bic", "min_samples": 25, "min_correlation": 0.0},
-}
-PLAIN: dict[str, dict[str, Any]] = {
-    "rice300.none_pearson": {"correlation": "pearson"},
-    "rice300.none_spearman": {"correlation": "spearman"},
-    "synth.none_pearson": {"correlation": "pearson"},
 }
 TRACE_COLUMNS = ["x", "y", "n", "k", "success", "steps", "log_likelihood", "entropy", "criterion"]
 
@@ -105,18 +96,6 @@ def test_modes_are_those_of_kinc_on_98_percent_of_pairs(
     share, worst = compare(got, golden_modes(shared, name))
     assert share >= 0.98
     assert worst < 1e-4
-
-
-@both_backends
-@pytest.mark.parametrize("name", PLAIN)
-def test_plain_correlation_is_that_of_kinc_on_every_pair(
-    shared: Path, backend: str, name: str
-) -> None:
-    how = {"clustering": "none", "min_samples": 25, "min_correlation": 0.0} | PLAIN[name]
-    got = kinc_modes(shared, name.split(".")[0], backend, **how)
-    share, worst = compare(got, golden_modes(shared, name))
-    assert share == 1.0
-    assert worst < 1e-6
 
 
 @both_backends

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import numpy as np
 import pandas as pd
 import pytest
-from mixture_modes import mixture_config
+from mixture_modes import assert_same, keys_of, mixture_config
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import choose
 from pairtile.methods.multimodal_correlation import mixtures
-from pairtile.methods.multimodal_correlation.mixtures import Modes, PairMixtures
+from pairtile.methods.multimodal_correlation.mixtures import PairMixtures
 
 pytestmark = pytest.mark.gpu
 
@@ -34,27 +32,13 @@ def table(seed, n_genes, n_samples, missing=0.0, ties=False):
     return values
 
 
-def keys_of(values, seed=0):
-    return np.random.default_rng(seed).integers(0, 2**63, len(values)).astype(np.uint64)
-
-
 def modes(backend, values, settings, rows=None, columns=None, keys=None, seed=0):
-    keys = keys_of(values) if keys is None else keys
+    keys = keys_of(len(values)) if keys is None else keys
     engine = PairMixtures(values, keys, settings, choose(backend), seed)
     if rows is None:
         everything = np.arange(len(values))
         return engine.tile(everything, everything, upper=True)
     return engine.tile(np.asarray(rows), np.asarray(columns), upper=False)
-
-
-def assert_same(found, expected):
-    assert found.counts == expected.counts
-    for field in fields(Modes):
-        a, b = getattr(found, field.name), getattr(expected, field.name)
-        if isinstance(b, np.ndarray):
-            assert (a.dtype, a.shape) == (b.dtype, b.shape), field.name
-            bits = (x.view(np.uint8) for x in (a, b))  # NaN is NaN, too
-            np.testing.assert_array_equal(*bits, err_msg=field.name)
 
 
 def assert_gpu_agrees(values, settings, *tile, **options):
@@ -65,17 +49,14 @@ def assert_gpu_agrees(values, settings, *tile, **options):
 
 @pytest.mark.parametrize("compatibility", ["none", "kinc"])
 @pytest.mark.parametrize("correlation", ["pearson", "spearman"])
-@pytest.mark.parametrize("clustering", ["gmm", "none"])
 @pytest.mark.parametrize(
     ("missing", "ties"), [(0.0, False), (0.1, True)], ids=["complete", "missing and ties"]
 )
-def test_gpu_agrees_with_cpu(clustering, correlation, compatibility, missing, ties):
-    settings = mixture_config(
-        clustering=clustering, correlation=correlation, compatibility=compatibility, **EVERY
-    )
+def test_gpu_agrees_with_cpu(correlation, compatibility, missing, ties):
+    settings = mixture_config(correlation=correlation, compatibility=compatibility, **EVERY)
     found = assert_gpu_agrees(table(1, 24, 70, missing, ties), settings)
     assert len(found) > 100
-    assert clustering == "none" or found.histogram_k[2:].sum() > 30
+    assert found.histogram_k[2:].sum() > 30
 
 
 @pytest.mark.parametrize("criterion", ["aic", "bic", "icl"])
@@ -114,15 +95,11 @@ def test_any_number_of_samples(n_samples):
     settings = mixture_config(min_samples=2, min_correlation=0.0, max_clusters=3)
     n_genes = 12 if n_samples < 1000 else 5
     assert_gpu_agrees(table(6, n_genes, n_samples, 0.02), settings)
-    plain = mixture_config(clustering="none", min_samples=2, min_correlation=0.0)
-    assert_gpu_agrees(table(6, n_genes, n_samples, 0.02, ties=True), plain)
-    assert_gpu_agrees(table(6, n_genes, n_samples), plain)
 
 
 @pytest.mark.parametrize("compatibility", ["none", "kinc"])
 @pytest.mark.parametrize("correlation", ["pearson", "spearman"])
-@pytest.mark.parametrize("clustering", ["gmm", "none"])
-def test_awkward_genes(clustering, correlation, compatibility):
+def test_awkward_genes(correlation, compatibility):
     """Constant, nearly constant, missing, repeated, opposite, tiny, huge and far from 0."""
     values = table(7, 24, 50)
     values[0] = 3.5
@@ -140,7 +117,6 @@ def test_awkward_genes(clustering, correlation, compatibility):
     values[18, 3] = np.inf
     values[19] = np.where(np.arange(50) < 25, 1.0, -1.0)
     settings = mixture_config(
-        clustering=clustering,
         correlation=correlation,
         compatibility=compatibility,
         min_samples=5,
@@ -149,7 +125,7 @@ def test_awkward_genes(clustering, correlation, compatibility):
     found = assert_gpu_agrees(values, settings)
     for name in ("too_few_samples", "constant"):
         assert found.counts[name] > 0, name
-    if clustering == "gmm" and compatibility == "none":
+    if compatibility == "none":
         assert found.counts["degenerate"] > 0
 
 
@@ -221,8 +197,7 @@ def test_batches_are_halved_where_memory_runs_out(monkeypatch):
 
 def test_more_samples_than_shared_memory_holds():
     most = mixtures.most_samples(choose("cuda"))
-    plain = mixtures.most_samples(choose("cuda"), mixture=False)
-    assert plain >= most >= 2000
+    assert most >= 2000
     with pytest.raises(DeviceError, match=f"expected at most {most:,}"):
         modes("cuda", np.zeros((2, most + 1)), mixture_config())
 

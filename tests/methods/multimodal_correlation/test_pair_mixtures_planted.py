@@ -8,16 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from mixture_modes import mixture_config
+from mixture_modes import both_backends, mixture_config
 from numpy.typing import NDArray
 from pairtile.gpu.device import choose
 from pairtile.methods.multimodal_correlation.mixtures import PairMixtures
 from pairtile.methods.trajectory_correlation.stability import adjusted_rand
 from pairtile.simulate.modes import simulate_modes
-
-both_backends = pytest.mark.parametrize(
-    "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
-)
 
 Labels = NDArray[np.int64]
 

@@ -4,19 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from pairtile.methods.multimodal_correlation.kernels.mixture_fit import (
-    draw,
-    mix64,
-    pair_seed,
-)
-from pairtile.methods.multimodal_correlation.kernels.vectors import (
-    LANES,
-    exp2,
-    load,
-    log2,
-    store,
-    sum_16_rows,
-)
+from pairtile.cpu.vectors import LANES, load, store
+from pairtile.methods.multimodal_correlation.kernels.mixture_fit import draw, mix64, pair_seed
+from pairtile.methods.multimodal_correlation.kernels.vectors import exp2, log2, sum_16_rows
 
 
 @njit

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile import multimodal_correlation
+from pairtile.engine import tiles
 from pairtile.errors import ConfigError, InputError
 from pairtile.methods.multimodal_correlation import score
 from workflow_runs import Analysis, write_data
@@ -34,8 +35,8 @@ def table(missing: float, ties: bool) -> pd.DataFrame:
 
 
 def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("MIXTURE_TILE_EDGE", "TILE_EDGE"):
-        monkeypatch.setattr(score, name, 8)
+    monkeypatch.setattr(score, "MIXTURE_TILE_EDGE", 8)
+    monkeypatch.setattr(tiles, "TILE_EDGE", 8)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

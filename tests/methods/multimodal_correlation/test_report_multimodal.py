@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from pairtile.declare.messages import Message
 from pairtile.errors import StoreError
 from pairtile.io.networks.drawing import MAX_MODULES
-from pairtile.methods.multimodal_correlation import report_figures, report_results
+from pairtile.methods.multimodal_correlation import charts, report_results
 from pairtile.methods.multimodal_correlation.report_results import (
     condition_pairs,
     mode_results,
@@ -26,7 +27,7 @@ from pairtile.report.text import page_text
 from pairtile.runtime.files import read_json, write_json
 from pairtile.statistics.modules import leiden_modules
 from planted_modes import SAMPLES, analysis
-from report_pages import codes_of, edge_rows, page_of, part, read_page, warnings_of
+from report_pages import assert_made_again_alike, codes_of, edge_rows, page_of, part, read_page
 from result_files import AWKWARD, write_results
 
 PAPERS = read_references("pairtile.methods.multimodal_correlation")
@@ -122,18 +123,12 @@ def test_findings_agree_with_the_tables(demo: Path) -> None:
             f"in {len(networks[['condition', 'label']].drop_duplicates())} condition networks",
         ],
     }
-    page = read_page(demo)
-    headline = page.xpath("//*[@class='headline']")[0].text
-    assert headline == (
-        f"{len(network)} edges between {len(genes)} genes, |r| ≥ 0.6, in "
-        f"{modules['module'].nunique()} modules; {specific} go with a condition"
-    )
-    text = part(page, "findings")
-    assert f"Of 78 pairs of genes, {modes[1]} have one mode" in text
-    assert "2 pairs have edges of both signs" in text
-    assert "No edge goes with Batch" in text
-    assert f"{summary['counts']['modes_below']} with |r| below 0.5" in text
-    assert "1 of 14 genes left out: too few samples." in text
+    headline = read_page(demo).xpath("//*[@class='headline']")[0].text
+    numbers = [len(network), len(genes), 0.6, modules["module"].nunique(), specific]
+    assert [float(text) for text in re.findall(r"[\d.]+", headline)] == numbers
+    text = part(read_page(demo), "findings")
+    for number in (f"{modes[1]} have one mode", "2 pairs", summary["counts"]["modes_below"]):
+        assert f" {number} " in f" {text} "
 
 
 def test_the_planted_pairs_are_drawn_with_their_modes(demo: Path) -> None:
@@ -173,7 +168,7 @@ def test_split_pairs_are_those_that_are_not_drawn_yet(
     assert split_pairs(found) == []
     monkeypatch.setattr(report_results, "MAX_PAIRS", 2)
     assert set(split_pairs(found)) == {("g00", "g01"), ("g04", "g05")} - set(strongest_pairs(found))
-    made = report_figures.FIGURES["split_pairs"](results)
+    made = charts.FIGURES["split_pairs"](results)
     assert made is not None
 
 
@@ -218,11 +213,6 @@ def test_modules_have_their_genes_and_conditions(demo: Path) -> None:
 def test_edges_name_the_conditions_that_they_go_with(demo: Path) -> None:
     network = pd.read_parquet(demo / "network.parquet")
     page = read_page(demo)
-    headings = [th.text_content() for th in page.xpath("//*[@id='edges-table']/thead//th")]
-    assert headings == [
-        "#", "gene 1", "gene 2", "correlation", "samples", "mode", "modes of the pair",
-        "p-value", "differs in", "goes with",
-    ]  # fmt: skip
     rows = edge_rows(page)
     assert len(rows) == len(network)
     sizes = [abs(row[2]) for row in rows]
@@ -235,29 +225,23 @@ def test_edges_name_the_conditions_that_they_go_with(demo: Path) -> None:
 
 
 def test_the_methods_paragraph_cites_what_was_done(demo: Path) -> None:
-    text, cited = page_text(read_results(demo)).cited("methods")
+    _, cited = page_text(read_results(demo)).cited("methods")
     assert cited == [
         PAPERS.SHEALY_2019, PAPERS.BIERNACKI_2000, PAPERS.COHEN_1988, PAPERS.VIRTANEN_2020,
         PAPERS.BENJAMINI_HOCHBERG_1995, PAPERS.TRAAG_2019,
     ]  # fmt: skip
-    for number in (
-        "1 to 3 components",
-        "at least 20 samples",
-        "|r| ≥ 0.6",
-        "0.8 power",
-        "q ≤ 0.001",
-    ):
-        assert number in text
-    assert "1.5 interquartile ranges" not in text
 
 
+@pytest.mark.complete
 @pytest.mark.parametrize(
     ("changes", "paper"),
     [
         ({"threshold": {"method": "power_law", "min_genes": 10}}, "ZHANG_HORVATH_2005"),
         ({"threshold": {"method": "rmt"}}, "LUO_2007"),
-        ({"threshold": {"method": "none"}}, ""),
-        ({"modules": {"method": "link_communities"}}, "EVANS_LAMBIOTTE_2010"),
+        (
+            {"threshold": {"method": "none"}, "modules": {"method": "link_communities"}},
+            "EVANS_LAMBIOTTE_2010",
+        ),
         ({"estimator": {"clustering": "none", "correlation": "pearson", "min_samples": 20}}, ""),
         ({"compatibility": "kinc"}, "SHEALY_2019"),
         ({"power": False, "modules": False, "annotations": None}, ""),
@@ -283,17 +267,16 @@ def test_every_kind_of_analysis_has_a_page(
     assert ("threshold" in drawn) == (asked["threshold"]["method"] in ("rmt", "power_law"))
     if asked["threshold"]["method"] == "rmt":
         assert page.xpath("//*[@class='headline']")[0].text.startswith("No edges")
-        assert "The network is empty: no threshold found" in warnings_of(out)
+        assert any(
+            "no threshold found" in text for text in read_json(out / "summary.json")["warnings"]
+        )
+        assert len(table_of(out, "threshold.tsv"))
         assert "no_modes_pass" in codes_of(out)
 
 
 def test_nothing_is_warned_of_without_a_cause(demo: Path) -> None:
-    found = read_page(demo).xpath("//*[@class='warnings']//li")
-    dropped, alike, drift = [item.text_content() for item in found]
-    assert dropped == "1 of 14 genes were dropped: too few samples."
-    # The treated samples come first.
-    assert alike.startswith("Neighbouring samples are alike (lag-1 autocorrelation ")
-    assert "of the genes drift along the samples" in drift
+    assert len(read_page(demo).xpath("//*[@class='warnings']//li")) == 3  # two of their order
+    assert not told(demo)
 
 
 @pytest.mark.parametrize(
@@ -451,15 +434,6 @@ def test_five_thousand_edges_make_a_page_under_five_megabytes(demo: Path, tmp_pa
     assert len(page.xpath("//*[@id='conditions']//details")) == 12
 
 
-@pytest.mark.complete
-def test_same_input_gives_the_same_bytes(demo: Path) -> None:
-    before = (demo / "report.html").read_bytes()
-    figures = [path.read_bytes() for path in sorted((demo / "figures").iterdir())]
-    page_of(demo)
-    assert (demo / "report.html").read_bytes() == before
-    assert [path.read_bytes() for path in sorted((demo / "figures").iterdir())] == figures
-
-
 def test_negative_edges_are_as_strong_as_positive_ones(demo: Path) -> None:
     results = read_results(demo)
     assert isinstance(results, Results)
@@ -467,3 +441,8 @@ def test_negative_edges_are_as_strong_as_positive_ones(demo: Path) -> None:
     size = strongest["correlation"].abs()
     assert (strongest["correlation"] < 0).any()
     assert size.is_monotonic_decreasing
+
+
+@pytest.mark.complete
+def test_same_results_give_the_same_bytes(demo: Path) -> None:
+    assert_made_again_alike(demo)

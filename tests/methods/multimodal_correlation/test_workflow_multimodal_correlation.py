@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from pairtile.config import load_config
+from pairtile.engine import tiles
 from pairtile.errors import InputError
 from pairtile.methods.multimodal_correlation import score as method
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
@@ -73,24 +73,12 @@ def test_a_pair_of_several_modes_is_evaluated_once(tmp_path: Path) -> None:
     assert (found["true_positives"], found["recall"]) == (2, pytest.approx(2 / 3))
 
 
-@pytest.mark.complete  # the dry run above says so
-def test_another_threshold_scores_nothing_again(tmp_path: Path) -> None:
-    write(tmp_path)
-    write_config(tmp_path, {"modes": section()})
-    assert run(tmp_path).code == 0
-    write_config(tmp_path, {"modes": section(threshold={"method": "score", "score": 0.9})})
-    done = run(tmp_path)
-    assert done.code == 0, done.text
-    assert not {"prepare", "plan", "null", "chunk", "merge"} & done.rules
-    assert {"network", "tables_multimodal_correlation", "report"} <= done.rules
-
-
 @pytest.mark.parametrize("clustering", ["gmm", "none"])
 def test_pairs_are_the_same_for_any_chunking_and_order_of_genes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clustering: str
 ) -> None:
     monkeypatch.setattr(method, "MIXTURE_TILE_EDGE", 8)
-    monkeypatch.setattr(method, "TILE_EDGE", 8)
+    monkeypatch.setattr(tiles, "TILE_EDGE", 8)
     table = write(tmp_path)
     settings = {"max_clusters": 3, "min_samples": 20, "min_correlation": 0.0}
     asked = section(estimator=settings | {"clustering": clustering})
@@ -149,22 +137,12 @@ def test_replicates_are_warned_of_unless_they_are_stated(tmp_path: Path) -> None
             assert found == []
 
 
-def test_without_a_threshold_the_network_is_empty_and_says_why(tmp_path: Path) -> None:
-    write(tmp_path)
-    out = Analysis(tmp_path, section(threshold={"method": "rmt"})).all().out
-    assert not len(read(out / "network.tsv"))
-    summary = json.loads((out / "summary.json").read_text())
-    assert any("no threshold found" in warning for warning in summary["warnings"])
-    assert len(read(out / "threshold.tsv"))
-
-
 def test_annotations_that_lack_a_sample_are_refused(tmp_path: Path) -> None:
     write(tmp_path)
     lines = (tmp_path / "samples.tsv").read_text().splitlines()
     (tmp_path / "samples.tsv").write_text("\n".join(lines[:-1]) + "\n")
-    analysis = Analysis(tmp_path, section(annotations="samples.tsv")).pairs()
     with pytest.raises(InputError, match=f"s{SAMPLES - 1}"):
-        analysis.network()
+        Analysis(tmp_path, section(annotations="samples.tsv")).pairs()
 
 
 @pytest.mark.complete

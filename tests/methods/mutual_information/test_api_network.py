@@ -42,7 +42,9 @@ def by_the_workflow(settings: dict[str, Any], seed: int, folder: Path) -> pd.Dat
     ("section", "seed"),
     [
         pytest.param({"dpi": None}, 1, id="defaults"),
-        pytest.param({"score": "target_z", "keep": {"fdr": 0.01}}, 1, id="demo"),
+        pytest.param(
+            {"score": "target_z", "keep": {"fdr": 0.01}}, 1, id="demo", marks=pytest.mark.complete
+        ),
         pytest.param({"keep": {"p_value": 1e-4}, "dpi": {"tolerance": 0.1}}, 7, id="aracne"),
         pytest.param(
             {
@@ -57,7 +59,9 @@ def by_the_workflow(settings: dict[str, Any], seed: int, folder: Path) -> pd.Dat
             1,
             id="clr",
         ),
-        pytest.param({"score": "target_z", "keep": {"score": 3.0}}, 1, id="score"),
+        pytest.param(
+            {"score": "target_z", "keep": {"score": 3.0}}, 1, id="score", marks=pytest.mark.complete
+        ),
     ],
 )
 def test_network_is_that_of_the_workflow(

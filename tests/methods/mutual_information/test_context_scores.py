@@ -9,8 +9,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive_mutual_information import NaiveMoments, naive_moments
 from pairtile import clr, mutual_information, target_z
-from pairtile.methods.mutual_information import context_scores as scores
+from pairtile.methods.mutual_information.context_scores import directed_scores
+
+SCORES = ("clr", "target_z")
 
 
 def spread(values: Any) -> float:
@@ -72,136 +75,32 @@ def test_scores_agree_with_dense_matrices(case: Any) -> None:
     mi, is_regulator = case
     i, j, values = pairs_of(mi, is_regulator)
     everybody = np.ones(len(mi), dtype=bool) if is_regulator is None else is_regulator
-    moments = scores.moments_from_pairs(i, j, values, len(mi), is_regulator)
-    for score, expected in zip(
-        (scores.clr, scores.target_z), dense_scores(mi, everybody), strict=True
-    ):
-        forward, backward = score(i, j, values, moments, is_regulator)
+    moments = naive_moments(i, j, values, len(mi), is_regulator)
+    for score, expected in zip(SCORES, dense_scores(mi, everybody), strict=True):
+        forward, backward = directed_scores(score, values, i, j, moments, is_regulator)
         np.testing.assert_allclose(forward, expected[i, j], atol=1e-9)
         np.testing.assert_allclose(
             backward, np.where(everybody[j], expected[j, i], np.nan), atol=1e-9
         )
 
 
-@given(case=matrices())
-@settings(max_examples=80, deadline=None)
-def test_the_better_direction_is_the_larger_of_both(case: Any) -> None:
-    mi, is_regulator = case
-    everybody = np.ones(len(mi), dtype=bool) if is_regulator is None else is_regulator
-    moments = scores.moments_from_pairs(*pairs_of(mi, is_regulator), len(mi), is_regulator)
-    rows, columns = np.flatnonzero(everybody), np.arange(len(mi))
-    for name, dense in zip(("clr", "target_z"), dense_scores(mi, everybody), strict=True):
-        found = scores.better_direction(
-            name, np, mi[np.ix_(rows, columns)], rows, columns, moments, is_regulator
-        )
-        expected = np.fmax(dense, np.where(everybody[:, None] & everybody, dense.T, np.nan))[rows]
-        there = ~np.isnan(expected)
-        np.testing.assert_allclose(found[there], expected[there], atol=1e-9)
-
-
 def test_clr_is_symmetric_without_regulators() -> None:
     mi, _ = np.random.default_rng(0).gamma(2, 0.2, (2, 20, 20))
     i, j, values = pairs_of(mi, None)
-    forward, backward = scores.clr(i, j, values, scores.moments_from_pairs(i, j, values, 20))
+    of_gene = naive_moments(i, j, values, 20).target
+    forward, backward = directed_scores("clr", values, i, j, NaiveMoments(of_gene, of_gene))
     np.testing.assert_array_equal(forward, backward)
 
 
-def test_backward_scores_are_missing_where_the_target_is_no_regulator() -> None:
-    is_regulator = np.array([True, True, False])
-    i, j, mi = [0, 0, 1], [1, 2, 2], [0.3, 0.1, 0.2]
-    moments = scores.moments_from_pairs(i, j, mi, 3, is_regulator)
-    for score in (scores.clr, scores.target_z):
-        forward, backward = score(i, j, mi, moments, is_regulator)
-        assert np.isfinite(forward).all()
-        np.testing.assert_array_equal(np.isnan(backward), [False, True, True])
-
-
-def test_moments_of_parts_add_up_to_those_of_the_whole() -> None:
-    random = np.random.default_rng(1)
-    mi = random.gamma(2, 0.2, (30, 30))
-    i, j, values = pairs_of(mi, None)
-    whole = scores.moments_from_pairs(i, j, values, 30)
-    part = random.random(len(i)) < 0.4
-    added = scores.moments_from_pairs(
-        i[part], j[part], values[part], 30
-    ) + scores.moments_from_pairs(i[~part], j[~part], values[~part], 30)
-    for role in ("as_target", "as_source"):
-        for name in ("count", "mean", "squared_deviations"):
-            np.testing.assert_allclose(
-                getattr(getattr(added, role), name), getattr(getattr(whole, role), name)
-            )
-
-
-def test_rounding_errors_are_not_taken_for_spread() -> None:
-    """A constant gene, MI 0.1 with everything: 0.1^2 does not sum exactly."""
-    i, j = np.triu_indices(1000, 1)
-    mi = np.full(len(i), 0.1)
-    forward, backward = scores.target_z(i, j, mi, scores.moments_from_pairs(i, j, mi, 1000))
-    assert not forward.any()
-    assert not backward.any()
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"i": [0, 3]}, "expected genes from 0 to 2"),
-        ({"mi": [0.1]}, "expected three vectors of one length"),
-        ({"i": [0.5, 1.0]}, "expected integers"),
-        ({"is_regulator": np.array([True, False, False])}, r"i\[1\] is gene 1, no regulator"),
-        ({"is_regulator": np.array([True])}, r"expected bool of shape \(3,\)"),
-    ],
-)
-def test_bad_pairs_are_refused_with_a_reason(change: dict[str, Any], message: str) -> None:
-    valid: dict[str, Any] = {"i": [0, 1], "j": [1, 2], "mi": [0.1, 0.2], "n_genes": 3}
-    with pytest.raises(ValueError, match=message):
-        scores.moments_from_pairs(**(valid | change))
-
-
-FUNCTIONS = [(clr, scores.clr), (target_z, scores.target_z)]
-
-
-def of_list(function: Any, mi: np.ndarray, regulators: np.ndarray | None) -> np.ndarray:
-    """The score of every source and target by way of a list of pairs."""
-    n = mi.shape[1]
-    is_regulator = np.ones(n, dtype=bool) if regulators is None else np.isin(range(n), regulators)
-    rows = np.arange(n) if regulators is None else regulators
-    both = [(r, i, j) for r, i in enumerate(rows) for j in range(n) if i != j]
-    once = [(r, i, j) for r, i, j in both if not is_regulator[j] or i < j]
-    row, i, j = (np.array(part, dtype=int) for part in zip(*once, strict=True))
-    scored = ~np.isnan(mi[row, j])
-    row, i, j = row[scored], i[scored], j[scored]
-    flags = None if regulators is None else is_regulator
-    moments = scores.moments_from_pairs(i, j, mi[row, j], n, flags)
-    forward, backward = function(i, j, mi[row, j], moments, flags)
-    square = np.full((n, n), np.nan)
-    square[i, j] = forward
-    square[j, i] = backward
-    return square[rows]
-
-
-@st.composite
-def matrices_of_results(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray | None]:
-    n = draw(st.integers(2, 8))
-    random = np.random.default_rng(draw(st.integers(0, 10_000)))
-    mi = random.random((n, n)).round(draw(st.integers(0, 3)))
-    mi[random.random((n, n)) < draw(st.sampled_from([0.0, 0.3]))] = np.nan
-    mi = np.triu(mi, 1) + np.triu(mi, 1).T
-    np.fill_diagonal(mi, np.nan)
-    if draw(st.booleans()):
-        return mi, None
-    regulators = np.flatnonzero(random.random(n) < 0.5)
-    regulators = regulators if regulators.size else np.array([0])
-    return mi[regulators], regulators
-
-
-@pytest.mark.parametrize(("of_matrix", "of_pairs"), FUNCTIONS)
-@settings(deadline=None)
-@given(case=matrices_of_results())
-def test_matrix_form_gives_what_the_list_form_gives(
-    of_matrix: Any, of_pairs: Any, case: tuple[np.ndarray, np.ndarray | None]
-) -> None:
-    mi, regulators = case
-    np.testing.assert_allclose(of_matrix(mi), of_list(of_pairs, mi, regulators), atol=1e-9)
+@given(case=matrices())
+@settings(max_examples=80, deadline=None)
+def test_matrix_form_gives_the_definition(case: Any) -> None:
+    mi, is_regulator = case
+    everybody = np.ones(len(mi), dtype=bool) if is_regulator is None else is_regulator
+    rows = np.flatnonzero(everybody)
+    table = pd.DataFrame(mi[rows], index=rows, columns=range(len(mi)))
+    for function, expected in zip((clr, target_z), dense_scores(mi, everybody), strict=True):
+        np.testing.assert_allclose(function(table), expected[rows], atol=1e-9)
 
 
 @pytest.mark.parametrize("function", [clr, target_z])

@@ -7,12 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from naive_mutual_information import naive_moments
 from pairtile import infer_network
 from pairtile.api.settings import analysis_config
 from pairtile.engine.estimator import Merged
 from pairtile.methods.mutual_information import network
 from pairtile.methods.mutual_information.config import MutualInformationConfig
-from pairtile.methods.mutual_information.context_scores import moments_from_pairs
+from pairtile.methods.mutual_information.keep import Bar
 from pairtile.methods.mutual_information.network import (
     GeneRoles,
     Pairs,
@@ -49,6 +50,9 @@ def example(seed=0, regulators=None):
     return pairs, Null([draws], np.zeros(GENES, dtype=np.int8))
 
 
+STRONG = float(np.sort(example()[0].mi_bits)[-30])
+
+
 def histogram(pairs):
     return np.histogram(pairs.mi_bits, bins=BINS, range=(0, TOP_BITS))[0][None, :]
 
@@ -65,7 +69,7 @@ def built(pairs, null, keep, *, score="mi", dpi=False, moments=None, is_regulato
     rules = analysis_config(MutualInformationConfig, keep=keep, dpi=dpi)
     found = Significance(p.__getitem__, q.__getitem__, lambda some: extrapolated(some, null))
     genes = GeneRoles(GENES, is_regulator, moments)
-    chosen = choose(pairs, found, genes, rules.keep, score)
+    chosen = choose(pairs, found, genes, Bar.of(rules.keep), score)
     dpi = rules.dpi or None
     return build_network(pairs, chosen, found, genes, score=score, dpi=dpi)
 
@@ -99,29 +103,26 @@ def test_q_values_of_scattered_pairs_use_the_histogram():
     assert (q <= np.maximum(exact[scattered] * 1.5, 1e-9)).mean() > 0.95
 
 
-def test_keep_by_p_value():
+@pytest.mark.parametrize(
+    ("keep", "kept"),
+    [
+        ({"p_value": 0.001}, lambda p, bits: p <= 0.001),
+        ({"fdr": 0.05}, lambda p, bits: false_discovery_control(p) <= 0.05),
+        ({"score": 0.3}, lambda p, bits: bits >= 0.3),
+        ({"score": STRONG}, lambda p, bits: bits >= STRONG),
+        ({"top_edges": 17}, lambda p, bits: bits >= np.sort(bits)[-17]),
+        ({"fdr": 0.05, "top_edges": 9}, lambda p, bits: bits >= np.sort(bits)[-9]),
+        ("all", lambda p, bits: p <= 1.0),
+    ],
+    ids=["p_value", "fdr", "score", "strong_score", "top_edges", "fdr_top_edges", "all"],
+)
+def test_pairs_are_kept_as_asked(keep, kept):
     pairs, null = example()
-    p = p_values(pairs, null)
-    network = built(pairs, null, {"p_value": 0.001})
-    assert network.counts["edges"] == (p <= 0.001).sum() > 0
-    assert (network.edges["p_value"] <= 0.001).all()
-
-
-def test_keep_by_false_discovery_rate():
-    pairs, null = example()
-    p = p_values(pairs, null)
-    network = built(pairs, null, {"fdr": 0.05})
-    assert network.counts["edges"] == (false_discovery_control(p) <= 0.05).sum() > 0
-
-
-def test_keep_by_score_all_and_top_edges():
-    pairs, null = example()
-    assert built(pairs, null, {"score": 0.3}).counts["edges"] == (pairs.mi_bits >= 0.3).sum()
-    assert built(pairs, null, "all").counts["edges"] == pairs.i.size
-    top = built(pairs, null, {"top_edges": 17})
-    assert top.counts["edges"] == 17
-    np.testing.assert_array_equal(
-        top.edges["mi_bits"], np.sort(pairs.mi_bits)[::-1][:17], strict=False
+    expected = kept(p_values(pairs, null), pairs.mi_bits)
+    edges = built(pairs, null, keep).edges
+    assert len(edges) == expected.sum() > 0
+    assert set(zip(edges["source"], edges["target"], strict=True)) == set(
+        zip(pairs.i[expected], pairs.j[expected], strict=True)
     )
 
 
@@ -136,7 +137,7 @@ def test_edges_are_sorted_best_first_with_a_fixed_order_of_ties():
 
 def test_mi_and_clr_without_regulators_list_each_pair_once_and_target_z_twice():
     pairs, null = example()
-    moments = moments_from_pairs(pairs.i, pairs.j, pairs.mi_bits, GENES)
+    moments = naive_moments(pairs.i, pairs.j, pairs.mi_bits, GENES)
     for score, times, directed in (("mi", 1, False), ("clr", 1, False), ("target_z", 2, True)):
         network = built(pairs, null, "all", score=score, moments=moments)
         assert network.counts["edges"] == times * pairs.i.size
@@ -149,7 +150,7 @@ def test_with_regulators_every_source_is_one(score):
     regulators = np.zeros(GENES, dtype=bool)
     regulators[[3, 17, 30]] = True
     pairs, null = example(regulators=regulators)
-    moments = moments_from_pairs(pairs.i, pairs.j, pairs.mi_bits, GENES, regulators)
+    moments = naive_moments(pairs.i, pairs.j, pairs.mi_bits, GENES, regulators)
     network = built(pairs, null, "all", score=score, moments=moments, is_regulator=regulators)
     assert regulators[network.edges["source"]].all()
     both = (regulators[pairs.i] & regulators[pairs.j]).sum()
@@ -159,7 +160,7 @@ def test_with_regulators_every_source_is_one(score):
 
 def test_dpi_removes_both_directions_of_a_pair():
     pairs, null = example()
-    moments = moments_from_pairs(pairs.i, pairs.j, pairs.mi_bits, GENES)
+    moments = naive_moments(pairs.i, pairs.j, pairs.mi_bits, GENES)
     options = {"dpi": {"tolerance": 0.0, "rule": "relative"}, "score": "target_z"}
     edges = built(pairs, null, "all", moments=moments, **options).edges
     ends = set(zip(edges["source"], edges["target"], strict=True))
@@ -189,13 +190,12 @@ def test_q_values_come_from_the_p_values_beside_them(keep):
     np.testing.assert_allclose(edges["q_value"], of_all[place], rtol=1e-9)
 
 
-def test_p_and_q_of_a_whole_network_belong_together():
+@pytest.mark.parametrize("keep", [{"fdr": 0.05}, "all"], ids=str)
+def test_p_and_q_of_a_whole_network_belong_together(keep):
     random = np.random.default_rng(1)
     values = random.normal(size=(40, 80))
     values[:20] += 2 * random.normal(size=80)
-    network = infer_network(
-        values, keep={"fdr": 0.05}, dpi=False, permutations=20_000, backend="cpu"
-    )
+    network = infer_network(values, keep=keep, dpi=False, permutations=20_000, backend="cpu")
     kept, n_tests = network.shape[0], 40 * 39 // 2
     p = np.sort(network["p_value"])
     q = np.minimum.accumulate((p * n_tests / np.arange(1, kept + 1))[::-1])[::-1]
@@ -229,7 +229,7 @@ def test_scores_beside_mi_need_moments():
 def test_very_many_pairs_in_parts_give_the_same_network(score, keep, monkeypatch):
     pairs, null = example(4)
     tied = Pairs(pairs.i, pairs.j, np.round(pairs.mi_bits, 2), pairs.n_samples)
-    moments = moments_from_pairs(tied.i, tied.j, tied.mi_bits, GENES)
+    moments = naive_moments(tied.i, tied.j, tied.mi_bits, GENES)
     whole = built(tied, null, keep, dpi={"tolerance": 0.1}, score=score, moments=moments)
     monkeypatch.setattr(network, "_PART", 57)
     parts = built(tied, null, keep, dpi={"tolerance": 0.1}, score=score, moments=moments)

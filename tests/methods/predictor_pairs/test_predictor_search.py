@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from naive_predictors import canonical_mce, dense_search, naive_mce, naive_search
+from naive_predictors import canonical_mce, dense_search, naive_mce, naive_search, rows_of
 from pairtile.gpu.device import choose
 from pairtile.methods.predictor_pairs import search as predictor_search
-from pairtile.methods.predictor_pairs.best_sets import join_best
-from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import NO_KEY
+from pairtile.methods.predictor_pairs.best_sets import ANY_KEY, join_best
 from pairtile.methods.predictor_pairs.search import (
     BestSets,
     PredictorSearch,
@@ -25,20 +24,6 @@ from pairtile.methods.predictor_pairs.search import (
 both_backends = pytest.mark.parametrize(
     "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 )
-
-
-def rows_of(best: BestSets) -> list[tuple[int, tuple[int, ...], int, float, int]]:
-    """A result as ``naive_search`` gives it."""
-    return list(
-        zip(
-            best.target.tolist(),
-            [tuple(row) for row in best.predictors.tolist()],
-            best.key.tolist(),
-            best.mce_bits.tolist(),
-            best.n_ties.tolist(),
-            strict=True,
-        )
-    )
 
 
 def random_levels(random: Any, rows: int, samples: int, levels: int, kind: str) -> Any:
@@ -188,7 +173,7 @@ def test_a_cut_leaves_out_only_what_is_above_it(backend: str, search: Any, seed:
     search = PredictorSearch(predictors, settings, choose(backend))
     whole = search.best(targets, exclude, 0, len(predictors))
     random = np.random.default_rng(seed)
-    max_key = np.full(len(targets), NO_KEY - 1)
+    max_key = np.full(len(targets), ANY_KEY)
     for target in np.unique(whole.target):
         max_key[target] = random.choice(whole.key[whole.target == target]) + random.integers(-1, 2)
     found = search.best(targets, exclude, 0, len(predictors), max_key)
@@ -266,48 +251,6 @@ def test_nothing_to_search_gives_an_empty_table(backend: str) -> None:
         (1, 3),
         (2, 3),
     }
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"levels": 5}, "levels\n.*an integer between 2 and 4"),
-        ({"cardinality": 4}, "cardinality\n.*an integer between 1 and 3"),
-        ({"top": 0}, "top\n.*an integer between 1 and 1000"),
-        ({"penalty": "some"}, "penalty\n.*no_obs, none or poor_obs"),
-        ({"alpha": -1.0}, "alpha\n.*a number of at least 0"),
-        ({"alpha": np.nan}, "alpha\n.*a number of at least 0"),
-        ({"beta": 0.0}, "beta\n.*a number greater than 0 and at most 1"),
-        ({"min_samples": 0}, "min_samples\n.*an integer between 1 and 1000000"),
-    ],
-)
-def test_impossible_settings_are_refused(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        SearchSettings(**({"levels": 2} | change))
-
-
-LEVELS = np.zeros((4, 5), dtype=np.int8)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"targets": LEVELS[:, 1:]}, "targets have 4 samples; expected 5"),
-        ({"targets": LEVELS + 2}, "targets hold the level 2; expected 0 to 1"),
-        ({"targets": LEVELS - 2}, "targets hold the level -2"),
-        ({"targets": LEVELS * 0.5}, "targets have type float64"),
-        ({"targets": LEVELS[0]}, "1 dimensions"),
-        ({"exclude": np.zeros(3, dtype=np.int32)}, r"exclude has shape \(3,\); expected \(4,\)"),
-        ({"max_key": np.zeros(5, dtype=np.int64)}, r"max_key has shape \(5,\); expected \(4,\)"),
-        ({"first_end": 5}, "first predictors are 0 to 5; expected a range within 0 to 4"),
-        ({"first_begin": 3, "first_end": 2}, "first predictors are 3 to 2"),
-    ],
-)
-def test_input_that_does_not_fit_is_refused(change: dict[str, Any], message: str) -> None:
-    search = PredictorSearch(LEVELS, SearchSettings(levels=2), choose("cpu"))
-    valid = {"targets": LEVELS, "exclude": np.full(4, -1), "first_begin": 0, "first_end": 4}
-    with pytest.raises(ValueError, match=message):
-        search.best(**(valid | change))
 
 
 def test_scores_a_billionth_of_a_bit_apart_are_no_tie() -> None:

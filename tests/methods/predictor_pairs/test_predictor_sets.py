@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from naive_predictors import entropy_bits, naive_counts, naive_floating_search, naive_mce, score
+from naive_predictors import (
+    entropy_bits,
+    naive_counts,
+    naive_floating_search,
+    naive_mce,
+    rows_of,
+    score,
+)
 from pairtile.gpu.device import choose
-from pairtile.methods.predictor_pairs.search import BestSets, PredictorSearch, SearchSettings
+from pairtile.methods.predictor_pairs.search import PredictorSearch, SearchSettings
 from pairtile.methods.predictor_pairs.sets import extend_sets, set_entropies
 
 SAMPLES = st.sampled_from([1, 3, 20, 33, 64, 100, 150])
-
-
-def rows_of(best: BestSets) -> list[tuple[int, tuple[int, ...], int, float, int]]:
-    columns = [best.target, best.key, best.mce_bits, best.n_ties]
-    target, key, mce, ties = (column.tolist() for column in columns)
-    sets = [tuple(row) for row in best.predictors.tolist()]
-    return list(zip(target, sets, key, mce, ties, strict=True))
 
 
 def random_levels(random: Any, rows: int, samples: int, levels: int, missing: float) -> Any:
@@ -156,34 +156,3 @@ def test_naive_counts_and_scores_of_a_case_worked_by_hand() -> None:
     assert score(np.array(x), (0,), np.array(y), settings) == (0.5, 4)
     search = PredictorSearch(np.array(x), settings, choose("cpu"))
     assert search.best(np.array([y]), np.array([-1]), 0, 1).mce_bits.tolist() == [0.5]
-
-
-LEVELS = np.zeros((4, 5), dtype=np.int8)
-ZEROS = np.zeros(2, dtype=np.int32)
-
-
-@pytest.mark.parametrize(
-    ("targets", "rows", "sets", "message"),
-    [
-        (LEVELS[:, 1:], ZEROS, [[0, 1], [1, 2]], "targets have 4 samples; expected 5"),
-        (LEVELS, ZEROS, [[0, 1]], r"sets have shape \(1, 2\) and their targets \(2,\)"),
-        (LEVELS, ZEROS, [[0, 4], [0, 1]], "there is no predictor 4; expected 0 to 3"),
-        (LEVELS, ZEROS - 1, [[0, 1], [0, 1]], "there is no target -1; expected 0 to 3"),
-    ],
-)
-def test_sets_that_do_not_fit_are_refused(targets: Any, rows: Any, sets: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        set_entropies(LEVELS, targets, rows, np.array(sets))
-    search = PredictorSearch(LEVELS, SearchSettings(levels=2, cardinality=3), choose("cpu"))
-    with pytest.raises(ValueError, match=message):
-        extend_sets(search, targets, np.full(4, -1), rows, np.array(sets))
-
-
-def test_extending_needs_cardinality_three_and_pairs() -> None:
-    arguments = (LEVELS, np.full(4, -1), ZEROS)
-    search = PredictorSearch(LEVELS, SearchSettings(levels=2, cardinality=2), choose("cpu"))
-    with pytest.raises(ValueError, match="cardinality is 2; expected 3 to extend pairs"):
-        extend_sets(search, *arguments, np.array([[0, 1], [1, 2]]))
-    search = PredictorSearch(LEVELS, SearchSettings(levels=2, cardinality=3), choose("cpu"))
-    with pytest.raises(ValueError, match="pairs have 3 columns; expected 2"):
-        extend_sets(search, *arguments, np.array([[0, 1, 2], [1, 2, 3]]))

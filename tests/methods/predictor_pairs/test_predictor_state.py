@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from pairtile.config import load_config
 from pairtile.engine.estimator import PreparedInput
-from pairtile.engine.in_memory import merged_in_memory
+from pairtile.engine.in_memory import all_tiles, merged_in_memory
 from pairtile.gpu.device import choose
 from pairtile.io.expression import Expression
 from pairtile.methods.predictor_pairs import state as predictor_state
@@ -20,7 +20,7 @@ from pairtile.methods.predictor_pairs.prepare import (
     prepare_predictor_input,
     prepare_predictors,
 )
-from pairtile.methods.predictor_pairs.read_input import PredictorInput, Series, levels_of
+from pairtile.methods.predictor_pairs.read_input import PredictorInput, Series, count_levels
 from pairtile.methods.predictor_pairs.score import PredictorPairs
 from pairtile.methods.predictor_pairs.state import kept_levels, search_input
 
@@ -31,13 +31,19 @@ def state_of(levels: np.ndarray, series: list[int] | None = None, **changes: Any
     complete = load_config({"analyses": {"a": section}}).analyses["a"]
     names = [f"g{k}" for k in range(len(levels))]
     samples = [f"s{k}" for k in range(levels.shape[1])]
-    table = levels_of(Expression(levels.astype(float), names, samples, "levels", []))
+    table = Expression(levels.astype(float), names, samples, "levels", [])
     courses = None
     if series is not None:
         numbers, found = pd.factorize(np.array(series))
         courses = Series(numbers.astype(np.int32), [str(name) for name in found], 0)
-    prepared = prepare_predictor_input(complete, PredictorInput(table, courses))
+    prepared = prepare_predictor_input(
+        complete, PredictorInput(table, count_levels(table), courses)
+    )
     return search_input(complete, prepared, seed=1)
+
+
+def code_of(text: str) -> str:
+    return getattr(text, "code", "")
 
 
 def random_levels(genes: int = 8, samples: int = 40) -> np.ndarray:
@@ -87,11 +93,9 @@ PERMUTED = {"kind": "permutation"}
     ],
 )
 def test_permutation_of_slow_levels_is_warned_of(changes: dict[str, Any], warned: bool) -> None:
-    slow = state_of(slow_levels(), **changes).warnings
-    assert any("Levels change slowly" in text for text in slow) is warned
-    assert not any(
-        "change slowly" in text for text in state_of(random_levels(), **changes).warnings
-    )
+    slow, fast = (state_of(make(), **changes).warnings for make in (slow_levels, random_levels))
+    assert ("levels_change_slowly" in map(code_of, slow)) is warned
+    assert "levels_change_slowly" not in map(code_of, fast)
 
 
 @pytest.mark.parametrize(("levels", "kind"), [("slow", "circular_shift"), ("fast", "permutation")])
@@ -114,9 +118,8 @@ def test_auto_takes_no_shifts_that_cannot_tell(samples: int, changes: Any, draws
     found = state_of(slow_levels()[:, :samples], **changes)
     target = found.state["target_class"].max()
     assert (found.state["null_class"] == target).sum() == draws
-    said = [text for text in found.warnings if text.startswith("There are no p-values.")]
-    assert len(said) == (draws == 0)
-    assert all("20 transitions have 19 circular shifts" in text for text in said)
+    said = [text.numbers for text in found.warnings if code_of(text) == "too_few_shifts"]
+    assert [(n["transitions"], n["shifts"]) for n in said] == ([(20, 19)] if draws == 0 else [])
 
 
 def test_drifts_are_warned_of_under_shifts() -> None:
@@ -126,7 +129,7 @@ def test_drifts_are_warned_of_under_shifts() -> None:
     for values, warned in ((drift, True), (slow, False)):
         found = state_of((values > np.median(values, axis=1, keepdims=True)).astype(np.int8))
         assert found.parameters["null"]["kind"] == "circular_shift"
-        assert any("drift along their series" in text for text in found.warnings) is warned
+        assert ("targets_drift" in map(code_of, found.warnings)) is warned
 
 
 def test_drifts_of_targets_that_are_permuted_are_warned_of_too() -> None:
@@ -134,7 +137,7 @@ def test_drifts_of_targets_that_are_permuted_are_warned_of_too() -> None:
     values = random.normal(size=(30, 60)) + np.linspace(-1, 1, 60) * random.choice([-1, 1], (30, 1))
     found = state_of((values > 0).astype(np.int8))
     assert found.parameters["null"]["kind"] == "permutation"
-    assert any("drift along their series" in text for text in found.warnings)
+    assert "targets_drift" in map(code_of, found.warnings)
 
 
 def test_batches_are_permuted_within_where_they_are_stated(tmp_path: Path) -> None:
@@ -157,7 +160,7 @@ def test_batches_are_permuted_within_where_they_are_stated(tmp_path: Path) -> No
         assert ready.parameters["null"]["kind"] == ("blocks" if stated else "permutation")
         assert any("split the samples" in text for text in ready.warnings) is not bool(stated)
         opened = PredictorPairs(config, ready.state, choose("cpu"), "float64")
-        tiles = opened.space(ready.state).tiles(*opened.tile_edges(opened.config, ready.state))
+        tiles = all_tiles(opened)
         sets = tables.tested_sets(opened, merged_in_memory(opened, tiles, 1))
         shares.append((sets.drop_duplicates("target")["p_value"] <= 0.05).mean())
     assert shares[0] > 0.5

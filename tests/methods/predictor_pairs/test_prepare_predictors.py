@@ -12,11 +12,12 @@ import pandas as pd
 import pytest
 from pairtile.config import load_config
 from pairtile.declare.messages import Message
-from pairtile.errors import ConfigError, InputError
+from pairtile.errors import InputError
+from pairtile.io.expression import read_expression
 from pairtile.methods.predictor_pairs.config import QuantizeConfig
 from pairtile.methods.predictor_pairs.prepare import PreparedPredictors, prepare_predictors
 from pairtile.methods.predictor_pairs.quantize import quantize
-from pairtile.methods.predictor_pairs.read_input import read_levels
+from pairtile.methods.predictor_pairs.read_input import count_levels
 
 GENES = [f"g{k}" for k in range(6)]
 SAMPLES = [f"s{k}" for k in range(24)]
@@ -182,11 +183,6 @@ def test_series_are_never_joined(tmp_path: Path) -> None:
     assert any("1 samples in" in note for note in prepared.notes)
 
 
-def test_lag_0_pairs_samples_with_themselves(tmp_path: Path) -> None:
-    prepared = prepare(levels=write(tmp_path, levels_table()), lag=0)
-    assert prepared.source_samples.tolist() == prepared.target_samples.tolist() == list(range(24))
-
-
 def test_series_of_length_one_are_a_clear_error(tmp_path: Path) -> None:
     keys = {"levels": write(tmp_path, levels_table()), "series": series_file(tmp_path, [1] * 24)}
     with pytest.raises(
@@ -251,24 +247,28 @@ def test_targets_named_wrongly_are_called_targets(tmp_path: Path) -> None:
     [
         (
             "1.5",
-            None,
+            "auto",
             "line 4, gene 'g2', sample 's1': found 1.5; expected a level, a whole number",
         ),
-        ("1.5", None, "(expression values go under the key expression)"),
-        ("-1", None, "found -1; expected a level, a whole number from 0 to 3, or NA or nothing if"),
-        ("4", None, "found 4; expected a level, a whole number from 0 to 3"),
+        ("1.5", "auto", "(expression values go under the key expression)"),
+        (
+            "-1",
+            "auto",
+            "found -1; expected a level, a whole number from 0 to 3, or NA or nothing if",
+        ),
+        ("4", "auto", "found 4; expected a level, a whole number from 0 to 3"),
         ("2", 2, "found 2; expected a level, a whole number from 0 to 1, or NA or nothing if it "),
         ("2", 2, "(quantize.levels is 2)"),
-        ("high", None, "line 4 (gene 'g2'), field 3 (sample 's1'): found 'high'"),
+        ("high", "auto", "line 4 (gene 'g2'), field 3 (sample 's1'): found 'high'"),
     ],
 )
 def test_a_value_that_is_no_level_is_named_with_its_place(
-    tmp_path: Path, value: str, asked: int | None, message: str
+    tmp_path: Path, value: str, asked: Any, message: str
 ) -> None:
     frame = (levels_table(2)).astype(object)
     frame.iloc[2, 1] = value
     with pytest.raises(InputError, match=re.escape(message)):
-        read_levels(write(tmp_path, frame), n_levels=asked)
+        count_levels(read_expression(write(tmp_path, frame)), asked=asked)
 
 
 def test_the_line_is_found_in_gzip_and_with_samples_in_rows(tmp_path: Path) -> None:
@@ -277,14 +277,8 @@ def test_the_line_is_found_in_gzip_and_with_samples_in_rows(tmp_path: Path) -> N
     path = tmp_path / "turned.csv.gz"
     path.write_bytes(gzip.compress(frame.T.rename_axis("sample").to_csv().encode()))
     with pytest.raises(InputError, match=r"line 3, gene 'g2', sample 's1': found 7"):
-        read_levels(path, "samples_in_rows")
+        count_levels(read_expression(path, "samples_in_rows"), "samples_in_rows")
     stored = str(tmp_path / "levels.parquet")
     frame.reset_index().to_parquet(stored)
     with pytest.raises(InputError, match=r"parquet: gene 'g2', sample 's1': found 7"):
-        read_levels(stored)
-
-
-def test_settings_of_expression_and_levels_do_not_mix(tmp_path: Path) -> None:
-    path = write(tmp_path, levels_table())
-    with pytest.raises(ConfigError, match="one of them"):
-        prepare(levels=path, expression=path)
+        count_levels(read_expression(stored))

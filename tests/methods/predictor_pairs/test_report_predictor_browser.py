@@ -81,6 +81,7 @@ def test_the_page_as_seen_is_not_blank(
     assert margin < 0.2 if flags else margin > 0.9
 
 
+@pytest.mark.complete
 def test_cells_have_the_colours_of_their_levels(demo: Path, tmp_path: Path) -> None:
     """Blue, green and orange of the three levels are there to see, in both schemes."""
     for name, flags in (("light", []), ("dark", [DARK])):

@@ -9,14 +9,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from lxml.html import HtmlElement, fromstring
 from pairtile.errors import StoreError
+from pairtile.methods.predictor_pairs.charts import FIGURES, MAX_COURSES
 from pairtile.methods.predictor_pairs.report_results import predictor_results
 from pairtile.methods.predictor_pairs.report_sections import (
-    FIGURES,
-    MAX_COURSES,
     MAX_ROWS,
     shown_sets,
 )
+from pairtile.report.page import render_page
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json, write_json
 from predictor_levels import (
@@ -27,7 +28,15 @@ from predictor_levels import (
     sets_of,
     varied_best,
 )
-from report_pages import codes_of, page_of, part, read_page, warnings_of
+from report_pages import (
+    assert_made_again_alike,
+    codes_of,
+    page_of,
+    part,
+    plain_page,
+    read_page,
+    warnings_of,
+)
 from result_files import AWKWARD, write_results
 
 
@@ -70,11 +79,11 @@ def test_targets_and_predictors_are_drawn_along_time(demo: Path) -> None:
     assert FIGURES["time_courses"](results) is not None
 
 
-def tiles_of(folder: Path) -> dict[str, list[str]]:
+def tiles_of(page: HtmlElement) -> dict[str, list[str]]:
     """The numbers at the top: what it is -> value and what it is set against."""
     return {
         div.xpath("dt")[0].text_content(): [dd.text_content() for dd in div.xpath("dd")]
-        for div in read_page(folder).xpath("//*[@class='tiles']/div")
+        for div in page.xpath("//*[@class='tiles']/div")
     }
 
 
@@ -84,7 +93,7 @@ def test_findings_agree_with_the_tables(demo: Path) -> None:
     tied = int((best["n_ties"] > 1).sum())
     assert 0 < tied < len(best)
     p, q = best["p_value"].astype(float), best["q_value"].astype(float)
-    assert tiles_of(demo) == {
+    assert tiles_of(page) == {
         "edges": [str(len(network)), f"from {len(best)} pairs"],
         "targets with predictors": [str(network["target"].nunique()), "of 14 searched"],
         "targets with p ≤ 0.05": [str((p <= 0.05).sum()), f"q ≤ 0.05: {(q <= 0.05).sum()}"],
@@ -99,12 +108,12 @@ def test_findings_agree_with_the_tables(demo: Path) -> None:
 
 
 def test_p_and_q_are_counted_apart_where_they_differ(tmp_path: Path) -> None:
-    out = analysis(tmp_path, random_levels(14, 41))
+    out = analysis(tmp_path, random_levels(14, 41), page=False)
     best = varied_best(out)
     p, q = best["p_value"].astype(float), best["q_value"].astype(float)
     assert (q <= 0.05).sum() < (p <= 0.1).sum()
     small = [str((p <= 0.05).sum()), f"q ≤ 0.05: {(q <= 0.05).sum()}"]
-    assert tiles_of(out)["targets with p ≤ 0.05"] == small
+    assert tiles_of(plain_page(out))["targets with p ≤ 0.05"] == small
 
 
 def test_ties_are_said_at_the_top_and_for_each_target(demo: Path) -> None:
@@ -158,7 +167,7 @@ def test_level_tables_hold_the_counts_of_the_clearest_targets(demo: Path) -> Non
 
 def test_unseen_combinations_are_marked(tmp_path: Path) -> None:
     levels = random_levels(8, 13, 3)
-    page = read_page(analysis(tmp_path, levels))
+    page = plain_page(analysis(tmp_path, levels, page=False))
     cells = page.xpath("//*[@class='level-cards']//tbody//td")
     unseen = [td for td in cells if td.get("class") == "unseen"]
     assert 0 < len(unseen) < len(cells)
@@ -170,7 +179,7 @@ def test_unseen_combinations_are_marked(tmp_path: Path) -> None:
 
 def test_without_a_best_set_of_its_own_no_target_gets_a_table(tmp_path: Path) -> None:
     levels = np.repeat(random_levels(3, 30), 3, axis=0)
-    page = read_page(analysis(tmp_path, levels, estimator={"penalty": "none"}))
+    page = plain_page(analysis(tmp_path, levels, page=False, estimator={"penalty": "none"}))
     assert not page.xpath("//*[@class='level-cards']")
     assert "No target has a best pair of its own" in part(page, "levels")
 
@@ -178,7 +187,7 @@ def test_without_a_best_set_of_its_own_no_target_gets_a_table(tmp_path: Path) ->
 def test_the_same_set_of_many_targets_is_shown_once(tmp_path: Path) -> None:
     levels = planted_levels()
     levels[[6, 7]] = levels[0]
-    page = read_page(analysis(tmp_path, levels))
+    page = plain_page(analysis(tmp_path, levels, page=False))
     cards = [card.text_content() for card in page.xpath("//*[@class='level-cards']/article")]
     [card] = [text for text in cards if "rows: g001" in text and "columns: g002" in text]
     assert "Also the one best pair of 2 other targets." in card
@@ -187,31 +196,31 @@ def test_the_same_set_of_many_targets_is_shown_once(tmp_path: Path) -> None:
 def test_a_missing_table_is_named_and_a_missing_state_costs_the_level_tables(
     tmp_path: Path,
 ) -> None:
-    out = analysis(tmp_path, null={"permutations": 0})
+    out = analysis(tmp_path, page=False, null={"permutations": 0})
     (out / "state" / "state.json").unlink()
-    page = page_of(out)
+    page = plain_page(out)
     ids = [found.get("id") for found in page.xpath("//main/section")]
-    assert ids == [name for name in PARTS if name != "levels"]
+    assert ids == [name for name in PARTS if name not in ("figures", "levels")]
     sets_of(out).drop(columns="n_ties").to_csv(out / "predictors.tsv", sep="\t", index=False)
     with pytest.raises(StoreError, match=r"predictors\.tsv.*expected n_ties"):
-        page_of(out)
+        plain_page(out)
     (out / "predictors.tsv").unlink()
     with pytest.raises(StoreError, match=r"predictors\.tsv: found no such file"):
-        page_of(out)
+        plain_page(out)
 
 
 def test_awkward_names_stay_names(tmp_path: Path) -> None:
     names = [*AWKWARD, "NA", "1e5", "", "nan"]
     names[7] = "tab"
-    out = analysis(tmp_path)
+    out = analysis(tmp_path, page=False)
     renamed = {f"g{k:03d}": name for k, name in enumerate(names)}
     for table in ("predictors.tsv", "hyperedges.tsv"):
         frame = pd.read_csv(out / table, sep="\t", dtype=str, keep_default_na=False)
         frame.replace(renamed).to_csv(out / table, sep="\t", index=False)
     for table in ("items.parquet", "network.parquet"):
         pd.read_parquet(out / table).replace(renamed).to_parquet(out / table)
-    page = page_of(out)
-    text = (out / "report.html").read_text(encoding="utf-8")
+    text = render_page(read_results(out), [])
+    page = fromstring(text)
     assert "<script>alert" not in text
     cells = {
         td.text_content() for td in page.xpath("//*[@id='predictors-table']//td[position()<5]")
@@ -259,8 +268,13 @@ def test_same_input_gives_the_same_bytes(demo: Path) -> None:
 
 
 def test_an_empty_network_says_what_to_do(tmp_path: Path) -> None:
-    out = analysis(tmp_path, random_levels(8, 41), keep={"p_value": 0.0001})
-    page = read_page(out)
+    out = analysis(tmp_path, random_levels(8, 41), page=False, keep={"p_value": 0.0001})
+    page = plain_page(out)
     assert page.xpath("//*[@class='headline']")[0].text.startswith("No edges")
     assert "no_predictor_sets" in codes_of(out)
     assert page.get_element_by_id("predictors-table") is not None
+
+
+@pytest.mark.complete
+def test_same_results_give_the_same_bytes(demo: Path) -> None:
+    assert_made_again_alike(demo)

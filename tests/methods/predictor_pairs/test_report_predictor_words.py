@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from pairtile.methods.predictor_pairs.report import TEXT
 from pairtile.report.references import read_references
 from pairtile.report.results import read_results
 from pairtile.report.text import page_text
 from predictor_levels import PARTS, analysis, planted_levels, random_levels
-from report_pages import codes_of, numbers_of, part, read_page
+from report_pages import codes_of, numbers_of, part, plain_page, read_page
 
 papers = read_references("pairtile.methods.predictor_pairs")
 
@@ -45,11 +44,15 @@ def test_every_form_of_the_search_has_words_for_all_it_shows(
     (tmp_path / "series.tsv").write_text("\n".join(["sample\tseries", *series]) + "\n")
     levels = planted_levels()
     levels[8, 3] = -1
-    out = analysis(tmp_path, levels, **changes)
-    columns = set(pd.read_parquet(out / "network.parquet").columns) - {"source", "target"}
+    out = analysis(tmp_path, levels, page=False, **changes)
+    results = read_results(out)
+    columns = set(results.network) - {"source", "target"}
     assert all(hint for _, hint in TEXT.headings(columns, "network.parquet"))
-    page = read_page(out)
-    assert [found.get("id") for found in page.xpath("//main/section")] == PARTS
+    for draw in results.method_report.figures.values():
+        draw(results)
+    page = plain_page(out)
+    ids = [found.get("id") for found in page.xpath("//main/section")]
+    assert ids == [name for name in PARTS if name != "figures"]
     headings = [th.text_content() for th in page.xpath("//*[@id='predictors-table']/thead//th")]
     n = (changes.get("estimator") or {}).get("cardinality", 2)
     assert sum(heading.startswith("predictor ") for heading in headings) == n
@@ -78,6 +81,7 @@ def test_methods_paragraph_cites_what_was_used_and_nothing_else(demo: Path, tmp_
         estimator={"cardinality": 3, "search": "sffs", "penalty": "none", "top": 2},
         null={"permutations": 0},
         lag=0,
+        page=False,
     )
     text, cited = page_text(read_results(out)).cited("methods")
     assert cited == [papers.MARTINS_2006, papers.PUDIL_1994, papers.MARTINS_2008]
@@ -88,15 +92,15 @@ def test_methods_paragraph_cites_what_was_used_and_nothing_else(demo: Path, tmp_
 
 
 SET_CODES = {
-    "few_samples_for_levels", "levels_persist", "no_p_values", "coarse_p_values", "kept_by_rank",
-    "triples_grown",
+    "few_samples_for_levels", "levels_change_slowly", "no_p_values", "coarse_p_values",
+    "kept_by_rank", "triples_grown",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("changes", "slow", "codes"),
     [
-        ({"null": {"kind": "permutation"}}, True, set()),  # said where the null is made
+        ({"null": {"kind": "permutation"}}, True, {"levels_change_slowly"}),
         ({}, True, {"coarse_p_values", "kept_by_rank"}),
         ({}, False, {"kept_by_rank"}),
         ({"null": {"permutations": 9}}, False, {"coarse_p_values", "kept_by_rank"}),
@@ -117,10 +121,11 @@ def test_warnings_come_where_there_is_reason(
     levels = random_levels(14, 41)
     if slow:
         levels = np.repeat(random_levels(14, 11), 4, axis=1)[:, :41]
-    assert codes_of(analysis(tmp_path, levels, **changes)) & SET_CODES == codes
+    assert codes_of(analysis(tmp_path, levels, page=False, **changes)) & SET_CODES == codes
 
 
 def test_few_samples_for_the_combinations_of_levels_are_warned_of(tmp_path: Path) -> None:
-    found = numbers_of(analysis(tmp_path, random_levels(8, 21, 3)), "few_samples_for_levels")
+    out = analysis(tmp_path, random_levels(8, 21, 3), page=False)
+    found = numbers_of(out, "few_samples_for_levels")
     assert (found["samples"], found["cells"]) == (20, 9)
     assert found["each"] == pytest.approx(20 / 9)

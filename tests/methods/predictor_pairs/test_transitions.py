@@ -28,20 +28,6 @@ def test_one_series_pairs_each_sample_with_a_later_one() -> None:
     assert pairs(4, 3) == [(0, 3)]
 
 
-def test_lag_0_pairs_each_sample_with_itself() -> None:
-    assert pairs(3, 0) == [(0, 0), (1, 1), (2, 2)]
-    assert sorted(pairs(3, 0, [1, 0, 1])) == [(0, 0), (1, 1), (2, 2)]
-
-
-def test_no_pair_joins_two_series() -> None:
-    assert pairs(6, 1, [0, 0, 0, 1, 1, 1]) == [(0, 1), (1, 2), (3, 4), (4, 5)]
-
-
-def test_series_may_stand_between_each_other() -> None:
-    assert pairs(5, 1, [0, 0, 1, 0, 1]) == [(0, 1), (1, 3), (2, 4)]
-    assert pairs(5, 2, [0, 0, 1, 0, 1]) == [(0, 3)]
-
-
 @given(
     series=st.lists(st.integers(0, 4), min_size=1, max_size=30),
     lag=st.integers(0, 5),

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.engine import tiles
-from pairtile.errors import InputError
 from pairtile.methods.predictor_pairs import tables as predictor_tables
 from pairtile.methods.predictor_pairs.sets import extend_sets
 from pairtile.runtime.files import read_arrays, read_json, write_arrays
@@ -61,39 +60,6 @@ def test_golden_best_pairs_ties_and_scores(shared: Path, tmp_path: Path, name: s
         ("imp_bits", "imp_bits"),
     ):
         np.testing.assert_allclose(best[column], golden[of_golden], atol=1e-9, rtol=0)
-
-
-def test_golden_expression_is_quantised_and_searched_alike(shared: Path, tmp_path: Path) -> None:
-    folder = shared / "golden/predictor_pairs"
-    values = pd.read_csv(folder / "pf3d7_200.expr_log2fpkm1.tsv", sep="\t", header=None)
-    values.index = pd.Index([f"g{k:03d}" for k in range(len(values))], name="gene")
-    values.columns = [f"t{k}" for k in range(values.shape[1])]
-    values.to_csv(tmp_path / "expression.tsv", sep="\t")
-    changes = {"levels": None, "expression": "expression.tsv", "preprocess": {"log2": False}}
-    Analysis(tmp_path, section(**changes)).all()
-    found = read(tmp_path / "results/net/predictors.tsv")
-    best = found[found["rank"] == 1]
-    golden = pd.read_csv(folder / "pf3d7_200__lag_q3_no_obs_a1.tsv", sep="\t")
-    assert best["predictor_1"].tolist() == [f"g{k:03d}" for k in golden["x1"]]
-    assert best["n_ties"].tolist() == golden["n_ties"].tolist()
-
-
-def test_clean_boolean_network_is_recovered(shared: Path, tmp_path: Path) -> None:
-    genes = golden_levels(tmp_path, shared, "bool60")
-    truth = pd.read_csv(shared / "golden/predictor_pairs/bool60.truth.tsv", sep="\t")
-    Analysis(tmp_path, section(estimator={"penalty": "no_obs"})).all()
-    found = read(tmp_path / "results/net/predictors.tsv")
-    found["pair"] = list(zip(found["predictor_1"], found["predictor_2"], strict=True))
-    exact, in_ten, exclusive = 0, 0, 0
-    for _, row in truth.iterrows():
-        pairs = found.loc[found["target"] == genes[row["target"]], "pair"].tolist()
-        true = (genes[row["x1"]], genes[row["x2"]])
-        exact += pairs[0] == true
-        in_ten += true in pairs
-        exclusive += pairs[0] == true and row["function"] in ("XOR", "XNOR")
-    assert exact >= 58
-    assert in_ten == 60
-    assert exclusive == truth["function"].isin(["XOR", "XNOR"]).sum() == 20
 
 
 @pytest.mark.parametrize(
@@ -243,14 +209,6 @@ def test_constant_targets_are_listed_but_make_no_edges(tmp_path: Path) -> None:
     assert (first["mce_bits"], first["n_ties"], float(first["p_value"])) == (0.0, 36, 1.0)
     assert "g004" not in set(read(analysis.out / "network.tsv")["target"])
     assert read_json(analysis.out / "summary.json")["counts"]["targets_constant"] == 1
-
-
-def test_series_of_one_sample_are_a_clear_error(tmp_path: Path) -> None:
-    write_levels(tmp_path, random_levels(10, 25))
-    rows = [f"t{k}\ts{k}" for k in range(25)]
-    (tmp_path / "series.tsv").write_text("\n".join(["sample\tseries", *rows]) + "\n")
-    with pytest.raises(InputError, match=r"series\.tsv.*25 series of at most 1 sample"):
-        Analysis(tmp_path, section(series="series.tsv")).prepare()
 
 
 def test_the_whole_workflow_through_snakemake(tmp_path: Path) -> None:

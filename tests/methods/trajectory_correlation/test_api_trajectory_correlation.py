@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,13 +17,7 @@ from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelation
 from small_trajectories import config, mda, molecule, store, write
 from workflow_runs import Analysis
 
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Any:
-    """Few effective frames are warned of; here they are meant."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+pytestmark = pytest.mark.filterwarnings("ignore")  # few effective frames are meant
 
 
 def motions(n_frames: int = 120, n: int = 4, d: int = 3, seed: int = 1) -> np.ndarray:
@@ -184,11 +177,9 @@ def chain() -> MotionCorrelation:
     xyz = random.normal(size=(300, 6, 3))
     for k in range(1, 5):
         xyz[:, k] = 0.8 * xyz[:, k - 1] + 0.6 * xyz[:, k]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return trajectory_correlation(
-            xyz, names=list("abcdef"), kind="gaussian", keep={"correlation": 0.5}
-        )
+    return trajectory_correlation(
+        xyz, names=list("abcdef"), kind="gaussian", keep={"correlation": 0.5}
+    )
 
 
 def test_network_paths_and_communities_follow_from_the_matrix(chain: MotionCorrelation) -> None:

@@ -177,7 +177,7 @@ def test_centres_weigh_by_element_or_all_atoms_alike(
     centres = (places[:, :12].reshape(30, 4, 3, 3) * weight[:, None]).sum(axis=2)
     np.testing.assert_allclose(frames_first(found)[:, :4], centres, atol=2e-3)
     np.testing.assert_allclose(frames_first(found)[:, 4], places[:, 12], atol=1e-4)
-    said = codes(found)
+    said = {code: n for code, n in codes(found).items() if code.startswith("masses")}
     assert set(said) == {code}
     if code == "masses_unknown":
         assert said[code]["n"] == said[code]["n_weighed"] == 12
@@ -197,7 +197,7 @@ def test_masses_of_the_topology_are_taken_as_they_are() -> None:
     for _ in universe.trajectory[:12]:
         expected.append(group.center_of_mass(compound="residues"))
     np.testing.assert_allclose(frames_first(found), expected, atol=1e-4)
-    assert not codes(found)
+    assert not [code for code in codes(found) if code.startswith("masses")]
 
 
 @pytest.mark.parametrize(

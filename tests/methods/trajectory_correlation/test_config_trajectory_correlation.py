@@ -198,6 +198,7 @@ def test_only_an_analysis_with_contacts_looks_for_them(contacts: Any, needed: bo
     assert section.needs_network_data is needed
 
 
+# That bounds, choices and unknown keys are refused is tested in tests/core/test_config_errors.py.
 BAD: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ({"topology": None}, (), "the path of a topology here, or tables under time_series"),
     ({"trajectories": []}, (), "at least one trajectory of the topology"),
@@ -205,25 +206,12 @@ BAD: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ({"trajectories": ["a", ["a"]]}, ("trajectories",), "each file once"),
     ({"trajectories": [3]}, ("trajectories",), "a list of paths, one trajectory each"),
     ({"trajectories": [[]]}, ("trajectories",), "a list of paths"),
-    ({"trajectories": {"a": "b"}}, ("trajectories",), "a list of paths"),
     ({"time_series": "a.tsv"}, (), "none beside time_series"),
     ({"fit": True}, ("fit",), "a selection of atoms (text) or false"),
-    ({"fit": 0}, ("fit",), "a selection of atoms (text) or false"),
-    ({"fit": ""}, ("fit",), "a selection of atoms (text) or false"),
     ({"select": None}, ("select",), "a selection of atoms (text)"),
-    ({"select": ["name CA"]}, ("select",), "a selection of atoms (text)"),
-    ({"reference": "last"}, ("reference",), "first or average"),
-    ({"positions": "cb"}, ("positions",), "atom, ca or center_of_mass"),
     ({"frames": {"start": 1.5}}, ("frames", "start"), "a frame number"),
     ({"frames": {"step": 0}}, ("frames", "step"), "an integer between 1 and 1000000"),
-    ({"frames": {"step": -1}}, ("frames", "step"), "an integer between 1 and 1000000"),
-    ({"frames": {"stop": "end"}}, ("frames", "stop"), "a frame number"),
-    ({"frames": 5}, ("frames",), ""),
     ({"estimator": {"kind": "mi"}}, ("estimator", "kind"), "ksg, gaussian, dcc, bspline or di"),
-    ({"estimator": {"neighbours": 0}}, ("estimator", "neighbours"), "between 1 and 64"),
-    ({"estimator": {"variant": 3}}, ("estimator", "variant"), "between 1 and 2"),
-    ({"estimator": {"theiler": -1}}, ("estimator", "theiler"), "auto or an integer between 0"),
-    ({"estimator": {"surrogates": True}}, ("estimator", "surrogates"), "an integer between 0"),
     ({"estimator": {"surrogates": 1}}, ("estimator", "surrogates"), "0 (no p-values), or 2 to"),
     ({"estimator": {"bins": 4, "order": 5}}, ("estimator", "order"), "between 1 and bins (4)"),
     (
@@ -231,8 +219,6 @@ BAD: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
         ("estimator", "kind"),
         "none beside kind: dcc",
     ),
-    ({"estimator": {"preset": "wordom"}}, ("estimator", "preset"), "none, mdigest, normi"),
-    ({"estimator": {"neighbors": 3}}, ("estimator", "neighbors"), ""),
     ({"variables": "dihedrals"}, (), "beside estimator.kind: auto"),
     ({"variables": "columns"}, (), "beside estimator.kind: auto"),
     ({"variables": "positions", "estimator": {"kind": "dihedral"}}, (), "kind: dihedral"),
@@ -261,9 +247,7 @@ BAD: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ({"communities": ["leiden"] * 2}, ("communities",), "at most once"),
     ({"paths": [["a"]]}, ("paths",), "a list of [from, to]"),
     ({"paths": [["a", "a"]]}, ("paths",), "two residues for a path, but 'a' is both"),
-    ({"suboptimal_paths": 0}, ("suboptimal_paths",), "between 1 and 10000"),
     ({"compare": 3}, ("compare",), "the name of another analysis"),
-    ({"replicas": 3}, ("replicas",), ""),
 ]
 
 
@@ -326,32 +310,19 @@ def test_two_states_may_be_held_against_each_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("analyses", "message"),
+    ("analyses", "found", "fitting"),
     [
-        (
-            {"open": "close", "closed": None},
-            "config: analyses.open.compare: found 'close'; expected another analysis of this "
-            "method (closed) (did you mean closed?)",
-        ),
-        (
-            {"open": "open", "closed": None},
-            "config: analyses.open.compare: found 'open'; expected another analysis of this "
-            "method (closed)",
-        ),
-        (
-            {"open": "genes"},
-            "config: analyses.open.compare: found 'genes'; expected another analysis of this "
-            "method (none: there is no other one)",
-        ),
+        ({"open": "close", "closed": None}, "close", r"\(closed\) \(did you mean closed\?\)"),
+        ({"open": "open", "closed": None}, "open", r"\(closed\)"),
+        ({"open": "genes"}, "genes", r"\(none: there is no other one\)"),
     ],
     ids=["unknown", "itself", "method"],
 )
 def test_what_is_compared_with_is_another_analysis_of_the_method(
-    analyses: dict[str, Any], message: str
+    analyses: dict[str, Any], found: str, fitting: str
 ) -> None:
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match=rf"open\.compare: found '{found}'; .* {fitting}$"):
         config(**analyses)
-    assert str(caught.value) == message
 
 
 def test_tables_are_those_that_were_asked_for() -> None:
@@ -371,12 +342,10 @@ def test_tables_are_those_that_were_asked_for() -> None:
     assert set(TrajectoryCorrelationConfig.tables) == names(**more)
 
 
-def test_the_example_holds_every_key_with_its_default() -> None:
+def test_the_example_holds_the_defaults() -> None:
     path = Path(ROOT) / "config" / "examples" / "trajectory_correlation.yaml"
     text = path.read_text(encoding="utf-8")
     (section,) = yaml.safe_load(text)["analyses"].values()
     given = TrajectoryCorrelationConfig.model_validate(section).resolved()
     own = {"topology": section["topology"], "trajectories": section["trajectories"]}
     assert given == {**DEFAULTS, **own}
-    written = {**section, **{f"estimator.{key}": 0 for key in section["estimator"]}}
-    assert set(DEFAULTS) | {f"estimator.{key}" for key in ESTIMATOR} <= set(written)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,15 +20,14 @@ from pairtile.methods.trajectory_correlation.state import (
 from small_trajectories import config
 from trajectory_analyses import slow, write_runs
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # few effective frames are meant
+
 
 def nmr_models() -> str:
     return str(pytest.importorskip("MDAnalysisTests.datafiles").PDB_multiframe)
 
 
-def found_in(*given: Any, **settings: Any) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return trajectory_correlation(*given, backend="cpu", **settings)
+found_in = partial(trajectory_correlation, backend="cpu")
 
 
 @both_backends

@@ -23,24 +23,16 @@ from pairtile.methods.trajectory_correlation.pair_scores import (
     p_value,
 )
 from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
-from scipy import stats
-from scipy.signal import lfilter
+from trajectory_analyses import slow_series
 
 KINDS = ("ksg", "gaussian", "dcc", "bspline", "dihedral")
 CPU = choose("cpu")
 SHIFTS = np.array([[20, 31, 47, 60], [15, 22, 33, 40]])
 
 
-def slow(variables: int, d: int, frames: int, time: float, seed: int = 1) -> np.ndarray:
-    """AR(1) noise of unit variance."""
-    phi = np.exp(-1.0 / time)
-    noise = np.random.default_rng(seed).standard_normal((variables, d, frames + 200))
-    return lfilter([np.sqrt(1 - phi * phi)], [1, -phi], noise, axis=2)[:, :, 200:]
-
-
 def series(kind: str, frames: int = 90, variables: int = 9, seed: int = 1) -> np.ndarray:
     d = 1 if kind in ("bspline", "dihedral") else 3
-    values = slow(variables, d, frames, 3.0, seed)
+    values = slow_series(variables, d, frames, 3.0, seed)
     values[1] = -values[0] + 0.3 * values[1]
     return (values + np.pi) % (2 * np.pi) - np.pi if kind == "dihedral" else values
 
@@ -61,19 +53,19 @@ def test_values_are_means_over_replicas_with_their_spread(kind: str) -> None:
     ]
     mean, d = (each[0] + each[1]) / 2, opened.d
     if kind == "dcc":
-        assert np.isnan(found.mi_nats).all()
-        np.testing.assert_array_equal(found.correlation, mean)
-        np.testing.assert_array_equal(found.dcc, mean)
+        assert np.isnan(found.blocks["mi_nats"]).all()
+        np.testing.assert_array_equal(found.blocks["correlation"], mean)
+        np.testing.assert_array_equal(found.blocks["dcc"], mean)
     else:
-        np.testing.assert_array_equal(found.mi_nats, mean)
-        np.testing.assert_array_equal(found.correlation, generalized_correlation(mean, d))
+        np.testing.assert_array_equal(found.blocks["mi_nats"], mean)
+        np.testing.assert_array_equal(found.blocks["correlation"], generalized_correlation(mean, d))
         spread = np.abs(each[0] - each[1]) / np.sqrt(2)
-        np.testing.assert_allclose(found.spread["mi_sd"], spread, atol=1e-12)
+        np.testing.assert_allclose(found.blocks["mi_sd"], spread, atol=1e-12)
         r = [generalized_correlation(part, d) for part in each]
         spread = np.abs(r[0] - r[1]) / np.sqrt(2)
-        np.testing.assert_allclose(found.spread["correlation_sd"], spread, atol=1e-12)
-    assert np.isnan(found.dcc).all() == (kind == "dihedral")
-    assert not found.null
+        np.testing.assert_allclose(found.blocks["correlation_sd"], spread, atol=1e-12)
+    assert np.isnan(found.blocks["dcc"]).all() == (kind == "dihedral")
+    assert "null_mean" not in found.blocks
 
 
 @pytest.mark.parametrize("kind", ["ksg", "dcc"])
@@ -91,12 +83,12 @@ def test_surrogates_are_means_over_replicas_under_shifts_of_their_own(kind: str)
             for s in range(4)
         ]
     )
-    np.testing.assert_allclose(found.null["null_mean"], drawn.mean(axis=0), atol=1e-12)
-    np.testing.assert_allclose(found.null["null_sd"], drawn.std(axis=0, ddof=1), atol=1e-12)
-    value = found.correlation if kind == "dcc" else found.mi_nats
+    np.testing.assert_allclose(found.blocks["null_mean"], drawn.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(found.blocks["null_sd"], drawn.std(axis=0, ddof=1), atol=1e-12)
+    value = found.blocks["correlation"] if kind == "dcc" else found.blocks["mi_nats"]
     one = p_value(value, drawn.mean(axis=0), drawn.std(axis=0, ddof=1), 4)
     expected = 2 * np.minimum(one, 1 - one) if kind == "dcc" else one
-    np.testing.assert_allclose(found.null["p_value"], expected, atol=1e-9)
+    np.testing.assert_allclose(found.blocks["p_value"], expected, atol=1e-9)
     assert found.null_counts.sum() == 4 * 20
 
 
@@ -106,8 +98,8 @@ def test_a_diagonal_block_holds_the_same_values_as_one_beside_it(kind: str) -> N
     wanted = np.triu(np.ones((9, 9), dtype=bool), 1)
     whole = opened.block(slice(0, 9), slice(0, 9), wanted)
     beside = opened.block(slice(0, 4), slice(4, 9))
-    for name, block in beside.columns().items():
-        np.testing.assert_allclose(whole.columns()[name][:4, 4:], block, atol=1e-12, err_msg=name)
+    for name, block in beside.blocks.items():
+        np.testing.assert_allclose(whole.blocks[name][:4, 4:], block, atol=1e-12, err_msg=name)
     assert whole.null_counts.sum() == 4 * 36
 
 
@@ -135,9 +127,9 @@ def test_gpu_and_cpu_give_the_same_scores(kind: str) -> None:
         (slice(0, 4), slice(4, 9), np.ones((4, 5), dtype=bool)),
     ):
         expected, found = (one.block(rows, columns, cells) for one in (cpu, gpu))
-        for name, block in expected.columns().items():
+        for name, block in expected.blocks.items():
             np.testing.assert_allclose(
-                found.columns()[name][cells], block[cells], atol=1e-9, err_msg=name
+                found.blocks[name][cells], block[cells], atol=1e-9, err_msg=name
             )
         np.testing.assert_array_equal(found.null_counts, expected.null_counts)
 
@@ -145,9 +137,9 @@ def test_gpu_and_cpu_give_the_same_scores(kind: str) -> None:
 def test_a_driven_pair_of_opposite_motion_is_significant_whatever_its_sign() -> None:
     shifts = np.stack([np.arange(15, 55, 2)] * 2)
     found = scores("dcc", shifts=shifts).block(slice(0, 2), slice(1, 3))
-    assert found.correlation[0, 0] < -0.9
-    assert found.null["p_value"][0, 0] < 0.001
-    assert found.null["p_value"][1, 1] > 0.01
+    assert found.blocks["correlation"][0, 0] < -0.9
+    assert found.blocks["p_value"][0, 0] < 0.001
+    assert found.blocks["p_value"][1, 1] > 0.01
 
 
 @pytest.mark.parametrize("fails", [20, 3], ids=["halves", "parts"])
@@ -162,8 +154,8 @@ def test_a_block_without_room_is_scored_in_parts(monkeypatch: Any, fails: int) -
 
     monkeypatch.setattr(MotionPairs, "block", short_of_memory)
     parts = scores("ksg").block(slice(0, 5), slice(4, 9))
-    for name, block in whole.columns().items():
-        np.testing.assert_allclose(parts.columns()[name], block, atol=1e-12, err_msg=name)
+    for name, block in whole.blocks.items():
+        np.testing.assert_allclose(parts.blocks[name], block, atol=1e-12, err_msg=name)
     np.testing.assert_array_equal(parts.null_counts, whole.null_counts)
 
 
@@ -191,14 +183,14 @@ def test_the_histogram_counts_wanted_cells_from_end_to_end() -> None:
 def test_p_values_of_unrelated_slow_motions_are_uniform(kind: str, corrected: bool) -> None:
     """Also where the tail of the null is not that of normal numbers."""
     n, v = 400, 40
-    values = slow(v, 1 if kind in ("bspline", "dihedral") else 3, n, 3.0, seed=5)
+    values = slow_series(v, 1 if kind in ("bspline", "dihedral") else 3, n, 3.0, seed=5)
     if kind == "dihedral":
         values = (values + np.pi) % (2 * np.pi) - np.pi
     shifts = np.linspace(20, n - 20, 20).astype(int)[None]
     settings = estimator(kind=kind, corrected=corrected, bins=12 if kind == "dihedral" else 10)
     wanted = np.triu(np.ones((v, v), dtype=bool), 1)
     found = MotionScores([values], [settings], shifts, CPU).block(slice(0, v), slice(0, v), wanted)
-    p = found.null["p_value"][wanted]
+    p = found.blocks["p_value"][wanted]
     # 780 pairs; pairs of one variable hang together, hence room of about 3 standard errors.
     assert abs(p.mean() - 0.5) < 0.06
     assert (p <= 0.05).mean() < 0.08
@@ -216,19 +208,11 @@ def test_a_protein_on_two_cores_is_cut_into_chunks_of_a_minute() -> None:
         "replica_offsets": np.array([0, 800]),
         "correlation_time": np.ones((1, 214)),
     }
-    pairs_a_second = TrajectoryCorrelation.work_per_second(section, state, "cpu", 2)
-    space = TrajectoryCorrelation.space(state)
-    tiles = space.tiles(*TrajectoryCorrelation.tile_edges(section, state))
-    seconds = [space.pairs_in(tile) / pairs_a_second for tile in tiles]
+    cost = TrajectoryCorrelation.cost(section, state, "cpu", 2)
+    tiles = TrajectoryCorrelation.space(state).tiles(*cost.tile_edges)
+    seconds = [cost.tile(tile) / cost.per_second for tile in tiles]
     assert sum(seconds) > 60
     chunks = plan_chunks(seconds)
     assert len(chunks) >= 2
     assert max(chunk.seconds for chunk in chunks) < 60
     assert max(seconds) < 30
-
-
-def test_the_p_value_is_that_of_one_more_draw() -> None:
-    """Of normal surrogates and a value like them, however few, p is uniform."""
-    drawn = np.random.default_rng(8).normal(3.0, 2.0, size=(5, 100_000))
-    p = p_value(drawn[0], drawn[1:].mean(axis=0), drawn[1:].std(axis=0, ddof=1), 4)
-    assert stats.kstest(p, "uniform").pvalue > 1e-3

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import trajectory_analyses
 from pairtile import trajectory_correlation
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
@@ -28,16 +29,13 @@ from pairtile.methods.trajectory_correlation.stationarity import (
     half_shifts,
     least_p_values,
 )
-from scipy.signal import lfilter
 from scipy.stats import f as fisher
 from scipy.stats import ttest_ind
 
 
 def slow(frames: int, variables: int, time: float, seed: int) -> np.ndarray:
     """Independent Ornstein-Uhlenbeck motions, (frames, variables, 3)."""
-    phi, start = np.exp(-1.0 / time), int(20 * time)
-    noise = np.random.default_rng(seed).standard_normal((frames + start, variables, 3))
-    return np.asarray(lfilter([np.sqrt(1 - phi * phi)], [1, -phi], noise, axis=0)[start:])
+    return trajectory_analyses.slow(frames, variables, 3, time, seed, start=int(20 * time))
 
 
 def as_correlation(nats: np.ndarray, d: int = 3) -> np.ndarray:
@@ -61,7 +59,7 @@ def test_centred_is_the_value_less_the_mean_of_the_pairs_own_surrogates(kind: st
         centred.append(pairs.block(here, here) - null)
     above = np.triu_indices(4, 1)
     mean = np.mean(centred, axis=0)[above]
-    np.testing.assert_allclose(found.null["mi_centred"][above], mean, atol=1e-12)
+    np.testing.assert_allclose(found.blocks["mi_centred"][above], mean, atol=1e-12)
     wanted = {
         "correlation_centred": mean,
         "correlation_half_1": (centred[0] + centred[2])[above] / 2,
@@ -69,18 +67,18 @@ def test_centred_is_the_value_less_the_mean_of_the_pairs_own_surrogates(kind: st
     }
     for name, nats in wanted.items():
         # The root is steep at 0: 1e-12 nats are 1e-6 there.
-        np.testing.assert_allclose(found.null[name][above], as_correlation(nats), atol=2e-6)
+        np.testing.assert_allclose(found.blocks[name][above], as_correlation(nats), atol=2e-6)
     assert (mean < 0).any()
-    assert (found.null["correlation_centred"][above][mean < 0] == 0).all()
+    assert (found.blocks["correlation_centred"][above][mean < 0] == 0).all()
 
 
 def test_dcc_is_not_centred() -> None:
     runs = [np.moveaxis(slow(100, 4, 3.0, seed), 0, 2) for seed in (1, 2)]
     how, shifts = MotionEstimatorConfig(kind="dcc"), np.array([[20, 33], [25, 50]])
     found = MotionScores(runs, [how] * 2, shifts, choose("cpu")).block(slice(0, 2), slice(2, 4))
-    assert "mi_centred" not in found.null
+    assert "mi_centred" not in found.blocks
     one = MotionPairs(runs[1], how, choose("cpu")).dcc_block(slice(0, 2), slice(2, 4))
-    np.testing.assert_array_equal(found.null["correlation_half_2"], one)
+    np.testing.assert_array_equal(found.blocks["correlation_half_2"], one)
 
 
 @pytest.mark.parametrize(("frames", "raw"), [(500, 0.28), (2000, 0.14)])
@@ -103,6 +101,8 @@ def test_surrogates_are_drawn_by_the_seed_and_the_replica() -> None:
     for ensemble in (False, True):
         state = {"replica_offsets": offsets, "correlation_time": tau, "ensemble": ensemble}
         first, again, other = (shifts_of(state, 20, seed) for seed in (1, 1, 2))
+        assert [len(part) for part in first] == [20, 20]
+        assert [len(part) for part in shifts_of(state, 0, 1)] == [0, 0]
         np.testing.assert_array_equal(first, again)
         assert not np.array_equal(first[0], other[0])
         assert not np.array_equal(first[0], first[1])

@@ -10,20 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 from small_trajectories import (
-    adenylate_kinase_files,
     frames_first,
     kabsch,
     molecule,
     prepare,
     write,
 )
-
-pytest.importorskip("MDAnalysis")
-
-
-@pytest.fixture(scope="module")
-def adenylate_kinase() -> dict[str, Any]:
-    return adenylate_kinase_files()
 
 
 def test_replicas_share_one_reference_and_keep_their_own_frames(tmp_path: Path) -> None:

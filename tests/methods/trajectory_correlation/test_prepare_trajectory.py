@@ -12,7 +12,6 @@ from pairtile.methods.trajectory_correlation.residues import trajectory_contacts
 from small_trajectories import (
     RNG,
     SEQUENCE,
-    adenylate_kinase_files,
     config,
     frames_first,
     kabsch,
@@ -23,14 +22,7 @@ from small_trajectories import (
     write,
 )
 
-pytest.importorskip("MDAnalysis")
-
 CALCIUM = "calcium_left_out"
-
-
-@pytest.fixture(scope="module")
-def adenylate_kinase() -> dict[str, Any]:
-    return adenylate_kinase_files()
 
 
 def test_golden_positions_of_adenylate_kinase(adenylate_kinase: Any, shared: Path) -> None:

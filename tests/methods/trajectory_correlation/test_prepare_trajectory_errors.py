@@ -12,20 +12,12 @@ from pairtile.errors import ConfigError, InputError
 from pairtile.methods.trajectory_correlation.residues import trajectory_contacts
 from small_trajectories import (
     RNG,
-    adenylate_kinase_files,
     config,
     molecule,
     prepare,
     store,
     write,
 )
-
-pytest.importorskip("MDAnalysis")
-
-
-@pytest.fixture(scope="module")
-def adenylate_kinase() -> dict[str, Any]:
-    return adenylate_kinase_files()
 
 
 @pytest.mark.parametrize(
@@ -93,14 +85,23 @@ def test_selections_that_differ_between_replicas_are_told(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_positions_that_are_no_numbers_are_told(tmp_path: Path, value: float) -> None:
+    """Of an atom that is scored; of a side chain that only contacts look at."""
     universe = molecule()
     frames = universe.atoms.positions + RNG.normal(size=(20, universe.atoms.n_atoms, 3)) * 0.1
-    frames[13, 7, 1] = value
-    run = store(tmp_path, universe, frames, "bad.dcd")
-    files = {"topology": str(tmp_path / "top.pdb"), "trajectories": [run]}
+    bad = {}
+    for atom in (7, 8):
+        damaged = frames.copy()
+        damaged[13, atom, 1] = value
+        bad[atom] = [store(tmp_path, universe, damaged, f"bad{atom}.dcd")]
+    keys = {"topology": str(tmp_path / "top.pdb"), "contacts": {}}
     with pytest.raises(InputError, match=r"frame 13, atom 8 \(ALA 2 CA\): found y = (nan|inf)"):
-        prepare(**files)
-    assert len(prepare(**files, frames={"stop": 13}).items) == 12
+        prepare(**keys, trajectories=bad[7])
+    assert len(prepare(**keys, trajectories=bad[7], frames={"stop": 13}).items) == 12
+    keys["trajectories"] = bad[8]
+    items = prepare(**keys).items
+    with pytest.raises(InputError, match=r"frame 13, atom 9 \(ALA 2 CB\): found y = (nan|inf)"):
+        trajectory_contacts(config(**keys), items)
+    assert trajectory_contacts(config(**keys, frames={"stop": 13}), items)["contact_i"].size
 
 
 def test_a_path_to_nobody_is_told_before_the_frames_are_read(tmp_path: Path) -> None:
@@ -113,21 +114,6 @@ def test_a_path_to_nobody_is_told_before_the_frames_are_read(tmp_path: Path) -> 
         prepare(**keys, paths=[["A:ALA2", "A:ALA99"]])
     with pytest.raises(InputError, match="frame 1, atom"):
         prepare(**keys, paths=[["A:ALA2", "B:ALA2"]])
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_positions_that_only_contacts_look_at_are_told(tmp_path: Path, value: float) -> None:
-    """A side chain that is not selected, of a residue that is."""
-    universe = molecule()
-    frames = np.repeat(universe.atoms.positions[None], 20, axis=0)
-    frames += RNG.normal(size=frames.shape) * 0.1
-    frames[13, 8, 1] = value
-    run = store(tmp_path, universe, frames, "bad.dcd")
-    keys = {"topology": str(tmp_path / "top.pdb"), "trajectories": [run], "contacts": {}}
-    items = prepare(**keys).items
-    with pytest.raises(InputError, match=r"frame 13, atom 9 \(ALA 2 CB\): found y = (nan|inf)"):
-        trajectory_contacts(config(**keys), items)
-    assert trajectory_contacts(config(**keys, frames={"stop": 13}), items)["contact_i"].size
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of MDAnalysis

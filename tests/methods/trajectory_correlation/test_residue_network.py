@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-import MDAnalysis
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -18,9 +17,8 @@ from pairtile.methods.trajectory_correlation.network import (
     shortest_paths,
 )
 from pairtile.methods.trajectory_correlation.residues import (
-    ContactCount,
     in_contact,
-    residues_of,
+    touching_residues,
 )
 
 METHODS = ("leiden", "girvan_newman")
@@ -197,16 +195,13 @@ def test_contacts_of_enough_frames_are_kept_in_any_order_of_ends():
 
 
 def test_residues_touch_across_the_periodic_box_and_not_with_themselves():
-    atoms = np.array([0, 2, 3, 5])
-    count = ContactCount(atoms, np.array([0, 0, 1, 2]), cutoff=4.0)
-    positions = np.full((6, 3), 50.0, dtype=np.float32)
-    positions[atoms, 0] = [1.0, 2.0, 29.0, 15.0]
+    positions = np.full((4, 3), 50.0, dtype=np.float32)
+    positions[:, 0] = [1.0, 2.0, 29.0, 15.0]
     box = np.array([30.0, 90.0, 90.0, 90.0, 90.0, 90.0], dtype=np.float32)
-    count.add(positions, box)
-    count.add(positions, None)
-    count.add(positions, box)
-    keys, frames = count.totals()
-    assert (keys.tolist(), frames.tolist()) == ([1], [2])  # residues 0 and 1, in two frames
+    owner = np.array([0, 0, 1, 2])
+    found = [touching_residues(positions, given, owner, 3, cutoff=4.0) for given in (box, None)]
+    assert [part.nnz for part in found] == [1, 0]
+    assert found[0][0, 1] == 1
 
 
 def items(names: list[str], dropped: tuple[str, ...] = ()) -> pd.DataFrame:
@@ -261,22 +256,3 @@ def test_difference_of_an_analysis_with_itself_is_nothing():
 def test_analyses_of_different_molecules_have_no_difference():
     with pytest.raises(InputError, match="compare: closed"):
         matched_items(items(["A:LYS1", "A:GLY2"]), items(["C:LYS1", "C:GLY2"]), ("open", "closed"))
-
-
-@pytest.mark.parametrize(
-    ("resids", "chains"),
-    [
-        ([1, 2, 3, 1, 2, 3], ["A", "A", "A", "B", "B", "B"]),
-        ([5, 6, 7, 8, 9, 12], [""] * 6),
-        ([3, 2, 1, 3, 2, 1], [""] * 6),
-    ],
-    ids=["two protomers", "one molecule", "no order"],
-)
-def test_numbers_that_begin_again_make_chains(resids: list[int], chains: list[str]) -> None:
-    universe = MDAnalysis.Universe.empty(6, n_residues=6, atom_resindex=range(6), trajectory=True)
-    universe.add_TopologyAttr("resids", resids)
-    universe.add_TopologyAttr("resnames", ["GLY"] * 6)
-    universe.add_TopologyAttr("names", ["CA"] * 6)
-    found = residues_of(universe, np.arange(6)).table
-    assert found["chain"].tolist() == chains
-    assert found["label"][0] == ("A:" if chains[0] else "") + f"GLY{resids[0]}"

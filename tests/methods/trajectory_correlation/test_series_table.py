@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from pairtile.errors import ConfigError, InputError
-from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
-from pairtile.methods.trajectory_correlation.prepare import prepare_trajectory
 from pairtile.methods.trajectory_correlation.read_tables import open_series_table
+from small_trajectories import prepare
 
 VALUES = np.round(np.random.default_rng(3).normal(size=(25, 3)) * 3, 6)
 
@@ -121,12 +120,6 @@ def test_other_faults(tmp_path: Path) -> None:
     (tmp_path / "text.npy").write_text("no array")
     with pytest.raises(InputError, match=r"no sound \.npy file"):
         open_series_table(str(tmp_path / "text.npy"))
-
-
-def prepare(**keys: Any) -> Any:
-    given = {"method": "trajectory_correlation", **keys}
-    config = TrajectoryCorrelationConfig.model_validate(given)
-    return prepare_trajectory(config, seed=1)
 
 
 def test_tables_become_series_of_replicas(tmp_path: Path) -> None:

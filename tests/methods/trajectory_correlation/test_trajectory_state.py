@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import trajectory_analyses
 from pairtile.command.check import check
 from pairtile.engine.state import open_state, scratch_beside, state_digest, write_state
 from pairtile.errors import InputError
@@ -23,21 +24,16 @@ from pairtile.methods.trajectory_correlation.state import (
     correlation_time,
     effective_frames,
     replicas_of,
-    shifts_of,
     theiler_window,
     trajectory_state,
 )
 from pairtile.runtime.files import read_json
-from scipy.signal import lfilter
 
 
 def slow(
     frames: int, variables: int = 5, d: int = 1, time: float = 2.0, seed: int = 1
 ) -> np.ndarray:
-    """AR(1) noise, (frames, variables, d)."""
-    phi = np.exp(-1.0 / time)
-    noise = np.random.default_rng(seed).standard_normal((frames + 100, variables, d))
-    return lfilter([np.sqrt(1 - phi * phi)], [1, -phi], noise, axis=0)[100:]
+    return trajectory_analyses.slow(frames, variables, d, time, seed)
 
 
 def tables(folder: Path, *replicas: np.ndarray, **keys: Any) -> TrajectoryCorrelationConfig:
@@ -83,7 +79,7 @@ def test_the_kind_follows_the_effective_frames(
     section = tables(tmp_path, slow(frames, time=12.0), estimator=estimator)
     found = trajectory_state(section, seed=4)
     assert found.parameters["estimator"]["kind"] == kind
-    assert TrajectoryCorrelation.decided(section, found.state).estimator.kind == kind
+    assert TrajectoryCorrelation.resolve_auto(section, found.state)[0].estimator.kind == kind
     said = [note for note in found.notes if "The estimator is kind" in note]
     assert len(said) == (why is not None)
     assert why is None or re.search(rf"kind: {kind} \(auto\): {why}", said[0])
@@ -110,16 +106,6 @@ def test_replicas_are_counted_one_by_one(tmp_path: Path) -> None:
 def test_other_kinds_have_no_window(tmp_path: Path) -> None:
     section = tables(tmp_path, slow(300), estimator={"kind": "gaussian"})
     assert trajectory_state(section, seed=4).state["theiler"].tolist() == [0]
-
-
-def test_shifts_are_drawn_from_the_seed_for_each_replica(tmp_path: Path) -> None:
-    state = trajectory_state(tables(tmp_path, slow(300), slow(300)), seed=4).state
-    shifts = shifts_of(state, 20, seed=4)
-    assert np.shape(shifts) == (2, 20)
-    np.testing.assert_array_equal(shifts, shifts_of(state, 20, seed=4))
-    assert (shifts[0] != shifts_of(state, 20, seed=5)[0]).any()
-    assert (shifts[0] != shifts[1]).any()
-    assert [part.size for part in shifts_of(state, 0, seed=4)] == [0, 0]
 
 
 def test_few_effective_frames_are_warned_of(tmp_path: Path) -> None:

@@ -99,35 +99,35 @@ def test_a_trajectory_without_a_box_cannot_be_unwrapped() -> None:
         prepare(**adenylate_kinase_files(), unwrap=True)
 
 
-def universe_of(resids: list[int], segids: list[str], resindex_of_segment: list[int]) -> Any:
-    n = len(resids)
-    universe = mda.Universe.empty(
-        n, n, len(segids), atom_resindex=range(n), residue_segindex=resindex_of_segment
-    )
-    universe.add_TopologyAttr("name", ["CA"] * n)
-    universe.add_TopologyAttr("resname", ["TYR"] * n)
-    universe.add_TopologyAttr("resid", resids)
-    universe.add_TopologyAttr("segid", segids)
-    return universe
-
-
 @pytest.mark.parametrize(
-    ("segids", "of", "expected"),
+    ("resids", "segids", "of", "chains"),
     [
-        (["SYSTEM"], [0] * 6, ["A:TYR7", "A:TYR8", "B:TYR7", "B:TYR8", "C:TYR7", "C:TYR8"]),
-        (["P"], [0] * 6, ["P:TYR7", "P:TYR8", "P2:TYR7", "P2:TYR8", "P3:TYR7", "P3:TYR8"]),
+        ([7, 8] * 3, ["SYSTEM"], [0] * 6, "A A B B C C"),
+        ([7, 8] * 3, ["P"], [0] * 6, "P P P2 P2 P3 P3"),
         (
+            [7, 8] * 3,
             ["seg_0_Protein_chain_A", "seg_1_Protein_chain_B"],
             [0, 0, 1, 1, 1, 1],
-            ["A:TYR7", "A:TYR8", "B:TYR7", "B:TYR8", "B2:TYR7", "B2:TYR8"],
+            "A A B B B2 B2",
         ),
+        ([1, 2, 3] * 2, [""], [0] * 6, "A A A B B B"),
+        ([5, 6, 7, 8, 9, 12], [""], [0] * 6, ""),
+        ([3, 2, 1] * 2, [""], [0] * 6, ""),
     ],
 )
 def test_chains_begin_where_residue_numbers_do(
-    segids: list[str], of: list[int], expected: list[str]
+    resids: list[int], segids: list[str], of: list[int], chains: str
 ) -> None:
-    found = residues_of(universe_of([7, 8] * 3, segids, of), np.arange(6))
-    assert found.table["label"].tolist() == expected
+    where = {"atom_resindex": range(6), "residue_segindex": of}
+    universe = mda.Universe.empty(6, 6, len(segids), **where)
+    values = {"name": ["CA"] * 6, "resname": ["TYR"] * 6, "resid": resids, "segid": segids}
+    for key, own in values.items():
+        universe.add_TopologyAttr(key, own)
+    found = residues_of(universe, np.arange(6)).table
+    expected = chains.split() or [""] * 6
+    assert found["chain"].tolist() == expected
+    labels = [f"{c}:" * bool(c) + f"TYR{n}" for c, n in zip(expected, resids, strict=True)]
+    assert found["label"][0] == labels[0]
 
 
 def test_an_open_universe_stays_as_it_was() -> None:

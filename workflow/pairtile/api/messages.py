@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pairtile.config.models import Analysis
+from pairtile.declare.messages import Message
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results
@@ -36,7 +37,7 @@ def warnings_of_network(
     network: pd.DataFrame,
     counts: Mapping[str, int],
     parameters: Mapping[str, Any],
-    found: Iterable[str] = (),
+    found: Sequence[str] = (),
     scores: dict[str, np.ndarray] | None = None,
     read: Mapping[Callable[[Results], Any], Any] | None = None,
 ) -> list[str]:
@@ -49,7 +50,7 @@ def warnings_of_network(
     counts, parameters, found
         Of all steps: what they counted, resolved and warned of.
     scores
-        The arrays of ``Estimator.score_histogram`` that the method's warnings go by.
+        The arrays of ``Estimator.result_arrays`` that the method's warnings go by.
     read
         What the method's report would read from files: the function that reads it -> what it gives.
     """
@@ -60,6 +61,7 @@ def warnings_of_network(
         "counts": dict(counts),
         "parameters": _merged(config.resolved(), parameters),
         "warnings": list(found),
+        "messages": [text.as_json() for text in found if isinstance(text, Message)],
     }
     items = pd.DataFrame({"name": [], "kept": [], "reason": []})
     nowhere = Path("in memory")

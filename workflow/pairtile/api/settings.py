@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from pairtile.config import Analysis, load_config
-from pairtile.config.models import ConfigModel
+from pairtile.config.models import ConfigModel, InputFile, marked
 from pairtile.config.problems import line, problems
 from pairtile.errors import ConfigError
 
@@ -51,7 +51,8 @@ def analysis_config(
     """
     # The model asks for paths; here the values are in memory, and nothing reads them.
     method = model.method_name()
-    paths = dict.fromkeys(model.in_memory_paths, "in memory")
+    needed = [key for key in marked(model, InputFile) if model.model_fields[key].is_required()]
+    paths = dict.fromkeys(needed, "in memory")
     section = {"method": method, **paths, **settings}
     config = {"seed": seed, "backend": backend, "analyses": {_NAME: section}}
     try:

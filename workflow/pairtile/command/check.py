@@ -16,10 +16,12 @@ from pairtile.io.input_files import verify_checksum
 from pairtile.report.formats import counted
 from pairtile.runtime.files import read_json
 from pairtile.runtime.record import about
-from pairtile.steps.later_inputs import check_later_inputs
 from pairtile.steps.network_data import network_data
 from pairtile.steps.plan import plan
 from pairtile.steps.prepare import prepare
+
+IN_PLAN_LINES = {"backend_chosen", "work_planned"}
+"""Codes of what ``plan_lines`` says."""
 
 
 def check(config_file: Path) -> Iterator[str]:
@@ -66,24 +68,26 @@ def _analysis(
     state, records = folder / "state", folder / "steps"
     items = folder / "items.parquet"
     prepare(analysis, seed, {}, items, state, records / "prepare.json")
+    prepared = read_json(records / "prepare.json")
+    counts = prepared["counts"]
     if analysis.needs_network_data:
         record = records / "network_data.json"
         network_data(analysis, items, {}, folder / "network_data.npz", record)
-    check_later_inputs(analysis, state, items)
-    plan(analysis, backend, seed, state, folder / "plan.json", records / "plan.json")
-    planned, prepared = read_json(folder / "plan.json"), read_json(records / "prepare.json")
-    decided = [note for note in read_json(records / "plan.json")["notes"] if "(auto" in note]
+        counts |= read_json(record)["counts"]
+    plan(analysis, backend, seed, state, items, folder / "plan.json", records / "plan.json")
+    planned, of_plan = read_json(folder / "plan.json"), read_json(records / "plan.json")
+    said = {note["text"] for note in of_plan["messages"] if note["code"] in IN_PLAN_LINES}
+    decided = [note for note in of_plan["notes"] if note not in said]
     yield f"\n{name} ({analysis.method})"
-    more = read_json(record)["counts"] if analysis.needs_network_data else {}
-    for key, number in {**prepared["counts"], **more}.items():
+    for key, number in counts.items():
         yield f"  {key.replace('_', ' ')}: {number:,}"
-    yield from (f"  {hint}" for hint in _shape_hints(prepared["counts"]))
+    yield from (f"  {hint}" for hint in _shape_hints(counts))
     yield from (f"  {note}" for note in [*prepared["notes"], *decided])
     yield from (f"  WARNING: {warning}" for warning in prepared["warnings"])
-    record = read_json(records / "plan.json")["details"]
     yield from (f"  {line}" for line in plan_lines(planned))
-    yield f"  {time_line(record, prepared['seconds'])}"
-    for setting, seconds in record.get("cheaper_seconds", {}).items():
+    details = of_plan["details"]
+    yield f"  {time_line(details, prepared['seconds'])}"
+    for setting, seconds in details.get("cheaper_seconds", {}).items():
         yield f"  cheaper: {setting}, {about(seconds)}"
     state_bytes = sum(file.stat().st_size for file in state.iterdir())
     yield f"  prepared data: {_bytes(state_bytes)}"

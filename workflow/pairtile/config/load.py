@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from pairtile.config.addresses import no_file, scheme
+from pairtile.config.models import InputFile, marked
 from pairtile.config.problems import line, problems, shown
 from pairtile.config.root import Config
 from pairtile.errors import ConfigError
@@ -157,10 +158,11 @@ def check_inputs_exist(config: Config, only: str | None = None) -> None:
     faults = []
     analyses = config.analyses if only is None else {only: config.analyses[only]}
     for name, analysis in analyses.items():
+        files = marked(type(analysis), InputFile)
         for key, given in analysis.input_files().items():
             if scheme(given):
                 continue  # an address: it is fetched when it is needed
-            fault = _path_fault(Path(given), key in analysis.input_folders)
+            fault = _path_fault(Path(given), key in files and files[key].folder)
             if fault:
                 found, expected = fault
                 text = f"found {given!r}, {found}; expected {expected}"

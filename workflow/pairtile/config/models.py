@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -24,6 +26,61 @@ class Fault(NamedTuple):
     choices: tuple[str, ...] = ()
 
 
+class InputFile:
+    """Marks a key that names an input file, or a list of them; in ``Annotated``, beside its kind.
+
+    read_by : the steps that read it, of network, evaluate and tables; none: prepare. folder : it
+    may be a folder.
+    """
+
+    def __init__(self, *read_by: str, folder: bool = False) -> None:
+        self.read_by, self.folder = read_by or ("prepare",), folder
+
+
+class UsedBy:
+    """Marks a key that only some steps depend on: a change of it runs no other again. Keys without
+    this mark matter to every step.
+
+    steps : of prepare, plan, score (null, chunks, merge), network_data, network (and bootstraps),
+    evaluate, tables. names_items : the key names things in the data, which preparation looks for.
+    """
+
+    def __init__(self, *steps: str, names_items: bool = False) -> None:
+        self.steps, self.names_items = steps, names_items
+
+
+@dataclass(frozen=True)
+class JobNeeds:
+    """What the jobs of a method need beside their input files.
+
+    report_state, report_pairs : the report draws from the state (the values that were paired), from
+    the merged table. prepare_seed : preparation draws at random, so another seed runs it again.
+    network_gpu : the network is made on the backend of the tiles; else on the CPU, with all cores.
+    cores_with_gpu : much of a chunk is done on the CPU where the rest is done on a GPU, so that its
+    job asks for its share of the cores (all, divided by the GPUs), else for one.
+    """
+
+    report_state: bool = False
+    report_pairs: bool = False
+    prepare_seed: bool = False
+    network_gpu: bool = True
+    cores_with_gpu: bool = False
+
+
+M = TypeVar("M", InputFile, UsedBy)
+
+
+@cache
+def marked(model: type[BaseModel], kind: type[M]) -> dict[str, M]:
+    """The keys of a model that have a mark, in its order; of several, the outermost counts."""
+    return {
+        key: mark
+        for key, field in model.model_fields.items()
+        for mark in field.metadata
+        if isinstance(mark, kind)
+    }
+
+
 class Analysis(ConfigModel):
     """One entry of ``analyses``. Each method has a model that extends this one, with the keys
     ``method``, ``chunks`` and ``export``, ``gold_standard`` where it has known edges, and ``names``
@@ -35,15 +92,6 @@ class Analysis(ConfigModel):
         export: Literal["auto"] | tuple[str, ...]
         gold_standard: str | None
 
-    input_keys: ClassVar[tuple[str, ...]] = ()
-    """Keys that name input files or folders; their values are a path or None."""
-
-    in_memory_paths: ClassVar[tuple[str, ...]] = ("expression",)
-    """Keys of paths that must be given; a library call, with values in memory, fills them in."""
-
-    input_folders: ClassVar[tuple[str, ...]] = ()
-    """Those of ``input_keys`` that may name a folder."""
-
     tables: ClassVar[tuple[str, ...]] = ()
     """Result files of this method beside those that every method has (rule ``tables``)."""
 
@@ -51,41 +99,8 @@ class Analysis(ConfigModel):
     """Those of ``tables`` that say more of the network's nodes: the column of their names, then
     those that graphs have as attributes."""
 
-    table_inputs: ClassVar[tuple[str, ...]] = ()
-    """Those of ``input_keys`` that only the tables are made from."""
-
-    network_inputs: ClassVar[tuple[str, ...]] = ()
-    """Those of ``input_keys`` that are first needed to make the network of the scored pairs."""
-
-    names_of_items: ClassVar[tuple[str, ...]] = ()
-    """Keys with names of things in the data that only a later step uses, but preparation looks
-    for."""
-
-    report_needs_state: ClassVar[bool] = False
-    """Whether the report draws from the state (the values that were paired)."""
-
-    report_needs_pairs: ClassVar[bool] = False
-    """Whether the report draws from the merged table of pairs."""
-
-    draws_in_prepare: ClassVar[bool] = False
-    """Whether preparation draws at random: then another seed runs it again."""
-
-    network_on_cpu: ClassVar[bool] = False
-    """Whether the network is made on the CPU whatever the backend of the tiles: then its job asks
-    for all cores and no GPU."""
-
-    works_beside_gpu: ClassVar[bool] = False
-    """Whether much of a chunk is done on the CPU where the rest is done on a GPU: then its job asks
-    for its share of the cores (all, divided by the GPUs), else for one."""
-
-    used_by: ClassVar[Mapping[str, frozenset[str]]] = {
-        "chunks": frozenset({"plan"}),
-        "export": frozenset(),
-        "names": frozenset({"network", "tables"}),
-    }
-    """The steps that depend on a key: a change of it runs no other again. Keys that are not named
-    here matter to every step. Steps: prepare, plan, score (null, chunks, merge), network_data,
-    network (and bootstraps), evaluate, tables."""
+    jobs: ClassVar[JobNeeds] = JobNeeds()
+    """What jobs of this method need beside their input files."""
 
     @property
     def network_times(self) -> int:
@@ -98,15 +113,18 @@ class Analysis(ConfigModel):
         return str(get_args(cls.model_fields["method"].annotation)[0])
 
     def for_step(self, step: str) -> Self:
-        """This analysis without the keys that ``step`` does not use: reading one of them raises
-        AttributeError, and a change of them does not run the step again."""
-        return self._without({k for k, steps in self.used_by.items() if step not in steps})
+        """This analysis without the keys that ``step`` does not use (``UsedBy``): reading one of
+        them raises AttributeError, and a change of them does not run the step again."""
+        used = marked(type(self), UsedBy)
+        return self._without({key for key, mark in used.items() if step not in mark.steps})
 
     def to_prepare(self) -> Self:
-        """``for_step("prepare")``, with ``names_of_items``: a change of these does not run the step
-        again."""
-        unused = {k for k, steps in self.used_by.items() if "prepare" not in steps}
-        return self._without(unused.difference(self.names_of_items))
+        """``for_step("prepare")``, with names of things in the data: a change of these does not run
+        the step again."""
+        used = marked(type(self), UsedBy)
+        return self._without(
+            {key for key, by in used.items() if "prepare" not in by.steps and not by.names_items}
+        )
 
     def _without(self, keys: Collection[str]) -> Self:
         copy = self.model_copy()
@@ -114,23 +132,23 @@ class Analysis(ConfigModel):
             copy.__dict__.pop(key, None)
         return copy
 
+    @classmethod
+    def inputs(cls, step: str) -> tuple[str, ...]:
+        """Keys of input files that a step reads."""
+        files = marked(cls, InputFile)
+        return tuple(key for key, file in files.items() if step in file.read_by)
+
     def input_files(self) -> dict[str, str]:
         """The files (or folders) this analysis reads: key -> path, keys without one left out."""
-        paths = {key: getattr(self, key) for key in self.input_keys}
+        paths = {key: getattr(self, key) for key in marked(type(self), InputFile)}
         return {key: path for key, path in paths.items() if path is not None}
 
     def later_inputs(self) -> dict[str, str]:
         """Those of ``input_files`` that only a later step reads: another gold standard must not
         score again."""
-        later = {"gold_standard", *self.table_inputs, *self.network_inputs}
+        files = marked(type(self), InputFile)
+        later = {key for key, file in files.items() if "prepare" not in file.read_by}
         return {key: path for key, path in self.input_files().items() if key in later}
-
-    def inputs_to_check(self) -> Self | None:
-        """This analysis for the check before the plan: without what only the plan or no step uses.
-        None where later steps read nothing."""
-        if not (self.later_inputs() or any(getattr(self, key) for key in self.names_of_items)):
-            return None
-        return self._without({key for key, steps in self.used_by.items() if steps <= {"plan"}})
 
     def with_inputs(self, paths: Mapping[str, str]) -> Self:
         """This analysis with other paths of its inputs, by the keys of ``input_files``."""
@@ -141,14 +159,9 @@ class Analysis(ConfigModel):
 
     @property
     def needs_network_data(self) -> bool:
-        """Whether network and tables need what ``Estimator.network_data`` reads (rule
+        """Whether network and tables need what the method's ``NetworkData`` reads (rule
         ``network_data``)."""
         return False
-
-    @property
-    def n_bootstraps(self) -> int:
-        """How many bootstrap networks the network is made from; 0: it is made from the data."""
-        return 0
 
     def result_tables(self) -> tuple[str, ...]:
         """Those of ``tables`` that this analysis asks for."""

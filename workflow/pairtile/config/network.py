@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
+from pairtile.config.models import InputFile, UsedBy
 from pairtile.config.values import Choice, Expected, Integer, Text, listed, refusal
 
 ExportFormat = Literal[
@@ -45,6 +46,7 @@ ExportList = Annotated[
     ],
     Discriminator(lambda formats: "<auto>" if formats == "auto" else "<list>"),
     Expected(f"auto or a list of {listed(get_args(ExportFormat))}"),
+    UsedBy(),
 ]
 
 
@@ -55,12 +57,15 @@ def exported_formats(export: Literal["auto"] | tuple[str, ...], n_edges: float) 
     return ("tsv", "graphml") if n_edges <= LARGE_NETWORK else ("tsv",)
 
 
-OptionalPath = Annotated[str | None, Text("a path", optional=True)]
-Chunks = Annotated[Literal["auto"] | int, Integer(1, 100_000, word="auto")]
+RequiredPath = Annotated[str, Text("a path"), InputFile()]
+OptionalPath = Annotated[str | None, Text("a path", optional=True), InputFile()]
+NamesTable = Annotated[OptionalPath, InputFile("network", "tables"), UsedBy("network", "tables")]
+GoldStandard = Annotated[OptionalPath, InputFile("evaluate"), UsedBy("evaluate")]
+Chunks = Annotated[Literal["auto"] | int, Integer(1, 100_000, word="auto"), UsedBy("plan")]
 
 
 def gold_standard_field(more: str = "") -> Any:
-    """The key ``gold_standard`` (an ``OptionalPath``) of a method whose edges join genes."""
+    """The key ``gold_standard`` (a ``GoldStandard``) of a method whose edges join genes."""
     return Field(
         default=None,
         description=(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from pairtile.config.models import Analysis, ConfigModel
-from pairtile.config.network import OptionalPath, each_once
+from pairtile.config.models import Analysis, ConfigModel, InputFile
+from pairtile.config.network import NamesTable, OptionalPath, RequiredPath, each_once
 from pairtile.config.samples import OptionalSamples, SamplesConfig
 from pairtile.config.values import Boolean, Choice, Expected, Integer, Number, Text, refusal
 
@@ -146,7 +146,7 @@ class Preprocess(ConfigModel):
 class TableAnalysis(Analysis):
     """Keys of every method that reads a table of genes and samples, an expression table mostly."""
 
-    expression: Annotated[str | None, Text("a path", optional=True)] = Field(
+    expression: Annotated[OptionalPath, InputFile(folder=True)] = Field(
         default=None,
         description="The expression table, genes x samples, where the method can do without one.",
     )
@@ -197,7 +197,7 @@ class TableAnalysis(Analysis):
             "the table are then genes of the same name: see `duplicates`."
         ),
     )
-    names: OptionalPath = Field(
+    names: NamesTable = Field(
         default=None,
         description=(
             "What people call the genes: a table of two columns, identifier (as in the table) and "
@@ -218,11 +218,6 @@ class TableAnalysis(Analysis):
         default=Preprocess(),
         description="How expression values are cleaned before genes are paired.",
     )
-
-    input_keys: ClassVar[tuple[str, ...]] = ("expression", "names")
-    network_inputs: ClassVar[tuple[str, ...]] = ("names",)
-    table_inputs: ClassVar[tuple[str, ...]] = ("names",)
-    input_folders: ClassVar[tuple[str, ...]] = ("expression",)
 
     def table_path(self) -> str | None:
         """The table that ``orientation`` and ``layer`` speak of."""
@@ -261,7 +256,7 @@ class TableAnalysis(Analysis):
 class ExpressionAnalysis(TableAnalysis):
     """Keys of every method that needs an expression table."""
 
-    expression: Annotated[str, Text("a path")] = Field(
+    expression: Annotated[RequiredPath, InputFile(folder=True)] = Field(
         description=(
             "The expression table, genes x samples. Formats, by suffix: `.tsv`, `.tab`, `.csv`, "
             "`.txt` and `.gct` (each also `.gz`), `.parquet`, `.h5ad` (AnnData), `.h5` (Cell "

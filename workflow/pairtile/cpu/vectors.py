@@ -1,4 +1,4 @@
-"""Vectors of ``LANES`` integers inside numba functions: load, store, add, compare, choose, reduce.
+"""Vectors of ``LANES`` numbers inside numba functions: load, store, add, compare, choose, reduce.
 
 The compiler's own vectoriser gives up on loops over many arrays that might overlap, and numba
 widens every int16 sum to 64 bits. These intrinsics say plainly what is meant, as LLVM vectors; LLVM
@@ -15,11 +15,11 @@ from numba import types
 from numba.extending import intrinsic, models, register_model
 
 LANES: Final = 32
-"""Integers in a vector: one AVX-512 register of int16; more gains little and wastes more."""
+"""Numbers in a vector: one AVX-512 register of int16; more gains little and wastes more."""
 
 
 class Vector(types.Type):
-    """``LANES`` integers of one type."""
+    """``LANES`` integers of one type, or float32."""
 
     def __init__(self, element: Any) -> None:
         self.element = element
@@ -29,11 +29,13 @@ class Vector(types.Type):
 @register_model(Vector)
 class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager: Any, vector: Vector) -> None:
-        element = ir.IntType(vector.element.bitwidth)
+        whole = isinstance(vector.element, types.Integer)
+        element = ir.IntType(vector.element.bitwidth) if whole else ir.FloatType()
         super().__init__(manager, vector, ir.VectorType(element, LANES))
 
 
-def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+def address_of(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+    """Where a vector that starts at an element of an array lies."""
     data = context.make_array(array_type)(context, builder, array).data
     vector = context.get_value_type(Vector(array_type.dtype))
     return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
@@ -44,7 +46,7 @@ def load(typing_context, array, start):  # type: ignore[no-untyped-def]
     """Elements start .. start + LANES - 1 of an array."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        address = _address(context, builder, signature.args[0], *arguments)
+        address = address_of(context, builder, signature.args[0], *arguments)
         return builder.load(address, align=array.dtype.bitwidth // 8)
 
     return Vector(array.dtype)(array, types.intp), generate
@@ -55,7 +57,7 @@ def store(typing_context, array, start, vector):  # type: ignore[no-untyped-def]
     """Write a vector to elements start .. start + LANES - 1 of an array."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        address = _address(context, builder, signature.args[0], *arguments[:2])
+        address = address_of(context, builder, signature.args[0], *arguments[:2])
         builder.store(arguments[2], address, align=array.dtype.bitwidth // 8)
         return context.get_dummy_value()
 
@@ -92,8 +94,9 @@ def maximum(typing_context, first, second):  # type: ignore[no-untyped-def]
     """The larger of two vectors, lane by lane."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        larger = builder.icmp_signed(">", *arguments)
-        return builder.select(larger, *arguments)
+        whole = isinstance(first.element, types.Integer)
+        compare = builder.icmp_signed if whole else builder.fcmp_ordered
+        return builder.select(compare(">", *arguments), *arguments)
 
     return first(first, second), generate
 

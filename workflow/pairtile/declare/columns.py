@@ -8,7 +8,8 @@ A table for each file, a line for each column or for several of one meaning::
 
 ``same_as = "FILE"`` or ``"PACKAGE FILE"`` (or a list of these) stands for the columns of another
 file; ``hits.tsv`` needs no table of its own beside ``hits.parquet``. A part of a name in capitals
-is a placeholder for what the user's data name: ``LABEL_z``. ``[files]`` says what each file holds.
+is a placeholder for what the user's data name: ``LABEL_z``. ``[files]`` says what each file holds,
+``[counts]`` what the counts of the summary are.
 Metadata of Parquet files, the tables of the documentation, headings and hints of the page and the
 check of what a run wrote are all made from this.
 """
@@ -103,6 +104,12 @@ def declared_files(package: str) -> dict[str, str]:
     return found
 
 
+def declared_counts(package: str) -> dict[str, str]:
+    """Key of the summary's counts -> what is counted; those that several methods have, too."""
+    shared, own = (_declared(room).get("counts", {}) for room in ("pairtile.preprocess", package))
+    return {**shared, **own}
+
+
 @cache
 def declared_columns(package: str, file: str) -> tuple[Columns, ...]:
     """The columns of a result file in their order; empty for one without declared columns.
@@ -140,7 +147,7 @@ def find(package: str, file: str, column: str) -> Columns | None:
 def explained(package: str, file: str, column: str) -> Columns | None:
     """The declaration of a column that the page shows: that of ``file``, else of any other file,
     one with a heading first."""
-    others = (other for other in _declared(package) if other != "files")
+    others = (other for other in _declared(package) if other not in ("files", "counts"))
     found = [known for name in (file, *others) if (known := find(package, name, column))]
     return next((known for known in found if known.heading_of(column)), next(iter(found), None))
 

@@ -8,6 +8,7 @@ also carries what tests and programs look at: its code, severity and numbers.
 
 from __future__ import annotations
 
+import math
 import string
 import tomllib
 from collections.abc import Callable, Iterable
@@ -48,7 +49,13 @@ class Message(str):
     def as_json(self) -> dict[str, Any]:
         """For records and ``summary.json``."""
         found = {"code": self.code, "severity": self.severity, "text": str(self)}
-        return {**found, "numbers": self.numbers, **({"key": self.key} if self.key else {})}
+        numbers = {key: value if _is_json(value) else None for key, value in self.numbers.items()}
+        return {**found, "numbers": numbers, **({"key": self.key} if self.key else {})}
+
+
+def _is_json(value: object) -> bool:
+    """JSON has neither NaN nor infinity."""
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 class _Formatter(string.Formatter):
@@ -90,7 +97,9 @@ def messages_of(package: str) -> Callable[..., Message]:
         fields = declared_messages(package)[code]
         sentences = (fields.get(part, "") for part in ("text", "effect", "cure"))
         text = _Formatter().vformat(" ".join(filter(None, sentences)), (), numbers)
-        return Message(text, code, fields["severity"], numbers, fields.get("key", ""))
+        # Numbers of NumPy as those of Python: JSON holds no others.
+        plain = {key: getattr(value, "item", lambda v=value: v)() for key, value in numbers.items()}
+        return Message(text, code, fields["severity"], plain, fields.get("key", ""))
 
     return message
 

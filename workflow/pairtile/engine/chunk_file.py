@@ -32,7 +32,8 @@ HEADER_KEY = b"pairtile"
 RANK_SCORE = "rank_score"
 PASSED = "passed"
 
-Rows = Mapping[str, NDArray[Any]]
+Arrays = Mapping[str, NDArray[Any]]
+Rows = Arrays
 Summaries = dict[str, NDArray[np.int64]]
 
 

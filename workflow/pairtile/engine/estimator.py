@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,9 +23,9 @@ from numpy.typing import NDArray
 
 # For what its import does: it says when numba compiles.
 import pairtile.cpu.compiling  # noqa: F401
-from pairtile.config.models import Analysis
+from pairtile.config.models import Analysis, InputFile, marked
 from pairtile.engine import tiles
-from pairtile.engine.chunk_file import Rows, Summaries
+from pairtile.engine.chunk_file import Arrays, Rows, Summaries
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.gpu.device import Device
@@ -37,15 +36,18 @@ from pairtile.runtime.record import Progress
 if TYPE_CHECKING:
     from pairtile.engine.network import Network
 
-State = Mapping[str, NDArray[Any]]
 
 BLOCK_COPIES, CELL_BYTES, THREAD_BYTES = 16, 512, 64 << 20
 """Of a block of rows made ready for the kernels, a cell of a tile, and a thread: generous, because
-a job that asks for too little is killed (``Estimator.memory_bytes``)."""
+a job that asks for too little is killed (``job_memory``)."""
+
+
+S = TypeVar("S", bound=Mapping[str, Any])
+"""The state of a method: its arrays by name, a ``TypedDict``."""
 
 
 @dataclass(frozen=True)
-class PreparedInput:
+class PreparedInput(Generic[S]):
     """What ``prepare`` makes of the input files.
 
     ``parameters``: keys of the section as they were decided (``log2: auto`` -> true), nested as
@@ -53,7 +55,7 @@ class PreparedInput:
     """
 
     items: pd.DataFrame
-    state: dict[str, NDArray[Any]]
+    state: S
     counts: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -67,17 +69,17 @@ class Merged:
     table : the merged table, or its file; ``pairs`` gives it whole, ``batches`` a part at a time.
     sums, scan : summed summaries of the second and the first pass. null : arrays of the null.
     bootstraps : edges of all bootstraps (bootstrap, i, j), or None. network : for
-    ``write_tables``, the final network with names. scores : for ``write_tables`` and ``ranking``,
-    the arrays of ``score_histogram``.
+    ``tables``, the final network with names. scores : for ``tables`` and ``ranking``,
+    the arrays of ``result_arrays``.
     """
 
     table: pd.DataFrame | Path
-    sums: State
-    null: State
-    scan: State | None = None
+    sums: Arrays
+    null: Arrays
+    scan: Arrays | None = None
     bootstraps: pd.DataFrame | None = None
     network: pd.DataFrame | None = None
-    scores: State = field(default_factory=dict)
+    scores: Arrays = field(default_factory=dict)
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
@@ -117,242 +119,159 @@ class Written:
     warnings: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Cost:
+    """How the tiles of an analysis are computed on one backend, and what they cost.
+
+    per_second : work done in a second, on the machines of docs/speed.md. Chunks are cut by it, so
+    it must not vary from run to run; what people are told is measured beside it
+    (``time_estimate``). tile : work of a tile, which progress counts; in ``unit``. null, network :
+    work of the null, and of what the network computes like tiles. tile_edges : rows and columns of
+    a tile. precision : name of the number type. cheaper : settings that take less time, as they
+    stand in a configuration: the share of the time that all tiles then take.
+    """
+
+    per_second: float
+    tile: Callable[[Tile], int]
+    unit: str = "pairs"
+    null: int = 0
+    network: int = 0
+    tile_edges: tuple[int, int] = field(default_factory=lambda: (tiles.TILE_EDGE, tiles.TILE_EDGE))
+    precision: str = "float64"
+    cheaper: Mapping[str, float] = field(default_factory=dict)
+
+
 A = TypeVar("A", bound=Analysis)
 """The configuration model of a method."""
 
 
-class BootstrapNetwork(NamedTuple):
-    """Edges of a bootstrap network, and of one made in the same way of unrelated items (none where
-    the method has no such null): int32 (2, edges), i and j as in the merged table, sorted."""
-
-    edges: NDArray[np.int32]
-    unrelated: NDArray[np.int32]
-
-
-class Estimator(ABC, Generic[A]):
+class Estimator(ABC, Generic[A, S]):
     """One method, opened on the state of one analysis."""
 
     sort_by: ClassVar[tuple[str, ...]] = ("i", "j")
-    work_unit: ClassVar[str] = "pairs"
-    """What ``work`` counts."""
+    """Columns that order the rows of ``pairs.parquet``."""
 
-    has_null: ClassVar[bool] = False
-    """Whether ``null`` computes anything: only then there is a step for it."""
-
-    seed: int = 0
-    """Of the run, for methods whose tiles draw; set by who opens the estimator."""
-
-    def __init__(self, config: A, state: State, device: Device, precision: str) -> None:
-        self.config = self.decided(config, state)
+    def __init__(self, config: A, state: S, device: Device, precision: str, seed: int = 0) -> None:
+        self.config, _ = self.resolve_auto(config, state)
         self.state = state
         self.device = device
         self.precision = precision
+        self.seed = seed
+
+    # --- required -------------------------------------------------------------------------------
 
     @classmethod
     @abstractmethod
-    def prepare(cls, config: A, seed: int, scratch: Path | None = None) -> PreparedInput:
-        """Read and clean the input files that ``section`` names; compute the state.
+    def prepare(cls, config: A, seed: int, scratch: Path | None = None) -> PreparedInput[S]:
+        """Read and clean the input files that ``config`` names; compute the state.
 
         Arrays of the state too large for memory may be mapped from ``.npy`` files in ``scratch``,
         a folder that outlives them; ``state.write_state`` moves these.
         """
 
     @classmethod
-    def decided(cls, config: A, state: State) -> A:
-        """The section with what its ``auto`` leaves to the data, decided from the state."""
-        return config
-
-    @classmethod
-    def decision_notes(cls, config: A, state: State) -> list[str]:
-        """Sentences on what ``auto`` became, for choices that ``decided`` does not show."""
-        return []
-
-    @classmethod
-    def cheaper(cls, config: A, state: State, backend: str, threads: int) -> dict[str, float]:
-        """Settings that take less time, as they stand in a configuration: the share of the time
-        that all tiles then take."""
-        return {}
-
-    @classmethod
-    def check_later_inputs(cls, config: A, state: State, items: pd.DataFrame) -> None:
-        """Read what only a later step needs, to find its faults early; ``items``: the items table.
-        (The gold standard is looked at for every method.)
-
-        Raises InputError or ConfigError as that step would.
-        """
-
-    @classmethod
-    def check_settings(cls, config: A, state: State) -> None:
-        """Refuse settings that the prepared data cannot meet, before anything is planned.
-
-        Raises InputError or ConfigError.
-        """
-
-    @classmethod
-    def network_data(
-        cls, config: A, items: pd.DataFrame
-    ) -> tuple[dict[str, NDArray[Any]], dict[str, int]]:
-        """Arrays that only network and tables need, from the input files, for analyses that say
-        ``needs_network_data``; and counts for the summary.
-
-        Network and tables find the arrays in their state; scores do not depend on them. ``items``:
-        the items table. Raises InputError or ConfigError, as ``prepare``.
-        """
-        raise NotImplementedError(f"{cls.__name__} reads nothing for the network alone")
-
-    @classmethod
     @abstractmethod
-    def space(cls, state: State) -> PairSpace:
+    def space(cls, state: S) -> PairSpace:
         """The shape of the pairs to score."""
 
     @classmethod
-    def tile_edges(cls, config: A, state: State) -> tuple[int, int]:
-        """Rows and columns of a tile."""
-        return tiles.TILE_EDGE, tiles.TILE_EDGE
-
-    @classmethod
-    def work(cls, state: State, tile: Tile) -> int:
-        """How much there is to do in a tile, in ``work_unit``: its cost, and what progress
-        counts."""
-        return cls.space(state).pairs_in(tile)
-
-    @classmethod
     @abstractmethod
-    def work_per_second(cls, config: A, state: State, backend: str, threads: int) -> float:
-        """Cost model: ``work`` done in a second, on the machines of docs/speed.md.
+    def cost(cls, config: A, state: S, backend: str, threads: int) -> Cost:
+        """How tiles are computed on a backend (``cpu`` or ``cuda``), and what they cost.
 
-        Chunks are cut by it, so it must not vary from run to run; what people are told is measured
-        beside it (``time_estimate``).
+        Chunks ask too: their ``config`` lacks the keys that only later steps use.
         """
-
-    @classmethod
-    def null_work(cls, config: A, state: State) -> int:
-        """What ``null`` computes, in ``work_unit``."""
-        return 0
-
-    @classmethod
-    def network_work(cls, config: A, state: State) -> int:
-        """What ``network`` computes like tiles, in ``work_unit``."""
-        return 0
-
-    @classmethod
-    def memory_bytes(cls, config: A, state: State, backend: str, threads: int) -> int:
-        """Host memory that a job needs at most while it computes tiles, for the scheduler.
-
-        The state, copied once or twice; what ``tile_memory_bytes`` says; the tile's results; and
-        room for each thread.
-        """
-        space = cls.space(state)
-        row_edge, column_edge = cls.tile_edges(config, state)
-        rows, columns = min(row_edge, space.rows), min(column_edge, space.columns)
-        start = requests.START_BYTES + (requests.CUDA_BYTES if backend == "cuda" else 0)
-        return (
-            start
-            + 3 * sum(array.nbytes for array in state.values())
-            + cls.tile_memory_bytes(config, state, backend, rows, columns)
-            + CELL_BYTES * rows * columns
-            + THREAD_BYTES * threads
-        )
-
-    @classmethod
-    def tile_memory_bytes(
-        cls, config: A, state: State, backend: str, rows: int, columns: int
-    ) -> int:
-        """Host memory for what is made ready of a tile's rows and columns, and kept for the next.
-
-        Here: some copies of their part of the largest array. A method that holds more, or masks
-        with each of its results, says so.
-        """
-        of_a_row = max(
-            (array.itemsize * math.prod(array.shape[1:]) for array in state.values() if array.size),
-            default=0,
-        )
-        return BLOCK_COPIES * (rows + columns) * of_a_row
-
-    @classmethod
-    def resolve_precision(cls, config: A, backend: str) -> str:
-        """Name of the precision that tiles are computed in on a backend."""
-        return "float64"
-
-    @classmethod
-    def chunk_parameters(cls, config: A) -> dict[str, Any]:
-        """The part of the configuration that chunks depend on, for their fingerprint (that of the
-        state is there besides). Here: all keys of the step ``score`` but paths."""
-        keys = config.for_step("score").resolved()
-        return {key: value for key, value in keys.items() if key not in config.input_keys}
-
-    @classmethod
-    def needs_scan(cls, config: A) -> bool:
-        """Whether a first pass over all tiles must gather sums before rows can be chosen."""
-        return False
 
     @abstractmethod
     def schema(self) -> pa.Schema:
         """Columns of ``pairs.parquet``."""
 
-    def null(self, seed: int) -> dict[str, NDArray[Any]]:
-        """Arrays that describe the null distribution; for methods that say ``has_null``."""
-        return {}
+    @abstractmethod
+    def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
+        """A tile's rows, sorted by ``sort_by``, and its summaries.
 
-    def null_account(self, seed: int) -> tuple[list[str], list[str]]:
-        """Notes and warnings on the null distribution, for the log and the summary."""
-        return [], []
-
-    def selection(self, null: State) -> Selection:
-        """Which rows chunks write, from the section and the null (empty where there is none)."""
-        return Selection(everything=True)
-
-    def bootstrap(self, tiles: Sequence[Tile], number: int) -> BootstrapNetwork:
-        """The network of bootstrap ``number``, for analyses with ``n_bootstraps``.
-
-        Draws are keyed on the seed and ``number`` alone. Raises InputError where samples do not
-        suffice.
+        Where ``selection.top`` is set, rows carry ``passed`` and ``rank_score`` too.
         """
-        raise NotImplementedError
 
     @abstractmethod
     def network(self, merged: Merged) -> Network:
-        """The final network, by the section's rules."""
+        """The final network, by the rules of ``self.config``."""
+
+    # --- optional -------------------------------------------------------------------------------
+
+    @classmethod
+    def resolve_auto(cls, config: A, state: S) -> tuple[A, list[str]]:
+        """The settings with what their ``auto`` leaves to the data, decided from the state; and
+        sentences on choices that these do not show."""
+        return config, []
+
+    @classmethod
+    def validate(cls, config: A, state: S, items: pd.DataFrame) -> None:
+        """Refuse, before anything is planned, settings that the prepared data cannot meet, and what
+        only a later step reads; ``items``: the items table. An input that is not on this machine
+        yet is None. (Gold standard and symbols are looked at for every method.)
+
+        Raises InputError or ConfigError, as that step would.
+        """
+
+    @classmethod
+    def memory(cls, config: A, state: S, backend: str, rows: int, columns: int) -> int:
+        """Host bytes of the state, and of what is made ready of a tile's rows and columns and kept
+        for the next.
+
+        Here: some copies of their part of the largest array. A method that holds more, or masks
+        with each of its results, says so.
+        """
+        row_bytes = max(
+            (array.itemsize * math.prod(array.shape[1:]) for array in state.values() if array.size),
+            default=0,
+        )
+        return state_bytes(state) + BLOCK_COPIES * (rows + columns) * row_bytes
+
+    @classmethod
+    def chunk_parameters(cls, config: A) -> dict[str, Any]:
+        """The part of the configuration that chunks depend on, for their fingerprint (that of the
+        state is there besides). Here: all keys of the step ``score`` but paths."""
+        keys, files = config.for_step("score").resolved(), marked(type(config), InputFile)
+        return {key: value for key, value in keys.items() if key not in files}
 
     def ranking(self, merged: Merged) -> Ranking:
         """All stored candidates with the score that ranks them, for the evaluation; for methods
         with a ``gold_standard``."""
         raise NotImplementedError(f"{type(self).__name__} has no ranking")
 
-    def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
         """Arrays of ``scores.npz``: how scores and null are distributed, for the report."""
         return {}
 
-    def scan_tile(self, tile: Tile) -> Summaries:
-        """First pass: a tile's sums only. For methods that say ``needs_scan``."""
-        raise NotImplementedError(f"{type(self).__name__} has no first pass")
-
-    def reduce_band(self, rows: pa.Table) -> pa.Table:
-        """Merge: the rows of all tiles of one band, joined in order, to those of the result.
-
-        For methods whose tiles each bring candidates for the same item (the best so many of each
-        row); must give the same for any order of the rows.
-        """
-        return rows
-
-    def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
-        """Write the files that the section's model names as ``result_tables`` into ``folder``, each
-        whole or not at all. Other analyses' results (``other_results``) lie in ``folder.parent``.
+    def tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
+        """Write the files that the model names as ``result_tables`` into ``folder``, each whole or
+        not at all. Other analyses' results (``other_results``) lie in ``folder.parent``.
         """
         raise NotImplementedError(f"{type(self).__name__} has no tables of its own")
 
-    @abstractmethod
-    def compute_tile(
-        self, tile: Tile, selection: Selection, scan: State | None, cut: float
-    ) -> tuple[Rows, Summaries]:
-        """A tile's rows, sorted by ``sort_by``, and its summaries.
 
-        ``cut`` is the lowest ranking score that can still be among the best ``selection.top``;
-        where ``selection.top`` is set, rows carry ``passed`` and ``rank_score`` too.
-        """
+def state_bytes(state: Mapping[str, Any]) -> int:
+    """Host bytes of a state while tiles are computed: copied once or twice."""
+    return 3 * sum(array.nbytes for array in state.values())
 
 
-def estimator_of(method: str) -> type[Estimator[Any]]:
+def job_memory(
+    method: type[Estimator[A, S]], config: A, state: S, backend: str, threads: int
+) -> int:
+    """Host bytes that a job needs at most while it computes tiles, for the scheduler.
+
+    The state and what is made ready (``Estimator.memory``), the tile's results, and room for each
+    thread.
+    """
+    space, edges = method.space(state), method.cost(config, state, backend, threads).tile_edges
+    rows, columns = min(edges[0], space.rows), min(edges[1], space.columns)
+    start = requests.START_BYTES + (requests.CUDA_BYTES if backend == "cuda" else 0)
+    held = method.memory(config, state, backend, rows, columns)
+    return start + held + CELL_BYTES * rows * columns + THREAD_BYTES * threads
+
+
+def estimator_of(method: str) -> type[Estimator[Any, Any]]:
     """The class that computes by a method.
 
     Raises
@@ -361,5 +280,5 @@ def estimator_of(method: str) -> type[Estimator[Any]]:
         For a method that does not exist (the configuration refuses it earlier).
     """
     known = get_method(method)
-    found: type[Estimator[Any]] = known.part(known.estimator)
+    found: type[Estimator[Any, Any]] = known.part(known.estimator)
     return found

@@ -8,6 +8,7 @@ same result.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
@@ -19,7 +20,9 @@ from pairtile.engine.estimator import Estimator, Merged
 from pairtile.engine.merging import row_order
 from pairtile.engine.network import Network
 from pairtile.engine.scoring import score_tiles
+from pairtile.engine.stages import CandidateMerge, FirstPass, null_of, selection_of
 from pairtile.engine.tiles import Tile
+from pairtile.gpu.device import threads
 
 
 def network_in_memory(opened: Estimator, tiles: Sequence[Tile], seed: int) -> Network:
@@ -48,21 +51,29 @@ def network_in_memory(opened: Estimator, tiles: Sequence[Tile], seed: int) -> Ne
     return result
 
 
+def all_tiles(opened: Estimator) -> list[Tile]:
+    """The tiles of an analysis, as the workflow cuts them."""
+    cost = opened.cost(opened.config, opened.state, opened.device.backend, threads())
+    return opened.space(opened.state).tiles(*cost.tile_edges)
+
+
 def merged_in_memory(opened: Estimator, tiles: Sequence[Tile], seed: int) -> Merged:
     """What chunks and merge leave of an analysis, from an estimator on its state and all tiles."""
-    null = opened.null(seed)
+    null = null_of(opened, seed)
     scan: Summaries | None = None
-    if opened.needs_scan(opened.config):
+    if isinstance(opened, FirstPass) and opened.needs_scan(opened.config):
         scan = {}
         for tile in tiles:
             add_summaries(scan, opened.scan_tile(tile))
     sums: Summaries = {}
-    scored = score_tiles(opened, tiles, opened.selection(null), scan, sums)
+    selection = replace(selection_of(opened, null), scan=scan)
+    scored = score_tiles(opened, tiles, selection, sums)
     names = opened.schema().names
-    tables = [
-        opened.reduce_band(_joined([rows for _, rows in band], names))
+    bands = (
+        _joined([rows for _, rows in band], names)
         for _, band in groupby(scored, lambda part: part[0].row_begin)
-    ]
+    )
+    tables = list(map(opened.reduce_band, bands) if isinstance(opened, CandidateMerge) else bands)
     tables = tables or [opened.schema().empty_table()]
     table = pa.concat_tables(tables, promote_options="default")  # texts of no row have no type
     columns = {name: table[name].to_numpy() for name in names}

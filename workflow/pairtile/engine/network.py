@@ -28,7 +28,9 @@ class Network:
     warnings: list[str] = field(default_factory=list)
 
 
-def sort_edges(edges: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Best first; equal scores by source and target number, so that the order is fixed."""
-    order = np.lexsort((edges["target"], edges["source"], -edges[by].to_numpy()))
+def sort_edges(edges: pd.DataFrame, by: str, signed: bool = False) -> pd.DataFrame:
+    """Best first, by size alone if ``signed``; equal scores by source and target number, so that
+    the order is fixed."""
+    score = edges[by].abs() if signed else edges[by]
+    order = np.lexsort((edges["target"], edges["source"], -score.to_numpy()))
     return edges.iloc[order].reset_index(drop=True)

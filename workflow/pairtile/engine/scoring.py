@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from pairtile.engine.chunk_file import RANK_SCORE, Rows, Summaries, add_summaries
-from pairtile.engine.estimator import Estimator, State
+from pairtile.engine.estimator import Estimator
 from pairtile.engine.selection import RunningTopK, Selection
 from pairtile.engine.tiles import Tile
 
@@ -14,7 +15,6 @@ def score_tiles(
     opened: Estimator,
     tiles: Iterable[Tile],
     selection: Selection,
-    scan: State | None,
     sums: Summaries,
 ) -> Iterator[tuple[Tile, Rows]]:
     """The rows of each tile in order; its summaries are added to ``sums``.
@@ -25,7 +25,7 @@ def score_tiles(
     best = RunningTopK(selection.top)
     waiting: list[tuple[Tile, Rows]] = []
     for tile in tiles:
-        rows, sums_of_tile = opened.compute_tile(tile, selection, scan, best.threshold)
+        rows, sums_of_tile = opened.score_tile(tile, replace(selection, cut=best.threshold))
         add_summaries(sums, sums_of_tile)
         if selection.top:
             best.add(rows[RANK_SCORE])

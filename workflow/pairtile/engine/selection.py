@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.engine.chunk_file import PASSED, RANK_SCORE, Rows
+from pairtile.engine.chunk_file import PASSED, RANK_SCORE, Arrays, Rows
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,16 @@ class Selection:
         that of their pair of null classes. None: no such test.
     min_score : keep rows whose ranking score is at least this. None: no such rule.
     top : keep the best so many by ranking score; 0: no such rule.
+    cut : the lowest ranking score that can still be among these.
+    scan : sums of the first pass (``stages.FirstPass``), which scores are made from. None: none.
     """
 
     everything: bool = False
     min_statistic: NDArray[np.float64] | None = None
     min_score: float | None = None
     top: int = 0
+    cut: float = -np.inf
+    scan: Arrays | None = None
 
     def passed(self, xp: Any, statistic: Any, row_class: Any, column_class: Any, score: Any) -> Any:
         """Boolean array: kept for its own sake. All arguments have the shape of the tile, except

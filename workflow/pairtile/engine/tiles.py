@@ -37,6 +37,16 @@ class Tile:
     column_end: int
 
     @property
+    def rows(self) -> slice:
+        """Its rows, for indexing."""
+        return slice(self.row_begin, self.row_end)
+
+    @property
+    def columns(self) -> slice:
+        """Its columns, for indexing."""
+        return slice(self.column_begin, self.column_end)
+
+    @property
     def cells(self) -> int:
         """Cells of the rectangle, wanted or not."""
         return (self.row_end - self.row_begin) * (self.column_end - self.column_begin)

@@ -1,6 +1,6 @@
 """How long an analysis will take on the machine at hand: the cost model, held against a sample.
 
-A method's ``work_per_second`` knows the reference machine of docs/speed.md. Where there is enough
+A method's ``cost`` knows the reference machine of docs/speed.md. Where there is enough
 to do, a part of one tile is scored and timed instead, which takes less than a second.
 """
 
@@ -10,10 +10,11 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from pairtile.engine.estimator import Estimator
+from pairtile.engine.estimator import Cost, Estimator
 from pairtile.engine.selection import Selection
+from pairtile.engine.stages import FirstPass
 from pairtile.engine.tiles import Tile
 from pairtile.runtime.record import about
 
@@ -45,29 +46,27 @@ STEP_SECONDS = {
 
 
 class Speed(NamedTuple):
-    """Seconds that a tile takes whatever is in it, and for each unit of ``work``."""
+    """Seconds that a tile takes whatever is in it, and for each unit of work."""
 
     of_a_tile: float
     of_work: float
 
 
-def sampled_speed(
-    opening: Callable[[], Estimator], tiles: Sequence[Tile], modelled: float
-) -> Speed:
+def sampled_speed(opening: Callable[[], Estimator], tiles: Sequence[Tile], cost: Cost) -> Speed:
     """How fast this machine is, from parts of the largest tile.
 
     opening : gives the estimator anew: what it keeps of one part must not help with the next.
-    modelled : the rate of the cost model, for the size of the first part: in too small a one, the
-    start of threads on a busy machine would be taken for work.
+    cost : by the model, for the size of the first part: in too small a one, the start of threads on
+    a busy machine would be taken for work.
 
     Before each part a single pair is scored, twice: what is made ready once is no part of the
     speed, and the second time is what a tile takes at least.
     """
     opened = opening()
-    tile = max(tiles, key=lambda each: opened.work(opened.state, each))
+    tile = max(tiles, key=cost.tile)
     corner = replace(tile, row_begin=tile.row_end - 1, column_begin=tile.column_end - 1)
     _seconds(opened, _part(tile, FIRST_CELLS))  # compiles
-    share = SAMPLE_SECONDS / 2 * modelled / max(opened.work(opened.state, tile), 1)
+    share = SAMPLE_SECONDS / 2 * cost.per_second / max(cost.tile(tile), 1)
     cells, least = max(float(FIRST_CELLS), min(1.0, share) * tile.cells), math.inf
     while True:
         part, times = _part(tile, cells), []
@@ -78,7 +77,7 @@ def sampled_speed(
             times.append(_seconds(opened, part))
         seconds = max(min(times) - least, 1e-9)
         if seconds >= SAMPLE_SECONDS / 2 or part == tile:
-            return Speed(least, seconds / max(opened.work(opened.state, part), 1))
+            return Speed(least, seconds / max(cost.tile(part), 1))
         cells *= min(LARGEST_STEP, max(2.0, SAMPLE_SECONDS / seconds))
 
 
@@ -96,12 +95,12 @@ def _part(tile: Tile, cells: float) -> Tile:
     return replace(tile, row_end=row_end, column_end=column_end)
 
 
-def _seconds(opened: Estimator[Any], part: Tile) -> float:
+def _seconds(opened: Estimator, part: Tile) -> float:
     start = time.perf_counter()
-    if opened.needs_scan(opened.config):
+    if isinstance(opened, FirstPass) and opened.needs_scan(opened.config):
         opened.scan_tile(part)
     else:
-        opened.compute_tile(part, Selection(everything=True), None, float("-inf"))
+        opened.score_tile(part, Selection(everything=True))
     return time.perf_counter() - start
 
 

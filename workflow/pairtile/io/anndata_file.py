@@ -102,7 +102,7 @@ def read_h5ad(
         if shape != (len(cells), n_genes):
             expected = f"{len(cells)} cells x {n_genes} genes"
             raise InputError.at(path, found.source, f"shape {shape}", expected)
-        notes = [f"Values are {found.source} of the AnnData file (cells are the samples)."]
+        notes: list[str] = [message("anndata_values", source=found.source)]
         notes += found.notes
         chosen = np.arange(len(cells))
         if obs:
@@ -113,7 +113,8 @@ def read_h5ad(
     cells = [cells[k] for k in chosen]
     n_missing = count(np.isnan, stored_values(values))
     if n_missing:
-        notes.append(f"{n_missing} of {len(found.genes) * len(cells)} cells were read as missing.")
+        n_cells = len(found.genes) * len(cells)
+        notes.append(message("cells_missing", n=n_missing, cells=n_cells))
     return Table(values, found.genes, cells, notes)
 
 

@@ -12,11 +12,14 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.errors import InputError
 from pairtile.io.names import match_samples, r_name
 from pairtile.io.table import check_names, listed
 from pairtile.io.text_file import Row, open_rows
 from pairtile.io.text_table import MISSING, check_wide, find_delimiter
+
+message = messages_of(__package__)
 
 EMPTY = MISSING - {"None", "none"}
 """Spellings of an empty cell. "none" is a label here: a treatment is often called so."""
@@ -75,11 +78,10 @@ def read_annotation_table(
         cure = "a row for every sample (cells may be empty), or samples: {unannotated: leave_out}"
         raise InputError.at(path, "", found, cure)
     if key > 0:
-        notes.append(f"Sample names are read from column {header[key - shift]!r}.")
+        notes.append(message("sample_names_from", column=header[key - shift]))
     extra = [name for name in of_file if name not in set(matched.values())]
     if extra:
-        found = quoted(extra)
-        notes.append(f"{len(extra)} annotated samples are not in the expression table: {found}.")
+        notes.append(message("samples_of_no_column", n=len(extra), names=quoted(extra)))
     no_row: Row = (0, [""] * len(rows[0][1]))
     chosen = [rows[position[matched[name]]] if name in matched else no_row for name in samples]
     cells = {
@@ -243,17 +245,15 @@ def annotations_of_table(
         cells = table.columns[entry.name]
         reason = _untestable(cells)
         if reason and not entries:
-            notes.append(f"Column {entry.name!r} is no condition: {reason}.")
+            notes.append(message("no_condition", column=entry.name, reason=reason))
             continue
         if reason == _ONE_VALUE:
             raise InputError.at(table.path, f"column {entry.name!r}", reason, "two values or more")
         condition = _condition(table, entry)
         n_empty = int((~condition.known).sum())
         if n_empty:
-            notes.append(
-                f"Column {entry.name!r} is empty for {n_empty} of {len(table.samples)} samples: "
-                "they take no part in its tests."
-            )
+            samples = len(table.samples)
+            notes.append(message("condition_empty", column=entry.name, n=n_empty, samples=samples))
         conditions.append(condition)
     return Annotations(conditions, notes)
 

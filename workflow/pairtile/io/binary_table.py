@@ -11,11 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.large_table import count, empty_table
 from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.table import Kinds, Table
 from pairtile.io.text_file import check_file, check_unpacked_size
+
+message = messages_of(__package__)
 
 _BLOCK_BYTES = 1 << 26
 """Of the values that are read together: each block writes long runs of a file of values."""
@@ -38,7 +41,7 @@ def read_parquet(path: str | PathLike[str], kinds: Kinds, scratch: Path | None =
     if not n_rows:
         raise InputError.at(path, "", "a table without rows", f"{kinds.row}s in rows")
     name_column, index = _name_column(path, schema, stored)
-    notes = [f"Names come from the column {schema.names[name_column]!r}."]
+    notes: list[str] = [message("names_from_column", column=schema.names[name_column])]
     fields = [k for k in range(len(schema)) if k != name_column and k not in index]
     for k in fields:
         _check_numbers(path, kinds, schema.field(k))
@@ -57,7 +60,7 @@ def read_parquet(path: str | PathLike[str], kinds: Kinds, scratch: Path | None =
             release(values)
     n_missing = count(np.isnan, values)
     if n_missing:
-        notes.append(f"{n_missing} of {values.size} cells were read as missing.")
+        notes.append(message("cells_missing", n=n_missing, cells=values.size))
     columns = [schema.names[k].strip() for k in fields]
     return Table(turned.T, [_name(value) for value in rows], columns, notes)
 

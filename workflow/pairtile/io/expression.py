@@ -151,11 +151,9 @@ def read_sparsely(
         check_names(path, "gene", genes, repeated=repeated)
     if len(set(genes)) < len(genes):
         merged = _merged(values, genes, duplicates, scratch)
-        notes.append(
-            f"{len(genes):,} rows have {len(merged[1]):,} names: of genes with the same name the "
-            f"{'mean' if duplicates == 'mean' else 'row ' + _KEPT[duplicates]} was taken "
-            f"(duplicates: {duplicates})."
-        )
+        taken = "mean" if duplicates == "mean" else f"row {_KEPT[duplicates]}"
+        numbers = {"rows": len(genes), "names": len(merged[1])}
+        notes.append(message("duplicates_joined", **numbers, taken=taken, duplicates=duplicates))
         values, genes = merged
     return Expression(values, list(genes), list(samples), str(path), notes, symbols)
 

@@ -11,10 +11,13 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
+from pairtile.declare.messages import messages_of
 from pairtile.errors import InputError
 from pairtile.io.table import Kinds, Table, listed
 from pairtile.io.text_file import open_rows
 from pairtile.io.text_table import Layout, check_columns, read_rows
+
+message = messages_of(__package__)
 
 MAX_DIGITS = 18
 """Of a stated size; Python refuses to read numbers of some thousand digits."""
@@ -68,11 +71,9 @@ def _find_layout(path: str | PathLike[str], kinds: Kinds) -> tuple[Layout, int]:
         raise InputError.at(path, listed([last], "line", "lines"), "no rows after it", f"{n_rows}")
     columns = [name.strip() for name in header[labels:]]
     check_columns(path, kinds, columns, header_line, labels + 1)
-    notes = [f"GCT version {version[1:]}."]
+    notes: list[str] = [message("gct_version", version=version[1:])]
     if n_row_labels or n_column_labels:
-        notes.append(
-            f"{n_row_labels} row annotations and {n_column_labels} column annotations are not used."
-        )
+        notes.append(message("gct_annotations", rows=n_row_labels, columns=n_column_labels))
     layout = Layout(
         delimiter="\t",
         labels=labels,

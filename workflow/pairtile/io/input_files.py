@@ -66,10 +66,10 @@ def describe_inputs(
     return described
 
 
-def later_inputs(config: Analysis, kind: str, local: Sequence[str] | None) -> dict[str, str]:
-    """Key -> local path of the inputs that a later step reads (``table_inputs``,
-    ``network_inputs``), from their local paths in the order of the keys; None: as configured."""
-    keys = [key for key in getattr(config, kind) if getattr(config, key) is not None]
+def later_inputs(config: Analysis, step: str, local: Sequence[str] | None) -> dict[str, str]:
+    """Key -> local path of the inputs that a later step reads, from their local paths in the order
+    of the keys; None: as configured."""
+    keys = [key for key in config.inputs(step) if getattr(config, key) is not None]
     paths = [getattr(config, key) for key in keys] if local is None else list(local)
     return dict(zip(keys, paths, strict=True))
 

@@ -256,7 +256,7 @@ def read_mtx_folder(path: str | PathLike[str], orientation: str) -> Table:
     kinds = Counter(fields[2].strip() for fields in features if len(fields) > 2)
     if len(kinds) > 1:
         parts = ", ".join(f"{n} {kind}" for kind, n in kinds.most_common())
-        found.append(f"The features are of several types, all of them kept: {parts}.")
+        found.append(message("feature_types_kept", parts=parts))
     cells = [fields[0].strip() for fields in barcodes]
     return Table(SparseRows(matrix), genes, cells, [*notes, *found])
 
@@ -296,11 +296,7 @@ def gene_names(
     if not any(symbols):
         return names, []
     n_shared = sum(a != b for a, b in zip(names, symbols, strict=True))
-    note = (
-        f"Gene names are the symbols of {source}; {n_shared} features whose symbol is "
-        "shared or empty are named by their identifier."
-    )
-    return names, [note]
+    return names, [message("symbols_as_names", source=source, n=n_shared)]
 
 
 def _lines(file: Path, most: int) -> list[list[str]]:

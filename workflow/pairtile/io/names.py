@@ -18,9 +18,9 @@ _R_RESERVED = {"if", "else", "repeat", "while", "function", "for", "next", "brea
 }
 
 
-def some(names: Sequence[str]) -> str:
+def some(names: Sequence[str], limit: int = _SHOWN) -> str:
     """The first few names."""
-    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    return ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")
 
 
 def without_version(name: str) -> str:

@@ -9,9 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.names import some, spelled_alike, without_version
 from pairtile.io.text_file import open_lines
+
+message = messages_of(__package__)
 
 _HEADERS = {"gene", "genes", "gene_id", "gene_name", "symbol", "name", "names", "id", "x"} | {
     *("regulator", "regulators", "tf", "tfs", "target", "targets", "gene_symbol", "hugo_symbol"),
@@ -72,7 +75,7 @@ def find_regulators(
     names = listed_names(read_regulators(path), genes, path, ignore_case, ignore_versions)
     rows, absent = match_regulators(names, genes, path)
     counts = {"regulators_listed": len(names), "regulators_used": int(rows.size)}
-    warnings = [warning_of_absent(absent, len(names), genes)] if absent else []
+    warnings: list[str] = [warning_of_absent(absent, len(names), genes)] if absent else []
     return FoundRegulators(rows, counts, warnings)
 
 
@@ -153,12 +156,10 @@ def as_spelled(
 
 def warning_of_absent(
     absent: Sequence[str], n_listed: int, genes: Sequence[str], kind: str = "regulators"
-) -> str:
+) -> Message:
     """What to say where some of the listed names are not among the kept genes."""
-    return (
-        f"{len(absent)} of {n_listed} {kind} are not among the kept genes: "
-        f"{some(absent)}{_hint(absent, genes)}."
-    )
+    names = f"{some(absent)}{_hint(absent, genes)}"
+    return message("names_not_kept", n=len(absent), listed=n_listed, kind=kind, names=names)
 
 
 def _hint(regulators: Sequence[str], genes: Sequence[str]) -> str:

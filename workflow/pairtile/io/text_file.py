@@ -146,20 +146,29 @@ def open_lines(path: str | PathLike[str]) -> Iterator[Iterator[tuple[int, str]]]
 
 
 @contextmanager
-def _text(path: str | PathLike[str]) -> Iterator[io.TextIOWrapper]:
-    # Surrogates stand for bytes that are not UTF-8, so that the line that holds them can be named.
+def open_binary(path: str | PathLike[str]) -> Iterator[io.BufferedReader]:
+    """Open a file, plain or gzip, to read what it holds. Raises InputError, also while it is read,
+    for gzip that is damaged or cut short."""
     try:
         with open_unpacked(path) if is_gzip(path) else Path(path).open("rb") as binary:
-            utf16 = binary.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-            encoding, errors = ("utf-16", "strict") if utf16 else ("utf-8-sig", "surrogateescape")
-            with io.TextIOWrapper(binary, encoding, errors=errors, newline="") as handle:
-                yield handle
+            yield binary
     except EOFError as error:
         raise InputError.at(
             path, "", "a gzip file that is cut short", "a whole file (copy it again)"
         ) from error
     except (gzip.BadGzipFile, zlib.error) as error:
         raise InputError.at(path, "", f"damaged gzip ({error})", "a sound gzip file") from error
+
+
+@contextmanager
+def _text(path: str | PathLike[str]) -> Iterator[io.TextIOWrapper]:
+    # Surrogates stand for bytes that are not UTF-8, so that the line that holds them can be named.
+    try:
+        with open_binary(path) as binary:
+            utf16 = binary.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+            encoding, errors = ("utf-16", "strict") if utf16 else ("utf-8-sig", "surrogateescape")
+            with io.TextIOWrapper(binary, encoding, errors=errors, newline="") as handle:
+                yield handle
     except UnicodeDecodeError as error:
         raise InputError.at(path, "", f"damaged UTF-16 ({error})", "text saved as UTF-8") from error
 

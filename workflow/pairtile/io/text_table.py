@@ -103,7 +103,7 @@ def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
         notes.append(message("lines_above_the_header", n=head.n_above))
     names, first = _column_names(path, kinds, head, delimiter)
     if first == 1:
-        notes.append("The header has no field for the row names.")
+        notes.append(message("header_without_row_names"))
     row = head.body[0][1]
     alike = [fields for _, fields in head.body if len(fields) == len(row)]
     left_out, symbols = annotation_columns(
@@ -546,7 +546,7 @@ def read_rows(path: str | PathLike[str], layout: Layout, scratch: Path | None = 
     notes = list(layout.notes)
     n_missing = count(np.isnan, values)
     if n_missing:
-        notes.append(f"{n_missing} of {values.size} cells were read as missing.")
+        notes.append(message("cells_missing", n=n_missing, cells=values.size))
     named = {
         name: symbol
         for name, symbol in zip(names, symbols, strict=bool(symbols))

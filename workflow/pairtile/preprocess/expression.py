@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.config.preprocess import Preprocess
-from pairtile.declare.messages import by_severity, messages_of
+from pairtile.declare.messages import by_severity
 from pairtile.engine.large_table import empty_table
 from pairtile.engine.state import release
 from pairtile.errors import InputError
@@ -49,8 +49,6 @@ from pairtile.preprocess.statistics import (
     row_statistics,
 )
 from pairtile.runtime.threads import in_threads
-
-message = messages_of(__package__)
 
 MIN_GENES = 2
 UNEQUAL_TOTALS = 1.5
@@ -173,9 +171,7 @@ def prepare_expression(
     if log2:
         _note_log2(chosen, account, n_samples)
     elif asked.pseudocount not in ("auto", 0):
-        account.warnings.append(
-            f"The pseudocount {asked.pseudocount:g} is not used: log2 is not applied."
-        )
+        account.say("pseudocount_unused", pseudocount=asked.pseudocount)
     account.drop(np.flatnonzero(account.n_observed < chosen.min_samples), TOO_FEW)
     account.drop(rare, TOO_RARE)
     _drop_less_variable(account, chosen, account.sd**2 if variance is None else variance)
@@ -193,23 +189,22 @@ def prepare_expression(
     out = _normalize_log(out, kept, chosen, account)
     if design is not None and design.covariates.size:
         remove_effects(out, design.covariates)
-        columns = ", ".join(chosen.regress_out)
-        account.notes.append(f"Additive effects were removed from every gene: {columns}.")
+        account.say("effects_removed", columns=", ".join(chosen.regress_out))
     kept = _left(expression, chosen, account)
     _warn_of_samples(out, expression, account)
     genes = [expression.genes[k] for k in kept]
     counts = _counts(account, n_samples)
     if design is not None:
         counts |= design.counts
-        account.notes[:0] = design.notes
-    notes, warnings = by_severity([*expression.notes, *account.notes])
+    of_samples = [] if design is None else design.notes
+    notes, warnings = by_severity([*expression.notes, *of_samples, *account.messages])
     return Prepared(
         values=out,
         genes=genes,
         samples=list(expression.samples),
         items=items_table(expression.genes, account, expression.symbols),
         counts=counts,
-        warnings=[*warnings, *account.warnings],
+        warnings=warnings,
         notes=notes,
         parameters={**chosen.model_dump(mode="json"), "log2": log2, "log2_requested": asked.log2},
         quality=quality,
@@ -276,10 +271,14 @@ def _chosen_for_counts(
                 normalize = "median_ratio"
             else:
                 normalize = "cp10k"
-            account.notes.append(
-                f"The values are counts (whole numbers up to {scale.maximum:,.0f}, {zeros:.0%} "
-                f"zeros) of {n_samples:,} samples, and {positive:,} of {n_genes:,} genes are above "
-                f"zero in every sample: normalize: auto took {normalize}."
+            account.say(
+                "counts_normalised",
+                maximum=scale.maximum,
+                zeros=zeros,
+                samples=n_samples,
+                positive=positive,
+                genes=n_genes,
+                normalize=normalize,
             )
     if pseudocount == "auto":
         pseudocount = float(scale.counted or n_zero > 0)
@@ -297,7 +296,7 @@ def _warn_of_normalised_cells(
     how = normalisation_of(columns_of(values, sample_of_cells(counted.totals.size)).T)
     release(values)
     if how:
-        account.warnings.append(message("normalised_cells", how=how))
+        account.say("normalised_cells", how=how)
 
 
 def _warn_of_unequal_counts(
@@ -308,11 +307,7 @@ def _warn_of_unequal_counts(
         return
     low, high = counted.totals.min(), counted.totals.max()
     if high > UNEQUAL_TOTALS * low:
-        account.warnings.append(
-            f"The values are counts, and samples sum to between {low:.4g} and {high:.4g}: where "
-            "totals differ, unrelated genes rise and fall together. preprocess.normalize: "
-            "median_ratio (or cpm) makes samples comparable."
-        )
+        account.say("unequal_totals", low=low, high=high)
 
 
 def _decide_log2(
@@ -329,41 +324,24 @@ def _decide_log2(
             raise _not_raw(
                 chosen, expression, found, "; if they are raw indeed, set preprocess.log2 to true"
             )
-        account.warnings.append(
-            f"{chosen.normalize} is meant for raw values, but these look like logarithms: "
-            f"{scale.description}."
-        )
+        account.say("logarithms_normalised", normalize=chosen.normalize, scale=scale.description)
     if chosen.normalize in ("depth_ranks", "vst"):
-        why = (
-            "ranks are the same with and without" if chosen.normalize != "vst" else "vst is like it"
-        )
-        account.notes.append(f"Log2 not applied: {why}.")
+        ranks = chosen.normalize == "depth_ranks"
+        account.say("log2_of_ranks" if ranks else "log2_of_vst")
         return False
     if isinstance(chosen.log2, bool):
-        account.notes.append(f"Log2 {_applied(chosen.log2)}, as set.")
+        account.say("log2_set" if chosen.log2 else "no_log2_set")
         if chosen.log2 and not on_raw and not linear:
-            account.warnings.append(
-                f"Log2 is applied as set, but the values look like logarithms: {scale.description}."
-            )
+            account.say("log2_of_logarithms", scale=scale.description)
         return chosen.log2
     if scale.n_negative and scale.looks_raw:
-        account.warnings.append(
-            f"Log2 not applied: {scale.n_negative} values are negative, although the others look "
-            f"raw: {scale.description}. Set log2 true with a pseudocount, or false."
-        )
+        account.say("negative_raw_values", n=scale.n_negative, scale=scale.description)
         return False
     if on_raw:
-        account.notes.append(f"Log2 applied after {chosen.normalize}: {scale.description}.")
+        account.say("log2_after", normalize=chosen.normalize, scale=scale.description)
         return True
-    account.notes.append(
-        f"Log2 {_applied(scale.looks_raw)} (auto; values count as raw if the 99% quantile is above "
-        f"100, or the range above 50 and the lower quartile above 0): {scale.description}."
-    )
+    account.say("log2_auto" if scale.looks_raw else "no_log2_auto", scale=scale.description)
     return scale.looks_raw
-
-
-def _applied(log2: bool) -> str:
-    return "applied" if log2 else "not applied"
 
 
 def _not_raw(chosen: Preprocess, expression: Expression, found: str, hint: str) -> InputError:
@@ -381,14 +359,11 @@ def _normalization(
 ) -> Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]]:
     """What is done to the raw values of some genes, whose numbers are given too."""
     if total := TOTALS.get(chosen.normalize):
-        account.notes.append(f"Each sample was scaled to a sum of {total:,.0f} over all genes.")
+        account.say("scaled_to_sum", total=total)
         to_total = factors_to_total(counted.totals, expression, total)
         return lambda block, rows: block * to_total
     if chosen.normalize == "depth_ranks":
-        account.notes.append(
-            "Every gene was ranked among samples of about the same total (groups of about "
-            f"{GROUP_SIZE}), ties in random order; the values are normal scores of the ranks."
-        )
+        account.say("depth_ranks", size=GROUP_SIZE)
         return DepthRanks(counted.totals, len(expression.genes))
     if chosen.normalize not in ("median_ratio", "tmm", "vst"):
         return lambda block, rows: block
@@ -397,31 +372,22 @@ def _normalization(
     else:
         factors, n_used = median_ratio_factors(expression, counted)
         how = f"median of ratios over {n_used} genes that are positive in every sample"
-    account.notes.append(
-        f"Samples were divided by size factors {factors.min():.4g} to {factors.max():.4g} ({how})."
-    )
+    account.say("size_factors", low=factors.min(), high=factors.max(), how=how)
     if chosen.normalize != "vst":
         return lambda block, rows: block / factors
     a0, a1 = dispersion_trend(expression, factors)
-    account.notes.append(
-        "The variance-stabilising transform was taken of the counts, whose dispersion follows "
-        f"{a0:.3g} + {a1:.3g} / mean."
-    )
+    account.say("variance_stabilised", a0=a0, a1=a1)
     return lambda block, rows: stabilise_variance(block / factors, a0, a1)
 
 
 def _note_log2(chosen: Preprocess, account: Account, n_samples: int) -> None:
     if chosen.pseudocount:
-        account.notes.append(f"{float(chosen.pseudocount):g} was added to every value before log2.")
+        account.say("pseudocount_added", pseudocount=float(chosen.pseudocount))
     elif account.n_zeros.any():
         zeros, values = int(account.n_zeros.sum()), account.n_zeros.size * n_samples
-        account.notes.append(f"{zeros} zeros became missing under log2.")
+        account.say("zeros_missing", n=zeros)
         if zeros > MUCH_MISSING * values:
-            account.warnings.append(
-                f"{zeros / values:.0%} of the values were zeros and became missing under log2: "
-                "scores rest on what is left. preprocess.pseudocount: 1 keeps zeros, as the lowest "
-                "value."
-            )
+            account.say("many_zeros_missing", share=zeros / values)
 
 
 def _normalize_log(
@@ -433,12 +399,12 @@ def _normalize_log(
         return values
     if chosen.normalize == "quantile":
         quantile_normalize(values)
-        account.notes.append("Samples were given the same distribution (quantile).")
+        account.say("quantiles_equal")
     else:
         for rows in row_blocks(values.shape):
             values[rows] = zscore(values[rows])
             release(values)
-        account.notes.append("Genes were scaled to mean 0 and standard deviation 1 (zscore).")
+        account.say("genes_scaled")
     account.record(kept, row_statistics(values))
     if chosen.drop_constant:
         account.drop_constant()
@@ -478,7 +444,7 @@ def _warn_of_samples(values: np.ndarray, expression: Expression, account: Accoun
     empty = np.flatnonzero(missing)
     if empty.size:
         names = ", ".join(repr(expression.samples[k]) for k in empty[:5])
-        account.warnings.append(f"{empty.size} samples hold no value of any kept gene: {names}.")
+        account.say("samples_without_values", n=empty.size, names=names)
 
 
 def _counts(account: Account, n_samples: int) -> dict[str, int]:
@@ -496,11 +462,9 @@ def _counts(account: Account, n_samples: int) -> dict[str, int]:
     }
     for reason, n in dropped.items():
         if n:
-            numbers = {"n": n, "genes": len(kept), "reason": reason}
-            if reason in (TOO_RARE, NOT_VARIABLE):  # asked for
-                account.notes.append(message("genes_left_out", **numbers))
-            else:
-                account.warnings.append(message("genes_dropped", **numbers))
+            asked_for = reason in (TOO_RARE, NOT_VARIABLE)
+            code = "genes_left_out" if asked_for else "genes_dropped"
+            account.say(code, n=n, genes=len(kept), reason=reason)
     if counts["genes_constant"]:
-        account.warnings.append(message("genes_constant", n=counts["genes_constant"]))
+        account.say("genes_constant", n=counts["genes_constant"])
     return counts

@@ -8,8 +8,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.preprocess.statistics import RowStatistics
+
+message = messages_of(__package__)
 
 TOO_FEW = "too few samples"
 CONSTANT = "constant"
@@ -28,8 +31,11 @@ class Account:
         self.mean = np.full(n_genes, np.nan)
         self.sd = np.full(n_genes, np.nan)
         self.constant = np.zeros(n_genes, dtype=bool)
-        self.warnings: list[str] = []
-        self.notes: list[str] = []
+        self.messages: list[Message] = []
+
+    def say(self, code: str, **numbers: str | float) -> None:
+        """A message of ``messages.toml`` in this folder."""
+        self.messages.append(message(code, **numbers))
 
     def record(self, rows: np.ndarray, statistics: RowStatistics) -> None:
         """Write down the statistics of the genes ``rows``."""
@@ -125,12 +131,7 @@ def formula_warnings(names: Sequence[str]) -> list[str]:
     formulas = [name for name in names if _FORMULA.match(name)]
     if not formulas:
         return []
-    begin = "1 name begins" if len(formulas) == 1 else f"{len(formulas)} names begin"
-    return [
-        f"{begin} with =, +, - or @ (the first: {formulas[0]!r}). Tables hold names as they are, "
-        "and a spreadsheet may take such a name for a formula: import the tables as text there, "
-        "rather than open them by a double click."
-    ]
+    return [message("names_like_formulas", n=len(formulas), first=formulas[0])]
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

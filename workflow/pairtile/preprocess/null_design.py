@@ -9,17 +9,14 @@ permuted within each batch (exchangeability blocks: Winkler et al. 2015, NeuroIm
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.declare.messages import messages_of
+from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.statistics.dependence import Dependence, measure_dependence, trending_share
-
-State = Mapping[str, NDArray[Any]]
 
 message = messages_of(__package__)
 
@@ -55,8 +52,8 @@ class NullDesign:
 
 
 def dependence_arrays(
-    values: NDArray[np.float64], stated: State
-) -> tuple[Dependence, dict[str, NDArray[Any]]]:
+    values: NDArray[np.float64], stated: SampleArrays
+) -> tuple[Dependence, SampleArrays]:
     """How samples depend on each other, and what a state keeps of it for ``null_design``.
 
     ``order_autocorrelation``: the mean over genes at lag 1, and the largest mean of 999 random
@@ -74,7 +71,7 @@ def dependence_arrays(
     }
 
 
-def null_design(kind: str, state: State, n_samples: int) -> NullDesign:
+def null_design(kind: str, state: SampleArrays, n_samples: int) -> NullDesign:
     """The null that ``kind`` asks for; ``auto`` goes by the section ``samples``, else by whether
     neighbours in the table are more alike than in 999 random orders.
 
@@ -109,7 +106,7 @@ def null_design(kind: str, state: State, n_samples: int) -> NullDesign:
     return NullDesign(kind, renumbered.astype(np.int32), numbers < length.size, reason)
 
 
-def neighbours_alike(state: State) -> str:
+def neighbours_alike(state: SampleArrays) -> str:
     """That they are, with the numbers: how a warning begins."""
     mean, chance = state["order_autocorrelation"]
     return (
@@ -118,7 +115,7 @@ def neighbours_alike(state: State) -> str:
     )
 
 
-def shift_warnings(state: State) -> list[str]:
+def shift_warnings(state: SampleArrays) -> list[str]:
     """What circular shifts do not keep: uneven steps in time, and drifts."""
     found: list[str] = []
     if "sample_time" in state:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from pairtile.engine.state import copy_rows
 from pairtile.io.expression import Expression
+from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import SampleDesign
 from pairtile.preprocess.statistics import RawCounts, row_blocks
 from pairtile.runtime.threads import in_threads
@@ -57,7 +57,7 @@ class SampleQuality:
             labels=design.batch_labels if of_batch else design.series_labels,
         )
 
-    def state(self, values: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+    def state(self, values: NDArray[np.float64]) -> SampleArrays:
         """As arrays of a state, with the first two components of the prepared ``values``
         (genes, samples)."""
         found = principal_components(values)

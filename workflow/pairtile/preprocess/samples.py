@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,7 @@ from pairtile.io.names import some
 from pairtile.io.sparse_rows import SparseRows, Values, stored_values
 from pairtile.io.table import check_samples
 from pairtile.preprocess.logarithm import measure_scale
+from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.statistics import row_blocks
 from pairtile.statistics.dependence import Dependence
 
@@ -63,14 +64,15 @@ class SampleDesign:
         return cls(none, none, np.empty((0, 0)))
 
     @property
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self) -> SampleArrays:
         """What null distributions need, as arrays of a state; none for what is not stated."""
         arrays: dict[str, NDArray[Any]] = {
             "sample_series": self.stretches,
             "sample_batch": self.batch,
             "sample_time": self.times,
         }
-        return {name: values for name, values in arrays.items() if values.size}
+        stated = {name: values for name, values in arrays.items() if values.size}
+        return cast(SampleArrays, stated)
 
     @property
     def stretches(self) -> NDArray[np.int32]:
@@ -134,10 +136,9 @@ def arrange_samples(
         done = "summed" if how == "sum" else "averaged"
         design.counts[f"samples_{done}"] = n_samples - first.size
         alone = sum(not label for label in cells["replicate"])
-        design.notes.append(
-            f"{n_samples:,} samples became {first.size:,}: those with the same {config.replicate} "
-            f"were {done}" + (f"; {alone:,} have none and stand for themselves." if alone else ".")
-        )
+        numbers = {"samples": n_samples, "left": first.size, "column": config.replicate}
+        code = "some_replicates_joined" if alone else "replicates_joined"
+        design.notes.append(message(code, **numbers, done=done, alone=alone))
     timed = config.time is not None
     series, series_labels = _codes(cells.get("series"), first, sort=timed)
     if timed:
@@ -260,24 +261,16 @@ def without_empty_samples(expression: Expression, scratch: Path | None = None) -
 
 def dependence_warnings(found: Dependence, config: TableAnalysis) -> list[str]:
     """Samples have near copies or fall into groups, and nothing is stated of it."""
-    stated, warnings = config.samples, []
+    stated = config.samples
+    warnings: list[str] = []
     # What is alike within a series stays so in nulls, which shift genes along each series.
     kept = stated.replicate or stated.series
     if found.near_copies > NEAR_COPIES_SHARE * found.n_samples and not kept:
-        warnings.append(
-            f"{found.near_copies} of {found.n_samples} samples have near copies (few others that "
-            "are far closer to them than all the rest), as technical replicates have: counted as "
-            "independent samples they make p-values too small. samples.replicate averages them."
-        )
+        warnings.append(message("near_copies", n=found.near_copies, samples=found.n_samples))
     if found.groups and not (stated.batch or stated.series or config.preprocess.regress_out):
         sizes = f"{', '.join(map(str, found.groups[:-1]))} and {found.groups[-1]}"
         slow = ", or slow change along the samples," if found.ordered else ""
-        warnings.append(
-            f"The first principal components split the samples into groups of {sizes}: a "
-            f"difference between batches or conditions{slow} makes genes agree that have nothing "
-            "else in common. samples.batch keeps it out of p-values, preprocess.regress_out "
-            "removes it."
-        )
+        warnings.append(message("groups_of_samples", sizes=sizes, slow=slow))
     return warnings
 
 

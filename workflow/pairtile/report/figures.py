@@ -27,6 +27,8 @@ Correlated motion
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -36,10 +38,10 @@ from pairtile.report import network_figures, sample_figures
 
 @cache
 def _modules() -> dict[str, ModuleType]:
-    """The module of each figure function: the common ones, then those of the methods."""
-    own = [method.figure_module for method in methods().values()]
-    modules = [network_figures, sample_figures, *(module for module in own if module is not None)]
-    return {name: module for module in modules for name in module.__all__}
+    """The module of each figure function: the common ones, then ``charts.py`` of each method."""
+    own = [f"{method.package}.charts" for method in methods().values()]
+    modules = [network_figures, sample_figures, *map(import_module, filter(find_spec, own))]
+    return {name: module for module in modules for name in getattr(module, "__all__", ())}
 
 
 def __getattr__(name: str) -> Any:

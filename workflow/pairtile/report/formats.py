@@ -105,6 +105,11 @@ def largest_hub(numbers: Mapping[Any, int], noun: str) -> str:
     return f" The largest hub, {name}, has {counted(int(n), noun)}."
 
 
+def shortened(name: str, limit: int = 24) -> str:
+    """A name that has room in a figure."""
+    return name if len(name) <= limit else name[: limit - 1] + "…"
+
+
 def spaced(key: str) -> str:
     """A key as text: ``pairs_too_few_samples`` -> ``pairs too few samples``."""
     return key.replace("_", " ")

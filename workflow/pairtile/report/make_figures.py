@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pairtile.declare.columns import explained
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.report import network_figures, sample_figures
 from pairtile.report.method_report import CaptionedFigure, FigureMaker, FigureWithText
@@ -43,24 +44,26 @@ def make_figures(results: Results, folder: Path, processes: int = 1) -> list[Cap
 
 
 def score_distribution(results: Results) -> FigureWithText | None:
-    scores = results.scores
-    if scores is None or "edges" not in scores or "counts" not in scores:
+    scores = results.scores or {}
+    if not {"edges", "counts"} <= scores.keys():
         return None
-    threshold = float(scores.get("threshold", float("nan")))
-    figure = network_figures.score_distribution(
-        scores["edges"],
-        scores["counts"],
-        scores.get("null_counts"),
-        threshold,
-        label=results.text.score_axis,
+    threshold, null = float(scores.get("threshold", float("nan"))), scores.get("null_counts")
+    text = results.text
+    column = (
+        explained(text.package, "network.parquet", text.strength[-1]) if text.strength else None
     )
-    null = scores.get("null_counts")
+    unit = column.unit if column else ""
+    figure = network_figures.score_distribution(
+        scores["edges"], scores["counts"], null, threshold,
+        label=f"{text.score} ({unit})" if unit else text.score,
+    )  # fmt: skip
     return page_text(results).figure(
         "score_distribution",
         figure,
         pairs=int(scores["counts"].sum()),
         null=null is not None and bool(null.sum()),
         limit=None if np.isnan(threshold) else threshold,
+        unit=unit,
     )
 
 
@@ -87,7 +90,9 @@ def precision_recall(results: Results) -> FigureWithText | None:
         random_aupr=evaluation.get("random_aupr"),
         network=point,
     )
-    return page_text(results).figure("precision_recall", figure)
+    return page_text(results).figure(
+        "precision_recall", figure, ranking=page_text(results).text("ranking")
+    )
 
 
 def cleaning(results: Results) -> FigureWithText | None:

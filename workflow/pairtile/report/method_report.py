@@ -28,20 +28,6 @@ T = TypeVar("T")
 message = messages_of(__package__)
 
 
-COUNTS = {
-    "genes_dropped_too_few_samples": "genes left out: too few observed samples",
-    "genes_dropped_constant": "genes left out: constant",
-    "genes_constant": "constant genes kept",
-    "regulators_used": "regulators",
-    "values_missing_in_input": "missing values in the input",
-    "zeros_to_missing": "zeros read as missing",
-    "values_missing": "missing values after cleaning",
-    "chunks": "chunks of tiles",
-    "edges": "edges in the network",
-}
-"""Keys of the summary's counts that several methods have, in words."""
-
-
 @dataclass(frozen=True)
 class CaptionedFigure:
     """A figure as the page shows it: file name without suffix, caption, and the SVG itself."""
@@ -82,19 +68,19 @@ class Reference:
 class MethodText:
     """Names and sentences of one method.
 
-    ``strength`` lists the columns that edges can be ranked by, the first present one is used, by
-    its size alone if it is ``signed``;
-    ``ties`` those that decide between equally strong ones, smallest first; ``directed_columns``
-    those whose presence makes the network directed. ``target`` names an item that is no regulator
-    where ``item`` will not do. ``edge_table`` gives the table of edges further columns.
+    ``regulator`` and ``edge`` get an "s" where there are several. ``target`` names an item that is
+    no regulator where ``item`` will not do. ``strength`` lists the columns that edges can be ranked
+    by: the first present one is used, by its size alone if it is ``signed``; the last has the unit
+    of ``score``. ``ties`` lists those that decide between equally strong ones, smallest first.
+    ``edge_table`` gives the table of edges further columns.
 
     Sentences are in ``text.md.j2`` in the method's folder (``pairtile.report.text``); ``numbers``
     gives what they show beside counts and parameters. ``warnings`` gives those beyond the summary's
     own, ``empty`` that of a network without edges.
 
-    ``package`` declares result files and their columns (``pairtile.declare.columns``): what files
-    hold, headings and hints. ``adapted`` gives the text for one analysis, where they depend on what
-    is paired in it.
+    ``package`` declares result files, columns and counts (``pairtile.declare.columns``): what they
+    hold, headings, units and hints. ``adapted`` gives the text for one analysis, where it depends
+    on what is paired in it.
     """
 
     title: str
@@ -102,19 +88,12 @@ class MethodText:
     item: str = "gene"
     items: str = "genes"
     regulator: str = "regulator"
-    regulators: str = "regulators"
     target: str = ""
     edge: str = "edge"
-    edges: str = "edges"
     score: str = "score"
-    score_axis: str = "score"
-    score_unit: str = ""
-    ranking: str = "all scored pairs"
     strength: tuple[str, ...] = ()
     signed: bool = False
     ties: tuple[str, ...] = ()
-    directed_columns: tuple[str, ...] = ()
-    counts: Mapping[str, str] = field(default_factory=dict)
     warnings: Callable[[Results], list[str]] = lambda results: []
     empty: str = message("empty_network")
     numbers: Callable[[Results], Mapping[str, Any]] = lambda results: {}
@@ -130,10 +109,6 @@ class MethodText:
         """Headings of columns of a result file, each with its hint (empty: none)."""
         known = {name: explained(self.package, file, name) for name in names}
         return [(self.column(name, file), c.hint if c else "") for name, c in known.items()]
-
-    def count(self, key: str) -> str:
-        """A key of the summary's counts in words."""
-        return self.counts.get(key) or COUNTS.get(key) or spaced(key)
 
 
 class FigureWithText(NamedTuple):
@@ -168,16 +143,12 @@ class MethodReport:
     grouping
         The groups of nodes that the analysis itself has found, from the results and the names of
         the nodes; None where it found none: then the page finds communities by Leiden.
-    module_columns
-        Columns that the table of these groups has beside the common ones: heading -> number of a
-        group -> text.
     """
 
     text: MethodText
     figures: Mapping[str, FigureMaker] | None = None
     sections: tuple[SectionMaker, ...] = field(default=())
     grouping: Callable[[Results, pd.Index[Any]], Grouping | None] = lambda results, names: None
-    module_columns: Callable[[Results], Mapping[str, Mapping[int, str]]] = lambda results: {}
 
 
 # --- the results that it is given -----------------------------------------------------------------
@@ -252,13 +223,8 @@ class Results:
 
     @cached_property
     def directed(self) -> bool:
-        """Whether an edge runs from source to target: stated in the summary, else inferred."""
-        stated = self.summary.get("directed")
-        if stated is not None:
-            return bool(stated)
-        return bool(self.regulators) or any(
-            column in self.network for column in self.text.directed_columns
-        )
+        """Whether an edge runs from source to target: as the summary says, else by regulators."""
+        return bool(self.summary.get("directed", bool(self.regulators)))
 
     @cached_property
     def strength(self) -> str | None:

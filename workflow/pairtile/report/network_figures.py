@@ -6,32 +6,17 @@ the report. Names of genes are drawn as they are: no character in them is taken 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import ArrayLike
 
-from pairtile.report.formats import counted, number
-from pairtile.report.style import BLUE, GREY, INK, ORANGE, SKY, new_figure, styled
+from pairtile.report.charts import histogram, lines
+from pairtile.report.formats import counted, number, shortened
 
 __all__ = ["cleaning_overview", "degree_distribution", "precision_recall", "score_distribution"]
-
-
-MAX_BARS = 100
-MAX_NAME = 24
-# Of the degree distribution: about its axes' height, and room for a line of text, in points.
-HEIGHT_POINTS, NAME_POINTS = 220.0, 12.0
-
-
-def shortened(name: str, limit: int = MAX_NAME) -> str:
-    """A name that has room in a figure."""
-    return name if len(name) <= limit else name[: limit - 1] + "…"
 
 
 def score_distribution(
@@ -72,33 +57,14 @@ def score_distribution(
     >>> counts, null_counts = np.histogram(pairs, edges)[0], np.histogram(null, edges)[0]
     >>> figure = score_distribution(edges, counts, null_counts, threshold=0.5)
     """
-    edges, counts = np.asarray(edges, dtype=np.float64), np.asarray(counts, dtype=np.float64)
-    null = np.zeros_like(counts) if null_counts is None else np.asarray(null_counts, np.float64)
-    if len(edges) != len(counts) + 1 or len(null) != len(counts):
-        raise ValueError(
-            f"found {len(edges)} edges, {len(counts)} counts and {len(null)} null counts; "
-            "expected one edge more than counts"
-        )
-    pairs = counts.sum()
-    edges, counts, null = _occupied(edges, counts, null)
-    with styled():
-        figure, axes = new_figure()
-        axes.stairs(counts, edges, fill=True, color=SKY, alpha=0.75, label="scored pairs")
-        axes.stairs(counts, edges, color=BLUE, linewidth=1.0)
-        scaled = null * (pairs / null.sum() if pairs and null.sum() else 1.0)
-        if scaled.any():
-            axes.stairs(scaled, edges, color=ORANGE, linewidth=2.0, label="null, scaled to them")
-        if threshold is not None and np.isfinite(threshold):
-            axes.axvline(
-                threshold, color=INK, linestyle=(0, (5, 3)), linewidth=1.6,
-                label=f"threshold {number(threshold)}",
-            )  # fmt: skip
-        axes.set_ylim(bottom=0.5, top=3 * max(3.0, counts.max(initial=0), scaled.max(initial=0)))
-        axes.set_yscale("log")
-        axes.set_xlim(edges[0], edges[-1])
-        axes.set(xlabel=label, ylabel="number of pairs")
-        axes.legend(loc="upper right")
-    return figure
+    scored = np.asarray(counts, dtype=np.float64)
+    null = np.zeros_like(scored) if null_counts is None else np.asarray(null_counts, np.float64)
+    scaled = null * (scored.sum() / null.sum() if scored.any() and null.any() else 1.0)
+    return histogram(
+        edges, {"scored pairs": scored}, null={"null, scaled to them": scaled}, yscale="log",
+        vlines={f"threshold {number(threshold)}": threshold}, xlabel=label,
+        ylabel="number of pairs",
+    )  # fmt: skip
 
 
 def degree_distribution(
@@ -123,23 +89,18 @@ def degree_distribution(
     sources, targets = network["source"].value_counts(), network["target"].value_counts()
     degree = sources.add(targets, fill_value=0)
     out = sources[sources.index.isin(set(regulators))]
-    with styled():
-        figure, axes = new_figure()
-        if len(degree):
-            _at_least(axes, degree, "o-", BLUE, "edges of a gene")
-        if len(out):
-            _at_least(axes, out, "s-", ORANGE, "targets of a regulator")
-        _name_hubs(axes, out if len(out) else degree, n_labels)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xlim(left=0.85)
-        axes.set_ylim(bottom=0.75)
-        _count_along(axes.xaxis, degree.max() if len(degree) else 1)
-        _count_along(axes.yaxis, len(degree))
-        axes.set(xlabel="k", ylabel="number with at least k")
-        if len(degree):
-            axes.legend(loc="upper right")
-    return figure
+    curves = {"edges of a gene": degree, "targets of a regulator": out}
+    hubs = (out if len(out) else degree).astype(int)
+    named = [
+        (", ".join(map(shortened, sorted(map(str, group.index)))), k, int((hubs >= k).sum()))
+        for k, group in hubs.groupby(hubs, sort=True)
+    ]
+    return lines(
+        {name: _at_least(values) for name, values in curves.items() if len(values)},
+        marker="o", xscale="log", yscale="log", xlim=(0.85, None), ylim=(0.75, None), xlabel="k",
+        ylabel="number with at least k",
+        named=[hub for hub in reversed(named) if hub[2] <= n_labels], n_named=n_labels,
+    )  # fmt: skip
 
 
 def precision_recall(
@@ -165,25 +126,16 @@ def precision_recall(
     --------
     >>> figure = precision_recall([0, 0.2, 1], [1, 0.6, 0.1], aupr=0.4, random_aupr=0.1)
     """
-    area = "" if aupr is None else f" (AUPR {number(aupr)})"
-    with styled():
-        figure, axes = new_figure()
-        axes.plot(np.asarray(recall), np.asarray(precision), color=BLUE, label=f"ranking{area}")
-        if random_aupr is not None:
-            axes.axhline(
-                random_aupr, color=GREY, linestyle=(0, (5, 3)), linewidth=1.6,
-                label=f"random ({number(random_aupr)})",
-            )  # fmt: skip
-        if network is not None:
-            axes.plot(
-                [network[0]], [network[1]], "D", color=ORANGE, markersize=8,
-                markeredgecolor="white",
-                label=f"the network (precision {number(network[1])}, recall {number(network[0])})",
-            )  # fmt: skip
-        axes.set(xlabel="recall", ylabel="precision", xlim=(0, 1.01), ylim=(0, 1.02))
-        # Beside the axes: whether a ranking is good or bad, its curve needs another corner.
-        figure.legend(loc="outside upper center", ncols=2)
-    return figure
+    curves: dict[str, tuple[ArrayLike, ArrayLike]] = {
+        "ranking" + ("" if aupr is None else f" (AUPR {number(aupr)})"): (recall, precision)
+    }
+    if network is not None:
+        name = f"the network (precision {number(network[1])}, recall {number(network[0])})"
+        curves[name] = ([network[0]], [network[1]])
+    return lines(
+        curves, hlines={f"random ({number(random_aupr)})": random_aupr}, xlim=(0.0, 1.01),
+        ylim=(0.0, 1.02), xlabel="recall", ylabel="precision",
+    )  # fmt: skip
 
 
 def cleaning_overview(
@@ -207,65 +159,19 @@ def cleaning_overview(
     observed, kept = np.asarray(n_observed), np.asarray(kept, dtype=bool)
     low, high = int(observed.min(initial=0)), int(observed.max(initial=1))
     width = max(1, -(-(high - low + 1) // 40))
-    bins = np.arange(low, high + width + 1, width) - 0.5
-    groups = [observed[kept], observed[~kept]]
-    names = [f"{len(groups[0]):,} kept", f"{len(groups[1]):,} left out"]
-    with styled():
-        figure, axes = new_figure()
-        axes.hist(groups, bins=list(bins), stacked=True, color=[SKY, ORANGE], label=names)
-        if min_samples:
-            axes.axvline(
-                min_samples - 0.5, color=INK, linestyle=(0, (5, 3)), linewidth=1.6,
-                label=f"at least {counted(min_samples, 'sample')}",
-            )  # fmt: skip
-        axes.set_yscale("symlog", linthresh=1)
-        axes.set(xlabel="samples with a value", ylabel="number of genes")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.legend(loc="best")
-    return figure
+    edges = np.arange(low, high + width + 1, width) - 0.5
+    counts = {
+        f"{part.sum():,} {name}": np.histogram(observed[part], edges)[0]
+        for name, part in (("kept", kept), ("left out", ~kept))
+    }
+    least = {f"at least {counted(min_samples, 'sample')}": min_samples - 0.5} if min_samples else {}
+    return histogram(
+        edges, counts, vlines=least, yscale="symlog", xlim=(edges[0], edges[-1]),
+        xlabel="samples with a value", ylabel="number of genes",
+    )  # fmt: skip
 
 
-def _occupied(edges: np.ndarray, *histograms: np.ndarray) -> list[np.ndarray]:
-    """Cut empty bins off both ends and join the rest to at most MAX_BARS."""
-    filled = np.flatnonzero(sum(h for h in histograms))
-    first, last = (filled[0], filled[-1] + 1) if len(filled) else (0, len(edges) - 1)
-    step = max(1, -(-int(last - first) // MAX_BARS))
-    starts = np.arange(first, last, step)
-    joined = [np.add.reduceat(h[:last], starts) for h in histograms]
-    return [np.append(edges[starts], edges[last]), *joined]
-
-
-def _at_least(axes: Axes, degree: pd.Series, marker: str, colour: str, label: str) -> None:
+def _at_least(degree: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Each degree that there is, and how many have at least it."""
     values, numbers = np.unique(degree.to_numpy(dtype=np.int64), return_counts=True)
-    at_least = numbers[::-1].cumsum()[::-1]
-    axes.plot(values, at_least, marker, color=colour, markersize=4, linewidth=1.2, label=label)
-
-
-def _count_along(axis: Axis, largest: float) -> None:
-    """Ticks of a logarithmic axis of counts, written out: 1, 10, 100; between them if few."""
-    axis.set_major_locator(LogLocator(subs=(1.0,) if largest >= 100 else (1.0, 2.0, 5.0)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else ""))
-    axis.set_minor_formatter(NullFormatter())
-
-
-def _name_hubs(axes: Axes, degree: pd.Series, n_labels: int) -> None:
-    """Name the largest hubs, left of their point: below the falling curve nothing is drawn.
-
-    A name that would touch the one below is left out.
-    """
-    points_a_decade = HEIGHT_POINTS / max(0.3, math.log10(len(degree) + 1))
-    below = 0.0
-    table = pd.DataFrame({"name": degree.index.astype(str), "k": degree.to_numpy(dtype=np.int64)})
-    table = table.sort_values(["k", "name"], ascending=[False, True]).head(n_labels)
-    for k in table["k"].unique().tolist():
-        group = table[table["k"] == k]
-        place = int((degree >= k).sum())
-        height = points_a_decade * math.log10(place)
-        if place > n_labels or (below and height - below < NAME_POINTS):
-            continue
-        below = height or 1e-9
-        names = [shortened(name) for name in group["name"]]
-        axes.annotate(
-            ", ".join(names), (k, place), xytext=(-7, -1), textcoords="offset points",
-            ha="right", va="center", fontsize=9, parse_math=False,
-        )  # fmt: skip
+    return values, numbers[::-1].cumsum()[::-1]

@@ -1,4 +1,4 @@
-"""Columns of a long table in few bytes, as a page's script reads them (packed_columns.js)."""
+"""Columns of the page's tables: as text, and in few bytes, as packed_columns.js reads them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+
+from pairtile.report.formats import count, number
 
 DIGITS = 4
 """Significant digits that are kept of a decimal number; the page shows no more."""
@@ -63,3 +65,23 @@ def _packed(value: float) -> int:
 
 def _base64(array: NDArray[Any]) -> str:
     return base64.b64encode(array.tobytes()).decode("ascii")
+
+
+Cell = tuple[str, str | None]
+"""What a table of the page shows, and the number to sort by (None: what is shown)."""
+
+
+def cells(values: pd.Series) -> list[Cell]:
+    """A column of a table that is in the page as text."""
+    if values.dtype == bool:
+        return [("yes" if value else "no", None) for value in values]
+    if values.dtype.kind in "iu":
+        return [(count(value), None) for value in values]
+    if values.dtype.kind != "f":
+        return [(str(value), None) for value in values]
+    shown = [number(value, 4, pad=True) for value in values]
+    if not values.isna().any():
+        return [(text, None) for text in shown]
+    # What has no value is sorted below all that have one.
+    order = ["-1e308" if pd.isna(value) else f"{value:.8g}" for value in values]
+    return list(zip(shown, order, strict=True))

@@ -88,6 +88,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["count"] = formats.count
+    environment.filters["number"] = formats.number
     environment.filters["percent"] = formats.percent
     environment.filters["base64"] = lambda content: base64.b64encode(content).decode("ascii")
     environment.policies["json.dumps_function"] = _dumps

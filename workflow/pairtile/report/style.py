@@ -87,11 +87,10 @@ def styled() -> AbstractContextManager[None]:
 def new_figure(width: float = 6.4, height: float = 4.0) -> tuple[Figure, Axes]:
     """An empty figure of ``width`` by ``height`` inches, outside pyplot's global state.
 
-    Call and draw inside ``styled()``.
+    Draw inside ``styled()``.
     """
-    figure = ShownFigure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure, figure.add_subplot()
+    figure, [axes] = figure_of_panels(1, 1, width=width, height=height)
+    return figure, axes
 
 
 def figure_of_panels(
@@ -99,14 +98,15 @@ def figure_of_panels(
 ) -> tuple[Figure, list[Axes]]:
     """An empty figure of ``panels`` panels, each ``width`` by ``height`` inches, row by row.
 
-    Call and draw inside ``styled()``. Raises ValueError without a panel.
+    Draw inside ``styled()``. Raises ValueError without a panel.
     """
     if panels < 1 or columns < 1:
         raise ValueError(f"found {panels} panels; expected one or more")
     rows = -(-panels // columns)
-    figure = ShownFigure(figsize=(width * columns, height * rows), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure, [figure.add_subplot(rows, columns, k + 1) for k in range(panels)]
+    with styled():
+        figure = ShownFigure(figsize=(width * columns, height * rows), layout="constrained")
+        FigureCanvasAgg(figure)
+        return figure, [figure.add_subplot(rows, columns, k + 1) for k in range(panels)]
 
 
 def save_figures(

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.simulate.shared import stream, write_files
+from pairtile.simulate.shared import check_whole, gene_table, stream, write_files
 
 TOPOLOGIES = ("erdos_renyi", "barabasi_albert")
 
@@ -289,19 +289,11 @@ def simulate_boolean(
 def write_boolean(simulation: BooleanSimulation, folder: Path, command: str) -> None:
     """Write ``levels.tsv.gz``, ``series.tsv`` (sample, series), ``truth.tsv``,
     ``gold_standard.tsv`` (source, target) and a ``README.md`` that names seed and ``command``."""
-    levels = pd.DataFrame(simulation.levels, index=simulation.genes, columns=simulation.samples)
-    series = pd.DataFrame({"sample": simulation.samples, "series": simulation.series})
-    tables = {
-        "series.tsv": series,
+    contents: dict[str, str | pd.DataFrame] = {
+        "levels.tsv.gz": gene_table(simulation.levels, simulation.genes, simulation.samples),
+        "series.tsv": pd.DataFrame({"sample": simulation.samples, "series": simulation.series}),
         "truth.tsv": simulation.truth,
         "gold_standard.tsv": simulation.edges,
-    }
-    contents = {
-        "levels.tsv.gz": levels.to_csv(sep="\t", index_label="gene", lineterminator="\n"),
-        **{
-            name: table.to_csv(sep="\t", index=False, lineterminator="\n")
-            for name, table in tables.items()
-        },
         "README.md": _readme(simulation, command),
     }
     write_files(folder, contents)
@@ -311,8 +303,8 @@ def _check(settings: dict[str, Any]) -> None:
     least = {"n_steps": 2, "n_series": 1, "n_predictors": 1, "levels": 2, "seed": 0}
     most = {"n_predictors": MAX_PREDICTORS, "levels": MAX_LEVELS}
     for name, low in least.items():
-        _check_whole(name, settings[name], low, most.get(name))
-    _check_whole("n_genes", settings["n_genes"], settings["n_predictors"] + 1, None)
+        check_whole(name, settings[name], low, most.get(name))
+    check_whole("n_genes", settings["n_genes"], settings["n_predictors"] + 1)
     if settings["topology"] not in TOPOLOGIES:
         raise ValueError(
             f"topology is {settings['topology']!r}; expected {' or '.join(TOPOLOGIES)}"
@@ -328,13 +320,6 @@ def _check(settings: dict[str, Any]) -> None:
         raise ValueError(
             "xor_share is for 2 predictors or more; a single one has no other function"
         )
-
-
-def _check_whole(name: str, value: Any, low: int, high: int | None) -> None:
-    fits = isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= value
-    if not fits or (high is not None and value > high):
-        allowed = f"{low} or more" if high is None else f"{low} to {high}"
-        raise ValueError(f"{name} is {value}; expected a whole number, {allowed}")
 
 
 def _measured(

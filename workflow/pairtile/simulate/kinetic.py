@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pairtile.simulate.shared import stream, write_files
+from pairtile.simulate.shared import check_whole, gene_table, stream, write_files
 
 _LEAK = (0.02, 0.2)  # expression left when an activator is absent or a repressor abounds
 _HILL = (1.0, 4.0)  # cooperativity
@@ -149,14 +148,10 @@ def simulate_kinetic(
 def write_simulation(simulation: Simulation, folder: Path, command: str) -> None:
     """Write ``expression.tsv.gz`` (6 significant digits), ``regulators.txt``,
     ``gold_standard.tsv`` (source, target) and a ``README.md`` that names seed and ``command``."""
-    table = pd.DataFrame(simulation.values, index=simulation.genes, columns=simulation.samples)
-    edges = simulation.edges[["source", "target"]]
-    contents = {
-        "expression.tsv.gz": table.to_csv(
-            sep="\t", float_format="%.6g", index_label="gene", lineterminator="\n"
-        ),
+    contents: dict[str, str | pd.DataFrame] = {
+        "expression.tsv.gz": gene_table(simulation.values, simulation.genes, simulation.samples),
         "regulators.txt": "".join(f"{name}\n" for name in simulation.regulators),
-        "gold_standard.tsv": edges.to_csv(sep="\t", index=False, lineterminator="\n"),
+        "gold_standard.tsv": simulation.edges[["source", "target"]],
         "README.md": _readme(simulation, command),
     }
     write_files(folder, contents)
@@ -182,18 +177,10 @@ class _Edges:
 
 
 def _check(settings: dict[str, Any]) -> None:
-    most = max(settings["n_genes"] - 1, 1)
-    lowest_highest = {
-        "n_genes": (2, math.inf),
-        "n_samples": (1, math.inf),
-        "n_regulators": (1, most),
-        "seed": (0, math.inf),
-    }
-    for name, (low, high) in lowest_highest.items():
-        value = settings[name]
-        if not (isinstance(value, int | np.integer) and low <= value <= high):
-            allowed = f"{low} or more" if high == math.inf else f"{low} to {high}"
-            raise ValueError(f"{name} is {value}; expected a whole number, {allowed}")
+    bounds = {"n_genes": (2, None), "n_samples": (1, None), "seed": (0, None)}
+    bounds["n_regulators"] = (1, max(settings["n_genes"] - 1, 1))
+    for name, (low, high) in bounds.items():
+        check_whole(name, settings[name], low, high)
     for name in ("noise", "spread"):
         if not 0 <= settings[name] <= _WIDEST:
             raise ValueError(f"{name} is {settings[name]}; expected 0 to {_WIDEST}")

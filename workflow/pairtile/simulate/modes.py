@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.simulate.shared import stream, write_files
+from pairtile.simulate.shared import gene_table, stream, write_files
 
 MAX_MODES = 5
 TRIES = 1000
@@ -118,7 +118,6 @@ def write_modes(simulation: ModesSimulation, folder: Path, command: str) -> None
     """Write ``expression.tsv.gz`` (log2 values), ``truth.tsv`` (gene_1, gene_2, sample, mode; mode
     from 1) and a ``README.md`` that names ``command``."""
     genes, samples = simulation.genes, simulation.samples
-    values = pd.DataFrame(simulation.values, index=genes, columns=samples)
     n_pairs = len(simulation.labels)
     truth = pd.DataFrame(
         {
@@ -130,11 +129,9 @@ def write_modes(simulation: ModesSimulation, folder: Path, command: str) -> None
     )
     scalars = {k: v for k, v in simulation.parameters.items() if isinstance(v, int | float)}
     settings = ", ".join(f"{key} {value}" for key, value in scalars.items())
-    contents = {
-        "expression.tsv.gz": values.to_csv(
-            sep="\t", index_label="gene", lineterminator="\n", float_format="%.6g", na_rep="NA"
-        ),
-        "truth.tsv": truth.to_csv(sep="\t", index=False, lineterminator="\n"),
+    contents: dict[str, str | pd.DataFrame] = {
+        "expression.tsv.gz": gene_table(simulation.values, genes, samples),
+        "truth.tsv": truth,
         "README.md": (
             "# Simulated modes\n\nPairs of genes whose samples fall into modes: log2 values in "
             "expression.tsv.gz, the mode of each pair and sample in truth.tsv.\n\n"

@@ -230,8 +230,6 @@ def ranking_curve(
     return RankingCurve(ranks, true_positives), n_ranked
 
 
-# How well a ranking and a network agree with a gold standard, by the rule of DREAM5.
-
 TOP_EDGES = 100_000
 """Edges of a ranking that DREAM5 looks at."""
 
@@ -419,8 +417,9 @@ def _curve_of_pairs(
 ) -> RankingCurve:
     """The curve of unordered pairs."""
     edge, score = _strongest(edge, score, 2 * top)  # the top pairs are among them
-    order = np.lexsort((-score, _unordered(edge, truth.n_genes)))
-    pair, first = np.unique(_unordered(edge, truth.n_genes)[order], return_index=True)
+    pair = _unordered(edge, truth.n_genes)
+    order = np.lexsort((-score, pair))
+    pair, first = np.unique(pair[order], return_index=True)
     true_pairs = np.unique(_unordered(truth.edges, truth.n_genes))
     low, high = pair // truth.n_genes, pair % truth.n_genes
     return ranking_curve(
@@ -470,9 +469,7 @@ def _judge_network(
     is_judged, true_edges, n_candidates = truth.judges(edge), truth.edges, truth.n_candidates
     if not directed:
         is_judged |= truth.judges(target * n + source)
-        edge = np.minimum(source, target) * n + np.maximum(source, target)
-        ends = np.divmod(truth.edges, n)
-        true_edges = np.unique(np.minimum(*ends) * n + np.maximum(*ends))
+        edge, true_edges = _unordered(edge, n), np.unique(_unordered(truth.edges, n))
         n_candidates = truth.n_candidate_pairs
     edge, first, of_row = np.unique(edge, return_index=True, return_inverse=True)
     is_judged = is_judged[first]

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pairtile.config.models import Analysis
+from pairtile.engine.stages import Bootstraps
 from pairtile.runtime.files import atomic_path
 from pairtile.runtime.record import Progress, recorded
 from pairtile.steps.plan import read_plan
@@ -21,6 +22,7 @@ def bootstrap(
     with recorded(f"bootstrap {first}-{last}"):
         plan = read_plan(plan_file)
         opened = plan.open_estimator(config, state)
+        assert isinstance(opened, Bootstraps)
         progress = Progress(last - first + 1, "bootstraps")
         parts = []
         for number in range(first, last + 1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,10 @@ from pairtile.engine.chunk_file import (
     write_chunk,
 )
 from pairtile.engine.chunk_progress import ChunkProgress
-from pairtile.engine.estimator import State
 from pairtile.engine.scoring import score_tiles
+from pairtile.engine.stages import FirstPass, selection_of
 from pairtile.engine.tiles import Tile
+from pairtile.gpu.device import threads
 from pairtile.runtime.files import read_arrays
 from pairtile.runtime.host_memory import peak_host_bytes
 from pairtile.runtime.record import StepRecord, recorded
@@ -62,11 +64,12 @@ def chunk(
         opened = plan.open_estimator(config, state)
         todo = plan.chunk(name)
         tiles = plan.tiles[todo.first : todo.last + 1]
-        work = {tile: opened.work(opened.state, tile) for tile in tiles}
+        cost = opened.cost(opened.config, opened.state, plan.backend, threads())
+        work = {tile: cost.tile(tile) for tile in tiles}
         label = out.parent.parent.name + (", first pass" if stage == "scan" else "")
         progress = ChunkProgress(
             *(label, out.parent, plan_file, plan.chunks),
-            *(todo, list(work.values()), opened.work_unit),
+            *(todo, list(work.values()), cost.unit),
         )
 
         def counted() -> Iterator[Tile]:
@@ -78,10 +81,12 @@ def chunk(
         header = ChunkHeader(plan.stage_fingerprint(stage), [], summaries)
 
         if stage == "scan":
+            assert isinstance(opened, FirstPass)
+            scan_tile = opened.scan_tile
 
             def scanned() -> Iterator[tuple[int, Rows]]:
                 for tile in counted():
-                    add_summaries(summaries, opened.scan_tile(tile))
+                    add_summaries(summaries, scan_tile(tile))
                     yield tile.number, {"i": np.empty(0, dtype=np.int32)}
                 progress.say()
                 _finish(step, opened.device, header)
@@ -89,15 +94,16 @@ def chunk(
             write_chunk(out, SCAN_SCHEMA, scanned(), header)
             return
 
-        selection = opened.selection(read_null(null))
-        sums: State | None = None if scan is None else read_arrays(scan)
+        selection = selection_of(opened, read_null(null))
+        if scan is not None:
+            selection = replace(selection, scan=read_arrays(scan))
         schema = opened.schema()
         if selection.top:
             schema = schema.append(pa.field(PASSED, pa.bool_()))
             schema = schema.append(pa.field(RANK_SCORE, pa.float64()))
 
         def computed() -> Iterator[tuple[int, Rows]]:
-            for tile, rows in score_tiles(opened, counted(), selection, sums, summaries):
+            for tile, rows in score_tiles(opened, counted(), selection, summaries):
                 yield tile.number, rows
             progress.say()
             _finish(step, opened.device, header)

@@ -13,6 +13,7 @@ from pairtile.engine.chunk_file import ChunkFile
 from pairtile.engine.estimator import estimator_of
 from pairtile.engine.merging import MergeRules
 from pairtile.engine.merging import merge as merge_chunks
+from pairtile.engine.stages import CandidateMerge, selection_of
 from pairtile.engine.state import open_state
 from pairtile.errors import StoreError
 from pairtile.gpu.device import choose
@@ -64,8 +65,8 @@ def merge(
             opened = method(config, open_state(inputs.state), choose("cpu"), plan.precision)
             rules = replace(
                 rules,
-                top=opened.selection(read_null(inputs.null)).top,
-                reduce=opened.reduce_band,
+                top=selection_of(opened, read_null(inputs.null)).top,
+                reduce=opened.reduce_band if isinstance(opened, CandidateMerge) else None,
                 schema=with_metadata(
                     opened.schema(), get_method(plan.method).package, "pairs.parquet"
                 ),

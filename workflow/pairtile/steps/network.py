@@ -61,7 +61,7 @@ class MergedFiles(NamedTuple):
 
 
 class NetworkFiles(NamedTuple):
-    """What the step writes: edges, and the arrays of ``Estimator.score_histogram``."""
+    """What the step writes: edges, and the arrays of ``Estimator.result_arrays``."""
 
     network: Path
     scores: Path
@@ -80,15 +80,15 @@ def network(
     With bootstraps, the edges are those of the consensus; their ``p_value`` and ``q_value`` are
     the consensus' and ``support`` counts the bootstrap networks that hold the edge.
 
-    ``inputs``: where the files of ``network_inputs`` lie on this machine, in the order of the keys
+    ``inputs``: where the input files of this step lie on this machine, in the order of the keys
     (None: where the configuration says). ``checksums``: configured path -> checksum.
     """
     with recorded("network", record) as step:
-        later = later_inputs(config, "network_inputs", inputs)
+        later = later_inputs(config, "network", inputs)
         config, described = local_inputs(config, later, checksums)
         if described:
             step.details["inputs"] = described
-        backend = "cpu" if config.network_on_cpu else None
+        backend = None if config.jobs.network_gpu else "cpu"
         opened = merged_files.open_estimator(config, backend)
         given = config.resolved()
         step.details["parameters"] = {
@@ -100,7 +100,7 @@ def network(
         result = opened.network(merged)
         step.device = opened.device.name
         step.peak_gpu_memory_bytes = opened.device.peak_bytes()
-        step.count(**result.counts)
+        step.count(**{"edges": len(result.edges)} | result.counts)
         step.note(*result.notes)
         step.warn(*result.warnings)
         step.details["threshold"] = result.threshold
@@ -109,7 +109,7 @@ def network(
         items, notes = with_symbols(read_table(merged_files.items), getattr(config, "names", None))
         step.note(*notes)
         write_network(result, items, out.network, get_method(config.method).package)
-        write_arrays(out.scores, opened.score_histogram(merged, result))
+        write_arrays(out.scores, opened.result_arrays(merged, result))
 
 
 def write_network(result: Network, items: pd.DataFrame, out: Path, package: str) -> None:

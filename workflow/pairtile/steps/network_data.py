@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pairtile.config.models import Analysis
 from pairtile.engine.estimator import estimator_of
+from pairtile.engine.stages import NetworkData
 from pairtile.io.input_files import local_inputs
 from pairtile.runtime.files import read_table, write_arrays
 from pairtile.runtime.record import recorded
@@ -23,7 +24,7 @@ def network_data(
     record: Path,
     checksums: Mapping[str, str] | None = None,
 ) -> None:
-    """Write ``network_data.npz``: the arrays that ``Estimator.network_data`` gives.
+    """Write ``network_data.npz``: the arrays that the method's ``NetworkData`` gives.
 
     Parameters
     ----------
@@ -46,6 +47,7 @@ def network_data(
     with recorded("network_data", record) as step:
         found, _ = local_inputs(config, inputs, checksums)
         estimator = estimator_of(config.method)
+        assert issubclass(estimator, NetworkData)
         arrays, counts = estimator.network_data(found, read_table(items))
         step.count(**counts)
         write_arrays(out, arrays)

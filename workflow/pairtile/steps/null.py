@@ -1,6 +1,6 @@
 """Rule ``null``: the null distribution, before the chunks, so that they know what can survive.
 
-Only for methods that have one (``Estimator.has_null``).
+Only for methods that have one (``engine.stages.NullStage``).
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from pairtile.config.models import Analysis
-from pairtile.engine.estimator import State
+from pairtile.engine.chunk_file import Arrays
+from pairtile.engine.stages import NullStage
 from pairtile.runtime.files import read_arrays, write_arrays
 from pairtile.runtime.record import recorded
 from pairtile.steps.plan import read_plan
@@ -19,6 +20,7 @@ def null(config: Analysis, plan_file: Path, state: Path, out: Path, record: Path
     with recorded("null", record) as step:
         plan = read_plan(plan_file)
         opened = plan.open_estimator(config, state)
+        assert isinstance(opened, NullStage)
         arrays = opened.null(plan.seed)
         write_arrays(out, arrays)
         notes, warnings = opened.null_account(plan.seed)
@@ -32,6 +34,6 @@ def null(config: Analysis, plan_file: Path, state: Path, out: Path, record: Path
             )
 
 
-def read_null(path: Path | None) -> State:
+def read_null(path: Path | None) -> Arrays:
     """Arrays of ``null.npz``; empty for None, where the method has no null."""
     return {} if path is None else read_arrays(path)

@@ -14,8 +14,10 @@ from typing import Any
 
 from pairtile import __version__
 from pairtile.config.models import Analysis
+from pairtile.declare.messages import messages_of
 from pairtile.engine.chunk_file import FORMAT_VERSION
-from pairtile.engine.estimator import Estimator, State, estimator_of
+from pairtile.engine.estimator import Estimator, estimator_of, job_memory
+from pairtile.engine.stages import NullStage, n_bootstraps, needs_scan
 from pairtile.engine.state import open_state, state_digest
 from pairtile.engine.tiles import Chunk, PairSpace, Tile, number_of_jobs, plan_chunks
 from pairtile.engine.time_estimate import (
@@ -27,8 +29,10 @@ from pairtile.engine.time_estimate import (
 )
 from pairtile.errors import StoreError
 from pairtile.gpu.device import Device, choose, planned_device, threads, visible_gpus
-from pairtile.runtime.files import json_digest, read_arrays, read_json, write_json
+from pairtile.runtime.files import json_digest, read_arrays, read_json, read_table, write_json
 from pairtile.runtime.record import recorded
+
+message = messages_of(__package__)
 
 log = logging.getLogger("pairtile")
 
@@ -93,9 +97,7 @@ class Plan:
         state = open_state(state_folder)
         if network_data is not None:
             state |= read_arrays(network_data)
-        opened = estimator_of(self.method)(config, state, device, self.precision)
-        opened.seed = self.seed
-        return opened
+        return estimator_of(self.method)(config, state, device, self.precision, self.seed)
 
     def stage_fingerprint(self, stage: str) -> str:
         """What a chunk file of a stage (``scan`` or ``chunks``) must carry."""
@@ -125,6 +127,7 @@ def plan(
     backend: str,
     seed: int,
     state_folder: Path,
+    items: Path,
     out: Path,
     record: Path,
     whole: Analysis | None = None,
@@ -133,46 +136,51 @@ def plan(
     """Cut the work of one analysis into chunks and write ``plan.json``.
 
     ``backend`` is the configuration's: ``auto`` is decided here, for all jobs of the analysis.
-    ``whole``: the analysis with the keys that only later steps use, for the time that these take.
+    ``whole``: the analysis with the keys that only later steps use, for the time that these take,
+    and to refuse early what they would.
     ``gpus``: how many GPUs the run may use at once; 0: all of this host.
     """
+    # Every job imports this module, and only this one reads inputs of later steps.
+    from pairtile.steps.later_inputs import validate_inputs
+
     with recorded("plan", record) as step:
         method = estimator_of(config.method)
         state = open_state(state_folder)
         given = config.resolved()
-        config = method.decided(config, state)
+        config, notes = method.resolve_auto(config, state)
         decided = {key: new for key, new in config.resolved().items() if new != given[key]}
         step.details["parameters"] = decided
         for key in (key for key in decided if given[key] == "auto"):
-            step.note(f"{key}: {_in_yaml(decided[key])} (auto).")
-        step.note(*method.decision_notes(config, state))
-        method.check_settings(config, state)
+            step.note(message("decided", key=key, value=_in_yaml(decided[key])))
+        step.note(*notes)
+        whole, _ = method.resolve_auto(whole or config, state)
+        validate_inputs(whole, state, read_table(items))
         space = method.space(state)
-        edges = method.tile_edges(config, state)
-        tiles = space.tiles(*edges)
-        work = [method.work(state, tile) for tile in tiles]
-        passes = 2 if method.needs_scan(config) else 1
-        beside = [method.null_work(config, state), method.network_work(whole or config, state)]
-        device = _device(config, state, backend, passes * sum(work) + sum(beside))
-        precision = method.resolve_precision(config, device.backend)
-        rate = method.work_per_second(config, state, device.backend, threads())
+        cost = method.cost(whole, state, "cpu", threads())
+        passes = 2 if needs_scan(method, config) else 1
+        bootstraps = n_bootstraps(method, config)
+        work = [cost.tile(tile) for tile in space.tiles(*cost.tile_edges)]
+        cpu_work = passes * sum(work) + cost.null + cost.network
+        device = _device(backend, cpu_work / cost.per_second, bootstraps)
+        cost = method.cost(whole, state, device.backend, threads())
+        tiles = space.tiles(*cost.tile_edges)
+        work = [cost.tile(tile) for tile in tiles]
+        rate, precision = cost.per_second, cost.precision
         seconds = [amount / rate for amount in work]
 
         def opened() -> Estimator:
-            estimator = method(config, state, device, precision)
-            estimator.seed = seed
-            return estimator
+            return method(config, state, device, precision, seed)
 
-        modelled = passes * sum(seconds) + sum(beside) / rate
+        modelled = passes * sum(seconds) + (cost.null + cost.network) / rate
         here, how = Speed(0.0, 1.0 / rate), "by the cost model"
         if device.backend == "cpu" and work and modelled >= WORTH_SAMPLING_SECONDS:
-            here, how = sampled_speed(opened, tiles, rate), "by a sample"
+            here, how = sampled_speed(opened, tiles, cost), "by a sample"
         estimate = step_seconds(
             tiles=len(tiles) * here.of_a_tile + sum(work) * here.of_work,
             passes=passes,
-            null=beside[0] * here.of_work,
-            network=beside[1] * here.of_work,
-            bootstraps=config.n_bootstraps,
+            null=cost.null * here.of_work,
+            network=cost.network * here.of_work,
+            bootstraps=bootstraps,
             tables=bool(config.tables),
         )
         at_once = _at_once(device.backend, gpus)
@@ -186,14 +194,14 @@ def plan(
             "precision": precision,
             "seed": seed,
             "space": {"kind": space.kind, "rows": space.rows, "columns": space.columns},
-            "tile_edges": list(edges),
+            "tile_edges": list(cost.tile_edges),
             "tiles": len(tiles),
             "work": sum(work),
-            "work_unit": method.work_unit,
-            "scan": method.needs_scan(config),
-            "null": method.has_null,
+            "work_unit": cost.unit,
+            "scan": needs_scan(method, config),
+            "null": issubclass(method, NullStage),
             "estimated_seconds": round(sum(seconds), 3),
-            "memory_bytes": method.memory_bytes(config, state, device.backend, threads()),
+            "memory_bytes": job_memory(method, config, state, device.backend, threads()),
             "chunks": [
                 {"first_tile": c.first, "last_tile": c.last, "seconds": round(c.seconds, 3)}
                 for c in chunks
@@ -201,7 +209,7 @@ def plan(
             "bootstraps": [
                 {"first": a, "last": b}
                 for a, b in _bootstrap_jobs(
-                    config.n_bootstraps,
+                    bootstraps,
                     sum(seconds) + BESIDE_TILES_SECONDS[device.backend],
                     at_once,
                 )
@@ -230,33 +238,27 @@ def plan(
         step.device = device.name
         step.details["reason"] = device.reason
         step.count(tiles=len(tiles), chunks=len(chunks))
-        step.note(f"Backend {device.backend} ({device.name}), {precision}: {device.reason}.")
-        step.note(
-            f"{sum(work):,} {method.work_unit} in {len(chunks)} "
-            f"{'chunk' if len(chunks) == 1 else 'chunks'}."
-        )
+        where = {"backend": device.backend, "device": device.name, "reason": device.reason}
+        step.note(message("backend_chosen", **where, precision=precision))
+        step.note(message("work_planned", work=sum(work), unit=cost.unit, n=len(chunks)))
         step.details["estimated_seconds"] = estimate
         step.details["estimated_by"] = how
         if (total := sum(estimate.values())) > LONG_SECONDS:
-            shares = method.cheaper(config, state, device.backend, threads())
             step.details["cheaper_seconds"] = {
                 setting: total - (1.0 - share) * estimate.get("chunk", 0.0)
-                for setting, share in shares.items()
+                for setting, share in cost.cheaper.items()
             }
         log.info("Time left: %s (%s).", in_words(estimate), how)
         if chunks and chunks[0].first == 0 and config.chunks != "auto":
             asked = int(config.chunks)
             if asked > len(chunks):
-                step.note(f"{asked} chunks asked for; there are only {len(tiles)} tiles.")
+                step.note(message("fewer_chunks", asked=asked, tiles=len(tiles)))
 
 
-def _device(config: Analysis, state: State, backend: str, work: float) -> Device:
+def _device(backend: str, cpu_seconds: float, bootstraps: int) -> Device:
     """The device to plan for. Where ``auto`` may choose, a GPU that takes longer to start than the
     CPU to do all the work is not started."""
-    method = estimator_of(config.method)
-    if backend != "auto" or config.n_bootstraps:
-        return planned_device(backend)
-    if work >= GPU_START_SECONDS * method.work_per_second(config, state, "cpu", threads()):
+    if backend != "auto" or bootstraps or cpu_seconds >= GPU_START_SECONDS:
         return planned_device(backend)
     reason = f"less than {GPU_START_SECONDS:g} s of work, which a GPU takes to start"
     return replace(choose("cpu"), reason=reason)

@@ -72,11 +72,11 @@ class ResultFiles:
 
     def report_state(self) -> list[str]:
         """The state, where the page shows what it holds."""
-        return self._if(self.config.report_needs_state, "state")
+        return self._if(self.config.jobs.report_state, "state")
 
     def report_pairs(self) -> list[str]:
         """The merged table, where the page shows what it holds."""
-        return self._if(self.config.report_needs_pairs, "pairs.parquet")
+        return self._if(self.config.jobs.report_pairs, "pairs.parquet")
 
     def chunks(self, plan: Plan, stage: str) -> list[str]:
         """Every chunk file of a stage (``scan`` or ``chunks``)."""

@@ -25,11 +25,11 @@ def tables(
 ) -> None:
     """Write a method's own tables into ``folder``, the folder of the analysis' results.
 
-    ``inputs``: where the files of ``table_inputs`` lie on this machine, in the order of the keys
+    ``inputs``: where the input files of this step lie on this machine, in the order of the keys
     (None: where the configuration says). ``checksums``: configured path -> checksum.
     """
     with recorded("tables", record) as step:
-        later = later_inputs(config, "table_inputs", inputs)
+        later = later_inputs(config, "tables", inputs)
         config, step.details["inputs"] = local_inputs(config, later, checksums)
         merged = replace(
             merged_files.read(),
@@ -38,7 +38,7 @@ def tables(
         )
         opened = merged_files.open_estimator(config, "cpu")
         items, _ = with_symbols(read_table(merged_files.items), getattr(config, "names", None))
-        written = opened.write_tables(merged, items, folder)
+        written = opened.tables(merged, items, folder)
         step.count(**written.counts)
         step.warn(*written.warnings)
         step.details["checksums"] = {

@@ -2,10 +2,5 @@
 
 from pairtile.method import Method
 
-METHOD = Method(
-    name="kendall",
-    package=__name__,
-    config="config:KendallConfig",
-    estimator="score:Kendall",
-    report="report:REPORT",
-)
+PARTS = {"config": "config:TauConfig", "estimator": "score:Kendall", "report": "report:REPORT"}
+METHOD = Method("kendall", __name__, **PARTS)

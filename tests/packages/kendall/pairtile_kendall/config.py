@@ -1,26 +1,20 @@
 """What a configuration says under ``method: kendall``."""
 
-from __future__ import annotations
+from typing import Annotated, Literal
 
-from typing import Annotated, ClassVar, Literal
-
-from pairtile.config.models import Analysis
+from pairtile.config.models import UsedBy
 from pairtile.config.network import Chunks, ExportList, chunks_field, export_field
 from pairtile.config.preprocess import ExpressionAnalysis
 from pairtile.config.values import Choice, Number
 from pydantic import Field
 
 
-class KendallConfig(ExpressionAnalysis):
-    """Kendall's rank correlation tau-a of all pairs of genes without missing values."""
+class TauConfig(ExpressionAnalysis):
+    """Kendall's rank correlation tau-a of all pairs of genes."""
 
-    method: Annotated[Literal["kendall"], Choice()] = Field(
-        description="Which method this analysis runs."
-    )
-    min_tau: Annotated[float, Number(low=0, high=1)] = Field(
+    method: Annotated[Literal["kendall"], Choice()] = Field(description="The method.")
+    min_tau: Annotated[float, Number(low=0, high=1), UsedBy("score", "network")] = Field(
         default=0.5, description="Pairs whose tau is at least this, of either sign, become edges."
     )
     chunks: Chunks = chunks_field()
     export: ExportList = export_field()
-
-    used_by: ClassVar = Analysis.used_by | {"min_tau": frozenset({"score", "network"})}

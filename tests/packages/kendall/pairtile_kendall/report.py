@@ -1,33 +1,20 @@
-"""What the report says and shows of Kendall's tau."""
+"""What the page shows of Kendall's tau."""
 
-from __future__ import annotations
-
-from matplotlib.figure import Figure
+import numpy as np
+from pairtile.report.charts import histogram
 from pairtile.report.make_figures import COMMON_FIGURES
 from pairtile.report.method_report import FigureWithText, MethodReport, MethodText
 from pairtile.report.results import Results
 from pairtile.report.text import page_text
 
 
-def tau_of_edges(results: Results) -> FigureWithText | None:
+def tau_of_edges(results: Results) -> FigureWithText:
     """Tau of the network's edges."""
-    if results.network.empty:
-        return None
-    figure = Figure(figsize=(4, 3))
-    axes = figure.subplots()
-    axes.hist(results.network["tau"])
-    axes.set_xlabel("tau")
-    return page_text(results).figure("tau_of_edges", figure)
+    counts, edges = np.histogram(results.network["tau"], bins=20, range=(-1, 1))
+    return page_text(results).figure("tau_of_edges", histogram(edges, {"": counts}, xlabel="tau"))
 
 
 REPORT = MethodReport(
-    text=MethodText(
-        title="Kendall's tau",
-        package=__package__,
-        score="Kendall's tau",
-        score_axis="tau",
-        strength=("tau",),
-        signed=True,
-    ),
-    figures={**COMMON_FIGURES, "tau_of_edges": tau_of_edges},
+    MethodText("Kendall's tau", __package__, score="tau", strength=("tau",), signed=True),
+    {**COMMON_FIGURES, "tau_of_edges": tau_of_edges},
 )

@@ -1,94 +1,67 @@
-"""Kendall's tau-a (Kendall 1938): concordant less discordant pairs of samples, over all of them.
-
-State: ``signs`` int8 (genes, pairs of samples), which of two samples has the larger value; tau-a
-of two genes is the mean product of their signs.
-"""
+"""Kendall's tau-a (Kendall 1938): concordant less discordant pairs of samples, over all of them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pairtile.declare.messages import messages_of
 from pairtile.engine.chunk_file import Rows, Summaries
-from pairtile.engine.estimator import Estimator, Merged, PreparedInput, State
+from pairtile.engine.estimator import Cost, Estimator, Merged, PreparedInput
 from pairtile.engine.network import Network, sort_edges
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
-from pairtile.errors import InputError
 from pairtile.io.expression import read_expression
 from pairtile.preprocess.expression import prepare_expression
 
-from pairtile_kendall.config import KendallConfig
+from pairtile_kendall.config import TauConfig
 
-TILE_EDGE = 16
-BINS = np.linspace(-1, 1, 41)
+message = messages_of(__package__)
 
 
-class Kendall(Estimator[KendallConfig]):
-    """Kendall's tau-a of all pairs."""
+class Signs(TypedDict):
+    signs: NDArray[np.int8]  # (genes, pairs of samples), which of two samples has the larger value
+
+
+class Kendall(Estimator[TauConfig, Signs]):
+    """Tau-a of two genes is the mean product of their signs."""
 
     @classmethod
     def prepare(
-        cls, config: KendallConfig, seed: int, scratch: Path | None = None
-    ) -> PreparedInput:
+        cls, config: TauConfig, seed: int, scratch: Path | None = None
+    ) -> PreparedInput[Signs]:
         table = read_expression(config.expression, config.orientation, config.layer)
-        ready = prepare_expression(table, config.preprocess)
-        missing = np.isnan(ready.values).any(axis=1)
-        if missing.any():
-            gene = ready.genes[int(missing.argmax())]
-            raise InputError.at(config.expression, f"gene {gene}", "missing values", "none")
-        first, second = np.triu_indices(ready.values.shape[1], 1)
-        signs = np.sign(ready.values[:, first] - ready.values[:, second]).astype(np.int8)
-        return PreparedInput(
-            ready.items, {"signs": signs}, ready.counts, ready.notes, ready.warnings
-        )
+        made = prepare_expression(table, config.preprocess)
+        n = len(made.samples)
+        first, second = np.triu_indices(n, 1)
+        signs = np.sign(made.values[:, first] - made.values[:, second])
+        signs = np.nan_to_num(signs).astype(np.int8)  # of a missing value: as of equal ones
+        made.warnings += [message("few_samples", samples=n)] if n < 50 else []
+        return PreparedInput(made.items, {"signs": signs}, made.counts, made.notes, made.warnings)
 
     @classmethod
-    def space(cls, state: State) -> PairSpace:
+    def space(cls, state: Signs) -> PairSpace:
         return PairSpace("triangle", len(state["signs"]), len(state["signs"]))
 
     @classmethod
-    def tile_edges(cls, config: KendallConfig, state: State) -> tuple[int, int]:
-        return TILE_EDGE, TILE_EDGE
-
-    @classmethod
-    def work_per_second(
-        cls, config: KendallConfig, state: State, backend: str, threads: int
-    ) -> float:
-        return 1e9 / max(1, state["signs"].shape[1])
+    def cost(cls, config: TauConfig, state: Signs, backend: str, threads: int) -> Cost:
+        return Cost(1e9 / state["signs"].shape[1], cls.space(state).pairs_in, tile_edges=(16, 16))
 
     def schema(self) -> pa.Schema:
         return pa.schema([("i", pa.int32()), ("j", pa.int32()), ("tau", pa.float64())])
 
-    def compute_tile(
-        self, tile: Tile, selection: Selection, scan: State | None, cut: float
-    ) -> tuple[Rows, Summaries]:
-        rows, columns = (
-            self.state["signs"][begin:end].astype(np.float64)
-            for begin, end in (
-                (tile.row_begin, tile.row_end),
-                (tile.column_begin, tile.column_end),
-            )
-        )
-        tau = rows @ columns.T / rows.shape[1]
-        i, j = np.indices(tau.shape) + np.array([tile.row_begin, tile.column_begin])[:, None, None]
-        scored = i < j
-        counts = {
-            "counts": np.histogram(tau[scored], BINS)[0],
-            "pairs": np.array([scored.sum()]),
-            "pairs_scored": np.array([scored.sum()]),
-        }
-        kept = scored & (np.abs(tau) >= self.config.min_tau)
-        found = {"i": i[kept].astype(np.int32), "j": j[kept].astype(np.int32), "tau": tau[kept]}
-        return found, counts
+    def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
+        signs = self.state["signs"]
+        tau = signs[tile.rows].astype(float) @ signs[tile.columns].T / signs.shape[1]
+        i, j = np.mgrid[tile.rows, tile.columns].astype(np.int32)
+        kept = (i < j) & (np.abs(tau) >= self.config.min_tau)
+        pairs = np.array([(i < j).sum()])
+        rows = {"i": i[kept], "j": j[kept], "tau": tau[kept]}
+        return rows, {"pairs": pairs, "pairs_scored": pairs}
 
     def network(self, merged: Merged) -> Network:
         edges = merged.pairs.rename(columns={"i": "source", "j": "target"})
-        edges = sort_edges(edges.assign(size=edges["tau"].abs()), "size").drop(columns="size")
-        return Network(edges, directed=False, counts={"edges": len(edges)})
-
-    def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
-        return {"edges": BINS, "counts": merged.sums["counts"]}
+        return Network(sort_edges(edges, "tau", signed=True), directed=False)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import igraph
@@ -39,6 +40,7 @@ class Grouping(NamedTuple):
     ``of_node`` int64 (nodes,): the number of a node's group, from 1, or 0. ``word``, ``words``:
     what a group is called. ``how``: how groups were found, where the drawing has to say it.
     ``colours``: of groups 1, 2, ..., then again from the first; none: the drawing's own.
+    ``columns``: what a table of groups has more, heading -> number of a group -> text.
     """
 
     of_node: NDArray[np.int64]
@@ -46,6 +48,7 @@ class Grouping(NamedTuple):
     words: str
     how: str
     colours: tuple[str, ...] = ()
+    columns: Mapping[str, Mapping[int, str]] = MappingProxyType({})
 
 
 def node_names(edges: pd.DataFrame) -> pd.Index[Any]:

@@ -8,6 +8,5 @@ METHOD = Method(
     config="config:MirnaTargetsConfig",
     estimator="score:MirnaTargets",
     report="report:REPORT",
-    figures="figures",
     trial="trial:write_trial",
 )

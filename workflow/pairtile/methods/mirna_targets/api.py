@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pairtile.api.keywords import Keywords
 from pairtile.api.messages import tell, warnings_of_network
 from pairtile.engine.estimator import Merged, PreparedInput
-from pairtile.engine.in_memory import merged_in_memory
+from pairtile.engine.in_memory import all_tiles, merged_in_memory
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.energy import DuplexEnergy, viennarna_duplex_energy
@@ -23,8 +23,9 @@ from pairtile.methods.mirna_targets.kernels.traceback import LINKER
 from pairtile.methods.mirna_targets.prepare import choose_records, lay_out, match_restrict
 from pairtile.methods.mirna_targets.report_hits import HitsOverview, hits_of
 from pairtile.methods.mirna_targets.score import MirnaTargets, target_edges
+from pairtile.methods.mirna_targets.search import ROWS
 from pairtile.methods.mirna_targets.sequences import as_fasta, as_orthologs, as_pairs
-from pairtile.methods.mirna_targets.tables import ROWS, hits_table
+from pairtile.methods.mirna_targets.tables import hits_table
 from pairtile.preprocess.items import formula_warnings
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def searched(
     laid = lay_out(config, files, others, restriction, messages)
     prepared = MirnaTargets.with_null(config, laid, seed)
     opened = MirnaTargets(config, prepared.state, choose(settings["backend"]), "integer")
-    tiles = opened.space(opened.state).tiles(*opened.tile_edges(config, opened.state))
+    tiles = all_tiles(opened)
     merged = merged_in_memory(opened, tiles, seed)
     rows = pa.concat_tables(merged.batches()).select(ROWS.names).cast(ROWS)
     hits = hits_table(rows, prepared.items, opened.state, energies=config.estimator.energies)

@@ -7,8 +7,16 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, Tag
 
-from pairtile.config.models import Analysis, ConfigModel, Fault
-from pairtile.config.network import Chunks, ExportList, OptionalPath, chunks_field, export_field
+from pairtile.config.models import Analysis, ConfigModel, Fault, InputFile, JobNeeds, UsedBy
+from pairtile.config.network import (
+    Chunks,
+    ExportList,
+    GoldStandard,
+    OptionalPath,
+    RequiredPath,
+    chunks_field,
+    export_field,
+)
 from pairtile.config.values import (
     Boolean,
     Choice,
@@ -193,13 +201,13 @@ class MirnaTargetsConfig(Analysis):
     method: Annotated[Literal["mirna_targets"], Choice()] = Field(
         description="Which method this analysis runs."
     )
-    mirnas: Annotated[str, Text("a path")] = Field(
+    mirnas: RequiredPath = Field(
         description=(
             "Mature miRNAs, FASTA, plain or `.gz`: 5' to 3', T or U, either case, IUPAC letters "
             "allowed. A relative path starts at the working directory, not at this file."
         ),
     )
-    transcripts: Annotated[str, Text("a path")] = Field(
+    transcripts: RequiredPath = Field(
         description=(
             "Transcripts (or their 3' UTRs) to search, FASTA, plain or `.gz`, the strand that is "
             "transcribed, 5' to 3'. Names end at the first white space; in headers as Ensembl, "
@@ -293,7 +301,7 @@ class MirnaTargetsConfig(Analysis):
             "relative path starts at the working directory."
         ),
     )
-    annotation: OptionalPath = Field(
+    annotation: Annotated[OptionalPath, InputFile("tables"), UsedBy("tables")] = Field(
         default=None,
         description=(
             "Where the transcripts lie in the genome: a GTF file (lines with `transcript_id`) or a "
@@ -314,7 +322,7 @@ class MirnaTargetsConfig(Analysis):
             "`annotation` is read so in any case."
         ),
     )
-    gold_standard: OptionalPath = Field(
+    gold_standard: GoldStandard = Field(
         default=None,
         description=(
             "A table of known targets, columns miRNA and transcript, names as in `hits.tsv` "
@@ -345,10 +353,10 @@ class MirnaTargetsConfig(Analysis):
             "same either way."
         ),
     )
-    miranda_text: MirandaTextConfig = Field(
+    miranda_text: Annotated[MirandaTextConfig, UsedBy("tables")] = Field(
         default=MirandaTextConfig(), description="The form of `miranda.txt`."
     )
-    extras: ExtraColumnsConfig = Field(
+    extras: Annotated[ExtraColumnsConfig, UsedBy("tables")] = Field(
         default=ExtraColumnsConfig(),
         description="Further columns of `hits.tsv` and `hits.parquet`.",
     )
@@ -361,30 +369,8 @@ class MirnaTargetsConfig(Analysis):
         " With millions of edges, take `tsv` alone.",
     )
 
-    draws_in_prepare: ClassVar[bool] = True
-    works_beside_gpu: ClassVar[bool] = True
-    network_on_cpu: ClassVar[bool] = True
-    in_memory_paths: ClassVar[tuple[str, ...]] = ("mirnas", "transcripts")
-    input_keys: ClassVar[tuple[str, ...]] = (
-        "mirnas",
-        "transcripts",
-        "restrict",
-        "genes",
-        "orthologs",
-        "species_tree",
-        "mirna_expression",
-        "transcript_expression",
-        "annotation",
-        "gold_standard",
-    )
+    jobs: ClassVar[JobNeeds] = JobNeeds(prepare_seed=True, network_gpu=False, cores_with_gpu=True)
     tables: ClassVar[tuple[str, ...]] = TABLES + NULL_TABLES + ORTHOLOG_TABLES + EXPRESSION_TABLES
-    table_inputs: ClassVar[tuple[str, ...]] = ("annotation",)
-    used_by: ClassVar[Mapping[str, frozenset[str]]] = {
-        **dict.fromkeys(("annotation", "miranda_text", "extras"), frozenset({"tables"})),
-        "gold_standard": frozenset({"evaluate"}),
-        "chunks": frozenset({"plan"}),
-        "export": frozenset(),
-    }
 
     def input_files(self) -> dict[str, str]:
         """With the list of miRNAs where it is a file."""

@@ -13,15 +13,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.errors import InputError
+from pairtile.io.names import some
 from pairtile.io.text_file import open_lines
+from pairtile.methods.mirna_targets.arrays import OrthologArrays, SequenceArrays
 from pairtile.methods.mirna_targets.fasta import Fasta
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.kernels.kept_sites import (
@@ -31,8 +33,11 @@ from pairtile.methods.mirna_targets.kernels.kept_sites import (
     kept_sites,
     measure_kept,
 )
-from pairtile.methods.mirna_targets.scoring import CODES, CodedSequences
+from pairtile.methods.mirna_targets.records import PreparedPart
+from pairtile.methods.mirna_targets.scoring import CODES, CodedSequences, reverse_cumsum
 from pairtile.methods.mirna_targets.search import SequenceBatch
+
+message = messages_of(__package__)
 
 CANONICAL = slice(3, len(SEED_CLASSES))
 """The seed classes 7mer-A1, 7mer-m8 and 8mer."""
@@ -40,32 +45,8 @@ CANONICAL = slice(3, len(SEED_CLASSES))
 BRANCH_STEPS = 20
 """With a tree, sites are counted by branch length in so many steps of the whole tree."""
 
-_SHOWN = 5
-
 
 # --- input ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class PreparedOrthologs:
-    """``state``: the arrays
-
-    | name | type, shape | meaning |
-    |---|---|---|
-    | ortholog_codes | uint8 (letters,) | codes of the letters, group by group |
-    | ortholog_offsets | int64 (records + 1,) | where each record begins and ends |
-    | ortholog_species | int32 (records,) | its species |
-    | ortholog_first | int64 (groups + 1,) | records of each group: of one transcript or gene |
-    | ortholog_group | int32 (transcripts,) | group of each, rows as in the state; -1 without |
-    | ortholog_names | uint8 | names of the species, each with LF; the reference is the last |
-    | tree_below | uint64 (branches, words) | ``SpeciesTree``; no branches without a tree |
-    | tree_length | float64 (branches,) | |
-    """
-
-    state: dict[str, NDArray[Any]]
-    counts: dict[str, int]
-    warnings: list[str]
-    notes: Sequence[str] = ()
 
 
 def prepare_orthologs(
@@ -75,7 +56,7 @@ def prepare_orthologs(
     reference: str | None,
     tree: str | PathLike[str] | None,
     spelled: Callable[[str], str] = str,
-) -> PreparedOrthologs:
+) -> PreparedPart[OrthologArrays]:
     """Sort orthologs (``maf.read_orthologs``), named ``transcript|species``, by transcript.
 
     orthologs : what follows the last ``|`` of a name is its species; several records of a species
@@ -117,13 +98,13 @@ def prepare_orthologs(
     group = np.where((group >= 0) & (np.diff(first, append=0)[group] > 0), group, -1)
     names = sorted({split[k][2] for k in kept})
     number = {name: k for k, name in enumerate(names)}
-    tree_of = SpeciesTree(np.empty((0, -(-(len(names) + 1) // SPECIES_OF_A_WORD)), np.uint64), _NO)
+    tree_of = SpeciesTree(species_bits(np.empty((0, len(names) + 1), bool)), np.empty(0))
     if tree is not None:
         tree_of = read_tree(tree, [*names, str(reference)])
     lines = "".join(f"{name}\n" for name in [*names, reference or ""])
     letters = SequenceBatch(orthologs.text, orthologs.offsets).block(kept)
     without = int((group < 0).sum())
-    return PreparedOrthologs(
+    return PreparedPart(
         state={
             "ortholog_codes": CODES[letters.text],
             "ortholog_offsets": letters.offsets,
@@ -144,22 +125,19 @@ def prepare_orthologs(
     )
 
 
-_NO = np.empty(0)
-
-
 def _warnings(path: str, strange: Sequence[str], without: int, transcripts: int) -> list[str]:
-    warnings = []
+    warnings: list[str] = []
     if strange:
-        shown = ", ".join(list(dict.fromkeys(strange))[:_SHOWN])
         warnings.append(
-            f"{path}: {len(strange)} records are of no transcript that is searched and were left "
-            f"out: {shown}{', ...' if len(set(strange)) > _SHOWN else ''}."
+            message(
+                "orthologs_of_no_transcript",
+                file=path,
+                n=len(strange),
+                names=some(list(dict.fromkeys(strange))),
+            )
         )
     if without:
-        warnings.append(
-            f"{path}: {without} of {transcripts} transcripts have no ortholog; conservation leaves "
-            "them out."
-        )
+        warnings.append(message("no_orthologs", file=path, n=without, transcripts=transcripts))
     return warnings
 
 
@@ -205,23 +183,22 @@ def read_tree(path: str | PathLike[str], species: Sequence[str]) -> SpeciesTree:
         raise InputError.at(path, "", "a tree without an end", "a Newick tree that ends in ';'")
     missing = sorted(set(species) - open_nodes[0])
     if missing:
-        found = f"no leaf {', '.join(missing[:_SHOWN])}, of {len(open_nodes[0])} leaves"
+        found = f"no leaf {', '.join(missing[:5])}, of {len(open_nodes[0])} leaves"
         expected = "a tree of reference_species and all species of the orthologs"
         raise InputError.at(path, "", found, expected)
-    kept = [(names & set(species), length) for names, length in branches]
-    kept = [(names, length) for names, length in kept if names]
-    below = np.zeros((len(kept), -(-len(species) // SPECIES_OF_A_WORD)), np.uint64)
-    for row, (names, _) in enumerate(kept):
-        for k in (k for k, name in enumerate(species) if name in names):
-            below[row] |= species_bit(k, below.shape[1])
-    return SpeciesTree(below, np.array([length for _, length in kept]))
+    kept = [(names, length) for names, length in branches if not names.isdisjoint(species)]
+    below = np.array([[name in names for name in species] for names, _ in kept], dtype=bool)
+    return SpeciesTree(
+        species_bits(below.reshape(-1, len(species))), np.array([length for _, length in kept])
+    )
 
 
-def species_bit(k: int, n_words: int) -> NDArray[np.uint64]:
-    """The bit of a species, uint64 (words,)."""
-    bits = np.zeros(n_words, np.uint64)
-    bits[k // SPECIES_OF_A_WORD] = np.uint64(1 << k % SPECIES_OF_A_WORD)
-    return bits
+def species_bits(chosen: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Species as bits: bool (rows, species) to uint64 (rows, words)."""
+    n_words = -(-chosen.shape[1] // SPECIES_OF_A_WORD)
+    wide = np.zeros((len(chosen), n_words * SPECIES_OF_A_WORD), dtype=bool)
+    wide[:, : chosen.shape[1]] = chosen
+    return np.packbits(wide, axis=1, bitorder="little").view(np.uint64)
 
 
 def _length(path: str | PathLike[str], text: str) -> float:
@@ -250,9 +227,13 @@ class Kept(NamedTuple):
 class Conservation:
     """Looks up which species keep sites; opened once on the state."""
 
-    def __init__(self, state: Mapping[str, NDArray[Any]]) -> None:
-        names = ("codes", "offsets", "species", "first")
-        self.records = OrthologRecords(*(np.asarray(state[f"ortholog_{name}"]) for name in names))
+    def __init__(self, state: SequenceArrays) -> None:
+        self.records = OrthologRecords(
+            np.asarray(state["ortholog_codes"]),
+            np.asarray(state["ortholog_offsets"]),
+            np.asarray(state["ortholog_species"]),
+            np.asarray(state["ortholog_first"]),
+        )
         self.group = np.asarray(state["ortholog_group"])
         lines = np.asarray(state["ortholog_names"]).tobytes().decode("utf-8", "surrogateescape")
         self.species = lines.split("\n")[:-2]
@@ -260,11 +241,10 @@ class Conservation:
         self.has_tree = len(self.tree.length) > 0
         self.measure = "min_branch_length" if self.has_tree else "min_species"
         self.levels = (BRANCH_STEPS if self.has_tree else len(self.species)) + 1
-        self._reference = species_bit(len(self.species), self.tree.below.shape[1])
-        everything = np.zeros((1, len(self._reference)), np.uint64)
-        for k in range(len(self.species)):
-            everything[0] |= species_bit(k, len(self._reference))
-        self.whole_tree = float(self._measured(everything)[1][0])
+        # The reference is the last.
+        last = np.arange(len(self.species) + 1) == len(self.species)
+        self._reference, others = species_bits(np.stack([last, ~last]))
+        self.whole_tree = float(self._measured(others[None])[1][0])
         ends = zip(self.records.first[:-1], self.records.first[1:], strict=True)
         number = [len(np.unique(self.records.species[begin:end])) for begin, end in ends]
         self.species_of_group = np.array([*number, 0], np.int32)
@@ -338,10 +318,7 @@ def conserved_sites(observed: NDArray[np.integer], shuffled: NDArray[np.integer]
     observed, shuffled   int (..., levels): sites of a seed class by level, of miRNAs and shuffles;
                          where shuffles have no site, none is expected
     """
-    kept, of_shuffles = (
-        np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1].astype(np.float64)
-        for counts in (observed, shuffled)
-    )
+    kept, of_shuffles = (reverse_cumsum(x).astype(np.float64) for x in (observed, shuffled))
     share = of_shuffles / np.maximum(of_shuffles[..., :1], 1.0)
     return ConservedSites(kept, kept[..., :1] * share)
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.conservation import (
     CANONICAL,
     Conservation,
@@ -18,11 +19,11 @@ from pairtile.methods.mirna_targets.conservation import (
 )
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.scoring import CODES, CodedSequences
-from pairtile.methods.mirna_targets.tables import ALL_MIRNAS, codes, rounded, rows_by_length
+from pairtile.methods.mirna_targets.tables import ALL_MIRNAS, codes, rounded, state_rows
 
 
 def conservation_columns(
-    hits: pa.Table, state: Mapping[str, NDArray[Any]], rates: NDArray[np.float64] | None
+    hits: pa.Table, state: SequenceArrays, rates: NDArray[np.float64] | None
 ) -> dict[str, pa.Array]:
     """Conservation of the hits of a table (``tables.hits_table``); no columns without orthologs.
 
@@ -41,8 +42,8 @@ def conservation_columns(
     conservation = Conservation(state)
     mirnas = CodedSequences(CODES[state["mirna_text"]], np.asarray(state["mirna_offsets"]))
     seed_class = codes(hits["seed_class"]).astype(np.int8)
-    j = rows_by_length(state)[codes(hits["transcript"]) - len(mirnas)]
-    kept = conservation.kept(mirnas, codes(hits["mirna"]), j, seed_class)
+    i, j = state_rows(hits, state)
+    kept = conservation.kept(mirnas, i, j, seed_class)
     species = conservation.species_of(j)
     missing = (species == 0) | (seed_class == 0)
     columns = {

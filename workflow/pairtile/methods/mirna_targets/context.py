@@ -19,14 +19,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.methods.mirna_targets.kernels.hit_sites import HitSites, HitSpans, Texts
+from pairtile.methods.mirna_targets.kernels.hit_sites import HitSites, HitSpans
 from pairtile.methods.mirna_targets.kernels.site_context import (
     WORD,
     SiteContext,
     count_words,
     site_context,
 )
-from pairtile.methods.mirna_targets.scoring import CODES, OTHER
+from pairtile.methods.mirna_targets.scoring import CODES, OTHER, Texts
 
 CLASSES = (2, 3, 4, 5)
 """6mer, 7mer-A1, 7mer-m8 and 8mer: numbers in ``SEED_CLASSES``; the order of the tables below."""
@@ -66,6 +66,9 @@ STACKS = {
 """kcal/mol at 37 °C of two neighbouring Watson-Crick pairs, by the letters of one strand 5' to 3'
 (Xia et al. 1998, Biochemistry 37:14719); a duplex adds 4.09, and 0.45 for each end in A-U."""
 INITIATION, AU_END = 4.09, 0.45
+
+STACKS_BY_CODE = np.full((OTHER + 1, OTHER + 1), np.nan)
+STACKS_BY_CODE[:OTHER, :OTHER] = [[STACKS[a + b] for b in "ACGU"] for a in "ACGU"]
 
 
 class ContextColumns(NamedTuple):
@@ -119,19 +122,14 @@ def seed_pairing(mirnas: Texts) -> NDArray[np.float64]:
 
     kcal/mol; NaN where a letter is unknown (Garcia et al. 2011, Nat. Struct. Mol. Biol. 18:1139).
     """
-    energies = np.full((len(mirnas.offsets) - 1, 2), np.nan)
-    for row, (begin, end) in enumerate(
-        zip(mirnas.offsets[:-1].tolist(), mirnas.offsets[1:].tolist(), strict=True)
-    ):
-        codes = CODES[mirnas.letters[begin:end]]
-        for column, last in enumerate((7, 8)):
-            if len(codes) < last or (codes[1:last] >= OTHER).any():
-                continue
-            word = "".join("ACGU"[code] for code in codes[1:last])
-            stacks = sum(STACKS[word[k : k + 2]] for k in range(len(word) - 1))
-            ends = sum(letter in "AU" for letter in (word[0], word[-1]))
-            energies[row, column] = INITIATION + stacks + AU_END * ends
-    return energies
+    codes = np.stack([_codes_at(mirnas, position) for position in range(2, 9)])
+    pairs = STACKS_BY_CODE[codes[:-1], codes[1:]]
+    ends = np.isin(codes, (0, 3)).astype(np.int64)
+    columns = [
+        INITIATION + pairs[: last - 2].sum(axis=0) + AU_END * (ends[0] + ends[last - 2])
+        for last in (7, 8)
+    ]
+    return np.stack(columns, axis=1)
 
 
 def site_abundance(mirnas: Texts, transcripts: Texts) -> NDArray[np.int64]:

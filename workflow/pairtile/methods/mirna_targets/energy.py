@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import math
 import re
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
@@ -207,6 +206,7 @@ def _block_bytes() -> int:
 
 
 Energies = NDArray[np.int32]
+Turner1999 = dict[str, NDArray[Any]]
 
 LARGEST_ASYMMETRY = 300
 """Cap on the penalty for an interior loop with sides of unequal length; not scaled."""
@@ -218,64 +218,24 @@ DEFAULT_ENTHALPY = -50
 """The parameter file's DEF."""
 
 
-class Turner1999(NamedTuple):
-    """Energies in 0.01 kcal/mol, int32. A pair's type is that of (5' base, 3' base) seen from the
-    loop it closes; the second pair of a loop is read from the loop too, hence from inside out."""
-
-    stack: Energies
-    """(7, 7): type of the outer pair, type of the inner pair."""
-    mismatch_hairpin: Energies
-    """(7, 5, 5): type, base after the pair's 5' base, base before its 3' base."""
-    mismatch_interior: Energies
-    """(7, 5, 5): the same, in interior loops."""
-    dangle5: Energies
-    """(7, 5): type, single base before the pair's 5' base. Never positive."""
-    dangle3: Energies
-    """(7, 5): type, single base behind the pair's 3' base. Never positive."""
-    interior_1x1: Energies
-    """(7, 7, 5, 5): outer type, inner type, base on the 5' side, base on the 3' side."""
-    interior_2x1: Energies
-    """(7, 7, 5, 5, 5): outer type, inner type, the base of the short 5' side, then the two bases
-    of the long 3' side: the one next to the inner pair, the one next to the outer pair."""
-    interior_2x2: Energies
-    """(7, 7, 5, 5, 5, 5): outer type, inner type, the four bases in 5' to 3' order."""
-    hairpin: Energies
-    """(31,): initiation by number of unpaired bases; see ``hairpin_initiation`` beyond 30."""
-    bulge: Energies
-    """(31,)"""
-    interior: Energies
-    """(31,)"""
-    tetraloop: Energies
-    """(4096,): bonus by the six bases of a hairpin of four, two bits each (A C G U = 0 1 2 3),
-    the first base highest."""
-    asymmetry: int
-    """Penalty for each base that one side of an interior loop has more than the other."""
-    terminal_au: int
-    """Penalty for a helix that ends in a pair other than CG and GC; the same at all
-    temperatures."""
-    multiloop_closing: int
-    multiloop_branch: int
-    extrapolation: float
-    """A hairpin of n > 30 bases costs ``hairpin[30] + int(extrapolation * log(n / 30))``."""
-
-
 def hairpin_initiation(tables: Turner1999, size: int) -> Energies:
     """Initiation of hairpins of 0..size unpaired bases: the table, extrapolated beyond 30."""
-    longer = [
-        int(tables.hairpin[LARGEST_LOOP])
-        + int(tables.extrapolation * math.log(n / float(LARGEST_LOOP)))
-        for n in range(LARGEST_LOOP + 1, size + 1)
-    ]
-    return np.concatenate([tables.hairpin, np.array(longer, np.int32)])[: size + 1]
-
-
-def turner_1999(celsius: float = 30.0) -> Turner1999:
-    """The tables at a temperature. Raises ConfigError where ViennaRNA is not installed."""
-    return _tables(float(celsius))
+    loops = np.arange(LARGEST_LOOP + 1, size + 1)
+    longer = tables["HAIRPIN"][LARGEST_LOOP] + np.trunc(
+        tables["EXTRAPOLATION"] * np.log(loops / LARGEST_LOOP)
+    )
+    return np.concatenate([tables["HAIRPIN"], longer.astype(np.int32)])[: size + 1]
 
 
 @cache
-def _tables(celsius: float) -> Turner1999:
+def turner_1999(celsius: float = CELSIUS) -> Turner1999:
+    """Energies at a temperature in 0.01 kcal/mol, by the names and in the shapes of ``TABLES``; and
+
+    HAIRPIN         initiation by number of unpaired bases up to 30
+    EXTRAPOLATION   a hairpin of n > 30 bases costs HAIRPIN[30] + int(EXTRAPOLATION * log(n / 30))
+
+    Raises ConfigError where ViennaRNA is not installed.
+    """
     text = _parameter_file()
     factor = (celsius + 273.15) / (37.0 + 273.15)
 
@@ -301,25 +261,28 @@ def _tables(celsius: float) -> Turner1999:
 
     misc = text["Misc"]
     _, _, closing, _, branch, _ = (int(word) for word in text["ML_params"])
-    return Turner1999(
-        stack=by_two_types(table("stack", 7, 7)),
-        mismatch_hairpin=by_type(table("mismatch_hairpin", 7, 5, 5)),
-        mismatch_interior=by_type(table("mismatch_internal", 7, 5, 5)),
-        dangle5=np.minimum(by_type(table("dangle5", 7, 5)), 0),
-        dangle3=np.minimum(by_type(table("dangle3", 7, 5)), 0),
-        interior_1x1=by_two_types(table("int11", 7, 7, 5, 5)),
-        interior_2x1=by_two_types(table("int21", 7, 7, 5, 5, 5)),
-        interior_2x2=by_two_types(scaled(*_interior_2x2(text))),
-        hairpin=entropic("hairpin"),
-        bulge=entropic("bulge"),
-        interior=entropic("internal"),
-        tetraloop=_tetraloops(text, factor),
-        asymmetry=int(int(text["NINIO"][0]) * factor),
-        terminal_au=int(misc[2]),
-        multiloop_closing=int(closing * factor),
-        multiloop_branch=int(branch * factor),
-        extrapolation=float(misc[4]) * factor,
-    )
+    # Of a helix that ends in a pair other than CG and GC; the same at all temperatures.
+    terminal = np.where(np.arange(PAIR_TYPES) > 2, int(misc[2]), 0)
+    asymmetry = int(int(text["NINIO"][0]) * factor) * np.arange(LARGEST_LOOP + 1)
+    return {
+        "STACK": by_two_types(table("stack", 7, 7)),
+        "MISMATCH_HAIRPIN": by_type(table("mismatch_hairpin", 7, 5, 5)),
+        "MISMATCH_INTERIOR": by_type(table("mismatch_internal", 7, 5, 5)),
+        "DANGLE5": np.minimum(by_type(table("dangle5", 7, 5)), 0),
+        "DANGLE3": np.minimum(by_type(table("dangle3", 7, 5)), 0),
+        "TERMINAL": terminal,
+        "BULGE": entropic("bulge"),
+        "INTERIOR": entropic("internal"),
+        "ASYMMETRY": np.minimum(LARGEST_ASYMMETRY, asymmetry),
+        "MULTILOOP_CLOSING": np.array([int(closing * factor)]),
+        "MULTILOOP_BRANCH": np.array([int(branch * factor)]),
+        "INTERIOR_1X1": by_two_types(table("int11", 7, 7, 5, 5)),
+        "INTERIOR_2X1": by_two_types(table("int21", 7, 7, 5, 5, 5)),
+        "TETRALOOP": _tetraloops(text, factor),
+        "INTERIOR_2X2": by_two_types(scaled(*_interior_2x2(text))),
+        "HAIRPIN": entropic("hairpin"),
+        "EXTRAPOLATION": np.array(float(misc[4]) * factor),
+    }
 
 
 def _interior_2x2(text: dict[str, list[str]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -384,25 +347,7 @@ def _parameter_file() -> dict[str, list[str]]:
 
 def pack(tables: Turner1999, longest: int) -> NDArray[np.int32]:
     """All energies that the kernels look up, for strings of up to ``longest`` letters."""
-    terminal = np.where(np.arange(PAIR_TYPES) > 2, tables.terminal_au, 0)
-    parts: dict[str, NDArray[Any] | int] = {
-        "STACK": tables.stack,
-        "MISMATCH_HAIRPIN": tables.mismatch_hairpin,
-        "MISMATCH_INTERIOR": tables.mismatch_interior,
-        "DANGLE5": tables.dangle5,
-        "DANGLE3": tables.dangle3,
-        "TERMINAL": terminal,
-        "BULGE": tables.bulge,
-        "INTERIOR": tables.interior,
-        "ASYMMETRY": np.minimum(LARGEST_ASYMMETRY, tables.asymmetry * np.arange(LARGEST_LOOP + 1)),
-        "MULTILOOP_CLOSING": tables.multiloop_closing,
-        "MULTILOOP_BRANCH": tables.multiloop_branch,
-        "INTERIOR_1X1": tables.interior_1x1,
-        "INTERIOR_2X1": tables.interior_2x1,
-        "TETRALOOP": tables.tetraloop,
-        "INTERIOR_2X2": tables.interior_2x2,
-    }
-    flat = [np.broadcast_to(parts[name], shape).ravel() for name, shape in TABLES.items()]
+    flat = [tables[name].ravel() for name in TABLES]
     flat.append(hairpin_initiation(tables, max(longest, LARGEST_LOOP)))
     return np.concatenate(flat).astype(np.int32)
 
@@ -458,6 +403,10 @@ def package(key: str = "energies") -> Any:
         ) from error
 
 
+WINDOW, SPAN = 80, 40
+"""RNAplfold's window, and how far apart bases that pair may be; letters."""
+
+
 def viennarna_duplex_energy(mirna: str, site: str) -> float:
     """Free energy in kcal/mol of the best duplex of a miRNA and a site, both 5' to 3'.
 
@@ -473,41 +422,25 @@ def viennarna_duplex_energy(mirna: str, site: str) -> float:
     return min(energy, 0.0)
 
 
-def site_accessibility(
-    transcript: str, begin: int, end: int, window: int = 80, span: int = 40
-) -> float:
-    """Probability that a site is free of base pairs within its transcript.
-
-    transcript : letters 5' to 3'; T counts as U. begin, end : the site, 1-based, both included.
-    window, span : as RNAplfold's -W and -L (Bernhart et al., Algorithms Mol. Biol. 6 (2011), 3):
-    pairs lie at most ``span`` apart, and probabilities are means over windows of that length. A
-    transcript shorter than the window is one window; a site longer than the window is looked at in
-    windows of its own length. Turner 2004 parameters, 37 C.
-
-    Only the surroundings of the site are folded, so the cost does not grow with the transcript.
-    Raises ValueError for a site outside of the transcript and for settings below 1.
-    """
-    return float(site_accessibilities(transcript, [begin], [end], window, span)[0])
-
-
 def site_accessibilities(
     transcript: str,
-    begins: Sequence[int] | NDArray[np.int32],
-    ends: Sequence[int] | NDArray[np.int32],
-    window: int = 80,
-    span: int = 40,
+    begins: NDArray[np.integer],
+    ends: NDArray[np.integer],
+    window: int = WINDOW,
+    span: int = SPAN,
 ) -> NDArray[np.float64]:
-    """``site_accessibility`` of many sites of a transcript, float64 (n,): neighbours are folded
-    once, together, with the same result."""
-    if not 1 <= span <= window:
-        raise ValueError(f"window, span: found {window}, {span}; expected 1 <= span <= window")
-    sites = np.stack([np.asarray(begins, np.int64), np.asarray(ends, np.int64)], axis=1)
-    for begin, end in sites:
-        if not 1 <= begin <= end <= len(transcript):
-            raise ValueError(
-                f"site: found {begin}..{end}; expected 1 <= begin <= end <= {len(transcript)}, "
-                "the length of the transcript"
-            )
+    """Probabilities that sites are free of base pairs within their transcript: float64 (sites,).
+
+    transcript : letters 5' to 3'; T counts as U. begins, ends : of the sites, 1-based, both
+    included. window, span : as RNAplfold's -W and -L (Bernhart et al., Algorithms Mol. Biol. 6
+    (2011), 3): pairs lie at most ``span`` apart, and probabilities are means over windows of that
+    length. A transcript shorter than the window is one window; a site longer than the window is
+    looked at in windows of its own length. Turner 2004 parameters, 37 C.
+
+    Only the surroundings of sites are folded, those of neighbours together, so the cost does not
+    grow with the transcript.
+    """
+    sites = np.stack([begins, ends], axis=1).astype(np.int64)
     result = np.zeros(len(sites))
     widths = np.maximum(window, sites[:, 1] - sites[:, 0] + 1)
     for width in np.unique(widths):

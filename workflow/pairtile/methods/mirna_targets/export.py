@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from pairtile.declare.columns import with_metadata
-from pairtile.declare.messages import Message, messages_of
+from pairtile.declare.messages import messages_of
+from pairtile.engine.chunk_file import Arrays
 from pairtile.engine.estimator import Estimator, Merged, Written
+from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.config import ExtraColumnsConfig, MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import Conservation, conservation_rates
 from pairtile.methods.mirna_targets.conservation_tables import (
@@ -38,18 +39,18 @@ from pairtile.methods.mirna_targets.hits_bed_gff3 import (
 )
 from pairtile.methods.mirna_targets.miranda_text import TextSequences, write_miranda_text
 from pairtile.methods.mirna_targets.prepare import header_lines
-from pairtile.methods.mirna_targets.search import COLUMNS, Hits
+from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS
 from pairtile.methods.mirna_targets.tables import (
-    ALIGNMENT,
-    ROWS,
+    HITS,
+    TEXT_ROWS,
     codes,
     context_of,
     hits_table,
     named_targets,
     ranked_targets,
-    rows_by_length,
     signal_curve,
     signal_table,
+    state_rows,
     targets_table,
     tsv_header,
     tsv_lines,
@@ -70,12 +71,12 @@ message = messages_of(__package__)
 
 
 def write_target_tables(
-    opened: Estimator[MirnaTargetsConfig],
+    opened: Estimator[MirnaTargetsConfig, SequenceArrays],
     merged: Merged,
     items: pd.DataFrame,
     folder: Path,
     tests: pd.DataFrame | None,
-    counts: Mapping[str, NDArray[np.int64]] | None,
+    counts: Arrays | None,
     conservation: Conservation | None,
 ) -> Written:
     """Write all files of hits into ``folder``; what they hold is said by their writers.
@@ -84,56 +85,55 @@ def write_target_tables(
     estimator; None without a null or orthologs.
     """
     config, state = opened.config, opened.state
-    n_mirnas = len(state["mirna_offsets"]) - 1
-    restrict = np.asarray(state["restrict"]) if "restrict" in state else None
-    if restrict is not None:
-        restrict = np.unique(restrict, axis=0)
-
-    def write_text() -> None:
-        with atomic_path(folder / "miranda.txt") as temporary, temporary.open("wb") as out:
-            write_miranda_text(
-                _merged_hits(merged, n_mirnas),
-                _sequences(state, items, "mirna"),
-                _sequences(state, items, "transcript"),
-                config.estimator,
-                out,
-                quiet=config.miranda_text.quiet,
-                keyval=config.miranda_text.keyval,
-                pairs=restrict,
-            )
-
+    names = items["name"].to_numpy()[: len(state["mirna_offsets"]) - 1]
     # Arrow writes the text of both without Python's lock: two threads take half the time.
     with ThreadPoolExecutor(1) as beside:
-        text = beside.submit(write_text)
-        done = write_hits(
-            merged.batches,
-            items,
-            state,
-            folder,
-            energies=config.estimator.energies,
-            annotation=config.annotation,
-            extras=config.extras,
-            tests=tests,
-            null_counts=counts,
-        )
+        text = beside.submit(_write_text, config, merged, items, state, folder / "miranda.txt")
+        done = write_hits(merged.batches, items, state, folder, config, tests, counts)
         text.result()
-    if counts is not None:
-        names = items["name"].to_numpy()[:n_mirnas]
-        tables = {
-            "signal.tsv": signal_table(counts, names, config.estimator.score),
-            "signal_curve.tsv": signal_curve(counts, names),
-        }
-        if conservation is not None:
-            tables["conservation.tsv"] = conservation_table(counts, names, conservation)
-        if config.mirna_expression is not None:
-            tables["expression.tsv"] = expression_table(counts, names)
-        for name, table in tables.items():
-            with atomic_path(folder / name) as temporary:
-                write_arrow_tsv(table, temporary)
-    return Written(done.counts, done.warnings)
+    if counts is None:
+        return done
+    tables = {
+        "signal.tsv": signal_table(counts, names, config.estimator.score),
+        "signal_curve.tsv": signal_curve(counts, names),
+    }
+    if conservation is not None:
+        tables["conservation.tsv"] = conservation_table(counts, names, conservation)
+    if config.mirna_expression is not None:
+        tables["expression.tsv"] = expression_table(counts, names)
+    for name, table in tables.items():
+        with atomic_path(folder / name) as temporary:
+            write_arrow_tsv(table, temporary)
+    return done
 
 
-def _sequences(state: Any, items: pd.DataFrame, kind: str) -> TextSequences:
+def _write_text(
+    config: MirnaTargetsConfig,
+    merged: Merged,
+    items: pd.DataFrame,
+    state: SequenceArrays,
+    path: Path,
+) -> None:
+    """``miranda.txt``, the hits of which are in memory a part at a time."""
+    parts = (
+        batch.slice(begin, TEXT_ROWS)
+        for batch in merged.batches()
+        for begin in range(0, len(batch), TEXT_ROWS)
+    )
+    with atomic_path(path) as temporary, temporary.open("wb") as out:
+        write_miranda_text(
+            parts,
+            _sequences(state, items, "mirna"),
+            _sequences(state, items, "transcript"),
+            config.estimator,
+            out,
+            quiet=config.miranda_text.quiet,
+            keyval=config.miranda_text.keyval,
+            pairs=np.unique(state["restrict"], axis=0) if "restrict" in state else None,
+        )
+
+
+def _sequences(state: Mapping[str, Any], items: pd.DataFrame, kind: str) -> TextSequences:
     """Names as in the file: those of the items are made unique."""
     names, headers = header_lines(np.asarray(state[f"{kind}_lines"]))
     kept = items[(items["kind"] == kind) & items["kept"]]
@@ -144,64 +144,35 @@ _ROWS = 1 << 16
 """Hits whose text is in memory at a time."""
 
 
-def _merged_hits(merged: Merged, n_mirnas: int) -> Iterator[Hits]:
-    """The merged hits in order, by rows of both files."""
-    parts = (part for batch in merged.batches() for part in batch.to_batches(_ROWS))
-    for part in parts:
-        columns: dict[str, Any] = {}
-        for name in COLUMNS:
-            text = name in ALIGNMENT
-            columns[name] = part[name].cast(pa.large_string()) if text else part[name].to_numpy()
-        columns["j"] = columns["j"] - np.int32(n_mirnas)
-        yield Hits(**columns)
-
-
 # --- tables of hits -------------------------------------------------------------------------------
 
 
-NO_EXTRAS = ExtraColumnsConfig()
-
 FILES = ("hits.tsv", "hits.parquet", "targets.tsv", "hits.bed", "hits.gff3")
-
-
-@dataclass
-class HitFiles:
-    """What was written: counts for the summary, and warnings."""
-
-    counts: dict[str, int] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
 
 
 def write_hits(
     batches: Callable[[], Iterable[pa.Table]],
     items: pd.DataFrame,
-    state: Mapping[str, NDArray[Any]],
-    folder: str | PathLike[str],
-    *,
-    energies: bool = True,
-    annotation: str | None = None,
-    extras: ExtraColumnsConfig = NO_EXTRAS,
+    state: SequenceArrays,
+    folder: Path,
+    config: MirnaTargetsConfig,
     tests: pd.DataFrame | None = None,
-    null_counts: Mapping[str, NDArray[np.int64]] | None = None,
-) -> HitFiles:
+    null_counts: Arrays | None = None,
+) -> Written:
     """Write ``FILES`` into a folder, each whole or not at all.
 
     Parameters
     ----------
     batches : function without arguments, to an iterable of Table
-        The merged hits in order (``tables.ROWS``), a part at a time: alignments are held in
+        The merged hits in order (``search.ROWS``), a part at a time: alignments are held in
         memory for one part only, numbers for all.
     items, state : DataFrame, mapping
         As ``prepare`` made them.
     folder : path
         Where the files go.
-    energies : bool
-        Whether energies were computed.
-    annotation : str, optional
-        GTF or BED12 file of the transcripts: BED and GFF3 have genome coordinates for those that
-        it holds.
-    extras : ExtraColumnsConfig
-        Which columns of ViennaRNA to add to the hits.
+    config : MirnaTargetsConfig
+        Whether energies were computed, the annotation of the transcripts (BED and GFF3 have genome
+        coordinates for those that it holds), and which columns of ViennaRNA to add.
     tests : DataFrame, optional
         ``pair_score``, ``p_value`` and ``q_value`` of each pair with a hit, in order of the hits:
         ``targets.tsv`` has them first, and is ranked by p.
@@ -216,7 +187,7 @@ def write_hits(
     ConfigError
         Extras without the package ViennaRNA.
     """
-    done = HitFiles()
+    extras = config.extras
 
     def described(among: NDArray[np.bool_] | None = None) -> Iterator[pa.Table]:
         """Hits of whole pairs, with their number in the file; of some transcripts (items) only."""
@@ -227,7 +198,7 @@ def write_hits(
             if among is not None:
                 some = among[rows["j"].to_numpy()]
                 rows, number = rows.filter(pa.array(some)), number[some]
-            found = hits_table(rows, items, state, energies=energies)
+            found = hits_table(rows, items, state, energies=config.estimator.energies)
             yield found.append_column(NUMBER, pa.array(number))
 
     rates = None
@@ -235,13 +206,13 @@ def write_hits(
         rates = conservation_rates(null_counts)
     accessibilities = None
     if extras.accessibility:
-        accessibilities = Accessibilities(described(), state, Path(folder))
+        accessibilities = Accessibilities(described(), state, folder)
     models = None
-    if annotation is not None:
-        models = items_to_genome(items, read_transcript_models(annotation))
+    if config.annotation is not None:
+        models = items_to_genome(items, read_transcript_models(config.annotation))
     to_genome = models or TranscriptToGenome([None] * len(items))
     with ExitStack() as stack:
-        path = {name: stack.enter_context(atomic_path(Path(folder) / name)) for name in FILES}
+        path = {name: stack.enter_context(atomic_path(folder / name)) for name in FILES}
         hits_of_item = np.zeros(len(items), dtype=np.int64)
         targets: list[pa.Table] = []
         held: list[pa.Table] = []
@@ -279,15 +250,14 @@ def write_hits(
                 places = hit_places(some, to_genome)
                 bed.writelines(bed_lines(some, places))
                 gff3.writelines(gff3_lines(some, places))
-                in_genome += int(places.in_genome.sum())
-    n_hits = int(hits_of_item.sum())
-    done.counts |= {"hits": n_hits, "pairs_with_hits": all_targets.num_rows}
-    if models is not None:
-        done.counts["transcripts_in_genome"] = sum(model is not None for model in models.models)
-        done.counts["utrs_in_genome"] = models.n_utrs
-        done.counts["hits_in_genome"] = in_genome
-        done.warnings += _genome_warnings(models, str(annotation))
-    return done
+                in_genome += pc.sum(places["in_genome"]).as_py() or 0
+    counts = {"hits": int(hits_of_item.sum()), "pairs_with_hits": all_targets.num_rows}
+    if models is None:
+        return Written(counts)
+    counts["transcripts_in_genome"] = sum(model is not None for model in models.models)
+    counts["utrs_in_genome"] = models.n_utrs
+    counts["hits_in_genome"] = in_genome
+    return Written(counts, _genome_warnings(models, str(config.annotation)))
 
 
 PLACED_AT_ONCE = 4_000_000
@@ -331,7 +301,7 @@ def _at_least_one(batches: Iterable[pa.Table]) -> Iterable[pa.Table]:
 
 def with_more_columns(
     hits: pa.Table,
-    state: Mapping[str, NDArray[Any]],
+    state: SequenceArrays,
     asked: ExtraColumnsConfig,
     rates: NDArray[np.float64] | None = None,
     accessibilities: Accessibilities | None = None,
@@ -357,18 +327,14 @@ def with_more_columns(
         columns["accessibility"] = found.column(hits)
     for name, values in columns.items():
         hits = hits.append_column(name, values)
-    names = [name for name in hits.column_names if name not in ALIGNMENT]
-    return hits.select([*names, *ALIGNMENT])
+    return hits.select([name for name in HITS if name in hits.column_names])
 
 
-def with_expression(
-    targets: pa.Table, state: Mapping[str, NDArray[Any]], counts: Mapping[str, NDArray[np.int64]]
-) -> pa.Table:
+def with_expression(targets: pa.Table, state: SequenceArrays, counts: Arrays) -> pa.Table:
     """The pairs (``targets_table``) with ``expression.expression_columns``, where there is any."""
     if "mirna_ranks" not in state:
         return targets
-    n_mirnas = len(state["mirna_offsets"]) - 1
-    i, j = codes(targets["mirna"]), rows_by_length(state)[codes(targets["transcript"]) - n_mirnas]
+    i, j = state_rows(targets, state)
     canonical = targets["n_canonical_sites"].to_numpy() > 0
     for name, values in expression_columns(i, j, canonical, state, counts).items():
         targets = targets.append_column(name, values)
@@ -385,8 +351,15 @@ def _parquet(schema: pa.Schema, path: Path) -> pq.ParquetWriter:
     return writer
 
 
-def _genome_warnings(to_genome: TranscriptToGenome, annotation: str) -> list[Message]:
-    others = to_genome.other_lengths
+SHOWN = 3
+"""Transcripts of another length that a warning names."""
+
+
+def _genome_warnings(to_genome: TranscriptToGenome, annotation: str) -> list[str]:
+    others = [
+        f"{name} has {own:,} letters, there {there:,}"
+        for name, own, there in to_genome.other_lengths
+    ]
     reasons = {
         "are not in it": to_genome.n_missing,
         "have several places in it": to_genome.n_ambiguous,
@@ -394,13 +367,9 @@ def _genome_warnings(to_genome: TranscriptToGenome, annotation: str) -> list[Mes
     }
     if not any(reasons.values()):
         return []
-    shown = [f"{name} has {own:,} letters, there {there:,}" for name, own, there in others]
-    examples = f" ({_shown(shown)})" if shown else ""
+    shown = "; ".join([*others[:SHOWN], *["..."] * (len(others) > SHOWN)])
+    examples = f" ({shown})" if shown else ""
     listed = ", ".join(f"{n:,} {reason}" for reason, n in reasons.items() if n)
     n = sum(reasons.values())
     numbers = {"n": n, "n_other_length": len(others), "reasons": listed + examples}
     return [message("not_in_genome", annotation=annotation, **numbers)]
-
-
-def _shown(texts: Sequence[str], limit: int = 3) -> str:
-    return "; ".join([*texts[:limit], *["..."] * (len(texts) > limit)])

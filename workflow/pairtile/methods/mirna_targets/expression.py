@@ -11,7 +11,7 @@ composition, on transcripts that have them by chance.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -21,11 +21,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from pairtile.declare.messages import messages_of
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression, read_expression
 from pairtile.io.table import check_names
-from pairtile.methods.mirna_targets.records import hint_of_versions
+from pairtile.methods.mirna_targets.arrays import ExpressionArrays, SequenceArrays
+from pairtile.methods.mirna_targets.records import PreparedPart, hint_of_versions
 from pairtile.statistics.correction import benjamini_hochberg
+
+message = messages_of(__package__)
 
 BINS, STEP = 201, 0.01
 """Correlations from -1 in steps; the last one has 1 alone."""
@@ -40,30 +44,22 @@ _SHOWN = 5
 # --- input ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class PreparedExpression:
-    """``state``: ``mirna_ranks`` int32 (miRNAs, samples) and ``transcript_ranks`` (transcripts,
-    samples), rows as in the state: twice the rank of each value in its row, less the mean; all 0
-    where there is no expression. ``notes``: of the tables."""
-
-    state: dict[str, NDArray[Any]]
-    counts: dict[str, int]
-    warnings: list[str]
-    notes: Sequence[str] = ()
-
-
 def prepare_expression(
     paths: tuple[str | PathLike[str], str | PathLike[str]],
     mirnas: Sequence[str],
     transcripts: Sequence[str],
     genes: Mapping[str, str],
     spelled: Callable[[str], str] = str,
-) -> PreparedExpression:
+) -> PreparedPart:
     """Read expression of miRNAs and of transcripts, names in rows, the same samples in both.
 
     paths : of miRNAs, of transcripts. mirnas, transcripts : names, rows as in the state. genes :
     gene of a transcript, by whose name its expression may stand in the table. spelled :
     ``Fasta.spelled`` of the transcripts.
+
+    State: ``mirna_ranks`` int32 (miRNAs, samples) and ``transcript_ranks`` (transcripts, samples),
+    rows as in the state: twice the rank of each value in its row, less the mean; all 0 where there
+    is no expression.
 
     Raises
     ------
@@ -84,17 +80,19 @@ def prepare_expression(
         "transcript": _ranks(of_transcripts, in_table, "transcript"),
     }
     counts = {"expression_samples": len(of_mirnas.samples)}
-    warnings = []
+    warnings: list[str] = []
     for (kind, found), table in zip(ranks.items(), (of_mirnas, of_transcripts), strict=True):
         without = int((~found.any(axis=1)).sum())
         counts[f"{kind}s_with_expression"] = len(found) - without
         if without:
             warnings.append(
-                f"{table.source}: {without} of {len(found)} {kind}s are not in it, have missing "
-                "values, or are the same in all samples; they have no correlation."
+                message("not_expressed", file=table.source, n=without, of=len(found), kind=kind)
             )
-    state = {f"{kind}_ranks": found for kind, found in ranks.items()}
-    return PreparedExpression(state, counts, warnings, [*of_mirnas.notes, *of_transcripts.notes])
+    state: ExpressionArrays = {
+        "mirna_ranks": ranks["mirna"],
+        "transcript_ranks": ranks["transcript"],
+    }
+    return PreparedPart(state, counts, warnings, [*of_mirnas.notes, *of_transcripts.notes])
 
 
 def _check_samples(of_mirnas: Expression, of_transcripts: Expression) -> None:
@@ -134,7 +132,7 @@ def _ranks(table: Expression, names: Sequence[str], kind: str) -> NDArray[np.int
 class Correlations:
     """Spearman correlations of miRNAs and transcripts; opened once on the state."""
 
-    def __init__(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def __init__(self, state: SequenceArrays) -> None:
         self.mirnas = np.asarray(state["mirna_ranks"]).astype(np.float64)
         self.transcripts = np.asarray(state["transcript_ranks"])
         # Sums of whole numbers: exact in whatever order they are added.
@@ -169,22 +167,6 @@ def correlation_bins(correlation: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.minimum(((correlation + 1.0) / STEP + 1e-9).astype(np.int64), BINS - 1)
 
 
-def count_shapes(n_mirnas: int, shuffles: int) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of what tiles count, of pairs with a canonical site and a correlation.
-
-    correlation_counts       of each miRNA, by step of the correlation
-    null_correlation_counts  of all its shuffles, with the miRNA's own expression
-    null_correlation_pairs   of each shuffle
-    null_correlation_sums    steps of these, added up
-    """
-    return {
-        "correlation_counts": (n_mirnas, BINS),
-        "null_correlation_counts": (n_mirnas, BINS),
-        "null_correlation_pairs": (n_mirnas, shuffles),
-        "null_correlation_sums": (n_mirnas, shuffles),
-    }
-
-
 # --- tests ----------------------------------------------------------------------------------------
 
 
@@ -192,7 +174,7 @@ def expression_columns(
     i: NDArray[np.integer],
     j: NDArray[np.integer],
     canonical: NDArray[np.bool_],
-    state: Mapping[str, NDArray[Any]],
+    state: SequenceArrays,
     sums: Mapping[str, NDArray[np.int64]],
 ) -> dict[str, pa.Array]:
     """Columns of pairs with a hit, given by their rows in the state.
@@ -213,11 +195,12 @@ def expression_columns(
     p, q = np.full(len(i), np.nan), np.full(len(i), np.nan)
     p[tested] = (1.0 + at_most[i[tested], step]) / (1.0 + at_most[i[tested], -1])
     q[tested] = benjamini_hochberg(p[tested])
-    columns = {
-        "correlation": correlation,
-        "correlation_p_value": p,
-        "correlation_q_value": q,
-    }
+    tests = {"correlation_p_value": p, "correlation_q_value": q}
+    return _rounded({"correlation": correlation, **tests})
+
+
+def _rounded(columns: Mapping[str, NDArray[np.float64]]) -> dict[str, pa.Array]:
+    """NaN as missing."""
     return {
         name: pa.array(np.round(values, 6), pa.float64(), from_pandas=True)
         for name, values in columns.items()
@@ -234,11 +217,11 @@ def expression_table(sums: Mapping[str, NDArray[np.int64]], mirnas: NDArray[Any]
     steps = np.arange(BINS)
     of = sums["correlation_counts"]
     pairs, total = of.sum(axis=1), of @ steps
-    pairs = np.concatenate([[pairs.sum()], pairs])
-    total = np.concatenate([[total.sum()], total])
     drawn, drawn_total = sums["null_correlation_pairs"], sums["null_correlation_sums"]
-    drawn = np.concatenate([drawn.sum(axis=0, keepdims=True), drawn])
-    drawn_total = np.concatenate([drawn_total.sum(axis=0, keepdims=True), drawn_total])
+    pairs, total, drawn, drawn_total = (
+        np.concatenate([counts.sum(axis=0, keepdims=True), counts])
+        for counts in (pairs, total, drawn, drawn_total)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         mean, means = total / pairs, drawn_total / drawn
         expected = drawn_total.sum(axis=1) / drawn.sum(axis=1)
@@ -254,13 +237,5 @@ def expression_table(sums: Mapping[str, NDArray[np.int64]], mirnas: NDArray[Any]
         "p_value": p,
         "q_value": q,
     }
-    return pa.table(
-        {
-            "mirna": pa.array(["all", *map(str, mirnas)], pa.string()),
-            "pairs": pairs.astype(np.int64),
-            **{
-                name: pa.array(np.round(values, 6), pa.float64(), from_pandas=True)
-                for name, values in numbers.items()
-            },
-        }
-    )
+    names = pa.array(["all", *map(str, mirnas)], pa.string())
+    return pa.table({"mirna": names, "pairs": pairs.astype(np.int64), **_rounded(numbers)})

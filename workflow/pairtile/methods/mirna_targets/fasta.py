@@ -6,9 +6,7 @@ miRanda 3.3a, and a damaged file needs a message that names its record and line.
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,7 +17,7 @@ import numpy as np
 
 from pairtile.errors import InputError
 from pairtile.io.names import without_version
-from pairtile.io.text_file import check_file, is_gzip, open_unpacked
+from pairtile.io.text_file import check_file, open_binary
 
 LETTERS = "ACGTUNRYKMSWBDHVX"
 """Letters of a sequence, in either case: bases, and IUPAC's codes for several of them."""
@@ -97,6 +95,21 @@ class Fasta:
     genes: list[str] = field(default_factory=list)
     symbols: list[str] = field(default_factory=list)
     ignore_versions: bool = False
+
+    @classmethod
+    def of(
+        cls, path: str | PathLike[str], key: str, names: list[str], texts: Sequence[bytes]
+    ) -> Fasta:
+        """Records of names and letters, without headers."""
+        return cls(
+            path=str(path),
+            key=key,
+            names=names,
+            headers=[""] * len(names),
+            text=np.frombuffer(b"".join(texts), dtype=np.uint8),
+            offsets=np.cumsum([0, *map(len, texts)], dtype=np.int64),
+            records=np.arange(1, len(names) + 1, dtype=np.int32),
+        )
 
     def __post_init__(self) -> None:
         if not self.first_words:
@@ -218,14 +231,8 @@ def file_content(path: str | PathLike[str]) -> bytes:
         return b""
     check_file(path)
     try:
-        with open_unpacked(path) if is_gzip(path) else file.open("rb") as handle:
+        with open_binary(path) as handle:
             content = bytes(handle.read())
-    except EOFError as error:
-        raise InputError.at(
-            path, "", "a gzip file that is cut short", "a whole file (copy it again)"
-        ) from error
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise InputError.at(path, "", f"damaged gzip ({error})", "a sound gzip file") from error
     except OSError as error:
         raise InputError.at(path, "", str(error), "a readable file") from error
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -251,12 +258,11 @@ def fasta_of(path: str, key: str, data: bytes) -> Fasta:
             path, "line 1", "FASTQ", "FASTA (seqkit fq2fa converts it); transcripts, not reads"
         )
     data = _COMMENT.sub(b"", data)
-    lines = _Lines(data)
     names: list[str] = []
     headers: list[str] = []
     letters: list[bytes] = []
     records: list[int] = []
-    bad: list[BadRecord] = []
+    faults: list[tuple[_Raw, int, str, bytes, _Fault]] = []
     for number, raw in enumerate(_raw_records(data), start=1):
         found = _NAME.match(raw.header)
         name = _decoded(found.group() if found else b"")
@@ -265,22 +271,23 @@ def fasta_of(path: str, key: str, data: bytes) -> Fasta:
             sequence = sequence.removesuffix(b"*")
         fault = _fault(raw, name, sequence)
         if fault:
-            line = lines.number(fault[0])
-            bad.append(_bad_record(raw, (number, line, name), sequence, fault[1:]))
+            faults.append((raw, number, name, sequence, fault))
             continue
         names.append(name)
         headers.append(_decoded(raw.header[found.end() + 1 :] if found else b""))
         letters.append(sequence)
         records.append(number)
-    offsets = np.zeros(len(letters) + 1, dtype=np.int64)
-    np.cumsum([len(text) for text in letters], out=offsets[1:])
-    return Fasta(
-        path=path,
-        key=key,
-        names=names,
+    lines = 1 + np.searchsorted(
+        np.flatnonzero(np.frombuffer(data if faults else b"", np.uint8) == ord("\n")),
+        [fault[0] for *_, fault in faults],
+    )
+    bad = [
+        _bad_record(raw, (number, line, name), sequence, fault[1:])
+        for (raw, number, name, sequence, fault), line in zip(faults, lines.tolist(), strict=True)
+    ]
+    return replace(
+        Fasta.of(path, key, names, letters),
         headers=headers,
-        text=np.frombuffer(b"".join(letters), dtype=np.uint8),
-        offsets=offsets,
         records=np.array(records, dtype=np.int32),
         bad=bad,
     )
@@ -319,7 +326,10 @@ def _cut_header(header: bytes) -> tuple[str, str]:
     return "a header in which the file ends", "a header line, and letters below it"
 
 
-def _fault(raw: _Raw, name: str, sequence: bytes) -> tuple[int, str, str] | None:
+_Fault = tuple[int, str, str]
+
+
+def _fault(raw: _Raw, name: str, sequence: bytes) -> _Fault | None:
     """Position, what was found and what is expected, where a record cannot be used."""
     if raw.fault:
         return raw.begin, *raw.fault
@@ -356,17 +366,3 @@ def _shown(byte: int) -> str:
 
 def _decoded(text: bytes) -> str:
     return text.decode("utf-8", "surrogateescape")
-
-
-class _Lines:
-    """Line numbers of ascending positions; each stretch of the file is counted once."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.counted_to = 0
-        self.line = 1
-
-    def number(self, position: int) -> int:
-        self.line += self.data.count(b"\n", self.counted_to, position)
-        self.counted_to = position
-        return self.line

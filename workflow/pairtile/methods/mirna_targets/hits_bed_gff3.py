@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from urllib.parse import quote
 
@@ -15,7 +15,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pairtile.methods.mirna_targets.prepare import TRANSCRIPT
-from pairtile.methods.mirna_targets.tables import TEXT_ROWS, batch_lines, categories, codes
+from pairtile.methods.mirna_targets.scoring import offsets_of
+from pairtile.methods.mirna_targets.tables import (
+    TEXT_ROWS,
+    batch_lines,
+    categories,
+    codes,
+    joined_texts,
+)
 from pairtile.methods.mirna_targets.transcript_model import (
     Annotation,
     TranscriptModel,
@@ -25,53 +32,6 @@ from pairtile.runtime.threads import in_threads
 
 NUMBER = "number"
 """Column of hits: their row in ``hits.tsv``, from 0."""
-
-
-@dataclass(frozen=True)
-class Places:
-    """Intervals of hits, 0-based, end excluded, sorted by sequence, begin, end and hit.
-
-    hit : int64 (n,), row of the hits table. sequence : int64 (n,), position in ``names``.
-    names : chromosomes and transcripts. minus : bool (n,), whether on the minus strand (never on
-    transcripts). in_genome : bool (n,), whether in genome coordinates. begin, end : int64 (n,),
-    from the first to the last base of the hit's span. seed_begin, seed_end : int64 (n,), of its
-    seed match; both its begin without one. block_offsets : int64 (n + 1,), which of block_begin,
-    block_end (int64, ascending within a hit) are a hit's.
-    """
-
-    hit: NDArray[np.int64]
-    sequence: NDArray[np.int64]
-    names: list[str]
-    minus: NDArray[np.bool_]
-    in_genome: NDArray[np.bool_]
-    begin: NDArray[np.int64]
-    end: NDArray[np.int64]
-    seed_begin: NDArray[np.int64]
-    seed_end: NDArray[np.int64]
-    block_offsets: NDArray[np.int64]
-    block_begin: NDArray[np.int64]
-    block_end: NDArray[np.int64]
-
-    def parts(self) -> Iterator[Places]:
-        """The same, some at a time: text of all hits at once would be large."""
-        for first in range(0, self.hit.size, TEXT_ROWS):
-            some = slice(first, first + TEXT_ROWS)
-            offsets = self.block_offsets[first : first + TEXT_ROWS + 1]
-            blocks = slice(offsets[0], offsets[-1])
-            yield Places(
-                hit=self.hit[some],
-                sequence=self.sequence[some],
-                names=self.names,
-                minus=self.minus[some],
-                in_genome=self.in_genome[some],
-                begin=self.begin[some],
-                end=self.end[some],
-                seed_begin=self.seed_begin[some],
-                seed_end=self.seed_end[some],
-                block_offsets=offsets - offsets[0],
-                block_begin=self.block_begin[blocks],
-                block_end=self.block_end[blocks],
-            )
 
 
 def items_to_genome(items: pd.DataFrame, annotation: Annotation) -> TranscriptToGenome:
@@ -90,57 +50,61 @@ def items_to_genome(items: pd.DataFrame, annotation: Annotation) -> TranscriptTo
     return replace(found, models=models)
 
 
-def hit_places(hits: pa.Table, to_genome: TranscriptToGenome | None = None) -> Places:
+def hit_places(hits: pa.Table, to_genome: TranscriptToGenome | None = None) -> pa.Table:
     """Place each hit of a hits table (``tables.hits_table``).
 
     to_genome : where the transcript of each item lies (``items_to_genome``); None: all hits stay in
     transcript coordinates.
+
+    Returns
+    -------
+    Table, a row for each hit, sorted by sequence, begin, end and hit; positions from 0, int64
+        ``hit``, row of the hits table; ``sequence``, its chromosome or transcript; ``minus``,
+        whether on the minus strand (never on transcripts); ``in_genome``, whether in genome
+        coordinates; ``begin`` and ``end`` (excluded) of the hit's span; ``seed_begin`` and
+        ``seed_end`` of its seed match, both its begin without one; ``block_begin`` and
+        ``block_end``, lists, of its parts in exons, ascending.
     """
-    item = codes(hits["transcript"]).astype(np.int64)
+    item = codes(hits["transcript"])
     item_names = categories(hits["transcript"])
     to_genome = to_genome or TranscriptToGenome([None] * len(item_names))
-    of_item = to_genome.models
-    in_genome = np.array([model is not None for model in of_item], dtype=bool)[item]
+    in_genome = np.array([model is not None for model in to_genome.models], dtype=bool)[item]
+    minus = [model is not None and model.strand == "-" for model in to_genome.models]
     names, sequence = sequences_of_items(item_names, to_genome)
-    minus = np.array([model is not None and model.strand == "-" for model in of_item], dtype=bool)
 
     begin, end = _positions(hits, "reference_begin") - 1, _positions(hits, "reference_end")
     has_seed = hits["seed_begin"].is_valid().to_numpy()
-    seed_begin, seed_end = (_positions(hits, f"seed_{side}") for side in ("begin", "end"))
-    seed_begin = np.where(has_seed, seed_begin - 1, begin)
-    seed_end = np.where(has_seed, seed_end, begin + 1)
+    seed_begin = np.where(has_seed, _positions(hits, "seed_begin") - 1, begin)
+    seed_end = np.where(has_seed, _positions(hits, "seed_end"), begin + 1)
     onto = np.flatnonzero(in_genome)
     seeds = to_genome.blocks(item[onto], seed_begin[onto] + 1, seed_end[onto])
-    blocks = to_genome.blocks(item[onto], begin[onto] + 1, end[onto])
-    seed_begin[onto], seed_end[onto] = _ends(seeds.span, seeds.begin, seeds.end, onto.size)
+    ends = offsets_of(np.bincount(seeds.span, minlength=onto.size))
+    seed_begin[onto], seed_end[onto] = seeds.begin[ends[:-1]], seeds.end[ends[1:] - 1]
 
+    blocks = to_genome.blocks(item[onto], begin[onto] + 1, end[onto])
     n_blocks = np.ones(item.size, dtype=np.int64)
     n_blocks[onto] = np.bincount(blocks.span, minlength=onto.size)
-    offsets = _offsets(n_blocks)
+    offsets = offsets_of(n_blocks)
     block_begin, block_end = np.repeat(begin, n_blocks), np.repeat(end, n_blocks)
     of_genome = np.repeat(in_genome, n_blocks)
     block_begin[of_genome], block_end[of_genome] = blocks.begin, blocks.end
     begin, end = block_begin[offsets[:-1]], block_end[offsets[1:] - 1]
-    seed_begin[~has_seed] = seed_end[~has_seed] = begin[~has_seed]
-
-    order = np.lexsort((end, begin, sequence[item]))  # stable: hits of one place stay in order
-    kept = n_blocks[order]
-    step = np.arange(kept.sum()) - np.repeat(_offsets(kept)[:-1], kept)
-    gathered = np.repeat(offsets[:-1][order], kept) + step
-    return Places(
-        hit=order,
-        sequence=sequence[item][order],
-        names=names.tolist(),
-        minus=minus[item][order],
-        in_genome=in_genome[order],
-        begin=begin[order],
-        end=end[order],
-        seed_begin=seed_begin[order],
-        seed_end=seed_end[order],
-        block_offsets=_offsets(kept),
-        block_begin=block_begin[gathered],
-        block_end=block_end[gathered],
+    places = pa.table(
+        {
+            "hit": np.arange(item.size),
+            "sequence": pa.DictionaryArray.from_arrays(sequence[item], names),
+            "minus": np.array(minus, dtype=bool)[item],
+            "in_genome": in_genome,
+            "begin": begin,
+            "end": end,
+            "seed_begin": np.where(has_seed, seed_begin, begin),
+            "seed_end": np.where(has_seed, seed_end, begin),
+            "block_begin": pa.LargeListArray.from_arrays(offsets, block_begin),
+            "block_end": pa.LargeListArray.from_arrays(offsets, block_end),
+        }
     )
+    order = np.lexsort((end, begin, sequence[item]))  # stable: hits of one place stay in order
+    return places.take(pa.array(order))
 
 
 def sequences_of_items(
@@ -156,18 +120,6 @@ def sequences_of_items(
 
 def _positions(hits: pa.Table, name: str) -> NDArray[np.int64]:
     return pc.fill_null(hits[name], 0).to_numpy().astype(np.int64)
-
-
-def _offsets(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-
-
-def _ends(
-    span: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64], n: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Begin of the first and end of the last block of each span."""
-    offsets = _offsets(np.bincount(span, minlength=n).astype(np.int64))
-    return begin[offsets[:-1]], end[offsets[1:] - 1]
 
 
 # --- BED12 ----------------------------------------------------------------------------------------
@@ -188,7 +140,7 @@ _MAX_SCORE = 1000
 _NOT_A_LINE = ("#", "track", "browser")
 
 
-def bed_lines(hits: pa.Table, places: Places) -> Iterator[bytes]:
+def bed_lines(hits: pa.Table, places: pa.Table) -> Iterator[bytes]:
     """One line a hit, sorted by sequence and begin, without a header.
 
     On a chromosome the name is ``miRNA:transcript``, on a transcript ``miRNA``. Score: the
@@ -200,36 +152,45 @@ def bed_lines(hits: pa.Table, places: Places) -> Iterator[bytes]:
     return _lines(partial(_bed_lines, hits), places)
 
 
-def _lines(made: Callable[[Places], pa.Table], places: Places) -> Iterator[bytes]:
-    """The text of tables of places, by all threads."""
+def _lines(made: Callable[[pa.RecordBatch], pa.Table], places: pa.Table) -> Iterator[bytes]:
+    """The text of tables of places, by all threads; some at a time: all at once would be large."""
     return in_threads(
-        lambda part: b"".join(map(batch_lines, made(part).to_batches())), places.parts()
+        lambda part: b"".join(map(batch_lines, made(part).to_batches())),
+        places.to_batches(max_chunksize=TEXT_ROWS),
     )
 
 
-def _bed_lines(hits: pa.Table, places: Places) -> pa.Table:
-    seed_class = codes(hits["seed_class"])[places.hit]
+def _bed_lines(hits: pa.Table, places: pa.RecordBatch) -> pa.Table:
+    hit = places["hit"]
     colours = pa.array([COLOURS[name] for name in categories(hits["seed_class"])], pa.string())
-    score = np.minimum(np.rint(hits["score"].to_numpy()[places.hit]), _MAX_SCORE).astype(np.int32)
-    sizes = places.block_end - places.block_begin
-    starts = places.block_begin - np.repeat(places.begin, np.diff(places.block_offsets))
-    sequences = pa.array([_bed_sequence(name) for name in places.names], pa.string())
+    score = np.minimum(np.rint(hits["score"].take(hit).to_numpy()), _MAX_SCORE).astype(np.int32)
+    sizes = pc.subtract(places["block_end"].flatten(), places["block_begin"].flatten())
+    n_blocks = pc.list_value_length(places["block_begin"])
+    span_begin = np.repeat(places["begin"].to_numpy(), n_blocks.to_numpy())
+    starts = pc.subtract(places["block_begin"].flatten(), pa.array(span_begin))
     return pa.table(
         {
-            "chrom": sequences.take(pa.array(places.sequence)),
-            "chromStart": places.begin,
-            "chromEnd": places.end,
+            "chrom": _sequences(places, _bed_sequence),
+            "chromStart": places["begin"],
+            "chromEnd": places["end"],
             "name": _bed_names(hits, places),
             "score": score,
-            "strand": pc.if_else(pa.array(places.minus), "-", "+"),
-            "thickStart": places.seed_begin,
-            "thickEnd": places.seed_end,
-            "itemRgb": colours.take(pa.array(seed_class)),
-            "blockCount": np.diff(places.block_offsets),
-            "blockSizes": _listed(places.block_offsets, sizes),
-            "blockStarts": _listed(places.block_offsets, starts),
+            "strand": pc.if_else(places["minus"], "-", "+"),
+            "thickStart": places["seed_begin"],
+            "thickEnd": places["seed_end"],
+            "itemRgb": colours.take(pa.array(codes(hits["seed_class"])[hit.to_numpy()])),
+            "blockCount": n_blocks,
+            "blockSizes": _listed(n_blocks, sizes),
+            "blockStarts": _listed(n_blocks, starts),
         }
     )
+
+
+def _sequences(places: pa.RecordBatch, written: Callable[[str], str]) -> pa.Array:
+    """Names of the sequences as a format wants them."""
+    column = places["sequence"]
+    names = pa.array(map(written, column.dictionary.to_pylist()), pa.string())
+    return names.take(column.indices)
 
 
 def _bed_sequence(name: str) -> str:
@@ -238,18 +199,18 @@ def _bed_sequence(name: str) -> str:
     return name
 
 
-def _bed_names(hits: pa.Table, places: Places) -> pa.Array:
-    rows = pa.array(places.hit)
-    mirna = hits["mirna"].take(rows).cast(pa.string())
-    both = pc.binary_join_element_wise(mirna, hits["transcript"].take(rows).cast(pa.string()), ":")
-    return pc.if_else(pa.array(places.in_genome), both, mirna)
+def _bed_names(hits: pa.Table, places: pa.RecordBatch) -> pa.Array:
+    mirna, transcript = (
+        hits[name].take(places["hit"]).cast(pa.string()) for name in ("mirna", "transcript")
+    )
+    both = pc.binary_join_element_wise(mirna, transcript, ":")
+    return pc.if_else(places["in_genome"], both, mirna)
 
 
-def _listed(offsets: NDArray[np.int64], numbers: NDArray[np.int64]) -> pa.Array:
+def _listed(counts: pa.Array, numbers: pa.Array) -> pa.Array:
     """Each hit's numbers with a comma after every one, as BED wants them."""
-    texts = pa.array(numbers).cast(pa.string())
-    lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), texts)
-    return pc.binary_join_element_wise(pc.binary_join(lists, ","), "", ",")
+    texts = joined_texts(numbers.cast(pa.string()), offsets_of(counts.to_numpy()), ",")
+    return pc.binary_join_element_wise(texts, "", ",")
 
 
 # --- GFF3 -----------------------------------------------------------------------------------------
@@ -262,7 +223,7 @@ _SEQUENCE_SAFE = ".:^*$@!+?|"  # beside letters, digits, _ and -, which quote le
 _ATTRIBUTE_UNSAFE = re.compile("[\x00-\x1f\x7f%;=&,]")
 
 
-def gff3_lines(hits: pa.Table, places: Places) -> Iterator[bytes]:
+def gff3_lines(hits: pa.Table, places: pa.Table) -> Iterator[bytes]:
     """One line for each exon of a hit, sorted by sequence and begin, without a header.
 
     A hit over an exon border has several lines of the same ``ID`` (a discontinuous feature).
@@ -276,34 +237,32 @@ def gff3_lines(hits: pa.Table, places: Places) -> Iterator[bytes]:
     return _lines(partial(_gff3_lines, hits, safe), places)
 
 
-def _gff3_lines(hits: pa.Table, safe: Mapping[str, pa.Array], places: Places) -> pa.Table:
-    hit = np.repeat(places.hit, np.diff(places.block_offsets))
-    rows = pa.array(hit)
-    of_place = np.repeat(np.arange(places.hit.size), np.diff(places.block_offsets))
-    names = pa.array([gff3_sequence(name) for name in places.names], pa.string())
+def _gff3_lines(hits: pa.Table, safe: Mapping[str, pa.Array], places: pa.RecordBatch) -> pa.Table:
+    n_blocks = pc.list_value_length(places["block_begin"]).to_numpy()
+    of_place = pa.array(np.repeat(np.arange(len(places)), n_blocks))
+    rows = places["hit"].take(of_place)
     return pa.table(
         {
-            "seqid": names.take(pa.array(places.sequence[of_place])),
-            "source": pa.repeat(SOURCE, len(hit)),
-            "type": pa.repeat(TYPE, len(hit)),
-            "start": places.block_begin + 1,
-            "end": places.block_end,
+            "seqid": _sequences(places, gff3_sequence).take(of_place),
+            "source": pa.repeat(SOURCE, len(rows)),
+            "type": pa.repeat(TYPE, len(rows)),
+            "start": pc.add(places["block_begin"].flatten(), 1),
+            "end": places["block_end"].flatten(),
             "score": hits["score"].take(rows),
-            "strand": pc.if_else(pa.array(places.minus[of_place]), "-", "+"),
-            "phase": pa.repeat(".", len(hit)),
-            "attributes": _attributes(hits, safe, hit),
+            "strand": pc.if_else(places["minus"].take(of_place), "-", "+"),
+            "phase": pa.repeat(".", len(rows)),
+            "attributes": _attributes(hits, safe, rows),
         }
     )
 
 
-def _attributes(hits: pa.Table, safe: Mapping[str, pa.Array], hit: np.ndarray) -> pa.Array:
-    rows = pa.array(hit)
-
+def _attributes(hits: pa.Table, safe: Mapping[str, pa.Array], rows: pa.Array) -> pa.Array:
     def text(column: str) -> pa.Array:
         return hits[column].take(rows).cast(pa.string())
 
-    mirna, transcript = (safe[name].take(rows) for name in ("mirna", "transcript"))
-    mirna, transcript = mirna.cast(pa.string()), transcript.cast(pa.string())
+    mirna, transcript = (
+        safe[name].take(rows).cast(pa.string()) for name in ("mirna", "transcript")
+    )
     pairs = {
         "ID": pc.binary_join_element_wise(
             "hit", pc.add(hits[NUMBER].take(rows), 1).cast(pa.string()), ""

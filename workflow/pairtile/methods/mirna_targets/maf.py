@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from os import PathLike
 from typing import NamedTuple
 
-import numpy as np
-
 from pairtile.errors import InputError
 from pairtile.methods.mirna_targets.fasta import LETTERS, Fasta, fasta_of, file_content
 
@@ -55,16 +53,8 @@ def read_orthologs(path: str | PathLike[str], key: str, reference: str | None) -
             joint = [b"N"] if ends.get(of, row.begin) != row.begin else []
             parts.setdefault(of, []).extend([*joint, row.letters])
             ends[of] = row.begin + len(row.letters)
-    texts = [b"".join(pieces) for pieces in parts.values()]
-    return Fasta(
-        path=str(path),
-        key=key,
-        names=[f"{name}|{source.partition('.')[0]}" for name, source, _ in parts],
-        headers=[""] * len(texts),
-        text=np.frombuffer(b"".join(texts), dtype=np.uint8),
-        offsets=np.cumsum([0, *map(len, texts)], dtype=np.int64),
-        records=np.arange(1, len(texts) + 1, dtype=np.int32),
-    )
+    names = [f"{name}|{source.partition('.')[0]}" for name, source, _ in parts]
+    return Fasta.of(path, key, names, [b"".join(pieces) for pieces in parts.values()])
 
 
 class _Row(NamedTuple):

@@ -13,7 +13,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pairtile.methods.mirna_targets.config import AlignmentConfig
-from pairtile.methods.mirna_targets.search import COLUMNS, Hits
+from pairtile.methods.mirna_targets.scoring import pair_starts
+from pairtile.methods.mirna_targets.search import ALIGNMENT
+from pairtile.methods.mirna_targets.tables import joined_texts, large_text, whole_pairs
 from pairtile.runtime.threads import in_threads
 
 _RULE = "=-" * 31 + "=\n"
@@ -63,7 +65,7 @@ class TextSequences:
 
 
 def write_miranda_text(
-    hits: Iterable[Hits],
+    hits: Iterable[pa.Table],
     mirnas: TextSequences,
     transcripts: TextSequences,
     settings: AlignmentConfig,
@@ -75,8 +77,7 @@ def write_miranda_text(
 ) -> None:
     """Write the text of a whole search, holding one batch of hits at a time.
 
-    hits     batches, sorted by (i, j, rank) throughout; a pair may go on in the next batch. i and
-             j are rows of ``mirnas`` and ``transcripts``
+    hits     batches of merged hits; a pair may go on in the next one
     quiet    ``-quiet``: leave out pairs without a hit, and what was read and scanned
     keyval   ``-keyval``: one line of keys and values for each hit
     pairs    int (count, 2), sorted, each once: the pairs scanned (``-restrict``); all where None
@@ -84,24 +85,9 @@ def write_miranda_text(
     Names and headers are written as UTF-8; surrogates (PEP 383) as the bytes they stand for.
     """
     text = _MirandaText(mirnas, transcripts, settings, keyval, pairs)
-    found = in_threads(text.of_pairs, _whole_pairs(hits))
+    found = in_threads(text.of_pairs, filter(len, whole_pairs(hits)))
     out.writelines(text.quiet(found) if quiet else text.verbose(found))
     out.write(b"Scan Complete\n\n")
-
-
-def _whole_pairs(batches: Iterable[Hits]) -> Iterator[Hits]:
-    """The same hits, cut between pairs."""
-    rest = Hits.none()
-    for batch in batches:
-        hits = Hits.joined([rest, batch])
-        if not len(hits):
-            continue
-        of_last = (hits.i == hits.i[-1]) & (hits.j == hits.j[-1])
-        rest = hits.taken(np.flatnonzero(of_last))
-        if not of_last.all():
-            yield hits.taken(np.flatnonzero(~of_last))
-    if len(rest):
-        yield rest
 
 
 @dataclass(frozen=True)
@@ -140,15 +126,19 @@ class _MirandaText:
             wide = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
             self.scanned = wide[:, 0] * len(transcripts.names) + wide[:, 1]
 
-    def of_pairs(self, hits: Hits) -> _PairTexts:
+    def of_pairs(self, hits: pa.Table) -> _PairTexts:
         """Put each pair's hits together; the hits of a pair are all there."""
-        new = (np.diff(hits.i) != 0) | (np.diff(hits.j) != 0)
-        first = np.concatenate([[0], np.flatnonzero(new) + 1])
-        columns = {name: getattr(hits, name) for name in COLUMNS} | self._named(hits.i, hits.j)
-        columns["energy_kcal_mol"] = hits.energy_kcal_mol.astype(np.float64)
-        lines = _filled(self.one_hit, columns)
+        columns = {
+            name: large_text(hits, name) if name in ALIGNMENT else hits[name].to_numpy()
+            for name in hits.column_names
+        }
+        columns["energy_kcal_mol"] = columns["energy_kcal_mol"].astype(np.float64)
+        i, j = columns["i"], columns["j"] - np.int32(len(self.mirnas.names))
+        first = pair_starts(i, j)
+        lines = _filled(self.one_hit, columns | self._named(i, j))
+        i, j = i[first[:-1]], j[first[:-1]]
         return _PairTexts(
-            hits.i[first], hits.j[first], _joined(lines, first), self._summary(hits, first)
+            i, j, joined_texts(lines, first, b""), self._summary(columns, i, j, first)
         )
 
     def quiet(self, found: Iterable[_PairTexts]) -> Iterator[bytes]:
@@ -198,30 +188,37 @@ class _MirandaText:
         mirnas, transcripts = self.names
         return {"mirna": mirnas.take(pa.array(i)), "transcript": transcripts.take(pa.array(j))}
 
-    def _summary(self, hits: Hits, first: NDArray[np.integer]) -> pa.Array:
-        """Of each pair, whose hits begin at ``first``."""
-        i, j = hits.i[first].astype(np.int64), hits.j[first].astype(np.int64)
-        pair = np.repeat(np.arange(first.size), np.diff(np.append(first, len(hits))))
-        energy = hits.energy_kcal_mol.astype(np.float64)
+    def _summary(
+        self,
+        hits: Mapping[str, Any],
+        i: NDArray[np.integer],
+        j: NDArray[np.integer],
+        first: NDArray[np.int64],
+    ) -> pa.Array:
+        """Of each pair (rows ``i``, ``j``), whose hits begin at ``first``."""
+        pair = np.repeat(np.arange(len(i)), np.diff(first))
+        score, energy = hits["score"], hits["energy_kcal_mol"]
         total_energy = np.bincount(pair, energy)  # adds one after the other, as miRanda does
-        key = i * len(self.transcripts.names) + j
+        key = i.astype(np.int64) * len(self.transcripts.names) + j
         number = key if self.scanned is None else np.searchsorted(self.scanned, key)
-        nothing = pa.array([b"0.0"], _BYTES).take(pa.array(np.zeros(first.size, np.int64)))
-        positions = _filled(" {begin}", {"begin": hits.reference_begin})
+        totals = total_energy, np.minimum.reduceat(energy, first[:-1])
+        if self.energies:
+            total, least = (_as_text(values, ".2f") for values in totals)
+        else:
+            total = least = pa.repeat(pa.scalar(b"0.0", _BYTES), len(i))
+        positions = _filled(" {begin}", {"begin": hits["reference_begin"]})
         summary = _filled(
             _SUMMARY,
             self._named(i, j)
             | {
-                "total_score": np.bincount(pair, hits.score),
-                "max_score": np.maximum.reduceat(hits.score, first),
-                "total_energy": _as_text(total_energy, ".2f") if self.energies else nothing,
-                "min_energy": _as_text(np.minimum.reduceat(energy, first), ".2f")
-                if self.energies
-                else nothing,
+                "total_score": np.bincount(pair, score),
+                "max_score": np.maximum.reduceat(score, first[:-1]),
+                "total_energy": total,
+                "min_energy": least,
                 "number": number + 1,  # pairs scanned when this one has been
                 "mirna_length": np.asarray(self.mirnas.lengths)[i],
                 "transcript_length": self.lengths[j],
-                "positions": _joined(positions, first),
+                "positions": joined_texts(positions, first, b""),
             },
         )
         if not self.energies:
@@ -249,12 +246,6 @@ def _as_text(column: Any, form: str) -> pa.Array:
     if isinstance(column, np.ndarray):
         return pa.array(column).cast(pa.large_string()).cast(_BYTES)
     return column.cast(_BYTES)
-
-
-def _joined(texts: pa.Array, first: NDArray[np.integer]) -> pa.Array:
-    """The texts of each pair one behind the other; those of a pair begin at ``first``."""
-    offsets = pa.array(np.append(first, len(texts)), pa.int64())
-    return pc.binary_join(pa.LargeListArray.from_arrays(offsets, texts), pa.scalar(b"", _BYTES))
 
 
 def _read_line(sequences: TextSequences, row: int) -> bytes:

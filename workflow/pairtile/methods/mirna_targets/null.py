@@ -13,18 +13,19 @@ Of the shuffles only counts are kept: their sites by class and score, and their 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.gpu.device import choose
+from pairtile.methods.mirna_targets.arrays import NullArrays, SequenceArrays
 from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.methods.mirna_targets.conservation import CANONICAL, Conservation
+from pairtile.methods.mirna_targets.expression import BINS as CORRELATION_BINS
 from pairtile.methods.mirna_targets.expression import Correlations, correlation_bins
-from pairtile.methods.mirna_targets.expression import count_shapes as expression_counts
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.kernels.pair_scores import (
     CLASSES,
@@ -45,9 +46,21 @@ from pairtile.methods.mirna_targets.kernels.shuffled_mirnas import (
     log_canonical_probability,
     shuffle_mirnas,
 )
-from pairtile.methods.mirna_targets.scoring import CODES, OTHER
+from pairtile.methods.mirna_targets.records import PreparedPart
+from pairtile.methods.mirna_targets.scoring import (
+    CODES,
+    OTHER,
+    offsets_of,
+    pair_starts,
+    reverse_cumsum,
+)
 from pairtile.methods.mirna_targets.search import SequenceBatch, Sites, TargetSearch, TracedBlock
 from pairtile.runtime.threads import in_threads, one_ahead
+
+if TYPE_CHECKING:
+    from pairtile.gpu.device import Device
+
+message = messages_of(__package__)
 
 DRAWS_PER_SHUFFLE = 10
 """So many shuffles are drawn for each that is kept."""
@@ -67,47 +80,23 @@ SAMPLE_MIRNAS, SAMPLE_LETTERS = 200, 200_000
 _LETTERS = {"U": np.frombuffer(b"ACGUN", np.uint8), "T": np.frombuffer(b"ACGTN", np.uint8)}
 
 
-@dataclass(frozen=True)
-class PreparedNull:
-    """``state``: the arrays
-
-    | name | type, shape | meaning |
-    |---|---|---|
-    | null_text | uint8 (letters,) | shuffles of the first miRNA, of the second, ... |
-    | null_offsets | int64 (miRNAs * shuffles + 1,) | where each begins and ends |
-    | null_start, null_step | float64 (16,), (64,) | the Markov chain |
-    | null_log_ratio | float64 (transcripts, 4) | of ``Background``, rows as in the state |
-    | null_rates | float64 (CLASSES, SCORE_BINS) | hits for each expected word |
-    """
-
-    state: dict[str, NDArray[Any]]
-    notes: list[str]
-    warnings: list[str]
-
-
 def prepare_null(
-    state: Mapping[str, NDArray[Any]], settings: AlignmentConfig, shuffles: int, seed: int
-) -> PreparedNull:
-    """Draw the shuffles and measure what pair scores need; ``state``: of ``PreparedSequences``."""
-    mirnas = SequenceBatch(state["mirna_text"], state["mirna_offsets"])
-    transcripts = SequenceBatch(state["transcript_text"], state["transcript_offsets"])
+    state: SequenceArrays, settings: AlignmentConfig, shuffles: int, seed: int
+) -> PreparedPart[NullArrays]:
+    """Draw the shuffles and measure what pair scores need; ``state``: that of the sequences."""
+    mirnas, transcripts = (SequenceBatch.of_state(state, kind) for kind in ("mirna", "transcript"))
     chain, background = transcript_model(transcripts)
     drawn, distinct, mismatch = matched_shuffles(mirnas, chain, shuffles, seed)
     rates = hit_rates(drawn, transcripts, settings, SiteWords.of(*_coded(drawn), chain), background)
-    notes, warnings = [], []
+    notes: list[str] = []
+    warnings: list[str] = []
     if len(mirnas):
         off = np.expm1(np.quantile(mismatch, 0.95))
-        notes.append(
-            f"Null: {shuffles} shuffles of each miRNA; for 95 % of miRNAs the number of canonical "
-            f"sites to be expected of them is within {off:.1%} of its own, on average."
-        )
+        notes.append(message("shuffles", n=shuffles, off=off))
     few = int((distinct < MIN_DISTINCT).sum())
     if few:
-        warnings.append(
-            f"{few} of {len(mirnas)} miRNAs have fewer than {MIN_DISTINCT} different shuffles "
-            "that keep their dinucleotides; their p-values rest on these alone."
-        )
-    return PreparedNull(
+        warnings.append(message("few_shuffles", n=few, mirnas=len(mirnas), wanted=MIN_DISTINCT))
+    return PreparedPart(
         {
             "null_text": drawn.text,
             "null_offsets": drawn.offsets,
@@ -116,8 +105,9 @@ def prepare_null(
             "null_log_ratio": background.log_ratio,
             "null_rates": rates,
         },
-        notes,
+        {},
         warnings,
+        notes,
     )
 
 
@@ -174,13 +164,13 @@ def hit_rates(
     untrimmed = settings.model_copy(update={"trim": None})
     search = TargetSearch(shuffles.block(controls), sample, untrimmed, choose("cpu"))
     sites = search.sites(0, len(controls), np.arange(len(rows)))
-    counts = np.zeros((CLASSES, SCORE_BINS), dtype=np.float64)
-    np.add.at(counts, (sites.seed_class, score_bins(sites.score, settings)), 1.0)
+    counts = np.zeros((CLASSES, SCORE_BINS), dtype=np.int64)
+    np.add.at(counts, (sites.seed_class, score_bins(sites.score, settings)), 1)
     expected = np.zeros((len(controls) * len(rows), CLASSES))
     pairs = np.repeat(controls, len(rows)), np.tile(np.arange(len(rows)), len(controls))
     sampled = Background(_places(sample), background.log_ratio[rows])
     expected_words(*pairs, words, sampled, expected)
-    at_least = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
+    at_least = reverse_cumsum(counts)
     # Half a hit where none was seen: a rate of 0 would make the first hit infinitely unlikely.
     return np.maximum(at_least, 0.5) / np.maximum(expected.sum(axis=0), 0.5)[:, None]
 
@@ -245,9 +235,12 @@ def matched_shuffles(
             distinct.append(len(nearest))
             mismatch.append(abs(np.log(np.exp(drawn.expected[k, chosen] - own).mean())))
     lengths = np.repeat(mirnas.lengths, shuffles)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     text = np.concatenate([np.empty(0, np.uint8), *parts])
-    return SequenceBatch(text, offsets), np.array(distinct, np.int64), np.array(mismatch)
+    return (
+        SequenceBatch(text, offsets_of(lengths)),
+        np.array(distinct, np.int64),
+        np.array(mismatch),
+    )
 
 
 def _coded(sequences: SequenceBatch) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -267,49 +260,63 @@ def _random_starts(mirnas: SequenceBatch, seed: int) -> NDArray[np.uint64]:
 
 
 def count_shapes(
-    n_mirnas: int, shuffles: int, levels: int, expression: bool
+    state: SequenceArrays, shuffles: int, conservation: Conservation | None
 ) -> dict[str, tuple[int, ...]]:
     """Names and shapes of what is counted, in tiles and, added up, in all.
 
-    levels : those of ``Conservation``; 0 without orthologs, and then the last four are not there.
-    expression : whether there are those of ``expression.count_shapes``, too.
+    Without ``null_`` of the miRNAs; with it of their shuffles, all of a miRNA added up unless the
+    first axis is that of the first shuffles of all miRNAs, of the second, ...
 
-    site_counts             sites of the miRNAs by class and score
-    mirna_sites             sites of each miRNA by class
-    pair_score_counts       pairs of each miRNA with a site, by pair score
-    null_site_counts        sites of the first shuffles of all miRNAs, of the second, ...
-    null_mirna_sites        sites of all shuffles of a miRNA by class
-    null_mirna_canonical    canonical sites of each shuffle
-    null_pair_score_counts  pairs of all shuffles of a miRNA with a site, by pair score
-    kept_counts             sites of the miRNAs on transcripts with an ortholog, by class and level
-    mirna_kept              of each miRNA
-    null_kept_counts        of the first shuffles of all miRNAs, of the second, ...
-    null_mirna_kept         of all shuffles of a miRNA
+    [null_]site_counts         sites by class and score
+    [null_]mirna_sites         sites of each miRNA by class
+    null_mirna_canonical       canonical sites of each shuffle
+    [null_]pair_score_counts   pairs of each miRNA with a site, by pair score
+    [null_]kept_counts         sites on transcripts with an ortholog, by class and level
+    [null_]mirna_kept          of each miRNA
+    [null_]correlation_counts  pairs of each miRNA with a canonical site and a correlation, by step
+                               of the correlation; that of shuffles is with the miRNA's expression
+    null_correlation_pairs     of each shuffle
+    null_correlation_sums      steps of these, added up
     """
-    kept = {
-        "kept_counts": (CLASSES, levels),
-        "mirna_kept": (n_mirnas, CLASSES, levels),
-        "null_kept_counts": (shuffles, CLASSES, levels),
-        "null_mirna_kept": (n_mirnas, CLASSES, levels),
+    n_mirnas = len(state["mirna_offsets"]) - 1
+    sites, mirna_sites = (CLASSES, SCORE_BINS), (n_mirnas, CLASSES)
+    pairs, each = (n_mirnas, PAIR_BINS), (n_mirnas, shuffles)
+    shapes: dict[str, tuple[int, ...]] = {
+        "site_counts": sites,
+        "mirna_sites": mirna_sites,
+        "pair_score_counts": pairs,
+        "null_site_counts": (shuffles, *sites),
+        "null_mirna_sites": mirna_sites,
+        "null_mirna_canonical": each,
+        "null_pair_score_counts": pairs,
     }
-    return {
-        "site_counts": (CLASSES, SCORE_BINS),
-        "mirna_sites": (n_mirnas, CLASSES),
-        "pair_score_counts": (n_mirnas, PAIR_BINS),
-        "null_site_counts": (shuffles, CLASSES, SCORE_BINS),
-        "null_mirna_sites": (n_mirnas, CLASSES),
-        "null_mirna_canonical": (n_mirnas, shuffles),
-        "null_pair_score_counts": (n_mirnas, PAIR_BINS),
-        **(kept if levels else {}),
-        **(expression_counts(n_mirnas, shuffles) if expression else {}),
-    }
+    if conservation is not None:
+        levels = CLASSES, conservation.levels
+        shapes |= {"kept_counts": levels, "mirna_kept": (n_mirnas, *levels)}
+        shapes |= {"null_kept_counts": (shuffles, *levels), "null_mirna_kept": (n_mirnas, *levels)}
+    if "mirna_ranks" in state:
+        steps = n_mirnas, CORRELATION_BINS
+        shapes |= {"correlation_counts": steps, "null_correlation_counts": steps}
+        shapes |= {"null_correlation_pairs": each, "null_correlation_sums": each}
+    return shapes
 
 
-def all_counts(
-    sums: Mapping[str, NDArray[np.int64]], shapes: Mapping[str, tuple[int, ...]]
-) -> dict[str, NDArray[np.int64]]:
-    """The counts of a merge, 0 where there was no tile; shapes : ``count_shapes``."""
-    return {name: sums.get(name, np.zeros(shape, np.int64)) for name, shape in shapes.items()}
+class Searched(NamedTuple):
+    """Sequences whose sites are counted: ``each`` for every miRNA, one after the other, and what
+    the names of their counts begin with."""
+
+    search: TargetSearch
+    words: SiteWords
+    each: int
+    prefix: str
+
+
+class Correlated(NamedTuple):
+    """Correlations of a tile from row and column on; None without expression."""
+
+    tile: NDArray[np.float64] | None
+    row: int
+    column: int
 
 
 class NullCounts:
@@ -317,56 +324,38 @@ class NullCounts:
 
     def __init__(
         self,
-        state: Mapping[str, NDArray[Any]],
+        state: SequenceArrays,
         settings: AlignmentConfig,
         transcripts: SequenceBatch,
         shuffles: int,
-        device: Any,
+        device: Device,
     ) -> None:
         self.settings = settings
-        self.n_mirnas = len(state["mirna_offsets"]) - 1
-        self.shuffles = shuffles
         self.conservation = Conservation(state) if "ortholog_codes" in state else None
         self.correlations = Correlations(state) if "mirna_ranks" in state else None
-        levels = self.conservation.levels if self.conservation else 0
-        expression = self.correlations is not None
-        self.shapes = count_shapes(self.n_mirnas, shuffles, levels, expression)
-        shuffled = SequenceBatch(np.asarray(state["null_text"]), np.asarray(state["null_offsets"]))
-        mirnas = SequenceBatch(np.asarray(state["mirna_text"]), np.asarray(state["mirna_offsets"]))
+        self.shapes = count_shapes(state, shuffles, self.conservation)
         chain = MarkovChain(np.asarray(state["null_start"]), np.asarray(state["null_step"]))
         self.background = Background(_places(transcripts), np.asarray(state["null_log_ratio"]))
         self.rates = np.asarray(state["null_rates"])
-        self.words = SiteWords.of(*_coded(mirnas), chain)
-        self.shuffled_words = SiteWords.of(*_coded(shuffled), chain)
-        self.search = TargetSearch(mirnas, transcripts, settings, device)
-        self.shuffled_search = TargetSearch(shuffled, transcripts, settings, device)
+
+        def searched(kind: str, each: int, prefix: str) -> Searched:
+            batch = SequenceBatch.of_state(state, kind)
+            search = TargetSearch(batch, transcripts, settings, device)
+            return Searched(search, SiteWords.of(*_coded(batch), chain), each, prefix)
+
+        self.mirnas = searched("mirna", 1, "")
+        self.shuffled = searched("null", shuffles, "null_")
 
     def of_mirnas(
         self, rows: range, columns: NDArray[np.int64], allowed: NDArray[np.bool_] | None
     ) -> tuple[NDArray[np.float32], dict[str, NDArray[np.int64]]]:
         """Pair scores of the miRNAs, float32 (rows, columns), 0 without a site; and counts."""
-        sites = self.search.sites(rows.start, rows.stop, columns, allowed)
-        bins = score_bins(sites.score, self.settings)
-        found = self._pairs(sites, bins, self.words)
+        total = self._zeros(self.mirnas)
+        sites = self.mirnas.search.sites(rows.start, rows.stop, columns, allowed)
+        found = self._add(total, self.mirnas, sites, self._correlations(rows, columns))
         scores = np.zeros((len(rows), len(columns)), dtype=np.float32)
         scores[found.i - rows.start, found.j - columns[0]] = found.score
-        places: dict[str, tuple[NDArray[Any], ...]] = {
-            "site_counts": (sites.seed_class, bins),
-            "mirna_sites": (sites.i, sites.seed_class),
-            "pair_score_counts": (found.i, pair_score_bins(found.score)),
-        }
-        if self.conservation is not None:
-            i, seed_class, level = self._kept(self.conservation, sites, self.search)
-            places["kept_counts"] = seed_class, level
-            places["mirna_kept"] = i, seed_class, level
-        if self.correlations is not None:
-            correlations = self.correlations.of_tile(rows, columns)
-            i, step = _correlated(sites, correlations, rows.start, columns, 1)
-            places["correlation_counts"] = i, step
-        counts = {name: np.zeros(self.shapes[name], dtype=np.int64) for name in places}
-        for name, place in places.items():
-            _count(counts[name], place)
-        return scores, counts
+        return scores, total
 
     def of_shuffles(
         self,
@@ -377,15 +366,7 @@ class NullCounts:
     ) -> dict[str, NDArray[np.int64]]:
         """Counts of the shuffles of some miRNAs, ``at_once`` at a time. A GPU searches with the
         next ones while these are counted."""
-        k = self.shuffles
-        total = {
-            name: np.zeros(shape, dtype=np.int64)
-            for name, shape in self.shapes.items()
-            if name.startswith("null_")
-        }
-        correlations = None
-        if self.correlations is not None:
-            correlations = self.correlations.of_tile(rows, columns)
+        search, k = self.shuffled.search, self.shuffled.each
 
         def blocks() -> Iterator[TracedBlock]:
             for begin in range(rows.start * k, rows.stop * k, at_once):
@@ -395,50 +376,75 @@ class NullCounts:
                     wanted = allowed[np.arange(begin, end) // k - rows.start]
                     if not wanted.any():
                         continue
-                yield self.shuffled_search.traced(begin, end, columns, wanted)
+                yield search.traced(begin, end, columns, wanted)
 
+        total = self._zeros(self.shuffled)
+        correlations = self._correlations(rows, columns)
         for block in one_ahead(blocks()):
-            sites = self.shuffled_search.sites_of(block)
-            bins = score_bins(sites.score, self.settings)
-            found = self._pairs(sites, bins, self.shuffled_words)
-            mirna, shuffle = np.divmod(sites.i, k)
-            canonical = sites.seed_class >= CANONICAL.start
-            places: dict[str, tuple[NDArray[Any], ...]] = {
-                "null_site_counts": (shuffle, sites.seed_class, bins),
-                "null_mirna_sites": (mirna, sites.seed_class),
-                "null_mirna_canonical": (mirna[canonical], shuffle[canonical]),
-                "null_pair_score_counts": (found.i // k, pair_score_bins(found.score)),
-            }
-            if self.conservation is not None:
-                i, seed_class, level = self._kept(self.conservation, sites, self.shuffled_search)
-                places["null_kept_counts"] = i % k, seed_class, level
-                places["null_mirna_kept"] = i // k, seed_class, level
-            if correlations is not None:
-                i, step = _correlated(sites, correlations, rows.start, columns, k)
-                places["null_correlation_counts"] = i // k, step
-                places["null_correlation_pairs"] = i // k, i % k
-                _count(total["null_correlation_sums"], (i // k, i % k), step)
-            counted = [(total[name], place) for name, place in places.items()]
-            list(in_threads(lambda one: _count(*one), counted))
+            self._add(total, self.shuffled, search.sites_of(block), correlations)
         return total
 
-    @staticmethod
-    def _kept(
-        conservation: Conservation, sites: Sites, search: TargetSearch
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Of the sites on transcripts with an ortholog: miRNA, seed class and level."""
-        there = np.flatnonzero(conservation.species_of(sites.j) > 0)
-        i, j, seed_class = sites.i[there], sites.j[there], sites.seed_class[there]
-        return i, seed_class, conservation.kept(search.coded_mirnas, i, j, seed_class).level
+    def _zeros(self, of: Searched) -> dict[str, NDArray[np.int64]]:
+        return {
+            name: np.zeros(shape, dtype=np.int64)
+            for name, shape in self.shapes.items()
+            if name.startswith("null_") == bool(of.prefix)
+        }
+
+    def _correlations(self, rows: range, columns: NDArray[np.int64]) -> Correlated:
+        tile = None if self.correlations is None else self.correlations.of_tile(rows, columns)
+        return Correlated(tile, rows.start, int(columns[0]))
+
+    def _add(
+        self,
+        total: dict[str, NDArray[np.int64]],
+        of: Searched,
+        sites: Sites,
+        correlations: Correlated,
+    ) -> ScoredPairs:
+        """Count sites, and their pairs, which are given back."""
+        bins = score_bins(sites.score, self.settings)
+        found = self._pairs(sites, bins, of.words)
+        mirna, shuffle = np.divmod(sites.i, of.each)
+        canonical = sites.seed_class >= CANONICAL.start
+        places: dict[str, tuple[NDArray[Any], ...]] = {
+            "site_counts": (shuffle, sites.seed_class, bins),
+            "mirna_sites": (mirna, sites.seed_class),
+            "mirna_canonical": (mirna[canonical], shuffle[canonical]),
+            "pair_score_counts": (found.i // of.each, pair_score_bins(found.score)),
+        }
+        if self.conservation is not None:
+            there = np.flatnonzero(self.conservation.species_of(sites.j) > 0)
+            i, j, seed_class = sites.i[there], sites.j[there], sites.seed_class[there]
+            level = self.conservation.kept(of.search.coded_mirnas, i, j, seed_class).level
+            places["kept_counts"] = shuffle[there], seed_class, level
+            places["mirna_kept"] = mirna[there], seed_class, level
+        if correlations.tile is not None:
+            # Of pairs with a canonical site and a correlation.
+            i, j = sites.i[canonical].astype(np.int64), sites.j[canonical].astype(np.int64)
+            first = pair_starts(i, j)[:-1]
+            i, shuffled = np.divmod(i[first], of.each)
+            value = correlations.tile[i - correlations.row, j[first] - correlations.column]
+            known = np.isfinite(value)
+            i, shuffled, step = i[known], shuffled[known], correlation_bins(value[known])
+            places |= {"correlation_counts": (i, step), "correlation_pairs": (i, shuffled)}
+            if of.prefix:
+                _count(total["null_correlation_sums"], (i, shuffled), step)
+        counted = {f"{of.prefix}{name}": place for name, place in places.items()}
+        # Those of the miRNAs have no axis of shuffles.
+        parts = [
+            (total[name], counted[name][-total[name].ndim :]) for name in counted if name in total
+        ]
+        list(in_threads(lambda part: _count(*part), parts))
+        return found
 
     def _pairs(self, sites: Sites, bins: NDArray[np.int8], words: SiteWords) -> ScoredPairs:
-        pair = sites.i.astype(np.int64) << 32 | sites.j
-        first = np.flatnonzero(np.r_[True, np.diff(pair) != 0][: len(pair)])
-        i, j = sites.i[first], sites.j[first]
-        score = np.empty(len(first), dtype=np.float32)
+        first = pair_starts(sites.i, sites.j)
+        i, j = sites.i[first[:-1]], sites.j[first[:-1]]
+        score = np.empty(len(i), dtype=np.float32)
         score_pairs(
             PairSites(
-                np.r_[first, len(pair)].astype(np.int64),
+                first,
                 i.astype(np.int64),
                 j.astype(np.int64),
                 sites.seed_class,
@@ -452,8 +458,7 @@ class NullCounts:
         return ScoredPairs(i, j, score)
 
 
-@dataclass(frozen=True)
-class ScoredPairs:
+class ScoredPairs(NamedTuple):
     """Pairs with a site: rows i and j, int32, and pair score, float32."""
 
     i: NDArray[np.int32]
@@ -479,27 +484,6 @@ def _count(
     add_at(total.reshape(-1), flat, flat if weights is None else weights, weights is not None)
 
 
-def _correlated(
-    sites: Sites,
-    correlations: NDArray[np.float64],
-    first: int,
-    columns: NDArray[np.int64],
-    shuffles: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Of pairs with a canonical site and a correlation: row, and step of the correlation.
-
-    correlations   of a tile whose rows are miRNAs from ``first`` on; ``shuffles`` rows of sites are
-                   of each
-    """
-    some = np.flatnonzero(sites.seed_class >= CANONICAL.start)
-    i, j = sites.i[some].astype(np.int64), sites.j[some].astype(np.int64)
-    each = np.r_[True, (np.diff(i) != 0) | (np.diff(j) != 0)][: len(i)]
-    i, j = i[each], j[each]
-    found = correlations[i // shuffles - first, j - columns[0]]
-    known = np.isfinite(found)
-    return i[known], correlation_bins(found[known])
-
-
 # --- tests ----------------------------------------------------------------------------------------
 
 
@@ -519,29 +503,27 @@ def pair_p_values(
     null_counts   int64 (miRNAs, PAIR_BINS): of the shuffles' pairs with a site
     null_pairs    int64 (miRNAs,): all pairs of the shuffles, with or without
     """
-    at_least = np.cumsum(null_counts[:, ::-1], axis=1)[:, ::-1]
+    at_least = reverse_cumsum(null_counts)
     step = pair_score_bins(score)
     p = (1.0 + at_least[mirna, step]) / (1.0 + null_pairs[mirna])
     return np.where(step == 0, 1.0, p)
 
 
 def class_table(
-    observed: NDArray[np.int64], shuffled: NDArray[np.int64]
+    observed: NDArray[np.int64], shuffled: NDArray[np.int64] | NDArray[np.float64]
 ) -> dict[str, NDArray[np.float64]]:
     """Sites against those of the shuffles, by class and for all canonical ones and all together.
 
-    observed   int64 (CLASSES,)
-    shuffled   int64 (shuffles, CLASSES)
+    observed   int64 (..., CLASSES)
+    shuffled   int64 (shuffles, ..., CLASSES)
 
-    Returns arrays (CLASSES + 2,): classes in the order of ``SEED_CLASSES``, canonical, all;
+    Returns arrays (..., CLASSES + 2): classes in the order of ``SEED_CLASSES``, canonical, all;
     ``sites``, ``expected`` (mean of the shuffles), ``ratio``, ``ratio_low``, ``ratio_high`` (to the
     97.5 and 2.5 % quantiles of the shuffles), ``p_value`` (shuffles with as many or more).
     """
-    groups = [*np.eye(CLASSES, dtype=np.int64), np.zeros(CLASSES, np.int64), np.ones(CLASSES, int)]
-    groups[CLASSES][CANONICAL] = 1
-    member = np.stack(groups)
-    real = (member @ observed).astype(np.float64)
-    drawn = (shuffled @ member.T).astype(np.float64)
+    member = np.vstack([np.eye(CLASSES), np.zeros(CLASSES), np.ones(CLASSES)]).astype(np.int64)
+    member[CLASSES, CANONICAL] = 1
+    real, drawn = ((x @ member.T).astype(np.float64) for x in (observed, shuffled))
     expected = drawn.mean(axis=0)
     low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):

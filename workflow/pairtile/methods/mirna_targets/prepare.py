@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, by_severity, messages_of
+from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
+from pairtile.io.names import some
 from pairtile.io.text_file import open_lines
+from pairtile.methods.mirna_targets.arrays import SequenceArrays, TranscriptArrays
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
-from pairtile.methods.mirna_targets.conservation import PreparedOrthologs, prepare_orthologs
+from pairtile.methods.mirna_targets.conservation import prepare_orthologs
 from pairtile.methods.mirna_targets.context import site_abundance
-from pairtile.methods.mirna_targets.expression import PreparedExpression, prepare_expression
-from pairtile.methods.mirna_targets.fasta import BadRecord, Fasta, read_fasta, refuse_bad_records
+from pairtile.methods.mirna_targets.expression import prepare_expression
+from pairtile.methods.mirna_targets.fasta import Fasta, read_fasta, refuse_bad_records
 from pairtile.methods.mirna_targets.headers import take_apart, without_versions
-from pairtile.methods.mirna_targets.kernels.hit_sites import Texts
 from pairtile.methods.mirna_targets.maf import read_orthologs
 from pairtile.methods.mirna_targets.records import (
+    PreparedPart,
     choose_mirnas,
     hint_of_versions,
     without_duplicates,
 )
+from pairtile.methods.mirna_targets.search import SequenceBatch
 from pairtile.preprocess.items import printable, unique_names
 
 message = messages_of(__package__)
@@ -34,15 +38,15 @@ message = messages_of(__package__)
 LONG_MIRNA = 30
 """Letters; mature miRNAs have 18 to 25."""
 
-_SHOWN = 5
 _FAULTS_SHOWN = 3
 
 
-@dataclass
-class PreparedSequences:
-    """miRNAs and transcripts ready for the search, and the account of how they came about.
+def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArrays]:
+    """Read both FASTA files and the restrict list of a ``mirna_targets`` section.
 
-    ``items``: see ``items_table``. ``state``: the arrays
+    Letters beyond ``estimator.trim`` are dropped. Transcripts are sorted by what is left of their
+    length, so that neighbours cost about the same; equal ones stay in file order. Items: see
+    ``items_table``. Arrays of the state:
 
     | name | type, shape | meaning |
     |---|---|---|
@@ -55,26 +59,11 @@ class PreparedSequences:
     | mirna_lines, transcript_lines | uint8 | header lines of the kept, file order, each with LF |
     | restrict | int32 (pairs, 2) | miRNA and transcript (rows in file order); only with a list |
     | gene_items | int32 (transcripts,) | item of each one's gene, file order; only with genes |
-    | ortholog_..., tree_... | | ``conservation.PreparedOrthologs``; only with orthologs |
-    | mirna_ranks, transcript_ranks | | ``expression.PreparedExpression``; only with expression |
+    | ortholog_..., tree_... | | ``conservation.prepare_orthologs``; only with orthologs |
+    | mirna_ranks, transcript_ranks | | ``expression.prepare_expression``; only with expression |
 
     Row k of the kept miRNAs is item k, row k of the kept transcripts (file order) is item
     ``n_mirnas + k``.
-    """
-
-    items: pd.DataFrame
-    state: dict[str, NDArray[Any]]
-    counts: dict[str, int]
-    notes: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    parameters: dict[str, Any] = field(default_factory=dict)
-
-
-def prepare_sequences(config: MirnaTargetsConfig) -> PreparedSequences:
-    """Read both FASTA files and the restrict list of a ``mirna_targets`` section.
-
-    Letters beyond ``estimator.trim`` are dropped. Transcripts are sorted by what is left of their
-    length, so that neighbours cost about the same; equal ones stay in file order.
 
     Raises
     ------
@@ -155,14 +144,14 @@ def lay_out(
     orthologs: Fasta | None,
     restriction: Restriction | None,
     messages: Sequence[str],
-) -> PreparedSequences:
+) -> PreparedInput[SequenceArrays]:
     """``prepare_sequences`` of what has been read; the list of genes and the tree are read here.
 
     files : miRNAs and transcripts. messages : of ``choose_records``.
     """
     mirnas, transcripts = files
     trim = config.estimator.trim
-    state = {
+    state: SequenceArrays = {
         "mirna_text": mirnas.text,
         "mirna_offsets": mirnas.offsets,
         "mirna_lines": _lines(mirnas),
@@ -172,19 +161,15 @@ def lay_out(
     if restriction is not None:
         state["restrict"] = restriction.pairs
     items, renamed = items_table(mirnas, transcripts)
-    unmapped = 0
+    genes: dict[str, str] = {}
     if config.genes is not None:
-        items, state["gene_items"], unmapped = with_genes(
-            items, transcripts, len(mirnas), config.genes
-        )
+        genes = read_transcript_genes(config.genes, transcripts.names, transcripts.spelled)
+        items, state["gene_items"] = with_genes(items, transcripts, len(mirnas), genes)
     state["site_abundance"] = site_abundance(
-        *(Texts(state[f"{kind}_text"], state[f"{kind}_offsets"]) for kind in (MIRNA, TRANSCRIPT))
+        *(SequenceBatch.of_state(state, kind).texts for kind in (MIRNA, TRANSCRIPT))
     )
     names = [transcripts.names[row] for row in state["transcript_order"]]
-    genes = {}
-    if config.genes is not None and (orthologs is not None or config.mirna_expression is not None):
-        genes = read_transcript_genes(config.genes, names, transcripts.spelled)
-    more: list[PreparedOrthologs | PreparedExpression] = []
+    more: list[PreparedPart] = []
     if orthologs is not None:
         species = config.reference_species, config.species_tree
         more.append(prepare_orthologs(orthologs, names, genes, *species, transcripts.spelled))
@@ -192,7 +177,7 @@ def lay_out(
         paths = config.mirna_expression, config.transcript_expression
         more.append(prepare_expression(paths, mirnas.names, names, genes, transcripts.spelled))
     for part in more:
-        state |= part.state
+        state.update(cast(SequenceArrays, part.state))
     messages = [
         *messages,
         *(note for part in more for note in part.notes),
@@ -201,11 +186,12 @@ def lay_out(
         *message_of_names(renamed, items),
         *message_of_missing(restriction, str(config.restrict)),
     ]
-    if unmapped:
+    unmapped = sum(name not in genes for name in transcripts.names)
+    if config.genes is not None and unmapped:
         numbers = {"source": config.genes, "n": unmapped, "of": len(transcripts)}
         messages.append(message("transcripts_without_gene", **numbers))
     notes, warnings = by_severity(messages)
-    return PreparedSequences(
+    return PreparedInput(
         items=items,
         state=state,
         counts=_counts(mirnas, transcripts, restriction, state)
@@ -233,18 +219,13 @@ def _lines(fasta: Fasta) -> NDArray[np.uint8]:
     return np.frombuffer(text.encode("utf-8", "surrogateescape"), dtype=np.uint8)
 
 
-def _sorted_transcripts(transcripts: Fasta, trim: int | None) -> dict[str, NDArray[Any]]:
-    lengths = transcripts.lengths
-    if trim is not None:
-        lengths = np.minimum(lengths, trim)
+def _sorted_transcripts(transcripts: Fasta, trim: int | None) -> TranscriptArrays:
+    lengths = transcripts.lengths if trim is None else np.minimum(transcripts.lengths, trim)
     order = np.argsort(lengths, kind="stable").astype(np.int32)
-    begins = transcripts.offsets[:-1]
-    parts = [transcripts.text[begins[k] : begins[k] + lengths[k]] for k in order]
-    offsets = np.zeros(order.size + 1, dtype=np.int64)
-    np.cumsum(lengths[order], out=offsets[1:])
+    laid = SequenceBatch(transcripts.text, transcripts.offsets).block(order, trim)
     return {
-        "transcript_text": np.concatenate([np.empty(0, np.uint8), *parts]),
-        "transcript_offsets": offsets,
+        "transcript_text": laid.text,
+        "transcript_offsets": laid.offsets,
         "transcript_order": order,
     }
 
@@ -253,7 +234,7 @@ def _counts(
     mirnas: Fasta,
     transcripts: Fasta,
     restriction: Restriction | None,
-    state: Mapping[str, NDArray[Any]],
+    state: SequenceArrays,
 ) -> dict[str, int]:
     counts = {
         "mirnas_read": len(mirnas) + len(mirnas.bad) + mirnas.n_passed,
@@ -276,7 +257,7 @@ def _notes(transcripts: Fasta, trim: int | None) -> list[str]:
     if trim is None:
         return []
     n_cut = int((transcripts.lengths > trim).sum())
-    return [f"{n_cut} of {len(transcripts)} transcripts were cut to {trim} letters (trim)."]
+    return [message("transcripts_cut", n=n_cut, transcripts=len(transcripts), trim=trim)]
 
 
 def message_of_names(renamed: Sequence[tuple[str, str]], items: pd.DataFrame) -> list[Message]:
@@ -285,22 +266,19 @@ def message_of_names(renamed: Sequence[tuple[str, str]], items: pd.DataFrame) ->
         return []
     record = dict(zip(items["name"][::-1], items["record"][::-1], strict=True))
     texts = []
-    for old, new in ((printable(old), new) for old, new in renamed[:_SHOWN]):
+    for old, new in ((printable(old), new) for old, new in renamed):
         first = f" after that of record {record[old]}" if old in record and old != new else ""
         texts.append(f"{old} as {new} (record {record[new]}{first})")
-    shown = ", ".join(texts)
-    more = ", ..." if len(renamed) > _SHOWN else ""
-    return [message("names_taken", n=len(renamed), shown=shown + more)]
+    return [message("names_taken", n=len(renamed), shown=some(texts))]
 
 
 def message_of_missing(restriction: Restriction | None, source: str) -> list[Message]:
     """What there is to say of pairs of a restrict list that are not there."""
     if restriction is None or not restriction.missing:
         return []
-    shown = ", ".join(f"{a} {b}" for a, b in restriction.missing[:_SHOWN])
-    more = ", ..." if len(restriction.missing) > _SHOWN else ""
     numbers = {"n": len(restriction.missing), "of": restriction.n_rows}
-    return [message("restrict_pairs_missing", source=source, **numbers, shown=shown + more)]
+    shown = some([f"{a} {b}" for a, b in restriction.missing])
+    return [message("restrict_pairs_missing", source=source, **numbers, shown=shown)]
 
 
 # --- items ----------------------------------------------------------------------------------------
@@ -319,44 +297,27 @@ def items_table(mirnas: Fasta, transcripts: Fasta) -> tuple[pd.DataFrame, list[t
     tables cannot hold stand as ``\\x..``. Also returns the names that were changed, (in the file,
     in the table).
     """
-    columns: list[dict[str, Any]] = []
     files = ((MIRNA, mirnas), (TRANSCRIPT, transcripts))
     originals = [name for _, fasta in files for name in fasta.names]
     unique = unique_names([printable(name) for name in originals])
     renamed = [(a, b) for a, b in zip(originals, unique, strict=True) if a != b]
-    for kind, fasta in files:
-        columns.append(
-            {
-                "kept": np.ones(len(fasta), dtype=bool),
-                "reason": [""] * len(fasta),
-                "kind": [kind] * len(fasta),
-                "length": fasta.lengths.astype(np.int32),
-                "header": [printable(header.strip()) for header in fasta.headers],
-                "record": fasta.records,
-            }
-        )
-    for kind, fasta in files:
-        n_bad = len(fasta.bad)
-        columns.append(
-            {
-                "kept": np.zeros(n_bad, dtype=bool),
-                "reason": [_reason(bad) for bad in fasta.bad],
-                "kind": [kind] * n_bad,
-                "length": np.zeros(n_bad, dtype=np.int32),
-                "header": [""] * n_bad,
-                "record": np.array([bad.record for bad in fasta.bad], dtype=np.int32),
-            }
-        )
-        unique += [printable(bad.name) for bad in fasta.bad]
-    joined = {key: np.concatenate([_column(part[key]) for part in columns]) for key in columns[0]}
-    items = pd.DataFrame(
-        {
-            "item": np.arange(len(unique), dtype=np.int32),
-            "name": pd.Series(unique, dtype=object),
-            **joined,
-            "is_regulator": (joined["kind"] == MIRNA) & joined["kept"],
-        }
-    )
+    kept = [
+        (True, "", kind, length, printable(header.strip()), record)
+        for kind, fasta in files
+        for length, header, record in zip(fasta.lengths, fasta.headers, fasta.records, strict=True)
+    ]
+    left_out = [
+        (False, f"line {bad.line}: {bad.found}", kind, 0, "", bad.record)
+        for kind, fasta in files
+        for bad in fasta.bad
+    ]
+    names = [*unique, *(printable(bad.name) for _, fasta in files for bad in fasta.bad)]
+    columns = ["kept", "reason", "kind", "length", "header", "record"]
+    items = pd.DataFrame([*kept, *left_out], columns=columns)
+    items = items.astype({"kept": bool, "length": np.int32, "record": np.int32})
+    items.insert(0, "item", np.arange(len(items), dtype=np.int32))
+    items.insert(1, "name", pd.Series(names, dtype=object))
+    items["is_regulator"] = (items["kind"] == MIRNA) & items["kept"]
     for column, values in (("symbol", transcripts.symbols), ("gene", transcripts.genes)):
         if values:
             own = range(len(mirnas), len(mirnas) + len(transcripts))
@@ -367,40 +328,28 @@ def items_table(mirnas: Fasta, transcripts: Fasta) -> tuple[pd.DataFrame, list[t
 
 
 def with_genes(
-    items: pd.DataFrame, transcripts: Fasta, n_mirnas: int, path: str
-) -> tuple[pd.DataFrame, NDArray[np.int32], int]:
-    """Add the genes of a table transcript -> gene as items of their own, after all others.
+    items: pd.DataFrame, transcripts: Fasta, n_mirnas: int, genes: Mapping[str, str]
+) -> tuple[pd.DataFrame, NDArray[np.int32]]:
+    """Add genes as items of their own, after all others; and of the kept transcripts in file order,
+    the item of each one's gene.
 
-    A gene that is called as a transcript is that item; a transcript without a gene stands for
-    itself. Also returns, for the kept transcripts in file order, the item of each one's gene, and
-    how many have none.
+    genes : of transcripts by name. A gene that is called as a transcript is that item; a transcript
+    without a gene stands for itself.
     """
-    genes = read_transcript_genes(path, transcripts.names, transcripts.spelled)
     kept = items[items["kept"]]
     item_of = dict(zip(kept["name"], kept["item"].tolist(), strict=True))
-    named = list(dict.fromkeys(printable(gene) for gene in genes.values()))
-    new = [gene for gene in named if gene not in item_of]
+    named = {name: printable(genes[name]) for name in transcripts.names if name in genes}
+    new = [gene for gene in dict.fromkeys(named.values()) if gene not in item_of]
     item_of |= {gene: len(items) + k for k, gene in enumerate(new)}
     rows = pd.DataFrame({"name": pd.Series(new, dtype=object), "kept": True, "reason": ""})
     rows = rows.assign(item=np.arange(len(new)) + len(items), kind=GENE, length=0, header="")
     rows = rows.assign(record=0, is_regulator=False, symbol=rows["name"], gene=rows["name"])
-    rows = rows[list(items.columns)]
-    itself = range(n_mirnas, n_mirnas + len(transcripts))
+    joined = pd.concat([items, rows[list(items.columns)].astype(items.dtypes)], ignore_index=True)
     of_transcript = [
-        item_of[printable(genes[name])] if name in genes else item
-        for name, item in zip(transcripts.names, itself, strict=True)
+        item_of[named[name]] if name in named else n_mirnas + k
+        for k, name in enumerate(transcripts.names)
     ]
-    joined = pd.concat([items, rows.astype(items.dtypes)], ignore_index=True)
-    unmapped = sum(name not in genes for name in transcripts.names)
-    return joined, np.array(of_transcript, dtype=np.int32), unmapped
-
-
-def _column(values: Any) -> NDArray[Any]:
-    return np.array(values, dtype=object) if isinstance(values, list) else np.asarray(values)
-
-
-def _reason(bad: BadRecord) -> str:
-    return f"line {bad.line}: {bad.found}"
+    return joined, np.array(of_transcript, dtype=np.int32)
 
 
 # --- pairs to look at -----------------------------------------------------------------------------
@@ -408,7 +357,6 @@ def _reason(bad: BadRecord) -> str:
 
 _FIRST_HEADERS = {"mirna", "mirnas", "microrna", "query", "source", "regulator", "from"}
 _SECOND_HEADERS = {"transcript", "transcripts", "reference", "target", "gene", "to", "utr"}
-_PAIRS_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -455,33 +403,25 @@ def match_restrict(
     InputError
         No pair of the list is there although there are miRNAs and transcripts.
     """
-    mirna_rows, transcript_rows = _rows(mirnas), _rows(transcripts)
-    rows: set[tuple[int, int]] = set()
-    missing = []
-    for mirna, transcript in pairs:
-        if mirna in mirna_rows and transcript in transcript_rows:
-            rows |= {(i, j) for i in mirna_rows[mirna] for j in transcript_rows[transcript]}
-        else:
-            missing.append((mirna, transcript))
-    if not rows and mirnas and transcripts:
-        shown = ", ".join(f"{a} {b}" for a, b in missing[:_PAIRS_SHOWN])
-        dots = ", ..." if len(missing) > _PAIRS_SHOWN else ""
+    listed = pd.DataFrame(pairs, columns=["mirna", "transcript"], dtype=object)
+    for kind, names in (("mirna", mirnas), ("transcript", transcripts)):
+        column = pd.Series(names, dtype=object, name=kind)
+        listed = listed.merge(column.rename_axis(f"{kind}_row").reset_index(), "left", on=kind)
+    lost = listed.isna().any(axis=1)
+    known = listed[~lost].sort_values(["mirna_row", "transcript_row"]).drop_duplicates()
+    found = np.ascontiguousarray(known[["mirna_row", "transcript_row"]], dtype=np.int32)
+    absent = listed.loc[lost, ["mirna", "transcript"]].drop_duplicates()
+    missing = list(absent.itertuples(index=False, name=None))
+    if not len(found) and mirnas and transcripts:
+        shown = some([f"{a} {b}" for a, b in missing], 3)
         raise InputError.at(
             source,
             "",
-            f"none of its {len(missing)} pairs ({shown}{dots}) in the two FASTA files"
+            f"none of its {len(missing)} pairs ({shown}) in the two FASTA files"
             f"{hint_of_versions((name for _, name in missing), transcripts)}",
             f"pairs such as {mirnas[0]} {transcripts[0]}, the miRNA first",
         )
-    found = np.array(sorted(rows), dtype=np.int32).reshape(-1, 2)
     return Restriction(found, len(pairs), missing)
-
-
-def _rows(names: Sequence[str]) -> dict[str, list[int]]:
-    rows: dict[str, list[int]] = {}
-    for k, name in enumerate(names):
-        rows.setdefault(name, []).append(k)
-    return rows
 
 
 # --- genes of transcripts -------------------------------------------------------------------------

@@ -6,16 +6,30 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Generic, NamedTuple, TypeVar
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
-from pairtile.io.names import without_version
+from pairtile.io.names import some, without_version
 from pairtile.io.regulators import read_regulators
 from pairtile.methods.mirna_targets.fasta import Fasta
 
 message = messages_of(__package__)
 
-_SHOWN = 5
+
+A = TypeVar("A")
+"""Arrays of the state."""
+
+
+class PreparedPart(NamedTuple, Generic[A]):
+    """What a part of the input adds to what is prepared: arrays of the state, counts, warnings and
+    notes."""
+
+    state: A
+    counts: dict[str, int]
+    warnings: list[str]
+    notes: Sequence[str] = ()
+
 
 # miRBase and MirGeneDB: hsa-miR-21-5p, Hsa-Mir-10-P1a_5p, ebv-miR-BART1-3p, cel-lin-4-5p.
 _SPECIES = re.compile(r"([a-z][a-z0-9]{2,5})-(?:let|mirt?|bantam|lin|lsy|iab|novel)", re.IGNORECASE)
@@ -69,11 +83,11 @@ def choose_mirnas(
     missing = [name for key, name in named.items() if key not in found]
     if missing and not rows:
         source = names if isinstance(names, str) else "mirna_names"
-        none = f"none of its {len(named)} names ({_some(missing)}) in {mirnas.path}"
-        raise InputError.at(source, "", none, f"names such as {_some(mirnas.names)}")
+        none = f"none of its {len(named)} names ({some(missing)}) in {mirnas.path}"
+        raise InputError.at(source, "", none, f"names such as {some(mirnas.names)}")
     if not missing:
         return chosen, [note], []
-    numbers = {"n": len(missing), "of": len(named), "names": _some(missing)}
+    numbers = {"n": len(missing), "of": len(named), "names": some(missing)}
     return chosen, [note], [message("mirnas_not_there", **numbers)]
 
 
@@ -103,11 +117,7 @@ def hint_of_versions(names: Iterable[str], known: Iterable[str]) -> str:
     return "; some differ only in the version after the last point (see ignore_versions)"
 
 
-def _listed(there: Counter[str], limit: int = _SHOWN) -> str:
+def _listed(there: Counter[str], limit: int = 5) -> str:
     """``hsa 2,656, mmu 1,978, ...``"""
-    shown = [f"{name or 'without a species'} {n:,}" for name, n in there.most_common(limit)]
-    return ", ".join(shown + ["..."] * (len(there) > limit))
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join([*names[:_SHOWN], *["..."] * (len(names) > _SHOWN)])
+    shown = [f"{name or 'without a species'} {n:,}" for name, n in there.most_common()]
+    return some(shown, limit)

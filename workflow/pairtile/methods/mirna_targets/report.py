@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pairtile.methods.mirna_targets import report_hits
-from pairtile.methods.mirna_targets.report_figures import FIGURES
+from pairtile.methods.mirna_targets.charts import FIGURES
 from pairtile.methods.mirna_targets.report_hits import GENES, targets_of_pairs
 from pairtile.methods.mirna_targets.report_numbers import message, numbers, warnings
 from pairtile.report.formats import count
@@ -70,42 +70,11 @@ TEXT = MethodText(
     item="miRNA or transcript",
     items="miRNAs and transcripts",
     regulator="miRNA",
-    regulators="miRNAs",
     target="transcript",
     edge="pair",
-    edges="pairs",
     score="alignment score",
-    score_axis="alignment score",
-    ranking="all pairs with a hit, by total score (with a null, by p),",
     strength=("neg_log10_p", "score"),
     ties=("energy_kcal_mol",),
-    counts={
-        "mirnas_read": "miRNAs read",
-        "mirnas_kept": "miRNAs searched with",
-        "transcripts_kept": "transcripts searched",
-        "mirna_letters": "letters of the miRNAs",
-        "transcript_letters": "letters of the transcripts searched",
-        "longest_transcript": "letters of the longest of them",
-        "restrict_pairs_read": "pairs in the restrict list",
-        "restrict_pairs_missing": "pairs of that list whose names are not there",
-        "pairs": "pairs of miRNA and transcript",
-        "pairs_scored": "pairs scanned",
-        "pairs_stored": "hits stored",
-        "edges_q_below_0.05": "pairs with q of at most 0.05",
-        "edges": "pairs with a hit (edges of the network)",
-        "pairs_with_hits": "pairs with a hit (rows of targets.tsv)",
-        "mirnas_with_targets": "miRNAs with a target",
-        "transcripts_with_sites": "transcripts with a hit",
-        "ortholog_species": "species of the orthologs",
-        "ortholog_records": "orthologs",
-        "ortholog_records_unknown": "records of other transcripts, left out",
-        "transcripts_with_orthologs": "transcripts with an ortholog",
-        "expression_samples": "samples with expression",
-        "mirnas_with_expression": "miRNAs with expression",
-        "transcripts_in_genome": "transcripts placed in the genome",
-        "utrs_in_genome": "those of them placed as 3' UTRs",
-        "hits_in_genome": "hits placed in the genome",
-    },
     numbers=numbers,
     warnings=warnings,
     empty=message("no_hits"),

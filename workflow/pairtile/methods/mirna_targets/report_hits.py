@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pv
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from pairtile.declare.columns import declared_columns
 from pairtile.errors import StoreError
 from pairtile.methods.mirna_targets.hits_bed_gff3 import COLOURS
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
-from pairtile.methods.mirna_targets.tables import ALIGNMENT, CANONICAL, CONSERVATION
+from pairtile.methods.mirna_targets.search import ALIGNMENT
+from pairtile.methods.mirna_targets.tables import CANONICAL
 from pairtile.report.formats import count, counted, listed, number, plain
 from pairtile.report.method_report import CaptionedFigure, MethodText, PageSection
 from pairtile.report.packed_columns import pack_column, to_digits
@@ -37,28 +40,6 @@ GENES = "n_transcripts"
 
 POSITION_BINS = 40
 """Parts of equal length into which transcripts are divided."""
-
-_WORDS = ("mirna", "transcript", "gene", "symbol", "best_seed_class", "positions")
-_WHOLE = ("n_hits", "n_canonical_sites", "transcript_length")
-_DECIMAL = (
-    "total_score",
-    "max_score",
-    "total_energy_kcal_mol",
-    "min_energy_kcal_mol",
-    "max_local_au",
-    "total_context_score",
-    *(f"max_{name}" for name in CONSERVATION),
-    *("correlation", "correlation_p_value", "correlation_q_value"),
-)
-# Said beforehand: what Arrow sees first of a column may all be missing.
-_TYPES = {
-    **dict.fromkeys(_WORDS, pa.string()),
-    **dict.fromkeys(_WHOLE, pa.int64()),
-    **dict.fromkeys(_DECIMAL, pa.float64()),
-}
-
-_BLOCK_BYTES = 1 << 24
-"""Of the text of targets.tsv that is read at a time."""
 
 
 @dataclass(frozen=True)
@@ -97,108 +78,80 @@ class TargetsOverview:
     transcripts: pd.DataFrame
 
 
+STRENGTH = ["score", "energy_kcal_mol"]
+
+
 def read_hits(path: Path, limit: int = MAX_HITS) -> HitsOverview:
     """Read hits.parquet in one pass for the numbers and one for the ``limit`` strongest rows.
 
     Raises StoreError for a file that is not what its name says.
     """
-    classes = np.zeros(len(SEED_CLASSES), dtype=np.int64)
+    classes = pd.Series(0, index=SEED_CLASSES[::-1])
     positions = np.zeros((2, POSITION_BINS), dtype=np.int64)
-    canonical = pa.array(CANONICAL)
-    # Score, energy and row of the strongest hits so far.
-    best = np.empty((3, 0))
-    n = 0
+    best, n = pd.DataFrame(columns=STRENGTH), 0
     with _stated(path), pq.ParquetFile(path) as file:
-        columns = ["score", "energy_kcal_mol", "seed_class", "relative_position"]
+        columns = [*STRENGTH, "seed_class", "relative_position"]
         for batch in file.iter_batches(1_000_000, columns=columns):
-            kinds = batch["seed_class"]
-            found = pc.index_in(kinds, pa.array(SEED_CLASSES)).to_numpy(zero_copy_only=False)
-            classes += np.bincount(found.astype(np.int64), minlength=classes.size)
-            other = ~np.asarray(pc.is_in(kinds, canonical))
-            place = np.floor(_floats(batch["relative_position"]) * POSITION_BINS)
-            place = np.clip(place, 0, POSITION_BINS - 1).astype(np.int64)
-            cells = np.bincount(other * POSITION_BINS + place, minlength=positions.size)
-            positions += cells.reshape(positions.shape)
-            best = _strongest_so_far(best, batch, n, limit)
-            n += len(batch)
-        strongest = _taken(file, best[2].astype(np.int64))
-    counts = dict(zip(reversed(SEED_CLASSES), classes[::-1].tolist(), strict=True))
+            hits = batch.to_pandas()
+            hits.index += n
+            n += len(hits)
+            classes = classes.add(hits["seed_class"].value_counts(), fill_value=0)
+            other = ~hits["seed_class"].isin(CANONICAL)
+            place = np.floor(hits["relative_position"].astype(np.float64) * POSITION_BINS)
+            place = place.clip(0, POSITION_BINS - 1).astype(np.int64)
+            np.add.at(positions, (other.astype(np.int64), place), 1)
+            some = hits[hits["score"] >= best["score"].min()] if len(best) == limit else hits
+            joined = pd.concat([best, some[STRENGTH]]) if len(best) else some[STRENGTH]
+            best = joined.sort_values(STRENGTH, ascending=[False, True], kind="stable").head(limit)
+        strongest = ds.dataset(path).take(pa.array(best.index, pa.int64())).to_pandas()
+    counts = {name: int(classes[name]) for name in SEED_CLASSES[::-1]}
     return HitsOverview(n, counts, positions, strongest)
 
 
-def read_targets(path: Path, items: pd.DataFrame) -> TargetsOverview:
-    """Read targets.tsv, whose names are those of ``items``.
+def read_targets(path: Path) -> TargetsOverview:
+    """Read targets.tsv. Raises StoreError for a file that is not what its name says."""
+    columns = ["mirna", "transcript", "n_canonical_sites"]
+    with _stated(path):
+        table = _open_targets(path, columns).read_all().to_pandas(strings_to_categorical=True)
+    table["canonical"] = table["n_canonical_sites"] > 0
 
-    Raises StoreError for a file that is not what its name says.
-    """
-    mirnas, transcripts = _names(items, "mirna"), _names(items, "transcript")
-    rows = np.zeros((2, len(mirnas)), dtype=np.int64)
-    columns = np.zeros((2, len(transcripts)), dtype=np.int64)
-    for batch in _target_batches(path, ("mirna", "transcript", "n_canonical_sites")):
-        canonical = _floats(batch["n_canonical_sites"]) > 0
-        for counts, name, among in ((rows, "mirna", mirnas), (columns, "transcript", transcripts)):
-            item = _item_rows(path, batch[name], among)
-            counts[0] += np.bincount(item, minlength=len(among))
-            counts[1] += np.bincount(item[canonical], minlength=len(among))
-    return TargetsOverview(
-        n=int(rows[0].sum()),
-        canonical=int(rows[1].sum()),
-        mirnas=_most(mirnas, rows),
-        transcripts=_most(transcripts, columns),
-    )
+    def most(kind: str) -> pd.DataFrame:
+        pairs = table.groupby(kind, observed=True)["canonical"]
+        counts = pairs.agg(pairs="size", canonical="sum").reset_index(names="name")
+        counts["name"] = counts["name"].astype(str)
+        return counts.sort_values(["pairs", "name"], ascending=[False, True]).set_index("name")
+
+    n_canonical = int(table["canonical"].sum())
+    return TargetsOverview(len(table), n_canonical, most("mirna"), most("transcript"))
 
 
 def target_rows(path: Path, pairs: pd.DataFrame) -> pd.DataFrame:
     """The rows of targets.tsv for ``pairs`` (columns ``source``, ``target``), in their order."""
-    mirnas = pa.array(pairs["source"].unique().tolist(), pa.string())
-    transcripts = pa.array(pairs["target"].unique().tolist(), pa.string())
-    wanted = _keys(pa.array(pairs["source"], pa.string()), mirnas) * max(len(transcripts), 1)
-    wanted += _keys(pa.array(pairs["target"], pa.string()), transcripts)
-    parts = []
-    for batch in _target_batches(path, None):
-        i, j = _keys(batch["mirna"], mirnas), _keys(batch["transcript"], transcripts)
-        key = np.where((i < 0) | (j < 0), -1, i * len(transcripts) + j)
-        rows = np.flatnonzero(np.isin(key, wanted))
-        if rows.size:
-            part = batch.take(pa.array(rows)).to_pandas()
-            parts.append(part.set_index(pd.Index(key[rows])))
-    if not parts:
-        return pd.DataFrame(columns=["mirna", "transcript"], index=range(len(pairs)))
-    return pd.concat(parts).reindex(wanted).reset_index(drop=True)
-
-
-def _strongest_so_far(
-    best: NDArray[Any], batch: pa.RecordBatch, first: int, limit: int
-) -> NDArray[np.float64]:
-    """The strongest of ``best`` and a batch whose rows count from ``first``."""
-    score, energy = _floats(batch["score"]), np.nan_to_num(_floats(batch["energy_kcal_mol"]))
-    least = best[0].min() if best.shape[1] == limit else -np.inf
-    if len(score) > limit:
-        least = max(least, np.partition(score, len(score) - limit)[len(score) - limit])
-    rows = np.flatnonzero(score >= least)
-    joined = np.concatenate([best, [score[rows], energy[rows], rows + float(first)]], axis=1)
-    return joined[:, np.lexsort((joined[2], joined[1], -joined[0]))[:limit]]
-
-
-def _taken(file: pq.ParquetFile, rows: NDArray[np.int64]) -> pd.DataFrame:
-    """Rows of a file in the order given, a group of rows in memory at a time."""
-    parts, first = [file.schema_arrow.empty_table()], 0
-    for group in range(file.num_row_groups):
-        n = file.metadata.row_group(group).num_rows
-        inside = rows[(rows >= first) & (rows < first + n)]
-        if inside.size:
-            parts.append(file.read_row_group(group).take(pa.array(np.sort(inside) - first)))
-        first += n
-    table = pa.concat_tables(parts).to_pandas()
-    return table.set_index(np.sort(rows)).loc[rows].reset_index(drop=True)
-
-
-def _target_batches(path: Path, columns: tuple[str, ...] | None) -> Iterator[pa.RecordBatch]:
-    convert = pv.ConvertOptions(column_types=_TYPES, include_columns=columns or ())
+    wanted = pairs[["source", "target"]].set_axis(["mirna", "transcript"], axis=1)
+    names = {name: pa.array(wanted[name].unique(), pa.string()) for name in wanted}
     with _stated(path):
-        read = pv.ReadOptions(block_size=_BLOCK_BYTES)
-        parse = pv.ParseOptions(delimiter="\t")
-        yield from pv.open_csv(path, read, parse, convert)
+        file = _open_targets(path)
+        parts = []
+        for batch in file:
+            mirna, transcript = (pc.is_in(batch[name], names[name]) for name in wanted)
+            parts.append(batch.filter(pc.and_(mirna, transcript)))
+        found = pa.Table.from_batches(parts, file.schema).to_pandas()
+    return wanted.merge(found, how="left", on=list(wanted))
+
+
+_TYPES = {"string": pa.string(), "int": pa.int64(), "double": pa.float64()}
+
+
+def _open_targets(path: Path, columns: Sequence[str] = ()) -> pv.CSVStreamingReader:
+    # Types are said beforehand: what Arrow sees first of a column may all be missing.
+    declared = declared_columns(__package__, "targets.tsv")
+    types = {name: _TYPES[some.type] for some in declared for name in some.names}
+    return pv.open_csv(
+        path,
+        pv.ReadOptions(block_size=1 << 24),  # rows may be long
+        parse_options=pv.ParseOptions(delimiter="\t"),
+        convert_options=pv.ConvertOptions(column_types=types, include_columns=columns),
+    )
 
 
 @contextmanager
@@ -209,35 +162,6 @@ def _stated(path: Path) -> Iterator[None]:
     except (pa.ArrowException, OSError, KeyError) as error:
         found = f"an unreadable file ({error})"
         raise StoreError.at(path, "", found, "the table of an earlier step") from error
-
-
-def _names(items: pd.DataFrame, kind: str) -> pa.Array:
-    chosen = items[(items["kind"] == kind) & items["kept"].astype(bool)]
-    return pa.array(chosen["name"].tolist(), pa.string())
-
-
-def _keys(names: pa.Array, among: pa.Array) -> NDArray[np.int64]:
-    """Place of each name, -1 where it is not among them."""
-    places = pc.fill_null(pc.index_in(names, among), -1)
-    return np.asarray(places).astype(np.int64)
-
-
-def _item_rows(path: Path, names: pa.Array, among: pa.Array) -> NDArray[np.int64]:
-    places = _keys(names, among)
-    if (places < 0).any():
-        name = names[int(np.argmin(places))].as_py()
-        raise StoreError.at(path, f"name {name!r}", "no such item", "the names of items.parquet")
-    return places
-
-
-def _most(names: pa.Array, counts: NDArray[np.int64]) -> pd.DataFrame:
-    table = pd.DataFrame({"name": names.to_pylist(), "pairs": counts[0], "canonical": counts[1]})
-    table = table[table["pairs"] > 0].sort_values(["pairs", "name"], ascending=[False, True])
-    return table.set_index("name")
-
-
-def _floats(values: pa.Array) -> NDArray[np.float64]:
-    return values.to_numpy(zero_copy_only=False).astype(np.float64)
 
 
 def hits_of(results: Results) -> HitsOverview | None:
@@ -256,7 +180,7 @@ def targets_of(results: Results) -> TargetsOverview | None:
     path = results.folder / "targets.tsv"
     if not path.is_file():
         return None
-    found = read_targets(path, results.items.assign(name=results.items["identifier"]))
+    found = read_targets(path)
     return replace(found, transcripts=found.transcripts.rename(index=dict(results.labels)))
 
 
@@ -274,8 +198,7 @@ SAME = ("score", "energy_kcal_mol", "mirna", *ALIGNMENT, "seed_class")
 """Columns in which hits of one site agree."""
 
 
-@dataclass(frozen=True)
-class SharedSite:
+class SharedSite(NamedTuple):
     """The hits of one miRNA with one alignment.
 
     ``hits``: their rows of ``HitsOverview.strongest``, strongest first. ``complete``: whether no
@@ -303,29 +226,17 @@ def shared_sites(hits: HitsOverview, limit: int) -> list[SharedSite]:
 
 def _sites(hits: HitsOverview) -> Iterator[SharedSite]:
     table = hits.strongest
-    site = table.groupby(list(SAME), sort=False, observed=True, dropna=False).ngroup().to_numpy()
-    cut = hits.n > len(table)
+    last = table[STRENGTH].iloc[-1:].astype(np.float64)
     shown: set[tuple[str, str]] = set()
-    for rows in _rows_of_each(site):
-        found = table.iloc[rows]
+    for _, found in table.groupby(list(SAME), sort=False, observed=True, dropna=False):
         pairs = set(zip(found["mirna"], found["transcript"], strict=True))
         if pairs <= shown:
             continue
         shown |= pairs
-        yield SharedSite(found, not (cut and _equal(table, rows[-1], len(table) - 1)))
-
-
-def _rows_of_each(site: NDArray[np.integer[Any]]) -> list[NDArray[np.intp]]:
-    """Rows with each number of ``site``, in the order of their first row."""
-    order = np.argsort(site, kind="stable")
-    ends = np.flatnonzero(np.diff(site[order])) + 1
-    return sorted(np.split(order, ends), key=lambda rows: int(rows[0])) if site.size else []
-
-
-def _equal(table: pd.DataFrame, one: int, other: int) -> bool:
-    """Whether two rows are equally strong: further hits like the one may follow the other."""
-    values = table[["score", "energy_kcal_mol"]].to_numpy(dtype=np.float64)
-    return bool(np.array_equal(values[one], values[other], equal_nan=True))
+        # Further hits like these may follow where the table is cut among equals.
+        own = found[STRENGTH].iloc[-1:].astype(np.float64)
+        equal = np.array_equal(own, last, equal_nan=True)
+        yield SharedSite(found, not (hits.n > len(table) and equal))
 
 
 # --- alignments that the page shows without a click -----------------------------------------------
@@ -342,9 +253,6 @@ MAX_NAMED = 50
 
 SEED_BEGIN, SEED_END = 2, 8
 """Positions of the seed, from the miRNA's 5' end."""
-
-# Letters above one another: miRNA, pairs, transcript, and where the seed begins and ends in them.
-Alignment = tuple[str, str, str, int, int]
 
 
 def cards(hits: HitsOverview) -> dict[str, Any]:
@@ -371,17 +279,11 @@ def seed_columns(query: str) -> tuple[int, int]:
     return places[min(SEED_END, len(places)) - 1], places[SEED_BEGIN - 1] + 1
 
 
-def alignment_of(query: str, match: str, reference: str) -> Alignment:
-    """The three lines of an alignment and the columns of the seed, end excluded."""
-    return query, match.ljust(len(query)), reference, *seed_columns(query)
-
-
 def _card(site: SharedSite) -> dict[str, Any]:
     """Heading, facts, the lines cut at the seed, and the transcripts that have the alignment."""
     hit = site.hits.iloc[0]
-    query, match, reference, begin, end = alignment_of(
-        hit["query_alignment"], hit["match_line"], hit["reference_alignment"]
-    )
+    query, match, reference = hit[list(ALIGNMENT)]
+    begin, end = seed_columns(query)
     energy = hit["energy_kcal_mol"]
     facts = [f"score {plain(hit['score'])}"]
     facts += [f"{plain(energy)} kcal/mol"] if pd.notna(energy) else []
@@ -403,7 +305,7 @@ def _card(site: SharedSite) -> dict[str, Any]:
             (name, five, (text[:begin], text[begin:end], text[end:]), three)
             for name, five, text, three in (
                 ("miRNA     ", "3'", query, "5'"),
-                ("          ", "  ", match, "  "),
+                ("          ", "  ", match.ljust(len(query)), "  "),
                 ("transcript", "5'", reference, "3'"),
             )
         ],

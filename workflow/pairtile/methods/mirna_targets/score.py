@@ -8,7 +8,7 @@ tile, where overlapping windows meet again.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,30 +18,32 @@ from numpy.typing import NDArray
 
 from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import (
+    Cost,
     Estimator,
     Merged,
     PreparedInput,
     Ranking,
-    State,
     Written,
 )
 from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
+from pairtile.gpu.device import Device
+from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import Conservation
 from pairtile.methods.mirna_targets.kernels.pair_scores import PAIR_BINS, PAIR_STEP
 from pairtile.methods.mirna_targets.null import (
     NullCounts,
-    all_counts,
     class_table,
     count_shapes,
     pair_p_values,
     prepare_null,
 )
-from pairtile.methods.mirna_targets.prepare import PreparedSequences, prepare_sequences
-from pairtile.methods.mirna_targets.search import Hits, SequenceBatch, TargetSearch
-from pairtile.methods.mirna_targets.tables import ROWS, rows_by_length, whole_pairs
+from pairtile.methods.mirna_targets.prepare import prepare_sequences
+from pairtile.methods.mirna_targets.scoring import reverse_cumsum
+from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS, SequenceBatch, TargetSearch
+from pairtile.methods.mirna_targets.tables import rows_by_length, whole_pairs
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
 from pairtile.statistics.correction import benjamini_hochberg
 
@@ -70,16 +72,20 @@ PAIR_SCORE = pa.field("pair_score", pa.float32())
 """With a null, of the hit's pair: ``kernels.pair_scores``."""
 
 
-class MirnaTargets(Estimator[MirnaTargetsConfig]):
+class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
     """Alignment, filters and duplex energies of every miRNA on every transcript."""
 
     sort_by: ClassVar[tuple[str, ...]] = ("i", "j", "rank")
-    work_unit: ClassVar[str] = "cells"
 
     def __init__(
-        self, config: MirnaTargetsConfig, state: State, device: Any, precision: str
+        self,
+        config: MirnaTargetsConfig,
+        state: SequenceArrays,
+        device: Device,
+        precision: str,
+        seed: int = 0,
     ) -> None:
-        super().__init__(config, state, device, precision)
+        super().__init__(config, state, device, precision, seed)
         self.n_mirnas = len(state["mirna_offsets"]) - 1
         self._search: TargetSearch | None = None
         self._null: NullCounts | None = None
@@ -89,80 +95,68 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
     @classmethod
     def prepare(
         cls, config: MirnaTargetsConfig, seed: int, scratch: Path | None = None
-    ) -> PreparedInput:
+    ) -> PreparedInput[SequenceArrays]:
         return cls.with_null(config, prepare_sequences(config), seed)
 
     @classmethod
     def with_null(
-        cls, config: MirnaTargetsConfig, prepared: PreparedSequences, seed: int
-    ) -> PreparedInput:
+        cls, config: MirnaTargetsConfig, prepared: PreparedInput[SequenceArrays], seed: int
+    ) -> PreparedInput[SequenceArrays]:
         """Sequences as they were laid out, and the shuffles where there is a null."""
-        made = PreparedInput(
-            prepared.items,
-            prepared.state,
-            prepared.counts,
-            prepared.notes,
-            prepared.warnings,
-            prepared.parameters,
-        )
         if config.null is False:
-            return made
-        null = prepare_null(made.state, config.estimator, config.null.shuffles, seed)
+            return prepared
+        null = prepare_null(prepared.state, config.estimator, config.null.shuffles, seed)
+        state: SequenceArrays = {**prepared.state, **null.state}
         return replace(
-            made,
-            state=made.state | null.state,
-            notes=made.notes + null.notes,
-            warnings=made.warnings + null.warnings,
+            prepared,
+            state=state,
+            notes=[*prepared.notes, *null.notes],
+            warnings=prepared.warnings + null.warnings,
         )
 
     @classmethod
-    def check_later_inputs(
-        cls, config: MirnaTargetsConfig, state: State, items: pd.DataFrame
+    def validate(
+        cls, config: MirnaTargetsConfig, state: SequenceArrays, items: pd.DataFrame
     ) -> None:
-        super().check_later_inputs(config, state, items)
         if config.annotation is not None:
             read_transcript_models(config.annotation)
 
     @classmethod
-    def space(cls, state: State) -> PairSpace:
+    def space(cls, state: SequenceArrays) -> PairSpace:
         return PairSpace(
             "rectangle", len(state["mirna_offsets"]) - 1, len(state["transcript_offsets"]) - 1
         )
 
     @classmethod
-    def tile_edges(cls, config: MirnaTargetsConfig, state: State) -> tuple[int, int]:
-        return MIRNAS_OF_A_TILE, TRANSCRIPTS_OF_A_TILE
-
-    @classmethod
-    def tile_memory_bytes(
-        cls, config: MirnaTargetsConfig, state: State, backend: str, rows: int, columns: int
+    def memory(
+        cls,
+        config: MirnaTargetsConfig,
+        state: SequenceArrays,
+        backend: str,
+        rows: int,
+        columns: int,
     ) -> int:
         """Hits of a tile of the longest transcripts, with their alignments, among random letters:
         their number rises tenfold with each 23 that the least score falls."""
         lengths = np.sort(np.diff(state["transcript_offsets"]))[::-1]
         hits = rows * float(lengths[:columns].sum()) * _hit_rate(config)
-        blocks = super().tile_memory_bytes(config, state, backend, rows, columns)
+        blocks = super().memory(config, state, backend, rows, columns)
         return blocks + int(HIT_BYTES * (hits + (config.null is not False) * SHUFFLED_HITS_AT_ONCE))
 
     @classmethod
-    def work(cls, state: State, tile: Tile) -> int:
-        """Cells of the alignments: letters of the miRNAs times letters of the transcripts."""
-        mirnas, transcripts = state["mirna_offsets"], state["transcript_offsets"]
-        rows = int(mirnas[tile.row_end] - mirnas[tile.row_begin])
-        return rows * int(transcripts[tile.column_end] - transcripts[tile.column_begin])
-
-    @classmethod
-    def work_per_second(
-        cls, config: MirnaTargetsConfig, state: State, backend: str, threads: int
-    ) -> float:
+    def cost(
+        cls, config: MirnaTargetsConfig, state: SequenceArrays, backend: str, threads: int
+    ) -> Cost:
         # Measured: docs/speed.md. With energies, hits cost more than the score pass.
         energies = 3.0 if config.estimator.energies else 1.0
         shuffles = 0 if config.null is False else config.null.shuffles
-        return (1e12 if backend == "cuda" else 2e9 * threads) / (energies + shuffles)
-
-    @classmethod
-    def resolve_precision(cls, config: MirnaTargetsConfig, backend: str) -> str:
-        return "integer"
+        return Cost(
+            (1e12 if backend == "cuda" else 2e9 * threads) / (energies + shuffles),
+            partial(cells_in, state),
+            unit="cells",
+            tile_edges=(MIRNAS_OF_A_TILE, TRANSCRIPTS_OF_A_TILE),
+            precision="integer",
+        )
 
     @classmethod
     def chunk_parameters(cls, config: MirnaTargetsConfig) -> dict[str, Any]:
@@ -179,26 +173,24 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         if self._search is None:
             state = self.state
             self._search = TargetSearch(
-                SequenceBatch(state["mirna_text"], np.asarray(state["mirna_offsets"])),
-                SequenceBatch(state["transcript_text"], np.asarray(state["transcript_offsets"])),
+                SequenceBatch.of_state(state, "mirna"),
+                SequenceBatch.of_state(state, "transcript"),
                 self.config.estimator,
                 self.device,
             )
         return self._search
 
-    def compute_tile(
-        self, tile: Tile, selection: Selection, scan: State | None, cut: float
-    ) -> tuple[Rows, Summaries]:
+    def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
         columns = np.arange(tile.column_begin, tile.column_end)
         allowed = self._allowed(tile)
         hits = self.search.hits(tile.row_begin, tile.row_end, columns, allowed)
         rows = self._columns(hits)
         scanned = tile.cells if allowed is None else int(allowed.sum())
-        energies = -np.minimum(hits.energy_kcal_mol.astype(np.float64), 0.0)
+        energies = -np.minimum(hits["energy_kcal_mol"].to_numpy().astype(np.float64), 0.0)
         summaries = {
             "pairs_scored": np.array([scanned], dtype=np.int64),
             "hits": np.array([len(hits)], dtype=np.int64),
-            "score_counts": _counts(hits.score, SCORE_STEP, SCORE_BINS),
+            "score_counts": _counts(hits["score"].to_numpy(), SCORE_STEP, SCORE_BINS),
             "energy_counts": _counts(energies, ENERGY_STEP, ENERGY_BINS),
         }
         if self.config.null is False:
@@ -241,14 +233,16 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         pairs = np.asarray(self.state["restrict"])
         return pairs_in_tile(pairs[:, 0], rows_by_length(self.state)[pairs[:, 1]], tile)
 
-    def _columns(self, hits: Hits) -> dict[str, Any]:
+    def _columns(self, hits: pa.Table) -> dict[str, Any]:
         """The rows of ``ROWS``, by items, sorted."""
         order = np.asarray(self.state["transcript_order"])
-        j = (order[hits.j] + self.n_mirnas).astype(np.int32)
-        sorting = np.lexsort((hits.rank, j, hits.i))
-        hits = hits.taken(sorting)
-        columns = {name: getattr(hits, name) for name in ROWS.names if name != "j"}
-        return {"i": columns.pop("i"), "j": j[sorting], **columns}
+        j = (order[hits["j"].to_numpy()] + self.n_mirnas).astype(np.int32)
+        sorting = np.lexsort((hits["rank"].to_numpy(), j, hits["i"].to_numpy()))
+        hits = hits.set_column(1, "j", pa.array(j)).take(pa.array(sorting))
+        return {
+            name: hits[name].combine_chunks() if name in ALIGNMENT else hits[name].to_numpy()
+            for name in ROWS.names
+        }
 
     # --- network and tables ---------------------------------------------------------------------
 
@@ -303,10 +297,10 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
     def all_null_counts(self, merged: Merged) -> dict[str, NDArray[np.int64]]:
         """What the tiles counted, added up, with a null (``null.count_shapes``)."""
         assert self.config.null is not False
-        levels = 0 if self.conservation is None else self.conservation.levels
-        expression = "mirna_ranks" in self.state
-        shapes = count_shapes(self.n_mirnas, self.config.null.shuffles, levels, expression)
-        return all_counts(merged.sums, shapes)
+        shapes = count_shapes(self.state, self.config.null.shuffles, self.conservation)
+        return {
+            name: merged.sums.get(name, np.zeros(shape, np.int64)) for name, shape in shapes.items()
+        }
 
     @cached_property
     def conservation(self) -> Conservation | None:
@@ -370,7 +364,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
             score = -(ranks != ranks.shift()).any(axis=1).cumsum().astype(np.float64)
         return Ranking(edges[["source", "target"]].assign(score=score), directed=True)
 
-    def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
         null = {} if self.config.null is False else self._null_arrays(merged)
         return null | {
             "edges": np.arange(SCORE_BINS + 1) * SCORE_STEP,
@@ -389,17 +383,24 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         table = class_table(sums["site_counts"].sum(axis=1), sums["null_site_counts"].sum(axis=2))
         return {f"null_{name}": values for name, values in table.items()} | {
             "null_pair_scores": np.arange(PAIR_BINS) * PAIR_STEP,
-            "null_pairs": sums["pair_score_counts"].sum(axis=0)[::-1].cumsum()[::-1],
-            "null_pairs_expected": sums["null_pair_score_counts"].sum(axis=0)[::-1].cumsum()[::-1]
+            "null_pairs": reverse_cumsum(sums["pair_score_counts"].sum(axis=0)),
+            "null_pairs_expected": reverse_cumsum(sums["null_pair_score_counts"].sum(axis=0))
             / len(sums["null_site_counts"]),
         }
 
-    def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
+    def tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
         from pairtile.methods.mirna_targets.export import write_target_tables
 
         counts = None if self.config.null is False else self.all_null_counts(merged)
         tests = self.pair_tests(merged)
         return write_target_tables(self, merged, items, folder, tests, counts, self.conservation)
+
+
+def cells_in(state: SequenceArrays, tile: Tile) -> int:
+    """Cells of a tile's alignments: letters of the miRNAs times letters of the transcripts."""
+    mirnas, transcripts = state["mirna_offsets"], state["transcript_offsets"]
+    rows = int(mirnas[tile.row_end] - mirnas[tile.row_begin])
+    return rows * int(transcripts[tile.column_end] - transcripts[tile.column_begin])
 
 
 def _hit_rate(config: MirnaTargetsConfig) -> float:

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numba import get_num_threads
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 SEED_ROWS: Final = 7
 """Rows n - 7 .. n - 1, miRNA positions 2 .. 8, are the seed; all rows but n where n <= 8."""
@@ -57,6 +57,13 @@ CODES: Final = _code_table()
 
 PAIRS: Final = _pair_table()
 """int32 (5, 5): score of two letters outside the seed, by their codes."""
+
+
+class Texts(NamedTuple):
+    """Texts one after the other: letters uint8 (total,); offsets int64 (texts + 1,)."""
+
+    letters: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -169,8 +176,7 @@ class AlignmentScoring:
         return np.array([UNLIMITED if s is None else s for s in spans], dtype=np.int64)
 
 
-@dataclass(frozen=True)
-class Candidates:
+class Candidates(NamedTuple):
     """The best candidate of each diagonal of each pair, sorted by (i, j, rank of miRanda).
 
     A candidate is a cell that scores ``threshold`` or more and whose state is not "reference base
@@ -190,35 +196,46 @@ class Candidates:
     column: NDArray[np.int32]
     score: NDArray[np.int32]
 
-    def __len__(self) -> int:
-        return len(self.i)
 
+class Traced(NamedTuple):
+    """Candidates that both filters leave, and their alignments.
 
-@dataclass(frozen=True)
-class Traced:
-    """Candidates that both filters leave, sorted by (i, j, rank), and their alignments.
-
-    cells           the last aligned cell of each, and its score
+    i .. score      as ``Candidates``: row and column are the last aligned cell
     begin_row, begin_column   int32: the cell before the first aligned one
     state_count     int32: columns of the alignment
     states          uint8 (count, longest alignment): state of each column, the last one first
     """
 
-    cells: Candidates
+    i: NDArray[np.int32]
+    j: NDArray[np.int32]
+    row: NDArray[np.int32]
+    column: NDArray[np.int32]
+    score: NDArray[np.int32]
     begin_row: NDArray[np.int32]
     begin_column: NDArray[np.int32]
     state_count: NDArray[np.int32]
     states: NDArray[np.uint8]
 
-    def __len__(self) -> int:
-        return len(self.cells)
+    def taken(self, rows: NDArray[np.integer]) -> Traced:
+        """Some of them, in the order of ``rows``."""
+        return Traced(*(values[rows] for values in self))
 
-    @classmethod
-    def of(cls, numbers: NDArray[np.int32], states: NDArray[np.uint8]) -> Traced:
-        """numbers: int32 (8, count), what ``trace`` gives."""
-        i, j, row, column, score, begin_row, begin_column, state_count = numbers
-        cells = Candidates(i=i, j=j, row=row, column=column, score=score)
-        return cls(cells, begin_row, begin_column, state_count, states)
+
+def offsets_of(lengths: ArrayLike) -> NDArray[np.int64]:
+    """Where each of some things one after the other begins, and the end: int64 (count + 1,)."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+
+
+def reverse_cumsum(counts: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Of each place on the last axis, the sum of this and all behind it."""
+    return np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1]
+
+
+def pair_starts(i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Where the runs of entries of one pair begin, and behind the last run: int64 (pairs + 1,)."""
+    new = (i[1:] != i[:-1]) | (j[1:] != j[:-1])
+    first = np.flatnonzero(np.concatenate([np.ones(min(len(i), 1), bool), new]))
+    return np.append(first, len(i))
 
 
 def round_robin_order(count: int) -> NDArray[np.int64]:

@@ -6,25 +6,21 @@ here, then energies. A pair's hits depend on nothing but the pair and the settin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pairtile.declare.columns import arrow_schema
 from pairtile.methods.mirna_targets import search_cpu
 from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.methods.mirna_targets.kernels.hit_sites import seed_classes
 from pairtile.methods.mirna_targets.kernels.traceback import (
     LINKER,
-    AlignedCells,
     AlignedLines,
-    AlignedStates,
-    HitSequences,
-    PairCandidates,
-    PairSequences,
     TracedCandidates,
     trace_pairs,
     write_alignments,
@@ -35,12 +31,20 @@ from pairtile.methods.mirna_targets.scoring import (
     AlignmentScoring,
     Candidates,
     CodedSequences,
+    Texts,
     Traced,
+    offsets_of,
+    pair_starts,
     round_robin_order,
 )
 
 if TYPE_CHECKING:
     from pairtile.gpu.device import Device
+
+ROWS = arrow_schema(__package__, "pairs.parquet")
+"""The columns of merged hits."""
+
+ALIGNMENT = ("query_alignment", "match_line", "reference_alignment")
 
 
 class TargetSearch:
@@ -74,32 +78,25 @@ class TargetSearch:
         mirna_end: int,
         transcript_rows: NDArray[np.integer],
         allowed: NDArray[np.bool_] | None = None,
-    ) -> Hits:
-        """Hits of a block of miRNAs on some transcripts, all filters applied.
+    ) -> pa.Table:
+        """Hits of a block of miRNAs on some transcripts, all filters applied: the columns ``ROWS``,
+        ``i`` and ``j`` being rows of the sequences, sorted by these and ``rank``.
 
         mirna_begin, mirna_end   rows of the miRNAs, the last one not included
         transcript_rows          int (count,): rows of the transcripts, each once, in any order
         allowed                  bool (mirna_end - mirna_begin, count): pairs to look at; all
                                  where None
         """
-        rows = np.sort(np.asarray(transcript_rows, dtype=np.int64))
-        if allowed is not None:
-            allowed = allowed[:, np.argsort(transcript_rows)]
-        mirnas = self.mirnas.block(np.arange(mirna_begin, mirna_end))
-        transcripts = self.transcripts.block(rows, self.settings.trim)
+        block = self.traced(mirna_begin, mirna_end, transcript_rows, allowed)
         # Some pairs at a time: letters of what does not pass are gone before the next are written.
         parts = []
-        for traced in self._traced(mirnas, transcripts, allowed):
-            aligned = written(mirnas, transcripts, traced)
-            if self.settings.strict:
-                aligned = aligned.taken(np.flatnonzero(aligned.seed_is_perfect))
-            energy = np.zeros(len(aligned), dtype=np.float32)
-            if self._energy is not None:
-                energy = self._energy.fold_letters(*aligned.fold_strings())
-                passed = np.flatnonzero(energy.astype(np.float64) < self.settings.energy)
-                aligned, energy = aligned.taken(passed), energy[passed]
-            parts.append(_as_hits(aligned, energy, mirna_begin, rows))
-        return Hits.joined(parts)
+        for traced in block.parts:
+            lines = aligned_lines(block.mirnas, block.transcripts, traced)
+            kept, energy = self._passing(block, traced, lines, self.settings.energies)
+            parts.append(_hits(block, traced, lines, kept, energy))
+        hits = pa.concat_tables(parts)
+        order = np.lexsort([hits[name].to_numpy() for name in ("rank", "j", "i")])
+        return hits.take(pa.array(order))
 
     def sites(
         self,
@@ -108,10 +105,7 @@ class TargetSearch:
         transcript_rows: NDArray[np.integer],
         allowed: NDArray[np.bool_] | None = None,
     ) -> Sites:
-        """The hits that ``hits`` gives, without letters and energies: what counting takes.
-
-        Energies are computed only where they decide: that of a fold is never above 0.
-        """
+        """The hits that ``hits`` gives, without letters and energies: what counting takes."""
         return self.sites_of(self.traced(mirna_begin, mirna_end, transcript_rows, allowed))
 
     def traced(
@@ -133,32 +127,35 @@ class TargetSearch:
         return TracedBlock(mirna_begin, rows, mirnas, transcripts, parts)
 
     def sites_of(self, block: TracedBlock) -> Sites:
-        """The second half of ``sites``."""
-        mirnas, transcripts, rows = block.mirnas, block.transcripts, block.rows
-        energy = self._energy if self.settings.energy <= 0 else None
-        parts = []
+        """The second half of ``sites``. Energies are computed only where they decide: that of a
+        fold is never above 0."""
+        fold = self.settings.energies and self.settings.energy <= 0
+        parts = [Sites.none()]
         for traced in block.parts:
-            kept = np.arange(len(traced))
-            if self.settings.strict or energy is not None:
-                aligned = written(mirnas, transcripts, traced)
-                if self.settings.strict:
-                    kept = np.flatnonzero(aligned.seed_is_perfect)
-                if energy is not None:
-                    folded = energy.fold_letters(*aligned.taken(kept).fold_strings())
-                    kept = kept[folded.astype(np.float64) < self.settings.energy]
-            seed_class = _seed_classes(mirnas, transcripts, traced)[kept]
-            cells = traced.cells
-            parts.append(
-                Sites(
-                    cells.i[kept] + np.int32(block.mirna_begin),
-                    rows[cells.j[kept]].astype(np.int32),
-                    cells.score[kept],
-                    seed_class,
-                )
-            )
-        return Sites(
-            *(np.concatenate(columns) for columns in zip(Sites.none(), *parts, strict=True))
-        )
+            lines = None
+            if self.settings.strict:
+                lines = aligned_lines(block.mirnas, block.transcripts, traced)
+            kept, _ = self._passing(block, traced, lines, fold)
+            seed_class = np.empty(len(traced.i), dtype=np.int8)
+            seed_classes(block.mirnas.texts, block.transcripts.texts, traced, seed_class)
+            i, j = block.sequences(traced.i[kept], traced.j[kept])
+            parts.append(Sites(i, j, traced.score[kept], seed_class[kept]))
+        return Sites(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+    def _passing(
+        self, block: TracedBlock, traced: Traced, lines: AlignedLines | None, fold: bool
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Which alignments pass what is asked of seeds and energies, and their energies in
+        kcal/mol, 0 unless ``fold``. lines : needed where seeds are looked at (``strict``)."""
+        kept = np.arange(len(traced.i))
+        if self.settings.strict and lines is not None:
+            kept = np.flatnonzero(lines.seed_is_perfect)
+        if not fold or self._energy is None:
+            return kept, np.zeros(len(kept), dtype=np.float32)
+        strings = fold_strings(block.mirnas, block.transcripts, traced.taken(kept))
+        energy = self._energy.fold_letters(*strings)
+        passed = np.flatnonzero(energy.astype(np.float64) < self.settings.energy)
+        return kept[passed], energy[passed]
 
     def _traced(
         self, mirnas: SequenceBatch, transcripts: SequenceBatch, allowed: NDArray[np.bool_] | None
@@ -183,6 +180,12 @@ class TracedBlock(NamedTuple):
     transcripts: SequenceBatch
     parts: Iterable[Traced]
 
+    def sequences(
+        self, i: NDArray[np.int32], j: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Rows of the miRNAs and transcripts of all, by their rows in the block."""
+        return i + np.int32(self.mirna_begin), self.rows[j].astype(np.int32)
+
 
 class Sites(NamedTuple):
     """Hits without their alignments, sorted by (i, j, rank): (sites,) each.
@@ -204,35 +207,36 @@ class Sites(NamedTuple):
         return cls(nobody, nobody, nobody, np.empty(0, np.int8))
 
 
-def _as_hits(
-    aligned: Alignments, energy: NDArray[np.float32], mirna_begin: int, rows: NDArray[np.int64]
-) -> Hits:
-    """Name things as miRanda prints them."""
-    lines = aligned.lines()
-    n = aligned.mirnas.lengths[aligned.i]
-    m = aligned.transcripts.lengths[aligned.j]
-    length = aligned.state_count
-    first = np.flatnonzero(
-        np.r_[True, (np.diff(aligned.i) != 0) | (np.diff(aligned.j) != 0)][: len(aligned)]
-    )
-    count = np.diff(np.r_[first, len(aligned)])
-    return Hits(
-        i=(aligned.i + mirna_begin).astype(np.int32),
-        j=rows[aligned.j].astype(np.int32),
-        rank=(np.arange(len(aligned)) - np.repeat(first, count)).astype(np.int32),
-        score=aligned.score.astype(np.float64),
-        energy_kcal_mol=energy,
-        query_begin=(n - aligned.end_row + 1).astype(np.int32),
-        query_end=(n - aligned.begin_row + 1).astype(np.int32),
-        reference_begin=np.maximum(aligned.begin_column - aligned.begin_row + 1, 1),
-        reference_end=np.minimum(aligned.end_column + (n - aligned.end_row), m).astype(np.int32),
-        alignment_length=length,
-        identity_percent=aligned.identical / length * 100.0,
-        similarity_percent=aligned.similar / length * 100.0,
-        query_alignment=lines[0],
-        match_line=lines[1],
-        reference_alignment=lines[2],
-    )
+def _hits(
+    block: TracedBlock,
+    traced: Traced,
+    lines: AlignedLines,
+    kept: NDArray[np.int64],
+    energy: NDArray[np.float32],
+) -> pa.Table:
+    """Name what passed as miRanda prints it."""
+    size = _line_sizes(block.mirnas, traced)[kept]
+    texts = _texts(lines.text, lines.place[kept], size)
+    traced = traced.taken(kept)
+    i, j = block.sequences(traced.i, traced.j)
+    n, m = block.mirnas.lengths[traced.i], block.transcripts.lengths[traced.j]
+    first = pair_starts(i, j)
+    span = traced.begin_column - traced.begin_row + 1, traced.column + (n - traced.row)
+    columns = {
+        "i": i,
+        "j": j,
+        "rank": (np.arange(len(i)) - np.repeat(first[:-1], np.diff(first))).astype(np.int32),
+        "score": traced.score.astype(np.float64),
+        "energy_kcal_mol": energy,
+        "query_begin": (n - traced.row + 1).astype(np.int32),
+        "query_end": (n - traced.begin_row + 1).astype(np.int32),
+        "reference_begin": np.maximum(span[0], 1),
+        "reference_end": np.minimum(span[1], m).astype(np.int32),
+        "alignment_length": traced.state_count,
+        "identity_percent": lines.identical[kept] / traced.state_count * 100.0,
+        "similarity_percent": lines.similar[kept] / traced.state_count * 100.0,
+    }
+    return pa.table(columns | dict(zip(ALIGNMENT, texts, strict=True)))
 
 
 # --- from candidates to alignments ----------------------------------------------------------------
@@ -240,84 +244,6 @@ def _as_hits(
 
 STATES_AT_ONCE: Final = 2**28
 """Room for the states of one batch of pairs, in bytes; taken only where written."""
-
-
-@dataclass(frozen=True)
-class Alignments:
-    """Alignments that miRanda's two filters leave, in miRanda's order within each pair.
-
-    mirnas, transcripts       the block's sequences
-    i, j                      int32: rows within the block
-    begin_row, begin_column   int32: the cell before the first aligned one
-    end_row, end_column       int32: the last aligned cell
-    score                     int32
-    state_count               int32: columns of the alignment
-    size, place               int64: letters of a line, with tails; where they begin in ``text``
-    text                      uint8 (3, total): miRNA, marks, reference
-    identical, similar        int32: columns marked ``|``; ``|`` or ``:``
-    seed_is_perfect           bool: miRNA positions 2 to 8 are seven ``|``, without a gap
-    """
-
-    mirnas: SequenceBatch
-    transcripts: SequenceBatch
-    i: NDArray[np.int32]
-    j: NDArray[np.int32]
-    begin_row: NDArray[np.int32]
-    begin_column: NDArray[np.int32]
-    end_row: NDArray[np.int32]
-    end_column: NDArray[np.int32]
-    score: NDArray[np.int32]
-    state_count: NDArray[np.int32]
-    size: NDArray[np.int64]
-    place: NDArray[np.int64]
-    text: NDArray[np.uint8]
-    identical: NDArray[np.int32]
-    similar: NDArray[np.int32]
-    seed_is_perfect: NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        return len(self.i)
-
-    def taken(self, rows: NDArray[np.integer]) -> Alignments:
-        """Some of them, in the order of ``rows``."""
-        whole = ("mirnas", "transcripts", "text")
-        names = [field.name for field in fields(self) if field.name not in whole]
-        columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in names}
-        return replace(self, **columns)
-
-    def lines(self) -> list[pa.LargeStringArray]:
-        """Of each, the three lines: miRNA 3'->5', marks, reference 5'->3'."""
-        # Every other text is an alignment; those between are of alignments that were not taken.
-        ends = np.column_stack([self.place, self.place + self.size]).ravel()
-        offsets = pa.py_buffer(np.append(ends, self.text.shape[1]).astype(np.int64))
-        taken = pa.array(np.arange(0, len(ends), 2))
-        return [
-            pa.LargeStringArray.from_buffers(len(ends), offsets, pa.py_buffer(line)).take(taken)
-            for line in np.ascontiguousarray(self.text)
-        ]
-
-    def fold_strings(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Of each, the string whose minimum free energy is the hit's: letters and offsets."""
-        n = self.mirnas.lengths[self.i]
-        tails = self.begin_row + n - self.end_row
-        sizes = n + LINKER + tails + (self.end_column - self.begin_column)
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        text = np.empty(int(offsets[-1]), dtype=np.uint8)
-        write_fold_strings(
-            _hit_sequences(self.mirnas, self.transcripts, self.i, self.j),
-            AlignedCells(self.begin_row, self.begin_column, self.end_row, self.end_column),
-            offsets[:-1],
-            text,
-        )
-        return text, offsets
-
-
-def align(
-    found: Candidates, mirnas: SequenceBatch, transcripts: SequenceBatch, scoring: AlignmentScoring
-) -> Alignments:
-    """Filter candidates, trace them back and write their letters; arguments as for ``trace``."""
-    parts = trace(found, mirnas, transcripts, scoring)
-    return _joined([written(mirnas, transcripts, traced) for traced in parts])
 
 
 def trace(
@@ -328,15 +254,32 @@ def trace(
     found                 candidates of a block's pairs, sorted by pair, miRanda's order within
     mirnas, transcripts   the block's sequences, transcripts trimmed
     """
-    pair = found.i.astype(np.int64) << 32 | found.j
-    first = np.flatnonzero(np.r_[True, np.diff(pair) != 0][: len(pair)])
-    first = np.r_[first, len(pair)].astype(np.int64)
-    pairs = _Pairs(mirnas, transcripts, scoring, found.i[first[:-1]], found.j[first[:-1]])
-    batches = list(_batches(np.diff(first), pairs.longest)) or [(0, 0)]
-    for begin, end in batches:
-        cells = slice(first[begin], first[end])
-        some = Candidates(*(getattr(found, field.name)[cells] for field in fields(found)))
-        yield pairs.traced(some, first[begin : end + 1] - first[begin], begin, end)
+    first = pair_starts(found.i, found.j)
+    i, j = found.i[first[:-1]], found.j[first[:-1]]
+    spans = scoring.span_limits(mirnas.lengths)
+    scores = scoring.all_row_pair_scores(mirnas.coded())
+    references = transcripts.coded()
+    # Each column of an alignment takes a row of its own or an unpaired reference base.
+    longest = mirnas.lengths[i] + np.minimum(spans[i], transcripts.lengths[j])
+    for begin, end in list(_batches(np.diff(first), longest)) or [(0, 0)]:
+        some = Candidates(*(values[first[begin] : first[end]] for values in found))
+        count = len(some.i)
+        begin_row, begin_column, state_count = np.zeros((3, count), dtype=np.int32)
+        states = np.empty((count, int(longest[begin:end].max(initial=1))), dtype=np.uint8)
+        accepted = np.zeros(count, dtype=np.uint8)
+        traced = TracedCandidates(accepted, begin_row, begin_column, state_count, states)
+        trace_pairs(
+            round_robin_order(end - begin),
+            first[begin : end + 1] - first[begin],
+            some,
+            (mirnas.offsets, spans),
+            (references.codes, references.offsets),
+            scores,
+            scoring.gaps,
+            traced,
+        )
+        whole = Traced(*some, begin_row, begin_column, state_count, states)
+        yield whole.taken(np.flatnonzero(accepted))
 
 
 def _batches(count: NDArray[np.int64], longest: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
@@ -351,148 +294,56 @@ def _batches(count: NDArray[np.int64], longest: NDArray[np.int64]) -> Iterator[t
         yield begin, len(count)
 
 
-class _Pairs:
-    """The pairs that have candidates, and what their alignment takes."""
-
-    def __init__(
-        self,
-        mirnas: SequenceBatch,
-        transcripts: SequenceBatch,
-        scoring: AlignmentScoring,
-        i: NDArray[np.int32],
-        j: NDArray[np.int32],
-    ) -> None:
-        self.mirnas, self.transcripts = mirnas, transcripts
-        self.i, self.j = i, j
-        self.gaps = scoring.gaps
-        coded = mirnas.coded()
-        self.scores = scoring.all_row_pair_scores(coded)
-        self.codes = transcripts.coded().codes
-        self.spans = scoring.span_limits(mirnas.lengths)[i]
-        # Each column of an alignment takes a row of its own or an unpaired reference base.
-        self.longest = mirnas.lengths[i] + np.minimum(self.spans, transcripts.lengths[j])
-
-    def traced(self, found: Candidates, first: NDArray[np.int64], begin: int, end: int) -> Traced:
-        """Alignments of pairs begin .. end - 1; of pair k the candidates from first[k - begin]."""
-        i, j = self.i[begin:end], self.j[begin:end]
-        count = len(found)
-        longest = int(self.longest[begin:end].max(initial=1))
-        begin_row, begin_column, state_count = (np.zeros(count, dtype=np.int32) for _ in range(3))
-        traced = TracedCandidates(
-            accepted=np.zeros(count, dtype=np.uint8),
-            begin_row=begin_row,
-            begin_column=begin_column,
-            state_count=state_count,
-            states=np.empty((count, longest), dtype=np.uint8),
-        )
-        trace_pairs(
-            round_robin_order(len(i)),
-            PairCandidates(first, found.row, found.column),
-            PairSequences(
-                begin=self.transcripts.offsets[j],
-                first_score=self.mirnas.offsets[i],
-                length=self.mirnas.lengths[i],
-                span=self.spans[begin:end],
-            ),
-            self.codes,
-            self.scores,
-            self.gaps,
-            traced,
-        )
-        kept = np.flatnonzero(traced.accepted)
-        return Traced(
-            Candidates(*(getattr(found, field.name)[kept] for field in fields(found))),
-            begin_row[kept],
-            begin_column[kept],
-            state_count[kept],
-            traced.states[kept],
-        )
-
-
-def written(mirnas: SequenceBatch, transcripts: SequenceBatch, traced: Traced) -> Alignments:
+def aligned_lines(
+    mirnas: SequenceBatch, transcripts: SequenceBatch, traced: Traced
+) -> AlignedLines:
     """Write the letters of alignments that were traced back, on whichever device."""
-    cells, begin_row, state_count = traced.cells, traced.begin_row, traced.state_count
-    count = len(cells)
-    n = mirnas.lengths[cells.i]
-    size = begin_row + state_count + n - cells.row
-    place = np.cumsum(size) - size
+    count = len(traced.i)
+    size = _line_sizes(mirnas, traced)
     lines = AlignedLines(
-        place=place,
+        place=np.cumsum(size) - size,
         text=np.empty((3, int(size.sum())), dtype=np.uint8),
         identical=np.empty(count, dtype=np.int32),
         similar=np.empty(count, dtype=np.int32),
         seed_is_perfect=np.empty(count, dtype=np.bool_),
     )
-    write_alignments(
-        _hit_sequences(mirnas, transcripts, cells.i, cells.j),
-        *_cells_and_states(traced),
-        lines,
-    )
-    return Alignments(
-        mirnas=mirnas,
-        transcripts=transcripts,
-        i=cells.i,
-        j=cells.j,
-        begin_row=begin_row,
-        begin_column=traced.begin_column,
-        end_row=cells.row,
-        end_column=cells.column,
-        score=cells.score,
-        state_count=state_count,
-        size=size,
-        place=place,
-        text=lines.text,
-        identical=lines.identical,
-        similar=lines.similar,
-        seed_is_perfect=lines.seed_is_perfect,
-    )
+    write_alignments(mirnas.texts, transcripts.texts, traced, lines)
+    return lines
 
 
-def _cells_and_states(traced: Traced) -> tuple[AlignedCells, AlignedStates]:
-    cells = AlignedCells(
-        traced.begin_row, traced.begin_column, traced.cells.row, traced.cells.column
-    )
-    return cells, AlignedStates(traced.states, np.arange(len(traced)), traced.state_count)
+def _line_sizes(mirnas: SequenceBatch, traced: Traced) -> NDArray[np.int64]:
+    """Letters of a line of each alignment, with tails."""
+    return traced.begin_row + traced.state_count + mirnas.lengths[traced.i] - traced.row
 
 
-def _seed_classes(
-    mirnas: SequenceBatch, transcripts: SequenceBatch, traced: Traced
-) -> NDArray[np.int8]:
-    found = np.empty(len(traced), dtype=np.int8)
-    sequences = _hit_sequences(mirnas, transcripts, traced.cells.i, traced.cells.j)
-    seed_classes(sequences, *_cells_and_states(traced), found)
-    return found
-
-
-def _hit_sequences(
-    mirnas: SequenceBatch,
-    transcripts: SequenceBatch,
-    i: NDArray[np.int32],
-    j: NDArray[np.int32],
-) -> HitSequences:
-    return HitSequences(
-        mirnas=mirnas.text,
-        mirna_begin=mirnas.offsets[i],
-        mirna_length=mirnas.lengths[i],
-        references=transcripts.text,
-        reference_begin=transcripts.offsets[j],
-        reference_length=transcripts.lengths[j],
-    )
-
-
-def _joined(parts: list[Alignments]) -> Alignments:
-    if len(parts) == 1:
-        return parts[0]
-    shift = np.cumsum([0] + [part.text.shape[1] for part in parts[:-1]])
-    parts = [
-        replace(part, place=part.place + more) for part, more in zip(parts, shift, strict=True)
+def _texts(
+    lines: NDArray[np.uint8], place: NDArray[np.int64], size: NDArray[np.int64]
+) -> list[pa.LargeStringArray]:
+    """The texts of some alignments in each of the three lines."""
+    # Every other text is an alignment; those between are of alignments that were not taken.
+    ends = np.column_stack([place, place + size]).ravel()
+    offsets = pa.py_buffer(np.append(ends, lines.shape[1]).astype(np.int64))
+    taken = pa.array(np.arange(0, len(ends), 2))
+    return [
+        pa.LargeStringArray.from_buffers(len(ends), offsets, pa.py_buffer(line)).take(taken)
+        for line in np.ascontiguousarray(lines)
     ]
-    names = [field.name for field in fields(Alignments)][2:]
-    joined = {name: np.concatenate([getattr(p, name) for p in parts], axis=-1) for name in names}
-    return Alignments(parts[0].mirnas, parts[0].transcripts, **joined)
 
 
-# --- sequences and hits ---------------------------------------------------------------------------
+def fold_strings(
+    mirnas: SequenceBatch, transcripts: SequenceBatch, traced: Traced
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Of each alignment, the string whose minimum free energy is the hit's: letters and offsets."""
+    n = mirnas.lengths[traced.i]
+    tails = traced.begin_row + n - traced.row
+    sizes = n + LINKER + tails + (traced.column - traced.begin_column)
+    offsets = offsets_of(sizes)
+    text = np.empty(int(offsets[-1]), dtype=np.uint8)
+    write_fold_strings(mirnas.texts, transcripts.texts, traced, offsets[:-1], text)
+    return text, offsets
+
+
+# --- sequences ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -511,14 +362,19 @@ class SequenceBatch:
         """Lay strings one after the other."""
         lengths = np.array([len(s) for s in sequences], dtype=np.int64)
         text = np.frombuffer("".join(sequences).encode("ascii"), dtype=np.uint8)
-        return cls(text, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+        return cls(text, offsets_of(lengths))
+
+    @classmethod
+    def of_state(cls, state: Mapping[str, Any], kind: str) -> SequenceBatch:
+        """The sequences of a state whose names begin with ``kind``."""
+        return cls(np.asarray(state[f"{kind}_text"]), np.asarray(state[f"{kind}_offsets"]))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """SequenceBatch of each sequence, int64 (count,)."""
+        """Letters of each sequence, int64 (count,)."""
         return np.diff(self.offsets)
 
     def block(self, rows: NDArray[np.integer], trim: int | None = None) -> SequenceBatch:
@@ -529,91 +385,13 @@ class SequenceBatch:
         begins = self.offsets[:-1][rows]
         pieces = [self.text[b : b + n] for b, n in zip(begins, lengths, strict=True)]
         text = np.concatenate([np.empty(0, dtype=np.uint8), *pieces])
-        return SequenceBatch(text, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+        return SequenceBatch(text, offsets_of(lengths))
+
+    @property
+    def texts(self) -> Texts:
+        """The same for kernels."""
+        return Texts(self.text, self.offsets)
 
     def coded(self) -> CodedSequences:
         """The same by codes of letters."""
         return CodedSequences(CODES[self.text], self.offsets)
-
-
-@dataclass(frozen=True)
-class Hits:
-    """Hits of miRNAs on transcripts: one entry each, sorted by (i, j, rank).
-
-    i, j                 int32: rows of the miRNA and the transcript
-    rank                 int32: 0, 1, ... within a pair, miRanda's order
-    score                float64
-    energy_kcal_mol      float32; 0 where energies are off
-    query_begin, query_end          int32: positions in the miRNA, from 1, as miRanda prints them:
-                         ``query_end`` is one too large
-    reference_begin, reference_end  int32: positions in the transcript, from 1, both inclusive, with
-                         the unaligned tails
-    alignment_length     int32: columns of the alignment, with gaps
-    identity_percent     float64: columns marked ``|``
-    similarity_percent   float64: columns marked ``|`` or ``:``
-    query_alignment      text: the miRNA 3'->5'; aligned letters upper case, tails lower case
-    match_line           text: ``|`` A-U and G-C, ``:`` G-U, else blank
-    reference_alignment  text: the transcript 5'->3'
-    """
-
-    i: NDArray[np.int32]
-    j: NDArray[np.int32]
-    rank: NDArray[np.int32]
-    score: NDArray[np.float64]
-    energy_kcal_mol: NDArray[np.float32]
-    query_begin: NDArray[np.int32]
-    query_end: NDArray[np.int32]
-    reference_begin: NDArray[np.int32]
-    reference_end: NDArray[np.int32]
-    alignment_length: NDArray[np.int32]
-    identity_percent: NDArray[np.float64]
-    similarity_percent: NDArray[np.float64]
-    query_alignment: pa.LargeStringArray
-    match_line: pa.LargeStringArray
-    reference_alignment: pa.LargeStringArray
-
-    def __len__(self) -> int:
-        return len(self.i)
-
-    @classmethod
-    def none(cls) -> Hits:
-        """No hits."""
-        return cls(*(_no_entries(name) for name in COLUMNS))
-
-    @classmethod
-    def joined(cls, parts: Sequence[Hits]) -> Hits:
-        """The hits of disjoint blocks, sorted by (i, j, rank)."""
-        parts = [part for part in parts if len(part)]
-        if not parts:
-            return cls.none()
-        whole = cls(*(_joined_columns([getattr(part, name) for part in parts]) for name in COLUMNS))
-        return whole.taken(np.lexsort((whole.rank, whole.j, whole.i)))
-
-    def taken(self, rows: NDArray[np.integer]) -> Hits:
-        """Some entries, in the order of ``rows``."""
-        return Hits(*(_taken_rows(getattr(self, name), rows) for name in COLUMNS))
-
-
-COLUMNS: Final = tuple(field.name for field in fields(Hits))
-"""Fields of ``Hits``."""
-
-_TEXTS = ("query_alignment", "match_line", "reference_alignment")
-_FLOATS = {"energy_kcal_mol": np.float32} | dict.fromkeys(
-    ("score", "identity_percent", "similarity_percent"), np.float64
-)
-
-
-def _no_entries(name: str) -> Any:
-    if name in _TEXTS:
-        return pa.array([], pa.large_string())
-    return np.empty(0, dtype=_FLOATS.get(name, np.int32))
-
-
-def _joined_columns(columns: list[Any]) -> Any:
-    return (
-        pa.concat_arrays(columns) if isinstance(columns[0], pa.Array) else np.concatenate(columns)
-    )
-
-
-def _taken_rows(column: Any, rows: NDArray[np.integer]) -> Any:
-    return column.take(pa.array(rows)) if isinstance(column, pa.Array) else column[rows]

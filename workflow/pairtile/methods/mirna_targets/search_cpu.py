@@ -30,6 +30,7 @@ from pairtile.methods.mirna_targets.scoring import (
     AlignmentScoring,
     Candidates,
     CodedSequences,
+    pair_starts,
     round_robin_order,
 )
 
@@ -73,12 +74,6 @@ class Tasks:
     groups: list[LaneGroup]
     group: NDArray[np.int64]
     reference: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, groups: list[LaneGroup], chosen: list[tuple[int, int]]) -> Tasks:
-        """Tasks of numbers (group, reference)."""
-        group, reference = np.array(chosen, dtype=np.int64).T
-        return cls(groups, np.ascontiguousarray(group), np.ascontiguousarray(reference))
 
     def __len__(self) -> int:
         return len(self.group)
@@ -155,21 +150,13 @@ def _batches(
 ) -> Iterator[Tasks]:
     """All pairs of a group and a reference, in batches of ``COLUMNS_AT_ONCE``."""
     lengths = np.diff(references.offsets)
-    chosen: list[tuple[int, int]] = []
-    columns = 0
-    for number, group in enumerate(groups):
-        if allowed is None:
-            wanted = np.flatnonzero(lengths > 0)
-        else:
-            wanted = np.flatnonzero(allowed[group.members].any(axis=0) & (lengths > 0))
-        for reference in wanted:
-            if columns + lengths[reference] > COLUMNS_AT_ONCE and chosen:
-                yield Tasks.of(groups, chosen)
-                chosen, columns = [], 0
-            chosen.append((number, int(reference)))
-            columns += int(lengths[reference])
-    if chosen:
-        yield Tasks.of(groups, chosen)
+    wanted = np.tile(lengths > 0, (len(groups), 1))
+    if allowed is not None:
+        for row, group in zip(wanted, groups, strict=True):
+            row &= allowed[group.members].any(axis=0)
+    number, reference = np.nonzero(wanted)
+    for some in _runs(lengths[reference], COLUMNS_AT_ONCE):
+        yield Tasks(groups, number[some], reference[some])
 
 
 # --- vector pass: columns -----------------------------------------------------------------------
@@ -266,7 +253,7 @@ def _candidates_of_batch(
     bounds = np.zeros((len(tasks), LANES), dtype=np.int64)
     candidate_bounds(columns, lane_tasks, bounds)
     costs = Costs(scoring.gaps, scoring.threshold)
-    for some in _runs(bounds.sum(axis=1)):
+    for some in _runs(bounds.sum(axis=1), CANDIDATES_AT_ONCE):
         room = bounds[some]
         lists = CandidateLists(
             place=(np.cumsum(room) - room.reshape(-1)).reshape(-1, LANES),
@@ -291,15 +278,16 @@ def _candidates_of_batch(
         yield i, j, lists.cells[:, kept]
 
 
-def _runs(sizes: NDArray[np.int64]) -> Iterator[slice]:
-    """Slices of tasks whose sizes add up to at most ``CANDIDATES_AT_ONCE``, or of one task."""
+def _runs(sizes: NDArray[np.int64], most: int) -> Iterator[slice]:
+    """Slices of things whose sizes add up to at most so much, or of one."""
     begin, total = 0, 0
-    for k, size in enumerate(sizes):
-        if total + size > CANDIDATES_AT_ONCE and k > begin:
+    for k, size in enumerate(sizes.tolist()):
+        if total + size > most and k > begin:
             yield slice(begin, k)
             begin, total = k, 0
-        total += int(size)
-    yield slice(begin, len(sizes))
+        total += size
+    if begin < len(sizes):
+        yield slice(begin, len(sizes))
 
 
 def ranges(first: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -313,10 +301,8 @@ def _sorted_by_pair(parts: list[Part]) -> Candidates:
     i = np.concatenate([part[0] for part in parts])
     j = np.concatenate([part[1] for part in parts])
     cells = np.concatenate([part[2] for part in parts], axis=1)
-    pair = i.astype(np.int64) << 32 | j
-    first = np.flatnonzero(np.r_[True, pair[1:] != pair[:-1]]) if len(pair) else np.empty(0, int)
-    count = np.diff(np.r_[first, len(pair)])
-    order = np.argsort(pair[first], kind="stable")
+    ends = pair_starts(i, j)
+    first, count = ends[:-1], np.diff(ends)
+    order = np.argsort(i[first].astype(np.int64) << 32 | j[first], kind="stable")
     rows = ranges(first[order], count[order])
-    row, column, score = cells[:, rows]
-    return Candidates(i[rows], j[rows], row, column, score)
+    return Candidates(i[rows], j[rows], *cells[:, rows])

@@ -45,8 +45,7 @@ def candidates(
     found = _in_blocks(BlockSearch.candidates, mirnas, references, scoring, allowed, device)
     fields = _joined([part for (part,) in found], 5)
     order = _order_of_parts(fields, found)
-    i, j, row, column, score = fields if order is None else fields[:, order]
-    return Candidates(i=i, j=j, row=row, column=column, score=score)
+    return Candidates(*(fields if order is None else fields[:, order]))
 
 
 def alignments(
@@ -64,7 +63,8 @@ def alignments(
     states = found[0][1] if len(found) == 1 else _joined_states([part for _, part in found])
     if order is not None:
         numbers, states = numbers[:, order], states[order]
-    return Traced.of(numbers, states)
+    i, j, row, column, score, begin_row, begin_column, state_count = numbers
+    return Traced(i, j, row, column, score, begin_row, begin_column, state_count, states)
 
 
 def _in_blocks(

@@ -58,17 +58,7 @@ def as_fasta(sequences: Any, key: str) -> Fasta:
         names.append(name)
         texts.append("".join(text.split()))
     _check(names, texts, key)
-    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-    np.cumsum([len(text) for text in texts], out=offsets[1:])
-    return Fasta(
-        path=key,
-        key=key,
-        names=names,
-        headers=[""] * len(names),
-        text=np.frombuffer("".join(texts).encode("ascii"), dtype=np.uint8),
-        offsets=offsets,
-        records=np.arange(1, len(names) + 1, dtype=np.int32),
-    )
+    return Fasta.of(key, key, names, [text.encode("ascii") for text in texts])
 
 
 def as_orthologs(orthologs: Any, reference: str | None) -> Fasta:

@@ -16,30 +16,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pairtile.declare.columns import arrow_schema
+from pairtile.declare.columns import arrow_schema, declared_columns
+from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.conservation import CANONICAL as CANONICAL_CLASSES
 from pairtile.methods.mirna_targets.context import ContextColumns, context_columns
 from pairtile.methods.mirna_targets.kernels.hit_sites import (
     SEED_CLASSES,
     HitSites,
     HitSpans,
-    Texts,
     hit_sites,
 )
 from pairtile.methods.mirna_targets.kernels.pair_scores import (
     PAIR_BINS,
     PAIR_STEP,
-    SCORE_BINS,
     SCORE_STEP,
 )
 from pairtile.methods.mirna_targets.null import CLASS_ROWS, class_table
 from pairtile.methods.mirna_targets.prepare import MIRNA
+from pairtile.methods.mirna_targets.scoring import Texts, pair_starts, reverse_cumsum
+from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS
 from pairtile.runtime.threads import in_threads
-
-ALIGNMENT = ("query_alignment", "match_line", "reference_alignment")
-
-ROWS = arrow_schema(__package__, "pairs.parquet")
-"""The columns of merged hits."""
 
 CANONICAL = ("7mer-A1", "7mer-m8", "8mer")
 """Seed classes that by themselves mostly suffice for repression (Bartel 2009)."""
@@ -48,7 +44,7 @@ CANONICAL = ("7mer-A1", "7mer-m8", "8mer")
 def hits_table(
     rows: pa.Table,
     items: pd.DataFrame,
-    state: Mapping[str, NDArray[Any]],
+    state: SequenceArrays,
     *,
     energies: bool = True,
 ) -> pa.Table:
@@ -78,7 +74,7 @@ def hits_table(
     items : DataFrame
         The items table (``prepare.items_table``).
     state : mapping
-        The state (``prepare.PreparedSequences``).
+        The state (``prepare.prepare_sequences``).
     energies : bool
         Whether energies were computed.
 
@@ -87,40 +83,38 @@ def hits_table(
     Table
         One row for each of ``rows``, in their order.
     """
-    i, j = _numbers(rows, "i", np.int32), _numbers(rows, "j", np.int32)
+    given = {name: rows[name].to_numpy() for name in ROWS.names if name not in ALIGNMENT}
+    i, j, query_end = given["i"], given["j"], given["query_end"] - 1
     n_mirnas = int(((items["kind"] == MIRNA) & items["kept"]).sum())
     lengths = items["length"].to_numpy(np.int32)
-    alignment = {name: _text(rows, name) for name in ALIGNMENT}
-    query_end = _numbers(rows, "query_end", np.int32) - 1
-    sites, _ = _sites(rows, query_end, alignment, i, j - n_mirnas, state)
+    sites, _ = _sites(rows, query_end, i, j - n_mirnas, state)
     begin, end = sites.site_begin, sites.site_end
     middle = (begin.astype(np.float64) + end - 1) / 2
     names = pa.array(items["name"], pa.string())
-    energy = _numbers(rows, "energy_kcal_mol", np.float32)
-    columns: dict[str, Any] = {
+    columns: dict[str, Any] = given | {
         "mirna": pa.DictionaryArray.from_arrays(i, names),
         "transcript": pa.DictionaryArray.from_arrays(j, names),
-        "rank": _numbers(rows, "rank", np.int32) + 1,
-        "score": _numbers(rows, "score", np.float64),
-        "energy_kcal_mol": energy if energies else pa.nulls(len(rows), pa.float32()),
-        "query_begin": _numbers(rows, "query_begin", np.int32),
+        "rank": given["rank"] + 1,
         "query_end": query_end,
-        "reference_begin": _numbers(rows, "reference_begin", np.int32),
-        "reference_end": _numbers(rows, "reference_end", np.int32),
         "site_begin": begin,
         "site_end": end,
-        "alignment_length": _numbers(rows, "alignment_length", np.int32),
-        "identity_percent": _numbers(rows, "identity_percent", np.float64).round(2),
-        "similarity_percent": _numbers(rows, "similarity_percent", np.float64).round(2),
+        "identity_percent": given["identity_percent"].round(2),
+        "similarity_percent": given["similarity_percent"].round(2),
         "seed_class": pa.DictionaryArray.from_arrays(sites.seed_class, list(SEED_CLASSES)),
         "seed_begin": pa.array(sites.match_begin, mask=sites.match_begin == 0),
         "seed_end": pa.array(sites.match_end, mask=sites.match_begin == 0),
         "local_au": pa.array(sites.local_au.round(4), from_pandas=True),
         "relative_position": (middle / lengths[j]).round(4),
         "transcript_length": lengths[j],
-        **alignment,
+        **{name: large_text(rows, name) for name in ALIGNMENT},
     }
-    return pa.table(columns)
+    if not energies:
+        columns["energy_kcal_mol"] = pa.nulls(len(rows), pa.float32())
+    return pa.table({name: columns[name] for name in HITS if name in columns})
+
+
+HITS = [name for some in declared_columns(__package__, "hits.parquet") for name in some.names]
+"""All columns of hits that there may be, in their order."""
 
 
 def whole_pairs(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
@@ -143,20 +137,17 @@ def targets_table(hits: pa.Table) -> pa.Table:
 
     Columns are those of ``targets.tsv`` in ``columns.toml``.
     """
-    mirna = codes(hits["mirna"])
-    transcript = codes(hits["transcript"])
-    new = (mirna[1:] != mirna[:-1]) | (transcript[1:] != transcript[:-1])
-    first = np.concatenate([[0], np.flatnonzero(new) + 1]) if mirna.size else np.empty(0, np.int64)
-    last = np.append(first, mirna.size)[1:]
+    ends = pair_starts(codes(hits["mirna"]), codes(hits["transcript"]))
+    first = ends[:-1]
     score = hits["score"].to_numpy()
+    positions = hits["reference_begin"].combine_chunks().cast(pa.string())
     seed_class = codes(hits["seed_class"]).astype(np.int8)
     canonical = np.isin(seed_class, [SEED_CLASSES.index(name) for name in CANONICAL])
     energy = hits["energy_kcal_mol"].to_numpy().astype(np.float64)
     table = pa.table(
         {
-            "mirna": _taken(hits["mirna"], first),
-            "transcript": _taken(hits["transcript"], first),
-            "n_hits": (last - first).astype(np.int32),
+            **{name: hits[name].take(pa.array(first)) for name in ("mirna", "transcript")},
+            "n_hits": np.diff(ends).astype(np.int32),
             "n_canonical_sites": _per_pair(np.add, canonical.astype(np.int32), first),
             "best_seed_class": pa.DictionaryArray.from_arrays(
                 _per_pair(np.maximum, seed_class, first), list(SEED_CLASSES)
@@ -167,7 +158,7 @@ def targets_table(hits: pa.Table) -> pa.Table:
             "min_energy_kcal_mol": _missing(_per_pair(np.minimum, energy, first).round(2)),
             "max_local_au": _missing(_per_pair(np.fmax, hits["local_au"].to_numpy(), first)),
             "transcript_length": hits["transcript_length"].to_numpy()[first],
-            "positions": _listed(hits["reference_begin"], first),
+            "positions": joined_texts(positions, ends, " "),
         }
     )
     if "context_score" in hits.column_names:
@@ -224,35 +215,30 @@ def signal_table(
     sums : of the merge (``null.NullCounts``). mirnas : their names. The last three are missing in
     rows of single miRNAs but for canonical sites.
     """
-    shuffled = sums["null_site_counts"]
-    rows: dict[str, list[Any]] = {name: [] for name in SIGNAL.names}
-    for step in range(SCORE_BINS):
-        observed = sums["site_counts"][:, step:].sum(axis=1)
-        if step and not observed.any():
-            break
-        table = class_table(observed, shuffled[:, :, step:].sum(axis=2))
-        _append(rows, ALL_MIRNAS, CLASS_ROWS, least_score + step * SCORE_STEP, table)
-    n_shuffles = len(shuffled)
-    for row, name in enumerate(mirnas):
-        observed = sums["mirna_sites"][row]
-        table = class_table(observed, sums["null_mirna_sites"][row][None] / n_shuffles)
-        canonical = class_table(
-            _as_class(observed[CANONICAL_CLASSES].sum()),
-            _as_class(sums["null_mirna_canonical"][row]),
-        )
-        for column in ("ratio_low", "ratio_high", "p_value"):
-            table[column] = np.full(len(CLASS_ROWS), np.nan)
-            table[column][CLASS_ROWS.index("canonical")] = canonical[column][-1]
-        _append(rows, str(name), CLASS_ROWS, least_score, table)
-    return pa.table(
-        {
-            name: values
-            if name in ("mirna", "seed_class")
-            else _missing(rounded(np.array(values, dtype=np.float64)))
-            for name, values in rows.items()
-        },
-        schema=SIGNAL,
+    shuffles = len(sums["null_site_counts"])
+    observed = reverse_cumsum(sums["site_counts"]).T
+    steps = np.arange(max(int(observed.any(axis=1).sum()), 1))
+    drawn = reverse_cumsum(sums["null_site_counts"]).transpose(0, 2, 1)
+    together = class_table(observed[steps], drawn[:, steps])
+    each = class_table(sums["mirna_sites"], sums["null_mirna_sites"][None] / shuffles)
+    canonical = class_table(
+        _as_class(sums["mirna_sites"][:, CANONICAL_CLASSES].sum(axis=1)),
+        _as_class(sums["null_mirna_canonical"].T),
     )
+    for name in ("ratio_low", "ratio_high", "p_value"):
+        each[name] = np.full_like(each[name], np.nan)
+        each[name][:, CLASS_ROWS.index("canonical")] = canonical[name][:, -1]
+    names = [*[ALL_MIRNAS] * len(steps), *map(str, mirnas)]
+    least = np.full(len(names), float(least_score))
+    least[steps] += steps * SCORE_STEP
+    numbers = {"min_score": np.repeat(least, len(CLASS_ROWS))}
+    numbers |= {name: np.concatenate([together[name], each[name]]).ravel() for name in each}
+    columns = {
+        "mirna": np.repeat(np.array(names, dtype=object), len(CLASS_ROWS)),
+        "seed_class": CLASS_ROWS * len(names),
+        **{name: _missing(rounded(values)) for name, values in numbers.items()},
+    }
+    return pa.table({name: columns[name] for name in SIGNAL.names}, schema=SIGNAL)
 
 
 def signal_curve(sums: Mapping[str, NDArray[Any]], mirnas: NDArray[Any]) -> pa.Table:
@@ -264,8 +250,7 @@ def signal_curve(sums: Mapping[str, NDArray[Any]], mirnas: NDArray[Any]) -> pa.T
     steps = np.arange(stride, PAIR_BINS, stride)
 
     def at_least(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        counts = np.concatenate([counts.sum(axis=0, keepdims=True), counts])
-        return np.cumsum(counts[:, ::-1], axis=1)[:, ::-1][:, steps]
+        return reverse_cumsum(np.vstack([counts.sum(axis=0), counts]))[:, steps]
 
     pairs = at_least(sums["pair_score_counts"])
     expected = at_least(sums["null_pair_score_counts"]) / len(sums["null_site_counts"])
@@ -287,22 +272,6 @@ def signal_curve(sums: Mapping[str, NDArray[Any]], mirnas: NDArray[Any]) -> pa.T
 
 SIGNAL = arrow_schema(__package__, "signal.tsv")
 CURVE_STEP = 0.5
-
-
-def _append(
-    rows: dict[str, list[Any]],
-    mirna: str,
-    classes: tuple[str, ...],
-    least_score: float,
-    table: Mapping[str, NDArray[np.float64]],
-) -> None:
-    of_rows: dict[str, Any] = {
-        "mirna": [mirna] * len(classes),
-        "seed_class": classes,
-        "min_score": [least_score] * len(classes),
-    }
-    for name in SIGNAL.names:
-        rows[name].extend(of_rows[name] if name in of_rows else table[name])
 
 
 def _as_class(number: Any) -> NDArray[np.int64]:
@@ -327,7 +296,7 @@ def categories(column: pa.ChunkedArray) -> list[str]:
     return [str(word) for word in column.chunk(0).dictionary.to_pylist()] if column.chunks else []
 
 
-def rows_by_length(state: Mapping[str, NDArray[Any]]) -> NDArray[np.int32]:
+def rows_by_length(state: SequenceArrays) -> NDArray[np.int32]:
     """Row of each transcript in the state, by its place among the kept ones in file order."""
     order = np.asarray(state["transcript_order"])
     rows = np.empty(order.size, dtype=np.int32)
@@ -335,44 +304,38 @@ def rows_by_length(state: Mapping[str, NDArray[Any]]) -> NDArray[np.int32]:
     return rows
 
 
+def state_rows(
+    table: pa.Table, state: SequenceArrays
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows in the state of the miRNAs and the transcripts of a table of hits or of pairs."""
+    n_mirnas = len(state["mirna_offsets"]) - 1
+    rows = rows_by_length(state)[codes(table["transcript"]) - n_mirnas]
+    return codes(table["mirna"]), rows.astype(np.int64)
+
+
 def _sites(
     rows: pa.Table,
     query_end: NDArray[np.int32],
-    alignment: Mapping[str, pa.Array],
     mirnas: NDArray[np.int32],
     transcripts: NDArray[np.int32],
-    state: Mapping[str, NDArray[Any]],
+    state: SequenceArrays,
 ) -> tuple[HitSites, HitSpans]:
-    n = len(rows)
-    sites = HitSites(
-        site_begin=np.zeros(n, dtype=np.int32),
-        site_end=np.zeros(n, dtype=np.int32),
-        seed_class=np.zeros(n, dtype=np.int8),
-        seed_end=np.zeros(n, dtype=np.int32),
-        local_au=np.zeros(n, dtype=np.float64),
-        match_begin=np.zeros(n, dtype=np.int32),
-        match_end=np.zeros(n, dtype=np.int32),
-    )
+    """Sites of hits of miRNAs on transcripts, by their numbers among the kept."""
+    sites = HitSites.empty(len(rows))
     spans = HitSpans(
         mirna=mirnas,
         transcript=rows_by_length(state)[transcripts],
-        query_begin=_numbers(rows, "query_begin", np.int32),
+        query_begin=rows["query_begin"].to_numpy(),
         query_end=query_end,
-        reference_begin=_numbers(rows, "reference_begin", np.int32),
-        reference_end=_numbers(rows, "reference_end", np.int32),
+        reference_begin=rows["reference_begin"].to_numpy(),
+        reference_end=rows["reference_end"].to_numpy(),
     )
-    hit_sites(
-        _sequences(state, "mirna"),
-        _sequences(state, "transcript"),
-        spans,
-        _letters(alignment["query_alignment"]),
-        _letters(alignment["reference_alignment"]),
-        sites,
-    )
+    lines = (_letters(large_text(rows, f"{line}_alignment")) for line in ("query", "reference"))
+    hit_sites(_sequences(state, "mirna"), _sequences(state, "transcript"), spans, *lines, sites)
     return sites, spans
 
 
-def _sequences(state: Mapping[str, NDArray[Any]], kind: str) -> Texts:
+def _sequences(state: Mapping[str, Any], kind: str) -> Texts:
     letters, offsets = state[f"{kind}_text"], state[f"{kind}_offsets"]
     return Texts(np.ascontiguousarray(letters), np.ascontiguousarray(offsets))
 
@@ -386,28 +349,20 @@ def _letters(strings: pa.Array) -> Texts:
     return Texts(np.frombuffer(letters, dtype=np.uint8), starts)
 
 
-def _numbers(rows: pa.Table, name: str, kind: type[np.generic]) -> NDArray[Any]:
-    return np.ascontiguousarray(rows[name].to_numpy(), dtype=kind)
-
-
-def _text(rows: pa.Table, name: str) -> pa.Array:
+def large_text(rows: pa.Table, name: str) -> pa.Array:
+    """A column of text as one array whose offsets are int64."""
     parts = [chunk.cast(pa.large_string()) for chunk in rows[name].chunks]
     return pa.concat_arrays(parts) if parts else pa.array([], pa.large_string())
 
 
-def _taken(column: pa.ChunkedArray, rows: NDArray[Any]) -> pa.ChunkedArray:
-    return column.take(pa.array(rows, pa.int64()))
-
-
 def _per_pair(combine: np.ufunc, values: NDArray[Any], first: NDArray[Any]) -> NDArray[Any]:
-    return combine.reduceat(values, first, dtype=values.dtype) if first.size else values[:0]
+    return combine.reduceat(values, first, dtype=values.dtype)
 
 
-def _listed(numbers: pa.ChunkedArray, first: NDArray[Any]) -> pa.Array:
-    """The numbers of each pair with blanks between; those of a pair begin at ``first``."""
-    texts = numbers.combine_chunks().cast(pa.string())
-    offsets = pa.array(np.append(first, len(texts)), pa.int64())
-    return pc.binary_join(pa.LargeListArray.from_arrays(offsets, texts), " ")
+def joined_texts(texts: pa.Array, ends: NDArray[np.int64], separator: str | bytes) -> pa.Array:
+    """Runs of texts, from ends[k] up to ends[k + 1], as one text each."""
+    lists = pa.LargeListArray.from_arrays(pa.array(ends), texts)
+    return pc.binary_join(lists, pa.scalar(separator, texts.type))
 
 
 def _missing(values: NDArray[np.float64]) -> pa.Array:
@@ -418,7 +373,7 @@ def _missing(values: NDArray[np.float64]) -> pa.Array:
 # --- context --------------------------------------------------------------------------------------
 
 
-def context_of(hits: pa.Table, state: Mapping[str, NDArray[Any]]) -> dict[str, pa.Array]:
+def context_of(hits: pa.Table, state: SequenceArrays) -> dict[str, pa.Array]:
     """What is around the seed matches of the hits of a table (``hits_table``): columns of
     ``context.ContextColumns``, and ``target_site_abundance`` of the miRNA before the score; missing
     but for 6mers and better."""
@@ -433,13 +388,11 @@ def context_of(hits: pa.Table, state: Mapping[str, NDArray[Any]]) -> dict[str, p
     return columns
 
 
-def _context(hits: pa.Table, state: Mapping[str, NDArray[Any]]) -> ContextColumns:
+def _context(hits: pa.Table, state: SequenceArrays) -> ContextColumns:
     n_mirnas = len(state["mirna_offsets"]) - 1
     mirnas = codes(hits["mirna"]).astype(np.int32)
     transcripts = (codes(hits["transcript"]) - n_mirnas).astype(np.int32)
-    alignment = {name: _text(hits, name) for name in ALIGNMENT}
-    query_end = _numbers(hits, "query_end", np.int32)
-    sites, spans = _sites(hits, query_end, alignment, mirnas, transcripts, state)
+    sites, spans = _sites(hits, hits["query_end"].to_numpy(), mirnas, transcripts, state)
     sequences = _sequences(state, "mirna"), _sequences(state, "transcript")
     return context_columns(*sequences, spans, sites)
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,8 +87,7 @@ class Annotation:
         return [*found, utr, utr.without_first(_STOP_CODON)]
 
 
-@dataclass(frozen=True)
-class GenomeBlocks:
+class GenomeBlocks(NamedTuple):
     """Genome intervals of spans, 0-based, end excluded, ascending within each span.
 
     span : int64 (blocks,), which span a block belongs to, ascending. begin, end : int64 (blocks,).
@@ -164,7 +163,7 @@ class TranscriptToGenome:
         int64 (spans,), from 1, both included, within the transcript.
         """
         used, which = np.unique(sequence, return_inverse=True)
-        chosen = [_required(self.models[k]) for k in used.tolist()]
+        chosen = [model for k in used.tolist() if (model := self.models[k]) is not None]
         # All exons of all transcripts, 5' to 3' of each, on one long line of spliced positions.
         ordered = [m.exons if m.strand == "+" else m.exons[::-1] for m in chosen]
         genome = np.array([exon for exons in ordered for exon in exons], np.int64).reshape(-1, 2)
@@ -316,19 +315,8 @@ def _integers(path: str | PathLike[str], number: int, texts: Sequence[str]) -> l
 
 
 def _annotation(source: str, found: _Parts) -> Annotation:
-    models: dict[str, TranscriptModel] = {}
     ambiguous = set(found.repeated)
-    for (name, chromosome, strand), parts in found.exons.items():
-        parts.sort()
-        if name in models or _overlap(parts):
-            ambiguous.add(name)
-        models[name] = TranscriptModel(chromosome, strand, tuple(parts))
-    utrs: dict[str, TranscriptModel] = {}
-    for (name, chromosome, strand), parts in found.utrs.items():
-        parts.sort()
-        if name in utrs or _overlap(parts):
-            ambiguous.add(name)
-        utrs[name] = TranscriptModel(chromosome, strand, tuple(parts))
+    models, utrs = (_models(parts, ambiguous) for parts in (found.exons, found.utrs))
     coding = dict(found.coding)
     of_names: tuple[dict[str, Any], ...] = (models, utrs, coding)
     for alias, name in found.aliases.items():
@@ -341,6 +329,19 @@ def _annotation(source: str, found: _Parts) -> Annotation:
         for of_name in of_names:
             of_name.pop(name, None)
     return Annotation(source, models, frozenset(ambiguous), utrs, coding)
+
+
+def _models(
+    found: Mapping[_Key, list[tuple[int, int]]], ambiguous: set[str]
+) -> dict[str, TranscriptModel]:
+    """Parts as models by name; adds to ``ambiguous`` those that no model can have."""
+    models: dict[str, TranscriptModel] = {}
+    for (name, chromosome, strand), parts in found.items():
+        parts.sort()
+        if name in models or _overlap(parts):
+            ambiguous.add(name)
+        models[name] = TranscriptModel(chromosome, strand, tuple(parts))
+    return models
 
 
 def _overlap(parts: Sequence[tuple[int, int]]) -> bool:
@@ -370,9 +371,3 @@ def _found(
         if candidates and len(places) == 1:
             return next(iter(candidates))
     return None
-
-
-def _required(model: TranscriptModel | None) -> TranscriptModel:
-    if model is None:
-        raise ValueError("a span of a sequence that has no transcript model")
-    return model

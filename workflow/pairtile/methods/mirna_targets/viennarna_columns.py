@@ -16,20 +16,17 @@ from numba import get_num_threads
 from numpy.typing import NDArray
 
 from pairtile.errors import StoreError
+from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.energy import (
+    SPAN,
+    WINDOW,
     package,
     site_accessibilities,
     viennarna_duplex_energy,
 )
-from pairtile.methods.mirna_targets.tables import codes, rows_by_length
+from pairtile.methods.mirna_targets.tables import state_rows
 from pairtile.runtime.end_together import end_with_parent
 from pairtile.runtime.files import atomic_path, read_table
-
-WINDOW, SPAN = 80, 40
-"""RNAplfold's window, and how far apart bases that pair may be; letters."""
-
-LETTERS_FOR_A_SITE = 100
-"""So many letters of a whole transcript fold in the time that one site alone takes."""
 
 FOR_ONE_PROCESS = 200
 """Fewer jobs than this are not worth forks."""
@@ -43,10 +40,10 @@ J = TypeVar("J")
 R = TypeVar("R")
 
 
-def duplex_energies(hits: pa.Table, state: Mapping[str, NDArray[Any]]) -> pa.Array:
+def duplex_energies(hits: pa.Table, state: SequenceArrays) -> pa.Array:
     """Energy in kcal/mol of the best duplex of each hit's miRNA and its span in the transcript."""
     package("extras.duplex_energy")
-    mirna, transcript = _rows(hits, state)
+    mirna, transcript = state_rows(hits, state)
     spans = [hits[name].to_pylist() for name in ("reference_begin", "reference_end")]
     pairs = [
         (_letters(state, "mirna", i), _letters(state, "transcript", j)[begin - 1 : end])
@@ -66,7 +63,7 @@ class Accessibilities:
     def __init__(
         self,
         tables: Iterable[pa.Table],
-        state: Mapping[str, NDArray[Any]],
+        state: SequenceArrays,
         folder: Path | None = None,
     ) -> None:
         """tables : hits (``tables.hits_table``). folder : where ``CACHE`` is; None: nowhere.
@@ -103,7 +100,7 @@ class Accessibilities:
 
     def _sites(self, hits: pa.Table) -> pd.DataFrame:
         """``SITE`` of each hit, and ``row``, its transcript in the state."""
-        row = _rows(hits, self._state)[1]
+        row = state_rows(hits, self._state)[1]
         return pd.DataFrame(
             {
                 "content": self._content[row],
@@ -127,18 +124,7 @@ class Accessibilities:
 
 
 def _accessible(job: tuple[str, NDArray[np.int32], NDArray[np.int32]]) -> NDArray[np.float64]:
-    """Of some sites of a transcript. Where there are many, it is folded once as a whole, with the
-    same result."""
-    text, begin, end = job
-    sizes = end - begin + 1
-    longest = int(sizes.max())
-    if len(sizes) * LETTERS_FOR_A_SITE < len(text) or longest > WINDOW:
-        return site_accessibilities(text, begin, end, WINDOW, SPAN)
-    width = min(WINDOW, len(text))
-    letters = text.upper().replace("T", "U")
-    unpaired = package().pfl_fold_up(letters, longest, width, min(SPAN, width))
-    pairs = zip(end.tolist(), sizes.tolist(), strict=True)
-    return np.array([unpaired[last][size] for last, size in pairs])
+    return site_accessibilities(*job)
 
 
 def _duplex(pair: tuple[str, str]) -> float:
@@ -179,15 +165,6 @@ def _read(path: Path | None) -> pd.DataFrame:
     return found if dict(found.dtypes) == dict(none.dtypes) else none
 
 
-def _rows(
-    hits: pa.Table, state: Mapping[str, NDArray[Any]]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows of the miRNAs and of the transcripts in the state."""
-    n_mirnas = len(state["mirna_offsets"]) - 1
-    j = rows_by_length(state)[codes(hits["transcript"]) - n_mirnas]
-    return codes(hits["mirna"]), j.astype(np.int64)
-
-
-def _letters(state: Mapping[str, NDArray[Any]], kind: str, row: int) -> str:
+def _letters(state: Mapping[str, Any], kind: str, row: int) -> str:
     begin, end = state[f"{kind}_offsets"][row : row + 2]
     return str(state[f"{kind}_text"][begin:end].tobytes(), "ascii")

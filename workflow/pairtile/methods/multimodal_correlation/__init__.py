@@ -8,6 +8,5 @@ METHOD = Method(
     config="config:MultimodalCorrelationConfig",
     estimator="score:MultimodalCorrelation",
     report="report:REPORT",
-    figures="figures",
     trial="trial:write_trial",
 )

@@ -19,9 +19,10 @@ from pairtile.api.settings import analysis_config
 from pairtile.api.table import as_table
 from pairtile.declare.messages import by_severity
 from pairtile.engine.estimator import Merged
-from pairtile.engine.in_memory import merged_in_memory
-from pairtile.gpu.device import Device, choose
+from pairtile.engine.in_memory import all_tiles, merged_in_memory
+from pairtile.gpu.device import Device, choose, threads
 from pairtile.io.annotations import Annotations, Condition
+from pairtile.methods.multimodal_correlation.arrays import ModeArrays
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTests,
     condition_networks,
@@ -151,10 +152,9 @@ def multimodal_correlation(
     state, of_samples = state_of(prepared, design, config, of_regulators)
     found += of_samples
     device = choose(settings["backend"])
-    precision = MultimodalCorrelation.resolve_precision(config, device.backend)
-    opened = MultimodalCorrelation(config, state, device, precision)
-    opened.seed = int(settings["seed"])
-    tiles = opened.space(state).tiles(*opened.tile_edges(config, state))
+    precision = MultimodalCorrelation.cost(config, state, device.backend, threads()).precision
+    opened = MultimodalCorrelation(config, state, device, precision, int(settings["seed"]))
+    tiles = all_tiles(opened)
     merged = merged_in_memory(opened, tiles, opened.seed)
     modes = merged.pairs.drop(columns=list(MASKS)).rename(columns={"i": "source", "j": "target"})
     by_correlation = merged.sums["modes_by_correlation"]
@@ -213,7 +213,7 @@ class ModeCorrelation:
     pairs_by_modes: pd.Series
     modes_by_correlation: pd.Series
     merged: Merged
-    state: Mapping[str, NDArray[Any]]
+    state: ModeArrays
     computed_on: Device
     counts: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -384,7 +384,7 @@ class ModeNetwork:
 
 def network_of_modes(
     config: MultimodalCorrelationConfig,
-    state: Mapping[str, NDArray[Any]],
+    state: ModeArrays,
     merged: Merged,
     device: Device,
     annotations: Annotations | None,
@@ -398,7 +398,7 @@ def network_of_modes(
     made = multimodal_network(config, state, merged, device, annotations, seed)
     numbered = made.edges.rename(columns={"source": "i", "target": "j"})
     edges = named_ends(made.edges, labels)
-    tests, tested = ConditionTests([], {}), edges[["source", "target", "cluster"]]
+    tests, tested = ConditionTests([]), edges[["source", "target", "cluster"]]
     if annotations is not None:
         masks = modes_of_edges(merged, numbered)[list(MASKS)]
         samples = mode_samples(config, state, pd.concat([numbered, masks], axis=1))

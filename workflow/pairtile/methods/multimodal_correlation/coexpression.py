@@ -10,9 +10,8 @@ by chance is found by permuting samples among strata, where they are exchangeabl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +26,7 @@ from pairtile.methods.multimodal_correlation.kernels.coexpression import (
     compare_strata,
 )
 from pairtile.methods.multimodal_correlation.modes import ModeSamples
+from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.runtime.record import Progress
 
 DRAWS: Final = 400
@@ -52,7 +52,7 @@ class Exchangeable:
     batch: NDArray[np.int32]
 
     @classmethod
-    def of(cls, state: Mapping[str, NDArray[Any]]) -> Exchangeable:
+    def of(cls, state: SampleArrays) -> Exchangeable:
         """As the state of the analysis says."""
         none = np.empty(0, dtype=np.int32)
         return cls(
@@ -101,12 +101,6 @@ class DifferentialCoexpression:
     r_label: NDArray[np.float64]
     r_others: NDArray[np.float64]
     p_value: NDArray[np.float64]
-
-    def of_label(self, number: int) -> DifferentialCoexpression:
-        """The tests for one label: arrays (M,)."""
-        return DifferentialCoexpression(
-            self.r_label[:, number], self.r_others[:, number], self.p_value[:, number]
-        )
 
 
 def differential_coexpression(

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,6 @@ from scipy import special, stats
 
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.coexpression import (
-    DifferentialCoexpression,
     Exchangeable,
     detectable_correlation,
     differential_coexpression,
@@ -45,51 +44,44 @@ class ConditionTest:
     name : begins the names of its columns, such as ``Treatment_Heat``.
     condition, label : label is ``""`` for a regression.
     kind : ``enrichment`` or ``regression``.
-    n : int32 (M,), samples tested (enrichment: all that could be in the mode and have a label;
-        regression: those of the mode with a value).
-    n_mode, n_label, n_both : int32 (M,), enrichment: samples in the mode, with the label, and both;
-        None for a regression.
-    p_value, q_value : float64 (M,), NaN where there was nothing to test. q is by Benjamini and
-        Hochberg, over all modes and all labels of the condition.
-    r_squared : float64 (M,), for a regression; None for an enrichment.
-    coexpression : test of the difference of the pair's correlation; its arrays are (M,).
-    coexpression_q_value : float64 (M,), as ``q_value``, of that test.
+    results : M rows, columns ``RESULTS``.
     """
 
     name: str
     condition: str
     label: str
     kind: str
-    n: NDArray[np.int32]
-    p_value: NDArray[np.float64]
-    q_value: NDArray[np.float64]
-    r_squared: NDArray[np.float64] | None = None
-    n_mode: NDArray[np.int32] | None = None
-    n_label: NDArray[np.int32] | None = None
-    n_both: NDArray[np.int32] | None = None
-    coexpression: DifferentialCoexpression = field(kw_only=True)
-    coexpression_q_value: NDArray[np.float64] = field(kw_only=True)
+    results: pd.DataFrame
+
+
+COUNTED = ("n_mode", "n_label", "n_both")
+RESULTS = (
+    *("n", *COUNTED, "p_value", "q_value", "r_squared"),
+    *("r_label", "r_others", "coexpression_p_value", "coexpression_q_value"),
+)
+"""Results of a test. ``n``: samples tested (enrichment: all that could be in the mode and have a
+label; regression: those of the mode with a value). ``n_mode``, ``n_label``, ``n_both``, of an
+enrichment: samples in the mode, with the label, and both. ``p_value``, ``q_value``: NaN where there
+was nothing to test; q is by Benjamini and Hochberg, over all modes and all labels of the condition.
+``r_squared``, of a regression. The others are of ``DifferentialCoexpression``."""
 
 
 @dataclass(frozen=True)
 class ConditionTests:
-    """All tests, in the order of conditions and labels; ``counts`` by condition."""
+    """All tests, in the order of conditions and labels."""
 
     tests: list[ConditionTest]
-    counts: dict[str, dict[str, int]]
 
     def columns(self) -> dict[str, NDArray[np.float64]]:
         """Columns of a network table: ``<name>_p_value``, ``<name>_q_value`` and, for a regression,
         ``<name>_r_squared``; ``<name>_coexpression_p_value``, ``<name>_coexpression_q_value``."""
-        result = {}
-        for test in self.tests:
-            result[f"{test.name}_p_value"] = test.p_value
-            result[f"{test.name}_q_value"] = test.q_value
-            if test.r_squared is not None:
-                result[f"{test.name}_r_squared"] = test.r_squared
-            result[f"{test.name}_coexpression_p_value"] = test.coexpression.p_value
-            result[f"{test.name}_coexpression_q_value"] = test.coexpression_q_value
-        return result
+        names = ("p_value", "q_value", "r_squared", "coexpression_p_value", "coexpression_q_value")
+        return {
+            f"{test.name}_{name}": test.results[name].to_numpy()
+            for test in self.tests
+            for name in names
+            if name != "r_squared" or test.kind == REGRESSION
+        }
 
     def table(self, modes: pd.DataFrame, rows: slice = slice(None)) -> pd.DataFrame:
         """One row for each mode and test, mode by mode; those without a p-value too.
@@ -97,39 +89,19 @@ class ConditionTests:
         modes : M rows; its columns (``source``, ``target``, ``cluster``) come first. ``rows``: the
         modes wanted, so that a large table can be written in parts.
         """
-        part = modes.iloc[rows]
-        blank = np.full(len(part), np.nan)
-        tables = []
-        for test in self.tests:
-            enriched = {
-                name: blank if (values := getattr(test, name)) is None else values[rows]
-                for name in ("n_mode", "n_label", "n_both")
-            }
-            columns = {
-                "condition": test.condition,
-                "label": test.label,
-                "test": test.kind,
-                "n": test.n[rows],
-                **enriched,
-                "p_value": test.p_value[rows],
-                "q_value": test.q_value[rows],
-                "r_squared": blank if test.r_squared is None else test.r_squared[rows],
-                "r_label": test.coexpression.r_label[rows],
-                "r_others": test.coexpression.r_others[rows],
-                "coexpression_p_value": test.coexpression.p_value[rows],
-                "coexpression_q_value": test.coexpression_q_value[rows],
-            }
-            tables.append(part.assign(**columns))
-        if not tables:
-            names = ["condition", "label", "test", "n", "n_mode", "n_label", "n_both"]
-            names += ["p_value", "q_value", "r_squared", "r_label", "r_others"]
-            names += ["coexpression_p_value", "coexpression_q_value"]
-            return pd.DataFrame(columns=[*modes.columns, *names])
-        whole = pd.concat(tables, ignore_index=True)
-        order = np.arange(len(whole)).reshape(len(tables), len(part)).T.ravel()
-        whole = whole.iloc[order].reset_index(drop=True)
-        counted = ["n_mode", "n_label", "n_both"]
-        return whole.astype(dict.fromkeys(counted, "Int32"))
+        part = modes.iloc[rows].reset_index(drop=True)
+        labels = ("condition", "label", "test")
+        if not self.tests:
+            return pd.DataFrame(columns=[*modes.columns, *labels, *RESULTS])
+        tables = [
+            part.assign(
+                **dict(zip(labels, (test.condition, test.label, test.kind), strict=True)),
+                **test.results.iloc[rows].reset_index(drop=True),
+            )
+            for test in self.tests
+        ]
+        whole = pd.concat(tables).sort_index(kind="stable").reset_index(drop=True)
+        return whole.astype(dict.fromkeys(COUNTED, "Int32"))
 
 
 def condition_tests(
@@ -147,39 +119,32 @@ def condition_tests(
 
     Raises ValueError where a condition has another number of samples than the modes.
     """
-    names = _names(conditions)
+    keys = [(condition, label) for condition in conditions for label in condition.tested_labels]
+    names = iter(unique_names([tuple(filter(None, (each.name, label))) for each, label in keys]))
     exchangeable = exchangeable or Exchangeable.of({})
     tests: list[ConditionTest] = []
-    counts: dict[str, dict[str, int]] = {}
     for condition in conditions:
         if len(condition.codes) != modes.n_samples:
             found = f"condition {condition.name!r} has {len(condition.codes)} samples"
             raise ValueError(f"{found}; expected {modes.n_samples}")
-        coexpression = differential_coexpression(modes, condition, exchangeable, spearman)
-        differs = _corrected(coexpression.p_value)
-        if condition.kind == "categorical":
-            enriched = enrichment(modes, condition)
-            tests += _of_labels(condition, enriched, names, coexpression, differs)
-            counts[condition.name] = enriched.counts()
+        differs = differential_coexpression(modes, condition, exchangeable, spearman)
+        results = {
+            "r_label": differs.r_label,
+            "r_others": differs.r_others,
+            "coexpression_p_value": differs.p_value,
+            "coexpression_q_value": _corrected(differs.p_value),
+        }
+        kind = ENRICHMENT if condition.kind == "categorical" else REGRESSION
+        if kind == ENRICHMENT:
+            results |= enrichment(modes, condition)._asdict()
         else:
-            fit = regression(modes, condition.numbers)
-            name = names[condition.name, ""]
-            q = _corrected(fit.p_value)
-            test = ConditionTest(
-                name,
-                condition.name,
-                "",
-                REGRESSION,
-                fit.n,
-                fit.p_value,
-                q,
-                fit.r_squared,
-                coexpression=coexpression.of_label(0),
-                coexpression_q_value=differs[:, 0],
-            )
-            tests.append(test)
-            counts[condition.name] = fit.counts
-    return ConditionTests(tests, counts)
+            results |= regression(modes, condition.numbers)._asdict()
+        results["q_value"] = _corrected(results["p_value"])
+        for k, label in enumerate(condition.tested_labels):
+            own = {name: a if a.ndim == 1 else a[:, k] for name, a in results.items()}
+            table = pd.DataFrame(dict.fromkeys(RESULTS, np.nan) | own, index=range(len(modes)))
+            tests.append(ConditionTest(next(names), condition.name, label, kind, table))
+    return ConditionTests(tests)
 
 
 _SIGNS = str.maketrans({"<": " less ", ">": " greater ", "=": " equal ", "+": " plus "})
@@ -208,34 +173,6 @@ def unique_names(words: Sequence[Sequence[str]]) -> list[str]:
     return result
 
 
-def _of_labels(
-    condition: Condition,
-    found: Enrichment,
-    names: dict[tuple[str, str], str],
-    coexpression: DifferentialCoexpression,
-    differs: NDArray[np.float64],
-) -> list[ConditionTest]:
-    q = _corrected(found.p_value)
-    return [
-        ConditionTest(
-            names[condition.name, label],
-            condition.name,
-            label,
-            ENRICHMENT,
-            found.n,
-            found.p_value[:, k],
-            q[:, k],
-            None,
-            found.n_mode,
-            found.n_label[:, k],
-            found.n_both[:, k],
-            coexpression=coexpression.of_label(k),
-            coexpression_q_value=differs[:, k],
-        )
-        for k, label in enumerate(condition.labels)
-    ]
-
-
 def _corrected(p: NDArray[np.float64]) -> NDArray[np.float64]:
     """q-values over all tests that were made; NaN stays NaN."""
     q = np.full(p.shape, np.nan)
@@ -244,47 +181,18 @@ def _corrected(p: NDArray[np.float64]) -> NDArray[np.float64]:
     return q
 
 
-def _names(conditions: Sequence[Condition]) -> dict[tuple[str, str], str]:
-    """(condition, label) -> name; label ``""`` for a regression."""
-    keys = [
-        (condition.name, label) for condition in conditions for label in condition.tested_labels
-    ]
-    words = [(name, label) if label else (name,) for name, label in keys]
-    return dict(zip(keys, unique_names(words), strict=True))
-
-
 # --- enrichment of labels ---
 
 
-@dataclass(frozen=True)
-class Enrichment:
-    """Tests of M modes for L labels.
-
-    n : int32 (M,), samples that could be in the mode and have a label.
-    n_mode : int32 (M,), those of them that are in the mode.
-    n_label : int32 (M, L), those of ``n`` with the label.
-    n_both : int32 (M, L), those of ``n_mode`` with the label.
-    p_value : float64 (M, L); NaN where there is nothing to test.
-    """
+class Enrichment(NamedTuple):
+    """Tests of M modes for L labels: ``n``, ``n_mode`` int32 (M,), ``n_label``, ``n_both`` int32
+    (M, L) and ``p_value`` float64 (M, L), as ``RESULTS`` says."""
 
     n: NDArray[np.int32]
     n_mode: NDArray[np.int32]
     n_label: NDArray[np.int32]
     n_both: NDArray[np.int32]
     p_value: NDArray[np.float64]
-
-    def counts(self) -> dict[str, int]:
-        """Tests made, and tests that could not be: the mode holds all or none of its samples with
-        a label (``mode_is_whole``); else none or all of the samples have the label
-        (``label_is_constant``)."""
-        tested = ~np.isnan(self.p_value)
-        whole = (self.n_mode == self.n) | (self.n_mode == 0)
-        n_whole = int(whole.sum()) * self.p_value.shape[1]
-        return {
-            "tests": int(tested.sum()),
-            "mode_is_whole": n_whole,
-            "label_is_constant": tested.size - n_whole - int(tested.sum()),
-        }
 
 
 def enrichment(modes: ModeSamples, condition: Condition) -> Enrichment:
@@ -300,14 +208,13 @@ def enrichment(modes: ModeSamples, condition: Condition) -> Enrichment:
     of all or of none, p could only be 1 whatever the labels: there is no test and p is NaN.
     """
     shape = (len(modes), len(condition.labels))
-    n, n_mode = np.zeros(len(modes), np.int32), np.zeros(len(modes), np.int32)
     n_label, n_both = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     has_label = (condition.codes[:, None] == np.arange(shape[1])).astype(np.float32)
     # Counts below 2^24 are exact in float32, and a matrix product is much the fastest way to them.
     for block in modes.blocks():
         n_label[block.rows] = block.usable.astype(np.float32) @ has_label
         n_both[block.rows] = block.members.astype(np.float32) @ has_label
-    n[:], n_mode[:] = n_label.sum(axis=1), n_both.sum(axis=1)
+    n, n_mode = (table.sum(axis=1, dtype=np.int32) for table in (n_label, n_both))
     p = np.full(shape, np.nan)
     for label in range(shape[1]):
         p[:, label] = upper_tail(n_both[:, label], n, n_label[:, label], n_mode)
@@ -347,22 +254,14 @@ COLLINEAR = 1e-9
 says nothing of its own."""
 
 
-@dataclass(frozen=True)
-class Regression:
-    """Fits of M modes.
-
-    n : int32 (M,), samples of the mode with a value.
-    p_value : float64 (M,), of the F-test of the whole model; NaN where it is undefined.
-    r_squared : float64 (M,), share of the condition's variance that is explained; NaN likewise.
-    counts : modes by outcome: ``tests``, ``too_few_samples`` (no degree of freedom left),
-        ``condition_is_constant``, ``genes_are_constant``; and ``collinear``, those of the tests
-        with fewer than three regressors that say something of their own.
-    """
+class Regression(NamedTuple):
+    """Fits of M modes: ``n`` int32, ``p_value`` (of the F-test of the whole model) and
+    ``r_squared`` (share of the condition's variance that is explained) float64 (M,), NaN where
+    there is no degree of freedom left or the condition or both genes are constant."""
 
     n: NDArray[np.int32]
     p_value: NDArray[np.float64]
     r_squared: NDArray[np.float64]
-    counts: dict[str, int] = field(default_factory=dict)
 
 
 def regression(modes: ModeSamples, numbers: NDArray[np.float64]) -> Regression:
@@ -386,20 +285,12 @@ def regression(modes: ModeSamples, numbers: NDArray[np.float64]) -> Regression:
     y = np.asarray(numbers, dtype=np.float64)
     left = unexplained_shares(_for_kernels(modes), y, COLLINEAR, n, rank)
     free = n - rank - 1
-    few, flat, still = free < 1, np.isnan(left), rank == 0
-    tested = ~(few | flat | still)
+    tested = (free >= 1) & ~np.isnan(left) & (rank > 0)
     p, r_squared = np.full(len(modes), np.nan), np.full(len(modes), np.nan)
     r_squared[tested] = 1.0 - left[tested]
     # The upper tail of F as that of a beta distribution: exact where R^2 is close to 1.
     p[tested] = special.betainc(free[tested] / 2.0, rank[tested] / 2.0, left[tested])
-    counts = {
-        "tests": int(tested.sum()),
-        "too_few_samples": int(few.sum()),
-        "condition_is_constant": int((flat & ~few).sum()),
-        "genes_are_constant": int((still & ~flat & ~few).sum()),
-        "collinear": int((tested & (rank < 3)).sum()),
-    }
-    return Regression(n, p, r_squared, counts)
+    return Regression(n, p, r_squared)
 
 
 def _for_kernels(modes: ModeSamples) -> ModeArrays:
@@ -468,7 +359,7 @@ def tested_edges(
 ) -> TestedEdges:
     """Of the tests of one condition, with the limit of q of its networks."""
     own = [test for test in tests.tests if test.condition == condition.name]
-    tested = ~np.isnan([test.coexpression.p_value for test in own])
+    tested = ~np.isnan([test.results["coexpression_p_value"] for test in own])
     level = q_value / max(1, int(tested.sum()))
     sizes = [int((condition.codes == k).sum()) for k in range(len(own))]
     if condition.kind != "categorical":
@@ -543,81 +434,58 @@ def condition_networks(
 def _network(
     modes: pd.DataFrame, pair: list[str], test: ConditionTest, q_value: float
 ) -> pd.DataFrame:
-    difference = test.coexpression
-    met = test.coexpression_q_value <= q_value  # NaN is not
+    results = test.results
+    met = (results["coexpression_q_value"] <= q_value).to_numpy()  # NaN is not
     if test.kind == ENRICHMENT:
-        met &= modes["correlation"].to_numpy() * (difference.r_label - difference.r_others) > 0.0
+        difference = (results["r_label"] - results["r_others"]).to_numpy()
+        met &= modes["correlation"].to_numpy() * difference > 0.0
     rows = np.flatnonzero(met)
-    explained = np.full(len(rows), np.nan) if test.r_squared is None else test.r_squared[rows]
+    chosen = results.iloc[rows]
     return (
         modes[[*pair, "cluster", "correlation"]]
         .iloc[rows]
         .assign(
             condition=test.condition,
             label=test.label,
-            p_value=difference.p_value[rows],
-            q_value=test.coexpression_q_value[rows],
-            r_squared=explained,
+            p_value=chosen["coexpression_p_value"].to_numpy(),
+            q_value=chosen["coexpression_q_value"].to_numpy(),
+            r_squared=chosen["r_squared"].to_numpy(dtype=np.float64),
             mode=rows,
         )
     )
 
 
+COUNTS_OF_NETWORK = ("modes", "positive", "negative", "gene_pairs", "unique_gene_pairs", "genes")
+
+
+def counts_of_network(network: pd.DataFrame, pair: Sequence[str]) -> tuple[int, ...]:
+    """``COUNTS_OF_NETWORK`` of the network of one label; ``pair``: columns of the two genes."""
+    pairs = network.drop_duplicates(list(pair))
+    negative = int((network["direction"] == "negative").sum())
+    return (
+        len(network),
+        len(network) - negative,
+        negative,
+        len(pairs),
+        int(pairs["unique"].astype(bool).sum()),
+        len(pd.unique(pairs[list(pair)].to_numpy().ravel())),
+    )
+
+
 def _counts(tests: ConditionTests, networks: list[pd.DataFrame], pair: list[str]) -> pd.DataFrame:
-    rows = []
-    for test, network in zip(tests.tests, networks, strict=True):
-        pairs = network.drop_duplicates(pair)
-        negative = int((network["direction"] == "negative").sum())
-        row = {
-            "condition": test.condition,
-            "label": test.label,
-            "modes": len(network),
-            "positive": len(network) - negative,
-            "negative": negative,
-            "gene_pairs": len(pairs),
-            "unique_gene_pairs": int(pairs["unique"].sum()),
-            "genes": len(pd.unique(pairs[pair].to_numpy().ravel())),
-        }
-        rows.append(row)
-    names = ["modes", "positive", "negative", "gene_pairs", "unique_gene_pairs", "genes"]
-    return pd.DataFrame(rows, columns=[*LABEL, *names])
+    rows = [
+        (test.condition, test.label, *counts_of_network(network, pair))
+        for test, network in zip(tests.tests, networks, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=[*LABEL, *COUNTS_OF_NETWORK])
 
 
 # --- bias ---
 
 
-@dataclass(frozen=True)
-class ModeBias:
-    """Tests of M modes; every p-value float64 (M,), NaN where it is undefined.
-
-    source_welch_p_value, target_welch_p_value : is the gene's mean expression in the mode that of
-        the pair's other usable samples? A mode that differs in neither gene is no group of its own.
-    missing_p_value : do the two genes lack a value equally often? Where they do not, the one with
-        more missing values decides which samples the pair has.
-    condition_missing_p_value : by condition (categorical ones): is a sample of one label missing in
-        the pair more often than one of another?
-    """
-
-    source_welch_p_value: NDArray[np.float64]
-    target_welch_p_value: NDArray[np.float64]
-    missing_p_value: NDArray[np.float64]
-    condition_missing_p_value: dict[str, NDArray[np.float64]]
-
-    def columns(self) -> dict[str, NDArray[np.float64]]:
-        """Columns of a network table; of conditions: ``missing_by_<condition>_p_value``."""
-        return {
-            "source_welch_p_value": self.source_welch_p_value,
-            "target_welch_p_value": self.target_welch_p_value,
-            "missing_p_value": self.missing_p_value,
-            **{f"missing_by_{k}_p_value": p for k, p in self.condition_missing_p_value.items()},
-        }
-
-    def counts(self) -> dict[str, int]:
-        """Tests that are defined, by column."""
-        return {name: int((~np.isnan(p)).sum()) for name, p in self.columns().items()}
-
-
-def mode_bias(modes: ModeSamples, conditions: Sequence[Condition] = ()) -> ModeBias:
+def mode_bias(
+    modes: ModeSamples, conditions: Sequence[Condition] = ()
+) -> dict[str, NDArray[np.float64]]:
     """Test each mode for bias.
 
     Expression, of each gene: Welch's analysis of variance (Welch 1951, Biometrika 38:330) between
@@ -629,6 +497,13 @@ def mode_bias(modes: ModeSamples, conditions: Sequence[Condition] = ()) -> ModeB
     With a condition: Fisher's exact test (two labels, two-sided) or Pearson's chi-square test
     (more, without correction, approximate where few are missing) of label by "missing in either
     gene"; NaN where all samples with a label are missing, or none.
+
+    Returns
+    -------
+    dict of float64 (M,)
+        Columns of a network table, NaN where a p-value is undefined: ``source_welch_p_value`` and
+        ``target_welch_p_value`` (a mode that differs in neither gene is no group of its own),
+        ``missing_p_value``, and for each condition ``missing_by_<condition>_p_value``.
 
     Notes
     -----
@@ -649,9 +524,12 @@ def mode_bias(modes: ModeSamples, conditions: Sequence[Condition] = ()) -> ModeB
     either, fewer = lacking.sum(axis=0), lacking.min(axis=0)
     missing = np.minimum(1.0, 2.0 * stats.binom.cdf(fewer, np.maximum(either, 1), 0.5))
     missing[either == 0] = 1.0
+    result = dict(zip(("source_welch_p_value", "target_welch_p_value"), welch, strict=True))
+    result["missing_p_value"] = missing
     names = unique_names([(condition.name,) for condition in categorical])
-    by_condition = {name: _independence(table) for name, table in zip(names, tables, strict=True)}
-    return ModeBias(welch[0], welch[1], missing, by_condition)
+    for name, table in zip(names, tables, strict=True):
+        result[f"missing_by_{name}_p_value"] = _independence(table)
+    return result
 
 
 def _welch(modes: ModeSamples) -> NDArray[np.float64]:

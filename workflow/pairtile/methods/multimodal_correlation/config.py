@@ -7,10 +7,11 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, Tag, ValidationInfo, field_validator, model_validator
 
-from pairtile.config.models import ConfigModel
+from pairtile.config.models import ConfigModel, InputFile, JobNeeds, UsedBy
 from pairtile.config.network import (
     Chunks,
     ExportList,
+    GoldStandard,
     OptionalPath,
     chunks_field,
     export_field,
@@ -34,10 +35,10 @@ MAX_CLUSTERS = 5
 CONDITION_TABLES = ("condition_tests.tsv", "condition_networks.tsv")
 KINC_TEXTS = ("kinc.txt", "kinc_tidy.txt", "kinc_minimal.txt")
 
-SCORING = frozenset({"plan", "score", "network", "tables"})
+SCORING = UsedBy("plan", "score", "network", "tables")
 """Steps that depend on how pairs are scored: all but preparation and evaluation."""
 
-CHOOSING = frozenset({"network", "tables"})
+CHOOSING = UsedBy("network", "tables")
 """Steps that depend on which modes become edges, and on what is reported of these."""
 
 
@@ -474,17 +475,17 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
             "directory."
         ),
     )
-    gold_standard: OptionalPath = gold_standard_field(
+    gold_standard: GoldStandard = gold_standard_field(
         " A relative path starts at the working directory."
     )
-    compatibility: Annotated[Literal["none", "kinc"], Choice()] = Field(
+    compatibility: Annotated[Literal["none", "kinc"], Choice(), SCORING] = Field(
         default="none",
         description=(
             "`kinc`: the mixtures and the threshold as KINC 3.4.2 computes them, with its faults, "
             "to repeat or extend a run of it. `none`: the sound method."
         ),
     )
-    estimator: MixtureEstimatorConfig = Field(
+    estimator: Annotated[MixtureEstimatorConfig, SCORING] = Field(
         default=MixtureEstimatorConfig(),
         description="How pairs are split into modes and correlated.",
     )
@@ -494,18 +495,19 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
             lambda value: {"method": value} if value == "auto" else value,
             json_schema_input_type=ThresholdConfig | Literal["auto"],
         ),
+        CHOOSING,
     ] = Field(
         default=ThresholdConfig(),
         description="The least size of a correlation that makes an edge; `auto`, or a mapping.",
     )
-    power: PowerOrFalse = Field(
+    power: Annotated[PowerOrFalse, CHOOSING] = Field(
         default=PowerConfig(),
         description=(
             "Removal of modes with too few samples for their correlation, after the threshold; "
             "`false` turns it off."
         ),
     )
-    annotations: OptionalPath = Field(
+    annotations: Annotated[OptionalPath, InputFile("network"), CHOOSING] = Field(
         default=None,
         description=(
             "A table of the samples: their names in the first column, named as in the expression "
@@ -515,20 +517,20 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
             "directory."
         ),
     )
-    conditions: ConditionList = Field(
+    conditions: Annotated[ConditionList, CHOOSING] = Field(
         default=(),
         description=(
             "Which columns of `annotations` to test. An empty list: every column that can be "
             "tested."
         ),
     )
-    condition_networks: ConditionNetworksConfig = Field(
+    condition_networks: Annotated[ConditionNetworksConfig, CHOOSING] = Field(
         default=ConditionNetworksConfig(), description="Which edges belong to a condition."
     )
-    modules: ModulesOrFalse = Field(
+    modules: Annotated[ModulesOrFalse, CHOOSING] = Field(
         default=ModulesConfig(), description="Groups of genes in the network; `false` turns it off."
     )
-    kinc_text: Annotated[bool, Boolean()] = Field(
+    kinc_text: Annotated[bool, Boolean(), UsedBy("tables")] = Field(
         default=True,
         description=(
             "Write the network also as the three texts of KINC (`kinc.txt`, `kinc_tidy.txt`, "
@@ -541,12 +543,7 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
         more=" A pair has an edge for each of its modes; matrices hold the strongest."
     )
 
-    input_keys: ClassVar[tuple[str, ...]] = (
-        *("expression", "names", "regulators", "annotations", "gold_standard"),
-    )
-    network_inputs: ClassVar[tuple[str, ...]] = ("names", "annotations")
-    report_needs_state: ClassVar[bool] = True
-    report_needs_pairs: ClassVar[bool] = True
+    jobs: ClassVar[JobNeeds] = JobNeeds(report_state=True, report_pairs=True)
     tables: ClassVar[tuple[str, ...]] = (
         "threshold.tsv",
         *CONDITION_TABLES,
@@ -554,16 +551,6 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
         *KINC_TEXTS,
     )
     node_tables: ClassVar[Mapping[str, tuple[str, ...]]] = {"modules.tsv": ("gene", "module")}
-    used_by: ClassVar[Mapping[str, frozenset[str]]] = {
-        **dict.fromkeys(("compatibility", "estimator"), SCORING),
-        **dict.fromkeys(
-            ("threshold", "power", "annotations", "conditions", "condition_networks", "modules"),
-            CHOOSING,
-        ),
-        "kinc_text": frozenset({"tables"}),
-        "gold_standard": frozenset({"evaluate"}),
-        **ExpressionAnalysis.used_by,
-    }
 
     def result_tables(self) -> tuple[str, ...]:
         left_out: set[str] = set()

@@ -7,9 +7,8 @@ takes blocks of pairs, a thread for each; the GPU a warp for each pair. Both giv
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +29,7 @@ from pairtile.methods.multimodal_correlation.kernels.pair_mixtures import (
     Tallies,
     modes_of_pairs,
 )
+from pairtile.methods.multimodal_correlation.modes import tukey_outliers
 
 CRITERIA = ("aic", "bic", "icl")
 
@@ -69,7 +69,6 @@ def mixture_rules(config: MultimodalCorrelationConfig, seed: int) -> Rules:
     estimator, kinc = config.estimator, config.compatibility == "kinc"
     single = np.float32
     return Rules(
-        mixture=estimator.clustering == "gmm",
         spearman=estimator.correlation == "spearman",
         k_min=estimator.min_clusters,
         k_max=estimator.max_clusters,
@@ -122,16 +121,52 @@ class Modes:
     criterion: NDArray[np.float32]
     samples: NDArray[np.uint8]
     outliers: NDArray[np.uint8]
-    counts: dict[str, int] = field(default_factory=dict)
-    histogram_k: NDArray[np.int64] = field(
-        default_factory=lambda: np.zeros(MAX_CLUSTERS + 1, dtype=np.int64)
-    )
-    histogram_r: NDArray[np.int64] = field(
-        default_factory=lambda: np.zeros(HISTOGRAM_BINS, dtype=np.int64)
-    )
+    counts: dict[str, int]
+    histogram_k: NDArray[np.int64]
+    histogram_r: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.row)
+
+    @classmethod
+    def joined(
+        cls,
+        parts: list[dict[str, NDArray[Any]]],
+        n_samples: int,
+        counts: dict[str, int],
+        histogram_k: NDArray[np.int64],
+        histogram_r: NDArray[np.int64],
+    ) -> Modes:
+        """The arrays of parts of a tile, one after another."""
+        if len(parts) != 1:
+            empty = mode_arrays(0, n_samples)
+            whole = {
+                name: np.concatenate([none, *(part[name] for part in parts)])
+                for name, none in empty.items()
+            }
+            parts = [whole]
+        return cls(**parts[0], counts=counts, histogram_k=histogram_k, histogram_r=histogram_r)
+
+
+def mode_arrays(entries: int, n_samples: int) -> dict[str, NDArray[Any]]:
+    """Room for so many modes: the arrays of ``Modes``, not filled."""
+    whole = ("row", "column", "cluster", "n_clusters", "n_samples", "n_modes", "n_usable")
+    mask = (entries, -(-n_samples // 8))
+    return {
+        **{name: np.empty(entries, dtype=np.int32) for name in whole},
+        **{name: np.empty(entries, dtype=np.float32) for name in (*NUMBERS, *FIT)},
+        **{name: np.empty(mask, dtype=np.uint8) for name in ("samples", "outliers")},
+    }
+
+
+NUMBERS = (
+    *("correlation", "weight", "mean_row", "mean_column"),
+    *("variance_row", "variance_column", "covariance"),
+)
+"""The numbers of a mode, in the order of the CUDA kernel."""
+
+FIT = ("log_likelihood", "criterion")
+"""The numbers of a pair."""
 
 
 class PairMixtures:
@@ -163,6 +198,7 @@ class PairMixtures:
             single=config.compatibility == "kinc",
         )
         rules = mixture_rules(config, seed)
+        self._n_genes = len(keys)
         self._engine: MixturesCpu | MixturesCuda
         if device.backend == "cuda":
             self._engine = MixturesCuda(genes, rules, device)
@@ -175,6 +211,9 @@ class PairMixtures:
         ``row`` and ``column`` of the result are places in these two. upper: ``columns`` is
         ``rows``, and only pairs with column > row are asked for.
         """
+        for name, numbers in (("rows", rows), ("columns", columns)):
+            if len(numbers) and not 0 <= np.min(numbers) <= np.max(numbers) < self._n_genes:
+                raise ValueError(f"{name} hold gene numbers outside 0 to {self._n_genes - 1}")
         return self._engine.tile(rows, columns, upper)
 
 
@@ -261,9 +300,6 @@ def bit_words(flags: NDArray[np.bool_]) -> NDArray[np.uint32]:
 BLOCK = 2048
 """Pairs that a thread takes at a time: some tenths of a second of work."""
 
-VECTORS = tuple(name for name in Found._fields if name not in ("samples", "outliers"))
-"""What ``Found`` holds with the modes along the last axis; the masks have them along the first."""
-
 
 class MixturesCpu:
     """``PairMixtures`` on the CPU."""
@@ -277,104 +313,55 @@ class MixturesCpu:
         """As ``PairMixtures.tile``."""
         rows = np.ascontiguousarray(rows, dtype=np.int64)
         columns = np.ascontiguousarray(columns, dtype=np.int64)
-        n_genes = len(self.genes.keys)
-        for name, numbers in (("rows", rows), ("columns", columns)):
-            if numbers.size and (numbers.min() < 0 or numbers.max() >= n_genes):
-                raise ValueError(f"{name} hold gene numbers outside 0 to {n_genes - 1}")
         if upper:
             row, column = np.triu_indices(len(rows), 1)
         else:
             row, column = (part.ravel() for part in np.indices((len(rows), len(columns))))
         blocks = [slice(begin, begin + BLOCK) for begin in range(0, len(row), BLOCK)]
 
-        def run(block: slice) -> _Part:
-            return self._block(rows[row[block]], columns[column[block]], block.start)
+        def run(block: slice) -> tuple[dict[str, NDArray[Any]], Tallies]:
+            return self._block(rows, columns, row[block], column[block])
 
         if self.threads > 1 and len(blocks) > 1:
             with ThreadPoolExecutor(self.threads) as pool:
                 parts = list(pool.map(run, blocks))
         else:
             parts = [run(block) for block in blocks]
-        return self._joined(parts, row, column)
-
-    def _block(self, rows: NDArray[np.int64], columns: NDArray[np.int64], begin: int) -> _Part:
-        found = _room(len(rows) * self.rules.k_max, self.genes.values.shape[1])
-        tallies = Tallies(
-            counts=np.zeros(len(COUNTS), dtype=np.int64),
-            by_modes=np.zeros(MAX_CLUSTERS + 1, dtype=np.int64),
-            by_correlation=np.zeros(HISTOGRAM_BINS, dtype=np.int64),
-        )
-        kept = modes_of_pairs(self.genes, self.rules, rows, columns, found, tallies)
-        found.pair[:kept] += begin
-        # Copies: a block keeps few modes, and its room is large.
-        taken = {name: getattr(found, name)[..., :kept].copy() for name in VECTORS}
-        taken |= {name: getattr(found, name)[:kept].copy() for name in ("samples", "outliers")}
-        return Found(**taken), tallies
-
-    def _joined(self, parts: list[_Part], row: NDArray[np.intp], column: NDArray[np.intp]) -> Modes:
-        if not parts:
-            parts = [self._block(np.empty(0, np.int64), np.empty(0, np.int64), 0)]
-        found = Found(
+        found = [part for part, _ in parts]
+        sums = Tallies(
             *(
-                np.concatenate(arrays, axis=1 if name == "parameters" else 0)
-                for name, arrays in zip(
-                    Found._fields, zip(*(part[0] for part in parts), strict=True), strict=True
-                )
+                np.sum(each, axis=0)
+                for each in zip(_tallies(), *(own for _, own in parts), strict=True)
             )
         )
-        counts = dict(zip(COUNTS, _total(part[1].counts for part in parts).tolist(), strict=True))
-        counts = {"pairs": len(row), "modes_kept": len(found.pair), **counts}
-        weight, mean_row, mean_column, variance_row, variance_column, covariance = found.parameters
-        return Modes(
-            row=row[found.pair].astype(np.int32),
-            column=column[found.pair].astype(np.int32),
-            cluster=found.cluster,
-            n_clusters=found.n_clusters,
-            n_samples=found.n_samples,
-            n_modes=found.n_modes,
-            n_usable=found.n_usable,
-            correlation=found.correlation,
-            weight=weight,
-            mean_row=mean_row,
-            mean_column=mean_column,
-            variance_row=variance_row,
-            variance_column=variance_column,
-            covariance=covariance,
-            log_likelihood=found.log_likelihood,
-            criterion=found.criterion,
-            samples=found.samples,
-            outliers=found.outliers,
-            counts=counts,
-            histogram_k=_total(part[1].by_modes for part in parts),
-            histogram_r=_total(part[1].by_correlation for part in parts),
-        )
+        counts = {"pairs": len(row), "modes_kept": sum(len(part["row"]) for part in found)}
+        counts |= dict(zip(COUNTS, sums.counts.tolist(), strict=True))
+        n_samples = self.genes.values.shape[1]
+        return Modes.joined(found, n_samples, counts, sums.by_modes, sums.by_correlation)
+
+    def _block(
+        self,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64],
+        row: NDArray[np.intp],
+        column: NDArray[np.intp],
+    ) -> tuple[dict[str, NDArray[Any]], Tallies]:
+        """The kept modes of the pairs of these places in ``rows`` and ``columns``."""
+        entries = len(row) * self.rules.k_max
+        room = mode_arrays(entries, self.genes.values.shape[1])
+        del room["row"], room["column"]
+        found, tallies = Found(pair=np.empty(entries, dtype=np.int64), **room), _tallies()
+        kept = modes_of_pairs(self.genes, self.rules, rows[row], columns[column], found, tallies)
+        pair = found.pair[:kept]
+        # Copies: a block keeps few modes, and its room is large.
+        taken = {name: array[:kept].copy() for name, array in room.items()}
+        taken |= {"row": row[pair].astype(np.int32), "column": column[pair].astype(np.int32)}
+        return taken, tallies
 
 
-def _total(arrays: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
-    return np.sum(list(arrays), axis=0, dtype=np.int64)
-
-
-_Part = tuple[Found, Tallies]
-
-
-def _room(entries: int, n_samples: int) -> Found:
-    integer: dict[str, Any] = {"dtype": np.int32}
-    real: dict[str, Any] = {"dtype": np.float32}
-    mask = (entries, -(-n_samples // 8))
-    return Found(
-        pair=np.empty(entries, dtype=np.int64),
-        cluster=np.empty(entries, **integer),
-        n_clusters=np.empty(entries, **integer),
-        n_samples=np.empty(entries, **integer),
-        n_modes=np.empty(entries, **integer),
-        n_usable=np.empty(entries, **integer),
-        correlation=np.empty(entries, **real),
-        parameters=np.empty((6, entries), **real),
-        log_likelihood=np.empty(entries, **real),
-        criterion=np.empty(entries, **real),
-        samples=np.empty(mask, dtype=np.uint8),
-        outliers=np.empty(mask, dtype=np.uint8),
-    )
+def _tallies() -> Tallies:
+    sizes = (len(COUNTS), MAX_CLUSTERS + 1, HISTOGRAM_BINS)
+    return Tallies(*(np.zeros(size, dtype=np.int64) for size in sizes))
 
 
 # --- GPU ---
@@ -402,17 +389,6 @@ KERNEL_COUNTS = (
 MAX_SAMPLES_OF_16_BITS = 32_000
 """Places in the sort order, and doubled ranks, are 16 bits."""
 
-NUMBERS = (
-    "correlation",
-    "weight",
-    "mean_row",
-    "mean_column",
-    "variance_row",
-    "variance_column",
-    "covariance",
-)
-"""The numbers of a mode, in the order of the kernel."""
-
 
 class MixturesCuda:
     """``PairMixtures`` on the GPU.
@@ -430,32 +406,24 @@ class MixturesCuda:
         self.rules = rules
         self.device = device
         self.cupy = device.xp
-        self.n_genes, self.n_samples = genes.values.shape
+        self.n_samples = genes.values.shape[1]
         self.words = -(-self.n_samples // 32)
-        self.shared_bytes = shared_bytes(self.n_samples, rules.mixture)
-        limit = most_samples(device, rules.mixture)
+        self.shared_bytes = shared_bytes(self.n_samples)
+        limit = most_samples(device)
         if self.n_samples > limit:
             raise DeviceError(
                 f"shared memory of the GPU: found {self.n_samples:,} samples; expected at most "
                 f"{limit:,} for pairs of genes on this GPU, or backend: cpu"
             )
-        self.arrays = tuple(
-            self.cupy.asarray(array)
-            for array in gene_arrays(genes, rules.kinc, rules.outliers_before)
-        )
-        defines = {
-            "KINC": int(rules.kinc),
-            "MIXTURES": int(rules.mixture),
-            "SPEARMAN": int(rules.spearman),
-        }
+        self.arrays = tuple(self.cupy.asarray(array) for array in gene_arrays(genes, rules.kinc))
+        defines = {"KINC": int(rules.kinc), "SPEARMAN": int(rules.spearman)}
         module = compiling.load(KERNELS / "pair_mixtures.cu", defines, fused=False)
         self.kernel = module.get_function("pair_mixtures")
         if self.shared_bytes > 48 << 10:
             self.kernel.max_dynamic_shared_size_bytes = self.shared_bytes
-        self.slots = rules.k_max if rules.mixture else 1
         self.scalars = (
             np.int32(rules.k_min),
-            np.int32(self.slots),
+            np.int32(rules.k_max),
             np.int32(rules.criterion),
             np.int32(rules.min_samples),
             np.float64(rules.min_correlation),
@@ -477,9 +445,6 @@ class MixturesCuda:
     def tile(self, rows: NDArray[np.int64], columns: NDArray[np.int64], upper: bool) -> Modes:
         """As ``PairMixtures.tile``; raises DeviceError where no pair's modes find room."""
         xp = self.cupy
-        for name, numbers in (("rows", rows), ("columns", columns)):
-            if len(numbers) and not 0 <= np.min(numbers) <= np.max(numbers) < self.n_genes:
-                raise ValueError(f"{name} hold gene numbers outside 0 to {self.n_genes - 1}")
         n_rows, n_columns = len(rows), len(columns)
         lengths = n_columns - 1 - np.arange(n_rows) if upper else np.full(n_rows, n_columns)
         row_start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -498,7 +463,7 @@ class MixturesCuda:
         )
         parts = []
         begin = 0
-        pair_bytes = 28 + 4 * self.words + self.slots * (32 + 4 * self.words)
+        pair_bytes = 28 + 4 * self.words + self.rules.k_max * (32 + 4 * self.words)
         batch = min(MAX_PAIRS, int(FREE_SHARE * self.device.free_bytes()) // pair_bytes)
         while begin < n_pairs:
             size = max(1, min(batch, n_pairs - begin))
@@ -527,11 +492,10 @@ class MixturesCuda:
             name: xp.empty(size, dtype=np.int32)
             for name in ("row", "column", "n_clusters", "n_modes", "n_usable")
         }
-        of_pair |= {
-            name: xp.empty(size, dtype=np.float32) for name in ("log_likelihood", "criterion")
-        }
+        of_pair |= {name: xp.empty(size, dtype=np.float32) for name in FIT}
         outliers = xp.empty((size, self.words), dtype=np.uint32)
-        entries = size * self.slots
+        slots = self.rules.k_max
+        entries = size * slots
         n_samples = xp.empty(entries, **integer)
         numbers = xp.empty((entries, len(NUMBERS)), dtype=np.float32)
         members = xp.empty((entries, self.words), dtype=np.uint32)
@@ -553,16 +517,16 @@ class MixturesCuda:
             ),
             shared_mem=self.shared_bytes,
         )
-        cluster = xp.arange(self.slots, **integer)
+        cluster = xp.arange(slots, **integer)
         kept = xp.flatnonzero(cluster[None, :] < of_pair["n_clusters"][:, None])
-        pair = kept // self.slots
+        pair = kept // slots
         found = {name: xp.asnumpy(array[pair]) for name, array in of_pair.items()}
-        found["cluster"] = xp.asnumpy((kept - pair * self.slots + 1).astype(np.int32))
+        found["cluster"] = xp.asnumpy((kept - pair * slots + 1).astype(np.int32))
         found["n_samples"] = xp.asnumpy(n_samples[kept])
         found["samples"] = self._bytes(members[kept])
         found["outliers"] = self._bytes(outliers[pair])
-        taken = xp.asnumpy(numbers[kept])
-        return found | {name: taken[:, i] for i, name in enumerate(NUMBERS)}
+        taken = np.ascontiguousarray(xp.asnumpy(numbers[kept]).T)
+        return found | dict(zip(NUMBERS, taken, strict=True))
 
     def _bytes(self, masks: Any) -> NDArray[np.uint8]:
         """Words of masks on the GPU as bytes on the host, without those past the last sample."""
@@ -571,63 +535,40 @@ class MixturesCuda:
         return np.asarray(self.cupy.asnumpy(trimmed))
 
     def _modes(self, parts: list[dict[str, NDArray[Any]]], n_pairs: int) -> Modes:
-        if not parts:
-            return _no_modes(self.n_samples)
-        joined: dict[str, Any] = {
-            name: np.ascontiguousarray(np.concatenate([part[name] for part in parts]))
-            for name in parts[0]
-        }
         counts, histogram_k, histogram_r = (
             self.cupy.asnumpy(array).astype(np.int64) for array in self._sums
         )
         counted = dict(zip(KERNEL_COUNTS, counts.tolist(), strict=True))
-        kept = {"pairs": n_pairs, "modes_kept": len(joined["row"])}
+        kept = {"pairs": n_pairs, "modes_kept": sum(len(part["row"]) for part in parts)}
         counted["modes_below"] = int(histogram_r.sum()) - kept["modes_kept"]
         histogram_k[0] = sum(counted[name] for name in ("too_few_samples", "constant", "failed"))
-        if not self.rules.mixture:  # the kernel does not count what is known
-            histogram_k[1] = n_pairs - histogram_k[0]
         counts = kept | {name: counted[name] for name in COUNTS}
-        return Modes(**joined, counts=counts, histogram_k=histogram_k, histogram_r=histogram_r)
+        return Modes.joined(parts, self.n_samples, counts, histogram_k, histogram_r)
 
 
-def most_samples(device: Device, mixture: bool = True) -> int:
-    """Samples for which a pair finds room in the shared memory of a GPU's multiprocessor; with
-    mixtures or without."""
+def most_samples(device: Device) -> int:
+    """Samples for which a pair finds room in the shared memory of a GPU's multiprocessor."""
     limit = device.xp.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
-    fixed = shared_bytes(0, mixture)
-    most = 32 * ((limit - fixed) // (shared_bytes(32, mixture) - fixed))
+    fixed = shared_bytes(0)
+    most = 32 * ((limit - fixed) // (shared_bytes(32) - fixed))
     return int(min(most, MAX_SAMPLES_OF_16_BITS))
 
 
-def shared_bytes(n_samples: int, mixture: bool) -> int:
+def shared_bytes(n_samples: int) -> int:
     """Shared memory for a pair; the layout stands in ``pair_mixtures_shared.cuh``."""
     words = -(-n_samples // 32)
-    if not mixture:  # four masks and what goes with them, a rank of each sample
-        return words * (4 * 4 + 32 * 2)
     fixed = 3 * MAX_CLUSTERS * 48 + 32 * 4
     return fixed + words * (6 * 4 + 32 * (3 * 4 + 2 + 1))
 
 
-def _no_modes(n_samples: int) -> Modes:
-    """Of a tile without pairs."""
-    integers, reals = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
-    masks = np.empty((0, -(-n_samples // 8)), dtype=np.uint8)
-    counts = {"pairs": 0, "modes_kept": 0} | dict.fromkeys(COUNTS, 0)
-    names = ("row", "column", "cluster", "n_clusters", "n_samples", "n_modes", "n_usable")
-    found: dict[str, Any] = dict.fromkeys(names, integers)
-    found |= dict.fromkeys((*NUMBERS, "log_likelihood", "criterion"), reals)
-    return Modes(**found, samples=masks, outliers=masks, counts=counts)
-
-
-def gene_arrays(genes: Genes, kinc: bool, outliers: bool) -> tuple[NDArray[Any], ...]:
+def gene_arrays(genes: Genes, kinc: bool) -> tuple[NDArray[Any], ...]:
     """The genes' arrays in the order of the kernel's arguments.
 
     Besides those of ``Genes``: bits of each gene's own outliers; for each place of ``order`` the
-    first and the last place of its ties, and whether the gene has any; the place of each sample in
-    ``order``, and which places are inside the gene's fences (all of them where ``outliers`` is
-    False). Places are uint16: up to 65,535 samples.
+    first and the last place of its ties, and whether the gene has any. Places are uint16: up to
+    65,535 samples.
     """
-    n_genes, n_samples = genes.values.shape
+    n_samples = genes.values.shape[1]
     codes = np.take_along_axis(genes.codes, genes.order.astype(np.int64), axis=1)
     places = np.arange(n_samples)
     begins = np.ones(codes.shape, dtype=bool)
@@ -637,19 +578,12 @@ def gene_arrays(genes: Genes, kinc: bool, outliers: bool) -> tuple[NDArray[Any],
     last = np.where(ends, places, n_samples)[:, ::-1]
     last = np.minimum.accumulate(last, axis=1)[:, ::-1]
     tied = (~begins & (codes >= 0)).any(axis=1)
-    low, high = _own_outliers(genes, kinc)
-    inner = np.stack([low.sum(axis=1), genes.usable - high.sum(axis=1)], axis=1)
-    if not outliers:
-        inner = np.stack([np.zeros_like(genes.usable), genes.usable], axis=1)
-    place = np.zeros((n_genes, 32 * genes.present.shape[1]), dtype=np.uint16)
-    np.put_along_axis(
-        place, genes.order.astype(np.int64), places[None, :].astype(np.uint16), axis=1
-    )
+    values = genes.values.astype(np.float32) if kinc else genes.values  # as the kernels find them
     return (
         genes.values,
         genes.unit,
         genes.present,
-        bit_words(low | high),
+        bit_words(tukey_outliers(values, genes.codes >= 0)),
         genes.order.astype(np.uint16),
         first.astype(np.uint16),
         last.astype(np.uint16),
@@ -658,21 +592,4 @@ def gene_arrays(genes: Genes, kinc: bool, outliers: bool) -> tuple[NDArray[Any],
         np.asarray(tied, dtype=np.uint8),
         genes.keys,
         genes.log_n,
-        place,
-        inner.astype(np.int32),
     )
-
-
-def _own_outliers(genes: Genes, kinc: bool) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Each gene's low and high outliers among its own usable samples, as the kernels find them
-    among those of a pair."""
-    kind: Any = np.float32 if kinc else np.float64
-    values: NDArray[Any] = np.asarray(genes.values, dtype=kind)
-    size = genes.usable.astype(np.int64)
-    rows = np.arange(len(values))
-    first, third = (values[rows, genes.order[rows, share * size // 4]] for share in (1, 3))
-    reach = kind(1.5) * (third - first)
-    usable = genes.codes >= 0
-    return (values < (first - reach)[:, None]) & usable, (
-        values > (third + reach)[:, None]
-    ) & usable

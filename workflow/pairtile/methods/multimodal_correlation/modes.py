@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -20,12 +20,14 @@ class ModeBlock:
     members : bool (B, S), the samples of the mode.
     usable : bool (B, S), the samples that the mixture of the pair could place in a mode: observed
         in both genes, within the limits of expression, not taken away as outliers. Holds members.
+    outliers : bool (B, S), samples taken away as outliers.
     observed_i, observed_j : bool (B, S), samples in which the gene has a value.
     """
 
     rows: slice
     members: NDArray[np.bool_]
     usable: NDArray[np.bool_]
+    outliers: NDArray[np.bool_]
     observed_i: NDArray[np.bool_]
     observed_j: NDArray[np.bool_]
 
@@ -36,7 +38,7 @@ class ModeSamples:
 
     i, j : int (M,), rows of ``values``.
     members : uint8 (M, ceil(S / 8)), bit masks of the samples (order of ``numpy.packbits``).
-    values : float64 (genes, S), NaN where missing.
+    values : float (genes, S), NaN where missing.
     outliers : uint8 (M, ceil(S / 8)), bit masks of samples taken away as outliers; None: none.
     min_expression, max_expression : samples outside take no part; None: no limit.
     """
@@ -44,7 +46,7 @@ class ModeSamples:
     i: NDArray[np.integer]
     j: NDArray[np.integer]
     members: NDArray[np.uint8]
-    values: NDArray[np.float64]
+    values: NDArray[np.floating]
     outliers: NDArray[np.uint8] | None = None
     min_expression: float | None = None
     max_expression: float | None = None
@@ -74,13 +76,19 @@ class ModeSamples:
         for start in range(0, len(self), step):
             rows = slice(start, min(start + step, len(self)))
             i, j = self.i[rows], self.j[rows]
-            usable = inside[i] & inside[j]
             members = self._bits(self.members[rows])
+            outliers = np.zeros_like(members)
             if self.outliers is not None:
-                usable &= ~self._bits(self.outliers[rows])
+                outliers = self._bits(self.outliers[rows])
             # What a table of modes says was a member, was: rounding of a limit must not undo it.
-            usable |= members
-            yield ModeBlock(rows, members, usable, observed[i], observed[j])
+            usable = (inside[i] & inside[j] & ~outliers) | members
+            yield ModeBlock(rows, members, usable, outliers, observed[i], observed[j])
+
+    def take(self, rows: NDArray[np.integer]) -> ModeSamples:
+        """Some of the modes."""
+        outliers = None if self.outliers is None else self.outliers[rows]
+        members = self.members[rows]
+        return replace(self, i=self.i[rows], j=self.j[rows], members=members, outliers=outliers)
 
     def inside(self) -> NDArray[np.bool_]:
         """Which values are observed and within the limits of expression, bool (genes, S)."""
@@ -93,6 +101,25 @@ class ModeSamples:
 
     def _bits(self, masks: NDArray[np.uint8]) -> NDArray[np.bool_]:
         return np.unpackbits(masks, axis=1, count=self.n_samples).astype(bool)
+
+
+def tukey_outliers(values: NDArray[np.floating], usable: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which usable values of each row lie more than 1.5 interquartile ranges beyond a quartile.
+
+    ``values`` and ``usable`` have shape (rows, samples). With n usable values v in ascending order
+    the quartiles are v[floor(n / 4)] and v[floor(3 n / 4)], without interpolation (KINC 3.4).
+    """
+    n_usable = usable.sum(axis=1)
+    # Values that do not count go to the end.
+    ascending = np.sort(np.where(usable, values, np.inf), axis=1)
+    rows = np.arange(len(values))
+    # A row without a usable value has no outlier, whatever its quartiles.
+    first = ascending[rows, n_usable // 4]
+    third = ascending[rows, np.minimum(3 * n_usable // 4, values.shape[1] - 1)]
+    with np.errstate(invalid="ignore"):
+        reach = 1.5 * (third - first)
+        beyond = (values < (first - reach)[:, None]) | (values > (third + reach)[:, None])
+    return np.asarray(beyond & usable)
 
 
 def packed_masks(column: Sequence[bytes], n_samples: int) -> NDArray[np.uint8]:

@@ -28,10 +28,10 @@ from pairtile.io.annotations import (
     quoted,
     read_annotations,
 )
+from pairtile.methods.multimodal_correlation.arrays import ModeArrays
 from pairtile.methods.multimodal_correlation.coexpression import Exchangeable
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTests,
-    TestedEdges,
     arrays_of_conditions,
     condition_tests,
     mode_bias,
@@ -52,8 +52,6 @@ from pairtile.methods.multimodal_correlation.thresholds import (
     scale_free_threshold,
 )
 
-State = Mapping[str, NDArray[Any]]
-
 CHANCE_SHARE = 0.05
 """Share of the modes above a threshold of random matrix theory that may be there by chance."""
 
@@ -70,7 +68,7 @@ _ALSO = ("n_modes", "weight")
 
 def multimodal_network(
     config: MultimodalCorrelationConfig,
-    state: State,
+    state: ModeArrays,
     merged: Merged,
     device: Device,
     annotations: Annotations | None = None,
@@ -91,9 +89,12 @@ def multimodal_network(
     found = sought.found
     modes, counts = _strong_modes(config, merged, sought)
     outcome = _sentence(found.message)
-    notes, warnings = [outcome[0].upper() + outcome[1:]], []
+    notes: list[str] = []
+    warnings: list[str] = []
     if found.threshold is None:
-        notes, warnings = [], [f"The network is empty: {outcome}"]
+        warnings.append(message("no_threshold", reason=outcome))
+    else:
+        notes.append(message("threshold_found", outcome=outcome[0].upper() + outcome[1:]))
     for said in sought.messages:
         (notes if said.severity == "note" else warnings).append(said)
     samples = mode_samples(config, state, modes)
@@ -111,7 +112,7 @@ def multimodal_network(
     if config.estimator.clustering == "gmm":
         conditions = [] if annotations is None else annotations.conditions
         labelled = [each for each in conditions if each.kind == "categorical"]
-        columns |= mode_bias(samples, labelled).columns()
+        columns |= mode_bias(samples, labelled)
     tested = ["q_value"] if sought.rates else []
     first = [*KEYS, *_REPORTED, *tested, *(["power"] if config.power else [])]
     edges = pd.concat(
@@ -144,7 +145,7 @@ def mode_counts(sums: Mapping[str, NDArray[np.int64]], prefix: str = "count_") -
     }
 
 
-def annotations_of(config: MultimodalCorrelationConfig, state: State) -> Annotations | None:
+def annotations_of(config: MultimodalCorrelationConfig, state: ModeArrays) -> Annotations | None:
     """The conditions that the configuration names, for the samples of the state; None without."""
     if config.annotations is None:
         return None
@@ -192,10 +193,10 @@ def _annotation_table(frame: pd.DataFrame, samples: list[str]) -> AnnotationTabl
             "annotations", "", found, f"a row for every sample (rows: {quoted(list(rows))})"
         )
     extra = [name for name in rows if name not in set(samples)]
-    notes = []
+    notes: list[str] = []
     if extra:
         found = quoted(extra)
-        notes.append(f"{len(extra)} annotated samples are not in the expression table: {found}.")
+        notes.append(message("annotations_of_no_sample", n=len(extra), names=found))
     cells = {
         name: [_cell(value) for value in frame.iloc[place, k].tolist()]
         for k, name in enumerate(columns)
@@ -219,7 +220,7 @@ def _asked(conditions: Sequence[ConditionConfig]) -> list[ConditionEntry]:
 
 
 def mode_samples(
-    config: MultimodalCorrelationConfig, state: State, modes: pd.DataFrame
+    config: MultimodalCorrelationConfig, state: ModeArrays, modes: pd.DataFrame
 ) -> ModeSamples:
     """The samples of modes: a table with i, j and the packed masks."""
     n_samples = int(state["values"].shape[1])
@@ -237,7 +238,7 @@ def mode_samples(
 
 def conditions_tested(
     config: MultimodalCorrelationConfig,
-    state: State,
+    state: ModeArrays,
     samples: ModeSamples,
     conditions: Sequence[Condition],
 ) -> ConditionTests:
@@ -281,7 +282,11 @@ class _Sought(NamedTuple):
 
 
 def _sought(
-    config: MultimodalCorrelationConfig, state: State, merged: Merged, device: Device, seed: int
+    config: MultimodalCorrelationConfig,
+    state: ModeArrays,
+    merged: Merged,
+    device: Device,
+    seed: int,
 ) -> _Sought:
     """Seek the threshold; ``auto`` takes ``rmt`` where it holds, else ``fdr``."""
     genes, asked = int(state["values"].shape[0]), config.threshold
@@ -469,7 +474,7 @@ def _modes_within(merged: Merged, rates: _FalseDiscoveries, limit: float) -> pd.
 
 def messages_on_tests(
     config: MultimodalCorrelationConfig,
-    state: State,
+    state: ModeArrays,
     tests: ConditionTests,
     conditions: Sequence[Condition],
     pairs: int,
@@ -481,23 +486,15 @@ def messages_on_tests(
     found = []
     for condition in conditions:
         reach = tested_edges(tests, condition, Exchangeable.of(state), spearman, limit)
-        found += _on_tests(config, condition, reach, pairs)
+        numbers = {"condition": condition.name, "edges": reach.edges, "tested": reach.tested}
+        if reach.tested:
+            detectable = [None if np.isnan(r) else r for r in reach.detectable]
+            numbers |= {"pairs": pairs, "q": limit, "detectable": detectable}
+            numbers["found"] = reach.in_words()
+            found.append(message("condition_tested", **numbers))
+        elif reach.edges:
+            found.append(message("condition_untested", **numbers))
     return found
-
-
-def _on_tests(
-    config: MultimodalCorrelationConfig, condition: Condition, reach: TestedEdges, pairs: int
-) -> list[Message]:
-    """How many edges were tested for a condition, and what difference could have been found."""
-    numbers = {"condition": condition.name, "edges": reach.edges, "tested": reach.tested}
-    if not reach.edges:
-        return []
-    if not reach.tested:
-        return [message("condition_untested", **numbers)]
-    numbers |= {"pairs": pairs, "q": config.condition_networks.q_value}
-    detectable = [None if np.isnan(r) else r for r in reach.detectable]
-    numbers |= {"detectable": detectable, "found": reach.in_words()}
-    return [message("condition_tested", **numbers)]
 
 
 def _arrays(found: Threshold) -> dict[str, NDArray[Any]]:

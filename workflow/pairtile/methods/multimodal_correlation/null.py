@@ -18,11 +18,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairtile.engine.estimator import State
 from pairtile.engine.tiles import PairSpace
 from pairtile.gpu.device import Device
+from pairtile.methods.multimodal_correlation.arrays import ModeArrays
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
-from pairtile.methods.multimodal_correlation.scorer import pair_scorer
+from pairtile.methods.multimodal_correlation.plain_correlation import pair_scorer
 from pairtile.preprocess.null_design import null_design
 from pairtile.runtime.record import Progress
 
@@ -149,7 +149,7 @@ def draws_needed(n_genes: int, fdr: float) -> int:
 
 
 def mode_null(
-    config: MultimodalCorrelationConfig, state: State, device: Device, seed: int, draws: int
+    config: MultimodalCorrelationConfig, state: ModeArrays, device: Device, seed: int, draws: int
 ) -> ModeNull:
     """The modes of at least ``draws`` pairs of permuted genes, weak ones too.
 
@@ -178,7 +178,7 @@ def mode_null(
 
 
 def permuted_genes(
-    state: State, seed: int, number: int
+    state: ModeArrays, seed: int, number: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Copies of genes with their samples exchanged, each by itself, as ``null_design`` allows.
 

@@ -43,7 +43,12 @@ from pairtile.methods.multimodal_correlation.kernels.plain_correlation import (
     pair_correlations,
     write_rows,
 )
-from pairtile.methods.multimodal_correlation.mixtures import Modes
+from pairtile.methods.multimodal_correlation.mixtures import (
+    FIT,
+    NUMBERS,
+    Modes,
+    PairMixtures,
+)
 from pairtile.methods.multimodal_correlation.plain_correlation_cuda import CudaBlocks
 from pairtile.methods.multimodal_correlation.plain_correlation_genes import Genes
 
@@ -120,7 +125,7 @@ class PlainCorrelation:
 
     def _strip(
         self, rows: NDArray[np.int64], columns: NDArray[np.int64], upper: bool, begin: int, end: int
-    ) -> dict[str, Any]:
+    ) -> tuple[dict[str, NDArray[Any]], Kept]:
         first = begin if upper else 0
         x_genes, y_genes = rows[begin:end], columns[first:]
         diagonal = 0 if upper else -len(x_genes)
@@ -132,17 +137,22 @@ class PlainCorrelation:
         kept = self._blocks.kept(diagonal, r, n)
         moments, members, outliers = self._blocks.describe(x, y, kept, whole)
         to_host = self.device.to_host
-        return {
+        n_samples = to_host(kept.n_samples)
+        one = np.ones(len(n_samples), dtype=np.int32)
+        unknown = np.full(len(n_samples), np.nan, dtype=np.float32)
+        modes = {
             "row": to_host(kept.row) + np.int32(begin),
             "column": to_host(kept.column) + np.int32(first),
+            **dict.fromkeys(("cluster", "n_clusters", "n_modes"), one),
+            **dict.fromkeys(("n_samples", "n_usable"), n_samples),
+            **dict(zip(NUMBERS[2:], moments, strict=True)),
+            **dict.fromkeys(FIT, unknown),
             "correlation": to_host(kept.correlation),
-            "n_samples": to_host(kept.n_samples),
-            "moments": moments,
+            "weight": one.astype(np.float32),
             "samples": members,
             "outliers": outliers,
-            "counts": kept.counts,
-            "histogram_r": kept.histogram,
         }
+        return modes, kept
 
     def _products(
         self, x_genes: NDArray[np.int64], y_genes: NDArray[np.int64], x: Any, y: Any
@@ -184,58 +194,41 @@ class PlainCorrelation:
 
     # --- all strips -----------------------------------------------------------------------------
 
-    def _modes(self, found: list[dict[str, Any]]) -> Modes:
-        octets = -(-self._genes.n_samples // 8)
-        counts = sum((part["counts"] for part in found), np.zeros(COUNTS, dtype=np.int64))
-        histogram_r = sum((part["histogram_r"] for part in found), np.zeros(R_BINS, dtype=np.int64))
+    def _modes(self, found: list[tuple[dict[str, NDArray[Any]], Kept]]) -> Modes:
+        counts = sum((kept.counts for _, kept in found), np.zeros(COUNTS, dtype=np.int64))
+        histogram_r = sum((kept.histogram for _, kept in found), np.zeros(R_BINS, dtype=np.int64))
         pairs = int(counts[TOO_FEW] + counts[CONSTANT] + histogram_r.sum())
         histogram_k = np.zeros(K_BINS, dtype=np.int64)
         histogram_k[0] = counts[TOO_FEW] + counts[CONSTANT]
         histogram_k[1] = pairs - histogram_k[0]
+        named = {
+            "pairs": pairs,
+            "too_few_samples": int(counts[TOO_FEW]),
+            "constant": int(counts[CONSTANT]),
+            "degenerate": int(counts[DEGENERATE]),
+            "modes_kept": int(counts[KEPT]),
+            "modes_below": int(counts[BELOW]),
+            "modes_above": int(counts[ABOVE]),
+        }
+        modes = [part for part, _ in found]
+        return Modes.joined(modes, self._genes.n_samples, named, histogram_k, histogram_r)
 
-        def joined(name: str, empty: NDArray[Any]) -> NDArray[Any]:
-            parts = [part[name] for part in found]
-            if len(parts) == 1:
-                return np.asarray(parts[0])
-            return np.concatenate(parts, axis=-1 if name == "moments" else 0) if parts else empty
 
-        n_samples = joined("n_samples", np.empty(0, dtype=np.int32))
-        moments = joined("moments", np.empty((5, 0), dtype=np.float32))
-        entries = len(n_samples)
-        one = np.ones(entries, dtype=np.int32)
-        unknown = np.full(entries, np.nan, dtype=np.float32)
-        no_masks = np.empty((0, octets), dtype=np.uint8)
-        return Modes(
-            row=joined("row", one[:0]),
-            column=joined("column", one[:0]),
-            cluster=one,
-            n_clusters=one.copy(),
-            n_samples=n_samples,
-            n_modes=one.copy(),
-            n_usable=n_samples.copy(),
-            correlation=joined("correlation", unknown[:0]),
-            weight=np.ones(entries, dtype=np.float32),
-            mean_row=moments[0],
-            mean_column=moments[1],
-            variance_row=moments[2],
-            variance_column=moments[3],
-            covariance=moments[4],
-            log_likelihood=unknown,
-            criterion=unknown.copy(),
-            samples=joined("samples", no_masks),
-            outliers=joined("outliers", no_masks),
-            counts={
-                "pairs": pairs,
-                "too_few_samples": int(counts[TOO_FEW]),
-                "constant": int(counts[CONSTANT]),
-                "degenerate": int(counts[DEGENERATE]),
-                "modes_kept": int(counts[KEPT]),
-                "modes_below": int(counts[BELOW]),
-                "modes_above": int(counts[ABOVE]),
-            },
-            histogram_k=histogram_k,
-            histogram_r=histogram_r,
-        )
+def pair_scorer(
+    config: MultimodalCorrelationConfig,
+    values: NDArray[np.float64],
+    keys: NDArray[np.uint64],
+    device: Device,
+    seed: int,
+) -> PairMixtures | PlainCorrelation:
+    """The estimator of ``config.estimator`` on a table; its ``tile`` gives the modes of a tile.
+
+    values : float64 (genes, samples), NaN where missing. keys : uint64 (genes,), which random
+    starts depend on, beside the seed.
+    """
+    if config.estimator.clustering == "none":
+        return PlainCorrelation(values, config, device)
+    return PairMixtures(values, keys, config, device, seed)
 
 
 class CpuBlocks:

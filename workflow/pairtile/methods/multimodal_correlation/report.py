@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pairtile.io.networks.drawing import Grouping
-from pairtile.methods.multimodal_correlation.report_figures import FIGURES
+from pairtile.methods.multimodal_correlation.charts import FIGURES
 from pairtile.methods.multimodal_correlation.report_numbers import (
     message,
     mixture,
@@ -195,13 +195,9 @@ def modules_section(results: Results, figures: list[CaptionedFigure]) -> PageSec
 
 
 def module_columns(results: Results) -> dict[str, dict[int, str]]:
-    """Of each module: the mean size of the correlations within, and the labels that it goes with;
-    nothing where modules share genes."""
+    """Of each module: the mean size of correlations within, and the labels that it goes with."""
     found = results.cached(mode_results)
-    genes = found.modules["gene"]
-    if genes.empty or genes.duplicated().any():
-        return {}
-    place = {name: k for k, name in enumerate(genes)}
+    place = {name: k for k, name in enumerate(found.modules["gene"])}
     first, second = (found.pairs[end].map(place) for end in ("source", "target"))
     table = module_table(found.modules["module"], first, second, found.pairs["correlation"])
     means = dict(zip(table["module"], map(number, table["mean_correlation"]), strict=True))
@@ -244,40 +240,17 @@ def module_grouping(results: Results, names: pd.Index[Any]) -> Grouping | None:
     if not len(modules) or modules["gene"].duplicated().any():
         return None
     found = modules.set_index("gene")["module"].reindex(names, fill_value=0)
-    return Grouping(found.to_numpy(dtype=np.int64), "module", "modules", "")
+    columns = results.cached(module_columns)
+    return Grouping(found.to_numpy(dtype=np.int64), "module", "modules", "", columns=columns)
 
 
 TEXT = MethodText(
     title="Multimodal correlation (pairwise Gaussian mixtures)",
     package=__package__,
     score="correlation",
-    score_axis="correlation",
-    ranking="the pairs, by the size of their strongest mode's correlation",
     strength=("correlation",),
     signed=True,
     ties=("p_value",),
-    counts={
-        "pairs": "pairs of genes",
-        "pairs_stored": "modes stored (rows of pairs.parquet)",
-        "too_few_samples": "pairs without a mode: too few samples in common",
-        "constant": "pairs without a mode: a constant gene",
-        "degenerate": "pairs on one line (|r| = 1), taken as one mode",
-        "failed": "pairs without a mode: every fit failed",
-        "fits": "fits of two or more modes",
-        "fits_failed": "fits that failed",
-        "fits_unfinished": "fits that had not settled at the last step",
-        "em_steps": "steps of all fits",
-        "modes_kept": "modes stored",
-        "modes_below": "modes not stored: correlation too small",
-        "modes_above": "modes not stored: correlation too large",
-        "modes_small": "modes not stored: too few samples",
-        "modes_undefined": "modes not stored: a gene is constant in them",
-        "modes_above_threshold": "modes above the threshold",
-        "modes_without_power": "modes left out: too few samples for their correlation (power)",
-        "pairs_in_network": "pairs of genes in the network",
-        "genes_in_network": "genes in the network",
-        "condition_specific_edges": "edges of condition networks, each label counted",
-    },
     numbers=numbers,
     warnings=warnings,
     empty=message("no_modes_pass"),
@@ -301,5 +274,4 @@ REPORT = MethodReport(
         modules_section,
     ),
     grouping=module_grouping,
-    module_columns=module_columns,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -15,20 +15,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from pairtile.declare.columns import declared_columns
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.errors import StoreError
 from pairtile.io.annotations import Condition
-from pairtile.methods.multimodal_correlation.conditions import conditions_of_arrays, unique_names
+from pairtile.methods.multimodal_correlation.conditions import (
+    conditions_of_arrays,
+    counts_of_network,
+    unique_names,
+)
 from pairtile.methods.multimodal_correlation.modes import PairModes
 from pairtile.report.results import Results
 
 NETWORKS, MODULES, MODES = "condition_networks.tsv", "modules.tsv", "pairs.parquet"
 
-_NETWORK_COLUMNS = [
-    *("condition", "label", "source", "target", "cluster", "correlation"),
-    *("p_value", "q_value", "r_squared", "direction", "unique"),
-]
-_MODULE_COLUMNS = ["gene", "module", "degree", "degree_in_module"]
 _TEXTS = ("condition", "label", "source", "target", "direction", "unique", "gene")
 
 Pair = tuple[str, str]
@@ -136,34 +136,32 @@ def stored_rows(path: Path, pairs: list[tuple[int, int]]) -> pd.DataFrame:
     return pa.concat_tables(parts or [empty]).to_pandas()
 
 
-def read_mode_results(
-    folder: Path,
-    items: pd.DataFrame,
-    network: pd.DataFrame,
-    arrays: Mapping[str, NDArray[Any]] | None,
-    parameters: Mapping[str, Any],
-) -> ModeResults:
-    """Read the tables that the section ``parameters`` asks for from ``folder``.
+def mode_results(results: Results) -> ModeResults:
+    """What was found with the network of an analysis, for ``results.cached``.
 
-    Raises StoreError naming the file when one of them is missing or is not what its name says.
+    Raises StoreError naming the file when a table that the analysis asked for is missing or is not
+    what its name says.
     """
-    asked = parameters.get("annotations") is not None
-    networks = _read(folder / NETWORKS, _NETWORK_COLUMNS, asked)
+    asked, arrays = results.parameters, results.scores or {}
+    networks = _read(results.folder / NETWORKS, asked.get("annotations") is not None)
     networks["unique"] = networks["unique"] == "True"
-    names = items.loc[items["kept"].astype(bool), "name"]
+    modules = _read(results.folder / MODULES, bool(asked.get("modules")))
+    names = results.items.loc[results.items["kept"].astype(bool), "name"]
     return ModeResults(
-        folder,
-        network,
-        networks,
-        _read(folder / MODULES, _MODULE_COLUMNS, bool(parameters.get("modules"))),
-        conditions_of_arrays(arrays or {}),
-        arrays or {},
+        results.folder,
+        results.network,
+        results.labelled(networks, ["source", "target"]),
+        results.labelled(modules, ["gene"]),
+        conditions_of_arrays(arrays),
+        arrays,
         {str(name): row for row, name in enumerate(names)},
     )
 
 
-def _read(path: Path, columns: list[str], asked: bool) -> pd.DataFrame:
+def _read(path: Path, asked: bool) -> pd.DataFrame:
     """A table; empty where the analysis was to have none, whatever an earlier one left."""
+    declared = declared_columns(__package__, path.name)
+    columns = [name for each in declared if not each.when for name in each.names]
     if not asked:
         return pd.DataFrame(columns=columns)
     if not path.is_file():
@@ -183,18 +181,6 @@ def _read(path: Path, columns: list[str], asked: bool) -> pd.DataFrame:
     if missing:
         raise StoreError.at(path, "columns", ", ".join(table.columns), ", ".join(missing))
     return table
-
-
-def mode_results(results: Results) -> ModeResults:
-    """What was found with the network of an analysis, for ``results.cached``."""
-    found = read_mode_results(
-        results.folder, results.items, results.network, results.scores, results.parameters
-    )
-    return replace(
-        found,
-        networks=results.labelled(found.networks, ["source", "target"]),
-        modules=results.labelled(found.modules, ["gene"]),
-    )
 
 
 # --- edges by condition ---
@@ -222,20 +208,8 @@ def label_counts(found: ModeResults) -> pd.DataFrame:
     for (condition, label), column in zip(labels, columns, strict=True):
         p_value = found.network.get(f"{column}_coexpression_p_value", pd.Series(dtype=float))
         part = table[(table["condition"] == condition) & (table["label"] == label)]
-        pairs = part.drop_duplicates(["source", "target"])
-        rows.append(
-            {
-                "condition": condition,
-                "label": label,
-                "tested": int(p_value.notna().sum()),
-                "edges": len(part),
-                "positive": int((part["direction"] == "positive").sum()),
-                "negative": int((part["direction"] == "negative").sum()),
-                "pairs": len(pairs),
-                "unique": int(pairs["unique"].astype(bool).sum()),
-                "genes": len(np.union1d(pairs["source"], pairs["target"])),
-            }
-        )
+        counts = counts_of_network(part, ("source", "target"))
+        rows.append((condition, label, int(p_value.notna().sum()), *counts))
     names = ["edges", "positive", "negative", "pairs", "unique", "genes"]
     return pd.DataFrame(rows, columns=["condition", "label", "tested", *names])
 

@@ -1,10 +1,5 @@
 """Correlation in each of a gene pair's modes (Gaussian mixtures; Shealy et al. 2019), as one
 estimator of pairtile.
-
-State: ``values`` float64 (genes, samples), NaN where missing; ``keys`` uint64 (genes,), which
-random draws depend on, made of the genes' names so that their order does not matter; ``samples``,
-the names of the samples; ``regulators`` int32, the item numbers of the regulators (empty: every
-gene with every gene).
 """
 
 from __future__ import annotations
@@ -20,19 +15,23 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import special
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import (
+    Cost,
     Estimator,
     Merged,
     PreparedInput,
     Ranking,
-    State,
     Written,
+    state_bytes,
 )
 from pairtile.engine.selection import Selection
-from pairtile.engine.tiles import TILE_EDGE, PairSpace, Tile
+from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.errors import InputError
+from pairtile.gpu.device import Device
 from pairtile.io.regulators import find_regulators
+from pairtile.methods.multimodal_correlation.arrays import ModeArrays
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.mixtures import (
     Modes,
@@ -44,8 +43,10 @@ from pairtile.methods.multimodal_correlation.network import (
     pairs_permuted,
     strongest_modes,
 )
-from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation
-from pairtile.methods.multimodal_correlation.scorer import pair_scorer
+from pairtile.methods.multimodal_correlation.plain_correlation import (
+    PlainCorrelation,
+    pair_scorer,
+)
 from pairtile.methods.multimodal_correlation.tables import write_tables
 from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.null_design import (
@@ -61,12 +62,14 @@ if TYPE_CHECKING:
 
     from pairtile.engine.network import Network
 
+message = messages_of(__package__)
+
 MIXTURE_TILE_EDGE = 256
 """Genes along each side of a tile of mixtures: 65,000 pairs, some seconds on a few cores."""
 
 READY_COPIES = {"gmm": 5, "none": 2}
 """Memory for genes made ready (values, ranks, marks) and while they are, as copies of the table
-beyond the three of ``memory_bytes``."""
+beyond the three of ``state_bytes``."""
 
 MODE_COPIES, MODE_BYTES = 3, 100
 """Of a mode that is kept: joined from strips, made a table, written; beside its two masks."""
@@ -75,15 +78,20 @@ COUNT = "count_"
 """What summaries that are counts of pairs or modes begin with."""
 
 
-class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
+class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
     """Modes of every pair of genes, and the correlation in each; or plain correlation."""
 
     sort_by: ClassVar[tuple[str, ...]] = ("i", "j", "cluster")
 
     def __init__(
-        self, config: MultimodalCorrelationConfig, state: State, device: Any, precision: str
+        self,
+        config: MultimodalCorrelationConfig,
+        state: ModeArrays,
+        device: Device,
+        precision: str,
+        seed: int = 0,
     ) -> None:
-        super().__init__(config, state, device, precision)
+        super().__init__(config, state, device, precision, seed)
         self.genes, self.n_samples = (int(n) for n in state["values"].shape)
 
     # --- what the plan needs --------------------------------------------------------------------
@@ -91,7 +99,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
     @classmethod
     def prepare(
         cls, config: MultimodalCorrelationConfig, seed: int, scratch: Path | None = None
-    ) -> PreparedInput:
+    ) -> PreparedInput[ModeArrays]:
         expression, design = read_arranged(config, scratch)
         prepared = prepare_expression(expression, config.preprocess, True, design, scratch)
         regulators, counts, absent = find_regulators(
@@ -109,35 +117,25 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
         )
 
     @classmethod
-    def check_settings(cls, config: MultimodalCorrelationConfig, state: State) -> None:
+    def validate(
+        cls, config: MultimodalCorrelationConfig, state: ModeArrays, items: pd.DataFrame
+    ) -> None:
         samples, least = int(state["values"].shape[1]), config.estimator.min_samples
         if samples < least:
             expected = f"at least estimator.min_samples ({least}): no mode can have as many"
             raise InputError.at(config.expression, "", f"{samples} samples", expected)
-
-    @classmethod
-    def check_later_inputs(
-        cls, config: MultimodalCorrelationConfig, state: State, items: pd.DataFrame
-    ) -> None:
-        super().check_later_inputs(config, state, items)
         annotations_of(config, state)
 
     @classmethod
-    def space(cls, state: State) -> PairSpace:
+    def space(cls, state: ModeArrays) -> PairSpace:
         genes = int(state["values"].shape[0])
         return PairSpace("triangle", int(state["regulators"].size) or genes, genes)
 
     @classmethod
-    def tile_edges(cls, config: MultimodalCorrelationConfig, state: State) -> tuple[int, int]:
-        mixtures = config.estimator.clustering == "gmm"
-        edge = MIXTURE_TILE_EDGE if mixtures else TILE_EDGE
-        return edge, edge
-
-    @classmethod
-    def tile_memory_bytes(
+    def memory(
         cls,
         config: MultimodalCorrelationConfig,
-        state: State,
+        state: ModeArrays,
         backend: str,
         rows: int,
         columns: int,
@@ -150,30 +148,33 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
         modes = rows * columns * (min(2, estimator.max_clusters) if mixtures else 1)
         # How many are kept is not known beforehand: where close correlations are common, this part.
         kept = modes * (1.0 - estimator.min_correlation)
+        ready += state_bytes(state)
         return ready + int(MODE_COPIES * kept * (2 * (values.shape[1] // 8 + 1) + MODE_BYTES))
 
     @classmethod
-    def work_per_second(
-        cls, config: MultimodalCorrelationConfig, state: State, backend: str, threads: int
-    ) -> float:
+    def cost(
+        cls, config: MultimodalCorrelationConfig, state: ModeArrays, backend: str, threads: int
+    ) -> Cost:
         # Measured: docs/speed.md. Work grows with samples, and with all the components of all fits.
         estimator = config.estimator
-        samples = int(state["values"].shape[1])
+        genes, samples = (int(n) for n in state["values"].shape)
+        # A chunk does not have the key, nor needs to know.
+        network = pairs_permuted(config, genes) if hasattr(config, "threshold") else 0
+        pairs = cls.space(state).pairs_in
         if estimator.clustering == "none":
-            return (2e8 if backend == "cuda" else 5e6 * threads) / max(0.1, samples / 1000)
+            rate = (2e8 if backend == "cuda" else 5e6 * threads) / max(0.1, samples / 1000)
+            return Cost(rate, pairs, network=network)
         low, high = estimator.min_clusters, estimator.max_clusters
         components = sum(range(max(low, 2), high + 1)) or 1
         starts = 1.0 if config.compatibility == "kinc" else (1 + estimator.restarts) / 4
         cost = max(0.05, components / 14 * starts * samples / 200)
-        return (1e6 if backend == "cuda" else 1.5e3 * threads) / cost
-
-    @classmethod
-    def network_work(cls, config: MultimodalCorrelationConfig, state: State) -> int:
-        return pairs_permuted(config, int(state["values"].shape[0]))
-
-    @classmethod
-    def resolve_precision(cls, config: MultimodalCorrelationConfig, backend: str) -> str:
-        return "float32" if config.estimator.clustering == "gmm" else "float64"
+        return Cost(
+            (1e6 if backend == "cuda" else 1.5e3 * threads) / cost,
+            pairs,
+            network=network,
+            tile_edges=(MIXTURE_TILE_EDGE, MIXTURE_TILE_EDGE),
+            precision="float32",
+        )
 
     @classmethod
     def chunk_parameters(cls, config: MultimodalCorrelationConfig) -> dict[str, Any]:
@@ -215,11 +216,9 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
         others = np.delete(np.arange(self.genes), regulators)
         return np.concatenate([regulators, others])
 
-    def compute_tile(
-        self, tile: Tile, selection: Selection, scan: State | None, cut: float
-    ) -> tuple[Rows, Summaries]:
-        rows = self.order[tile.row_begin : tile.row_end]
-        columns = self.order[tile.column_begin : tile.column_end]
+    def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
+        rows = self.order[tile.rows]
+        columns = self.order[tile.columns]
         upper = tile.row_begin == tile.column_begin
         modes = self.engine.tile(rows, columns, upper)
         sums: Summaries = {
@@ -242,7 +241,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
         names = {"i": "source", "j": "target", "correlation": "score"}
         return Ranking(edges.rename(columns=names)[list(names.values())], directed=False)
 
-    def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
         return {
             "edges": np.linspace(-1.0, 1.0, merged.sums["modes_by_correlation"].size + 1),
             "counts": merged.sums["modes_by_correlation"],
@@ -250,7 +249,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
             **network.arrays,
         }
 
-    def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
+    def tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
         return write_tables(self.config, self.state, merged, items, folder)
 
 
@@ -259,25 +258,22 @@ def state_of(
     design: SampleDesign,
     config: MultimodalCorrelationConfig,
     regulators: NDArray[np.int32],
-) -> tuple[dict[str, NDArray[Any]], list[str]]:
+) -> tuple[ModeArrays, list[str]]:
     """The state of prepared values, and what needs attention in their samples."""
     found, measured = dependence_arrays(prepared.values, design.state)
-    state = {
+    state: ModeArrays = {
         "values": np.require(prepared.values, np.float64, "C"),
         "keys": name_keys(prepared.genes),
         "samples": np.array(prepared.samples, dtype=np.str_),
         "regulators": regulators,
+        **design.state,
+        **measured,
+        **prepared.quality.state(prepared.values),
     }
-    state |= design.state | measured | prepared.quality.state(prepared.values)
     warnings = dependence_warnings(found, config)
     if null_design("auto", state, len(prepared.samples)).kind == "circular_shift":
         if not design.state:
-            warnings.append(
-                f"{neighbours_alike(state)} A correlation's p-value, and thresholds that test "
-                "nothing (power_law, score), take them for independent: unrelated genes pass. "
-                "threshold: {method: fdr} shifts genes along the samples instead of permuting "
-                "them; state under samples what they are (series, time, batch or replicate)."
-            )
+            warnings.append(message("order_of_samples", alike=neighbours_alike(state)))
         warnings += shift_warnings(state)
     return state, warnings
 

@@ -4,6 +4,7 @@ networks, modules, and the texts of KINC."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from pairtile.engine.estimator import Merged, Written
 from pairtile.io.symbols import add_symbols
+from pairtile.methods.multimodal_correlation.arrays import ModeArrays
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTests,
     condition_networks,
@@ -21,14 +23,7 @@ from pairtile.methods.multimodal_correlation.config import (
     ModulesConfig,
     MultimodalCorrelationConfig,
 )
-from pairtile.methods.multimodal_correlation.kinc_text import (
-    EdgeTest,
-    ModeEdges,
-    write_kinc_minimal,
-    write_kinc_text,
-    write_kinc_tidy,
-)
-from pairtile.methods.multimodal_correlation.modes import ModeSamples
+from pairtile.methods.multimodal_correlation.kinc_text import write_kinc_texts
 from pairtile.methods.multimodal_correlation.network import (
     MASKS,
     annotations_of,
@@ -45,7 +40,7 @@ ROWS = 100_000
 
 def write_tables(
     config: MultimodalCorrelationConfig,
-    state: Mapping[str, NDArray[Any]],
+    state: ModeArrays,
     merged: Merged,
     items: pd.DataFrame,
     folder: Path,
@@ -62,7 +57,7 @@ def write_tables(
         _write_frame(_curve(merged.scores), folder / "threshold.tsv")
     samples = mode_samples(config, state, edges)
     annotations = annotations_of(config, state)
-    tests = ConditionTests([], {})
+    tests = ConditionTests([])
     if annotations is not None:
         tests = conditions_tested(config, state, samples, annotations.conditions)
         _write_tests(edges, items, tests, folder / "condition_tests.tsv")
@@ -78,7 +73,10 @@ def write_tables(
         _write_frame(add_symbols(table, items, ["gene"]), folder / "modules.tsv")
         done.counts["modules"] = int(table["module"].nunique())
     if config.kinc_text:
-        _write_kinc(config, edges, samples, tests, folder)
+        if config.compatibility == "kinc":
+            # KINC reads single precision, and its limits of outliers are of that.
+            samples = replace(samples, values=samples.values.astype(np.float32))
+        write_kinc_texts(edges, samples, tests, config.estimator.outliers_before, folder)
     return done
 
 
@@ -142,34 +140,3 @@ def module_rows(settings: ModulesConfig, edges: pd.DataFrame, names: NDArray[Any
             "degree_in_module": table["inside"].to_numpy(),
         }
     )
-
-
-def _write_kinc(
-    config: MultimodalCorrelationConfig,
-    edges: pd.DataFrame,
-    samples: ModeSamples,
-    tests: ConditionTests,
-    folder: Path,
-) -> None:
-    width = samples.members.shape[1]
-    kinc = config.compatibility == "kinc"
-    outliers = samples.outliers
-    network = ModeEdges(
-        edges=edges,
-        samples=samples.members,
-        outliers=np.zeros((len(edges), width), np.uint8) if outliers is None else outliers,
-        # KINC reads single precision, and its limits of outliers are of that.
-        values=samples.values.astype(np.float32) if kinc else samples.values,
-        rules=config.estimator,
-        tests=[
-            EdgeTest(
-                "__".join(filter(None, (test.condition, test.label))),
-                test.p_value,
-                test.r_squared,
-            )
-            for test in tests.tests
-        ],
-    )
-    write_kinc_text(network, folder / "kinc.txt")
-    write_kinc_tidy(network, folder / "kinc_tidy.txt")
-    write_kinc_minimal(network, folder / "kinc_minimal.txt")

@@ -28,7 +28,7 @@ from pairtile.methods.mutual_information.prepare import (
     spline_settings,
     state_of_values,
 )
-from pairtile.methods.mutual_information.score import MutualInformation
+from pairtile.methods.mutual_information.score import MutualInformation, number_type
 from pairtile.preprocess.samples import SampleDesign, arrange_samples
 from pairtile.splines.scorer import BsplineScorer, Weights
 
@@ -425,7 +425,7 @@ def open_analysis(
     listed = np.unique(np.asarray(regulators, dtype=np.int32))
     known = {} if design is None else design.state
     made = state_of_values(config, np.array(values, np.float64, order="C"), listed, known)
-    precision = MutualInformation.resolve_precision(made.config, device.backend)
+    precision = number_type(made.config, device.backend)
     return MutualInformation(made.config, made.state, device, precision), made
 
 
@@ -458,7 +458,7 @@ def _matrix(
 
     Works in the tiles of the workflow, so that every pair is scored as it is there.
     """
-    settings = spline_settings(config, MutualInformation.resolve_precision(config, device.backend))
+    settings = spline_settings(config, number_type(config, device.backend))
     scorer = BsplineScorer(settings, device)
     transform = config.estimator.transform
     z_rows = scale_genes(rows_of.values[rows], settings, transform)

@@ -24,7 +24,6 @@ from pairtile.methods.mutual_information.api import (
     open_analysis,
 )
 from pairtile.methods.mutual_information.config import MutualInformationConfig
-from pairtile.methods.mutual_information.context_scores import RoleMoments
 from pairtile.methods.mutual_information.dpi import data_processing_inequality as surviving_edges
 from pairtile.methods.mutual_information.score import MutualInformation
 
@@ -35,6 +34,9 @@ SETTINGS = ("score", "keep", "dpi", "estimator", "null")
 """Keys of the configuration that ``attrs`` of a network names."""
 
 EDGE_COLUMNS = ("source", "target", "mi_bits")
+
+SMALLEST_SPREAD = 1e-6
+"""Standard deviations below this fraction of the root mean square are rounding errors: zero."""
 
 ArrayOrFrame = TypeVar("ArrayOrFrame", NDArray[np.float64], pd.DataFrame)
 
@@ -196,8 +198,7 @@ def clr(mi: ArrayOrFrame) -> ArrayOrFrame:
 
     Notes
     -----
-    Source: Faith et al. 2007, PLoS Biology 5:e8. For lists of pairs, which need no room for a
-    matrix, there is ``pairtile.methods.mutual_information.context_scores``.
+    Source: Faith et al. 2007, PLoS Biology 5:e8.
 
     Examples
     --------
@@ -256,8 +257,10 @@ def _z(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
     count = (~np.isnan(values)).sum(axis=axis)
     mean = np.nansum(values, axis=axis) / np.maximum(count, 1)
     squares = np.nansum((values - np.expand_dims(mean, axis)) ** 2, axis=axis)
-    mean, sd = (np.expand_dims(a, axis) for a in RoleMoments(count, mean, squares).mean_sd())
-    return (values - mean) / np.where(sd > 0.0, sd, np.inf)
+    variance = squares / np.maximum(count, 1)
+    is_spread = variance > SMALLEST_SPREAD**2 * (variance + mean**2)
+    mean, sd = (np.expand_dims(a, axis) for a in (mean, np.sqrt(variance)))
+    return (values - mean) / np.where(np.expand_dims(is_spread, axis), sd, np.inf)
 
 
 @overload

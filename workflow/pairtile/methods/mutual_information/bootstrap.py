@@ -8,7 +8,7 @@ of its data, so that the supports of unrelated pairs are far from ARACNe's Poiss
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -316,7 +316,7 @@ def support_fdr(
 
 
 def support_p_value(
-    support: NDArray[Any], n_bootstraps: int, n_possible: int, distribution: str
+    support: NDArray[np.integer], n_bootstraps: int, n_possible: int, distribution: str
 ) -> NDArray[np.float64]:
     """P(X >= support), with the rate that the supports of all edges seen imply."""
     from scipy import stats  # slow to import, and few need it
@@ -332,8 +332,8 @@ def support_p_value(
 
 
 def _count_support(
-    bootstrap: NDArray[Any], i: NDArray[Any], j: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+    bootstrap: NDArray[np.integer], i: NDArray[np.integer], j: NDArray[np.integer]
+) -> tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.int64]]:
     """Different edges sorted by (i, j), and how many bootstraps hold each."""
     if len(i) == 0:
         return i, j, np.empty(0, dtype=np.int64)

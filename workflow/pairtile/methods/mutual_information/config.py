@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     BeforeValidator,
@@ -16,10 +16,11 @@ from pydantic import (
     model_validator,
 )
 
-from pairtile.config.models import ConfigModel
+from pairtile.config.models import ConfigModel, JobNeeds, UsedBy
 from pairtile.config.network import (
     Chunks,
     ExportList,
+    GoldStandard,
     OptionalPath,
     chunks_field,
     export_field,
@@ -38,11 +39,7 @@ from pairtile.config.values import (
     refusal,
 )
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-SCORING_STEPS = frozenset({"plan", "score", "network", "evaluate"})
+SCORING_STEPS = UsedBy("plan", "score", "network", "evaluate")
 """Steps that depend on what makes an edge: all but the preparation."""
 
 MAX_BOOTSTRAPS = 10_000
@@ -176,59 +173,11 @@ class NullConfig(ConfigModel):
 
 
 class KeepRule(ConfigModel):
-    """Which pairs become edges: one form of the key ``keep``.
-
-    ``p_bound``, ``score_bound`` and ``top`` bound what the rule can keep, so that chunks know what
-    to store before all pairs are scored; ``passes`` and ``most`` decide when they are.
-    """
-
-    by_q_value: ClassVar[bool] = False
-    """Whether q-values decide; where they do not, they need not be given."""
-
-    @property
-    def p_bound(self) -> float:
-        """p-value up to which every pair must be stored; 0: p-values decide nothing."""
-        return 0.0
-
-    @property
-    def score_bound(self) -> float | None:
-        """Least score of a pair that is kept; None: scores do not bound it."""
-        return None
-
-    @property
-    def top(self) -> int:
-        """Least number of best pairs that must be stored."""
-        return 0
-
-    @property
-    def most(self) -> int | None:
-        """Most edges that stay, those with the highest scores, the first of equal ones; None: all
-        that pass."""
-        return None
-
-    def draws(self, resolved: int, n_pairs: int) -> float:
-        """Draws of the null that the rule needs; a p-value takes ``resolved`` draws above it. (Some
-        are drawn whatever the rule: ``permutations_needed``.)"""
-        return 1e6
-
-    def significant(self, p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which pairs the rule's p- or q-value lets pass; all where it has none."""
-        return p == p
-
-    def passes(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which edges pass, by their scores, p-values and q-values, one of each for each edge."""
-        return self.significant(p, q)
+    """Which pairs become edges: one form of the key ``keep``; ``keep.Bar`` says what it asks."""
 
 
 class KeepAll(KeepRule):
     """Keep every pair."""
-
-    @property
-    def p_bound(self) -> float:
-        return 1.0
-
-    def draws(self, resolved: int, n_pairs: int) -> float:
-        return 0.0  # p-values decide nothing
 
     @model_serializer
     def _word(self) -> str:
@@ -258,24 +207,11 @@ class KeepPValue(KeepRule):
         )
     )
 
-    @property
-    def p_bound(self) -> float:
-        return self.p_value
-
-    def draws(self, resolved: int, n_pairs: int) -> float:
-        return resolved / self.p_value
-
-    def significant(self, p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
-        return p <= self.p_value
-
 
 class KeepBar(KeepPValue):
     """Of bootstraps: keep edges by p-value and score."""
 
     score: float
-
-    def passes(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
-        return self.significant(p, q) & (score >= self.score)
 
 
 class KeepFdr(KeepRule):
@@ -288,19 +224,6 @@ class KeepFdr(KeepRule):
         )
     )
 
-    by_q_value: ClassVar[bool] = True
-
-    @property
-    def p_bound(self) -> float:
-        return self.fdr  # a pair with q <= x has p <= x
-
-    def draws(self, resolved: int, n_pairs: int) -> float:
-        # A pair among a thousand kept has p near fdr * 1000 / n_pairs.
-        return min(resolved * n_pairs / (1000.0 * self.fdr), 1e7)
-
-    def significant(self, p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
-        return q <= self.fdr
-
 
 class KeepScore(KeepRule):
     """Keep pairs by score."""
@@ -312,16 +235,6 @@ class KeepScore(KeepRule):
         )
     )
 
-    @property
-    def score_bound(self) -> float:
-        return self.score
-
-    def draws(self, resolved: int, n_pairs: int) -> float:
-        return 0.0  # p-values decide nothing
-
-    def passes(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
-        return score >= self.score
-
 
 class KeepTopEdges(KeepRule):
     """Keep the best so many."""
@@ -329,17 +242,6 @@ class KeepTopEdges(KeepRule):
     top_edges: Annotated[int, Integer(1, 1_000_000_000, exponent=True)] = Field(
         description="Keep this many edges, those with the highest `score`."
     )
-
-    @property
-    def top(self) -> int:
-        return self.top_edges
-
-    @property
-    def most(self) -> int:
-        return self.top_edges
-
-    def draws(self, resolved: int, n_pairs: int) -> float:
-        return 0.0  # p-values decide nothing
 
 
 class KeepBest(KeepFdr):
@@ -349,43 +251,31 @@ class KeepBest(KeepFdr):
         description="Keep at most this many of them, those with the highest `score`."
     )
 
-    @property
-    def most(self) -> int:
-        return self.top_edges
 
-
-_KEEP_BY_NUMBER = {
+_KEEP_BY_KEYS: dict[str, type[KeepRule]] = {
     "p_value": KeepPValue,
     "fdr": KeepFdr,
     "score": KeepScore,
     "top_edges": KeepTopEdges,
     "fdr top_edges": KeepBest,
+    "all": KeepAll,
+    "auto": KeepAuto,
 }
-"""Each form by its keys."""
-_KEEP_FORMS = listed(
-    [
-        "{p_value: x}",
-        "{fdr: x}",
-        "{score: x}",
-        "{top_edges: n}",
-        "{fdr: x, top_edges: n}",
-        "all",
-        "auto",
-    ]
+"""Each form by its keys, or by the word that it is."""
+
+_KEEP_FORMS = (
+    "{p_value: x}, {fdr: x}, {score: x}, {top_edges: n}, {fdr: x, top_edges: n}, all or auto "
+    "(one of them)"
 )
-_KEEP_FORMS += " (one of them)"
-_KEEP_WORDS: dict[str, type[KeepRule]] = {"all": KeepAll, "auto": KeepAuto}
 
 
 def _keep_form(value: Any) -> str | None:
     if isinstance(value, KeepRule):
-        found = " ".join(sorted(type(value).model_fields))
-        words = [word for word, rule in _KEEP_WORDS.items() if isinstance(value, rule)]
-        return f"<{words[0] if words else found}>"
-    if isinstance(value, Mapping):
-        keys = " ".join(sorted(map(str, value)))
-        return f"<{keys}>" if keys in _KEEP_BY_NUMBER else None
-    return f"<{value}>" if isinstance(value, str) and value in _KEEP_WORDS else None
+        return next((f"<{k}>" for k, rule in _KEEP_BY_KEYS.items() if type(value) is rule), None)
+    keys = " ".join(sorted(map(str, value))) if isinstance(value, Mapping) else str(value)
+    rule = _KEEP_BY_KEYS.get(keys)
+    has_form = rule and isinstance(value, Mapping if rule.model_fields else str)
+    return f"<{keys}>" if has_form else None
 
 
 Keep = Annotated[
@@ -558,13 +448,13 @@ class MutualInformationConfig(ExpressionAnalysis):
             "gene with every gene. A relative path starts at the working directory."
         ),
     )
-    gold_standard: OptionalPath = gold_standard_field(
+    gold_standard: Annotated[GoldStandard, SCORING_STEPS] = gold_standard_field(
         " A relative path starts at the working directory."
     )
     estimator: SplineEstimatorConfig = Field(
         default=SplineEstimatorConfig(), description="How mutual information is estimated."
     )
-    score: Annotated[Literal["auto", "mi", "clr", "target_z"], Choice()] = Field(
+    score: Annotated[Literal["auto", "mi", "clr", "target_z"], Choice(), SCORING_STEPS] = Field(
         default="auto",
         description=(
             "What ranks the pairs, for `keep`, the order of the network table and the evaluation. "
@@ -576,11 +466,11 @@ class MutualInformationConfig(ExpressionAnalysis):
             "whatever stands here."
         ),
     )
-    null: NullConfig = Field(
+    null: Annotated[NullConfig, SCORING_STEPS] = Field(
         default=NullConfig(),
         description="The null distribution, for p- and q-values.",
     )
-    keep: Keep = Field(
+    keep: Annotated[Keep, SCORING_STEPS] = Field(
         default=KeepAuto(),
         description=(
             "Which pairs become edges; give one form. `auto`: `{fdr: 0.01, top_edges: n}` with "
@@ -591,7 +481,7 @@ class MutualInformationConfig(ExpressionAnalysis):
             "every pair (large!)."
         ),
     )
-    dpi: DpiOrFalse = Field(
+    dpi: Annotated[DpiOrFalse, UsedBy("network")] = Field(
         default=DpiConfig(tolerance=0.1),
         description=(
             "Removal of indirect edges by the data processing inequality; `false` turns it off. It "
@@ -601,7 +491,7 @@ class MutualInformationConfig(ExpressionAnalysis):
             "for a ranking of all candidates."
         ),
     )
-    bootstraps: BootstrapsOrNumber = Field(
+    bootstraps: Annotated[BootstrapsOrNumber, UsedBy("plan", "network")] = Field(
         default=_NO_BOOTSTRAPS,
         description=(
             "Consensus of networks from resampled data: a number of resampled networks (0: none, "
@@ -638,15 +528,4 @@ class MutualInformationConfig(ExpressionAnalysis):
             return 4
         return 20 if self.directed else 12
 
-    @property
-    def n_bootstraps(self) -> int:
-        return self.bootstraps.number
-
-    input_keys: ClassVar[tuple[str, ...]] = ("expression", "names", "regulators", "gold_standard")
-    report_needs_state: ClassVar[bool] = True
-    used_by: ClassVar[Mapping[str, frozenset[str]]] = {
-        **dict.fromkeys(("score", "null", "keep", "gold_standard"), SCORING_STEPS),
-        "dpi": frozenset({"network"}),
-        "bootstraps": frozenset({"plan", "network"}),
-        **ExpressionAnalysis.used_by,
-    }
+    jobs: ClassVar[JobNeeds] = JobNeeds(report_state=True)

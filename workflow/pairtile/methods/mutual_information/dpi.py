@@ -80,7 +80,7 @@ def prune(
 def _on_cpu(
     i: NDArray[np.int32],
     j: NDArray[np.int32],
-    mi: NDArray[Any],
+    mi: NDArray[np.floating],
     which: NDArray[np.int32] | None,
     is_regulator: NDArray[np.uint8],
     n_genes: int,
@@ -126,7 +126,7 @@ def _on_cpu(
 def _on_cuda(
     i: NDArray[np.int32],
     j: NDArray[np.int32],
-    mi: NDArray[Any],
+    mi: NDArray[np.floating],
     which: NDArray[np.int32] | None,
     is_regulator: NDArray[np.uint8],
     n_genes: int,
@@ -199,7 +199,7 @@ def _check_rule(rule: str, tolerance: float) -> tuple[bool, float]:
 
 def _check_edges(
     i: ArrayLike, j: ArrayLike, mi: ArrayLike, n_genes: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.floating]]:
     first, second, values = np.asarray(i), np.asarray(j), np.asarray(mi)
     if not (first.ndim == second.ndim == values.ndim == 1) or not (
         len(first) == len(second) == len(values)
@@ -232,7 +232,7 @@ def _check_edges(
     return first.astype(np.int32, copy=False), second.astype(np.int32, copy=False), values
 
 
-def _check_unique(i: NDArray[Any], j: NDArray[Any], n_genes: int) -> None:
+def _check_unique(i: NDArray[np.integer], j: NDArray[np.integer], n_genes: int) -> None:
     pair = np.minimum(i, j).astype(np.int64) * n_genes + np.maximum(i, j)
     if np.all(pair[1:] > pair[:-1]):  # the usual case, sorted by (i, j): no need to sort
         return

@@ -21,24 +21,16 @@ from pairtile.engine.estimator import Merged, Ranking
 from pairtile.engine.network import Network, sort_edges
 from pairtile.engine.selection import RunningTopK
 from pairtile.gpu.device import Device
+from pairtile.methods.mutual_information.arrays import SplineArrays
 from pairtile.methods.mutual_information.bootstrap import bootstrap_consensus, low_selection_bound
 from pairtile.methods.mutual_information.config import (
     BootstrapsConfig,
     DpiConfig,
-    KeepAll,
-    KeepBest,
-    KeepFdr,
-    KeepPValue,
-    KeepRule,
     MutualInformationConfig,
 )
-from pairtile.methods.mutual_information.context_scores import (
-    ExactMoments,
-    GeneMoments,
-    clr,
-    target_z,
-)
+from pairtile.methods.mutual_information.context_scores import ExactMoments, directed_scores
 from pairtile.methods.mutual_information.dpi import prune
+from pairtile.methods.mutual_information.keep import Bar
 from pairtile.methods.mutual_information.kernels.distinct_q_values import distinct_q_values
 from pairtile.methods.mutual_information.null import RESOLVED, Null
 from pairtile.runtime.threads import in_threads
@@ -63,13 +55,13 @@ class GeneAnalysis(Protocol):
     """What is needed of an opened estimator of gene pairs."""
 
     config: MutualInformationConfig
-    state: Mapping[str, NDArray[Any]]
+    state: SplineArrays
     device: Device
     genes: int
     is_regulator: NDArray[np.bool_] | None
 
     def score_pairs(
-        self, i: NDArray[Any], j: NDArray[Any]
+        self, i: NDArray[np.integer], j: NDArray[np.integer]
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """Scores and samples of a list of pairs."""
         ...
@@ -109,7 +101,7 @@ class Pairs:
             columns[3] = np.broadcast_to(columns[3][0], n_pairs)
         return cls(*columns)
 
-    def take(self, which: NDArray[Any] | slice) -> Pairs:
+    def take(self, which: NDArray[np.integer] | NDArray[np.bool_] | slice) -> Pairs:
         """Some of the pairs."""
         return Pairs(self.i[which], self.j[which], self.mi_bits[which], self.n_samples[which])
 
@@ -143,7 +135,7 @@ class GeneRoles(NamedTuple):
 
     number: int
     is_regulator: NDArray[np.bool_] | None
-    moments: GeneMoments | None
+    moments: ExactMoments | None
 
 
 def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = False) -> Network:
@@ -153,12 +145,12 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
     """
     if merged.bootstraps is not None:
         return _consensus_network(analysis, merged, merged.bootstraps)
-    config = analysis.config
+    config, keep = analysis.config, Bar.of(analysis.config.keep)
     pairs = Pairs.of(merged)
     null = analysis.null_of(merged.null)
     genes = _genes(analysis, merged)
     significance = _significance(pairs, null, analysis, merged)
-    chosen = choose(pairs, significance, genes, config.keep, config.score)
+    chosen = choose(pairs, significance, genes, keep, config.score)
     result = build_network(
         pairs,
         chosen,
@@ -180,15 +172,13 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
         **result.threshold,
     }
     share = chosen.significant / max(1, _n_tests(merged))
-    if share > MANY_PAIRS and isinstance(config.keep, KeepPValue | KeepFdr):
-        bar = "p" if isinstance(config.keep, KeepPValue) else "q"
+    if share > MANY_PAIRS and keep.p_bound > 0.0 and not keep.everything:
+        bar = "q" if keep.by_q_value else "p"
         cure = "preprocess.regress_out removes known effects"
-        if not isinstance(config.keep, KeepBest):
+        if keep.top_edges is None:
             cure = f"keep: auto picks what stands out; {cure}"
         result.warnings.append(
-            f"{share:.0%} of all scored pairs pass {bar} <= {config.keep.p_bound:g}: genes go "
-            "together widely in these data, by what samples have in common (batches, "
-            f"tissues, totals) or through other genes. {cure}."
+            message("most_pairs_pass", share=share, bar=bar, limit=keep.p_bound, cure=cure)
         )
     if beyond:
         resolved = RESOLVED / (1.0 + min(s.size for s in null.statistic if s.size))
@@ -213,7 +203,7 @@ def _significance(pairs: Pairs, null: Null, analysis: GeneAnalysis, merged: Merg
             merged.sums["statistic_histogram"],
             int(analysis.state["z"].shape[1]),
             _top_bits(analysis.config),
-            complete_to=analysis.config.keep.p_bound,
+            complete_to=Bar.of(analysis.config.keep).p_bound,
         )
 
     return Significance(
@@ -384,7 +374,7 @@ def _benjamini_hochberg(
 
 
 def choose(
-    pairs: Pairs, significance: Significance, genes: GeneRoles, keep: KeepRule, score: str
+    pairs: Pairs, significance: Significance, genes: GeneRoles, keep: Bar, score: str
 ) -> Chosen:
     """What ``keep`` takes of the candidates: of each pair or, of directed scores, of each allowed
     direction of a pair.
@@ -394,7 +384,7 @@ def choose(
     """
     kept = np.zeros((1 + _is_directed(score, genes), pairs.i.size), dtype=bool)
     significant, largest_p, least_score = 0, 0.0, np.inf
-    best = RunningTopK(keep.most or 0)
+    best = RunningTopK(keep.top_edges or 0)
     for part in _parts(pairs.i.size):
         p = significance.p(part)
         q = significance.q(part) if keep.by_q_value else p
@@ -403,13 +393,13 @@ def choose(
             passed = keep.passes(scores, p, q)
             if number:  # backwards
                 passed &= ~np.isnan(scores)
-            if keep.most is not None:
+            if keep.top_edges is not None:
                 best.add(scores[passed])
                 passed &= scores >= best.threshold
             kept[number, part] = passed
             largest_p = float(p.max(where=passed, initial=largest_p))
             least_score = float(np.fmin.reduce(scores, where=passed, initial=least_score))
-    if keep.most is not None and int(kept.sum()) > keep.most:
+    if keep.top_edges is not None and int(kept.sum()) > keep.top_edges:
         _only_best(kept, pairs, genes, score, best)
         least_score = best.threshold
         largest_p = max(float(significance.p(rows).max(initial=0.0)) for rows in _rows(kept))
@@ -459,7 +449,7 @@ def build_network(
     kept = chosen.kept
     in_network: NDArray[np.bool_] = kept[0] if len(kept) == 1 else np.logical_or.reduce(kept)
     before = int(in_network.sum())
-    threshold_bits = _least(pairs.mi_bits, in_network)
+    least_bits = float(np.fmin.reduce(pairs.mi_bits, where=in_network, initial=np.inf))
     if dpi is not None and before:
         prune(
             pairs.i,
@@ -504,14 +494,9 @@ def build_network(
             "edges": len(edges),
             "edges_with_extrapolated_p": int(beyond.sum()),
         },
-        threshold_value=threshold_bits,
+        threshold_value=least_bits if before else None,
         threshold=threshold,
     )
-
-
-def _least(scores: NDArray[np.floating], among: NDArray[np.bool_]) -> float | None:
-    """Of the scores that are known; None where there is none."""
-    return float(np.fmin.reduce(scores, where=among, initial=np.inf)) if among.any() else None
 
 
 def _scores(pairs: Pairs, score: str, genes: GeneRoles) -> list[NDArray[np.floating]]:
@@ -520,8 +505,9 @@ def _scores(pairs: Pairs, score: str, genes: GeneRoles) -> list[NDArray[np.float
         return [pairs.mi_bits]
     if genes.moments is None:
         raise ValueError(f"score {score} needs the moments of all pairs")
-    function = {"clr": clr, "target_z": target_z}[score]
-    found = function(pairs.i, pairs.j, pairs.mi_bits, genes.moments, genes.is_regulator)
+    found = directed_scores(
+        score, pairs.mi_bits, pairs.i, pairs.j, genes.moments, genes.is_regulator
+    )
     return list(found) if _is_directed(score, genes) else [found[0]]
 
 
@@ -575,7 +561,7 @@ def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.Da
     p, q = table["p_value"].to_numpy(), table["q_value"].to_numpy()
     pairs, genes = Pairs(i, j, *analysis.score_pairs(i, j)), _genes(analysis, merged)
     found = Significance(p.__getitem__, q.__getitem__, lambda some: np.zeros(some.i.size, bool))
-    chosen = choose(pairs, found, genes, KeepAll(), score)
+    chosen = choose(pairs, found, genes, Bar(), score)
     result = build_network(pairs, chosen, found, genes, score=score, dpi=None)
     row = {pair: k for k, pair in enumerate(zip(i.tolist(), j.tolist(), strict=True))}
     edges = result.edges
@@ -611,16 +597,10 @@ def _bound_of_halves(
         held = int((support >= least).sum())
         bound = low_selection_bound(least, settings.number, int(support.sum()), n_possible)
         if bound <= settings.alpha * held:
-            return (
-                "Shah and Samworth's bound, which assumes nothing of the data: of the "
-                f"{held:,} pairs that {least} or more of {settings.number} halves hold, at most "
-                f"{bound:.2g} are there by luck (pairs that a half chooses less often than it "
-                "would a pair drawn at random)."
+            return message(
+                "bound_of_halves", pairs=held, least=least, halves=settings.number, bound=bound
             )
-    return (
-        "Shah and Samworth's bound, which assumes nothing of the data: for no number of halves is "
-        f"the share of pairs that are there by luck shown to be {settings.alpha:g} or less."
-    )
+    return message("no_bound_of_halves", alpha=settings.alpha)
 
 
 def _column(score: str) -> str:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from pairtile.engine.tiles import TILE_EDGE
 from pairtile.methods.mutual_information.config import KeepRule
+from pairtile.methods.mutual_information.keep import Bar
 from pairtile.methods.mutual_information.kernels.exchange import Exchange
 from pairtile.methods.mutual_information.kernels.permuted_rows import (
     Resampling,
@@ -52,7 +53,7 @@ def permutations_needed(permutations: int | str, keep: KeepRule, n_pairs: int) -
     """Draws for each null: as asked, or by what ``keep`` must resolve (at least 10/p)."""
     if permutations != "auto":
         return int(permutations)
-    return int(min(1e8, max(1e5, np.ceil(keep.draws(RESOLVED, n_pairs)))))
+    return int(min(1e8, max(1e5, np.ceil(Bar.of(keep).draws(RESOLVED, n_pairs)))))
 
 
 def drawn_bytes(draws: int, samples: int, nulls: int, of_value: int) -> int:

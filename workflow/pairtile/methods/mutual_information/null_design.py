@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.engine.estimator import State
+from pairtile.declare.messages import messages_of
 from pairtile.engine.state import release
+from pairtile.methods.mutual_information.arrays import GeneArrays, SplineArrays
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.preprocess.null_design import (
     NullDesign,
@@ -17,8 +16,11 @@ from pairtile.preprocess.null_design import (
     null_design,
     shift_warnings,
 )
+from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.statistics import row_blocks
 from pairtile.statistics.dependence import Dependence
+
+message = messages_of(__package__)
 
 ENTROPY_SPREAD_BITS = 0.1
 """Genes whose entropies (5th to 95th percentile) lie within this share one null."""
@@ -32,16 +34,14 @@ AUTOCORRELATION_SPREAD = 0.3
 MAX_CLASSES = 4
 
 
-def measured_samples(
-    z: NDArray[np.float64], stated: State
-) -> tuple[Dependence, dict[str, NDArray[Any]]]:
+def measured_samples(z: NDArray[np.float64], stated: SampleArrays) -> tuple[Dependence, GeneArrays]:
     """How samples depend on each other, and what a state keeps of it for nulls and classes.
 
     ``dependence_arrays``, and ``autocorrelation``: float64 (genes,), at lag 1; ``observed``: the
     share of samples in which each gene is observed, where values are missing.
     """
-    found, arrays = dependence_arrays(z, stated)
-    arrays["autocorrelation"] = found.autocorrelation
+    found, measured = dependence_arrays(z, stated)
+    arrays: GeneArrays = {**measured, "autocorrelation": found.autocorrelation}
     observed = np.empty(len(z))
     for rows in row_blocks(z.shape):
         observed[rows] = 1.0 - np.isnan(z[rows]).mean(axis=1)
@@ -51,36 +51,30 @@ def measured_samples(
     return found, arrays
 
 
-def chosen_null(config: MutualInformationConfig, state: State) -> NullDesign:
+def chosen_null(config: MutualInformationConfig, state: SplineArrays) -> NullDesign:
     """The null that the section asks for."""
     return null_design(config.null.kind, state, int(state["z"].shape[1]))
 
 
-def order_matters(config: MutualInformationConfig, state: State) -> bool:
+def order_matters(config: MutualInformationConfig, state: SplineArrays) -> bool:
     """Whether neighbours in the table are alike, and nothing that is stated says why."""
     mean, chance = state.get("order_autocorrelation", np.zeros(2))
     stated = "sample_series" in state or "sample_batch" in state
     return bool(mean > chance) and (config.null.kind == "permutation" or not stated)
 
 
-def order_warnings(config: MutualInformationConfig, state: State, share: float) -> list[str]:
+def order_warnings(config: MutualInformationConfig, state: SplineArrays, share: float) -> list[str]:
     """The order of samples, where nothing says what it is, and drifts, which shifts do not keep.
 
     ``share``: of pairs of unrelated genes that a permutation null gives p <= 0.05, by shifts.
     """
-    warnings = []
+    warnings: list[str] = []
     if order_matters(config, state):
-        alike = (
-            f"{neighbours_alike(state)} A permutation null takes them for independent: {share:.0%} "
-            "of pairs of unrelated genes (genes shifted along the samples) get p <= 0.05 by it. "
-        )
+        alike = {"alike": neighbours_alike(state), "share": share}
         if config.null.kind == "permutation":
-            warnings.append(f"{alike}null.kind: auto or circular_shift keeps their order.")
+            warnings.append(message("order_ignored", **alike))
         elif config.null.kind == "auto":
-            warnings.append(
-                f"{alike}So the null shifts genes along the samples instead; state under samples "
-                "what they are (series, time, batch or replicate)."
-            )
+            warnings.append(message("order_kept", **alike))
     if chosen_null(config, state).kind == "circular_shift":
         warnings += shift_warnings(state)
     return warnings
@@ -92,7 +86,7 @@ def entropy_classes(entropy_bits: NDArray[np.float64]) -> NDArray[np.int8]:
     return quantile_classes(entropy_bits, varied, ENTROPY_SPREAD_BITS, MAX_CLASSES)
 
 
-def null_classes(state: State, design: NullDesign) -> NDArray[np.int8]:
+def null_classes(state: SplineArrays, design: NullDesign) -> NDArray[np.int8]:
     """Which genes share a null distribution, int8 (genes,), numbered from 0.
 
     By marginal entropy; by the number of samples in which they are observed; and, where samples

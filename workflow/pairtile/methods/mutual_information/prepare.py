@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,18 +12,19 @@ from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.engine.state import release
 from pairtile.io.regulators import find_regulators
+from pairtile.methods.mutual_information.arrays import SplineArrays
 from pairtile.methods.mutual_information.config import (
     MutualInformationConfig,
     SplineEstimatorConfig,
 )
 from pairtile.methods.mutual_information.null_design import entropy_classes, measured_samples
 from pairtile.preprocess.expression import prepare_expression
+from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import dependence_warnings, read_arranged
 from pairtile.preprocess.statistics import row_blocks
 from pairtile.runtime.threads import in_threads
 from pairtile.splines.scorer import SplineSettings
 from pairtile.splines.values import marginal_entropies, scaled
-from pairtile.statistics.dependence import Dependence
 
 message = messages_of(__package__)
 
@@ -39,7 +39,9 @@ MAX_GENES = 1000
 """Genes of which the most common value is counted."""
 
 
-def spline_state(config: MutualInformationConfig, scratch: Path | None = None) -> PreparedInput:
+def spline_state(
+    config: MutualInformationConfig, scratch: Path | None = None
+) -> PreparedInput[SplineArrays]:
     """Read, clean and scale the expression that the configuration names; match its regulators.
 
     The arrays of the state are those of ``MutualInformation``; of a sparse table ``z`` is mapped
@@ -57,19 +59,20 @@ def spline_state(config: MutualInformationConfig, scratch: Path | None = None) -
     counts = {**prepared.counts, **counts}
     warnings = [*prepared.warnings, *warnings]
     items.loc[regulators, "is_regulator"] = True
-    quality = prepared.quality.state(prepared.values)
+    quality = prepared.quality.state(prepared.values)  # before the values are scaled
     made = state_of_values(config, prepared.values, regulators, design.state)
     notes += made.notes
     warnings += made.warnings
     parameters = {"preprocess": prepared.parameters}
-    return PreparedInput(items, made.state | quality, counts, notes, warnings, parameters)
+    state: SplineArrays = {**made.state, **quality}
+    return PreparedInput(items, state, counts, notes, warnings, parameters)
 
 
 class SplineState(NamedTuple):
     """The state of ``MutualInformation``, with its estimator decided, and what there is to say."""
 
     config: MutualInformationConfig
-    state: dict[str, NDArray[Any]]
+    state: SplineArrays
     notes: list[str]
     warnings: list[str]
 
@@ -78,7 +81,7 @@ def state_of_values(
     config: MutualInformationConfig,
     values: NDArray[np.float64],
     regulators: NDArray[np.int32],
-    design: Mapping[str, NDArray[Any]],
+    design: SampleArrays,
 ) -> SplineState:
     """Scale prepared values, float64 (genes, samples), NaN where missing; they are overwritten.
 
@@ -98,15 +101,19 @@ def state_of_values(
     n_classes = int(entropy_classes(entropy).max(initial=0)) + 1
     if n_classes > 1:
         low, high = np.percentile(entropy[entropy > 0.0], [5, 95])
-        notes.append(
-            f"Marginal entropies range from {low:.2f} to {high:.2f} bits (outliers or ties): "
-            f"each pair of {n_classes} entropy classes gets a null distribution of its own; "
-            "transform: rank makes them alike where ties are few."
-        )
-    state: dict[str, NDArray[Any]] = {"z": z, "entropy_bits": entropy, "regulators": regulators}
+        notes.append(message("entropy_classes", low=low, high=high, classes=n_classes))
     dependence, measured = measured_samples(z, design)
-    state |= estimator_arrays(estimator) | dict(design) | measured
-    return SplineState(config, state, notes, sample_warnings(dependence, config, n_samples))
+    state: SplineArrays = {
+        "z": z,
+        "entropy_bits": entropy,
+        "regulators": regulators,
+        "bins_order": np.array([estimator.n_bins, estimator.spline_order]),
+        "by_rank": np.array(estimator.transform == "rank"),
+        **design,
+        **measured,
+    }
+    warnings = [*dependence_warnings(dependence, config), *few_samples_warnings(config, n_samples)]
+    return SplineState(config, state, notes, warnings)
 
 
 def scale_genes(
@@ -141,14 +148,6 @@ def floor_share(values: NDArray[np.float64]) -> float:
     return float(np.median(shares)) if shares else 0.0
 
 
-def estimator_arrays(estimator: SplineEstimatorConfig) -> dict[str, NDArray[Any]]:
-    """What a state keeps of the estimator as decided."""
-    return {
-        "bins_order": np.array([estimator.n_bins, estimator.spline_order]),
-        "by_rank": np.array(estimator.transform == "rank"),
-    }
-
-
 def estimator_notes(
     asked: SplineEstimatorConfig, decided: SplineEstimatorConfig, n_samples: int, floor: float
 ) -> list[str]:
@@ -156,17 +155,8 @@ def estimator_notes(
     if asked == decided:
         return []
     what = "ranks" if decided.transform == "rank" else "values as they are"
-    return [
-        f"Estimator: {decided.bins} bins, order {decided.order}, {what} (auto: {n_samples:,} "
-        f"samples, {floor:.0%} of them at the most common value of the median gene)."
-    ]
-
-
-def sample_warnings(
-    found: Dependence, config: MutualInformationConfig, n_samples: int
-) -> list[str]:
-    """Samples that depend on each other, with nothing stated of it; too few for the bins."""
-    return [*dependence_warnings(found, config), *few_samples_warnings(config, n_samples)]
+    how = {"bins": decided.bins, "order": decided.order, "values": what}
+    return [message("splines_auto", **how, samples=n_samples, share=floor)]
 
 
 def few_samples_warnings(config: MutualInformationConfig, n_samples: int) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pairtile.declare.messages import messages_of
-from pairtile.methods.mutual_information.report_figures import FIGURES
+from pairtile.methods.mutual_information.charts import FIGURES
 from pairtile.report.method_report import MethodReport, MethodText
 from pairtile.report.sections.members import members_section
 
@@ -39,17 +39,7 @@ TEXT = MethodText(
     title="B-spline mutual information",
     package=__package__,
     score="mutual information",
-    score_axis="mutual information (bits)",
-    score_unit="bits",
     strength=("target_z", "clr", "mi_bits"),
-    directed_columns=("target_z",),
-    counts={
-        "genes_constant": "constant genes kept (their mutual information is 0)",
-        "pairs_too_few_samples": "pairs without a score: too few shared samples",
-        "pairs_kept": "pairs kept by the threshold",
-        "pairs_before_dpi": "pairs before the data processing inequality",
-        "pairs_removed_by_dpi": "pairs removed by the data processing inequality",
-    },
     numbers=numbers,
     warnings=warnings,
 )

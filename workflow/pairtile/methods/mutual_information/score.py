@@ -1,37 +1,36 @@
-"""B-spline mutual information of gene pairs (Daub et al. 2004), as one estimator of pairtile.
-
-State: ``z`` float64 (genes, samples), each gene scaled to [0, bins - order + 1] over its observed
-samples, NaN where missing; ``entropy_bits`` float64 (genes,); ``regulators`` int32, the item
-numbers of the regulators (empty: every gene with every gene); ``bins_order`` int64 (2,) and
-``by_rank`` bool (), the estimator as decided.
-"""
+"""B-spline mutual information of gene pairs (Daub et al. 2004), as one estimator of pairtile."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pairtile.engine.chunk_file import PASSED, RANK_SCORE, Rows, Summaries
+from pairtile.declare.messages import messages_of
+from pairtile.engine.chunk_file import PASSED, RANK_SCORE, Arrays, Rows, Summaries
 from pairtile.engine.estimator import (
-    BootstrapNetwork,
+    Cost,
     Estimator,
     Merged,
     PreparedInput,
     Ranking,
-    State,
+    state_bytes,
 )
 from pairtile.engine.in_memory import network_in_memory
 from pairtile.engine.large_table import count
 from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
+from pairtile.engine.stages import BootstrapNetwork, Bootstraps, FirstPass, NullStage
 from pairtile.engine.state import release
 from pairtile.engine.tiles import PairSpace, Tile
+from pairtile.gpu.device import Device
+from pairtile.methods.mutual_information.arrays import SplineArrays
 from pairtile.methods.mutual_information.bootstrap import (
     resample_samples,
     rule_of_network,
@@ -39,11 +38,11 @@ from pairtile.methods.mutual_information.bootstrap import (
     unrelated_genes,
 )
 from pairtile.methods.mutual_information.config import (
-    KeepAll,
     KeepAuto,
     MutualInformationConfig,
 )
-from pairtile.methods.mutual_information.context_scores import ExactMoments, better_direction
+from pairtile.methods.mutual_information.context_scores import ExactMoments, directed_scores
+from pairtile.methods.mutual_information.keep import Bar
 from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling
 from pairtile.methods.mutual_information.kernels.permuted_rows_cuda import RowsOnGpu
 from pairtile.methods.mutual_information.network import (
@@ -80,6 +79,8 @@ from pairtile.splines.scorer import BsplineScorer, Weights, weights_bytes
 from pairtile.splines.values import marginal_entropies
 from pairtile.statistics.ranks import row_orders
 
+message = messages_of(__package__)
+
 RANKED_EDGES = 100_000
 """With a gold standard, the best so many edges are kept for evaluation, as DREAM5 asks."""
 
@@ -93,7 +94,7 @@ SLACK = 1e-6
 """Chunks keep this much (relative) below a threshold; the network step applies it exactly."""
 
 
-def _complete(state: State) -> bool:
+def _complete(state: SplineArrays) -> bool:
     """Whether nothing is missing. A state on disk says so: it may be too large to look at."""
     z = state["z"]
     if isinstance(z, np.memmap) and "autocorrelation" in state:
@@ -103,15 +104,31 @@ def _complete(state: State) -> bool:
     return count(np.isnan, z) == 0
 
 
-class MutualInformation(Estimator[MutualInformationConfig]):
+def number_type(config: MutualInformationConfig, backend: str) -> str:
+    """In which tiles are computed: ``float64``, or ``mixed``."""
+    asked = config.estimator.precision
+    if asked == "auto":
+        return "mixed" if backend == "cuda" else "float64"
+    return asked
+
+
+class MutualInformation(
+    NullStage,
+    FirstPass[MutualInformationConfig],
+    Bootstraps[MutualInformationConfig],
+    Estimator[MutualInformationConfig, SplineArrays],
+):
     """B-spline mutual information with permutation null; scores mi, clr, target_z."""
 
-    has_null: ClassVar[bool] = True
-
     def __init__(
-        self, config: MutualInformationConfig, state: State, device: Any, precision: str
+        self,
+        config: MutualInformationConfig,
+        state: SplineArrays,
+        device: Device,
+        precision: str,
+        seed: int = 0,
     ) -> None:
-        super().__init__(config, state, device, precision)
+        super().__init__(config, state, device, precision, seed)
         self.settings = spline_settings(self.config, precision)
         self.scorer = BsplineScorer(self.settings, device, _complete(state))
         self.genes = int(state["z"].shape[0])
@@ -127,7 +144,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         self._order: NDArray[np.int32] | None = None
         self._on_gpu: RowsOnGpu | None = None
         self._given_null: dict[str, NDArray[Any]] | None = None
-        self._opened_null: tuple[State, Null] | None = None
+        self._opened_null: tuple[Arrays, Null] | None = None
         self._cache: dict[tuple[str, int], Weights] = {}
 
     # --- what the plan needs --------------------------------------------------------------------
@@ -135,84 +152,90 @@ class MutualInformation(Estimator[MutualInformationConfig]):
     @classmethod
     def prepare(
         cls, config: MutualInformationConfig, seed: int, scratch: Path | None = None
-    ) -> PreparedInput:
+    ) -> PreparedInput[SplineArrays]:
         return spline_state(config, scratch)
 
     @classmethod
-    def decided(cls, config: MutualInformationConfig, state: State) -> MutualInformationConfig:
+    def resolve_auto(
+        cls, config: MutualInformationConfig, state: SplineArrays
+    ) -> tuple[MutualInformationConfig, list[str]]:
         bins, order = state["bins_order"].tolist()
         transform = "rank" if state["by_rank"] else "none"
         how = {"bins": bins, "order": order, "transform": transform}
         decided: dict[str, Any] = {"estimator": config.estimator.model_copy(update=how)}
         if isinstance(config.keep, KeepAuto):
             decided["keep"] = config.keep.decided(int(state["z"].shape[0]))
-        return config.model_copy(update=decided)
+        regulators = state["regulators"].size > 0
+        notes: list[str] = []
+        if config.score == ("target_z" if regulators else "clr"):
+            given = "" if regulators else "out"
+            notes.append(message("score_auto", score=config.score, how=given))
+        return config.model_copy(update=decided), notes
 
     @classmethod
-    def check_settings(cls, config: MutualInformationConfig, state: State) -> None:
-        if config.n_bootstraps:
+    def validate(
+        cls, config: MutualInformationConfig, state: SplineArrays, items: pd.DataFrame
+    ) -> None:
+        if config.bootstraps.number:
             resample_samples(config, int(state["z"].shape[1]), 0, 0)
 
     @classmethod
-    def decision_notes(cls, config: MutualInformationConfig, state: State) -> list[str]:
-        with_regulators = state["regulators"].size > 0
-        if config.score != ("target_z" if with_regulators else "clr"):
-            return []
-        return [f"score: {config.score} (auto: with{'' if with_regulators else 'out'} regulators)."]
-
-    @classmethod
-    def space(cls, state: State) -> PairSpace:
+    def space(cls, state: SplineArrays) -> PairSpace:
         genes = int(state["z"].shape[0])
         if state["regulators"].size:
             return PairSpace("rectangle", int(state["regulators"].size), genes)
         return PairSpace("triangle", genes, genes)
 
     @classmethod
-    def work_per_second(
-        cls, config: MutualInformationConfig, state: State, backend: str, threads: int
-    ) -> float:
+    def cost(
+        cls, config: MutualInformationConfig, state: SplineArrays, backend: str, threads: int
+    ) -> Cost:
         # Measured: docs/speed.md. The work of a pair grows with samples x order x bins.
         bins, order = config.estimator.n_bins, config.estimator.spline_order
         samples = int(state["z"].shape[1])
         if backend == "cuda":
-            return 4e8 / max(1.0, samples * bins * bins / 1e5)
-        return threads * 1e6 / max(0.1, (samples * order * bins + 10 * bins * bins) / 9e3)
-
-    @classmethod
-    def null_work(cls, config: MutualInformationConfig, state: State) -> int:
-        pairs = max(1, cls.space(state).rows * cls.space(state).columns)
-        draws = permutations_needed(config.null.permutations, config.keep, pairs)
+            rate = 4e8 / max(1.0, samples * bins * bins / 1e5)
+        else:
+            rate = threads * 1e6 / max(0.1, (samples * order * bins + 10 * bins * bins) / 9e3)
+        draws, nulls = cls._null_draws(config, state)
         if order_matters(config, state):
             draws += 2 * COMPARED_DRAWS
-        classes = null_classes(state, chosen_null(config, state))
-        # A draw takes less than half as long as a pair, of which more is kept (measured).
-        return draws * len(class_pairs(int(classes.max(initial=0)) + 1)) // 2
+        return Cost(
+            rate,
+            cls.space(state).pairs_in,
+            # A draw takes less than half as long as a pair, of which more is kept (measured).
+            null=draws * nulls // 2,
+            precision=number_type(config, backend),
+        )
 
     @classmethod
-    def tile_memory_bytes(
-        cls, config: MutualInformationConfig, state: State, backend: str, rows: int, columns: int
+    def _null_draws(cls, config: MutualInformationConfig, state: SplineArrays) -> tuple[int, int]:
+        """Draws of each null distribution, and how many distributions there are."""
+        pairs = max(1, cls.space(state).rows * cls.space(state).columns)
+        classes = null_classes(state, chosen_null(config, state))
+        draws = permutations_needed(config.null.permutations, config.keep, pairs)
+        return draws, len(class_pairs(int(classes.max(initial=0)) + 1))
+
+    @classmethod
+    def memory(
+        cls,
+        config: MutualInformationConfig,
+        state: SplineArrays,
+        backend: str,
+        rows: int,
+        columns: int,
     ) -> int:
         """Weights of all genes are kept where there is room; a null keeps those of its columns,
         and all that it draws."""
         genes, samples = (int(n) for n in state["z"].shape)
-        pairs = max(1, cls.space(state).rows * cls.space(state).columns)
-        draws = permutations_needed(config.null.permutations, config.keep, pairs)
-        classes = null_classes(state, chosen_null(config, state))
-        nulls = len(class_pairs(int(classes.max(initial=0)) + 1))
+        draws, nulls = cls._null_draws(config, state)
         if backend == "cuda":
-            blocks = super().tile_memory_bytes(config, state, backend, rows, columns)
+            blocks = super().memory(config, state, backend, rows, columns)
             return blocks + drawn_bytes(draws, samples, nulls, 0)
         kept, beside = weights_bytes(config.estimator.n_bins, config.estimator.spline_order)
         of_tiles = min(kept * samples * genes, max(KEPT_BYTES, kept * samples * (rows + columns)))
         held = max(of_tiles, drawn_bytes(draws, samples, nulls, kept))
-        return held + (kept + beside) * samples * max(rows, columns)
-
-    @classmethod
-    def resolve_precision(cls, config: MutualInformationConfig, backend: str) -> str:
-        asked = config.estimator.precision
-        if asked != "auto":
-            return asked
-        return "mixed" if backend == "cuda" else "float64"
+        return state_bytes(state) + held + (kept + beside) * samples * max(rows, columns)
 
     @classmethod
     def chunk_parameters(cls, config: MutualInformationConfig) -> dict[str, Any]:
@@ -243,7 +266,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         draws = permutations_needed(config.null.permutations, config.keep, self.n_pairs())
         return self._drawn(self.null_design, draws, seed)
 
-    def null_of(self, arrays: State) -> Null:
+    def null_of(self, arrays: Arrays) -> Null:
         """What the arrays of a null describe; opened once, as its tails take time to fit."""
         if self._opened_null is None or self._opened_null[0] is not arrays:
             self._opened_null = arrays, Null.from_arrays(arrays)
@@ -265,7 +288,9 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         share = 0.0
         if order_matters(self.config, self.state):
             share = self._share_by_permutation(seed)
-        notes = [f"Null: {self.null_design.kind} ({self.null_design.reason})."]
+        notes: list[str] = [
+            message("null_kind", kind=self.null_design.kind, reason=self.null_design.reason)
+        ]
         return notes, order_warnings(self.config, self.state, share)
 
     def _share_by_permutation(self, seed: int) -> float:
@@ -290,9 +315,9 @@ class MutualInformation(Estimator[MutualInformationConfig]):
             return bits * self.state["z"].shape[1], None
         return bits * n_samples, n_samples >= self.config.preprocess.min_samples
 
-    def selection(self, null: State) -> Selection:
-        keep = self.config.keep
-        if isinstance(keep, KeepAll):
+    def selection(self, null: Arrays) -> Selection:
+        keep = Bar.of(self.config.keep)
+        if keep.everything:
             return Selection(everything=True)
         limits, least = None, keep.score_bound
         if keep.p_bound > 0.0:
@@ -355,15 +380,13 @@ class MutualInformation(Estimator[MutualInformationConfig]):
     def scan_tile(self, tile: Tile) -> Summaries:
         return moment_sums(self._scored(tile), self.genes, self.is_regulator, self.device)
 
-    def compute_tile(
-        self, tile: Tile, selection: Selection, scan: State | None, cut: float
-    ) -> tuple[Rows, Summaries]:
+    def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
         xp, to_host = self.device.xp, self.device.to_host
         scored = self._scored(tile)
-        score = self._ranking_score(scored, scan, selection)
+        score = self._ranking_score(scored, selection)
         row_class, column_class = self.classes[scored.rows], self.classes[scored.columns]
         passed = selection.passed(xp, scored.statistic, row_class, column_class, score)
-        keep = passed | (score >= cut) if selection.top else passed
+        keep = passed | (score >= selection.cut) if selection.top else passed
         if scored.scored is not None:
             keep = keep & scored.scored
         found = xp.nonzero(keep)
@@ -380,30 +403,32 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         if selection.top:
             rows[RANK_SCORE] = to_host(score[found]).astype(np.float64)
             rows[PASSED] = to_host(passed[found])
-        if self._resampling is not None and not self.config.keep.by_q_value:
+        if self._resampling is not None and not Bar.of(self.config.keep).by_q_value:
             return rows, pair_counts(scored)  # no q-value of a bootstrap is asked for
         top_bits = max(1.0, float(np.log2(self.settings.bins)))
         return rows, histogram_sums(scored, self.classes, samples, top_bits, self.device)
 
-    def _ranking_score(self, scored: ScoredTile, scan: State | None, selection: Selection) -> Any:
+    def _ranking_score(self, scored: ScoredTile, selection: Selection) -> Any:
         """The better of a pair's two directed scores; MI itself where ranking is by MI."""
         needed = selection.top > 0 or selection.min_score is not None
-        if scan is None or not needed:
+        if selection.scan is None or not needed:
             return scored.bits
-        return better_direction(
+        xp = self.device.xp
+        both = directed_scores(
             self.config.score,
-            self.device.xp,
             scored.bits,
-            scored.rows,
-            scored.columns,
-            ExactMoments.from_summaries(scan),
+            scored.rows[:, None],
+            scored.columns[None, :],
+            ExactMoments.from_summaries(selection.scan),
             self.is_regulator,
+            xp,
         )
+        return xp.fmax(*both)  # backwards NaN where that is not allowed
 
     # --- consensus ------------------------------------------------------------------------------
 
     def score_pairs(
-        self, i: NDArray[Any], j: NDArray[Any]
+        self, i: NDArray[np.integer], j: NDArray[np.integer]
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """MI in bits and samples of a list of pairs, by the rows they share."""
         return score_listed(self.scorer, self.state["z"], i, j)
@@ -423,7 +448,8 @@ class MutualInformation(Estimator[MutualInformationConfig]):
                 self._on_gpu = RowsOnGpu(self.device, original, self._order, top)
         resampling = Resampling(samples, self._order, top, self._on_gpu)
         z = resampling.rows(original)
-        state = dict(self.state) | {
+        state: SplineArrays = {
+            **self.state,
             "z": z,
             "entropy_bits": marginal_entropies(z, self.settings),
         }
@@ -433,6 +459,10 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         return replicate
 
     # --- network --------------------------------------------------------------------------------
+
+    @classmethod
+    def n_bootstraps(cls, config: MutualInformationConfig) -> int:
+        return config.bootstraps.number
 
     def bootstrap(self, tiles: Sequence[Tile], number: int) -> BootstrapNetwork:
         samples = resample_samples(self.config, self.state["z"].shape[1], self.seed, number)
@@ -460,7 +490,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
     def _unrelated(self) -> tuple[MutualInformation, NDArray[np.int32] | None]:
         """The same analysis of unrelated genes, and which of them were moved together."""
         genes = unrelated_genes(np.asarray(self.state["z"]), self.null_design, self.seed)
-        state = dict(self.state) | {"z": genes.z}
+        state: SplineArrays = {**self.state, "z": genes.z}
         opened = MutualInformation(self.config, state, self.device, self.precision)
         opened.null_design = self.null_design
         return opened, genes.group
@@ -481,5 +511,5 @@ class MutualInformation(Estimator[MutualInformationConfig]):
     def ranking(self, merged: Merged) -> Ranking:
         return rank_pairs(self, merged)
 
-    def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
         return score_histogram(self, merged, network.threshold_value)

@@ -137,7 +137,7 @@ def pair_counts(tile: ScoredTile) -> Summaries:
 
 
 def score_listed(
-    scorer: BsplineScorer, z: NDArray[np.float64], i: NDArray[Any], j: NDArray[Any]
+    scorer: BsplineScorer, z: NDArray[np.float64], i: NDArray[np.integer], j: NDArray[np.integer]
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Scores in bits of the pairs (i, j), and the samples observed in both.
 

@@ -8,6 +8,5 @@ METHOD = Method(
     config="config:PredictorPairsConfig",
     estimator="score:PredictorPairs",
     report="report:REPORT",
-    figures="figures",
     trial="trial:write_trial",
 )

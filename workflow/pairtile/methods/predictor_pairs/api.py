@@ -23,8 +23,9 @@ from pairtile.api.prepare import (
 from pairtile.api.regulators import listed_genes
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import ExpressionTable, as_table
-from pairtile.engine.in_memory import merged_in_memory
+from pairtile.engine.in_memory import all_tiles, merged_in_memory
 from pairtile.gpu.device import choose
+from pairtile.io.expression import Expression
 from pairtile.methods.predictor_pairs.config import (
     KeepSetsConfig,
     PredictorPairsConfig,
@@ -37,7 +38,7 @@ from pairtile.methods.predictor_pairs.network import (
     threshold_warnings,
 )
 from pairtile.methods.predictor_pairs.prepare import prepare_predictor_input
-from pairtile.methods.predictor_pairs.read_input import Levels, PredictorInput, Series, levels_of
+from pairtile.methods.predictor_pairs.read_input import PredictorInput, Series, count_levels
 from pairtile.methods.predictor_pairs.report_results import predictor_results, results_of
 from pairtile.methods.predictor_pairs.score import PredictorPairs, draws_of_a_test
 from pairtile.methods.predictor_pairs.state import search_input
@@ -156,11 +157,12 @@ def predictor_pairs(
         given = PredictorInput(arranged, design=design, **listed)
     else:
         courses = None if series is None else series_of_samples(series, table)
-        given = PredictorInput(levels_of_table(table, config.quantize), courses, **listed)
+        held, n_levels = levels_of_table(table, config.quantize)
+        given = PredictorInput(held, n_levels, courses, **listed)
     prepared = prepare_predictor_input(config, given)
     ready = search_input(config, prepared, seed)
     opened = PredictorPairs(config, ready.state, choose(settings["backend"]), "float64")
-    tiles = opened.space(ready.state).tiles(*opened.tile_edges(opened.config, ready.state))
+    tiles = all_tiles(opened)
     sets = tested_sets(opened, merged_in_memory(opened, tiles, seed))
     names = pd.Index([str(label) for label in table.labels])
     labels = table.labels[names.get_indexer(pd.Index(prepared.genes))]
@@ -245,7 +247,9 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "best"
             f"sets: found no column {', '.join(missing)}; expected a table of predictor_pairs"
         )
     every = isinstance(keep, str) and keep == "all"
-    config = analysis_config(PredictorPairsConfig, keep="best" if every else keep)
+    config = analysis_config(
+        PredictorPairsConfig, expression="in memory", keep="best" if every else keep
+    )
     rule = config.keep
     if isinstance(rule, KeepSetsConfig) and len(sets) and sets["p_value"].isna().all():
         raise ValueError(
@@ -288,20 +292,19 @@ def one_table(expression: Any, levels: Any, lying: Mapping[str, Any]) -> Express
     return as_table(levels, **lying, name="levels")
 
 
-def levels_of_table(table: ExpressionTable, quantize: QuantizeConfig) -> Levels:
-    """Levels in memory.
+def levels_of_table(table: ExpressionTable, quantize: QuantizeConfig) -> tuple[Expression, int]:
+    """Levels in memory, and how many there are.
 
     Raises
     ------
     ValueError
         Two genes whose labels are written alike.
     InputError
-        Levels that are none, see ``levels_of``.
+        Levels that are none, see ``count_levels``.
     """
-    given = as_expression(table)
+    given = replace(as_expression(table), source="levels")
     check_unique(given.genes, "levels")
-    n_levels = None if quantize.levels == "auto" else quantize.levels
-    return levels_of(replace(given, source="levels"), n_levels=n_levels)
+    return given, count_levels(given, asked=quantize.levels)
 
 
 def series_of_samples(series: Any, table: ExpressionTable) -> Series:

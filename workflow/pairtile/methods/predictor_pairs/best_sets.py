@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pairtile.engine.estimator import State
+from pairtile.engine.chunk_file import Rows
+from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import NO_KEY, BestLists
 
 
@@ -133,6 +134,7 @@ def best_of_lists(lists: BestLists) -> BestSets:
 
 
 ANY_KEY = NO_KEY - 1
+"""No admissible set has a larger key."""
 
 SET_COLUMNS = ("i", "j", "k")
 
@@ -144,13 +146,13 @@ def rows_schema(cardinality: int) -> pa.Schema:
     return pa.schema([*((name, pa.int32()) for name in whole), *numbers])
 
 
-def rows_found(state: State, best: BestSets, first_row: int) -> dict[str, NDArray[Any]]:
+def rows_found(state: PredictorArrays, best: BestSets, first_row: int) -> Rows:
     """What a search found for the rows of the pair space from ``first_row`` on, by column."""
     items = np.asarray(state["predictors"])[best.predictors]
     return _columns(state, items, best.target + np.int32(first_row), best) | {"n_ties": best.n_ties}
 
 
-def best_of_band(state: State, rows: pa.Table, top: int, null_top: int) -> pa.Table:
+def best_of_band(state: PredictorArrays, rows: pa.Table, top: int, null_top: int) -> pa.Table:
     """The ``top`` best sets of each target among those of all tiles of a band, with their ties
     added up; of each shuffled target the ``null_top`` best."""
     column = {name: rows[name].to_numpy() for name in rows.column_names}
@@ -180,7 +182,7 @@ def best_keys(known: NDArray[np.int64], best: BestSets) -> NDArray[np.int64]:
 
 
 def _columns(
-    state: State, items: NDArray[Any], rows: NDArray[Any], best: BestSets
+    state: PredictorArrays, items: NDArray[np.integer], rows: NDArray[np.integer], best: BestSets
 ) -> dict[str, NDArray[Any]]:
     """All columns but the ties. items : (sets, cardinality), rows : (sets,), rows of the space."""
     targets = np.append(state["targets"], np.int32(-1))
@@ -197,7 +199,7 @@ def _columns(
     }
 
 
-def _ranks(rows: NDArray[Any]) -> NDArray[np.int32]:
+def _ranks(rows: NDArray[np.integer]) -> NDArray[np.int32]:
     """1, 2, ... within each run of equal values."""
     place = np.arange(len(rows))
     first = np.ones(len(rows), dtype=bool)

@@ -16,10 +16,11 @@ from pydantic import (
     model_validator,
 )
 
-from pairtile.config.models import ConfigModel
+from pairtile.config.models import ConfigModel, InputFile, JobNeeds, UsedBy
 from pairtile.config.network import (
     Chunks,
     ExportList,
+    GoldStandard,
     OptionalPath,
     chunks_field,
     export_field,
@@ -327,7 +328,7 @@ class PredictorPairsConfig(TableAnalysis):
     method: Annotated[Literal["predictor_pairs"], Choice()] = Field(
         description="Which method this analysis runs."
     )
-    expression: OptionalPath = Field(
+    expression: Annotated[OptionalPath, InputFile(folder=True)] = Field(
         default=None,
         description=(
             "The expression table, genes x samples, the samples of a time series in order of time. "
@@ -336,7 +337,7 @@ class PredictorPairsConfig(TableAnalysis):
             "`levels`, one of them. A relative path starts at the working directory."
         ),
     )
-    levels: OptionalPath = Field(
+    levels: Annotated[OptionalPath, InputFile(folder=True)] = Field(
         default=None,
         description=(
             "In place of `expression`: a table of levels, genes x samples in the same formats, "
@@ -379,7 +380,7 @@ class PredictorPairsConfig(TableAnalysis):
             "gene."
         ),
     )
-    gold_standard: OptionalPath = gold_standard_field()
+    gold_standard: GoldStandard = gold_standard_field()
     estimator: PredictorEstimatorConfig = Field(
         default=PredictorEstimatorConfig(),
         description="How sets of predictors are scored and searched.",
@@ -387,7 +388,7 @@ class PredictorPairsConfig(TableAnalysis):
     null: PredictorNullConfig = Field(
         default=PredictorNullConfig(), description="The null distribution, for p- and q-values."
     )
-    keep: KeepSets = Field(
+    keep: Annotated[KeepSets, UsedBy("network", "tables")] = Field(
         default="auto",
         description=(
             "Which of the reported sets become edges, predictor to target; give one form. `auto`: "
@@ -402,25 +403,8 @@ class PredictorPairsConfig(TableAnalysis):
     chunks: Chunks = chunks_field("the search is")
     export: ExportList = export_field()
 
-    input_keys: ClassVar[tuple[str, ...]] = (
-        "expression",
-        "levels",
-        "names",
-        "series",
-        "regulators",
-        "targets",
-        "gold_standard",
-    )
-    input_folders: ClassVar[tuple[str, ...]] = ("expression", "levels")
     tables: ClassVar[tuple[str, ...]] = ("predictors.tsv", "hyperedges.tsv")
-    draws_in_prepare: ClassVar[bool] = True
-    network_on_cpu: ClassVar[bool] = True
-    report_needs_state: ClassVar[bool] = True
-    used_by: ClassVar[Mapping[str, frozenset[str]]] = {
-        "keep": frozenset({"network", "tables"}),
-        "gold_standard": frozenset({"evaluate"}),
-        **TableAnalysis.used_by,
-    }
+    jobs: ClassVar[JobNeeds] = JobNeeds(report_state=True, prepare_seed=True, network_gpu=False)
 
     def table_path(self) -> str | None:
         return self.expression if self.levels is None else self.levels

@@ -35,7 +35,7 @@ def members(sets: pd.DataFrame) -> list[str]:
     return [c for c in ("predictor_1", "predictor_2", "predictor_3") if c in sets]
 
 
-def set_q_values(p: NDArray[np.float64], rank: NDArray[Any]) -> NDArray[np.float64]:
+def set_q_values(p: NDArray[np.float64], rank: NDArray[np.integer]) -> NDArray[np.float64]:
     """Benjamini-Hochberg over the targets: each brings one test, its best set.
 
     The sets of higher rank are judged at the threshold that would let them in: n tests times p,

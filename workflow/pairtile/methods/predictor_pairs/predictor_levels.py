@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.engine.estimator import Estimator, State
+from pairtile.engine.estimator import Estimator
 from pairtile.gpu.device import Device
+from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
 from pairtile.methods.predictor_pairs.predictor_table import SearchSettings
 
 
-class PredictorLevels(Estimator[PredictorPairsConfig]):
+class PredictorLevels(Estimator[PredictorPairsConfig, PredictorArrays]):
     """What the estimator reads from its state."""
 
     def __init__(
-        self, config: PredictorPairsConfig, state: State, device: Device, precision: str
+        self,
+        config: PredictorPairsConfig,
+        state: PredictorArrays,
+        device: Device,
+        precision: str,
+        seed: int = 0,
     ) -> None:
-        super().__init__(config, state, device, precision)
+        super().__init__(config, state, device, precision, seed)
         self.cardinality = int(state["cardinality"][0])
         self.n_targets = int(state["targets"].size)
         self.sffs = config.estimator.cardinality > self.cardinality
@@ -37,11 +41,11 @@ class PredictorLevels(Estimator[PredictorPairsConfig]):
 
     def predictor_levels(self) -> NDArray[np.int8]:
         """Levels of the candidates, int8 (predictors, transitions)."""
-        return self._levels(self.state["predictors"], "source_samples")
+        return self._levels(self.state["predictors"], self.state["source_samples"])
 
     def target_levels(self, rows: slice) -> NDArray[np.int8]:
         """Levels of rows of the space: targets, then shuffled targets."""
-        real = self._levels(self.state["targets"][rows], "target_samples")
+        real = self._levels(self.state["targets"][rows], self.state["target_samples"])
         drawn = slice(max(rows.start - self.n_targets, 0), max(rows.stop - self.n_targets, 0))
         return np.concatenate([real, np.asarray(self.state["null_levels"][drawn], dtype=np.int8)])
 
@@ -60,6 +64,6 @@ class PredictorLevels(Estimator[PredictorPairsConfig]):
         everyone = np.concatenate([place[targets], itself])[rows].astype(np.int32)
         return np.full_like(everyone, -1) if self.config.estimator.self else everyone
 
-    def _levels(self, items: NDArray[Any], samples: str) -> NDArray[np.int8]:
+    def _levels(self, items: NDArray[np.integer], samples: NDArray[np.int32]) -> NDArray[np.int8]:
         rows = np.asarray(self.state["levels"])[np.asarray(items)]
-        return np.ascontiguousarray(rows[:, np.asarray(self.state[samples])], dtype=np.int8)
+        return np.ascontiguousarray(rows[:, np.asarray(samples)], dtype=np.int8)

@@ -55,7 +55,7 @@ class PredictorTable:
     ) -> None:
         self.settings = settings
         self.device = device
-        self.predictors = check_levels("predictors", predictors, settings.levels)
+        self.predictors = np.ascontiguousarray(predictors, dtype=np.int8)
         self.n_predictors, self.n_samples = self.predictors.shape
         if self.n_samples > MAX_SAMPLES:
             raise ValueError(
@@ -82,19 +82,3 @@ class PredictorTable:
         scoring = self.scoring
         coefficients = bound_coefficients(self.n_samples, scoring.penalty, scoring.alpha)
         return CellTables(coefficients, *cell_entropies(self.settings.levels, scoring))
-
-
-def check_levels(name: str, levels: NDArray[np.int8], n_levels: int) -> NDArray[np.int8]:
-    """The table as contiguous int8; ValueError unless it is 2-D with levels -1 .. n_levels - 1."""
-    table = np.ascontiguousarray(levels)
-    if table.ndim != 2 or table.dtype.kind not in "iu":
-        raise ValueError(
-            f"{name} have type {table.dtype} and {table.ndim} dimensions; "
-            "expected integers, (rows, samples)"
-        )
-    if table.size and (table.min() < -1 or table.max() >= n_levels):
-        wrong = table.min() if table.min() < -1 else table.max()
-        raise ValueError(
-            f"{name} hold the level {wrong}; expected 0 to {n_levels - 1}, or -1 for missing"
-        )
-    return table.astype(np.int8, copy=False)

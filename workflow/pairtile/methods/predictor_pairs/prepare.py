@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.config.preprocess import Preprocess
 from pairtile.declare.messages import by_severity, messages_of
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
@@ -20,13 +19,13 @@ from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
 from pairtile.methods.predictor_pairs.quantize import quantize
 from pairtile.methods.predictor_pairs.read_input import (
     MISSING_LEVEL,
-    Levels,
     PredictorInput,
     read_predictor_input,
 )
 from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.null_design import UNEVEN
 from pairtile.preprocess.quality import SampleQuality
+from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import SampleDesign
 
 message = messages_of(__package__)
@@ -70,7 +69,7 @@ class PreparedPredictors:
     predictors: NDArray[np.int32]
     targets: NDArray[np.int32]
     items: pd.DataFrame
-    stated: dict[str, NDArray[Any]] = field(default_factory=dict)
+    stated: SampleArrays = field(default_factory=SampleArrays)
     quality: SampleQuality | None = None
     counts: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -147,7 +146,7 @@ def prepare_predictor_input(
         targets=targets,
         items=items,
         stated={} if given.design is None else given.design.state,
-        quality=None if isinstance(given.table, Levels) else prepared.quality,
+        quality=prepared.quality if given.n_levels is None else None,
         counts=account.counts,
         notes=account.notes,
         warnings=account.warnings,
@@ -162,39 +161,20 @@ def _levels(
     config: PredictorPairsConfig, given: PredictorInput, scratch: Path | None
 ) -> tuple[Prepared, NDArray[np.int8], int]:
     """The kept genes' values, and their levels."""
-    table = given.table
-    if not isinstance(table, Levels):
-        prepared = table
-        if isinstance(prepared, Expression):
-            prepared = prepare_expression(
-                prepared, config.preprocess, design=given.design, scratch=scratch
-            )
-        return (
-            prepared,
-            quantize(prepared.values, config.quantize),
-            int(config.quantize.levels),
-        )
-    prepared = _filter_levels(table, config.preprocess)
-    missing = np.isnan(prepared.values)
-    return (
-        prepared,
-        np.where(missing, MISSING_LEVEL, prepared.values).astype(np.int8),
-        table.n_levels,
-    )
-
-
-def _filter_levels(table: Levels, preprocess: Preprocess) -> Prepared:
-    values = np.where(table.values == MISSING_LEVEL, np.nan, table.values.astype(np.float64))
-    as_they_are = Expression(
-        values, table.genes, table.samples, table.source, table.notes, table.symbols
-    )
-    prepared = prepare_expression(as_they_are, preprocess.model_copy(update={"log2": False}))
-    prepared.parameters["log2_requested"] = preprocess.log2
+    table, n_levels, cleaning = given.table, given.n_levels, config.preprocess
+    if n_levels is None:
+        if isinstance(table, Expression):
+            table = prepare_expression(table, cleaning, design=given.design, scratch=scratch)
+        return table, quantize(table.values, config.quantize), int(config.quantize.levels)
+    assert isinstance(table, Expression)
+    prepared = prepare_expression(table, cleaning.model_copy(update={"log2": False}))
+    prepared.parameters["log2_requested"] = cleaning.log2
     prepared.notes = [
         *by_severity(table.notes)[0],
-        f"The table holds {table.n_levels} levels; they are used as they are.",
+        message("levels_as_they_are", n=n_levels),
     ]
-    return prepared
+    missing = np.isnan(prepared.values)
+    return prepared, np.where(missing, MISSING_LEVEL, prepared.values).astype(np.int8), n_levels
 
 
 def _design(
@@ -221,8 +201,7 @@ def _transitions(
     whole = transitions(n_samples, lag, design.series, source=config.series or table)
     if whole.n_short:
         account.warnings.append(
-            f"{whole.n_short} of {whole.n_series} series have no more than {lag} samples, too few "
-            f"for lag: {lag}; their samples are not used."
+            message("series_too_short", n=whole.n_short, series=whole.n_series, lag=lag)
         )
     found = whole if design.step is None else whole.of_length(design)
     if design.step is not None:
@@ -260,8 +239,7 @@ def _check_candidates(
         )
     if lacking:
         account.warnings.append(
-            f"{lacking} of {targets.size} targets have fewer than {wanted} candidate predictors "
-            "beside themselves, and so no result."
+            message("few_candidates", n=lacking, targets=targets.size, wanted=wanted)
         )
 
 

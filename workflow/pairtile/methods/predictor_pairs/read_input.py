@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,77 +33,45 @@ MISSING_LEVEL = -1
 _TEXT_SUFFIXES = (".tsv", ".tab", ".csv", ".txt")
 
 
-@dataclass(frozen=True)
-class Levels:
-    """Levels with the names of genes and samples.
-
-    ``values``: int8, shape (genes, samples), C order, 0 to ``n_levels`` - 1, -1 where missing.
-    ``source``: the path as it was given. ``notes``: plain sentences on what reading decided.
-    ``symbols``: what people call the genes, by name, where the file says it.
-    """
-
-    values: NDArray[np.int8]
-    n_levels: int
-    genes: list[str]
-    samples: list[str]
-    source: str = ""
-    notes: list[str] = field(default_factory=list)
-    symbols: dict[str, str] = field(default_factory=dict)
-
-
-def read_levels(
-    path: str | PathLike[str],
+def count_levels(
+    table: Expression,
     orientation: str = "genes_in_rows",
-    layer: str | None = "auto",
-    n_levels: int | None = None,
-    ignore_versions: bool = False,
-    obs: Mapping[str, Any] | None = None,
-) -> Levels:
-    """Read a table of levels, in the formats of ``read_expression``.
-
-    ``n_levels``: how many levels there are (2 to 4); None: as many as the table holds, which is its
-    highest level and one more, at least 2.
-
-    Raises:
-        InputError: as ``read_expression``; and for a value that is no whole number from 0 to
-            ``n_levels`` - 1, with its line where the file is text, its gene and its sample.
-        ConfigError: as ``read_expression``.
-    """
-    table = read_expression(path, orientation, layer, ignore_versions=ignore_versions, obs=obs)
-    return levels_of(table, orientation, n_levels)
-
-
-def levels_of(
-    table: Expression, orientation: str = "genes_in_rows", n_levels: int | None = None
-) -> Levels:
-    """Take a table of numbers for levels; ``n_levels`` and what is raised as ``read_levels``.
+    asked: Literal["auto"] | int = "auto",
+) -> int:
+    """How many levels a table of levels has: as many as ``asked`` for (2 to 4), or its highest
+    level and one more, at least 2.
 
     ``orientation``: of the file that the table was read from, for the line that a message names.
+
+    Raises:
+        InputError: for a value that is no whole number below ``asked`` (``auto``: below 4), with
+            its line where the file is text, its gene and its sample.
     """
-    most = MAX_LEVELS if n_levels is None else n_levels
+    most = MAX_LEVELS if asked == "auto" else asked
     values = table.values
-    missing = np.isnan(values)
     with np.errstate(invalid="ignore"):
-        wrong = ~missing & ((values < 0) | (values >= most) | (values != np.rint(values)))
+        wrong = ~np.isnan(values) & ((values < 0) | (values >= most) | (values != np.rint(values)))
     if wrong.any():
         row, column = divmod(int(wrong.argmax()), values.shape[1])
-        raise _wrong_level(table, orientation, row, column, most, n_levels)
-    levels = np.where(missing, MISSING_LEVEL, values).astype(np.int8)
-    if n_levels is None:
-        n_levels = max(int(levels.max(initial=MISSING_LEVEL)) + 1, 2)
-    return Levels(
-        levels, n_levels, table.genes, table.samples, table.source, table.notes, table.symbols
-    )
+        raise _wrong_level(table, orientation, row, column, most, asked)
+    if asked == "auto":
+        return max(int(np.fmax.reduce(values, axis=None, initial=0.0)) + 1, 2)
+    return asked
 
 
 def _wrong_level(
-    table: Expression, orientation: str, row: int, column: int, most: int, asked: int | None
+    table: Expression,
+    orientation: str,
+    row: int,
+    column: int,
+    most: int,
+    asked: Literal["auto"] | int,
 ) -> InputError:
     gene, sample = table.genes[row], table.samples[column]
     line = _line_of(table.source, gene if orientation == "genes_in_rows" else sample)
     value = table.values[row, column]
     hint = " (expression values go under the key expression)" if value != np.rint(value) else ""
-    if asked is not None and value >= most and not hint:
+    if asked != "auto" and value >= most and not hint:
         hint = f" (quantize.levels is {asked})"
     return InputError.at(
         table.source,
@@ -236,12 +204,14 @@ def _absent(
 class PredictorInput:
     """What an analysis is made from: a table, and what is said about its samples and genes.
 
-    ``table``: expression values, raw or prepared already, or levels. ``series``: the time series of
-    the samples of levels, None for one. ``regulators``, ``targets``: names, None for every gene.
-    ``design``: what is stated of the samples of other tables.
+    ``table``: expression values, raw or prepared already, or levels. ``n_levels``: how many, where
+    these are levels. ``series``: the time series of the samples of levels, None for one.
+    ``regulators``, ``targets``: names, None for every gene. ``design``: what is stated of the
+    samples of other tables.
     """
 
-    table: Expression | Prepared | Levels
+    table: Expression | Prepared
+    n_levels: int | None = None
     series: Series | None = None
     regulators: list[str] | None = None
     targets: list[str] | None = None
@@ -252,23 +222,22 @@ def read_predictor_input(
     config: PredictorPairsConfig, scratch: Path | None = None
 ) -> PredictorInput:
     """Read the files that a section names; a large table is mapped from a file in ``scratch``."""
-    table: Expression | Levels
-    series = design = None
+    series = design = n_levels = None
     if config.levels is None:
         table, design = _read_arranged(config, scratch)
     else:
-        n_levels = None if config.quantize.levels == "auto" else config.quantize.levels
-        table = read_levels(
+        table = read_expression(
             config.levels,
             config.orientation,
             config.layer,
-            n_levels,
-            config.ignore_versions,
-            config.obs,
+            ignore_versions=config.ignore_versions,
+            obs=config.obs,
         )
+        n_levels = count_levels(table, config.orientation, config.quantize.levels)
         series = None if config.series is None else read_series(config.series, table.samples)
     return PredictorInput(
         table,
+        n_levels,
         series,
         None if config.regulators is None else read_regulators(config.regulators, "regulator"),
         None if config.targets is None else read_regulators(config.targets, "target"),

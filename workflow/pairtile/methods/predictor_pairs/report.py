@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pairtile.declare.messages import messages_of
+from pairtile.methods.predictor_pairs.charts import FIGURES
 from pairtile.methods.predictor_pairs.network import SET_NAMES
 from pairtile.methods.predictor_pairs.report_results import predictor_results
-from pairtile.methods.predictor_pairs.report_sections import FIGURES, levels_section, sets_section
+from pairtile.methods.predictor_pairs.report_sections import levels_section, sets_section
 from pairtile.report.make_figures import COMMON_FIGURES
 from pairtile.report.method_report import MethodReport, MethodText
 from pairtile.report.sections.members import members_section
@@ -23,9 +24,6 @@ message = messages_of(__package__)
 SAMPLES_EACH = 5
 """Fewer samples than this for each combination of levels, and chance makes good sets."""
 
-PERSISTENT = 0.1
-"""Levels persist when they stay so much more often than by chance (0: as by chance, 1: always)."""
-
 LEVEL = 0.05
 """p- and q-values at most this are counted at the top of the page."""
 
@@ -37,11 +35,10 @@ def warnings(results: Results) -> list[str]:
     found = results.cached(predictor_results)
     if found.sets.empty:
         return []
-    said = [*_few_samples(results, found), *_slow_series(results, found)]
-    said += [*_of_p_values(results, found)]
+    said: list[str] = [*_few_samples(results, found), *_of_p_values(results, found)]
     if "search" in found.sets and (found.sets["search"] == "sffs").any():
         said.append(message("triples_grown"))
-    return [*said]
+    return said
 
 
 def _few_samples(results: Results, found: PredictorResults) -> Iterator[Message]:
@@ -54,23 +51,10 @@ def _few_samples(results: Results, found: PredictorResults) -> Iterator[Message]
         )  # fmt: skip
 
 
-def _slow_series(results: Results, found: PredictorResults) -> Iterator[Message]:
-    if not results.parameters.get("lag") or not found.tested or _null(results) != "permutation":
-        return
-    if any("circular_shift" in text for text in results.summary.get("warnings") or []):
-        return  # said by the step that made the null
-    if found.levels is None:
-        yield message("levels_may_persist")
-        return
-    stays, chance = found.levels.persistence(list(found.best["target"]))
-    if stays > chance + PERSISTENT * (1.0 - chance):
-        yield message("levels_persist", stays=stays, chance=chance)
-
-
 def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]:
     if not found.tested:
-        said = any("no p-values" in text for text in results.summary.get("warnings") or [])
-        if not said:
+        said = results.summary.get("messages") or []
+        if all(one["code"] != "too_few_shifts" for one in said):
             yield message("no_p_values", word=found.word)
         return
     best, word = found.best, found.word
@@ -87,11 +71,6 @@ def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]
             yield message("kept_by_rank", word=word, weak=weak, targets=len(kept), level=LEVEL)
 
 
-def _null(results: Results) -> str:
-    section: Any = results.parameters.get("null")
-    return str(section.get("kind", "permutation")) if isinstance(section, dict) else "permutation"
-
-
 def numbers(results: Results) -> dict[str, Any]:
     """What ``text.md.j2`` shows: of the best set of each target, of ties, chance and IMP."""
     found = results.cached(predictor_results)
@@ -105,7 +84,7 @@ def numbers(results: Results) -> dict[str, Any]:
         "word": SET_NAMES[size],
         "size": size,
         "grown": estimator.get("search") == "sffs",
-        "null": _null(results),
+        "null": (results.parameters.get("null") or {}).get("kind", "permutation"),
         "level": LEVEL,
         "draws": found.draws,
         "sets_kept": int(found.sets["kept"].sum()),
@@ -129,32 +108,9 @@ TEXT = MethodText(
     title="Predictor sets by mean conditional entropy",
     package=__package__,
     score="mean conditional entropy",
-    score_axis="mean conditional entropy (bits)",
-    score_unit="bits",
-    ranking="the edges of all reported sets",
     # What a set tells says little of its weaker predictor: edges go by what each of them adds.
     strength=("gain_bits",),
     ties=("rank", "mce_bits"),
-    directed_columns=("mce_bits",),
-    counts={
-        "series": "time series",
-        "transitions": "transitions (samples with their predictors' samples)",
-        "regulators_listed": "candidate predictors listed",
-        "regulators_used": "candidate predictors",
-        "targets_used": "targets",
-        "levels_missing": "missing levels",
-        "genes_at_one_level": "genes with the same level in all samples",
-        "null_draws": "shuffled targets, each searched like a target",
-        "tiles": "tiles of the search",
-        "pairs_stored": "sets stored, those of shuffled targets included",
-        "targets_searched": "targets with a best set",
-        "targets_constant": "targets with one level only (every set tells it)",
-        "targets_with_tied_best": "targets whose best set is one of several equals",
-        "sets_reported": "sets reported (predictors.tsv)",
-        "sets_kept": "sets kept for the network",
-        "predictor_rows": "rows of predictors.tsv",
-        "hyperedges": "rows of hyperedges.tsv (sets of the network)",
-    },
     numbers=numbers,
     warnings=warnings,
     empty=message("no_predictor_sets"),

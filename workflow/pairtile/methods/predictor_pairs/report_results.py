@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.errors import StoreError
+from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.network import SET_NAMES, members
 from pairtile.report.results import Results
 
@@ -50,37 +51,6 @@ def level_counts(
     return np.bincount(cells, minlength=n_levels ** len(together)).reshape(shape).astype(np.int64)
 
 
-def persistence(
-    earlier: NDArray[np.integer], later: NDArray[np.integer], n_levels: int
-) -> tuple[float, float]:
-    """How often genes keep their level from one sample to its later one, and how often by chance.
-
-    Parameters
-    ----------
-    earlier, later : int, shape (n_genes, n_transitions), -1 where missing
-        Levels of the same genes.
-    n_levels
-        Number of levels.
-
-    Returns
-    -------
-    Two shares of one, means over the genes that have more than one level: transitions at which the
-    level stays, and what independent samples with the same levels would give. NaN without genes.
-    """
-    kept, chance = [], []
-    for before, after in zip(earlier, later, strict=True):
-        both = (before >= 0) & (after >= 0)
-        before, after = before[both], after[both]
-        if not both.any() or np.unique(np.concatenate([before, after])).size < 2:
-            continue
-        shares = [np.bincount(x, minlength=n_levels) / x.size for x in (before, after)]
-        kept.append(float((before == after).mean()))
-        chance.append(float(shares[0] @ shares[1]))
-    if not kept:
-        return float("nan"), float("nan")
-    return float(np.mean(kept)), float(np.mean(chance))
-
-
 @dataclass(frozen=True)
 class Levels:
     """The levels that a search went through, and which sample predicts which.
@@ -115,13 +85,6 @@ class Levels:
             row = np.array(self.measured[self.row[name]])
             found[name] = (row - np.nanmean(row)) / (np.nanstd(row) or 1.0)
         return found
-
-    def persistence(self, genes: Sequence[str]) -> tuple[float, float]:
-        """``persistence`` of some genes over the transitions of the search."""
-        values = self.values[[self.row[name] for name in genes]]
-        return persistence(
-            values[:, self.source_samples], values[:, self.target_samples], self.n_levels
-        )
 
 
 def rule_of_two(counts: NDArray[np.integer]) -> str:
@@ -229,12 +192,12 @@ def predictor_results(results: Results) -> PredictorResults:
         return results_of(sets)
     names = results.items.loc[results.items["kept"].astype(bool), "name"]
     rows = {str(name): row for row, name in enumerate(names)}
-    return results_of(sets, open_state(folder / "state"), rows)
+    return results_of(sets, cast(PredictorArrays, open_state(folder / "state")), rows)
 
 
 def results_of(
     sets: pd.DataFrame,
-    state: Mapping[str, NDArray[Any]] | None = None,
+    state: PredictorArrays | None = None,
     rows: Mapping[Any, int] | None = None,
 ) -> PredictorResults:
     """From a table of sets, and the state with the row of each gene in it where they are there."""

@@ -1,4 +1,4 @@
-"""The sections and figures of the page that only a search for predictor sets has."""
+"""The sections of the page that only a search for predictor sets has."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.methods.predictor_pairs import figures
-from pairtile.methods.predictor_pairs.figures import cell_colour
+from pairtile.methods.predictor_pairs.charts import cell_colour
 from pairtile.methods.predictor_pairs.report_results import (
     GAINS,
     PredictorResults,
@@ -19,11 +18,10 @@ from pairtile.methods.predictor_pairs.report_results import (
     rule_of_two,
 )
 from pairtile.report.formats import count, number
-from pairtile.report.method_report import CaptionedFigure, FigureMaker, FigureWithText, PageSection
+from pairtile.report.method_report import CaptionedFigure, PageSection
+from pairtile.report.packed_columns import cells
 from pairtile.report.results import Results
-from pairtile.report.sample_figures import drawn_series, time_courses
 from pairtile.report.style import LEVEL_COLOURS
-from pairtile.report.text import page_text
 
 MAX_TARGETS = 12
 
@@ -107,9 +105,6 @@ MAX_ROWS = 6000
 MAX_ROWS_OF_RANKS = 2000
 """As many ranks of every target as fit in so many rows, at least the best."""
 
-# What is shown, and the number to sort by (None: what is shown).
-Cell = tuple[str, str | None]
-
 
 def sets_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """The table; None where no set was reported."""
@@ -118,13 +113,15 @@ def sets_section(results: Results, pictures: list[CaptionedFigure]) -> PageSecti
         return None
     table = shown_sets(found.sets)
     columns = _columns(found, table)
+    shown = {column: cells(table[column]) for column in columns}
+    shown["n_ties"] = [(_standing(n), str(n)) for n in table["n_ties"].tolist()]
     return PageSection(
         id="predictors",
         title=f"Best {found.word}s of each target",
         template="section_predictors.html.j2",
         values={
             "headings": results.text.headings(columns, "predictors.tsv"),
-            "rows": list(zip(*(_cells(table[column]) for column in columns), strict=True)),
+            "rows": list(zip(*(shown[column] for column in columns), strict=True)),
             "ranks": int(table["rank"].max()),
             "shown": table["target"].nunique(),
             "total": found.sets["target"].nunique(),
@@ -161,98 +158,6 @@ def _columns(found: PredictorResults, table: pd.DataFrame) -> list[str]:
     return [*columns, "kept"]
 
 
-def _cells(values: pd.Series) -> list[Cell]:
-    if values.name == "n_ties":
-        return [(_standing(n), str(n)) for n in values.tolist()]
-    if values.dtype == bool:
-        return [("yes" if value else "no", None) for value in values]
-    if values.dtype.kind == "f":
-        shown = [number(value, 4, pad=True) for value in values]
-        if not values.isna().any():
-            return [(text, None) for text in shown]
-        # What has no value is sorted below all that have one.
-        order = ["-1e308" if pd.isna(value) else f"{value:.8g}" for value in values]
-        return list(zip(shown, order, strict=True))
-    if values.dtype.kind in "iu":
-        return [(count(value), None) for value in values]
-    return [(str(value), None) for value in values]
-
-
 def _standing(n_ties: Any) -> str:
     """Whether a set stands above the others of its target, on one line."""
     return "alone" if n_ties == 1 else f"1 of {count(n_ties)}: arbitrary".replace(" ", "\u00a0")
-
-
-def _best_sets(results: Results) -> FigureWithText | None:
-    scores = results.scores
-    if scores is None or not {"edges", "counts"} <= scores.keys() or not scores["counts"].sum():
-        return None
-    null = scores.get("null_counts")
-    return page_text(results).figure(
-        "best_sets",
-        figures.best_set_distribution(scores["edges"], scores["counts"], null),
-        targets=round(scores["counts"].sum()),
-        shuffled=0 if null is None else round(null.sum()),
-    )
-
-
-def _p_values(results: Results) -> FigureWithText | None:
-    found = results.cached(predictor_results)
-    if not found.tested:
-        return None
-    figure = figures.p_value_distribution(found.best["p_value"].dropna())
-    return page_text(results).figure("p_values", figure)
-
-
-def _ties(results: Results) -> FigureWithText | None:
-    found = results.cached(predictor_results)
-    if found.best.empty:
-        return None
-    return page_text(results).figure("ties", figures.tie_distribution(found.best["n_ties"]))
-
-
-def _imp(results: Results) -> FigureWithText | None:
-    found = results.cached(predictor_results)
-    if found.best.empty or len(found.members) < 2:
-        return None
-    best = found.best
-    figure = figures.imp_against_mi(
-        best["mi_bits"], best["imp_bits"], found.tied, best["target"].tolist()
-    )
-    return page_text(results).figure("imp", figure, largest=float(best["imp_bits"].max()))
-
-
-MAX_COURSES = 6
-
-
-def _time_courses(results: Results) -> FigureWithText | None:
-    found = results.cached(predictor_results)
-    stated = results.parameters.get("samples") or {}
-    in_time = results.parameters.get("lag") or stated.get("series") or stated.get("time")
-    if found.levels is None or found.levels.series is None or not in_time:
-        return None
-    sets = found.clearest(MAX_COURSES)
-    if sets.empty:
-        return None
-    panels = [
-        found.levels.courses([str(row[key]) for key in ("target", *found.members)])
-        for row in sets.to_dict("records")
-    ]
-    series = found.levels.series
-    label = "level, scaled" if results.parameters.get("levels") else "value, scaled"
-    return page_text(results).figure(
-        "time_courses",
-        time_courses(panels, series, label=label),
-        panels=[list(panel) for panel in panels],
-        shown=sum(here.size for here in drawn_series(series)),
-        samples=series.size,
-    )
-
-
-FIGURES: Mapping[str, FigureMaker] = {
-    "score_distribution": _best_sets,
-    "p_values": _p_values,
-    "ties": _ties,
-    "joint_prediction": _imp,
-    "time_courses": _time_courses,
-}

@@ -1,7 +1,5 @@
 """Predictor sets of least mean conditional entropy (Borelli et al. 2013), as one estimator.
 
-The state is described in ``state``.
-
 Rows of the pair space are the targets and, below them, the shuffled targets of the null; a column
 is the first predictor of all sets that begin with it.
 """
@@ -9,6 +7,7 @@ is the first predictor of all sets that begin with it.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,15 +18,18 @@ from numpy.typing import NDArray
 
 from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import (
+    Cost,
     Merged,
     PreparedInput,
     Ranking,
-    State,
     Written,
 )
 from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
+from pairtile.engine.stages import CandidateMerge
 from pairtile.engine.tiles import PairSpace, Tile
+from pairtile.gpu.device import Device
+from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.best_sets import (
     ANY_KEY,
     best_keys,
@@ -64,16 +66,20 @@ if TYPE_CHECKING:
 HISTOGRAM_BINS = 200
 
 
-class PredictorPairs(PredictorLevels):
+class PredictorPairs(CandidateMerge, PredictorLevels):
     """Exhaustive search for the predictor sets of every target, with a searched null."""
 
     sort_by: ClassVar[tuple[str, ...]] = ("target_row", "rank")
-    work_unit: ClassVar[str] = "sets"
 
     def __init__(
-        self, config: PredictorPairsConfig, state: State, device: Any, precision: str
+        self,
+        config: PredictorPairsConfig,
+        state: PredictorArrays,
+        device: Device,
+        precision: str,
+        seed: int = 0,
     ) -> None:
-        super().__init__(config, state, device, precision)
+        super().__init__(config, state, device, precision, seed)
         self.keep_by_auto = getattr(config, "keep", None) == "auto"
         # Of a shuffled target only the best counts; those that SFFS grows from need as many seeds.
         self.null_top = self.top if self.sffs else 1
@@ -87,51 +93,44 @@ class PredictorPairs(PredictorLevels):
     @classmethod
     def prepare(
         cls, config: PredictorPairsConfig, seed: int, scratch: Path | None = None
-    ) -> PreparedInput:
+    ) -> PreparedInput[PredictorArrays]:
         prepared = prepare_predictors(config, scratch)
         made = search_input(config, prepared, seed)
         if prepared.quality is None:
             return made
-        return replace(made, state=made.state | prepared.quality.state(prepared.values))
+        state: PredictorArrays = {**made.state, **prepared.quality.state(prepared.values)}
+        return replace(made, state=state)
 
     @classmethod
-    def decided(cls, config: PredictorPairsConfig, state: State) -> PredictorPairsConfig:
+    def resolve_auto(
+        cls, config: PredictorPairsConfig, state: PredictorArrays
+    ) -> tuple[PredictorPairsConfig, list[str]]:
         if getattr(config, "keep", None) != "auto":  # not every step has the key
-            return config
+            return config, []
         tested = draws_of_a_test(state) >= AUTO_DRAWS
         keep = KeepBestByFdrConfig(best_fdr=AUTO_FDR) if tested else "best"
-        return config.model_copy(update={"keep": keep})
+        return config.model_copy(update={"keep": keep}), []
 
     @classmethod
-    def space(cls, state: State) -> PairSpace:
+    def space(cls, state: PredictorArrays) -> PairSpace:
         rows = int(state["targets"].size) + len(state["null_class"])
         columns = int(state["predictors"].size) - int(state["cardinality"][0]) + 1
         return PairSpace("rectangle", rows, max(columns, 0))
 
     @classmethod
-    def work(cls, state: State, tile: Tile) -> int:
-        """Sets in a tile, those with the target's own gene included."""
-        predictors, c = int(state["predictors"].size), int(state["cardinality"][0])
-        # Sets whose first predictor is column k or a later one: those of the last predictors - k.
-        sets = comb(predictors - tile.column_begin, c) - comb(predictors - tile.column_end, c)
-        return (tile.row_end - tile.row_begin) * sets
-
-    @classmethod
-    def work_per_second(
-        cls, config: PredictorPairsConfig, state: State, backend: str, threads: int
-    ) -> float:
+    def cost(
+        cls, config: PredictorPairsConfig, state: PredictorArrays, backend: str, threads: int
+    ) -> Cost:
         # Measured for pairs in tiles of 50 and of 500 samples: docs/speed.md.
         levels, c = int(state["n_levels"][0]), int(state["cardinality"][0])
         samples, missing = int(state["source_samples"].size), bool((state["levels"] < 0).any())
         if backend == "cuda":
             rate = {2: 7e11, 3: 2.2e11, 4: 8e10}[levels] / (1.0 + samples / 300)
-            return rate / ((2.0 if missing else 1.0) * (levels if c == 3 else 1.0))
-        rate = threads * {2: 1.5e9, 3: 3e8, 4: 6e7}[levels] / (1.0 + samples / 200)
-        return rate / ((10.0 if missing else 1.0) * (2.0 * levels if c == 3 else 1.0))
-
-    @classmethod
-    def resolve_precision(cls, config: PredictorPairsConfig, backend: str) -> str:
-        return "float64"
+            rate /= (2.0 if missing else 1.0) * (levels if c == 3 else 1.0)
+        else:
+            rate = threads * {2: 1.5e9, 3: 3e8, 4: 6e7}[levels] / (1.0 + samples / 200)
+            rate /= (10.0 if missing else 1.0) * (2.0 * levels if c == 3 else 1.0)
+        return Cost(rate, partial(sets_in, state), unit="sets")
 
     @classmethod
     def chunk_parameters(cls, config: PredictorPairsConfig) -> dict[str, Any]:
@@ -153,9 +152,7 @@ class PredictorPairs(PredictorLevels):
             )
         return self._searches[top]
 
-    def compute_tile(
-        self, tile: Tile, selection: Selection, scan: State | None, cut: float
-    ) -> tuple[Rows, Summaries]:
+    def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
         middle = min(max(self.n_targets, tile.row_begin), tile.row_end)
         parts = [
             self._best(begin, end, top, tile)
@@ -166,9 +163,9 @@ class PredictorPairs(PredictorLevels):
             if end > begin
         ]
         rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        return rows, {"sets": np.array([self.work(self.state, tile)], dtype=np.int64)}
+        return rows, {"sets": np.array([sets_in(self.state, tile)], dtype=np.int64)}
 
-    def _best(self, begin: int, end: int, top: int, tile: Tile) -> dict[str, NDArray[Any]]:
+    def _best(self, begin: int, end: int, top: int, tile: Tile) -> Rows:
         rows = slice(begin, end)
         known = self._best_keys.get(begin)
         if known is None:
@@ -220,7 +217,7 @@ class PredictorPairs(PredictorLevels):
         edges = edges_of_sets(sets[sets["target_entropy_bits"] > 0.0])
         return Ranking(edges[["source", "target"]].assign(score=edges["score"]), directed=True)
 
-    def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
         pairs = merged.pairs[merged.pairs["rank"] == 1]
         rows = pairs["target_row"].to_numpy()
         real = rows < self.n_targets
@@ -243,12 +240,20 @@ class PredictorPairs(PredictorLevels):
             "threshold_unit": np.array("bits"),
         }
 
-    def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
+    def tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
         sets = tested_sets(self, merged)
         return write_predictor_tables(sets, kept_sets(sets, self.config.keep), items, folder)
 
 
-def draws_of_a_test(state: State) -> int:
+def sets_in(state: PredictorArrays, tile: Tile) -> int:
+    """Sets in a tile, those with the target's own gene included."""
+    predictors, c = int(state["predictors"].size), int(state["cardinality"][0])
+    # Sets whose first predictor is column k or a later one: those of the last predictors - k.
+    sets = comb(predictors - tile.column_begin, c) - comb(predictors - tile.column_end, c)
+    return (tile.row_end - tile.row_begin) * sets
+
+
+def draws_of_a_test(state: PredictorArrays) -> int:
     """Shuffled targets that each target is compared with."""
     of_class = np.asarray(state["null_class"])
     return int(np.bincount(of_class).max()) if of_class.size else 0

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pairtile.cpu.bit_planes import bit_planes
 from pairtile.gpu.device import threads
 from pairtile.methods.predictor_pairs.best_sets import (
+    ANY_KEY,
     BestSets,
     all_tied,
     best_of_lists,
@@ -26,15 +27,11 @@ from pairtile.methods.predictor_pairs.best_sets import (
     reduce_best,
 )
 from pairtile.methods.predictor_pairs.kernels.lanes import LANES, Targets
-from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import (
-    NO_KEY,
-    BestLists,
-)
+from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import BestLists
 from pairtile.methods.predictor_pairs.kernels.search import search_pairs, search_sets
 from pairtile.methods.predictor_pairs.predictor_table import (
     PredictorTable,
     SearchSettings,
-    check_levels,
 )
 
 __all__ = ["BestSets", "PredictorSearch", "SearchSettings", "reduce_best"]
@@ -57,15 +54,11 @@ class PredictorSearch(PredictorTable):
         exclude : int32 (n_targets,), a predictor whose sets are left out for this target, or -1
         max_key : int64 (n_targets,), sets with a larger key are not reported. Counts of the keys
         that are reported are exact with and without it.
-
-        Raises ValueError where shapes, levels or the range do not fit.
         """
-        targets, exclude, max_key = self.check_targets(targets, exclude, max_key)
-        if not 0 <= first_begin <= first_end <= self.n_predictors:
-            raise ValueError(
-                f"first predictors are {first_begin} to {first_end}; "
-                f"expected a range within 0 to {self.n_predictors}"
-            )
+        targets = np.ascontiguousarray(targets, dtype=np.int8)
+        exclude = np.ascontiguousarray(exclude, dtype=np.int32)
+        if max_key is None:
+            max_key = np.full(len(targets), ANY_KEY)
         search = best_cpu
         if self.device.backend == "cuda":
             from pairtile.methods.predictor_pairs.search_cuda import best_cuda as search
@@ -99,31 +92,6 @@ class PredictorSearch(PredictorTable):
         constant: NDArray[np.bool_] = (targets == targets[:, :1]).all(axis=1) & (targets[:, 0] >= 0)
         return constant
 
-    def check_targets(
-        self,
-        targets: NDArray[np.int8],
-        exclude: NDArray[np.int32],
-        max_key: NDArray[np.int64] | None,
-    ) -> tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.int64]]:
-        """The three as kernels take them; without ``max_key``, no key is too large."""
-        targets = check_levels("targets", targets, self.settings.levels)
-        n_targets = len(targets)
-        if targets.shape[1] != self.n_samples:
-            raise ValueError(
-                f"targets have {targets.shape[1]} samples; expected {self.n_samples}, "
-                "as the predictors have"
-            )
-        exclude = np.ascontiguousarray(exclude, dtype=np.int32)
-        max_key = (
-            np.full(n_targets, NO_KEY - 1)
-            if max_key is None
-            else np.ascontiguousarray(max_key, np.int64)
-        )
-        for name, values in (("exclude", exclude), ("max_key", max_key)):
-            if values.shape != (n_targets,):
-                raise ValueError(f"{name} has shape {values.shape}; expected ({n_targets},)")
-        return targets, exclude, max_key
-
 
 MIN_CHUNK, MAX_CHUNK = 128, 1024
 """Targets that a thread screens together: enough to outweigh the work done once for a set, few
@@ -138,7 +106,7 @@ def best_cpu(
     first_end: int,
     max_key: NDArray[np.int64],
 ) -> BestSets:
-    """``PredictorSearch.best`` on the CPU; the arguments have been checked."""
+    """``PredictorSearch.best`` on the CPU."""
     settings = search.settings
     n_targets = len(targets)
     complete = search.complete and bool((targets >= 0).all())
@@ -164,7 +132,7 @@ def best_cpu(
             task.first_end,
             search.scoring,
             search.cell_tables,
-            BestLists(*(values[rows] for values in lists)),
+            BestLists._make(values[rows] for values in lists),
         )
 
     run_in_threads(run, tasks)

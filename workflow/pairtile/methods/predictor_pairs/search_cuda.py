@@ -27,12 +27,8 @@ from numpy.typing import NDArray
 from pairtile.cpu.bit_planes import bit_planes
 from pairtile.errors import DeviceError
 from pairtile.gpu import compiling as cuda
-from pairtile.methods.predictor_pairs.best_sets import BestSets
-from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import (
-    NO_KEY,
-    NO_OBS,
-    POOR_OBS,
-)
+from pairtile.methods.predictor_pairs.best_sets import ANY_KEY, BestSets
+from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import NO_OBS, POOR_OBS
 from pairtile.methods.predictor_pairs.kernels.screens import bound_coefficients
 from pairtile.methods.predictor_pairs.predictor_table import PredictorTable
 
@@ -273,7 +269,7 @@ def best_cuda(
     first_end: int,
     max_key: NDArray[np.int64],
 ) -> BestSets:
-    """``PredictorSearch.best`` on the GPU; the arguments have been checked.
+    """``PredictorSearch.best`` on the GPU.
 
     Raises DeviceError where the GPU has no room to search for a single target, or where there are
     more predictors than a set's code can hold.
@@ -343,7 +339,7 @@ class _TargetSearch:
         self.best_ties = xp.zeros(n, dtype=np.uint64)
         self.cut_keys = xp.array(max_key)
         self.cut_codes = xp.full(n, np.iinfo(np.int64).max)
-        self.cut_is_known = bool((max_key < NO_KEY - 1).all())
+        self.cut_is_known = bool((max_key < ANY_KEY).all())
         self.done = 0
         cells = settings.levels**settings.cardinality
         self.margin_bits = MARGIN_BITS + MARGIN_BITS_OF_CELL * cells

@@ -10,7 +10,6 @@ from pairtile.methods.predictor_pairs.best_sets import BestSets, best_of_lists, 
 from pairtile.methods.predictor_pairs.kernels import given_sets as kernels
 from pairtile.methods.predictor_pairs.kernels.given_sets import SetEntropies
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import n_log_n_table
-from pairtile.methods.predictor_pairs.predictor_table import check_levels
 from pairtile.methods.predictor_pairs.search import PredictorSearch, run_in_threads
 
 
@@ -29,20 +28,15 @@ def set_entropies(
     With c = 1 the subset with one predictor fewer is empty, and its entropy H(Y); where a set and
     its target have no sample together all are 0 bits. The IMP score is the entropy given the best
     subset less that given the set (Martins et al. 2008, with entropy for error).
-
-    Raises ValueError where shapes or row numbers do not fit.
     """
     n_levels = max(2, *(int(table.max(initial=1)) + 1 for table in (predictors, targets)))
-    predictors = check_levels("predictors", predictors, n_levels)
-    targets = check_levels("targets", targets, n_levels)
-    target_rows, sets = _check_rows(predictors, targets, target_rows, sets)
     n = len(sets)
     entropies = SetEntropies(np.empty(n), np.empty(n), np.empty(n), np.empty(n, dtype=np.int64))
     kernels.set_entropies(
         bit_planes(predictors, n_levels),
         bit_planes(targets, n_levels),
-        target_rows,
-        sets,
+        np.ascontiguousarray(target_rows, dtype=np.int32),
+        np.ascontiguousarray(sets, dtype=np.int32),
         n_log_n_table(predictors.shape[1]),
         entropies,
     )
@@ -69,23 +63,13 @@ def extend_sets(
 
     Source: Pudil, Novovicova and Kittler 1994 (floating search), with the criterion of
     ``search.settings`` for pairs and for sets of three.
-
-    Raises ValueError where the cardinality is not 3, or shapes or row numbers do not fit.
     """
     settings = search.settings
-    if settings.cardinality != 3:
-        raise ValueError(f"cardinality is {settings.cardinality}; expected 3 to extend pairs")
-    targets, exclude, _ = search.check_targets(targets, exclude, None)
-    pair_target, pairs = _check_rows(search.predictors, targets, pair_target, pairs)
-    if pairs.shape[1] != 2:
-        raise ValueError(f"pairs have {pairs.shape[1]} columns; expected 2")
-    if np.any(pairs[:, 0] == pairs[:, 1]):
-        raise ValueError("a pair holds the same predictor twice; expected two predictors")
     order = np.argsort(pair_target, kind="stable")
     begin = np.searchsorted(pair_target[order], np.arange(len(targets) + 1))
     lists = empty_lists(len(targets), settings.top, 3)
     planes = bit_planes(targets, settings.levels)
-    pairs = np.sort(pairs[order], axis=1)
+    pairs = np.ascontiguousarray(np.sort(pairs[order], axis=1), dtype=np.int32)
 
     def run(target: int) -> None:
         kernels.floating_search(
@@ -100,31 +84,3 @@ def extend_sets(
 
     run_in_threads(run, range(len(targets)))
     return best_of_lists(lists)
-
-
-def _check_rows(
-    predictors: NDArray[np.int8],
-    targets: NDArray[np.int8],
-    target_rows: NDArray[np.int32],
-    sets: NDArray[np.int32],
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    target_rows = np.ascontiguousarray(target_rows, dtype=np.int32)
-    sets = np.ascontiguousarray(sets, dtype=np.int32)
-    if predictors.shape[1] != targets.shape[1]:
-        raise ValueError(
-            f"targets have {targets.shape[1]} samples; expected {predictors.shape[1]}, "
-            "as the predictors have"
-        )
-    if sets.ndim != 2 or target_rows.shape != sets.shape[:1]:
-        raise ValueError(
-            f"sets have shape {sets.shape} and their targets {target_rows.shape}; "
-            "expected (n, predictors) and (n,)"
-        )
-    for name, rows, n in (
-        ("predictor", sets, len(predictors)),
-        ("target", target_rows, len(targets)),
-    ):
-        if rows.size and (rows.min() < 0 or rows.max() >= n):
-            wrong = rows.min() if rows.min() < 0 else rows.max()
-            raise ValueError(f"there is no {name} {wrong}; expected 0 to {n - 1}")
-    return target_rows, sets

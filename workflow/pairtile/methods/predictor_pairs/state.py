@@ -1,23 +1,16 @@
-"""From prepared levels to the state that tiles are computed from.
-
-``levels`` int8 (genes, samples), -1 where missing; ``values`` float64, what the levels were made
-of (or the levels themselves), NaN where missing; ``series`` int32 (samples,), the time series of
-each sample; ``source_samples``, ``target_samples`` int32
-(transitions,), the samples of the predictors and of their target; ``predictors``, ``targets``
-int32, item numbers of the candidates and of the genes to explain; ``cardinality`` int32 (1,), size
-of the sets that tiles search (pairs, where triples come by SFFS); ``n_levels`` int32 (1,);
-``null_levels``, ``null_class``, ``null_exclude``, ``target_class``: see ``null``.
-"""
+"""From prepared levels to the state that tiles are computed from (``arrays.PredictorArrays``)."""
 
 from __future__ import annotations
 
 from math import comb
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
+from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
 from pairtile.methods.predictor_pairs.null import (
     MIN_SHIFTS,
@@ -30,6 +23,8 @@ from pairtile.methods.predictor_pairs.null import (
 from pairtile.methods.predictor_pairs.prepare import PreparedPredictors
 from pairtile.preprocess.samples import dependence_warnings
 from pairtile.statistics.dependence import measure_dependence, trending_share
+
+message = messages_of(__package__)
 
 EXHAUSTIVE_TRIPLES = 200_000_000_000
 """``search: auto`` scores every triple of predictors up to so many (times targets): an hour on a
@@ -49,7 +44,7 @@ ones in a short course, half of all random walks, all that follow a trend."""
 
 def search_input(
     config: PredictorPairsConfig, prepared: PreparedPredictors, seed: int
-) -> PreparedInput:
+) -> PreparedInput[PredictorArrays]:
     """Decide how sets are searched, draw the shuffled targets of the null, and put the state
     together."""
     n_predictors, n_targets = int(prepared.predictors.size), int(prepared.targets.size)
@@ -61,11 +56,10 @@ def search_input(
         search, note = _search_of_triples(config.estimator.search, triples)
         notes.append(note)
     cardinality = asked if search == "exhaustive" else 2
-    slow = _slow_targets(config, prepared)
-    kind = _kind_of_null(config, prepared, slow)
-    null = _null(config, kind, prepared, comb(n_predictors, cardinality), seed)
-    notes += _null_notes(config, kind, null, slow)
-    state: dict[str, NDArray[Any]] = {
+    chosen = _chosen_null(config, prepared, comb(n_predictors, cardinality), seed)
+    null = chosen.targets
+    notes += chosen.notes
+    state: PredictorArrays = {
         "levels": prepared.levels,
         "values": prepared.values,
         "series": prepared.series,
@@ -83,8 +77,8 @@ def search_input(
     parameters = dict(prepared.parameters)
     parameters["estimator"] = dict(parameters.get("estimator", {})) | {"search": search}
     counts = dict(prepared.counts) | {"null_draws": len(null.levels)}
-    parameters["null"] = dict(parameters.get("null", {})) | {"kind": kind}
-    warnings = [*prepared.warnings, *_null_warnings(config, kind, prepared, slow)]
+    parameters["null"] = dict(parameters.get("null", {})) | {"kind": chosen.kind}
+    warnings = [*prepared.warnings, *chosen.warnings]
     if not _is_ordered(config):
         batch = prepared.stated.get("sample_batch")
         warnings += dependence_warnings(measure_dependence(prepared.values, None, batch), config)
@@ -95,12 +89,9 @@ def _search_of_triples(asked: str, triples: int) -> tuple[str, str]:
     """How triples are searched, and the sentence that says so."""
     work = f"{triples:,} triples of predictors times targets"
     if asked == "exhaustive" or (asked == "auto" and triples <= EXHAUSTIVE_TRIPLES):
-        return "exhaustive", f"Every one of {work} is scored."
+        return "exhaustive", message("every_triple", work=work)
     reason = "are too many to score all" if asked == "auto" else "are not all scored, as asked"
-    return "sffs", (
-        f"{work} {reason}: triples are grown from the best pairs by sequential forward floating "
-        "selection (sffs) and may miss the best."
-    )
+    return "sffs", (message("triples_by_sffs", work=work, reason=reason))
 
 
 def _is_ordered(config: PredictorPairsConfig) -> bool:
@@ -109,116 +100,83 @@ def _is_ordered(config: PredictorPairsConfig) -> bool:
     return bool(config.lag or config.series or stated)
 
 
-def _kind_of_null(
-    config: PredictorPairsConfig, prepared: PreparedPredictors, slow: str | None
-) -> str:
-    if config.null.kind != "auto":
-        return config.null.kind
-    if "sample_batch" in prepared.stated and not (slow and _is_ordered(config)):
-        return "blocks"
-    return "circular_shift" if slow else "permutation"
+class ChosenNull(NamedTuple):
+    """The shuffled targets, and what there is to say of them."""
+
+    kind: str
+    targets: NullTargets
+    notes: list[str]
+    warnings: list[str]
 
 
-def _null(
-    config: PredictorPairsConfig, kind: str, prepared: PreparedPredictors, sets: int, seed: int
-) -> NullTargets:
-    """The shuffled targets that the section asks for."""
+def _chosen_null(
+    config: PredictorPairsConfig, prepared: PreparedPredictors, sets: int, seed: int
+) -> ChosenNull:
+    """The null that the section asks for. Warnings: what it does not keep, the order of samples
+    under permutation, drifts under shifts."""
+    asked, series = config.null, prepared.transitions.series
     targets = prepared.levels[np.ix_(prepared.targets, prepared.target_samples)]
-    asked = config.null.permutations
-    number = None if asked == "auto" else int(asked)
-    if kind == "circular_shift":
-        if _is_too_short(config, kind, prepared):
-            number = 0
-        return shifted_targets(targets, prepared.transitions.series, number, seed)
-    if kind == "blocks":
-        batch = prepared.stated["sample_batch"][prepared.target_samples]
-        return targets_within_batches(targets, batch, number, seed)
-    return permuted_targets(targets, prepared.n_levels, number, sets, seed)
-
-
-def _is_too_short(config: PredictorPairsConfig, kind: str, prepared: PreparedPredictors) -> bool:
-    """Whether shifts, which nobody asked for and which cost a search each, would tell nothing."""
-    return (
-        kind == "circular_shift"
-        and config.null.kind == config.null.permutations == "auto"
-        and most_shifts(prepared.transitions.series) < MIN_SHIFTS
-    )
-
-
-def _null_notes(
-    config: PredictorPairsConfig, kind: str, null: NullTargets, slow: str | None
-) -> list[str]:
-    """Which null there is and why, how many draws for each test, and how small a p-value can
-    get."""
-    if not null.of_class.size:
-        return []
-    reason = "as set"
-    if config.null.kind == "auto":
+    slow = _slowness(targets, series, prepared.n_levels) if asked.permutations != 0 else None
+    kind, reason = str(asked.kind), "as set"
+    if asked.kind == "auto":
+        kind = "circular_shift" if slow else "permutation"
         reason = slow or "targets keep their level no more often than in random order"
-        reason = "samples.batch states batches" if kind == "blocks" else reason
-    chosen = f"Null: {kind} ({reason})."
+        if "sample_batch" in prepared.stated and not (slow and _is_ordered(config)):
+            kind, reason = "blocks", "samples.batch states batches"
+    number = None if asked.permutations == "auto" else int(asked.permutations)
+    warnings: list[str] = []
+    if kind == "circular_shift":
+        shifts = most_shifts(series)
+        # Nobody asked for them, each costs a search, and so few would tell nothing.
+        if asked.kind == asked.permutations == "auto" and shifts < MIN_SHIFTS:
+            number = 0
+            said = {"slow": slow, "transitions": series.size, "shifts": shifts}
+            warnings.append(message("too_few_shifts", **said))
+        null = shifted_targets(targets, series, number, seed)
+    elif kind == "blocks":
+        batch = prepared.stated["sample_batch"][prepared.target_samples]
+        null = targets_within_batches(targets, batch, number, seed)
+    else:
+        null = permuted_targets(targets, prepared.n_levels, number, sets, seed)
+        # With lag 0, samples have an order only where a table of series says so.
+        if slow is not None and _is_ordered(config):
+            warnings.append(message("levels_change_slowly", slow=slow))
+    if asked.permutations != 0:
+        values = np.where(targets < 0, np.nan, targets.astype(np.float64))
+        drifting = trending_share(values, series)
+        if drifting >= DRIFTING:
+            warnings.append(message("targets_drift", share=drifting))
+    notes: list[str] = []
+    if len(null.levels):
+        notes = [message("null_of_targets", kind=kind, reason=reason)]
+        notes += _draws(kind, null, number)
+    return ChosenNull(kind, null, notes, warnings)
+
+
+def _draws(kind: str, null: NullTargets, asked: int | None) -> list[str]:
+    """How many draws there are for each test, and how small a p-value can get."""
     number = np.unique(null.of_class, return_counts=True)[1]
     draws, most = int(number.max()), "" if (number == number[0]).all() else "up to "
-    classes = int(np.unique(null.of_class).size)
-    if kind == "circular_shift":
-        text = f"{most}{draws:,} circular shifts of each of {classes:,} targets"
-    elif kind == "blocks":
-        text = f"{draws:,} permutations within batches of each of {classes:,} targets"
-    else:
-        text = f"{draws:,} permutations for each of {classes:,} compositions of targets"
-    asked = config.null.permutations
-    if asked != "auto" and draws < asked:
+    text = {
+        "circular_shift": f"{most}{draws:,} circular shifts of each of {number.size:,} targets",
+        "blocks": f"{draws:,} permutations within batches of each of {number.size:,} targets",
+        "permutation": f"{draws:,} permutations for each of {number.size:,} compositions of "
+        "targets",
+    }[kind]
+    if asked is not None and draws < asked:
         text += f" (the series are too short for the {asked:,} asked for)"
-    return [chosen, f"{text}: no p-value is below {1 / (draws + 1):.2g}."]
+    return [message("least_p_value", draws=text, least=1 / (draws + 1))]
 
 
-def _slow_targets(config: PredictorPairsConfig, prepared: PreparedPredictors) -> str | None:
+def _slowness(targets: NDArray[np.int8], series: NDArray[np.integer], n_levels: int) -> str | None:
     """How slowly levels change, where permutation would make chance look rarer than it is."""
-    if config.null.permutations == 0:
-        return None
-    targets = prepared.levels[np.ix_(prepared.targets, prepared.target_samples)]
-    kept, chance = kept_levels(targets, prepared.transitions.series, prepared.n_levels)
+    kept, chance = kept_levels(targets, series, n_levels)
     if kept - chance < SLOW:
         return None
     return (
         f"targets keep their level in {kept:.0%} of the steps, where samples in random order "
         f"would in {chance:.0%}"
     )
-
-
-def _null_warnings(
-    config: PredictorPairsConfig, kind: str, prepared: PreparedPredictors, slow: str | None
-) -> list[str]:
-    """What the null does not keep: the order of samples under permutation, drifts under shifts."""
-    if config.null.permutations == 0:
-        return []
-    warnings = []
-    if _is_too_short(config, kind, prepared):
-        shifts = most_shifts(prepared.transitions.series)
-        warnings.append(
-            f"There are no p-values. Levels change slowly ({slow}), so that targets have to be "
-            f"shifted in time, and {prepared.target_samples.size} transitions have {shifts} "
-            "circular shifts: no p-value could be below 0.05. null: {kind: circular_shift} "
-            f"computes them all the same, which takes as long as {shifts} searches."
-        )
-    # With lag 0, samples have an order only where a table of series says so.
-    if kind == "permutation" and slow is not None and _is_ordered(config):
-        warnings.append(
-            f"Levels change slowly: {slow}. Permutation breaks that up, so its p- and q-values "
-            "come out far too small: genes that have nothing to do with each other pass. Set "
-            "null.kind: circular_shift, which keeps it."
-        )
-    targets = prepared.levels[np.ix_(prepared.targets, prepared.target_samples)]
-    values = np.where(targets < 0, np.nan, targets.astype(np.float64))
-    drifting = trending_share(values, prepared.transitions.series)
-    if drifting >= DRIFTING:
-        warnings.append(
-            f"{drifting:.0%} of the targets drift along their series (5 % would by chance). "
-            "Neither shifts nor permutations keep drifts: genes that only drift at the same time "
-            "predict each other, with p- and q-values far too small. preprocess.regress_out with "
-            "a column of times removes straight drifts before levels are made."
-        )
-    return warnings
 
 
 def kept_levels(

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.engine.estimator import Merged, State, Written
+from pairtile.engine.chunk_file import Rows
+from pairtile.engine.estimator import Merged, Written
 from pairtile.io.symbols import add_symbols
-from pairtile.methods.predictor_pairs.best_sets import SET_COLUMNS
-from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import NO_KEY
+from pairtile.methods.predictor_pairs.best_sets import ANY_KEY, SET_COLUMNS
 from pairtile.methods.predictor_pairs.network import members, set_q_values
 from pairtile.methods.predictor_pairs.null import search_p_values
 from pairtile.methods.predictor_pairs.predictor_levels import PredictorLevels
@@ -33,8 +33,13 @@ def tested_sets(opened: PredictorLevels, merged: Merged) -> pd.DataFrame:
     Columns as ``network.predictor_sets`` says, and ``target_row``, ``n_samples``. Taken from
     ``merged.scores`` where ``stored_sets`` put them.
     """
-    if any(name.startswith(STORED) for name in merged.scores):
-        return _from_stored(merged.scores)
+    stored = {
+        name.removeprefix(STORED): array
+        for name, array in merged.scores.items()
+        if name.startswith(STORED)
+    }
+    if stored:
+        return pd.DataFrame(stored)
     sets = _searched(opened, merged.pairs)
     real = sets[sets["target_row"] < opened.n_targets].reset_index(drop=True)
     drawn = sets[sets["target_row"] >= opened.n_targets]
@@ -60,15 +65,6 @@ def stored_sets(opened: PredictorLevels, sets: pd.DataFrame) -> dict[str, NDArra
     }
 
 
-def _from_stored(scores: State) -> pd.DataFrame:
-    columns = {
-        name.removeprefix(STORED): array
-        for name, array in scores.items()
-        if name.startswith(STORED)
-    }
-    return pd.DataFrame(columns)
-
-
 def write_predictor_tables(
     sets: pd.DataFrame, kept: pd.DataFrame, items: pd.DataFrame, folder: Path
 ) -> Written:
@@ -86,7 +82,7 @@ def write_predictor_tables(
     return Written({"predictor_rows": len(table), "hyperedges": len(edges)})
 
 
-def named_sets(sets: pd.DataFrame, names: NDArray[Any]) -> pd.DataFrame:
+def named_sets(sets: pd.DataFrame, names: NDArray[np.object_]) -> pd.DataFrame:
     """The columns of ``predictors.tsv``, with names in place of item numbers."""
     names = np.append(names.astype(object), "")
     columns = {"target": names[sets["target"].to_numpy()], "rank": sets["rank"].to_numpy()}
@@ -106,8 +102,7 @@ def _searched(opened: PredictorLevels, pairs: pd.DataFrame) -> pd.DataFrame:
     found = [c for c in SET_COLUMNS[: max(opened.cardinality, 2)] if c in pairs]
     names = {c: f"predictor_{n}" for n, c in enumerate(found, start=1)}
     sets = pairs.rename(columns=names)
-    asked = opened.config.estimator.cardinality
-    if asked == 3:
+    if opened.config.estimator.cardinality == 3:
         sets["search"] = "sffs" if opened.sffs else "exhaustive"
     return _grown(opened, sets) if opened.sffs else sets
 
@@ -126,9 +121,7 @@ def _grown(opened: PredictorLevels, sets: pd.DataFrame) -> pd.DataFrame:
         sets["target_row"].to_numpy().astype(np.int32),
         opened.places()[sets[["predictor_1", "predictor_2"]].to_numpy()],
     )
-    columns: dict[str, Any] = {
-        f"predictor_{k + 1}": predictors[best.predictors[:, k]] for k in range(3)
-    }
+    columns = {f"predictor_{k + 1}": predictors[best.predictors[:, k]] for k in range(3)}
     targets = np.append(opened.state["targets"], np.int32(-1))
     grown = pd.DataFrame(columns)
     grown["target_row"] = best.target
@@ -141,7 +134,7 @@ def _grown(opened: PredictorLevels, sets: pd.DataFrame) -> pd.DataFrame:
     return grown
 
 
-def _entropies(opened: PredictorLevels, sets: pd.DataFrame) -> dict[str, NDArray[Any]]:
+def _entropies(opened: PredictorLevels, sets: pd.DataFrame) -> Rows:
     """Unpenalised entropies of sets and what each of their predictors adds."""
     columns = [c for c in members(sets) if opened.cardinality > 1 or c == "predictor_1"]
     chosen = opened.places()[sets[columns].to_numpy()]
@@ -149,7 +142,7 @@ def _entropies(opened: PredictorLevels, sets: pd.DataFrame) -> dict[str, NDArray
     targets = opened.target_levels(slice(0, opened.n_targets))
     rows = sets["target_row"].to_numpy().astype(np.int32)
     h_target, h_set, least, n_samples = set_entropies(predictors, targets, rows, chosen)
-    result: dict[str, NDArray[Any]] = {
+    result = {
         "target_entropy_bits": h_target,
         "mi_bits": np.maximum(h_target - h_set, 0.0),
         "imp_bits": np.maximum(least - h_set, 0.0),
@@ -170,7 +163,10 @@ def _signs(opened: PredictorLevels, sets: pd.DataFrame) -> dict[str, NDArray[np.
     """Spearman's rho of each predictor with the target, over transitions in which both have a
     value."""
     values = np.asarray(opened.state["values"])
-    before, after = (values[:, opened.state[f"{end}_samples"]] for end in ("source", "target"))
+    before, after = (
+        values[:, samples]
+        for samples in (opened.state["source_samples"], opened.state["target_samples"])
+    )
     targets = sets["target"].to_numpy()
     found = {}
     for k, column in enumerate(members(sets)):
@@ -186,7 +182,7 @@ def _p_values(
     opened: PredictorLevels, real: pd.DataFrame, drawn: pd.DataFrame
 ) -> NDArray[np.float64]:
     of_class = np.asarray(opened.state["null_class"])
-    null_keys = np.full(of_class.size, NO_KEY - 1, dtype=np.int64)
+    null_keys = np.full(of_class.size, ANY_KEY, dtype=np.int64)
     first = drawn[drawn["rank"] == 1]
     null_keys[first["target_row"].to_numpy() - opened.n_targets] = _keys(first)
     target_class = np.asarray(opened.state["target_class"])[real["target_row"].to_numpy()]

@@ -8,6 +8,5 @@ METHOD = Method(
     config="config:TrajectoryCorrelationConfig",
     estimator="score:TrajectoryCorrelation",
     report="report:REPORT",
-    figures="figures",
     trial="trial:write_trial",
 )

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from pairtile.api.keywords import Keywords
 from pairtile.api.messages import tell, warnings_of_network
 from pairtile.engine.estimator import PreparedInput
-from pairtile.engine.in_memory import merged_in_memory
+from pairtile.engine.in_memory import all_tiles, merged_in_memory
 from pairtile.errors import InputError
 from pairtile.gpu.device import choose
+from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
 from pairtile.methods.trajectory_correlation.differences import (
@@ -135,9 +136,9 @@ def trajectory_correlation(
     seed = int(settings["seed"])
     with tempfile.TemporaryDirectory(prefix="pairtile-") as scratch:
         config, ready, labels = _prepared(trajectory, trajectories, names, settings, scratch)
-        opened_ = TrajectoryCorrelation(config, ready.state, choose(settings["backend"]), "float64")
-        opened_.seed = seed
-        tiles = opened_.space(ready.state).tiles(*opened_.tile_edges(opened_.config, ready.state))
+        device = choose(settings["backend"])
+        opened_ = TrajectoryCorrelation(config, ready.state, device, "float64", seed)
+        tiles = all_tiles(opened_)
         merged = merged_in_memory(opened_, tiles, seed)
         network = opened_.network(merged)
         pairs = merged.pairs
@@ -183,7 +184,7 @@ def _prepared(
     names: Sequence[Any] | None,
     settings: Mapping[str, Any],
     scratch: str,
-) -> tuple[TrajectoryCorrelationConfig, PreparedInput, pd.Index[Any] | None]:
+) -> tuple[TrajectoryCorrelationConfig, PreparedInput[MotionArrays], pd.Index[Any] | None]:
     """The configuration, the state, and labels of the variables (None: numbered)."""
     seed = settings["seed"]
     if isinstance(trajectory, str | os.PathLike):
@@ -219,7 +220,7 @@ def _state_of_molecules(
     seed: int,
     scratch: str,
     files: list[str] | None = None,
-) -> PreparedInput:
+) -> PreparedInput[MotionArrays]:
     """The state with the contacts that are asked for."""
     prepared = prepare_trajectory(config, seed, scratch, source)
     ready = state_of_series(config, prepared, scratch, files)

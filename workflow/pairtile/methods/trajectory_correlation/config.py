@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from pairtile.config.models import Analysis, Fault
+from pairtile.config.models import Analysis, Fault, InputFile, JobNeeds, UsedBy
 from pairtile.config.network import Chunks, ExportList, OptionalPath, chunks_field, export_field
 from pairtile.config.values import Boolean, Choice, Integer, Text, listed, refusal
 from pairtile.methods.trajectory_correlation.config_sections import (
@@ -53,7 +53,7 @@ class TrajectoryCorrelationConfig(Analysis):
             "relative path starts at the working directory, not at this file."
         ),
     )
-    trajectories: TrajectoryList = Field(
+    trajectories: Annotated[TrajectoryList, InputFile()] = Field(
         default=(),
         description=(
             "The trajectories (`.dcd` `.xtc` `.trr` `.nc` ..., all of the same topology). Each is "
@@ -70,7 +70,7 @@ class TrajectoryCorrelationConfig(Analysis):
             "lies in the middle of the box. Of the residues of `fit`, `select` and `distances`."
         ),
     )
-    time_series: FileList = Field(
+    time_series: Annotated[FileList, InputFile()] = Field(
         default=(),
         description=(
             "In place of topology and trajectories: tables of time series, one variable a column, "
@@ -163,7 +163,7 @@ class TrajectoryCorrelationConfig(Analysis):
             "selection. A residue of two domains belongs to the first."
         ),
     )
-    contacts: Contacts = Field(
+    contacts: Annotated[Contacts, UsedBy("network_data", "network", "tables")] = Field(
         default="auto",
         description=(
             "Keep in the network only pairs of residues that touch: communities and paths of a "
@@ -172,7 +172,7 @@ class TrajectoryCorrelationConfig(Analysis):
             "`pairs.parquet` and `matrices.npz`."
         ),
     )
-    keep: KeepMotion = Field(
+    keep: Annotated[KeepMotion, UsedBy("network", "tables")] = Field(
         default="auto",
         description=(
             "Which pairs become edges; give one form. `auto`: `{fdr: 0.05}`, or `all` under "
@@ -180,7 +180,9 @@ class TrajectoryCorrelationConfig(Analysis):
             "`{correlation: x}`: correlation at least x. `{top_edges: n}`: the n strongest. `all`."
         ),
     )
-    score: Annotated[Literal["auto", "correlation", "correlation_centred"], Choice()] = Field(
+    score: Annotated[
+        Literal["auto", "correlation", "correlation_centred"], Choice(), UsedBy("network", "tables")
+    ] = Field(
         default="auto",
         description=(
             "What ranks pairs: for `keep: {correlation: x}` and `{top_edges: n}`, communities, "
@@ -190,7 +192,8 @@ class TrajectoryCorrelationConfig(Analysis):
             "and under `surrogates: 0`."
         ),
     )
-    communities: CommunityList = Field(
+    # The network step says how long communities will take, and whether they are found again.
+    communities: Annotated[CommunityList, UsedBy("network", "tables")] = Field(
         default=("leiden",),
         description=(
             "Groups of residues that move together, found in the network. `leiden`: by modularity, "
@@ -198,17 +201,19 @@ class TrajectoryCorrelationConfig(Analysis):
             "beyond some thousand edges."
         ),
     )
-    paths: PathEnds = Field(
+    paths: Annotated[PathEnds, UsedBy("tables", names_items=True)] = Field(
         default=(),
         description=(
             "Residues between which to find the shortest paths (an edge is as long as -ln of its "
             "correlation), by their names in `items.parquet`. Best with `contacts`."
         ),
     )
-    suboptimal_paths: Annotated[int, Integer(1, 10_000)] = Field(
+    suboptimal_paths: Annotated[int, Integer(1, 10_000), UsedBy("tables")] = Field(
         default=20, description="How many paths to report for each of `paths`, shortest first."
     )
-    compare: Annotated[str | None, Text("the name of another analysis", optional=True)] = Field(
+    compare: Annotated[
+        str | None, Text("the name of another analysis", optional=True), UsedBy("tables")
+    ] = Field(
         default=None,
         description=(
             "Another analysis of this configuration with the same variables, such as the molecule "
@@ -216,20 +221,17 @@ class TrajectoryCorrelationConfig(Analysis):
             "two trajectories or more. null: none."
         ),
     )
-    draw_strongest: Annotated[int, Integer(0, 10_000)] = Field(
+    draw_strongest: Annotated[int, Integer(0, 10_000), UsedBy("tables")] = Field(
         default=50,
         description="How many of the strongest edges the PyMOL and VMD scripts draw.",
     )
-    g_correlation_text: Annotated[bool, Boolean()] = Field(
+    g_correlation_text: Annotated[bool, Boolean(), UsedBy("tables")] = Field(
         default=False,
         description="Write the matrix of `score` also as the text that g_correlation writes.",
     )
     chunks: Chunks = chunks_field()
     export: ExportList = export_field()
 
-    input_keys: ClassVar[tuple[str, ...]] = ("topology", "trajectories", "time_series")
-    in_memory_paths: ClassVar[tuple[str, ...]] = ()
-    names_of_items: ClassVar[tuple[str, ...]] = ("paths",)
     node_tables: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "residues.tsv": (
             "name",
@@ -262,27 +264,7 @@ class TrajectoryCorrelationConfig(Analysis):
         "difference_communities.tsv",
         "difference_agreement.tsv",
     )
-    report_needs_state: ClassVar[bool] = True
-    network_on_cpu: ClassVar[bool] = True
-    used_by: ClassVar[Mapping[str, frozenset[str]]] = {
-        "contacts": frozenset({"network_data", "network", "tables"}),
-        "keep": frozenset({"network", "tables"}),
-        "score": frozenset({"network", "tables"}),
-        # The network step says how long communities will take, and whether they are found again.
-        "communities": frozenset({"network", "tables"}),
-        **dict.fromkeys(
-            (
-                "paths",
-                "suboptimal_paths",
-                "compare",
-                "draw_strongest",
-                "g_correlation_text",
-            ),
-            frozenset({"tables"}),
-        ),
-        "chunks": frozenset({"plan"}),
-        "export": frozenset(),
-    }
+    jobs: ClassVar[JobNeeds] = JobNeeds(report_state=True, network_gpu=False)
 
     def input_files(self) -> dict[str, str]:
         """Each file under a key of its own: ``trajectories.0``, or ``trajectories.0.1`` for the
@@ -349,13 +331,10 @@ class TrajectoryCorrelationConfig(Analysis):
         """``compare`` names another analysis of this method."""
         if self.compare is None:
             return None
-        fitting = [
-            other for other in others if isinstance(others[other], TrajectoryCorrelationConfig)
-        ]
-        fitting = [other for other in fitting if other != name]
+        same = {n: o for n, o in others.items() if isinstance(o, TrajectoryCorrelationConfig)}
+        fitting = [other for other in same if other != name]
         if self.compare in fitting:
-            other = others[self.compare]
-            assert isinstance(other, TrajectoryCorrelationConfig)
+            other = same[self.compare]
             if self.needs_network_data and not other.needs_network_data:
                 return Fault("compare", f"contacts in both or in neither (none in {self.compare})")
             kinds = {self.estimator.kind, other.estimator.kind}

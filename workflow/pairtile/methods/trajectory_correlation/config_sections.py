@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
     BeforeValidator,
@@ -35,7 +35,7 @@ from pairtile.config.values import (
 _PRINTABLE = re.compile(r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$")
 
 DihedralName = Literal["phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4", "chi5"]
-DIHEDRALS = ("phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4", "chi5")
+DIHEDRALS = get_args(DihedralName)
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class FrameNumber(Integer):
         return f"{text}, or null" if self.optional else text
 
 
-def _is_path(value: Any) -> bool:
+def _is_path(value: object) -> bool:
     return isinstance(value, str) and bool(_PRINTABLE.match(value))
 
 
@@ -70,7 +70,7 @@ _RUNS = "a list of paths, one trajectory each, or [part1, part2] in place of one
 _FILES = "a list of paths, one table each"
 
 
-def _runs(value: Any) -> Any:
+def _runs(value: object) -> tuple[str | tuple[str, ...], ...]:
     """One path stands for a list of one."""
     entries = [value] if isinstance(value, str) else value
     if not isinstance(entries, list | tuple):
@@ -85,7 +85,7 @@ def _runs(value: Any) -> Any:
     return tuple(runs)
 
 
-def _files(value: Any) -> Any:
+def _files(value: object) -> tuple[str, ...]:
     entries = [value] if isinstance(value, str) else value
     if not isinstance(entries, list | tuple) or not all(_is_path(path) for path in entries):
         raise refusal(_FILES)
@@ -99,7 +99,7 @@ def _once(paths: list[str]) -> None:
         raise refusal(f"each file once, but {repeated[0]!r} is there twice")
 
 
-def _dihedrals(value: Any) -> Any:
+def _dihedrals(value: object) -> tuple[str, ...]:
     form = f"a list of {', '.join(DIHEDRALS)}"
     if not isinstance(value, list | tuple) or not value:
         raise refusal(form)
@@ -110,7 +110,7 @@ def _dihedrals(value: Any) -> Any:
     return tuple(value)
 
 
-def _distances(value: Any) -> Any:
+def _distances(value: object) -> dict[str, tuple[str, str]]:
     form = "a mapping of NAME: [selection, selection]"
     if not isinstance(value, Mapping):
         raise refusal(form)
@@ -121,9 +121,8 @@ def _distances(value: Any) -> Any:
     return {name: tuple(ends) for name, ends in value.items()}
 
 
-def _domains(value: Any) -> Any:
-    texts = [*value.keys(), *value.values()] if isinstance(value, Mapping) else [None]
-    if not all(_is_path(text) for text in texts):
+def _domains(value: object) -> dict[str, str]:
+    if not isinstance(value, Mapping) or not all(map(_is_path, [*value, *value.values()])):
         raise refusal("a mapping of NAME: selection")
     return dict(value)
 
@@ -211,9 +210,9 @@ class SeriesTableConfig(ConfigModel):
 # --- the estimator --------------------------------------------------------------------------------
 
 
-_KSG_RAW = {"variant": 1, "norm": "max", "scale": "raw", "theiler": 0}
+_KSG_RAW: Mapping[str, str | int] = {"variant": 1, "norm": "max", "scale": "raw", "theiler": 0}
 
-PRESETS: Mapping[str, Mapping[str, Any]] = {
+PRESETS: Mapping[str, Mapping[str, str | int]] = {
     "none": {},
     "mdigest": {**_KSG_RAW, "neighbours": 5},
     "normi": {**_KSG_RAW, "neighbours": 5, "scale": "std"},
@@ -361,7 +360,7 @@ class MotionEstimatorConfig(ConfigModel):
 
     @field_validator("neighbours", "variant", "norm", "scale", "theiler")
     @classmethod
-    def _as_the_preset_says(cls, value: Any, info: ValidationInfo) -> Any:
+    def _as_the_preset_says(cls, value: str | int, info: ValidationInfo) -> str | int:
         preset = PRESETS[info.data.get("preset", "none")]
         return preset.get(str(info.field_name), value)
 
@@ -376,7 +375,7 @@ class MotionEstimatorConfig(ConfigModel):
 
     @field_validator("bins")
     @classmethod
-    def _bins_decided(cls, bins: Any, info: ValidationInfo) -> Any:
+    def _bins_decided(cls, bins: int | str, info: ValidationInfo) -> int | str:
         return _BINS.get(info.data.get("kind", ""), _BINS_ELSE) if bins == "auto" else bins
 
     @field_validator("order")
@@ -460,7 +459,7 @@ _KEEP_KEYS = tuple(key for section in _KEEP for key in section.model_fields)
 _KEEP_FORMS = listed(["auto", *(f"{{{key}: x}}" for key in _KEEP_KEYS), "all"]) + " (one of them)"
 
 
-def _keep_form(value: Any) -> str | None:
+def _keep_form(value: object) -> str | None:
     if isinstance(value, KeepMotionConfig):
         return f"<{value.rule}>"
     if isinstance(value, Mapping):
@@ -509,7 +508,7 @@ class ContactsConfig(ConfigModel):
 _CONTACTS_FORM = f"auto, {model_or_false_form(ContactsConfig)}"
 
 
-def _contacts_form(value: Any) -> str | None:
+def _contacts_form(value: object) -> str | None:
     if value is False or (isinstance(value, str) and value == "auto"):
         return f"<{str(value).lower()}>"
     return "<contactsconfig>" if isinstance(value, Mapping | ContactsConfig) else None
@@ -531,7 +530,7 @@ Contacts = Annotated[
 CommunityMethod = Literal["leiden", "girvan_newman"]
 
 
-def _methods(value: Any) -> Any:
+def _methods(value: object) -> tuple[object, ...]:
     if not isinstance(value, list | tuple):
         raise refusal("a list of leiden and girvan_newman, or [] for none")
     if len(set(map(str, value))) < len(value):
@@ -546,7 +545,7 @@ CommunityList = Annotated[
 ]
 
 
-def _ends(value: Any) -> Any:
+def _ends(value: object) -> tuple[tuple[str, str], ...]:
     form = "a list of [from, to], two names of residues each, such as [[A:LYS13, A:ASP84]]"
     if not isinstance(value, list | tuple):
         raise refusal(form)

@@ -7,10 +7,9 @@ With two replicas or more in both, differences are tested with replicas as the u
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,12 +17,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import Estimator, Written
 from pairtile.errors import InputError
+from pairtile.methods.trajectory_correlation.arrays import ContactArrays, MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.estimators import generalized_correlation
 from pairtile.methods.trajectory_correlation.matrices import (
     StreamedPairs,
+    columns_of,
     write_matrices,
     write_table,
 )
@@ -32,23 +34,26 @@ from pairtile.methods.trajectory_correlation.residues import in_contact
 from pairtile.methods.trajectory_correlation.stability import adjusted_rand
 from pairtile.methods.trajectory_correlation.structures import (
     centred_structure,
+    group_means,
     residue_means,
     strongest_links,
     write_pymol_script,
     write_structure_pdb,
 )
 from pairtile.methods.trajectory_correlation.two_states import (
-    Differences,
     compare_states,
     matched_communities,
     relabellings,
 )
 from pairtile.runtime.files import read_arrays, read_table, verified, write_parquet
 
+message = messages_of(__package__)
+
 LEVEL = 0.05
 """q-value up to which a pair is in the difference network."""
 
-TESTS = ("z", "p_value", "p_permutation", "q_value")
+Floats = NDArray[np.float64]
+
 _REPLICA = re.compile(r"^(mi|dcc)_replica_\d+$")
 _LARGEST_DCC = 1.0 - 1e-9  # whose Fisher transform is finite
 
@@ -82,7 +87,7 @@ def matched_items(items: pd.DataFrame, other: pd.DataFrame, names: tuple[str, st
     InputError
         If the two share fewer than two items.
     """
-    mine, theirs = _kept(items), _kept(other)
+    mine, theirs = (table.reset_index(drop=True)[table["kept"]] for table in (items, other))
     shared = _by(["name"], mine, theirs)
     if len(shared) < len(mine) and {*_PLACE} <= {*mine} & {*theirs}:
         own = mine[~mine.index.isin(shared.index)]
@@ -124,13 +129,12 @@ def difference(
         transform) ``z``, ``p_value``, ``p_permutation``, ``q_value`` (``two_states``), and the
         columns of the replicas, those of the other as ``NAME_other``.
     """
-    mine = np.full(n_items, -1, dtype=np.int64)
-    mine[matched.to_numpy()] = matched.index.to_numpy()
-    i, j = mine[other["i"].to_numpy()], mine[other["j"].to_numpy()]
-    known = (i >= 0) & (j >= 0)
+    low, high, known = _by_own_numbers(
+        other["i"].to_numpy(), other["j"].to_numpy(), matched, n_items
+    )
     values = [v for v in (*VALUES, CENTRED) if v in pairs and v in other]
     own, their_own = ([c for c in part if _REPLICA.match(str(c))] for part in (pairs, other))
-    theirs = pd.DataFrame({"i": np.minimum(i, j), "j": np.maximum(i, j)})
+    theirs = pd.DataFrame({"i": low, "j": high})
     carried = [*values, *their_own]
     theirs[[f"{value}_other" for value in carried]] = other[carried].to_numpy()
     joined = pairs[["i", "j", *values, *own]].merge(theirs[known], on=["i", "j"], how="inner")
@@ -142,10 +146,22 @@ def difference(
         first, second = replica_columns(joined, value)
         if min(len(first), len(second)) > 1:
             one, other_one = (_on_scale(joined[names], value) for names in (first, second))
-            tests = compare_states(one, other_one, seed)
-            ordered += _add_tests(joined, tests, f"{value}_")
+            tests = compare_states(one, other_one, seed).add_prefix(f"{value}_")
+            joined[tests.columns] = tests
+            ordered += [*tests.columns]
             replicas += [*first, *second]
     return joined[[*ordered, *replicas]]
+
+
+def _by_own_numbers(
+    i: NDArray[np.int32], j: NDArray[np.int32], matched: pd.Series, n_items: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Pairs of the other analysis by the numbers of this one, the lower first, and which of them
+    this one has. ``n_items``: items of the other."""
+    number = np.full(n_items, -1, dtype=np.int64)
+    number[matched.to_numpy()] = matched.index.to_numpy()
+    low, high = np.sort([number[i], number[j]], axis=0)
+    return low, high, low >= 0
 
 
 def replica_columns(table: pd.DataFrame, value: str) -> tuple[list[str], list[str]]:
@@ -161,18 +177,6 @@ def _on_scale(replicas: pd.DataFrame, value: str) -> NDArray[np.float64]:
     return np.arctanh(np.clip(values, -_LARGEST_DCC, _LARGEST_DCC)) if value == "dcc" else values
 
 
-def _add_tests(table: pd.DataFrame, tests: Differences, prefix: str = "") -> list[str]:
-    names = [prefix + name for name in TESTS]
-    for name in TESTS:
-        table[prefix + name] = getattr(tests, name)
-    return names
-
-
-def _kept(items: pd.DataFrame) -> pd.DataFrame:
-    numbered = items.reset_index(drop=True)
-    return numbered[numbered["kept"].to_numpy(dtype=bool)]
-
-
 def _by(columns: list[str], mine: pd.DataFrame, theirs: pd.DataFrame) -> pd.Series:
     """Rows of both that agree in ``columns``, where these are unique in each."""
     left = mine[columns].assign(mine=mine.index).drop_duplicates(columns, keep=False)
@@ -182,11 +186,8 @@ def _by(columns: list[str], mine: pd.DataFrame, theirs: pd.DataFrame) -> pd.Seri
     return pd.Series(number, index=both["mine"].to_numpy(dtype=np.int64)).sort_index()
 
 
-DIFFERENCE_MATRICES = [f"{value}_difference" for value in VALUES]
-
-
 def write_difference(
-    opened: Estimator[TrajectoryCorrelationConfig],
+    opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
     pairs: StreamedPairs,
     items: pd.DataFrame,
     n_edges: int,
@@ -234,16 +235,26 @@ def write_difference(
     kept = (int(items["kept"].sum()), int(other_items["kept"].sum()))
     names = folder.name, name
     written.warnings.extend(comparison_warnings(table, kept, len(matched), names, tested))
-    replicas = [column for column in table if "_replica_" in str(column)]
-    _write_table(folder / "difference.parquet", table.drop(columns=replicas), items)
-    also = [c for v in ("mi", "dcc") for c in (f"{v}_z", f"{v}_q_value") if c in table]
-    centred = [f"{CENTRED}_difference"] * (CENTRED in shared)
-    matrices = [*DIFFERENCE_MATRICES, *centred, *also]
-    write_matrices(folder / "difference.npz", table, items, names=matrices)
-    edges = difference_network(table, items, kind)
-    write_table(folder / "difference_network.tsv", edges)
+    names_of = items["name"].to_numpy(dtype=object)
+    named = table.drop(columns=[c for c in table if "_replica_" in str(c)])
+    named.insert(2, "source", names_of[table["i"]])
+    named.insert(3, "target", names_of[table["j"]])
+    typed = named.astype({"i": np.int32, "j": np.int32})
+    write_parquet(folder / "difference.parquet", typed, __package__)
+    also = [f"{value}_{test}" for value in ("mi", "dcc") for test in ("z", "q_value")]
+    also = [column for column in (f"{CENTRED}_difference", *also) if column in table]
+    write_matrices(
+        folder / "difference.npz",
+        table,
+        items,
+        names=[*(f"{value}_difference" for value in VALUES), *also],
+    )
+    edges = named.drop(columns=["i", "j"]).iloc[:0]
     if tested:
+        edges = named[named[f"{kind}_q_value"] <= LEVEL].drop(columns=["i", "j"])
+        edges = edges.sort_values(f"{kind}_z", key=lambda z: -z.abs(), kind="stable")
         written.counts["pairs_that_differ"] = len(edges)
+    write_table(folder / "difference_network.tsv", edges)
     residues = residue_differences(items, other_items, matched, opened.seed)
     write_table(folder / "difference_residues.tsv", residues)
     contacts = None
@@ -269,98 +280,78 @@ def comparison_warnings(
 
     kept : how many variables each has. names : what the two are called.
     """
-    found = []
+    found: list[str] = []
     lacking = max(kept) - n_matched
     if lacking:
         found.append(
-            f"{n_matched} variables are in {names[0]} and in {names[1]}; up to {lacking} of one "
-            "of them are not in the other, and are not compared."
+            message(
+                "variables_not_compared",
+                n=n_matched,
+                first=names[0],
+                second=names[1],
+                lacking=lacking,
+            )
         )
     if (table["correlation"] < 0).any() != (table["correlation_other"] < 0).any():
-        found.append(
-            f"Correlations of {names[1]} have a sign and those of {names[0]} have none, or the "
-            "other way round: their difference means little."
-        )
+        found.append(message("signs_not_compared", second=names[1], first=names[0]))
     if not tested:
-        found.append(
-            f"Differences from {names[1]} are not tested: replicas are the unit, and one of the "
-            "two has a single trajectory. Give two or more of each state under trajectories."
-        )
+        found.append(message("differences_untested", second=names[1]))
     return found
 
 
-def difference_network(table: pd.DataFrame, items: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Pairs that differ, the largest z first: ``source``, ``target``, then the columns of
-    ``difference``.
-
-    ``kind``: ``mi`` or ``dcc``, whose q-value decides. Empty where it was not tested.
-    """
-    names = items["name"].to_numpy(dtype=object)
-    if f"{kind}_q_value" in table:
-        chosen = table[table[f"{kind}_q_value"] <= LEVEL]
-        order = np.argsort(-chosen[f"{kind}_z"].abs().to_numpy(), kind="stable")
-        chosen = chosen.iloc[order]
-    else:
-        chosen = table.iloc[:0]
-    shown = [c for c in chosen if c not in ("i", "j") and "_replica_" not in str(c)]
-    result = chosen[shown].reset_index(drop=True)
-    result.insert(0, "source", names[chosen["i"].to_numpy()])
-    result.insert(1, "target", names[chosen["j"].to_numpy()])
-    return result
-
-
 def residue_differences(
-    items: pd.DataFrame, other: pd.DataFrame, matched: pd.Series, seed: int
+    items: pd.DataFrame, other_items: pd.DataFrame, matched: pd.Series, seed: int
 ) -> pd.DataFrame:
     """One row for each variable of both: how far it moves (RMSF of positions) in either state.
 
     Columns are those of ``difference_residues.tsv`` in ``columns.toml``.
     """
-    mine, theirs = items.loc[matched.index], other.loc[matched.to_numpy()]
-    table = pd.DataFrame(
-        {
-            "name": mine["name"].to_numpy(),
-            "sd": mine["sd"].to_numpy(),
-            "sd_other": theirs["sd"].to_numpy(),
-        }
-    )
-    table["sd_difference"] = table["sd"] - table["sd_other"]
-    replicas = []
-    for part in (mine, theirs):
-        columns = [c for c in part if str(c).startswith("sd_replica_")]
+    mine, theirs = items.loc[matched.index], other_items.loc[matched.to_numpy()]
+    replicas = [[c for c in part if str(c).startswith("sd_replica_")] for part in (mine, theirs)]
+
+    def scattering_alike(values: Floats) -> Floats:
         with np.errstate(divide="ignore"):
-            logs = np.log(part[columns].to_numpy(dtype=np.float64)).T
-        replicas.append(np.where(np.isfinite(logs), logs, np.nan))
-    tests = _empty_tests(len(table))
-    if min(map(len, replicas)) > 1:
-        tests = compare_states(replicas[0], replicas[1], seed)
-    _add_tests(table, tests)
-    return table
+            logs = np.log(values)
+        return np.where(np.isfinite(logs), logs, np.nan)
+
+    states = [part[["sd", *own]] for part, own in zip((mine, theirs), replicas, strict=True)]
+    compared = _compared("sd", states, scattering_alike, seed)
+    compared.insert(0, "name", mine["name"].to_numpy())
+    return compared
 
 
-def _empty_tests(n: int) -> Differences:
-    return Differences(*(np.full(n, np.nan) for _ in range(5)))
+def _compared(
+    value: str,
+    states: Sequence[pd.DataFrame],
+    scattering_alike: Callable[[Floats], Floats],
+    seed: int,
+) -> pd.DataFrame:
+    """``VALUE``, ``VALUE_other``, ``VALUE_difference`` of the first columns of both states, and
+    tests of the others, those of single replicas, on the scale that ``scattering_alike`` gives."""
+    (here, one), (there, other) = (
+        np.split(part.to_numpy(dtype=np.float64).T, [1]) for part in states
+    )
+    columns = {value: here[0], f"{value}_other": there[0], f"{value}_difference": (here - there)[0]}
+    tests = compare_states(scattering_alike(one), scattering_alike(other), seed)
+    return pd.DataFrame(columns).join(tests)
 
 
-def _other_contacts(path: Path, matched: pd.Series, n_items: int) -> dict[str, NDArray[Any]]:
+def _other_contacts(path: Path, matched: pd.Series, n_items: int) -> ContactArrays:
     """Contacts of the other analysis by the numbers of this one; those of variables that only it
     has are left out."""
     arrays = read_arrays(path)
-    number = np.full(n_items, -1, dtype=np.int64)
-    number[matched.to_numpy()] = matched.index.to_numpy()
-    i, j = number[arrays["contact_i"]], number[arrays["contact_j"]]
-    known = (i >= 0) & (j >= 0)
+    low, high, known = _by_own_numbers(arrays["contact_i"], arrays["contact_j"], matched, n_items)
     return {
-        "contact_i": np.minimum(i, j)[known].astype(np.int32),
-        "contact_j": np.maximum(i, j)[known].astype(np.int32),
+        "contact_i": low[known].astype(np.int32),
+        "contact_j": high[known].astype(np.int32),
         "contact_fraction": arrays["contact_fraction"][known],
         "contact_fraction_replicas": arrays["contact_fraction_replicas"][:, known],
     }
 
 
 def contact_differences(
-    state: Mapping[str, NDArray[Any]],
-    other: Mapping[str, NDArray[Any]],
+    state: ContactArrays,
+    other: ContactArrays,
     items: pd.DataFrame,
     seed: int,
 ) -> pd.DataFrame:
@@ -378,35 +369,22 @@ def contact_differences(
         index = pd.MultiIndex.from_arrays([part["contact_i"], part["contact_j"]])
         frames.append(pd.DataFrame(shares.T.astype(np.float64), index=index, columns=columns))
     pairs = frames[0].index.union(frames[1].index)
-    mine, theirs = (frame.reindex(pairs, fill_value=0.0) for frame in frames)
     i, j = (pairs.get_level_values(k).to_numpy() for k in (0, 1))
-    residue = items["residue"].to_numpy()
+    residue, names = items["residue"].to_numpy(), items["name"].to_numpy(dtype=object)
     apart = residue[i] != residue[j]
-    names = items["name"].to_numpy(dtype=object)
-    table = pd.DataFrame(
-        {
-            "source": names[i[apart]],
-            "target": names[j[apart]],
-            "contact": mine["all"].to_numpy()[apart],
-            "contact_other": theirs["all"].to_numpy()[apart],
-        }
+    states = [frame.reindex(pairs, fill_value=0.0)[apart] for frame in frames]
+    compared = _compared(
+        "contact", states, lambda shares: np.arcsin(np.sqrt(shares.clip(0.0, 1.0))), seed
     )
-    table["contact_difference"] = table["contact"] - table["contact_other"]
-    replicas = [
-        np.arcsin(np.sqrt(frame.iloc[:, 1:].to_numpy()[apart].T.clip(0.0, 1.0)))
-        for frame in (mine, theirs)
-    ]
-    tests = _empty_tests(len(table))
-    if min(map(len, replicas)) > 1:
-        tests = compare_states(replicas[0], replicas[1], seed)
-    _add_tests(table, tests)
-    return table
+    compared.insert(0, "source", names[i[apart]])
+    compared.insert(1, "target", names[j[apart]])
+    return compared
 
 
 def _communities(
-    opened: Estimator[TrajectoryCorrelationConfig],
+    opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
     table: pd.DataFrame,
-    contacts: Mapping[str, NDArray[Any]] | None,
+    contacts: ContactArrays | None,
     items: pd.DataFrame,
     n_edges: int,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -424,34 +402,27 @@ def _communities(
     method, seed = opened.config.communities[0], opened.seed
     kind = "dcc" if opened.config.estimator.kind == "dcc" else "mi"
     named = replica_columns(table, kind)
-    columns = ["name", "community", "community_other"]
-    lines = ["between", "agreement", "n_pairs", "p_value"]
+    between = columns_of("difference_agreement.tsv")
     if min(map(len, named)) < 2 or not n_edges:
-        return pd.DataFrame(columns=columns), pd.DataFrame(columns=lines)
+        none = pd.DataFrame(columns=columns_of("difference_communities.tsv"))
+        return none, pd.DataFrame(columns=between)
     i, j = table["i"].to_numpy(), table["j"].to_numpy()
     rule = opened.config.contact_rule
     candidate = [np.ones(len(table), dtype=bool)] * 2
     if rule and contacts is not None:
         candidate = [in_contact(i, j, part, rule.fraction) for part in (opened.state, contacts)]
     nodes = np.unique(np.concatenate([end[candidate[0] | candidate[1]] for end in (i, j)]))
-    d = int(opened.state["series"].shape[1])
+    d, n_items = int(opened.state["series"].shape[1]), len(items)
 
-    def communities(values: NDArray[np.float64], may: NDArray[np.bool_]) -> NDArray[np.int32]:
-        size = np.abs(values) if kind == "dcc" else generalized_correlation(values, d)
-        rows = np.flatnonzero(may)
-        best = rows[np.argsort(-size[rows], kind="stable")[:n_edges]]
-        network = ResidueNetwork.of(len(items), i[best], j[best], size[best])
+    def communities(values: Floats, may: NDArray[np.bool_]) -> NDArray[np.int32]:
+        size = values if kind == "dcc" else generalized_correlation(values, d)
+        network = ResidueNetwork.strongest(n_items, i, j, size, may, n_edges)
         return network.communities(method, seed)[nodes]
 
-    values = [table[own].to_numpy(dtype=np.float64) for own in named]
-    of_replicas = [
-        communities(part[:, k], may)
-        for part, may in zip(values, candidate, strict=True)
-        for k in range(part.shape[1])
-    ]
-    of_states = [
-        communities(part.mean(axis=1), may) for part, may in zip(values, candidate, strict=True)
-    ]
+    values = [table[own].to_numpy(dtype=np.float64).T for own in named]
+    states = list(zip(values, candidate, strict=True))
+    of_replicas = [communities(own, may) for part, may in states for own in part]
+    of_states = [communities(part.mean(axis=0), may) for part, may in states]
     found = pd.DataFrame(
         {
             "name": items["name"].to_numpy()[nodes],
@@ -459,8 +430,8 @@ def _communities(
             "community_other": matched_communities(*of_states),
         }
     )
-    sizes = [part.shape[1] for part in values]
-    return found, pd.DataFrame(_agreement_rows(of_replicas, sizes, seed), columns=lines)
+    rows = _agreement_rows(of_replicas, [len(part) for part in values], seed)
+    return found, pd.DataFrame(rows, columns=between)
 
 
 def _agreement_rows(
@@ -491,7 +462,7 @@ def _agreement_rows(
 
 
 def _write_structure(
-    opened: Estimator[TrajectoryCorrelationConfig],
+    opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
     table: pd.DataFrame,
     edges: pd.DataFrame,
     items: pd.DataFrame,
@@ -501,33 +472,17 @@ def _write_structure(
     state = centred_structure(opened.state)
     structure = state["structure"]
     n_residues = int(structure["residue"].max(initial=-1)) + 1
+    changes = np.tile(table[f"{score}_difference"].to_numpy(), 2)
+    means = group_means(table[["i", "j"]].to_numpy().T.ravel(), changes, len(items))
     write_structure_pdb(
         folder / "difference.pdb",
         structure,
-        100.0 * residue_means(items, _item_means(table, len(items), score), n_residues),
+        100.0 * residue_means(items, means, n_residues),
         np.zeros(n_residues, dtype=np.int32),
         f"100 X MEAN DIFFERENCE OF CORRELATIONS, THIS MINUS {opened.config.compare}",
     )
     number = pd.Index(items["name"])
     start, end = (number.get_indexer(edges[name]) for name in ("source", "target"))
-    changes = edges[f"{score}_difference"]
-    links = strongest_links(items, state, start, end, changes, opened.config.draw_strongest)
+    size = edges[f"{score}_difference"]
+    links = strongest_links(items, state, start, end, size, opened.config.draw_strongest)
     write_pymol_script(folder / "difference.pml", "difference.pdb", links, 0)
-
-
-def _write_table(path: Path, table: pd.DataFrame, items: pd.DataFrame) -> None:
-    names = items["name"].to_numpy(dtype=object)
-    named = table.assign(source=names[table["i"]], target=names[table["j"]])
-    first = ["i", "j", "source", "target"]
-    named = named[[*first, *(column for column in named.columns if column not in first)]]
-    typed = named.astype({"i": np.int32, "j": np.int32})
-    write_parquet(path, typed, __package__)
-
-
-def _item_means(table: pd.DataFrame, n_items: int, score: str) -> np.ndarray:
-    """Mean difference of the correlations of each item; NaN where none is shared."""
-    value = table[f"{score}_difference"].to_numpy()
-    ends = np.concatenate([table["i"].to_numpy(), table["j"].to_numpy()])
-    number = np.bincount(ends, minlength=n_items)
-    total = np.bincount(ends, np.concatenate([value, value]), minlength=n_items)
-    return np.where(number > 0, total / np.maximum(number, 1), np.nan)

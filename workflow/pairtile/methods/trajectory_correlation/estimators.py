@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
 from pairtile.cpu.vectors import LANES
@@ -33,6 +33,12 @@ from pairtile.splines.scorer import SAMPLE_PADDING, BsplineScorer, SplineSetting
 from pairtile.splines.values import scaled
 
 MAX_COORDINATES = 16
+
+DeviceArray: TypeAlias = Any
+"""An array of NumPy or CuPy."""
+
+Block: TypeAlias = tuple[DeviceArray, ...]
+"""Variables made ready for an estimator, the series first."""
 
 Shift: TypeAlias = int | NDArray[np.int64]
 """Frames, or an order of the frames."""
@@ -61,7 +67,7 @@ class MotionPairs:
         self.device = device
         self.n_frames = series.shape[2]
         self._blocks = self._estimator(settings)
-        self._dcc: Any = None
+        self._dcc: PairBlocks | None = None
 
     def block(
         self, rows: slice, columns: slice, shift: Shift = 0, *, upper: bool = False
@@ -77,16 +83,12 @@ class MotionPairs:
         """
         if self.settings.kind == "dcc":
             return self.dcc_block(rows, columns, shift)
-        some = {"upper": True} if upper and self.settings.kind == "ksg" else {}
         moved = self._moved(shift)
-        mi_nats = self._blocks.block(rows, columns, moved, **some)
+        mi_nats = self._blocks.block(rows, columns, moved, upper)
         if moved is None:
-            same = np.arange(rows.start, rows.stop)[:, None] == np.arange(
-                columns.start, columns.stop
-            )
-            mi_nats[same] = np.nan
-        result: NDArray[np.float64] = mi_nats
-        return result
+            row, column = (np.arange(part.start, part.stop) for part in (rows, columns))
+            mi_nats[row[:, None] == column] = np.nan
+        return mi_nats
 
     def _moved(self, shift: Shift) -> Shift | None:
         """None for no shift at all."""
@@ -101,8 +103,7 @@ class MotionPairs:
         """
         if self._dcc is None:
             self._dcc = self._estimator(self.settings.model_copy(update={"kind": "dcc"}))
-        dcc: NDArray[np.float64] = self._dcc.block(rows, columns, self._moved(shift))
-        return dcc
+        return self._dcc.block(rows, columns, self._moved(shift))
 
     def frames_block(self, rows: slice, columns: slice) -> NDArray[np.int64]:
         """Frames in which both variables have all coordinates: int64 (rows, columns)."""
@@ -115,16 +116,13 @@ class MotionPairs:
 
         return (there(rows) @ there(columns).T).astype(np.int64)
 
-    def _estimator(self, settings: MotionEstimatorConfig) -> Any:
-        if settings.kind == "dcc":
-            return DccPairs(self.series, settings, self.device, self.has_missing)
-        if settings.kind in ("bspline", "dihedral"):
-            return SplinePairs(self.series, settings, self.device, complete=not self.has_missing)
-        kinds = {"ksg": KsgPairs, "gaussian": GaussianPairs}
-        return kinds[settings.kind](self.series, settings, self.device)
+    def _estimator(self, settings: MotionEstimatorConfig) -> PairBlocks:
+        kinds = {"ksg": KsgPairs, "gaussian": GaussianPairs, "dcc": DccPairs}
+        made: type[PairBlocks] = kinds.get(settings.kind, SplinePairs)
+        return made(self.series, settings, self.device, self.has_missing)
 
 
-def generalized_correlation(mi_nats: Any, d: int) -> NDArray[np.float64]:
+def generalized_correlation(mi_nats: ArrayLike, d: int) -> NDArray[np.float64]:
     """sqrt(1 - exp(-2 max(I, 0) / d)) (Lange & Grubmueller 2006, equation 9); NaN stays NaN.
 
     mi_nats : nats, any shape. d : coordinates of a variable (3 for positions).
@@ -166,6 +164,130 @@ def _has_missing(series: NDArray[np.floating]) -> bool:
     return False
 
 
+# --- blocks ---------------------------------------------------------------------------------------
+
+
+SHARE = 0.4
+"""Part of the device's free memory that prepared blocks may hold."""
+
+MAX_PREPARED = 256 << 20
+"""Bytes of prepared blocks that the CPU keeps beyond the two in use: long series are read again."""
+
+
+class PreparedBlocks:
+    """Blocks by their place in the series, least recently used ones dropped first."""
+
+    def __init__(self, device: Device) -> None:
+        self._blocks: OrderedDict[tuple[int, int], Block] = OrderedDict()
+        self._bytes = 0
+        self._allowed = int(device.free_bytes() * SHARE)
+        if device.backend == "cpu":
+            self._allowed = min(self._allowed, MAX_PREPARED)
+
+    def get(self, block: slice, make: Callable[[slice], Block]) -> Block:
+        """The prepared block, made now if it is not at hand.
+
+        ``make`` turns a slice of the variables into arrays of the device. It is not kept: blocks
+        that hold their maker, which holds them, would stay in memory after its last use.
+        """
+        key = (block.start, block.stop)
+        if key in self._blocks:
+            self._blocks.move_to_end(key)
+            return self._blocks[key]
+        made = make(block)
+        self._blocks[key] = made
+        self._bytes += _bytes_of(made)
+        while self._bytes > self._allowed and len(self._blocks) > 2:
+            self._bytes -= _bytes_of(self._blocks.popitem(last=False)[1])
+        return made
+
+
+class PairBlocks:
+    """Blocks of variables of one replica, made ready once and held against each other.
+
+    An estimator says how: ``_prepare`` makes a block ready, as arrays whose first has the frames on
+    its last axis; ``_scores`` gives the values of row with column variables.
+    """
+
+    def __init__(
+        self,
+        series: NDArray[np.floating],
+        settings: MotionEstimatorConfig,
+        device: Device,
+        has_missing: bool = False,
+    ) -> None:
+        self.series = series
+        self.settings = settings
+        self.device = device
+        self.has_missing = has_missing
+        self.d, self.frames = series.shape[1:]
+        self._prepared = PreparedBlocks(device)
+        self._open()
+
+    def _open(self) -> None:
+        """Make what serves all blocks."""
+
+    def block(
+        self, rows: slice, columns: slice, shift: Shift | None, upper: bool = False
+    ) -> NDArray[np.float64]:
+        """Values, float64 (rows, columns); the column variables taken ``shift`` frames later.
+
+        upper : cells below the diagonal are not wanted.
+        """
+        symmetric = shift is None and rows == columns
+        x, y = self._ready(rows, None), self._ready(columns, shift)
+        values = np.asarray(self._scores(x, y, symmetric, upper or symmetric))
+        return np.triu(values) + np.triu(values, 1).T if symmetric else values
+
+    def _ready(self, block: slice, shift: Shift | None) -> Block:
+        first, *others = self._prepared.get(block, self._prepare)
+        return shifted(self.device.xp, first, shift), *others
+
+    def _prepare(self, block: slice) -> Block:
+        raise NotImplementedError
+
+    def _scores(
+        self, of_x: Block, of_y: Block, symmetric: bool, upper: bool
+    ) -> NDArray[np.float64]:
+        """symmetric : ``of_x`` is ``of_y``. upper : only cells above the diagonal are wanted."""
+        raise NotImplementedError
+
+    def _coordinates(self, block: slice, *, centred: bool) -> DeviceArray:
+        """Variables as float64 (variables, d, frames) on the device; mean 0 if ``centred``."""
+        values = np.asarray(self.series[block])
+        if self.settings.single:
+            values = values.astype(np.float32)
+        xp = self.device.xp
+        made = xp.ascontiguousarray(xp.asarray(values), dtype=np.float64)
+        if not centred:
+            return made
+        mean = xp.nanmean if xp.isnan(made).any() else xp.mean
+        centred_values = made - mean(made, axis=2, keepdims=True)
+        # The mean of equal numbers may miss them by rounding: what does not move is exactly 0.
+        still = (made == made[:, :, :1]).all(axis=2)
+        centred_values[still] = 0.0
+        return centred_values
+
+
+def launch(kernel: Any, blocks: tuple[int, ...], threads: int, *arguments: object) -> None:
+    """Start a CUDA kernel; integers go to it as ``int``."""
+    kernel(blocks, (threads,), tuple(np.int32(a) if type(a) is int else a for a in arguments))
+
+
+def _bytes_of(arrays: Block) -> int:
+    return sum(int(array.nbytes) for array in arrays)
+
+
+def shifted(xp: Any, values: DeviceArray, shift: Shift | None) -> DeviceArray:
+    """The series ``shift`` frames later, around its end, or in the order ``shift``; as it is for
+    None. Frames are on the last axis."""
+    if shift is None:
+        return values
+    if np.ndim(shift):
+        return xp.ascontiguousarray(values[..., xp.asarray(shift)])
+    return xp.ascontiguousarray(xp.roll(values, -shift, axis=-1))
+
+
 # --- nearest neighbours ---------------------------------------------------------------------------
 
 
@@ -185,61 +307,42 @@ STRETCH = 16
 """Frames that a warp goes through: few enough that a tile of 64 x 64 variables fills a GPU."""
 
 
-class KsgPairs:
+class KsgPairs(PairBlocks):
     """I = psi(k) [- 1/k] + <psi(frames in reach)> - <psi(n_x) + psi(n_y)>, as blocks of pairs.
 
     Without a Theiler window the frames in reach are all frames: the usual formula. With one, they
     are those outside the window, and the frame itself.
     """
 
-    def __init__(
-        self, series: NDArray[np.floating], settings: MotionEstimatorConfig, device: Device
-    ) -> None:
-        self.settings = settings
-        self.device = device
-        self.d, self.frames = series.shape[1:]
+    def _open(self) -> None:
         self.padded = -(-self.frames // LANES) * LANES
-        self._series = series
-        self._prepared = PreparedBlocks(device)
-        self._batch_bytes = BATCH_BYTES[device.backend]
-        xp = device.xp
+        self._batch_bytes = BATCH_BYTES[self.device.backend]
         # Variant 1 counts frames nearer than the bound and needs psi(n + 1), variant 2 psi(n).
         counts = np.arange(self.frames + 2, dtype=np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
-            psi = digamma(counts + 1.0 if settings.variant == 1 else counts)
-        self._psi = xp.asarray(np.where(np.isfinite(psi), psi, 0.0))
-        if device.backend == "cuda":
+            psi = digamma(counts + 1.0 if self.settings.variant == 1 else counts)
+        self._psi = self.device.xp.asarray(np.where(np.isfinite(psi), psi, 0.0))
+        if self.device.backend == "cuda":
             from pairtile.gpu import compiling as cuda
 
-            module = cuda.load(
-                KERNELS / "ksg.cu",
-                {
-                    "DIM": self.d,
-                    "MAX_NORM": int(settings.norm == "max"),
-                    "VARIANT": settings.variant,
-                    "COLUMNS": COLUMNS,
-                    "STRETCH": STRETCH,
-                },
-            )
+            compiled_for = {"DIM": self.d, "MAX_NORM": int(self.settings.norm == "max")}
+            compiled_for |= {
+                "VARIANT": self.settings.variant,
+                "COLUMNS": COLUMNS,
+                "STRETCH": STRETCH,
+            }
+            module = cuda.load(KERNELS / "ksg.cu", compiled_for)
             self._distances_kernel = module.get_function("frame_distances")
             self._counts_kernel = module.get_function("neighbour_counts")
             self._add_kernel = module.get_function("add_frames")
 
-    def block(
-        self, rows: slice, columns: slice, shift: Shift | None, upper: bool = False
+    def _scores(
+        self, of_x: Block, of_y: Block, symmetric: bool, upper: bool
     ) -> NDArray[np.float64]:
-        """Nats, float64 (rows, columns); the column variables taken ``shift`` frames later.
-
-        upper : cells below the diagonal are not wanted.
-        """
-        (x,) = self._prepared.get(rows, self._prepare)
-        (y,) = self._prepared.get(columns, self._prepare)
-        symmetric = shift is None and rows == columns
-        y = shifted(self.device.xp, y, shift)
-        from_column = np.arange(len(x), dtype=np.int64) * (symmetric or upper)
+        (x,), (y,) = of_x, of_y
+        from_column = np.arange(len(x), dtype=np.int64) * upper
         total = self.device.to_host(self._totals(x, y, from_column, symmetric))
-        mi_nats = self._constant() - total / self.frames
-        return mirrored(mi_nats) if symmetric else np.asarray(mi_nats)
+        return np.asarray(self._constant() - total / self.frames)
 
     def _constant(self) -> float:
         s = self.settings
@@ -248,15 +351,17 @@ class KsgPairs:
         reach = float(digamma(self.frames - window + 1.0).mean())
         return float(digamma(s.neighbours)) - (s.variant - 1) / s.neighbours + reach
 
-    def _prepare(self, block: slice) -> tuple[Any]:
+    def _prepare(self, block: slice) -> Block:
         s = self.settings
-        points = coordinates(self._series, block, self.device, single=s.single, centred=False)
+        points = self._coordinates(block, centred=False)
         if s.scale == "std":
             spread = points.std(axis=2, keepdims=True)
             points = points / self.device.xp.where(spread > 0.0, spread, 1.0)
         return (points,)
 
-    def _totals(self, x: Any, y: Any, from_column: NDArray[np.int64], symmetric: bool) -> Any:
+    def _totals(
+        self, x: DeviceArray, y: DeviceArray, from_column: NDArray[np.int64], symmetric: bool
+    ) -> DeviceArray:
         """Sums of psi over all frames, a batch of frames at a time."""
         total = self.device.xp.zeros((len(x), len(y)))
         columns = self.device.xp.asarray(from_column)
@@ -284,7 +389,9 @@ class KsgPairs:
             first += size
         return total
 
-    def _distances(self, points: Any, first: int, size: int, before: Any) -> Any:
+    def _distances(
+        self, points: DeviceArray, first: int, size: int, before: DeviceArray
+    ) -> DeviceArray:
         """Of ``size`` frames from ``first`` on, in the memory of the batch ``before``, if any."""
         s = self.settings
         xp = self.device.xp
@@ -293,30 +400,21 @@ class KsgPairs:
         if self.device.backend == "cpu":
             ksg.frame_distances(points, first, s.window, s.norm == "max", out)
             return out
-        self._distances_kernel(
-            (-(-self.padded // 256), len(points), size),
-            (256,),
-            (
-                points,
-                np.int32(self.frames),
-                np.int32(first),
-                np.int32(s.window),
-                np.int32(self.padded),
-                out,
-            ),
-        )
+        grid = -(-self.padded // 256), len(points), size
+        given = points, self.frames, first, s.window, self.padded, out
+        launch(self._distances_kernel, grid, 256, *given)
         return out
 
     def _count(
         self,
-        of_x: Any,
-        of_y: Any,
-        x: Any,
-        y: Any,
+        of_x: DeviceArray,
+        of_y: DeviceArray,
+        x: DeviceArray,
+        y: DeviceArray,
         first: int,
-        from_column: Any,
-        of_pairs: Any,
-        total: Any,
+        from_column: DeviceArray,
+        of_pairs: DeviceArray,
+        total: DeviceArray,
     ) -> None:
         s = self.settings
         if self.device.backend == "cpu":
@@ -330,39 +428,13 @@ class KsgPairs:
                 total,
             )
             return
-        self._counts_kernel(
-            (-(-len(y) // COLUMNS), -(-len(x) // WARPS), -(-len(of_x) // STRETCH)),
-            (32 * WARPS,),
-            (
-                of_x,
-                of_y,
-                x,
-                y,
-                np.int32(len(x)),
-                np.int32(len(y)),
-                np.int32(self.frames),
-                np.int32(self.padded),
-                np.int32(first),
-                np.int32(len(of_x)),
-                np.int32(s.window),
-                np.int32(s.neighbours),
-                from_column,
-                self._psi,
-                of_pairs,
-            ),
-        )
-        self._add_kernel(
-            (-(-total.size // 256),),
-            (256,),
-            (
-                of_pairs,
-                np.int32(len(x)),
-                np.int32(len(y)),
-                np.int32(len(of_x)),
-                from_column,
-                total,
-            ),
-        )
+        rows, columns, here = len(x), len(y), len(of_x)
+        grid = -(-columns // COLUMNS), -(-rows // WARPS), -(-here // STRETCH)
+        where = rows, columns, self.frames, self.padded, first, here, s.window, s.neighbours
+        given = of_x, of_y, x, y, *where, from_column, self._psi, of_pairs
+        launch(self._counts_kernel, grid, 32 * WARPS, *given)
+        added = of_pairs, rows, columns, here, from_column, total
+        launch(self._add_kernel, (-(-total.size // 256),), 256, *added)
 
 
 # --- Gaussian, DCC --------------------------------------------------------------------------------
@@ -376,56 +448,37 @@ SINGULAR = 1e-12
 """Directions with less than this part of a variable's largest variance are taken as still."""
 
 
-class GaussianPairs:
+class GaussianPairs(PairBlocks):
     """1/2 (ln det C_i + ln det C_j - ln det C_ij): mutual information of normal variables."""
 
-    def __init__(
-        self, series: NDArray[np.floating], settings: MotionEstimatorConfig, device: Device
-    ) -> None:
-        self.settings = settings
-        self.device = device
-        self.d, self.frames = series.shape[1:]
-        self._series = series
-        self._prepared = PreparedBlocks(device)
+    def _open(self) -> None:
         self._bias = finite_sample_bias(self.d, self.frames)
-        if device.backend == "cuda":
+        if self.device.backend == "cuda":
             from pairtile.gpu import compiling as cuda
 
             module = cuda.load(KERNELS / "gaussian.cu", {"DIM": self.d})
             self._kernel = module.get_function("gaussian_mutual_information")
 
-    def block(self, rows: slice, columns: slice, shift: Shift | None) -> NDArray[np.float64]:
-        """Nats, float64 (rows, columns); the column variables taken ``shift`` frames later."""
-        x, rank_x = self._prepared.get(rows, self._prepare)
-        y, rank_y = self._prepared.get(columns, self._prepare)
-        y = shifted(self.device.xp, y, shift)
+    def _scores(
+        self, of_x: Block, of_y: Block, symmetric: bool, upper: bool
+    ) -> NDArray[np.float64]:
+        (x, rank_x), (y, rank_y) = of_x, of_y
         correlation = x.reshape(-1, self.frames) @ y.reshape(-1, self.frames).T
         mi_nats = self.device.xp.empty((len(x), len(y)))
         if self.device.backend == "cpu":
             gaussian_mutual_information(correlation, self.d, SMALLEST_PIVOT, mi_nats)
         else:
-            self._kernel(
-                (-(-len(y) // 128), len(x)),
-                (128,),
-                (
-                    correlation,
-                    np.int32(len(x)),
-                    np.int32(len(y)),
-                    np.float64(SMALLEST_PIVOT),
-                    mi_nats,
-                ),
-            )
+            grid = -(-len(y) // 128), len(x)
+            given = correlation, len(x), len(y), np.float64(SMALLEST_PIVOT), mi_nats
+            launch(self._kernel, grid, 128, *given)
         nats = np.asarray(self.device.to_host(mi_nats))
         if self.settings.corrected:
             nats -= self._bias[rank_x].take(rank_y, axis=1)
-        return mirrored(nats) if shift is None and rows == columns else nats
+        return nats
 
-    def _prepare(self, block: slice) -> tuple[Any, NDArray[np.int64]]:
+    def _prepare(self, block: slice) -> Block:
         """Whitened variables, divided by sqrt(frames), so that products are covariances."""
-        xp = self.device.xp
-        moves = coordinates(
-            self._series, block, self.device, single=self.settings.single, centred=True
-        )
+        xp, moves = self.device.xp, self._coordinates(block, centred=True)
         covariance = self.device.to_host(moves @ moves.transpose(0, 2, 1)) / self.frames
         variance, axes = np.linalg.eigh(covariance)
         moving = variance > SINGULAR * variance[:, -1:]
@@ -436,43 +489,24 @@ class GaussianPairs:
         return xp.ascontiguousarray(xp.asarray(whitening) @ moves), moving.sum(axis=1)
 
 
-class DccPairs:
+class DccPairs(PairBlocks):
     """<dr_i . dr_j> / sqrt(<dr_i^2> <dr_j^2>); of the frames that both have."""
 
-    def __init__(
-        self,
-        series: NDArray[np.floating],
-        settings: MotionEstimatorConfig,
-        device: Device,
-        has_missing: bool = False,
-    ) -> None:
-        self.has_missing = has_missing
-        self.settings = settings
-        self.device = device
-        self._series = series
-        self._prepared = PreparedBlocks(device)
-
-    def block(self, rows: slice, columns: slice, shift: Shift | None) -> NDArray[np.float64]:
-        """Correlations, float64 (rows, columns); columns taken ``shift`` frames later."""
-        (x,) = self._prepared.get(rows, self._prepare)
-        (y,) = self._prepared.get(columns, self._prepare)
-        y = shifted(self.device.xp, y, shift)
+    def _scores(
+        self, of_x: Block, of_y: Block, symmetric: bool, upper: bool
+    ) -> NDArray[np.float64]:
+        (x,), (y,) = of_x, of_y
         if self.has_missing:
-            correlation = np.asarray(self.device.to_host(self._of_common_frames(x, y)))
-            return mirrored(correlation) if shift is None and rows == columns else correlation
+            return np.asarray(self.device.to_host(self._of_common_frames(x, y)))
         product = x.reshape(len(x), -1) @ y.reshape(len(y), -1).T
-        correlation = np.asarray(self.device.to_host(product))
-        return mirrored(correlation) if shift is None and rows == columns else correlation
+        return np.asarray(self.device.to_host(product))
 
-    def _prepare(self, block: slice) -> tuple[Any]:
-        xp = self.device.xp
-        moves = coordinates(
-            self._series, block, self.device, single=self.settings.single, centred=True
-        )
+    def _prepare(self, block: slice) -> Block:
+        xp, moves = self.device.xp, self._coordinates(block, centred=True)
         length = xp.sqrt(xp.nansum(moves * moves, axis=(1, 2), keepdims=True))
         return (moves / xp.where(length > 0.0, length, 1.0),)
 
-    def _of_common_frames(self, x: Any, y: Any) -> Any:
+    def _of_common_frames(self, x: DeviceArray, y: DeviceArray) -> DeviceArray:
         """Means and variances are of the frames in which both have all coordinates."""
         xp = self.device.xp
         x_known, y_known = (1.0 - xp.isnan(v).any(axis=1) for v in (x, y))
@@ -515,54 +549,44 @@ KEPT_BLOCKS = 4
 """Weights of the last few blocks are kept."""
 
 
-class SplinePairs:
-    """Mutual information from joint tables of B-spline weights (Daub et al. 2004)."""
+class SplinePairs(PairBlocks):
+    """Mutual information from joint tables of B-spline weights (Daub et al. 2004).
 
-    def __init__(
-        self,
-        series: NDArray[np.floating],
-        settings: MotionEstimatorConfig,
-        device: Device,
-        complete: bool = True,
-    ) -> None:
-        """``complete``: no value of the replica is missing."""
-        self.settings = settings
-        self.device = device
-        self.d = series.shape[1]
-        self._series = series
-        self._spline = SplineSettings(settings.n_bins, settings.order, "clamped", "float64")
-        self._scorer = BsplineScorer(self._spline, device, complete=complete)
-        self._last: dict[tuple[int, int, int | bytes | None], Any] = {}
+    Of d > 1 coordinates, the sum over the d x d pairs of coordinates, as the first GPU programs
+    computed it; it misses what coordinates share only jointly.
+    """
 
-    def block(self, rows: slice, columns: slice, shift: Shift | None) -> NDArray[np.float64]:
-        """Nats, float64 (rows, columns); the column variables taken ``shift`` frames later.
+    def _open(self) -> None:
+        self._spline = SplineSettings(
+            self.settings.n_bins, self.settings.order, "clamped", "float64"
+        )
+        self._scorer = BsplineScorer(self._spline, self.device, complete=not self.has_missing)
+        self._last: dict[tuple[int, int, int | bytes | None], Weights | NDArray[np.float64]] = {}
 
-        Of d > 1 coordinates, the sum over the d x d pairs of coordinates, as the first GPU programs
-        computed it; it misses what coordinates share only jointly.
-        """
-        x = self._weights(rows, None)
-        y = self._weights(columns, shift)
+    def _scores(
+        self, of_x: Block, of_y: Block, symmetric: bool, upper: bool
+    ) -> NDArray[np.float64]:
+        (x, n_rows), (y, n_columns) = of_x, of_y
         if self.settings.kind == "dihedral" and self.device.backend == "cpu":
             nats = self._from_dense(x, y)
         else:
             bits, _ = self._scorer.scores(x, y)
             nats = np.asarray(self.device.to_host(bits), dtype=np.float64) * NATS_PER_BIT
-        n_rows, n_columns = rows.stop - rows.start, columns.stop - columns.start
-        nats = nats.reshape(n_rows, self.d, n_columns, self.d).sum(axis=(1, 3))
-        return mirrored(nats) if shift is None and rows == columns else nats
+        return np.asarray(nats.reshape(n_rows, self.d, n_columns, self.d).sum(axis=(1, 3)))
 
-    def _weights(self, block: slice, shift: Shift | None) -> Any:
-        """Weights of a block, the last few kept: neighbouring tiles share rows."""
+    def _ready(self, block: slice, shift: Shift | None) -> Block:
+        """Weights of a block and its variables, the last few kept: neighbouring tiles share
+        rows."""
         key = (block.start, block.stop, shift.tobytes() if isinstance(shift, np.ndarray) else shift)
         if key not in self._last:
             while len(self._last) >= KEPT_BLOCKS:
                 del self._last[next(iter(self._last))]
-            self._last[key] = self._make(block, shift)
-        return self._last[key]
+            self._last[key] = self._weights(block, shift)
+        return self._last[key], block.stop - block.start
 
-    def _make(self, block: slice, shift: Shift | None) -> Any:
+    def _weights(self, block: slice, shift: Shift | None) -> Weights | NDArray[np.float64]:
         s = self.settings
-        values = np.asarray(self._series[block], dtype=np.float32 if s.single else np.float64)
+        values = np.asarray(self.series[block], dtype=np.float32 if s.single else np.float64)
         flat = values.reshape(-1, values.shape[2]).astype(np.float64)
         flat = shifted(np, flat, shift)
         if s.kind == "bspline":
@@ -586,78 +610,3 @@ class SplinePairs:
             joint = part.reshape(len(part) * bins, -1) @ columns
             mutual_information_from_joint(joint, bins, nats[begin : begin + size])
         return nats
-
-
-# --- blocks ---------------------------------------------------------------------------------------
-
-
-SHARE = 0.4
-"""Part of the device's free memory that prepared blocks may hold."""
-
-MAX_PREPARED = 256 << 20
-"""Bytes of prepared blocks that the CPU keeps beyond the two in use: long series are read again."""
-
-
-class PreparedBlocks:
-    """Blocks by their place in the series, least recently used ones dropped first."""
-
-    def __init__(self, device: Device) -> None:
-        self._blocks: OrderedDict[tuple[int, int], tuple[Any, ...]] = OrderedDict()
-        self._bytes = 0
-        self._allowed = int(device.free_bytes() * SHARE)
-        if device.backend == "cpu":
-            self._allowed = min(self._allowed, MAX_PREPARED)
-
-    def get(self, block: slice, make: Callable[[slice], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """The prepared block, made now if it is not at hand.
-
-        ``make`` turns a slice of the variables into arrays of the device. It is not kept: blocks
-        that hold their maker, which holds them, would stay in memory after its last use.
-        """
-        key = (block.start, block.stop)
-        if key in self._blocks:
-            self._blocks.move_to_end(key)
-            return self._blocks[key]
-        made = make(block)
-        self._blocks[key] = made
-        self._bytes += _bytes_of(made)
-        while self._bytes > self._allowed and len(self._blocks) > 2:
-            self._bytes -= _bytes_of(self._blocks.popitem(last=False)[1])
-        return made
-
-
-def _bytes_of(arrays: tuple[Any, ...]) -> int:
-    return sum(int(array.nbytes) for array in arrays)
-
-
-def coordinates(
-    series: NDArray[np.floating], block: slice, device: Device, *, single: bool, centred: bool
-) -> Any:
-    """Some variables as float64 (variables, d, frames) on the device; mean 0 if ``centred``."""
-    values = np.asarray(series[block])
-    if single:
-        values = values.astype(np.float32)
-    made = device.xp.ascontiguousarray(device.xp.asarray(values), dtype=np.float64)
-    if not centred:
-        return made
-    mean = device.xp.nanmean if device.xp.isnan(made).any() else device.xp.mean
-    centred_values = made - mean(made, axis=2, keepdims=True)
-    # The mean of equal numbers may miss them by rounding: what does not move is exactly 0.
-    still = (made == made[:, :, :1]).all(axis=2)
-    centred_values[still] = 0.0
-    return centred_values
-
-
-def shifted(xp: Any, values: Any, shift: Shift | None) -> Any:
-    """The series ``shift`` frames later, around its end, or in the order ``shift``; as it is for
-    None. Frames are on the last axis."""
-    if shift is None:
-        return values
-    if np.ndim(shift):
-        return xp.ascontiguousarray(values[..., xp.asarray(shift)])
-    return xp.ascontiguousarray(xp.roll(values, -shift, axis=-1))
-
-
-def mirrored(upper: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A square block whose upper triangle (with diagonal) is known, made symmetric."""
-    return np.triu(upper) + np.triu(upper, 1).T

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pairtile.declare.columns import declared_columns
 from pairtile.runtime.files import atomic_path
 
 Matrix: TypeAlias = NDArray[np.floating[Any]]
@@ -27,7 +28,7 @@ class StreamedPairs:
     read: Callable[[Sequence[str]], Iterator[pa.Table]]
 
 
-Pairs: TypeAlias = pd.DataFrame | pa.Table | StreamedPairs
+Pairs: TypeAlias = pd.DataFrame | StreamedPairs
 
 MATRICES = ("mi_nats", "correlation", "null_mean", "p_value", "dcc")
 """Matrices that are in every archive; all NaN where the analysis does not estimate it."""
@@ -51,7 +52,7 @@ def correlation_matrix(pairs: Pairs, items: pd.DataFrame, column: str) -> Matrix
 
     Parameters
     ----------
-    pairs : DataFrame, Table or StreamedPairs
+    pairs : DataFrame or StreamedPairs
         Columns ``i``, ``j`` (item numbers, i < j) and ``column``, in any order of rows.
     items : DataFrame
         The items table (described in ``time_series``).
@@ -62,15 +63,14 @@ def correlation_matrix(pairs: Pairs, items: pd.DataFrame, column: str) -> Matrix
         float64 (kept items, kept items), in the order of items; NaN on the diagonal and where
         there is no such pair or column. float32 from 5,000 items on.
     """
-    kept, row = _numbered(items)
-    dtype = np.float32 if kept.size >= _LARGE else np.float64
-    result = np.full((kept.size, kept.size), np.nan, dtype=dtype)
-    if column in _columns(pairs):
-        for part in _parts(pairs, ("i", "j", column)):
-            i, j = row[_array(part, "i")], row[_array(part, "j")]
-            if (i < 0).any() or (j < 0).any():
+    kept = items["kept"].to_numpy()
+    n, row = int(kept.sum()), np.where(kept, np.cumsum(kept) - 1, -1)
+    result = np.full((n, n), np.nan, dtype=np.float32 if n >= _LARGE else np.float64)
+    if column in pairs.columns:
+        for i, j, values in _parts(pairs, column):
+            if (row[i] < 0).any() or (row[j] < 0).any():
                 raise ValueError("the pairs table has an item that is not kept")
-            result[i, j] = _array(part, column)
+            result[row[i], row[j]] = values
         _mirror(result)
     return result
 
@@ -121,14 +121,10 @@ def residue_sums(pairs: Pairs, items: pd.DataFrame, column: str) -> Matrix:
         float64 (residues, residues), in the order in which kept items first name them; NaN on the
         diagonal, and where one of the pairs has no value.
     """
-    kept = items["kept"].to_numpy(dtype=bool)
-    group = np.full(len(items), -1, dtype=np.int64)
-    group[kept], residues = pd.factorize(items.loc[kept, "residue"])
-    n = len(residues)
-    result = np.zeros((n, n))
-    for part in _parts(pairs, ("i", "j", column)):
-        i, j = group[_array(part, "i")], group[_array(part, "j")]
-        np.add.at(result, (i, j), _array(part, column))
+    group, residues = pd.factorize(items["residue"].where(items["kept"]))
+    result = np.zeros((len(residues), len(residues)))
+    for i, j, values in _parts(pairs, column):
+        np.add.at(result, (group[i], group[j]), values)
     result = result + result.T
     np.fill_diagonal(result, np.nan)
     return result
@@ -150,7 +146,7 @@ def write_matrices(
     comes.
     """
     if names is None:
-        names = [*MATRICES, *(name for name in EXTRA_MATRICES if name in _columns(pairs))]
+        names = [*MATRICES, *(name for name in EXTRA_MATRICES if name in pairs.columns)]
     with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for name in names:
             matrix = correlation_matrix(pairs, items, name)
@@ -167,13 +163,12 @@ def write_matrices(
 
 def matrix_labels(items: pd.DataFrame) -> dict[str, NDArray[Any]]:
     """What stands beside rows and columns of the matrices: ``labels``, and ``LABELS``."""
-    kept = items[items["kept"].to_numpy(dtype=bool)]
+    kept = items[items["kept"]]
     result: dict[str, NDArray[Any]] = {"labels": kept["name"].to_numpy(dtype=np.str_)}
     for column in LABELS:
         if column in kept:
             number = pd.api.types.is_numeric_dtype(kept[column].dtype)
-            values = kept[column].to_numpy(dtype=np.int32 if number else np.str_)
-            result[column] = values
+            result[column] = kept[column].to_numpy(dtype=np.int32 if number else np.str_)
     return result
 
 
@@ -182,40 +177,30 @@ def write_g_correlation_text(path: Path, matrix: Matrix) -> None:
 
     A line ``n x n [``, then all numbers row after row, 21 a line without regard to rows, each ten
     characters wide with six significant digits, then ``]``. The diagonal is 1. A pair without a
-    value is 0: programs that read the format (correlationplus) know no missing values.
+    value is 0: programs that read the format (correlationplus) know no missing values. ``matrix``
+    is changed to that.
     """
     n = len(matrix)
+    np.nan_to_num(matrix, copy=False)
+    np.fill_diagonal(matrix, 1.0)
+    values, form = matrix.ravel(), "%10.6g " * _VALUES_A_LINE + "\n"
+    whole = values.size - values.size % _VALUES_A_LINE
     with atomic_path(path) as temporary, temporary.open("w", encoding="ascii") as handle:
         handle.write(f"{n} x {n} [\n")
-        handle.writelines(_lines(_rows(matrix)))
-        handle.write("]\n")
+        for first in range(0, whole, _VALUES_A_LINE):
+            handle.write(form % tuple(values[first : first + _VALUES_A_LINE].tolist()))
+        handle.write("".join(f"{value:10.6g} " for value in values[whole:].tolist()) + "]\n")
+
+
+def columns_of(file: str) -> list[str]:
+    """The columns that ``columns.toml`` declares for a table that may be empty."""
+    return [name for columns in declared_columns(__package__, file) for name in columns.names]
 
 
 def write_table(path: Path, table: pd.DataFrame) -> None:
     """Write a table as tab-separated text, whole or not at all; missing values are empty."""
     with atomic_path(path) as temporary:
         table.to_csv(temporary, sep="\t", index=False, lineterminator="\n", encoding="utf-8")
-
-
-def _rows(matrix: Matrix) -> Iterator[NDArray[np.float64]]:
-    for first in range(0, len(matrix), _ROWS):
-        block = np.nan_to_num(matrix[first : first + _ROWS].astype(np.float64), nan=0.0)
-        rows = np.arange(len(block))
-        block[rows, first + rows] = 1.0
-        yield block.ravel()
-
-
-def _lines(blocks: Iterable[NDArray[np.float64]]) -> Iterator[str]:
-    rest = np.empty(0)
-    for block in blocks:
-        values = np.concatenate([rest, block])
-        full = values.size - values.size % _VALUES_A_LINE
-        form = "%10.6g " * _VALUES_A_LINE + "\n"
-        for line in values[:full].reshape(-1, _VALUES_A_LINE).tolist():
-            yield form % tuple(line)
-        rest = values[full:]
-    if rest.size:
-        yield "".join(f"{value:10.6g} " for value in rest.tolist())
 
 
 def _add(archive: zipfile.ZipFile, name: str, values: NDArray[Any], small: bool) -> None:
@@ -225,25 +210,11 @@ def _add(archive: zipfile.ZipFile, name: str, values: NDArray[Any], small: bool)
         np.lib.format.write_array(handle, values, allow_pickle=False)
 
 
-def _numbered(items: pd.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Numbers of the kept items; and the row of each item among them, -1 for none."""
-    kept = np.flatnonzero(items["kept"].to_numpy(dtype=bool))
-    row = np.full(len(items), -1, dtype=np.int64)
-    row[kept] = np.arange(kept.size)
-    return kept, row
-
-
-def _columns(pairs: Pairs) -> list[str]:
-    return pairs.column_names if isinstance(pairs, pa.Table) else [str(c) for c in pairs.columns]
-
-
-def _parts(pairs: Pairs, names: Sequence[str]) -> Iterator[pd.DataFrame | pa.Table]:
-    if isinstance(pairs, StreamedPairs):
-        yield from pairs.read(names)
-    else:
-        yield pairs
-
-
-def _array(pairs: pd.DataFrame | pa.Table, column: str) -> NDArray[Any]:
-    values: NDArray[Any] = np.asarray(pairs[column])
-    return values
+def _parts(
+    pairs: Pairs, column: str
+) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.floating[Any]]]]:
+    """``i``, ``j`` and the column, a part of the table at a time."""
+    names = ("i", "j", column)
+    for part in pairs.read(names) if isinstance(pairs, StreamedPairs) else [pairs]:
+        i, j, values = (np.asarray(part[name]) for name in names)
+        yield i, j, values

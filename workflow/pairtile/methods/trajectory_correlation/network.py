@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.network import Network
 from pairtile.errors import ConfigError
 from pairtile.methods.trajectory_correlation.config_sections import KeepMotionConfig
 from pairtile.statistics.correction import benjamini_hochberg
+
+message = messages_of(__package__)
 
 COLUMNS = ("i", "j", "mi_nats", "correlation", "p_value", "dcc")
 """Columns of the pairs table that a network is made from."""
@@ -117,8 +121,7 @@ def motion_network(
     if rule == "p_value" and limit is not None and candidates:
         chance = limit * candidates
         result.notes.append(
-            f"{len(edges)} of {candidates} pairs have p <= {limit:g}; by chance alone it would be "
-            f"about {chance:.0f}. keep: {{fdr: {limit:g}}} corrects for the number of pairs."
+            message("edges_by_p", n=len(edges), pairs=candidates, limit=limit, chance=chance)
         )
     if not len(edges) and candidates:
         result.warnings.append(_why_empty(rule, limit, p, q, size, may))
@@ -131,10 +134,7 @@ def dense_warnings(n_edges: int, communities: tuple[str, ...] | list[str]) -> li
         return []
     hours = (n_edges / 10_000) ** 2
     long = f"{hours * 60:.0f} minutes" if hours < 2 else f"{hours:.0f} hours"
-    return [
-        f"Communities by girvan_newman in a network of {n_edges} edges take of the order of "
-        f"{long}: contacts, a stricter keep, or communities: [leiden] are faster."
-    ]
+    return [message("girvan_newman_slow", edges=n_edges, time=long)]
 
 
 def _why_empty(
@@ -148,11 +148,14 @@ def _why_empty(
     strongest = f"the strongest correlation is {size[may].max():.3g}"
     if rule in ("p_value", "fdr"):
         name, values = ("p-value", p) if rule == "p_value" else ("q-value", q)
-        return (
-            f"No pair has a {name} of at most {limit:g} (the least is {np.nanmin(values[may]):.3g};"
-            f" {strongest}): slow motions need longer runs to show what they share."
+        return message(
+            "no_pair_passes",
+            name=name,
+            limit=limit,
+            least=np.nanmin(values[may]),
+            strongest=strongest,
         )
-    return f"No pair has a correlation of {limit:g} or more: {strongest}."
+    return message("no_pair_correlates", limit=limit, strongest=strongest)
 
 
 # --- communities ----------------------------------------------------------------------------------
@@ -181,6 +184,22 @@ class ResidueNetwork:
         ends = np.column_stack([np.asarray(i, np.int64), np.asarray(j, np.int64)]).reshape(-1, 2)
         joined = size > 0  # not NaN
         return cls(n_nodes, ends[joined], np.minimum(size[joined], 1.0))
+
+    @classmethod
+    def strongest(
+        cls,
+        n_nodes: int,
+        i: NDArray[np.integer],
+        j: NDArray[np.integer],
+        correlation: NDArray[np.float64],
+        candidate: NDArray[np.bool_] | None,
+        number: int,
+    ) -> ResidueNetwork:
+        """Of the ``number`` strongest of the candidates (bool (pairs,); None for all)."""
+        size = np.nan_to_num(np.abs(correlation))
+        rows = np.arange(size.size) if candidate is None else np.flatnonzero(candidate)
+        best = rows[np.argsort(-size[rows], kind="stable")[:number]]
+        return cls.of(n_nodes, i[best], j[best], size[best])
 
     @cached_property
     def graph(self) -> Any:
@@ -367,12 +386,11 @@ def shortest_paths(
     parts = graph.connected_components().membership
     if parts[start] != parts[end]:
         return []
-    lengths = network.lengths
-    found = graph.get_k_shortest_paths(
-        start, to=end, k=number, weights="length", mode="all", output="epath"
-    )
+    found = graph.get_k_shortest_paths(start, end, k=number, weights="length", mode="all")
+    steps = [graph.get_eids(list(pairwise(nodes)), directed=False) for nodes in found]
     paths = [
-        ResiduePath(_nodes(network, edges, start), float(lengths[edges].sum())) for edges in found
+        ResiduePath(tuple(nodes), float(network.lengths[edges].sum()))
+        for nodes, edges in zip(found, steps, strict=True)
     ]
     return sorted(paths, key=lambda path: (path.length, path.nodes))
 
@@ -388,7 +406,7 @@ def path_ends(items: pd.DataFrame, paths: Sequence[Sequence[str]]) -> list[tuple
     ConfigError
         If there is no such kept item, or more than one.
     """
-    kept = items["name"][items["kept"].to_numpy(dtype=bool)].astype(str).tolist()
+    kept = items.loc[items["kept"], "name"].astype(str).tolist()
     numbers = {name: node for node, name in enumerate(kept)}
     return [(_item(a, numbers), _item(b, numbers)) for a, b in paths]
 
@@ -403,10 +421,3 @@ def _item(name: str, numbers: dict[str, int]) -> int:
     near = near[:3] or list(numbers)[:3]
     expected = "a name of items.parquet that is paired, such as " + ", ".join(near)
     raise ConfigError.at("paths", "", repr(name), expected)
-
-
-def _nodes(network: ResidueNetwork, edges: Sequence[int], start: int) -> tuple[int, ...]:
-    nodes = [start]
-    for a, b in network.ends[np.asarray(edges, dtype=np.int64)].tolist():
-        nodes.append(b if nodes[-1] == a else a)
-    return tuple(nodes)

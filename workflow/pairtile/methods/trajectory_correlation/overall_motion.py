@@ -5,13 +5,13 @@ Of positions, as they were superposed for the analysis.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+
+from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 
 Floats = NDArray[np.float64]
 
@@ -22,7 +22,7 @@ MAX_COORDINATES = 6_000
 BLOCK_VALUES = 1 << 23
 
 
-def frames_table(state: Mapping[str, NDArray[Any]]) -> tuple[pd.DataFrame, Floats]:
+def frames_table(state: MotionArrays) -> tuple[pd.DataFrame, Floats]:
     """One row for each frame of each replica (``frames.tsv``), and the share of the variance that
     each component explains, float64 (2,).
 

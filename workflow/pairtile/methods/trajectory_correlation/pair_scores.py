@@ -8,7 +8,7 @@ series in time, around its end, keeps both as they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,34 +38,26 @@ MIN_NATS = 1e-12
 
 @dataclass(frozen=True)
 class ScoredMotion:
-    """A block of pairs; all float64 (rows, columns).
+    """A block of pairs.
 
-    mi_nats : mean over the replicas; NaN for ``kind: dcc``. correlation : the generalized
-    correlation of ``mi_nats``, or the DCC for ``kind: dcc``. dcc : mean over the replicas; NaN for
-    angles. null : of the surrogates' ``mi_nats`` (or DCC) null_mean, null_sd, p_value; mi_centred,
+    blocks : columns of the pairs table, float64 (rows, columns) each. mi_nats : mean over the
+    replicas; NaN for ``kind: dcc``. correlation : the generalized correlation of ``mi_nats``, or
+    the DCC for ``kind: dcc``. dcc : mean over the replicas; NaN for angles.
+
+    With surrogates, of their ``mi_nats`` (or DCC) null_mean, null_sd, p_value; mi_centred,
     correlation_centred (see ``centred``; not for ``kind: dcc``); from two replicas on also
     correlation_half_1, correlation_half_2: the same of the replicas with odd and with even numbers
-    (for ``kind: dcc`` the DCC); empty where there are no surrogates. spread : standard
-    deviation over the replicas (n - 1) of ``mi_nats``, ``correlation`` and ``dcc``; empty for one
-    replica. replicas : from two on, mi_replica_1, ... (without the mean of the replica's own
-    surrogates, where there are any; not for ``kind: dcc``) and dcc_replica_1, ....
+    (for ``kind: dcc`` the DCC).
+
+    From two replicas on mi_sd, correlation_sd, dcc_sd : standard deviation over them (n - 1); and
+    mi_replica_1, ... (without the mean of the replica's own surrogates, where there are any; not
+    for ``kind: dcc``), dcc_replica_1, ....
+
     null_counts : int64 (bins,), correlations of the surrogates of all pairs that ``wanted`` names.
     """
 
-    mi_nats: Floats
-    correlation: Floats
-    dcc: Floats
-    null: dict[str, Floats] = field(default_factory=dict)
-    spread: dict[str, Floats] = field(default_factory=dict)
-    replicas: dict[str, Floats] = field(default_factory=dict)
-    null_counts: NDArray[np.int64] = field(
-        default_factory=lambda: np.zeros(HISTOGRAM_BINS, dtype=np.int64)
-    )
-
-    def columns(self) -> dict[str, Floats]:
-        """Name of a column of the pairs table -> its block."""
-        values = {"mi_nats": self.mi_nats, "correlation": self.correlation}
-        return values | self.null | {"dcc": self.dcc} | self.spread | self.replicas
+    blocks: dict[str, Floats]
+    null_counts: NDArray[np.int64]
 
 
 class MotionScores:
@@ -96,10 +88,6 @@ class MotionScores:
         device
             Where to compute.
         """
-        if len(replicas) != len(settings) or len(replicas) != len(shifts):
-            raise ValueError(
-                f"{len(replicas)} replicas, {len(settings)} settings, {len(shifts)} shifts"
-            )
         self.replicas = replicas
         self.settings = settings
         self.shifts = shifts
@@ -185,7 +173,7 @@ class MotionScores:
 
     def _block(self, rows: slice, columns: slice, wanted: NDArray[np.bool_] | None) -> ScoredMotion:
         each = [pairs.block(rows, columns) for pairs in self._pairs()]
-        value = _mean(each)
+        value, n = _mean(each), len(each)
         unknown = np.full(value.shape, np.nan)
         if self.signed:
             dcc_of_each, mi_nats = each, unknown
@@ -195,24 +183,21 @@ class MotionScores:
                 unknown if cyclic else pairs.dcc_block(rows, columns) for pairs in self._pairs()
             ]
             mi_nats = value
-        dcc = _mean(dcc_of_each)
-        scored = ScoredMotion(mi_nats, self.correlation(value), dcc)
-        if len(each) > 1:
-            spread = {"correlation_sd": _spread([self.correlation(part) for part in each])}
-            spread["mi_sd"] = unknown if self.signed else _spread(each)
-            spread["dcc_sd"] = _spread(dcc_of_each)
-            scored = replace(scored, spread=spread)
-        own_means = [np.zeros_like(value) for _ in each]
+        blocks = {"mi_nats": mi_nats, "correlation": self.correlation(value)}
+        blocks["dcc"] = _mean(dcc_of_each)
+        counts, own_means = np.zeros(HISTOGRAM_BINS, dtype=np.int64), [np.zeros_like(value)] * n
         if self.n_surrogates:
             null, counts, own_means = self._surrogates(each, rows, columns, wanted)
-            scored = replace(scored, null=null, null_counts=counts)
-        if len(each) > 1:
-            replicas = {f"dcc_replica_{k}": part for k, part in enumerate(dcc_of_each, 1)}
+            blocks |= null
+        if n > 1:
+            blocks["correlation_sd"] = _spread([self.correlation(part) for part in each])
+            blocks["mi_sd"] = unknown if self.signed else _spread(each)
+            blocks["dcc_sd"] = _spread(dcc_of_each)
+            blocks |= {f"dcc_replica_{k}": part for k, part in enumerate(dcc_of_each, 1)}
             if not self.signed:
                 parts = zip(each, own_means, strict=True)
-                replicas |= {f"mi_replica_{k}": a - b for k, (a, b) in enumerate(parts, 1)}
-            scored = replace(scored, replicas=replicas)
-        return scored
+                blocks |= {f"mi_replica_{k}": a - b for k, (a, b) in enumerate(parts, 1)}
+        return ScoredMotion(blocks, counts)
 
     def _surrogates(
         self, each: list[Floats], rows: slice, columns: slice, wanted: NDArray[np.bool_] | None
@@ -243,7 +228,7 @@ class MotionScores:
         null = {
             "null_mean": moments.mean,
             "null_sd": moments.standard_deviation,
-            "p_value": two_sided(normal) if self.signed else normal.p_value(),
+            "p_value": normal.p_value(two_sided=self.signed),
         }
         if not self.signed:
             null["mi_centred"] = moments.centred
@@ -262,33 +247,14 @@ class MotionScores:
         parts = []
         for half in (slice(whole.start, middle), slice(middle, whole.stop)):
             inside = slice(half.start - whole.start, half.stop - whole.start)
-            cells: tuple[slice, slice] = (
-                (inside, slice(None)) if along == 0 else (slice(None), inside)
-            )
             place = (half, columns) if along == 0 else (rows, half)
-            parts.append(self.block(*place, None if wanted is None else wanted[cells]))
-        first, second = parts
-
-        def joined(one: Floats, other: Floats) -> Floats:
-            return np.concatenate([one, other], axis=along)
-
-        return ScoredMotion(
-            joined(first.mi_nats, second.mi_nats),
-            joined(first.correlation, second.correlation),
-            joined(first.dcc, second.dcc),
-            {name: joined(first.null[name], second.null[name]) for name in first.null},
-            {name: joined(first.spread[name], second.spread[name]) for name in first.spread},
-            {name: joined(first.replicas[name], second.replicas[name]) for name in first.replicas},
-            first.null_counts + second.null_counts,
-        )
-
-
-def two_sided(moments: SurrogateMoments) -> Floats:
-    """p-values of values that may lie on either side of the surrogates."""
-    spread, number = moments.standard_deviation, moments.number
-    above = p_value(moments.observed, moments.mean, spread, number)
-    below = p_value(-moments.observed, -moments.mean, spread, number)
-    return np.minimum(2.0 * np.minimum(above, below), 1.0)
+            cells = None if wanted is None else wanted[(slice(None),) * along + (inside,)]
+            parts.append(self.block(*place, cells))
+        joined = {
+            name: np.concatenate([part.blocks[name] for part in parts], axis=along)
+            for name in parts[0].blocks
+        }
+        return ScoredMotion(joined, np.sum([part.null_counts for part in parts], axis=0))
 
 
 def _mean(parts: list[Floats]) -> Floats:
@@ -334,9 +300,14 @@ class SurrogateMoments:
         """
         return np.asarray(self.observed - self.mean)
 
-    def p_value(self) -> NDArray[np.float64]:
-        """See :func:`p_value`."""
-        return p_value(self.observed, self.mean, self.standard_deviation, self.number)
+    def p_value(self, two_sided: bool = False) -> NDArray[np.float64]:
+        """See :func:`p_value`; ``two_sided``: values may lie on either side of the surrogates."""
+        spread, number = self.standard_deviation, self.number
+        above = p_value(self.observed, self.mean, spread, number)
+        if not two_sided:
+            return above
+        below = p_value(-self.observed, -self.mean, spread, number)
+        return np.minimum(2.0 * np.minimum(above, below), 1.0)
 
 
 def p_value(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
+from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.atoms import Floats, texts
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.read_trajectory import (
@@ -54,7 +55,7 @@ def prepare_trajectory(
     seed: int,
     scratch: str | os.PathLike[str] | None = None,
     source: Trajectories | None = None,
-) -> PreparedInput:
+) -> PreparedInput[MotionArrays]:
     """Read what a section of ``method: trajectory_correlation`` names, and prepare it.
 
     Parameters
@@ -101,7 +102,7 @@ class _Preparation:
         self.needed = np.union1d(self.variables.atoms, self.fit)
         self.reference: Floats | None = None
 
-    def run(self, scratch: Scratch) -> PreparedInput:
+    def run(self, scratch: Scratch) -> PreparedInput[MotionArrays]:
         """Read all frames, and write the series."""
         variables, runs = self.variables, self.input.runs
         writer = SeriesWriter(
@@ -185,12 +186,10 @@ class _Preparation:
     def _fit_atoms(self) -> NDArray[np.int64]:
         none = np.empty(0, dtype=np.int64)
         if not self.variables.turns:
-            self.notes.append(
-                f"Frames are not superposed: {self.config.variables} do not depend on it."
-            )
+            self.notes.append(message("variables_need_no_fit", variables=self.config.variables))
             return none
         if self.config.fit is False:
-            self.notes.append("Frames are used as they are, not superposed (fit: false).")
+            self.notes.append(message("not_fitted"))
             return none
         return self.input.select(self.config.fit, "fit")
 
@@ -212,7 +211,7 @@ class _Preparation:
             for _ in range(_AVERAGE_PASSES):
                 reference = self._average(reference)
             where = f"the average structure, found in {_AVERAGE_PASSES} rounds from {where}"
-        self.notes.append(f"Frames are superposed by {self.fit.size} atoms on {where}.")
+        self.notes.append(message("superposed", atoms=self.fit.size, where=where))
         return reference
 
     def _average(self, reference: Floats) -> Floats:
@@ -249,7 +248,7 @@ class _Preparation:
 
     # --- what is said of it ------------------------------------------------------------------
 
-    def _describe(self, prepared: PreparedInput, broken: int) -> None:
+    def _describe(self, prepared: PreparedInput[MotionArrays], broken: int) -> None:
         """Residues, structure, domains and secondary structure, and where variables lie."""
         residues, items, runs = self.residues, prepared.items, self.input.runs
         rows = items["residue"].to_numpy()
@@ -279,7 +278,7 @@ class _Preparation:
         counts = {"atoms": self.input.n_atoms, "residues": len(residues)}
         prepared.counts.update(counts, fit_atoms=int(self.fit.size))
         if self.config.unwrap:
-            prepared.notes.append("Molecules are put together across the periodic box (unwrap).")
+            prepared.notes.append(message("unwrapped"))
         for said in self.input.said.values():
             (self.notes if said.severity == "note" else self.warnings).append(said)
         prepared.notes[:0] = self.notes
@@ -287,15 +286,15 @@ class _Preparation:
         for run in runs:
             if run.n_promised > run.n_frames:
                 prepared.warnings.append(
-                    f"{run.name} says that it holds {run.n_promised} frames, but {run.n_frames} "
-                    "are there: it may be a copy cut short."
+                    message(
+                        "frames_lacking",
+                        file=run.name,
+                        promised=run.n_promised,
+                        frames=run.n_frames,
+                    )
                 )
         if broken:
-            prepared.warnings.append(
-                f"In {broken} frames an atom is more than half a box length from where it was the "
-                "frame before: molecules may be broken across the periodic box. unwrap: true "
-                "makes them whole."
-            )
+            prepared.warnings.append(message("molecules_broken", n=broken))
 
 
 def _jumps(values: Floats, last: Floats | None, far: float) -> int:

@@ -90,8 +90,12 @@ class Trajectories:
         self.topology = topology
         mda = import_mdanalysis()
         _check_there(topology, "a topology")
-        with _reading(topology, f"a topology that MDAnalysis reads (see {_FORMATS})"):
-            self.universe: Any = mda.Universe(topology)
+        try:
+            with _quiet():
+                self.universe: Any = mda.Universe(topology)
+        except Exception as error:  # readers of some forty formats raise what they like
+            expected = f"a topology that MDAnalysis reads (see {_FORMATS})"
+            raise InputError.at(topology, "", _cannot_read(error), expected) from error
         self.said: dict[tuple[str, ...], Message] = {}
         self._whole: WholeMolecules | None = None
         self._first: dict[tuple[str, ...], Frame] = {}
@@ -263,7 +267,6 @@ class Trajectories:
 
     def _selected(self, selection: str, key: str) -> NDArray[np.int64]:
         mda = import_mdanalysis()
-        language = f"a selection in MDAnalysis' language (see {_LANGUAGE})"
         try:
             with _quiet():
                 group = self.universe.select_atoms(selection)
@@ -271,12 +274,10 @@ class Trajectories:
             found = f"{selection!r}, but the topology does not hold that ({_first_line(error)})"
             expected = f"a selection by what {self.topology} holds"
             raise ConfigError.at(key, "", found, expected) from error
-        except mda.exceptions.SelectionError as error:
+        except (mda.exceptions.SelectionError, ValueError, TypeError, KeyError) as error:
             found = f"{selection!r} ({_first_line(error)})"
-            raise ConfigError.at(key, "", found, language) from error
-        except (ValueError, TypeError, KeyError) as error:
-            found = f"{selection!r} ({_first_line(error)})"
-            raise ConfigError.at(key, "", found, language) from error
+            expected = f"a selection in MDAnalysis' language (see {_LANGUAGE})"
+            raise ConfigError.at(key, "", found, expected) from error
         return np.unique(np.asarray(group.indices, dtype=np.int64))
 
     def _what_is_there(self) -> str:
@@ -378,15 +379,6 @@ def _quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-
-
-@contextmanager
-def _reading(name: str, expected: str, place: str = "") -> Iterator[None]:
-    try:
-        with _quiet():
-            yield
-    except Exception as error:  # readers of some forty formats raise what they like
-        raise InputError.at(name, place, _cannot_read(error), expected) from error
 
 
 def _cannot_read(error: Exception) -> str:

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pairtile.declare.messages import Message, messages_of
-from pairtile.methods.trajectory_correlation import figures as maps
 from pairtile.methods.trajectory_correlation.report_results import (
     LEVEL,
     METHOD_NAMES,
@@ -19,9 +17,11 @@ from pairtile.methods.trajectory_correlation.report_results import (
     kind_of,
     members_in_words,
     motion_results,
+    score_name,
     score_of,
 )
 from pairtile.methods.trajectory_correlation.report_states import N_NAMED, state_numbers
+from pairtile.report.charts import MAX_PIXELS
 from pairtile.report.results import Results
 
 message = messages_of(__package__)
@@ -31,7 +31,8 @@ FAR = 5
 """Residues so many apart in the chain, or more, are no neighbours."""
 
 MANY = 20
-"""Correlation times that a trajectory should at least be long."""
+"""Correlation times that a trajectory should at least be long: one of fewer has seen each motion a
+handful of times."""
 
 
 def numbers(results: Results) -> dict[str, Any]:
@@ -50,8 +51,9 @@ def numbers(results: Results) -> dict[str, Any]:
     return {
         "kind": kind_of(results),
         "score": score_of(results),
+        "score_name": score_name(results),
         "level": LEVEL,
-        "max_pixels": maps.MAX_PIXELS,
+        "max_pixels": MAX_PIXELS,
         "replicas": replicas,
         "several_chains": found.several_chains,
         "apart": FAR,
@@ -119,16 +121,17 @@ def _communities(results: Results, found: MotionResults) -> dict[str, Any]:
 
 def warnings(results: Results) -> list[str]:
     """Warnings that the settings and tables give rise to, beyond those of the summary."""
-    settings = results.parameters.get("estimator") or {}
-    said = [] if settings.get("surrogates") else [message("no_surrogates")]
-    return [*said, *_of_estimator(results, settings), *_of_time(results), *_of_fit(results)]
+    return list(_warnings(results))
 
 
-def _of_estimator(results: Results, settings: dict[str, Any]) -> Iterator[Message]:
-    kind, variables = kind_of(results), results.parameters.get("variables")
-    preset = settings.get("preset", "none")
+def _warnings(results: Results) -> Iterator[Message]:
+    settings, parameters = results.parameters.get("estimator") or {}, results.parameters
+    kind, variables = kind_of(results), parameters.get("variables")
     residues = results.cached(motion_results).residues
-    if kind == "ksg" and preset != "none" and residues["correlation_time"].median() >= 1.0:
+    tau, preset = float(residues["correlation_time"].median()), settings.get("preset", "none")
+    if not settings.get("surrogates"):
+        yield message("no_surrogates")
+    if kind == "ksg" and preset != "none" and tau >= 1.0:
         yield message("preset_without_window", preset=preset)
     if kind == "dcc":
         yield message("dcc_is_blind")
@@ -136,23 +139,14 @@ def _of_estimator(results: Results, settings: dict[str, Any]) -> Iterator[Messag
         yield message("displacements_without_direction")
     if kind == "bspline" and variables == "positions":
         yield message("coordinates_added_up")
-
-
-def _of_time(results: Results) -> Iterator[Message]:
-    """A run of fewer than twenty correlation times has seen each motion a handful of times."""
-    residues: pd.DataFrame = results.cached(motion_results).residues
     replicas = max(results.counts.get("replicas", 1), 1)
     few = (residues["n_effective"] < 50).any()
-    if replicas == 1 and few and results.parameters.get("ensemble") is not True:
+    if replicas == 1 and few and parameters.get("ensemble") is not True:
         yield message("one_trajectory")
     frames = results.counts.get("frames", 0) / replicas
-    tau = float(residues["correlation_time"].median())
     if frames and frames < MANY * tau:
         yield message("short_trajectory", times=frames / tau, frames=frames, tau=tau)
-
-
-def _of_fit(results: Results) -> Iterator[Message]:
-    moving = results.parameters.get("variables") in ("positions", "coordinates", "displacements")
-    if moving and results.parameters.get("fit") is False:
+    moving = variables in ("positions", "coordinates", "displacements")
+    if moving and parameters.get("fit") is False:
         n, text = results.counts.get("variables", 0), results.text
         yield message("not_superposed", n=n, items=text.item if n == 1 else text.items)

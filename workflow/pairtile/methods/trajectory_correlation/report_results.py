@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.declare.columns import explained
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.errors import StoreError
-from pairtile.methods.trajectory_correlation.figures import ResidueMarks
+from pairtile.methods.trajectory_correlation.arrays import MotionArrays
+from pairtile.methods.trajectory_correlation.residue_marks import ResidueMarks
 from pairtile.methods.trajectory_correlation.stability import MIN_AGREEMENT
 from pairtile.methods.trajectory_correlation.structures import centred_structure
 from pairtile.report.formats import listed
 from pairtile.report.results import Results
 
-RESIDUES, COMMUNITIES, PATHS = "residues.tsv", "communities.tsv", "paths.tsv"
-MATRICES, DIFFERENCE = "matrices.npz", "difference.npz"
 LEVEL = 0.05
 """p- and q-values at most this are counted and marked."""
 METHOD_NAMES = {"leiden": "Leiden", "girvan_newman": "Girvan-Newman"}
-
-_TEXTS = (
-    *("name", "chain", "icode", "resname", "atom", "domain", "secondary_structure"),
-    *("method", "members", "source", "target", "path", "items", "between"),
-)
 
 
 @dataclass(frozen=True)
@@ -65,17 +60,20 @@ class MotionResults:
         names = self.residues.set_index("item")["name"]
         return " → ".join(names[[int(number) for number in items.split()]])
 
-    def matrix(self, name: str) -> NDArray[Any] | None:
-        """A matrix of all pairs; None where it was not written or holds no number."""
-        return _matrix(self.folder / MATRICES, name)
+    def matrix(self, name: str, file: str = "matrices.npz") -> NDArray[Any] | None:
+        """A matrix of all pairs, or of ``difference.npz``; None where it was not written or holds
+        no number."""
+        path = self.folder / file
+        if not path.is_file():
+            return None
+        with np.load(path, allow_pickle=False) as arrays:
+            values = arrays.get(name)
+        return values if values is not None and np.isfinite(values).any() else None
 
-    def difference(self, name: str) -> NDArray[Any] | None:
-        """A matrix of differences from the analysis that this one is compared with."""
-        return _matrix(self.folder / DIFFERENCE, f"{name}_difference")
-
-    def difference_array(self, name: str) -> NDArray[Any] | None:
-        """A matrix of ``difference.npz`` by its own name, such as ``mi_q_value``."""
-        return _matrix(self.folder / DIFFERENCE, name)
+    def table(self, file: str) -> pd.DataFrame | None:
+        """A table of the analysis; None where it was not written."""
+        path = self.folder / file
+        return read_table(path) if path.is_file() else None
 
     @cached_property
     def community_methods(self) -> list[str]:
@@ -88,32 +86,31 @@ class MotionResults:
         return self.residues[f"community_{method}"].to_numpy(dtype=np.int64)
 
     @cached_property
+    def state(self) -> MotionArrays:
+        """The prepared arrays; none where the state is gone."""
+        folder = self.folder / "state"
+        found = open_state(folder) if (folder / MANIFEST).is_file() else {}
+        return cast(MotionArrays, found)
+
+    @cached_property
     def places(self) -> NDArray[np.float64] | None:
-        """Mean position of each variable, (n, 3) in Angstrom; None where the state is gone or
-        positions are not known."""
-        if not (self.folder / "state" / MANIFEST).is_file():
-            return None
-        means = np.asarray(open_state(self.folder / "state")["mean_positions"], dtype=np.float64)
-        return (
-            means if means.shape == (len(self.residues), 3) and np.isfinite(means).any() else None
-        )
+        """Mean position of each variable, (n, 3) in Angstrom; None where not known."""
+        means = np.asarray(self.state.get("mean_positions", np.nan), dtype=np.float64)
+        known = means.shape == (len(self.residues), 3) and np.isfinite(means).any()
+        return means if known else None
 
     @cached_property
     def structure(self) -> NDArray[Any] | None:
         """Atoms of the first frame (``residues.STRUCTURE``), as ``structure.pdb`` has them; None of
         tables of time series, and where the state is gone."""
-        if not (self.folder / "state" / MANIFEST).is_file():
-            return None
-        state = open_state(self.folder / "state")
-        return np.asarray(centred_structure(state)["structure"]) if "structure" in state else None
+        there = "structure" in self.state
+        return np.asarray(centred_structure(self.state)["structure"]) if there else None
 
     @cached_property
     def interval_ps(self) -> float | None:
         """Time between two frames in picoseconds; None where not known or not one."""
-        if not (self.folder / "state" / MANIFEST).is_file():
-            return None
-        found = np.asarray(open_state(self.folder / "state")["frame_interval_ps"])
-        if not found.size or not np.isfinite(found).all() or np.ptp(found) > 1e-6 * found[0]:
+        found = np.asarray(self.state.get("frame_interval_ps", np.nan)).ravel()
+        if not np.isfinite(found).all() or np.ptp(found) > 1e-6 * found[0]:
             return None
         return float(found[0])
 
@@ -128,60 +125,49 @@ class MotionResults:
         return np.asarray((distance >= least) | (chain[first] != chain[second]))
 
 
-def read_motion_results(folder: Path) -> MotionResults:
-    """Read the tables of ``folder``; ``communities.tsv`` and ``paths.tsv`` where they are there.
+def motion_results(results: Results) -> MotionResults:
+    """The tables of an analysis, for ``results.cached``; those of communities and paths are empty
+    where it has none.
 
     Raises StoreError naming the file when ``residues.tsv`` is missing or a table is not what its
     name says.
     """
-    residues = read_table(folder / RESIDUES, {"item", "name", "betweenness", "degree"})
-    communities = read_table(
-        folder / COMMUNITIES, {"method", "community", "members"}, required=False
+    folder = results.folder
+    residues = read_table(folder / "residues.tsv", ("item", "name", "betweenness", "degree"))
+    found = MotionResults(folder, residues, pd.DataFrame(), pd.DataFrame())
+    communities, paths = found.table("communities.tsv"), found.table("paths.tsv")
+    return replace(
+        found,
+        communities=pd.DataFrame(columns=["method"]) if communities is None else communities,
+        paths=pd.DataFrame(columns=["source", "target"]) if paths is None else paths,
     )
-    paths = read_table(folder / PATHS, {"source", "target", "rank", "items"}, required=False)
-    return MotionResults(folder, residues, communities, paths)
 
 
-def _matrix(path: Path, name: str) -> NDArray[Any] | None:
-    if not path.is_file():
-        return None
-    with np.load(path, allow_pickle=False) as arrays:
-        if name not in arrays.files:
-            return None
-        values: NDArray[Any] = arrays[name]
-    return values if np.isfinite(values).any() else None
-
-
-def read_table(path: Path, columns: set[str], required: bool = True) -> pd.DataFrame:
-    """A table of an analysis: names are text, whatever they look like, and only numbers can be
-    missing; empty where the file is not there and not ``required``.
+def read_table(path: Path, columns: Sequence[str] = ()) -> pd.DataFrame:
+    """A table of an analysis with at least these columns: names are text, whatever they look like,
+    and only numbers can be missing.
 
     Raises StoreError naming the file when it is missing or not what its name says.
     """
     if not path.is_file():
-        if required:
-            raise StoreError.at(path, "", "no such file", "the table that the step tables writes")
-        return pd.DataFrame(columns=sorted(columns))
+        raise StoreError.at(path, "", "no such file", "the table that the step tables writes")
     try:
         header = pd.read_csv(path, sep="\t", nrows=0).columns
+        known = {column: explained(__package__, path.name, column) for column in header}
+        texts = [column for column, found in known.items() if found and found.type == "string"]
         table = pd.read_csv(
             path,
             sep="\t",
-            dtype=dict.fromkeys(_TEXTS, str),
+            dtype=dict.fromkeys(texts, str),
             keep_default_na=False,
-            na_values={column: [""] for column in header if column not in _TEXTS},
+            na_values={column: [""] for column in header if column not in texts},
         )
     except (OSError, ValueError) as error:
         raise StoreError.at(path, "", f"an unreadable file ({error})", "a table") from error
-    missing = sorted(columns - set(table.columns))
+    missing = sorted({*columns} - {*table.columns})
     if missing:
         raise StoreError.at(path, "columns", ", ".join(table.columns), ", ".join(missing))
     return table
-
-
-def motion_results(results: Results) -> MotionResults:
-    """The tables and matrices of an analysis, for ``results.cached``."""
-    return read_motion_results(results.folder)
 
 
 def kind_of(results: Results) -> str:
@@ -192,6 +178,12 @@ def kind_of(results: Results) -> str:
 def score_of(results: Results) -> str:
     """The column that ranks pairs."""
     return str(results.parameters.get("score") or "correlation")
+
+
+def score_name(results: Results) -> str:
+    """What the page calls it."""
+    centred = score_of(results) == "correlation_centred"
+    return "centred " * centred + results.text.score
 
 
 def agreement_of(results: Results, method: str) -> float:
@@ -228,5 +220,8 @@ def members_in_words(residues: pd.DataFrame, chains_named: bool, limit: int = 6)
 
 def difference_of(results: Results, found: MotionResults) -> NDArray[Any] | None:
     """The difference from another analysis, of the score where both have it."""
-    matrix = found.difference(score_of(results))
-    return found.difference("correlation") if matrix is None else matrix
+    for score in (score_of(results), "correlation"):
+        matrix = found.matrix(f"{score}_difference", "difference.npz")
+        if matrix is not None:
+            return matrix
+    return None

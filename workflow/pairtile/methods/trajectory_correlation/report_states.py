@@ -7,20 +7,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pairtile.methods.trajectory_correlation import figures as maps
 from pairtile.methods.trajectory_correlation.report_results import (
     LEVEL,
     MotionResults,
     difference_of,
     kind_of,
     motion_results,
-    read_table,
     score_of,
 )
-from pairtile.report.formats import count, number
-from pairtile.report.method_report import CaptionedFigure, FigureWithText, MethodText, PageSection
+from pairtile.report.formats import number
+from pairtile.report.method_report import CaptionedFigure, MethodText, PageSection
 from pairtile.report.results import Results
-from pairtile.report.text import page_text
 
 N_NAMED = 3
 
@@ -35,55 +32,18 @@ COLUMNS = {
 """Table -> what differs in it, and the column that says how clearly."""
 
 
-def difference_map(results: Results) -> FigureWithText | None:
-    """All differences below the diagonal, above it those that are significant."""
-    found, name = results.cached(motion_results), results.parameters.get("compare")
-    matrix = difference_of(results, found) if name else None
-    if matrix is None or len(matrix) != len(found.marks):
-        return None
-    q = found.difference_array(f"{_value(results)}_q_value")
-    figure = maps.correlation_map(
-        matrix,
-        found.marks,
-        None if q is None else q <= LEVEL,
-        label="difference of correlation",
-        diverging=True,
-    )
-    return page_text(results).figure("difference", figure, n=len(matrix), tested=q is not None)
-
-
-def fluctuations(results: Results) -> FigureWithText | None:
-    """How far each variable moves in either state."""
-    found, name = results.cached(motion_results), results.parameters.get("compare")
-    table = _table(results, "difference_residues.tsv") if name else None
-    if table is None or len(table) < 2:
-        return None
-    rows = found.residues["name"].map(dict(zip(table["name"], table.index, strict=True)))
-    table = table.reindex(rows.to_numpy())
-    label = "RMSF (Å)" if results.parameters.get("variables") == "positions" else "deviation"
-    marked = (table["q_value"] <= LEVEL).to_numpy()
-    figure = maps.two_profiles(
-        (table["sd"], table["sd_other"]), ("here", str(name)), label, found.marks, marked
-    )
-    tested = table["q_value"].notna().any()
-    return page_text(results).figure(
-        "fluctuations", figure, marked=int(marked.sum()) if tested else None
-    )
-
-
 def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """Tables of what differs, and how far communities agree; None without another state."""
     name = results.parameters.get("compare")
     if not name:
         return None
-    tables = []
+    found, tables = results.cached(motion_results), []
     for file, (what, z) in COLUMNS.items():
-        table = _table(results, file)
+        table = found.table(file)
         if table is not None:
             z = z.replace("VALUE", _value(results))
             tables.append(_shown(results.text, table, file, what, z))
-    agreement = _table(results, "difference_agreement.tsv")
-    rows = [] if agreement is None else agreement.to_dict("records")
+    agreement = found.table("difference_agreement.tsv")
     return PageSection(
         id="states",
         title=f"Difference from {name}",
@@ -91,22 +51,17 @@ def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
         values={
             "name": name,
             "tables": tables,
-            "agreement": [
-                (row["between"], number(row["agreement"], 2), count(row["n_pairs"])) for row in rows
-            ],
-            "p_value": number(rows[-1]["p_value"], 2) if rows else "",
+            "agreement": [] if agreement is None else agreement.to_dict("records"),
         },
-        scripts=(),
     )
 
 
 def _shown(text: MethodText, table: pd.DataFrame, file: str, what: str, z: str) -> dict[str, Any]:
     q = z.removesuffix("z") + "q_value"
     tested = q in table and table[q].notna().any()
-    chosen = table[table[q] <= LEVEL] if tested else table.iloc[:0]
-    chosen = (
-        chosen.iloc[np.argsort(-chosen[z].abs().to_numpy(), kind="stable")] if tested else chosen
-    )
+    chosen = table.iloc[:0]
+    if tested:
+        chosen = table[table[q] <= LEVEL].sort_values(z, key=lambda z: -z.abs(), kind="stable")
     names = ["name"] if "name" in table else ["source", "target"]
     values = [c for c in map(str, table) if c.endswith("_difference")]
     columns = [*names, *values, *([z, q] if tested else [])]
@@ -132,7 +87,7 @@ def state_numbers(results: Results, found: MotionResults) -> dict[str, Any] | No
     tested the largest differences, which chance alone has, too."""
     name = results.parameters.get("compare")
     n = results.counts.get("pairs_that_differ")
-    edges = _table(results, "difference_network.tsv") if name else None
+    edges = found.table("difference_network.tsv") if name else None
     if edges is None:
         return None
     if n is None:
@@ -141,7 +96,7 @@ def state_numbers(results: Results, found: MotionResults) -> dict[str, Any] | No
     score = score if score in edges else "correlation_difference"
     columns = ["source", "target", score, *(f"{_value(results)}_{end}" for end in ("z", "q_value"))]
     clearest = edges[columns].head(2 * N_NAMED).to_numpy().tolist() if n else []
-    agreement = _table(results, "difference_agreement.tsv")
+    agreement = found.table("difference_agreement.tsv")
     made: dict[str, Any] = {"name": name, "differ": n, "clearest": clearest}
     if agreement is not None and len(agreement) == 3:
         made["agreement"] = agreement["agreement"].tolist()
@@ -165,8 +120,3 @@ def _extremes(results: Results, found: MotionResults) -> dict[str, Any]:
 
 def _value(results: Results) -> str:
     return "dcc" if kind_of(results) == "dcc" else "mi"
-
-
-def _table(results: Results, file: str) -> pd.DataFrame | None:
-    path = results.folder / file
-    return read_table(path, set()) if path.is_file() else None

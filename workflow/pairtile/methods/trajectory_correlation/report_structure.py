@@ -9,7 +9,6 @@ from matplotlib import colormaps
 from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
-from pairtile.methods.trajectory_correlation.figures import SEQUENTIAL
 from pairtile.methods.trajectory_correlation.report_results import (
     METHOD_NAMES,
     MotionResults,
@@ -21,6 +20,7 @@ from pairtile.methods.trajectory_correlation.structures import (
     HEX_NEITHER,
     atom_lines,
 )
+from pairtile.report.charts import SEQUENTIAL
 from pairtile.report.formats import number
 from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
@@ -28,16 +28,11 @@ from pairtile.report.results import Results
 MAX_ATOMS = 50_000
 """Of a larger structure the page has no view: 4 MB, and slow to turn."""
 
-VALUES = {
-    "sd": "fluctuation",
-    "mean_correlation": "mean correlation",
-    "betweenness": "betweenness",
-    "closeness": "closeness",
-    "eigenvector": "eigenvector centrality",
-    "degree": "edges",
-    "correlation_time": "correlation time (frames)",
-}
-"""Columns of residues.tsv to colour by, and what the list calls them."""
+VALUES = (
+    *("sd", "mean_correlation", "betweenness", "closeness", "eigenvector", "degree"),
+    "correlation_time",
+)
+"""Columns of residues.tsv to colour by."""
 
 TAILS = (2.0, 98.0)
 """Percentiles that get the first and the last colour: one loose end would take the scale."""
@@ -118,16 +113,16 @@ def colourings(results: Results, found: MotionResults, n_residues: int) -> list[
         first = table["domain"].groupby(of_residue).first().reindex(keys, fill_value="")
         domains = found.marks.domain_colours
         made.append(_groups("domain", list(first), {name: name for name in domains}, domains))
-    for column, title in VALUES.items():
+    for column in VALUES:
         if column not in table:
             continue
         values = table[column].groupby(of_residue).mean().reindex(keys)
         if values.notna().any():
             low, high = np.nanpercentile(values, TAILS)
-            unit = " (Å)" if column == "sd" and positions else ""
+            unit = {"sd": " (Å)" * positions, "correlation_time": " (frames)"}.get(column, "")
             made.append(
                 {
-                    "title": title + unit,
+                    "title": results.text.column(column, "residues.tsv") + unit,
                     "values": [None if np.isnan(v) else float(f"{v:.4g}") for v in values],
                     "low": float(low),
                     "high": float(high),

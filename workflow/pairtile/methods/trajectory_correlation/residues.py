@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import count as count_from
 from itertools import islice
 from string import ascii_uppercase
@@ -13,7 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
+from pairtile.methods.trajectory_correlation.arrays import ContactArrays
 from pairtile.methods.trajectory_correlation.atoms import (
     alternate_positions,
     guessed_element,
@@ -84,7 +88,7 @@ class Residues:
         owner = np.repeat(np.arange(len(heavy)), [part.size for part in heavy])
         return np.concatenate([*heavy, np.empty(0, np.int64)]), owner.astype(np.int64)
 
-    def structure(self, positions: NDArray[np.float64]) -> NDArray[Any]:
+    def structure(self, positions: NDArray[np.float64]) -> NDArray[np.void]:
         """All atoms as an array of type ``STRUCTURE``; ``positions``: of all of them, in order."""
         owner = np.repeat(np.arange(len(self)), [part.size for part in self.atoms])
         result = np.zeros(owner.size, dtype=STRUCTURE)
@@ -266,14 +270,10 @@ def _hydrogen(part: Any, names: Sequence[str]) -> NDArray[np.bool_]:
 HEAVY_ATOM_CUTOFF, SINGLE_ATOM_CUTOFF = 4.5, 8.0
 """Angstrom: usual for all heavy atoms (Sethi et al. 2009), and between C-alphas."""
 
-_PENDING = 1 << 18
-"""Contacts gathered before they are added up: bounds the memory, whatever the number of frames."""
-_ARRAY = 16  # what an array takes beside its numbers, in numbers
-
 
 def trajectory_contacts(
     config: TrajectoryCorrelationConfig, items: pd.DataFrame, source: Trajectories | None = None
-) -> dict[str, NDArray]:
+) -> ContactArrays:
     """Which variables belong to residues that touch, from the frames that the series are made of.
 
     The trajectories are read once, a frame at a time.
@@ -303,17 +303,17 @@ def trajectory_contacts(
     _, residues = selected_residues(config, source)
     atoms, owner = residues.heavy_atoms()
     cutoff = contact_cutoff(owner) if rule.cutoff == "auto" else rule.cutoff
-    counts = [ContactCount(atoms, owner, cutoff) for _ in source.runs]
+    n = len(residues)
+    counts = [sparse.csr_array((n, n), dtype=np.int64) for _ in source.runs]
     progress = Progress(sum(len(run.frames) for run in source.runs), "frames")
-    for run, count in zip(source.runs, counts, strict=True):
+    for k, run in enumerate(source.runs):
         for number, step in source.read(run):
-            check_finite(source, run, [number], atoms, step.positions[atoms][None])
-            count.add(step.positions, box_of(step))
+            positions = step.positions[atoms]
+            check_finite(source, run, [number], atoms, positions[None])
+            counts[k] = counts[k] + touching_residues(positions, box_of(step), owner, n, cutoff)
             progress.advance(1)
-    residue_of_variable = items.loc[items["kept"].to_numpy(dtype=bool), "residue"]
-    return variable_contacts(
-        joined_fractions(counts), residue_of_variable.to_numpy(), len(residues)
-    )
+    frames = np.array([len(run.frames) for run in source.runs])
+    return variable_contacts(counts, frames, items.loc[items["kept"], "residue"].to_numpy())
 
 
 def contact_cutoff(owner: NDArray[np.int64]) -> float:
@@ -325,116 +325,65 @@ def contact_cutoff(owner: NDArray[np.int64]) -> float:
     return SINGLE_ATOM_CUTOFF if single else HEAVY_ATOM_CUTOFF
 
 
-class ContactCount:
-    """Counts, frame by frame, in how many frames each two residues touch.
+def touching_residues(
+    positions: NDArray[np.float32],
+    box: NDArray[np.float32] | None,
+    residue: NDArray[np.int64],
+    n_residues: int,
+    cutoff: float,
+) -> sparse.csr_array:
+    """Which residues touch in one frame: 1 at row i, column j of residues i < j.
 
-    atoms : heavy atoms, numbers in the frame. residues : the residue of each, from 0.
-    cutoff : distance in Angstrom of two atoms that touch.
+    ``positions``: of the heavy atoms in Angstrom; with a box, the nearest images count.
+    ``residue``: the residue of each. ``cutoff``: distance in Angstrom of two atoms that touch.
     """
+    from MDAnalysis.lib.distances import self_capped_distance
 
-    def __init__(
-        self, atoms: NDArray[np.int64], residues: NDArray[np.int64], cutoff: float
-    ) -> None:
-        self.atoms = atoms
-        self.residues = residues
-        self.cutoff = cutoff
-        self.n_residues = int(residues.max(initial=-1)) + 1
-        self.n_frames = 0
-        self._keys = np.empty(0, dtype=np.int64)
-        self._counts = np.empty(0, dtype=np.int64)
-        self._new: list[NDArray[np.int64]] = []
-        self._n_new = 0
-
-    def add(self, positions: NDArray[np.float32], box: NDArray[np.float32] | None) -> None:
-        """One frame: positions of all atoms in Angstrom; with a box, the nearest images count."""
-        from MDAnalysis.lib.distances import self_capped_distance
-
-        pairs = self_capped_distance(
-            positions[self.atoms], self.cutoff, box=box, return_distances=False
-        )
-        first, second = self.residues[pairs[:, 0]], self.residues[pairs[:, 1]]
-        apart = first != second
-        low = np.minimum(first, second)[apart]
-        high = np.maximum(first, second)[apart]
-        found = np.unique(low * self.n_residues + high)
-        self.n_frames += 1
-        self._new.append(found)
-        self._n_new += found.size + _ARRAY
-        if self._n_new > _PENDING:
-            self._add_up()
-
-    def totals(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Keys i * residues + j of residues i < j that touch in some frame, in order, and in how
-        many."""
-        self._add_up()
-        return self._keys, self._counts
-
-    def _add_up(self) -> None:
-        keys, counts = np.unique(np.concatenate([self._keys, *self._new]), return_counts=True)
-        # Each key of before stands among them once.
-        counts[np.searchsorted(keys, self._keys)] += self._counts - 1
-        self._keys, self._counts = keys, counts
-        self._new, self._n_new = [], 0
-
-
-def joined_fractions(
-    counts: Sequence[ContactCount],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-    """Residues i < j that touch in some frame of some replica, in order, and the share of the
-    frames: float32 (1 + replicas, contacts), of all frames and of those of each replica."""
-    totals = [count.totals() for count in counts]
-    keys = np.unique(np.concatenate([own for own, _ in totals]))
-    frames = np.array([count.n_frames for count in counts])
-    table = np.zeros((len(counts), keys.size))
-    for row, (own, number) in zip(table, totals, strict=True):
-        row[np.searchsorted(keys, own)] = number
-    low, high = np.divmod(keys, max(counts[0].n_residues, 1))
-    shares = [
-        table.sum(axis=0) / max(int(frames.sum()), 1),
-        *(table / np.maximum(frames, 1)[:, None]),
-    ]
-    return low, high, np.array(shares, dtype=np.float32)
+    pairs = self_capped_distance(positions, cutoff, box=box, return_distances=False)
+    ends = np.sort(residue[pairs], axis=1)
+    low, high = ends[ends[:, 0] < ends[:, 1]].T
+    ones = np.ones(low.size, dtype=np.int64)
+    result = sparse.csr_array((ones, (low, high)), shape=(n_residues, n_residues))
+    result.data[:] = 1  # however many of their atoms do
+    return result
 
 
 def variable_contacts(
-    residues_in_contact: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]],
-    residue_of_variable: Sequence[int] | NDArray[np.integer],
-    n_residues: int,
-) -> dict[str, NDArray]:
+    counts: Sequence[sparse.csr_array],
+    frames: NDArray[np.int64],
+    residue_of_variable: NDArray[np.integer],
+) -> ContactArrays:
     """Contacts of residues as contacts of the variables that belong to them.
 
-    Two variables of one residue touch always. Returns ``contact_i`` < ``contact_j`` (int32, in
+    ``counts``: of each replica, in how many of its ``frames`` two residues i < j touch. Two
+    variables of one residue touch always. Returns ``contact_i`` < ``contact_j`` (int32, in
     order), ``contact_fraction`` (float32) and ``contact_fraction_replicas`` (replicas, contacts).
     """
+    n = counts[0].shape[0]
+    itself = sparse.eye_array(n, dtype=np.int64, format="csr")
+    both = reduce(operator.add, counts, int(frames.sum()) * itself).tocoo()
+    # Each contact of residues under a number of its own, from 1 on, to be found again by variables.
+    low, high = both.coords
+    number = np.arange(1, both.nnz + 1)
+    upper = sparse.csr_array((number, (low, high)), shape=(n, n))
+    whole = upper + sparse.csr_array((number * (low < high), (high, low)), shape=(n, n))
     owner = np.asarray(residue_of_variable, dtype=np.int64)
-    order = np.argsort(owner, kind="stable")
-    number = np.bincount(owner, minlength=n_residues)
-    start = np.concatenate([[0], np.cumsum(number)[:-1]])
-    low, high, fraction = residues_in_contact
-    fraction = np.atleast_2d(fraction)
-    own = np.arange(n_residues)
-    low, high = np.concatenate([low, own]), np.concatenate([high, own])
-    always = np.ones((len(fraction), n_residues), dtype=np.float32)
-    fraction = np.concatenate([fraction, always], axis=1)
-    size = number[low] * number[high]
-    row = np.repeat(np.arange(size.size), size)
-    within = np.arange(row.size) - np.repeat(np.cumsum(size) - size, size)
-    width = number[high][row]
-    a = order[start[low][row] + within // np.maximum(width, 1)]
-    b = order[start[high][row] + within % np.maximum(width, 1)]
-    i, j, kept = np.minimum(a, b), np.maximum(a, b), a != b
-    kept &= (low != high)[row] | (a < b)  # a residue with itself gives each two twice
-    sorted_ = np.lexsort((j[kept], i[kept]))
+    touching = whole[owner][:, owner].sorted_indices().tocoo()
+    i, j = touching.coords
+    shares = [both.data / max(int(frames.sum()), 1)]
+    for count, n_frames in zip(counts, frames.tolist(), strict=True):
+        shares.append((count + n_frames * itself)[both.coords] / max(n_frames, 1))
+    fraction = np.array(shares, dtype=np.float32)[:, touching.data[i < j] - 1]
     return {
-        "contact_i": i[kept][sorted_].astype(np.int32),
-        "contact_j": j[kept][sorted_].astype(np.int32),
-        "contact_fraction": fraction[0, row][kept][sorted_],
-        "contact_fraction_replicas": fraction[1:, row][:, kept][:, sorted_],
+        "contact_i": i[i < j].astype(np.int32),
+        "contact_j": j[i < j].astype(np.int32),
+        "contact_fraction": fraction[0],
+        "contact_fraction_replicas": fraction[1:],
     }
 
 
 def in_contact(
-    i: ArrayLike, j: ArrayLike, state: Mapping[str, NDArray[Any]], fraction: float
+    i: ArrayLike, j: ArrayLike, state: ContactArrays, fraction: float
 ) -> NDArray[np.bool_]:
     """Which pairs of variables belong to residues that touch.
 
@@ -454,7 +403,7 @@ def in_contact(
 
 
 def pairs_in_contact(
-    state: Mapping[str, NDArray[Any]], fraction: float
+    state: ContactArrays, fraction: float
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """All pairs of variables, i < j, that ``in_contact`` says yes to."""
     # Shares are kept in single precision, in which 0.6 is a little above that of a double.
@@ -462,7 +411,7 @@ def pairs_in_contact(
     return np.asarray(state["contact_i"])[often], np.asarray(state["contact_j"])[often]
 
 
-def _keys(i: NDArray[Any], j: NDArray[Any]) -> NDArray[np.int64]:
+def _keys(i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
     low = np.minimum(i, j).astype(np.int64)
     keys: NDArray[np.int64] = (low << 32) | np.maximum(i, j).astype(np.int64)
     return keys

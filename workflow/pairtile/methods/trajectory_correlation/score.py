@@ -1,7 +1,7 @@
 """Correlated motion in trajectories (Lange & Grubmueller 2006; Kraskov et al. 2004), as one
 estimator.
 
-The state is described in ``time_series`` and ``state.trajectory_state``. Rows and columns of the
+Rows and columns of the
 pair space are the variables, in the order of the items.
 """
 
@@ -17,10 +17,21 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pairtile.engine.chunk_file import Rows, Summaries
-from pairtile.engine.estimator import Estimator, Merged, PreparedInput, Ranking, State, Written
+from pairtile.engine.estimator import (
+    Cost,
+    Estimator,
+    Merged,
+    PreparedInput,
+    Ranking,
+    Written,
+    state_bytes,
+)
 from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
+from pairtile.engine.stages import NetworkData
 from pairtile.engine.tiles import PairSpace, Tile
+from pairtile.gpu.device import Device
+from pairtile.methods.trajectory_correlation.arrays import ContactArrays, MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.estimators import KEPT_BLOCKS, MAX_PREPARED
@@ -71,13 +82,20 @@ P_BINS = 50
 """Of the histogram of p-values, from 0 to 1."""
 
 
-class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
+class TrajectoryCorrelation(
+    NetworkData[TrajectoryCorrelationConfig], Estimator[TrajectoryCorrelationConfig, MotionArrays]
+):
     """Mutual information, generalized correlation and DCC of every two motions."""
 
     def __init__(
-        self, config: TrajectoryCorrelationConfig, state: State, device: Any, precision: str
+        self,
+        config: TrajectoryCorrelationConfig,
+        state: MotionArrays,
+        device: Device,
+        precision: str,
+        seed: int = 0,
     ) -> None:
-        super().__init__(config, state, device, precision)
+        super().__init__(config, state, device, precision, seed)
         self.n_replicas = len(state["replica_offsets"]) - 1
         self.n_surrogates = config.estimator.surrogates
         self._scores: MotionScores | None = None
@@ -88,67 +106,53 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
     @classmethod
     def prepare(
         cls, config: TrajectoryCorrelationConfig, seed: int, scratch: Path | None = None
-    ) -> PreparedInput:
+    ) -> PreparedInput[MotionArrays]:
         return trajectory_state(config, seed, scratch)
 
     @classmethod
-    def decided(
-        cls, config: TrajectoryCorrelationConfig, state: State
-    ) -> TrajectoryCorrelationConfig:
+    def resolve_auto(
+        cls, config: TrajectoryCorrelationConfig, state: MotionArrays
+    ) -> tuple[TrajectoryCorrelationConfig, list[str]]:
         estimator = config.estimator.model_copy(update={"kind": str(state["kind"])})
-        return config.model_copy(update={"estimator": estimator})
+        return config.model_copy(update={"estimator": estimator}), []
 
     @classmethod
-    def check_later_inputs(
-        cls, config: TrajectoryCorrelationConfig, state: State, items: pd.DataFrame
+    def validate(
+        cls, config: TrajectoryCorrelationConfig, state: MotionArrays, items: pd.DataFrame
     ) -> None:
-        super().check_later_inputs(config, state, items)
         path_ends(items, config.paths)  # they may be others than when it was prepared
 
     @classmethod
     def network_data(
         cls, config: TrajectoryCorrelationConfig, items: pd.DataFrame
-    ) -> tuple[dict[str, NDArray[Any]], dict[str, int]]:
+    ) -> tuple[ContactArrays, dict[str, int]]:
         arrays = trajectory_contacts(config, items)
         assert config.contact_rule
         touching, _ = pairs_in_contact(arrays, config.contact_rule.fraction)
         return arrays, {"contacts": touching.size}
 
     @classmethod
-    def space(cls, state: State) -> PairSpace:
+    def space(cls, state: MotionArrays) -> PairSpace:
         variables = int(state["series"].shape[0])
         return PairSpace("triangle", variables, variables)
 
     @classmethod
-    def tile_edges(cls, config: TrajectoryCorrelationConfig, state: State) -> tuple[int, int]:
-        d = int(state["series"].shape[1])
-        frames = int(np.diff(state["replica_offsets"]).max())
-        edge = tile_edge(config.estimator.kind, d, frames)
-        return edge, edge
-
-    @classmethod
-    def memory_bytes(
-        cls, config: TrajectoryCorrelationConfig, state: State, backend: str, threads: int
-    ) -> int:
-        """As everywhere, but series are read a block at a time, and few of these are kept."""
-        whole = super().memory_bytes(config, state, backend, threads)
-        if backend == "cuda":
-            return whole
-        series = int(state["series"].nbytes)
-        return whole - 3 * series + min(3 * series, _kept_bytes(config, state))
-
-    @classmethod
-    def tile_memory_bytes(
+    def memory(
         cls,
         config: TrajectoryCorrelationConfig,
-        state: State,
+        state: MotionArrays,
         backend: str,
         rows: int,
         columns: int,
     ) -> int:
         """Of a block some copies, while it is made ready or shifted (of all series, made ready,
-        ``memory_bytes`` counts one for the estimator and one for the DCC); or weights of splines,
-        of the last few blocks."""
+        ``state_bytes`` counts one for the estimator and one for the DCC; on the CPU they are read a
+        block at a time, and few of these are kept); or weights of splines, of the last few
+        blocks."""
+        held = state_bytes(state)
+        if backend == "cpu":
+            all_series = 3 * int(state["series"].nbytes)
+            held += min(all_series, _kept_bytes(config, state)) - all_series
         frames = np.diff(state["replica_offsets"])
         coordinates = max(rows, columns) * int(state["series"].shape[1])
         longest, together = (coordinates * int(n) for n in (frames.max(), frames.sum()))
@@ -160,49 +164,31 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
             series += again if backend == "cuda" else min(again, _kept_bytes(config, state))
             together *= 2
         if backend == "cuda" or estimator.kind not in ("bspline", "dihedral"):
-            return series
+            return held + series
         kept, beside = weights_bytes(estimator.n_bins, estimator.order)
-        return series + beside * longest + KEPT_BLOCKS * kept * together
+        return held + series + beside * longest + KEPT_BLOCKS * kept * together
 
     @classmethod
-    def work_per_second(
-        cls, config: TrajectoryCorrelationConfig, state: State, backend: str, threads: int
-    ) -> float:
-        estimates = 1 + config.estimator.surrogates
-        d = int(state["series"].shape[1])
-        seconds = sum(
-            seconds_a_pair(config.estimator, d, frames, backend, threads)
-            for frames in np.diff(state["replica_offsets"]).tolist()
-        )
-        seconds *= estimates
-        if config.estimator.surrogates and halves_of(state) is not None:
-            half = int(state["series"].shape[2]) // 2
-            once = seconds_a_pair(config.estimator, d, half, backend, threads)
-            seconds += 2 * (1 + HALF_SURROGATES) * once
-        return 1.0 / seconds
-
-    @classmethod
-    def cheaper(
-        cls, config: TrajectoryCorrelationConfig, state: State, backend: str, threads: int
-    ) -> dict[str, float]:
-        if config.estimator.kind != "ksg":
-            return {}
-        gaussian = config.estimator.model_copy(update={"kind": "gaussian"})
-        fewer = {"series": state["series"][:, :, ::FEWER_FRAMES]}
-        fewer["replica_offsets"] = np.asarray(state["replica_offsets"]) // FEWER_FRAMES
-        others = {
-            "estimator: {kind: gaussian}": (config.model_copy(update={"estimator": gaussian}), {}),
-            f"frames: {{step: {FEWER_FRAMES * config.frames.step}}}": (config, fewer),
-        }
-        now = cls.work_per_second(config, state, backend, threads)
-        return {
-            setting: now / cls.work_per_second(other, {**state, **change}, backend, threads)
-            for setting, (other, change) in others.items()
-        }
-
-    @classmethod
-    def resolve_precision(cls, config: TrajectoryCorrelationConfig, backend: str) -> str:
-        return "float64"
+    def cost(
+        cls, config: TrajectoryCorrelationConfig, state: MotionArrays, backend: str, threads: int
+    ) -> Cost:
+        now = pairs_per_second(config, state, backend, threads)
+        edge = _tile_edge(config, state)
+        cheaper: dict[str, float] = {}
+        if config.estimator.kind == "ksg":
+            gaussian = config.estimator.model_copy(update={"kind": "gaussian"})
+            other = config.model_copy(update={"estimator": gaussian})
+            fewer: MotionArrays = {**state, "series": state["series"][:, :, ::FEWER_FRAMES]}
+            fewer["replica_offsets"] = np.asarray(state["replica_offsets"]) // FEWER_FRAMES
+            step = FEWER_FRAMES * config.frames.step
+            cheaper = {
+                "estimator: {kind: gaussian}": now
+                / pairs_per_second(other, state, backend, threads),
+                f"frames: {{step: {step}}}": now
+                / pairs_per_second(config, fewer, backend, threads),
+            }
+        pairs = cls.space(state).pairs_in
+        return Cost(now, pairs, tile_edges=(edge, edge), cheaper=cheaper)
 
     @classmethod
     def chunk_parameters(cls, config: TrajectoryCorrelationConfig) -> dict[str, Any]:
@@ -279,19 +265,16 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
             )
         return self._half_scores
 
-    def compute_tile(
-        self, tile: Tile, selection: Selection, scan: State | None, cut: float
-    ) -> tuple[Rows, Summaries]:
-        rows = slice(tile.row_begin, tile.row_end)
-        columns = slice(tile.column_begin, tile.column_end)
+    def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
+        rows, columns = tile.rows, tile.columns
         row = np.arange(tile.row_begin, tile.row_end, dtype=np.int32)
         column = np.arange(tile.column_begin, tile.column_end, dtype=np.int32)
         wanted = column[None, :] > row[:, None]
         everything = None if wanted.all() else wanted
         scored = self.scores.block(rows, columns, everything)
-        blocks = scored.columns()
+        blocks = dict(scored.blocks)
         if self.half_scores is not None:
-            halves = self.half_scores.block(rows, columns, everything).null
+            halves = self.half_scores.block(rows, columns, everything).blocks
             blocks |= {name: halves[name] for name in HALVES}
         n_pairs = int(wanted.sum())
         at_row, at_column = np.nonzero(wanted)
@@ -303,7 +286,7 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
                 found[name] = np.full(n_pairs, np.nan) if block is None else block[wanted]
         summaries = {
             "pairs": np.array([n_pairs], dtype=np.int64),
-            "correlation_counts": self.scores.histogram(scored.correlation, wanted),
+            "correlation_counts": self.scores.histogram(scored.blocks["correlation"], wanted),
             "null_counts": scored.null_counts,
             "p_value_counts": _p_value_counts(found["p_value"]),
         }
@@ -364,7 +347,7 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
         edges = pairs.rename(columns={"i": "source", "j": "target"})
         return Ranking(edges[["source", "target"]].assign(score=edges[score].abs()), directed=False)
 
-    def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
         low = -1.0 if self.scores.signed else 0.0
         by_size = network.threshold["keep"] in ("correlation", "top_edges")
         by_size &= self.config.score == "correlation"  # the histogram is of that
@@ -380,13 +363,18 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
             **network.arrays,
         }
 
-    def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
+    def tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
         return write_trajectory_tables(self, merged, items, folder)
 
 
-def _kept_bytes(config: TrajectoryCorrelationConfig, state: State) -> int:
+def _tile_edge(config: TrajectoryCorrelationConfig, state: MotionArrays) -> int:
+    frames = int(np.diff(state["replica_offsets"]).max())
+    return tile_edge(config.estimator.kind, int(state["series"].shape[1]), frames)
+
+
+def _kept_bytes(config: TrajectoryCorrelationConfig, state: MotionArrays) -> int:
     """Of blocks that the CPU keeps ready for the estimator and for the DCC."""
-    edge, _ = TrajectoryCorrelation.tile_edges(config, state)
+    edge = _tile_edge(config, state)
     longest = int(np.diff(state["replica_offsets"]).max())
     block = 8 * min(edge, int(state["series"].shape[0])) * int(state["series"].shape[1]) * longest
     replicas = len(state["replica_offsets"]) - 1
@@ -438,6 +426,24 @@ def tile_edge(kind: str, d: int, frames: int) -> int:
     room = TILE_BYTES.get(kind, TILE_BYTES_ELSE) // (8 * d * frames)
     largest = LARGEST_TILE_KSG if kind == "ksg" else LARGEST_TILE
     return 1 << (min(max(room, SMALLEST_TILE), largest).bit_length() - 1)
+
+
+def pairs_per_second(
+    config: TrajectoryCorrelationConfig, state: MotionArrays, backend: str, threads: int
+) -> float:
+    """Pairs scored in a second, their surrogates and halves included."""
+    estimates = 1 + config.estimator.surrogates
+    d = int(state["series"].shape[1])
+    seconds = sum(
+        seconds_a_pair(config.estimator, d, frames, backend, threads)
+        for frames in np.diff(state["replica_offsets"]).tolist()
+    )
+    seconds *= estimates
+    if config.estimator.surrogates and halves_of(state) is not None:
+        half = int(state["series"].shape[2]) // 2
+        once = seconds_a_pair(config.estimator, d, half, backend, threads)
+        seconds += 2 * (1 + HALF_SURROGATES) * once
+    return 1.0 / seconds
 
 
 def seconds_a_pair(

@@ -10,8 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.methods.trajectory_correlation.network import GIRVAN_NEWMAN_EDGES, ResidueNetwork
 from pairtile.methods.trajectory_correlation.pair_scores import HALVES
+
+message = messages_of(__package__)
 
 MIN_AGREEMENT = 0.3
 """Adjusted Rand index of two halves below which there are no communities to speak of."""
@@ -28,14 +31,9 @@ def half_networks(
 
     pairs : ``i``, ``j`` and ``HALVES`` of all pairs. candidate : bool (pairs,); None for all.
     """
-    rows = np.arange(len(pairs)) if candidate is None else np.flatnonzero(candidate)
-    networks = []
-    for name in HALVES:
-        size = np.nan_to_num(np.abs(pairs[name].to_numpy(dtype=np.float64)[rows]))
-        best = rows[np.argsort(-size, kind="stable")[:n_edges]]
-        edges = pairs.iloc[best]
-        networks.append(ResidueNetwork.of(n_nodes, edges["i"], edges["j"], edges[name]))
-    return networks
+    i, j = pairs["i"].to_numpy(), pairs["j"].to_numpy()
+    halves = (pairs[name].to_numpy(dtype=np.float64) for name in HALVES)
+    return [ResidueNetwork.strongest(n_nodes, i, j, own, candidate, n_edges) for own in halves]
 
 
 def community_agreement(
@@ -69,12 +67,7 @@ def agreement_warning(method: str, agreement: float) -> str:
     """What is said of communities that are not found again; ``""`` for others, and for NaN."""
     if not agreement < MIN_AGREEMENT:
         return ""
-    return (
-        f"No communities are claimed: those that {method} finds in the two halves of the data "
-        f"agree with an adjusted Rand index of {agreement:.2f} (below {MIN_AGREEMENT:g}; 0 is "
-        "chance, 1 the same). Longer runs or more replicas show whether there are any; contacts "
-        "or a stricter keep leave fewer pairs that are there by chance."
-    )
+    return message("no_communities", method=method, agreement=agreement, least=MIN_AGREEMENT)
 
 
 def _apart(members: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -9,17 +9,20 @@ from __future__ import annotations
 import gzip
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
+from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.correlation_times import (
@@ -37,6 +40,8 @@ from pairtile.methods.trajectory_correlation.stationarity import (
     least_p_values,
 )
 from pairtile.methods.trajectory_correlation.time_series import without_frames
+
+message = messages_of(__package__)
 
 FEW_FRAMES = 50.0
 """Effective frames below which a variable is warned of."""
@@ -59,19 +64,10 @@ SLOW_SHARE = 0.9
 
 def trajectory_state(
     config: TrajectoryCorrelationConfig, seed: int, scratch: str | os.PathLike[str] | None = None
-) -> PreparedInput:
+) -> PreparedInput[MotionArrays]:
     """Prepare the series that ``config`` names, and look at their memory.
 
-    Beside the arrays that ``time_series`` describes the state holds
-
-    | array | shape | meaning |
-    |---|---|---|
-    | correlation_time | float64 (replicas, variables) | integrated, in frames |
-    | kind | string () | ``estimator.kind``, where it is ``auto`` as decided |
-    | theiler | int64 (replicas,) | window in frames; 0 but for ``kind: ksg`` |
-    | ensemble | bool () | whether frames are models without an order in time |
-
-    and the items have ``correlation_time`` (mean over the replicas), ``n_effective`` (effective
+    The items have ``correlation_time`` (mean over the replicas), ``n_effective`` (effective
     frames, added up over the replicas), ``drift`` and ``drift_p_value`` (``half_shifts`` of the
     replica with the least p-value, times the number of replicas).
 
@@ -86,10 +82,10 @@ def trajectory_state(
 
 def state_of_series(
     config: TrajectoryCorrelationConfig,
-    prepared: PreparedInput,
+    prepared: PreparedInput[MotionArrays],
     scratch: str | os.PathLike[str] | None = None,
     files: Sequence[str] | None = None,
-) -> PreparedInput:
+) -> PreparedInput[MotionArrays]:
     """``trajectory_state`` of series that are prepared already; ``files``: of ``is_ensemble``."""
     names = replica_names(config)
     cyclic = config.estimator.kind == "dihedral"
@@ -99,10 +95,7 @@ def state_of_series(
     ensemble = is_ensemble(config, replicas, files)
     if ensemble:
         tau = np.full((len(replicas), len(replicas[0])), 0.5)
-        prepared.notes.append(
-            "Frames are models without an order in time (ensemble): each counts as independent, "
-            "and surrogates exchange models at random."
-        )
+        prepared.notes.append(message("ensemble"))
     else:
         tau = np.stack([correlation_time(part, cyclic=cyclic) for part in replicas])
     config = _with_kind(prepared, config, tau, lengths)
@@ -110,9 +103,10 @@ def state_of_series(
     if not ensemble:
         _check_surrogates(config.estimator.surrogates, tau, lengths, names)
     kind = config.estimator.kind
-    prepared.state.update(
-        correlation_time=tau, kind=np.array(kind), theiler=theiler, ensemble=np.array(ensemble)
-    )
+    prepared.state["correlation_time"] = tau
+    prepared.state["kind"] = np.array(kind)
+    prepared.state["theiler"] = theiler
+    prepared.state["ensemble"] = np.array(ensemble)
     _describe(prepared, config, tau, lengths)
     untested = (np.full(len(replicas[0]), np.nan),) * 2
     _describe_drift(
@@ -139,15 +133,11 @@ def is_ensemble(
     if config.ensemble != "auto":
         return config.ensemble
     if files is None:
-        files = _trajectory_files(config)
+        named = config.input_files().items()
+        files = [path for key, path in named if key.startswith("trajectories")]
     if not files or not all(_MODELS.search(file) for file in files):
         return False
     return all(map(_says_nmr, files)) or not any(map(successive_are_near, replicas))
-
-
-def _trajectory_files(config: TrajectoryCorrelationConfig) -> list[str]:
-    named = config.input_files().items()
-    return [path for key, path in named if key.startswith("trajectories")]
 
 
 def _says_nmr(file: str) -> bool:
@@ -186,14 +176,14 @@ def replica_names(config: TrajectoryCorrelationConfig) -> list[str]:
     return [run if isinstance(run, str) else run[0] for run in runs]
 
 
-def replicas_of(state: Mapping[str, NDArray[Any]]) -> list[NDArray[np.floating]]:
+def replicas_of(state: MotionArrays) -> list[NDArray[np.floating]]:
     """The series of each replica, (variables, d, frames), mapped as the state is."""
     offsets = np.asarray(state["replica_offsets"]).tolist()
     series = state["series"]
     return [series[:, :, a:b] for a, b in pairwise(offsets)]
 
 
-def halves_of(state: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]] | None:
+def halves_of(state: MotionArrays) -> MotionArrays | None:
     """The two halves of a single trajectory as two replicas: what ``replicas_of`` and ``shifts_of``
     need. None of replicas, and of fewer than 2 x 100 frames."""
     offsets = np.asarray(state["replica_offsets"])
@@ -208,9 +198,7 @@ def halves_of(state: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]] | No
     }
 
 
-def shifts_of(
-    state: Mapping[str, NDArray[Any]], number: int, seed: int
-) -> Sequence[NDArray[np.int64]]:
+def shifts_of(state: MotionArrays, number: int, seed: int) -> Sequence[NDArray[np.int64]]:
     """What makes the ``number`` surrogates of each replica: shifts in frames, int64 (number,), or,
     of an ensemble, orders of its models, int64 (number, frames).
 
@@ -224,66 +212,62 @@ def shifts_of(
             np.array([draw.permutation(n) for _ in range(number)], dtype=np.int64).reshape(-1, n)
             for draw, n in zip(draws, lengths, strict=True)
         ]
-    parts = zip(np.asarray(state["correlation_time"]), lengths, own, strict=True)
-    return [_shifts(tau, frames, number, seed) for tau, frames, seed in parts]
+    if not number:
+        return [np.empty(0, dtype=np.int64) for _ in lengths]
+    slow = np.quantile(np.asarray(state["correlation_time"]), SLOW_SHARE, axis=1).tolist()
+    parts = zip(lengths, slow, own, strict=True)
+    return [surrogate_shifts(frames, number, tau, seed) for frames, tau, seed in parts]
 
 
 def _without_repeated(
-    prepared: PreparedInput,
+    prepared: PreparedInput[MotionArrays],
     config: TrajectoryCorrelationConfig,
     names: Sequence[str],
     cyclic: bool,
     scratch: str | os.PathLike[str] | None,
-) -> PreparedInput:
+) -> PreparedInput[MotionArrays]:
     """Nearest neighbours at no distance make mutual information grow without bound, so KSG (and
     ``auto``, which may become it) goes without repeated frames; the other estimators only warn of
     them."""
     found = [duplicate_frames(part) for part in replicas_of(prepared.state)]
-    exact = sum(repeated.exact.size for repeated in found)
-    near = sum(repeated.near.size for repeated in found)
+    exact, near = (sum(map(len, part)) for part in zip(*found, strict=True))
     drops = config.estimator.kind in ("auto", "ksg")
     prepared.counts["frames_repeated"] = exact
     prepared.counts["frames_nearly_repeated"] = near
     shown = ", ".join(_example(n, repeated) for n, repeated in zip(names, found, strict=True))
     if near:
-        prepared.warnings.append(
-            f"{near} frames nearly repeat others: such a frame lifts the mutual information of all "
-            "pairs that kind: ksg finds. Look for parts of a run that overlap, or for a "
-            "constraint that stops all motion."
-        )
+        prepared.warnings.append(message("frames_nearly_repeated", n=near))
     if not exact:
         return prepared
     if not drops:
-        prepared.warnings.append(f"{exact} frames are exactly equal to others ({shown}).")
+        prepared.warnings.append(message("frames_repeated", n=exact, example=shown))
         return prepared
     for part, repeated, name in zip(replicas_of(prepared.state), found, names, strict=True):
-        if repeated.exact.size > MAX_REPEATED * part.shape[2]:
+        if len(repeated.exact) > MAX_REPEATED * part.shape[2]:
             raise InputError.at(
                 name,
                 "",
-                f"{repeated.exact.size} of {part.shape[2]} frames that are equal to others "
+                f"{len(repeated.exact)} of {part.shape[2]} frames that are equal to others "
                 f"({_example(name, repeated)})",
                 f"at most {MAX_REPEATED:.0%} for kind: ksg, which measures distances of frames; "
                 "leave out what was written twice (frames), or take another kind for values on a "
                 "coarse scale",
             )
-    prepared = without_frames(prepared, [r.exact for r in found], cyclic, scratch)
-    prepared.warnings.append(
-        f"{exact} frames are exactly equal to others and were left out ({shown}): kind: ksg "
-        "measures distances between frames."
-    )
+    prepared = without_frames(prepared, [[*r.exact] for r in found], cyclic, scratch)
+    prepared.warnings.append(message("repeated_frames_left_out", n=exact, example=shown))
     return prepared
 
 
 def _example(name: str, repeated: DuplicateFrames) -> str:
     """The first repeated frame of a replica, numbered among the used frames, from 0."""
-    if not repeated.exact.size:
+    if not repeated.exact:
         return f"{name}: none"
-    return f"{name}: used frame {repeated.exact[0]} is frame {repeated.exact_of[0]}"
+    frame, earlier = min(repeated.exact.items())
+    return f"{name}: used frame {frame} is frame {earlier}"
 
 
 def _with_kind(
-    prepared: PreparedInput,
+    prepared: PreparedInput[MotionArrays],
     config: TrajectoryCorrelationConfig,
     tau: NDArray[np.float64],
     lengths: Sequence[int],
@@ -302,7 +286,7 @@ def _with_kind(
             f"a trajectory has {found:.0f} effective frames (median of the variables); ksg, which "
             f"also sees curved dependence, wants {FEW_FRAMES:.0f}."
         )
-    prepared.notes.append(f"The estimator is kind: {kind} (auto): {why}")
+    prepared.notes.append(message("kind_auto", kind=kind, why=why))
     estimator = config.estimator.model_copy(update={"kind": kind})
     return config.model_copy(update={"estimator": estimator})
 
@@ -350,14 +334,8 @@ def _check_surrogates(
             )
 
 
-def _shifts(tau: NDArray[np.float64], frames: int, number: int, seed: int) -> NDArray[np.int64]:
-    if not number:
-        return np.empty(0, dtype=np.int64)
-    return surrogate_shifts(frames, number, float(np.quantile(tau, SLOW_SHARE)), seed)
-
-
 def _describe(
-    prepared: PreparedInput,
+    prepared: PreparedInput[MotionArrays],
     config: TrajectoryCorrelationConfig,
     tau: NDArray[np.float64],
     lengths: Sequence[int],
@@ -368,36 +346,29 @@ def _describe(
         [effective_frames(times, n) for times, n in zip(tau, lengths, strict=True)], axis=0
     )
     items = prepared.items
-    gap = np.full(len(items) - effective.size, np.nan)
-    items["correlation_time"] = np.concatenate([tau.mean(axis=0), gap])
-    items["n_effective"] = np.concatenate([effective, gap])
+    items["correlation_time"] = pd.Series(tau.mean(axis=0))
+    items["n_effective"] = pd.Series(effective)
     moving = ~items["constant"].to_numpy(dtype=bool)[: effective.size]
     few = (effective < FEW_FRAMES) & moving
     prepared.counts["variables_few_frames"] = int(few.sum())
     times = tau[:, moving] if moving.any() else tau
     if prepared.state["ensemble"]:
         if few.any():
-            prepared.warnings.append(
-                f"{sum(lengths)} models are few: p-values tell related motions from others, "
-                "but values scatter. More models are what helps."
-            )
+            prepared.warnings.append(message("few_models", n=sum(lengths)))
         return
     prepared.notes.append(
-        f"Correlation times: {np.median(times):.3g} frames (median; 5 to 95 % of the variables: "
-        f"{np.quantile(times, 0.05):.3g} to {np.quantile(times, 0.95):.3g})."
+        message(
+            "correlation_times",
+            median=np.median(times),
+            low=np.quantile(times, 0.05),
+            high=np.quantile(times, 0.95),
+        )
     )
     if few.any():
-        prepared.warnings.append(
-            f"{int(few.sum())} of {effective.size} variables have fewer than {FEW_FRAMES:.0f} "
-            f"effective frames (the least has {effective[moving].min():.0f}; median correlation "
-            f"time {np.median(times):.3g} frames): their correlations say more of how slow they "
-            "are than of what they share. A longer run, or more replicas, is what helps"
-            + (
-                "; estimator.kind: gaussian scatters half as much."
-                if estimator.kind == "ksg"
-                else "."
-            )
-        )
+        numbers = {"n": few.sum(), "variables": effective.size, "wanted": FEW_FRAMES}
+        numbers |= {"least": effective[moving].min(), "time": np.median(times)}
+        ksg = estimator.kind == "ksg"
+        prepared.warnings.append(message("few_frames_ksg" if ksg else "few_frames", **numbers))
     windows = np.asarray(prepared.state["theiler"])
     if estimator.theiler == "auto" and estimator.kind == "ksg":
         shown = ", ".join(str(window) for window in sorted(set(windows.tolist()))[:5])
@@ -408,36 +379,35 @@ def _describe(
             f"{cap}, so that slow motions still look alike in time"
         )
         prepared.notes.append(
-            f"Theiler window: {shown} frames (auto: twice the correlation time"
-            f"{capped if wanted > cap else ''})."
+            message("theiler_window", windows=shown, limit=capped if wanted > cap else "")
         )
     if 0 < estimator.surrogates < FEW_SURROGATES:
         prepared.warnings.append(
-            f"The p-values rest on {estimator.surrogates} surrogates; {FEW_SURROGATES} or more "
-            "say how far the null scatters."
+            message("few_surrogates", n=estimator.surrogates, wanted=FEW_SURROGATES)
         )
 
 
 def _describe_drift(
-    prepared: PreparedInput, found: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]
+    prepared: PreparedInput[MotionArrays],
+    found: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
 ) -> None:
     """Columns of the items, and a warning where variables lie elsewhere in the second half."""
     shifts, p_values = (np.stack(part) for part in zip(*found, strict=True))
     items = prepared.items
     p, shift = least_p_values(shifts, p_values)
-    gap = np.full(len(items) - p.size, np.nan)
-    items["drift"] = np.concatenate([shift, gap])
-    items["drift_p_value"] = np.concatenate([p, gap])
+    items["drift"], items["drift_p_value"] = pd.Series(shift), pd.Series(p)
     drifts = drifting(p)
     prepared.counts["variables_drifting"] = int(drifts.sum())
     if drifts.any():
         row = int(np.argmax(np.where(drifts, shift, -1.0)))
         prepared.warnings.append(
-            f"{int(drifts.sum())} of {p.size} variables lie elsewhere in the second half of a run "
-            f"than in the first (the most {items['name'].iloc[row]}: its mean moves by "
-            f"{shift[row]:.2g} standard deviations): what drifts in the same run looks "
-            "correlated, and surrogates do not show it. Leave out the beginning "
-            "(frames: {start: ...}), or take longer runs."
+            message(
+                "variables_drift",
+                n=int(drifts.sum()),
+                variables=p.size,
+                name=items["name"].iloc[row],
+                shift=shift[row],
+            )
         )
 
 
@@ -448,14 +418,11 @@ NEAR = 1e-5
 """Frames are nearly duplicates below this part of the mean distance between two frames."""
 
 
-@dataclass(frozen=True)
-class DuplicateFrames:
-    """Frames that repeat an earlier one, and which: int64 vectors, in ascending order."""
+class DuplicateFrames(NamedTuple):
+    """Frames that repeat an earlier one, exactly or nearly: each, and which it repeats."""
 
-    exact: NDArray[np.int64]
-    exact_of: NDArray[np.int64]
-    near: NDArray[np.int64]
-    near_of: NDArray[np.int64]
+    exact: dict[int, int]
+    near: dict[int, int]
 
 
 def duplicate_frames(series: NDArray[np.floating], near: float = NEAR) -> DuplicateFrames:
@@ -486,7 +453,7 @@ def duplicate_frames(series: NDArray[np.floating], near: float = NEAR) -> Duplic
     # Eight standard deviations of how far frames at the limit lie apart on the line.
     reach = 8.0 * limit
     order = np.argsort(place, kind="stable")
-    found: tuple[dict[int, int], dict[int, int]] = ({}, {})
+    found = DuplicateFrames({}, {})
     for at, first in enumerate(order):
         for second in order[at + 1 :]:
             if place[second] - place[first] > reach:
@@ -494,31 +461,23 @@ def duplicate_frames(series: NDArray[np.floating], near: float = NEAR) -> Duplic
             earlier, later = sorted((int(first), int(second)))
             distance = _distance(series, earlier, later)
             if distance <= limit:
-                repeated = found[0 if distance == 0.0 else 1]
+                repeated = found.near if distance else found.exact
                 repeated[later] = min(earlier, repeated.get(later, earlier))
                 if distance == 0.0:
                     break  # the next one compares itself with what follows
-    exact, nearly = found
-    exact = {later: _first_of(exact, later) for later in exact}
-    nearly = {later: earlier for later, earlier in nearly.items() if later not in exact}
-    return DuplicateFrames(*_vectors(exact), *_vectors(nearly))
+    exact = {}
+    for later in found.exact:
+        exact[later] = later
+        while exact[later] in found.exact:
+            exact[later] = found.exact[exact[later]]
+    nearly = {later: earlier for later, earlier in found.near.items() if later not in exact}
+    return DuplicateFrames(exact, nearly)
 
 
 def _distance(series: NDArray[np.floating], first: int, second: int) -> float:
     one, other = (np.asarray(series[:, :, t], dtype=np.float64) for t in (first, second))
     difference = np.nan_to_num(one) - np.nan_to_num(other)
     return float(np.sqrt((difference * difference).sum()))
-
-
-def _first_of(earlier: dict[int, int], frame: int) -> int:
-    while frame in earlier:
-        frame = earlier[frame]
-    return frame
-
-
-def _vectors(found: dict[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    later = np.array(sorted(found), dtype=np.int64)
-    return later, np.array([found[int(frame)] for frame in later], dtype=np.int64)
 
 
 # --- shifts of surrogates -------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pairtile.errors import InputError
+from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.runtime.files import atomic_path
 
 COLOURS = (
@@ -66,7 +67,7 @@ class Links:
 
 def strongest_links(
     items: pd.DataFrame,
-    state: Mapping[str, NDArray[Any]],
+    state: MotionArrays,
     i: ArrayLike,
     j: ArrayLike,
     correlation: ArrayLike,
@@ -86,9 +87,7 @@ def strongest_links(
     return Links(start[best], end[best], value[best])
 
 
-def path_links(
-    items: pd.DataFrame, state: Mapping[str, NDArray[Any]], nodes: Sequence[int]
-) -> Links:
+def path_links(items: pd.DataFrame, state: MotionArrays, nodes: Sequence[int]) -> Links:
     """The steps of a path between kept items; those without a place are left out."""
     places = item_places(items, state)[np.asarray(nodes, dtype=np.int64)]
     start, end = places[:-1], places[1:]
@@ -97,7 +96,7 @@ def path_links(
 
 
 def residue_values(
-    structure: NDArray[Any], values: Mapping[str, NDArray[np.float64]]
+    structure: NDArray[np.void], values: Mapping[str, NDArray[np.float64]]
 ) -> dict[str, dict[str, float]]:
     """By name, values of residues as PyMOL and ChimeraX name them (``A:13``); NaN left out."""
     letters = chain_letters(structure)
@@ -114,7 +113,7 @@ def residue_values(
 
 
 def write_chimerax_attributes(
-    path: Path, structure: NDArray[Any], values: Mapping[str, NDArray[Any]]
+    path: Path, structure: NDArray[np.void], values: Mapping[str, NDArray[Any]]
 ) -> None:
     """Write residue attributes for ChimeraX (``.defattr``), whole or not at all."""
     lines = ["# Open structure.pdb first, then this file; color byattribute r:betweenness"]
@@ -124,7 +123,7 @@ def write_chimerax_attributes(
     _write_lines(path, lines)
 
 
-def item_places(items: pd.DataFrame, state: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+def item_places(items: pd.DataFrame, state: MotionArrays) -> NDArray[np.float64]:
     """Where to draw each item, (items, 3) in Angstrom: in ``structure`` its own atom, else the
     C-alpha, else the middle of its residue; without a residue its mean position; or NaN."""
     structure = state["structure"]
@@ -147,7 +146,7 @@ def item_places(items: pd.DataFrame, state: Mapping[str, NDArray[Any]]) -> NDArr
     return result
 
 
-def centred_structure(state: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
+def centred_structure(state: MotionArrays) -> MotionArrays:
     """``state`` as it is, or with ``structure`` and ``mean_positions`` moved to the origin where an
     atom lies too far off for the columns of a PDB file."""
     places = np.asarray(state["structure"]["position"])
@@ -165,8 +164,15 @@ def residue_means(items: pd.DataFrame, values: ArrayLike, n_residues: int) -> ND
     value = np.asarray(values, dtype=np.float64)
     residue = items["residue"].to_numpy(dtype=np.int64)
     known = (residue >= 0) & np.isfinite(value)
-    total = np.bincount(residue[known], value[known], minlength=n_residues)
-    number = np.bincount(residue[known], minlength=n_residues)
+    return group_means(residue[known], value[known], n_residues)
+
+
+def group_means(
+    group: NDArray[np.integer], values: NDArray[np.float64], n_groups: int
+) -> NDArray[np.float64]:
+    """Mean of the values of each group, (groups,); NaN for groups without any."""
+    total = np.bincount(group, values, minlength=n_groups)
+    number = np.bincount(group, minlength=n_groups)
     return np.where(number > 0, total / np.maximum(number, 1), np.nan)
 
 
@@ -184,7 +190,7 @@ def residue_communities(
 
 def write_structure_pdb(
     path: Path,
-    structure: NDArray[Any],
+    structure: NDArray[np.void],
     values: ArrayLike,
     communities: ArrayLike,
     meaning: str = "value of the residue",
@@ -219,12 +225,12 @@ def write_structure_pdb(
     community = np.where(community > _LARGEST, 0, community)
     remarks = [f"B-FACTOR: {meaning}", "OCCUPANCY: COMMUNITY, 0 FOR NONE"]
     remarks += [f"CHAIN {new}: {old or 'NO NAME'}" for old, new in letters.items() if new != old]
-    lines = [f"REMARK   6 {_one_line(text)}" for text in remarks]
+    lines = [f"REMARK   6 {' '.join(text.split())[:68]}" for text in remarks]
     _write_lines(path, [*lines, *atom_lines(structure, value, community), "END"])
 
 
 def atom_lines(
-    structure: NDArray[Any], values: NDArray[np.float64], communities: NDArray[np.int64]
+    structure: NDArray[np.void], values: NDArray[np.float64], communities: NDArray[np.int64]
 ) -> list[str]:
     """The lines of a PDB file's atoms; ``values`` and ``communities`` of residues, as
     ``write_structure_pdb`` has them."""
@@ -236,7 +242,7 @@ def atom_lines(
     ]
 
 
-def chain_letters(structure: NDArray[Any]) -> dict[str, str]:
+def chain_letters(structure: NDArray[np.void]) -> dict[str, str]:
     """One letter for each chain: its own where it has one, else the first that is free."""
     chains = list(dict.fromkeys(structure["chain"].tolist()))
     taken = {chain for chain in chains if len(chain) == 1 and chain in _CHAINS}
@@ -250,14 +256,15 @@ def write_pymol_script(
     links: Links,
     n_communities: int,
     paths: Sequence[Links] = (),
-    values: Mapping[str, Mapping[str, float]] | None = None,
+    structure: NDArray[np.void] | None = None,
+    values: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> None:
     """Write a PyMOL script (``.pml``), whole or not at all.
 
     It draws the structure, communities in colours (selections ``community_1``, ...; beyond 40
-    they stay grey), links as rods and ``paths`` as thick ones (objects ``path_1``, ...); ``values``
-    (``residue_values``) become the command ``colour_by NAME``. ``pdb``: name of the file of
-    ``write_structure_pdb``, in the folder of the script.
+    they stay grey), links as rods and ``paths`` as thick ones (objects ``path_1``, ...). ``pdb``:
+    name of the file of ``write_structure_pdb``, in the folder of the script. ``values``: by name
+    those of all residues of ``structure``; they become the command ``colour_by NAME``.
     """
     lines = [
         "# Open with File > Run Script, or start PyMOL in this folder: pymol FILE.pml",
@@ -287,9 +294,9 @@ def write_pymol_script(
             numbers = ", ".join([*start, *end, str(_PATH_RADIUS), rgb, rgb])
             lines.append(f"    CYLINDER, {numbers},")
         lines += ["]", f"cmd.load_cgo(path_{number}, 'path_{number}')"]
-    if values:
+    if structure is not None and values:
         lines.append("values_of_residues = {")
-        for name, own_values in values.items():
+        for name, own_values in residue_values(structure, values).items():
             inside = ", ".join(f"{label!r}: {value:.5g}" for label, value in own_values.items())
             lines.append(f"    {name!r}: {{{inside}}},")
         lines += ["}", *_COLOUR_BY]
@@ -315,13 +322,12 @@ def write_vmd_script(
     links: Links,
     n_communities: int,
     paths: Sequence[Links] = (),
-    structure: NDArray[Any] | None = None,
+    structure: NDArray[np.void] | None = None,
     values: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> None:
     """Write a VMD script (Tcl), whole or not at all: as ``write_pymol_script``.
 
-    ``values`` has by name those of all residues of ``structure``; NaN becomes 0. The script
-    changes the definition of VMD's colours 6 to 32.
+    NaN among ``values`` becomes 0. The script changes the definition of VMD's colours 6 to 32.
     """
     first, none = _VMD_FIRST_COLOUR, _VMD_FIRST_COLOUR + len(COLOURS)
     red, blue = none + 1, none + 2
@@ -398,7 +404,7 @@ def _rgb(colour: tuple[int, int, int]) -> str:
 
 
 def _atom_line(
-    number: int, atom: Any, letters: Mapping[str, str], value: float, community: int
+    number: int, atom: np.void, letters: Mapping[str, str], value: float, community: int
 ) -> str:
     element = str(atom["element"])[:2].upper()
     name = str(atom["name"])[:4]
@@ -416,10 +422,6 @@ def _atom_line(
 def _in_columns(resid: int) -> int:
     """The number of a residue in the four columns of a PDB file, from 0 again after 9999."""
     return int(resid) if -1000 < resid < 10_000 else int(resid) % 10_000
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:68]
 
 
 def _write_lines(path: Path, lines: list[str]) -> None:

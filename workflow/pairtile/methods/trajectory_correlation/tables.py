@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,14 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import Estimator, Merged, Written
+from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.differences import write_difference
 from pairtile.methods.trajectory_correlation.matrices import (
     StreamedPairs,
+    columns_of,
     coordinate_sums,
     correlation_matrix,
     residue_sums,
@@ -39,7 +42,6 @@ from pairtile.methods.trajectory_correlation.structures import (
     path_links,
     residue_communities,
     residue_means,
-    residue_values,
     strongest_links,
     write_chimerax_attributes,
     write_pymol_script,
@@ -47,20 +49,22 @@ from pairtile.methods.trajectory_correlation.structures import (
     write_vmd_script,
 )
 
+message = messages_of(__package__)
+
 MAX_BETWEENNESS = 6e9
 BETWEENNESS_A_MINUTE = 1e9
 """Nodes times edges: above the one, betweenness is left out; the other takes about a minute."""
 
 
 def write_trajectory_tables(
-    opened: Estimator[TrajectoryCorrelationConfig],
+    opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
     merged: Merged,
     items: pd.DataFrame,
     folder: Path,
 ) -> Written:
     """Write what the section asks for; says what was left out, and why."""
     config = opened.config
-    pairs = streamed(merged, opened.schema())
+    pairs = StreamedPairs(opened.schema().names, lambda names: merged.batches([*names]))
     written = Written()
     also: dict[str, Any] = {}
     if "frames.tsv" in config.result_tables():
@@ -76,8 +80,7 @@ def write_trajectory_tables(
     whole = network
     if network.correlation.size > MAX_EDGES:
         written.warnings.append(
-            f"A network of {network.correlation.size} edges: communities, betweenness and paths "
-            f"are left out above {MAX_EDGES}; contacts or a stricter keep make it smaller."
+            message("network_too_large", n=network.correlation.size, most=MAX_EDGES)
         )
         network = ResidueNetwork.of(network.n_nodes, [], [], [])
     communities: dict[str, NDArray[np.int32]] = {
@@ -118,30 +121,15 @@ def write_trajectory_tables(
     return written
 
 
-def streamed(merged: Merged, schema: pa.Schema) -> StreamedPairs:
-    """The merged table, read a part at a time."""
-
-    def read(names: Sequence[str]) -> Iterator[pa.Table]:
-        return merged.batches(list(dict.fromkeys(names)))
-
-    return StreamedPairs(schema.names, read)
-
-
 def residue_network(
     edges: pd.DataFrame | None, items: pd.DataFrame, score: str = "correlation"
 ) -> ResidueNetwork:
     """The final network, whose ends are names, with the kept items as nodes; ``score``: the column
     that weighs its edges."""
-    kept = items["name"][items["kept"].to_numpy(dtype=bool)]
-    if edges is None:
-        raise ValueError("found no network; expected the final one, with names")
-    number = pd.Index(kept)
-    return ResidueNetwork.of(
-        len(kept),
-        number.get_indexer(edges["source"]),
-        number.get_indexer(edges["target"]),
-        edges[score],
-    )
+    assert edges is not None
+    number = pd.Index(items.loc[items["kept"], "name"])
+    i, j = (number.get_indexer(edges[end]) for end in ("source", "target"))
+    return ResidueNetwork.of(len(number), i, j, edges[score])
 
 
 def mean_correlation(merged: Merged, n_items: int, score: str) -> NDArray[np.float64]:
@@ -155,25 +143,25 @@ def mean_correlation(merged: Merged, n_items: int, score: str) -> NDArray[np.flo
 
 
 def _write_matrices(
-    opened: Estimator[TrajectoryCorrelationConfig],
+    opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
     merged: Merged,
     pairs: StreamedPairs,
     items: pd.DataFrame,
     folder: Path,
     also: dict[str, Any],
 ) -> None:
-    n, contacts = int(opened.state["series"].shape[0]), opened.config.contact_rule
+    kept, contacts = items[items["kept"]], opened.config.contact_rule
 
     def q_values() -> NDArray[np.floating[Any]]:
         columns = pa.concat_tables(merged.batches(["i", "j", "p_value"]))
         i, j = columns["i"].to_numpy(), columns["j"].to_numpy()
         there = in_contact(i, j, opened.state, contacts.fraction) if contacts else None
         q = candidate_q_values(columns["p_value"].to_numpy(), there)
-        table = pa.table({"i": i, "j": j, "q_value": q})
+        table = pd.DataFrame({"i": i, "j": j, "q_value": q}, copy=False)
         return correlation_matrix(table, items, "q_value")
 
     def contact() -> NDArray[np.bool_]:
-        matrix = np.zeros((n, n), dtype=bool)
+        matrix = np.zeros((len(kept), len(kept)), dtype=bool)
         assert contacts
         i, j = pairs_in_contact(opened.state, contacts.fraction)
         matrix[i, j] = matrix[j, i] = True
@@ -190,8 +178,8 @@ def _write_matrices(
             ]
             for name in ("mi_block_sum", "mi_axis_sum")
         }
-        names = items.loc[items["kept"].to_numpy(dtype=bool), "name"].iloc[::3]
-        also["block_labels"] = lambda: names.str.removesuffix(":x").to_numpy(dtype=np.str_)
+        names = kept["name"].iloc[::3].str.removesuffix(":x")
+        also["block_labels"] = lambda: names.to_numpy(dtype=np.str_)
     if opened.config.variables == "dihedrals":
         also |= {
             f"{name.removesuffix('_nats')}_residue_sum": (
@@ -200,7 +188,7 @@ def _write_matrices(
             for name in ("mi_nats", "mi_centred")
             if name in pairs.columns
         }
-        residues = items[items["kept"].to_numpy(dtype=bool)].drop_duplicates("residue")
+        residues = kept.drop_duplicates("residue")
         labels = [
             name.removesuffix(f":{atom}")
             for name, atom in zip(residues["name"], residues["atom"], strict=True)
@@ -218,16 +206,19 @@ def _centralities(
     cost = network.n_nodes * float(network.correlation.size)
     if cost > MAX_BETWEENNESS:
         written.warnings.append(
-            f"Centralities are left out: in a network of {network.n_nodes} nodes and "
-            f"{network.correlation.size} edges betweenness would take about "
-            f"{cost / BETWEENNESS_A_MINUTE:.0f} minutes."
+            message(
+                "no_centralities",
+                nodes=network.n_nodes,
+                edges=network.correlation.size,
+                minutes=cost / BETWEENNESS_A_MINUTE,
+            )
         )
         return unknown
     return network.centralities()
 
 
 def _write_structure(
-    opened: Estimator[TrajectoryCorrelationConfig],
+    opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
     merged: Merged,
     items: pd.DataFrame,
     communities: NDArray[np.int32],
@@ -237,16 +228,16 @@ def _write_structure(
 ) -> None:
     """The structure with mean correlations and communities, scripts that draw the strongest edges
     of the network and the shortest paths, and attributes for ChimeraX."""
-    means = table["mean_correlation"].to_numpy()
     state = centred_structure(opened.state)
     structure = state["structure"]
-    kept = items[items["kept"].to_numpy(dtype=bool)]
+    kept = items[items["kept"]]
     n_residues = int(structure["residue"].max(initial=-1)) + 1
+    of_residues = residue_communities(kept, communities, n_residues)
     write_structure_pdb(
         folder / "structure.pdb",
         structure,
-        100.0 * residue_means(kept, means, n_residues),
-        residue_communities(kept, communities, n_residues),
+        100.0 * residue_means(kept, table["mean_correlation"], n_residues),
+        of_residues,
         "100 X MEAN CORRELATION WITH ALL OTHERS",
     )
     edges = merged.network
@@ -260,30 +251,14 @@ def _write_structure(
         edges[opened.config.score],
         opened.config.draw_strongest,
     )
-    n_communities = int(communities.max(initial=0))
     drawn = [path_links(items, state, path.nodes) for path in paths]
     values = {
         name: residue_means(kept, table[name], n_residues)
         for name in (*CENTRALITIES, "mean_correlation", "sd")
     }
-    of_residues = residue_communities(kept, communities, n_residues)
-    write_pymol_script(
-        folder / "structure.pml",
-        "structure.pdb",
-        links,
-        n_communities,
-        drawn,
-        residue_values(structure, values),
-    )
-    write_vmd_script(
-        folder / "structure.vmd",
-        "structure.pdb",
-        links,
-        n_communities,
-        drawn,
-        structure,
-        values,
-    )
+    shown = ("structure.pdb", links, int(communities.max(initial=0)), drawn, structure, values)
+    write_pymol_script(folder / "structure.pml", *shown)
+    write_vmd_script(folder / "structure.vmd", *shown)
     write_chimerax_attributes(
         folder / "structure.defattr", structure, {"community": of_residues, **values}
     )
@@ -313,7 +288,7 @@ def residue_table(
     ``communities``: by method, as ``ResidueNetwork.communities`` gives them. ``centralities``:
     where they are known already, or too much to ask for (NaN).
     """
-    kept = _kept(items, network)
+    kept = items[items["kept"]]
     table = kept[[column for column in PLACE if column in kept]].copy()
     table.insert(0, "item", kept.index.to_numpy(dtype=np.int32))
     for method, found in communities.items():
@@ -381,7 +356,7 @@ def community_table(
 
     Columns are those of ``communities.tsv`` in ``columns.toml``.
     """
-    names = _kept(items, network)["name"].astype(str).to_numpy(dtype=object)
+    names = items.loc[items["kept"], "name"].astype(str).to_numpy(dtype=object)
     rows = []
     for method, found in communities.items():
         member = np.asarray(found)
@@ -404,14 +379,12 @@ def community_table(
                     "agreement": (agreement or {}).get(method, np.nan),
                 }
             )
-    columns = ["method", "community", "n_members", "edges_within", "edges_out"]
-    columns += ["mean_correlation", "modularity", "members", "agreement"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=columns_of("communities.tsv"))
 
 
 def no_path(source: Any, target: Any) -> str:
     """The warning of two variables that nothing joins."""
-    return f"No path joins {source} and {target} in the network."
+    return message("no_path", source=source, target=target)
 
 
 def path_table(
@@ -424,8 +397,8 @@ def path_table(
 
     Columns are those of ``paths.tsv`` in ``columns.toml``.
     """
-    numbers = _kept(items, network).index.astype(str)
-    names = _kept(items, network)["name"].astype(str).tolist()
+    kept = items[items["kept"]]
+    numbers, names = kept.index.astype(str), kept["name"].astype(str).tolist()
     size = {
         (min(a, b), max(a, b)): value
         for (a, b), value in zip(network.ends.tolist(), network.correlation.tolist(), strict=True)
@@ -448,15 +421,5 @@ def path_table(
                     "items": " ".join(numbers[node] for node in path.nodes),
                 }
             )
-    columns = ["source", "target", "rank", "length", "n_edges", "weakest_correlation"]
-    columns += ["path", "items"]
-    table = pd.DataFrame(rows, columns=columns)
+    table = pd.DataFrame(rows, columns=columns_of("paths.tsv"))
     return table.astype({"rank": "Int32", "n_edges": "Int32", "length": np.float64})
-
-
-def _kept(items: pd.DataFrame, network: ResidueNetwork) -> pd.DataFrame:
-    numbered = items.reset_index(drop=True)
-    kept = numbered[numbered["kept"].to_numpy(dtype=bool)]
-    if len(kept) != network.n_nodes:
-        raise ValueError(f"{len(kept)} kept items, but a network of {network.n_nodes}")
-    return kept

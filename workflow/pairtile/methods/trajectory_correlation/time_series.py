@@ -8,17 +8,7 @@ A prepared input has ``items``: one row per variable in the order of the series,
 
 Columns are those of ``items.parquet`` in ``columns.toml``.
 
-``state``: arrays.
-
-| array | shape | meaning |
-|---|---|---|
-| series | float64 or float32 (variables, d, frames of all replicas) | Angstrom, or radians |
-| replica_offsets | int64 (replicas + 1,) | first frame of each replica; the end |
-| mean_positions | float64 (variables, 3) | where to draw each; NaN for tables |
-| frame_interval_ps | float64 (replicas,) | picoseconds between frames; NaN for tables |
-| structure | ``residues.STRUCTURE`` (atoms,) | all atoms of the residues, first frame |
-
-``series`` is mapped from a ``.npy`` of its own.
+``state``: ``arrays.MotionArrays``; ``series`` is mapped from a ``.npy`` of its own.
 """
 
 from __future__ import annotations
@@ -37,11 +27,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError, StoreError
+from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.network import path_ends
 from pairtile.methods.trajectory_correlation.read_tables import SeriesTable, open_series_table
+
+message = messages_of(__package__)
 
 _SHOWN = 5
 
@@ -86,7 +80,8 @@ class SeriesWriter:
             _check_frames(config, name, n_frames, shape[1])
         self.offsets = np.cumsum([0, *(n for _, n in replicas)])
         full = (*shape, int(self.offsets[-1]))
-        self.dtype = series_dtype(full)
+        large = 8 * int(np.prod(full)) > FLOAT64_BYTES
+        self.dtype = np.dtype(np.float32 if large else np.float64)
         name = "positions.npy" if self.displacements else "series.npy"
         self.file = SeriesFile(scratch.folder / name, full, self.dtype)
         kind = CyclicMoments if cyclic else Moments
@@ -100,7 +95,7 @@ class SeriesWriter:
         self.moments[replica].add(block)
         self.n_written += len(block)
 
-    def finish(self, dropped: Sequence[Mapping[str, Any]] = ()) -> PreparedInput:
+    def finish(self, dropped: Sequence[Mapping[str, Any]] = ()) -> PreparedInput[MotionArrays]:
         """``dropped``: name, atom, residue of what is no variable, and a reason."""
         assert self.n_written == self.offsets[-1]
         names = self.table["name"].tolist()
@@ -114,18 +109,24 @@ class SeriesWriter:
         if self.displacements:
             mean, sd, spreads = self._to_displacements()
             d = 1
-        items = _items(self.table, dropped)
-        gap = len(items) - n_variables
-        n_observed = sum(part.n.min(axis=1) for part in self.moments)
-        items["n_observed"] = np.concatenate([n_observed, np.zeros(gap)]).astype(np.int32)
-        means = mean[:, 0] if d == 1 else np.full(n_variables, np.nan)
-        items["mean"] = np.concatenate([means, np.full(gap, np.nan)])
-        items["sd"] = np.concatenate([sd, np.full(gap, np.nan)])
-        for name, spread in spreads.items():
-            items[name] = np.concatenate([spread, np.full(gap, np.nan)])
-        items["constant"] = np.concatenate([constant, np.zeros(gap, dtype=bool)])
+        gap = len(dropped)
+        kept = self.table.assign(
+            kept=True,
+            reason="",
+            n_observed=sum(part.n.min(axis=1) for part in self.moments),
+            mean=mean[:, 0] if d == 1 else np.nan,
+            sd=sd,
+            **spreads,
+            constant=constant,
+        )
+        rest = pd.DataFrame(list(dropped), columns=["name", "atom", "residue", "reason"])
+        rest = rest.assign(kept=False, n_observed=0, constant=False)
+        items = pd.concat([kept, rest], ignore_index=True) if dropped else kept
+        items.insert(0, "item", np.arange(len(items), dtype=np.int32))
+        items = items.astype({"residue": np.int32, "n_observed": np.int32, "kept": bool})
+        items["constant"] = items["constant"].astype(bool)
         replicas = len(self.moments)
-        prepared = PreparedInput(
+        prepared: PreparedInput[MotionArrays] = PreparedInput(
             items,
             {
                 "series": self.scratch.hold(self.file.opened()),
@@ -171,7 +172,7 @@ class SeriesWriter:
 
     def _tell(
         self,
-        prepared: PreparedInput,
+        prepared: PreparedInput[MotionArrays],
         names: list[str],
         constant: NDArray[np.bool_],
         frozen: NDArray[np.bool_],
@@ -180,17 +181,20 @@ class SeriesWriter:
         n_frames = int(self.offsets[-1])
         if len(lengths) > 1:
             prepared.notes.append(
-                f"{len(lengths)} replicas of {', '.join(str(n) for n in lengths[:_SHOWN])}"
-                f"{', ...' if len(lengths) > _SHOWN else ''} frames; each is estimated by itself."
+                message(
+                    "replicas",
+                    n=len(lengths),
+                    lengths=", ".join(str(n) for n in lengths[:_SHOWN]),
+                    more=", ..." if len(lengths) > _SHOWN else "",
+                )
             )
         if self.dtype == np.float32:
-            prepared.notes.append("The series are kept as float32, for their size.")
+            prepared.notes.append(message("series_float32"))
         missing = int(n_frames * len(names) - prepared.items["n_observed"].sum())
         if missing:
             prepared.counts["values_missing"] = missing
             prepared.notes.append(
-                f"{missing} of {n_frames * len(names)} values are missing: each pair is estimated "
-                "from the frames that both have (n_frames)."
+                message("values_missing", n=missing, values=n_frames * len(names))
             )
         for rows, text in ((constant, "never move"), (frozen, "do not move in some replica")):
             if rows.any():
@@ -198,18 +202,18 @@ class SeriesWriter:
                 more = ", ..." if rows.sum() > _SHOWN else ""
                 which = f"{int(rows.sum())} of {len(names)} variables {text}"
                 prepared.warnings.append(
-                    f"{which} ({', '.join(found)}{more}): they have nothing in common with others."
+                    message("variables_still", which=which, names=", ".join(found), more=more)
                 )
         dropped = prepared.items.loc[~prepared.items["kept"], "reason"].value_counts()
         for reason, number in dropped.items():
-            prepared.warnings.append(f"{number} residues are left out: {reason}.")
+            prepared.warnings.append(message("residues_left_out", n=number, reason=reason))
 
 
 def prepare_tables(
     config: TrajectoryCorrelationConfig,
     scratch: str | os.PathLike[str] | None = None,
     tables: Sequence[SeriesTable] | None = None,
-) -> PreparedInput:
+) -> PreparedInput[MotionArrays]:
     """Time series from ``tables``, else those under ``time_series``; see ``prepare_trajectory``.
 
     Raises
@@ -236,18 +240,10 @@ def prepare_tables(
             size = frames_in_block(2 * len(variables) * first.dimensions)
             for block in table.blocks(size, config.estimator.allows_missing):
                 values = np.radians(block) if how.angles == "degrees" else block
-                writer.write(wrapped(values) if angles else values)
+                writer.write((values + np.pi) % (2 * np.pi) - np.pi if angles else values)
         prepared = writer.finish()
     prepared.state["mean_positions"] = np.full((len(variables), 3), np.nan)
     return prepared
-
-
-def _items(table: pd.DataFrame, dropped: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    kept = table.assign(kept=True, reason="")
-    rest = pd.DataFrame(list(dropped), columns=["name", "atom", "residue", "reason"])
-    items = pd.concat([kept, rest.assign(kept=False)], ignore_index=True) if dropped else kept
-    items.insert(0, "item", np.arange(len(items), dtype=np.int32))
-    return items.astype({"residue": np.int32, "kept": bool})
 
 
 def _check_frames(config: TrajectoryCorrelationConfig, name: str, n_frames: int, d: int) -> None:
@@ -280,12 +276,6 @@ def _check_columns(first: SeriesTable, table: SeriesTable) -> None:
         f"{len(table.names)} variables ({other!r})",
         f"the same {len(first.names)} in the same order as in {first.path}",
     )
-
-
-def wrapped(angles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Angles between -pi and pi."""
-    result: NDArray[np.float64] = (angles + np.pi) % (2 * np.pi) - np.pi
-    return result
 
 
 # --- means and spreads ----------------------------------------------------------------------------
@@ -418,11 +408,6 @@ class SeriesFile:
         return mapped
 
 
-def series_dtype(shape: tuple[int, int, int]) -> np.dtype:
-    """Float64, or float32 where that would take more than ``FLOAT64_BYTES``."""
-    return np.dtype(np.float64 if 8 * int(np.prod(shape)) <= FLOAT64_BYTES else np.float32)
-
-
 def frames_in_block(numbers_in_frame: int) -> int:
     """How many frames to hold at a time, for so many numbers in each."""
     return int(np.clip(BLOCK_BYTES // (8 * max(numbers_in_frame, 1)), 8, 4096))
@@ -459,11 +444,11 @@ class Scratch:
 
 
 def without_frames(
-    prepared: PreparedInput,
-    repeated: Sequence[NDArray[np.int64]],
+    prepared: PreparedInput[MotionArrays],
+    repeated: Sequence[Sequence[int]],
     cyclic: bool,
     scratch: str | os.PathLike[str] | None = None,
-) -> PreparedInput:
+) -> PreparedInput[MotionArrays]:
     """The same series without some frames; mean, spread and number of frames are of the rest.
 
     Parameters
@@ -479,7 +464,7 @@ def without_frames(
     offsets = np.asarray(prepared.state["replica_offsets"])
     kept = np.ones(series.shape[2], dtype=bool)
     for first, frames in zip(offsets[:-1], repeated, strict=True):
-        kept[first + frames] = False
+        kept[first + np.asarray(frames, dtype=np.int64)] = False
     lengths = [int(kept[a:b].sum()) for a, b in pairwise(offsets)]
     shape = (series.shape[0], series.shape[1], sum(lengths))
     new_offsets = np.cumsum([0, *lengths]).astype(np.int64)
@@ -495,9 +480,10 @@ def without_frames(
         items.loc[rows, name] = spread
     if shape[1] == 1:
         items.loc[rows, "mean"] = mean[:, 0]
-    state = {**prepared.state, "series": opened, "replica_offsets": new_offsets}
-    counts: Mapping[str, int] = {**prepared.counts, "frames": shape[2]}
-    return replace(prepared, items=items, state=state, counts=dict(counts))
+    state: MotionArrays = {**prepared.state, "series": opened, "replica_offsets": new_offsets}
+    return replace(
+        prepared, items=items, state=state, counts={**prepared.counts, "frames": shape[2]}
+    )
 
 
 def _copied(

@@ -7,11 +7,11 @@ known; that of all pairs together says what to expect (Smyth 2004).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, polygamma
@@ -28,22 +28,8 @@ LARGEST_FREEDOM = 1e6
 """Degrees of freedom that stand for a scatter that is the same for all."""
 
 
-@dataclass(frozen=True)
-class Differences:
-    """First state minus second, float64 (values,) each. ``z``: over its moderated standard error.
-    ``p_value``: of Student's t, two-sided. ``p_permutation``: share of all values under all other
-    divisions of the replicas whose z is as large. ``q_value``: Benjamini and Hochberg, of the
-    larger of the two. NaN where not tested (fewer than two replicas, or a value is NaN)."""
-
-    difference: Floats
-    z: Floats
-    p_value: Floats
-    p_permutation: Floats
-    q_value: Floats
-
-
-def compare_states(first: ArrayLike, second: ArrayLike, seed: int) -> Differences:
-    """Differences of values that were measured in replicas of two states.
+def compare_states(first: ArrayLike, second: ArrayLike, seed: int) -> pd.DataFrame:
+    """Test differences, first minus second, of values measured in replicas of two states.
 
     Parameters
     ----------
@@ -51,31 +37,39 @@ def compare_states(first: ArrayLike, second: ArrayLike, seed: int) -> Difference
         float64 (replicas, values) of each state.
     seed
         Of the divisions that are drawn where there are more than ``MAX_RELABELLINGS``.
+
+    Returns
+    -------
+    DataFrame
+        A row for each value; NaN where not tested (fewer than two replicas, or a value is NaN).
+        ``z``: the difference over its moderated standard error. ``p_value``: of Student's t,
+        two-sided. ``p_permutation``: share of all values under all other divisions of the replicas
+        whose z is as large. ``q_value``: Benjamini and Hochberg, of the larger of the two.
     """
-    one, other = (np.asarray(part, dtype=np.float64) for part in (first, second))
-    difference = one.mean(axis=0) - other.mean(axis=0)
-    unknown = np.full(difference.shape, np.nan)
-    known = np.isfinite(difference)
-    if min(len(one), len(other)) < 2 or not known.any():
-        return Differences(difference, unknown, unknown.copy(), unknown.copy(), unknown.copy())
-    values = np.concatenate([one, other])[:, known]
-    z, freedom = moderated(values, len(one))
+    parts = [np.asarray(part, dtype=np.float64) for part in (first, second)]
+    n_first, n_second = map(len, parts)
+    values = np.concatenate(parts)
+    known = np.isfinite(values).all(axis=0)
+    columns = ["z", "p_value", "p_permutation", "q_value"]
+    found = pd.DataFrame(np.nan, index=range(known.size), columns=columns)
+    if min(n_first, n_second) < 2 or not known.any():
+        return found
+    values = values[:, known]
+    z, freedom = moderated(values, n_first)
     size = np.sort(np.abs(z))
     exceeding, number = np.zeros(size.size), 0
-    for group in relabellings(len(one), len(other), seed):
+    for group in relabellings(n_first, n_second, seed):
         rest = np.setdiff1d(np.arange(len(values)), group)
-        null, _ = moderated(values[np.concatenate([group, rest])], len(group))
+        null, _ = moderated(values[np.concatenate([group, rest])], n_first)
         null = np.sort(np.abs(null))
         exceeding += null.size - np.searchsorted(null, size, side="left")
         number += null.size
     rank = np.searchsorted(size, np.abs(z), side="left")
-    found = {name: unknown.copy() for name in ("z", "p_value", "p_permutation", "q_value")}
-    found["z"][known] = z
-    found["p_value"][known] = 2.0 * student.sf(np.abs(z), freedom)
-    found["p_permutation"][known] = ((1.0 + exceeding) / (1.0 + number))[rank]
-    larger = np.maximum(found["p_value"], found["p_permutation"])[known]
-    found["q_value"][known] = benjamini_hochberg(larger)
-    return Differences(difference, **found)
+    p_value = 2.0 * student.sf(np.abs(z), freedom)
+    p_permutation = ((1.0 + exceeding) / (1.0 + number))[rank]
+    q_value = benjamini_hochberg(np.maximum(p_value, p_permutation))
+    found.loc[known] = np.column_stack([z, p_value, p_permutation, q_value])
+    return found
 
 
 def moderated(values: Floats, n_first: int) -> tuple[Floats, float]:

@@ -73,17 +73,17 @@ def position_variables(
     dropped: list[dict[str, Any]] = []
     rows: list[tuple[str, str, int, list[int]]] = []  # name, atom, residue, its atoms
     for residue, (label, own) in enumerate(zip(residues.table["label"], chosen, strict=True)):
-        names = dict(zip(residues.atoms[residue].tolist(), residues.names[residue], strict=True))
         if kind == "atom":
+            atoms_there = residues.atoms[residue].tolist()
+            of_atom = dict(zip(atoms_there, residues.names[residue], strict=True))
             for atom in own.tolist():
-                name = label if len(own) == 1 else f"{label}:{names[atom]}"
-                rows.append((name, names[atom], residue, [atom]))
+                name = label if len(own) == 1 else f"{label}:{of_atom[atom]}"
+                rows.append((name, of_atom[atom], residue, [atom]))
         elif kind == "center_of_mass":
             rows.append((label, "center_of_mass", residue, own.tolist()))
         else:
-            calcium = residues.table["resname"][residue].upper() in CALCIUM
-            alpha = None if calcium else residues.by_name(residue).get("CA")
-            if alpha is None:
+            alpha = residues.by_name(residue).get("CA")
+            if alpha is None or residues.table["resname"][residue].upper() in CALCIUM:
                 row = {"name": label, "atom": "CA", "residue": residue, "reason": "no C-alpha"}
                 dropped.append(row)
             else:
@@ -92,17 +92,15 @@ def position_variables(
         raise InputError.at(
             source, "positions: ca", f"no C-alpha in {len(residues)} residues", "some atoms CA"
         )
-    weights = _weights(
-        [atoms for *_, atoms in rows], masses, kind, [row[0] for row in rows], source
-    )
+    names, atom, residue_of_row, groups = zip(*rows, strict=True)
+    atoms, compute = _weights(groups, masses, kind, names, source)
     table = pd.DataFrame(
         {
-            "name": unique_names([row[0] for row in rows]),
-            "atom": [row[1] for row in rows],
-            "residue": np.array([row[2] for row in rows], dtype=np.int32),
+            "name": unique_names(names),
+            "atom": atom,
+            "residue": np.array(residue_of_row, dtype=np.int32),
         }
     )
-    atoms, compute = weights
     return Variables(table, atoms, 3, compute, compute, turns=True, dropped=dropped)
 
 

@@ -32,7 +32,7 @@ def members_section(results: Results, pictures: list[CaptionedFigure]) -> PageSe
     module = pd.Series(found.of_node, index=results.degree.index)
     regulators = _regulators(results, module) if results.directed else []
     source = results.text.regulator if results.regulators else "source"
-    sources = results.text.regulators if results.regulators else "sources"
+    sources = f"{source}s"
     return PageSection(
         id="members",
         title=listed([*([sources] if regulators else []), found.words]).capitalize(),
@@ -48,7 +48,7 @@ def members_section(results: Results, pictures: list[CaptionedFigure]) -> PageSe
             "groups": found,
             "modules": _modules(results, module),
             "n_modules": results.cached(drawn)["n_modules"],
-            "columns": list(results.method_report.module_columns(results)),
+            "columns": list(found.columns),
             "text": results.text,
         },
         scripts=(
@@ -118,7 +118,7 @@ def _modules(results: Results, module: pd.Series) -> list[dict[Any, Any]]:
     numbers = module.to_numpy()
     # Pairs are counted, whatever their edges are worth.
     table = module_table(numbers, first, second, np.ones(len(edges)))
-    more = results.method_report.module_columns(results)
+    more = results.cached(node_groups).columns
     rows = []
     for row in table.head(MAX_MODULES).to_dict("records"):
         number = int(row["module"])

@@ -13,6 +13,7 @@ from pairtile.report.formats import count, number
 from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.packed_columns import pack_column, to_digits
 from pairtile.report.results import Results
+from pairtile.report.text import page_text
 
 
 def drawing_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
@@ -95,7 +96,7 @@ def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
     in_drawing = {results.strength} if _is_decimal(results, table) else set()
     return PageSection(
         id="edges",
-        title=f"Strongest {results.text.edges}",
+        title=f"Strongest {results.text.edge}s",
         template="section_edges.html.j2",
         values={
             "ends": _ends(results),
@@ -191,7 +192,7 @@ def evaluation_section(results: Results, pictures: list[CaptionedFigure]) -> Pag
         template="section_evaluation.html.j2",
         values={
             "rule": results.evaluation.get("rule", ""),
-            "ranked": results.text.ranking,
+            "ranked": page_text(results).text("ranking"),
             "ranking": _named(RANKING, results.evaluation),
             "network": _named(NETWORK, network),
         },

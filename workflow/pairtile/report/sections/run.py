@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pairtile.declare.columns import Columns, declared_columns, declared_files
+from pairtile.declare.columns import Columns, declared_columns, declared_counts, declared_files
 from pairtile.report.formats import count, duration, memory, spaced
 from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
@@ -15,7 +15,7 @@ from pairtile.report.text import page_text
 
 def run_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
     """The tables that let a reader repeat the analysis."""
-    summary = results.summary
+    summary, names = results.summary, declared_counts(results.text.package)
     return PageSection(
         id="run",
         title="What was run",
@@ -25,7 +25,7 @@ def run_section(results: Results, pictures: list[CaptionedFigure]) -> PageSectio
             "parameters": flattened(results.parameters),
             "backend": summary.get("backend") or {},
             "counts": [
-                (results.text.count(key), count(value)) for key, value in results.counts.items()
+                (names.get(key) or spaced(key), count(n)) for key, n in results.counts.items()
             ],
             "steps": _steps(summary.get("steps") or {}),
             "versions": {

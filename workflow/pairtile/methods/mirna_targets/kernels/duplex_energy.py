@@ -10,6 +10,7 @@ All energies are integers of 0.01 kcal/mol, looked up in one array (``OFFSETS``)
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numba
@@ -30,32 +31,31 @@ LARGEST_LOOP = 30
 
 _T, _B = PAIR_TYPES, BASES
 TABLES: dict[str, tuple[int, ...]] = {
-    "STACK": (_T, _T),
-    "MISMATCH_HAIRPIN": (_T, _B, _B),
-    "MISMATCH_INTERIOR": (_T, _B, _B),
-    "DANGLE5": (_T, _B),
-    "DANGLE3": (_T, _B),
-    "TERMINAL": (_T,),
+    "STACK": (_T, _T),  # type of the outer pair, type of the inner pair
+    "MISMATCH_HAIRPIN": (_T, _B, _B),  # type, base after its 5' base, base before its 3' base
+    "MISMATCH_INTERIOR": (_T, _B, _B),  # the same, in interior loops
+    "DANGLE5": (_T, _B),  # type, single base before the pair's 5' base; never positive
+    "DANGLE3": (_T, _B),  # type, single base behind the pair's 3' base; never positive
+    "TERMINAL": (_T,),  # type of the pair in which a helix ends
     "BULGE": (LARGEST_LOOP + 1,),
     "INTERIOR": (LARGEST_LOOP + 1,),
-    "ASYMMETRY": (LARGEST_LOOP + 1,),
+    "ASYMMETRY": (LARGEST_LOOP + 1,),  # bases that one side of a loop has more than the other
     "MULTILOOP_CLOSING": (1,),
     "MULTILOOP_BRANCH": (1,),
-    "INTERIOR_1X1": (_T, _T, _B, _B),
+    "INTERIOR_1X1": (_T, _T, _B, _B),  # outer, inner type, base on the 5' side, on the 3' side
+    # The base of the short 5' side, then the two of the long 3' side: the one next to the inner
+    # pair, the one next to the outer pair.
     "INTERIOR_2X1": (_T, _T, _B, _B, _B),
-    "TETRALOOP": (4**6,),
-    "INTERIOR_2X2": (_T, _T, _B, _B, _B, _B),
+    "TETRALOOP": (4**6,),  # six bases of a hairpin of four, two bits each, the first one highest
+    "INTERIOR_2X2": (_T, _T, _B, _B, _B, _B),  # the four bases in 5' to 3' order
 }
-"""Tables in their order in the array, each in row-major order: the small, busy ones come first."""
+"""Tables in their order in the array, each in row-major order: the small, busy ones come first. A
+pair's type is seen from the loop that it closes; the second pair of a loop is read from the loop
+too, hence from inside out."""
 
-OFFSETS: dict[str, int] = {}
+_ends = itertools.accumulate(map(math.prod, TABLES.values()), initial=0)
+OFFSETS: dict[str, int] = dict(zip([*TABLES, "HAIRPIN"], _ends, strict=True))
 """Where each table starts; HAIRPIN, whose length depends on the strings, comes last."""
-
-_place = 0
-for _name, _shape in TABLES.items():
-    OFFSETS[_name] = _place
-    _place += math.prod(_shape)
-OFFSETS["HAIRPIN"] = _place
 
 STACK = OFFSETS["STACK"]
 MISMATCH_HAIRPIN = OFFSETS["MISMATCH_HAIRPIN"]

@@ -20,6 +20,7 @@ from pairtile.methods.mirna_targets.kernels.traceback import (
     MIRNA_UNPAIRED,
     PAIRED,
     REFERENCE_UNPAIRED,
+    text_of,
 )
 from pairtile.methods.mirna_targets.scoring import CODES, OTHER
 
@@ -33,13 +34,6 @@ SEED_CLASSES = ("none", "offset 6mer", "6mer", "7mer-A1", "7mer-m8", "8mer")
 _NONE, _OFFSET_6MER, _6MER, _7MER_A1, _7MER_M8, _8MER = range(6)
 _GAP = ord("-")
 _A, _U = CODES[ord("A")], CODES[ord("U")]
-
-
-class Texts(NamedTuple):
-    """Texts one after the other: letters uint8 (total,); offsets int64 (texts + 1,)."""
-
-    letters: NDArray[np.uint8]
-    offsets: NDArray[np.int64]
 
 
 class HitSpans(NamedTuple):
@@ -77,6 +71,13 @@ class HitSites(NamedTuple):
     match_begin: NDArray[np.int32]
     match_end: NDArray[np.int32]
 
+    @classmethod
+    def empty(cls, count: int) -> HitSites:
+        """Room for so many hits."""
+        begin, end, seed_end, first, last = np.empty((5, count), dtype=np.int32)
+        seed_class, local_au = np.empty(count, dtype=np.int8), np.empty(count)
+        return cls(begin, end, seed_class, seed_end, local_au, first, last)
+
 
 @njit(parallel=True, nogil=True)
 def hit_sites(mirnas, transcripts, spans, queries, references, sites):  # type: ignore[no-untyped-def]
@@ -96,10 +97,12 @@ def hit_sites(mirnas, transcripts, spans, queries, references, sites):  # type: 
 @njit(nogil=True)
 def _sites_of_some(some, mirnas, transcripts, spans, queries, references, sites):  # type: ignore[no-untyped-def]
     """The same for hits some[0] .. some[1] - 1."""
+    opposite = np.empty(9, dtype=np.int64)
+    paired = np.empty(9, dtype=np.bool_)
     for hit in range(some[0], some[1]):
-        mirna = _text(mirnas, spans.mirna[hit])
-        transcript = _text(transcripts, spans.transcript[hit])
-        query, reference = _text(queries, hit), _text(references, hit)
+        mirna = text_of(mirnas, spans.mirna[hit])
+        transcript = text_of(transcripts, spans.transcript[hit])
+        query, reference = text_of(queries, hit), text_of(references, hit)
         left = mirna.size - spans.query_end[hit]
         right = spans.query_begin[hit] - 1
         first_of_right = query.size - right
@@ -108,30 +111,21 @@ def _sites_of_some(some, mirnas, transcripts, spans, queries, references, sites)
         sites.site_begin[hit] = spans.reference_begin[hit] + left - _count_gaps(reference[:left])
         sites.site_end[hit] = end - right
 
-        opposite = np.zeros(9, dtype=np.int64)
-        paired = np.zeros(9, dtype=np.bool_)
-        position = 0
-        for column in range(query.size - 1, -1, -1):
-            tail = column < left or column >= first_of_right
-            here = end + 1  # opposite a gap: as the base before
-            in_reference = tail or reference[column] != _GAP
-            if in_reference:
-                here = end
-                end -= 1
+        # States of the columns from the miRNA's 5' end on; tails are pairs.
+        columns = query.size - left
+        states = np.full(columns, PAIRED, np.uint8)
+        for k in range(right, columns):
+            column = query.size - 1 - k
             if query[column] == _GAP:
-                continue
-            position += 1
-            if position > 8:
-                break
-            opposite[position] = here
-            if in_reference and 1 <= here <= transcript.size:
-                a, b = CODES[mirna[position - 1]], CODES[transcript[here - 1]]
-                paired[position] = a + b == 3 and a < OTHER and b < OTHER
+                states[k] = REFERENCE_UNPAIRED
+            elif reference[column] == _GAP:
+                states[k] = MIRNA_UNPAIRED
+        position = _walk(mirna, transcript, end, states, 0, opposite, paired)
         sites.seed_end[hit] = opposite[min(2, position)]
-        seed_class = _seed_class(opposite, paired, min(position, 8), transcript)
-        first, last, skipped = _match(opposite, seed_class, min(position, 8))
+        seed_class = _seed_class(opposite, paired, position, transcript)
+        first, last, skipped = _match(opposite, seed_class, position)
         sites.seed_class[hit] = seed_class
-        sites.local_au[hit] = _au_content(transcript, first, last, skipped)
+        sites.local_au[hit] = au_content(transcript, first, last + skipped, 1, 1 + skipped, False)
         sites.match_begin[hit] = first if seed_class != _NONE else 0
         sites.match_end[hit] = last + skipped if seed_class != _NONE else 0
 
@@ -164,51 +158,55 @@ def _seed_class(opposite, paired, last, transcript):  # type: ignore[no-untyped-
 
 
 @njit(parallel=True, nogil=True)
-def seed_classes(sequences, cells, states, found):  # type: ignore[no-untyped-def]
+def seed_classes(mirnas, references, traced, found):  # type: ignore[no-untyped-def]
     """Seed class of each alignment, from its states alone: as ``hit_sites``, without its lines.
 
-    sequences, cells, states   ``HitSequences``, ``AlignedCells``, ``AlignedStates`` of traceback
-    found                      int8 (hits,), filled
+    mirnas, references   ``Texts``; traced: ``Traced``
+    found                int8 (hits,), filled
     """
     n = len(found)
     for part in prange(-(-n // HITS_AT_A_TIME)):
         begin = part * HITS_AT_A_TIME
         some = (begin, min(begin + HITS_AT_A_TIME, n))
-        _classes_of_some(some, sequences, cells, states, found)
+        _classes_of_some(some, mirnas, references, traced, found)
 
 
 @njit(nogil=True)
-def _classes_of_some(some, sequences, cells, states, found):  # type: ignore[no-untyped-def]
+def _classes_of_some(some, mirnas, references, traced, found):  # type: ignore[no-untyped-def]
     opposite = np.empty(9, dtype=np.int64)
     paired = np.empty(9, dtype=np.bool_)
     for hit in range(some[0], some[1]):
-        begin, n = sequences.mirna_begin[hit], sequences.mirna_length[hit]
-        mirna = sequences.mirnas[begin : begin + n]
-        begin = sequences.reference_begin[hit]
-        transcript = sequences.references[begin : begin + sequences.reference_length[hit]]
-        opposite[:] = 0
-        paired[:] = False
+        mirna, transcript = text_of(mirnas, traced.i[hit]), text_of(references, traced.j[hit])
+        n = len(mirna)
         # The tail of the miRNA's 5' end lies opposite the letters behind the last cell.
-        tail = n - cells.end_row[hit]
-        here = np.int64(cells.end_column[hit]) + tail
-        of_hit, left = states.row[hit], states.length[hit]
-        position, k = 0, -tail
-        while position < min(n, 8):
-            state = PAIRED if k < 0 or k >= left else states.states[of_hit, k]
-            k += 1
-            if state != REFERENCE_UNPAIRED:
-                position += 1
-                opposite[position] = here + (state == MIRNA_UNPAIRED)
-                if state == PAIRED and 1 <= here <= transcript.size:
-                    a, b = CODES[mirna[position - 1]], CODES[transcript[here - 1]]
-                    paired[position] = a + b == 3 and a < OTHER and b < OTHER
-            here -= state != MIRNA_UNPAIRED
-        found[hit] = _seed_class(opposite, paired, min(position, 8), transcript)
+        tail = n - traced.row[hit]
+        here = np.int64(traced.column[hit]) + tail
+        states = traced.states[hit, : traced.state_count[hit]]
+        position = _walk(mirna, transcript, here, states, tail, opposite, paired)
+        found[hit] = _seed_class(opposite, paired, position, transcript)
 
 
-@njit(inline="always")
-def _text(texts, row):  # type: ignore[no-untyped-def]
-    return texts.letters[texts.offsets[row] : texts.offsets[row + 1]]
+@njit(nogil=True)
+def _walk(mirna, transcript, here, states, tail, opposite, paired):  # type: ignore[no-untyped-def]
+    """Fill ``opposite`` and ``paired`` of miRNA positions 1 to 8; returns the last one there is.
+
+    here     transcript position opposite the miRNA's 5' end
+    states   uint8, from the 5' end on, behind ``tail`` pairs; pairs beyond their end
+    """
+    opposite[:] = 0
+    paired[:] = False
+    position, k = 0, -tail
+    while position < min(len(mirna), 8):
+        state = PAIRED if k < 0 or k >= len(states) else states[k]
+        k += 1
+        if state != REFERENCE_UNPAIRED:
+            position += 1
+            opposite[position] = here + (state == MIRNA_UNPAIRED)
+            if state == PAIRED and 1 <= here <= transcript.size:
+                a, b = CODES[mirna[position - 1]], CODES[transcript[here - 1]]
+                paired[position] = a + b == 3 and a < OTHER and b < OTHER
+        here -= state != MIRNA_UNPAIRED
+    return position
 
 
 @njit(nogil=True)
@@ -232,28 +230,22 @@ def _has_run(opposite, paired, low, high):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _au_content(transcript, first, last, skipped):  # type: ignore[no-untyped-def]
+def au_content(transcript, first, last, before, after, others):  # type: ignore[no-untyped-def]
     """Weighted share of A and U in the 30 letters on either side of ``first`` to ``last``.
 
-    A letter at distance d from the nearer end counts 1/d. ``skipped`` letters after ``last`` are
-    part of the site: they do not count, and the 30 letters begin behind them. Letters that are
-    none of A C G U T, and places off the transcript, are left out of both sums.
+    The nearest letter counts 1 / before, or 1 / after behind, the next one 1 / (before + 1), and so
+    on. Places off the transcript are left out of both sums, and so are letters that are none of
+    A C G U T unless ``others``.
     """
     au, total = 0.0, 0.0
-    for distance in range(1, FLANK + 1):
-        before = first - distance
-        if 1 <= before <= transcript.size:
-            base = CODES[transcript[before - 1]]
-            if base != OTHER:
-                total += 1.0 / distance
+    for step in range(FLANK):
+        for side in range(2):
+            place = first - 1 - step if side == 0 else last + 1 + step
+            if 1 <= place <= transcript.size:
+                base = CODES[transcript[place - 1]]
+                weight = 1.0 / (step + (before if side == 0 else after))
+                if others or base != OTHER:
+                    total += weight
                 if base in (_A, _U):
-                    au += 1.0 / distance
-        distance_after = distance + skipped
-        after = last + distance_after
-        if 1 <= after <= transcript.size:
-            base = CODES[transcript[after - 1]]
-            if base != OTHER:
-                total += 1.0 / distance_after
-                if base in (_A, _U):
-                    au += 1.0 / distance_after
+                    au += weight
     return au / total if total > 0 else math.nan

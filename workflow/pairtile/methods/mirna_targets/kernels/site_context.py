@@ -6,7 +6,6 @@ Cell 27:91). All of a site follows from where its seed match lies on the transcr
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -14,14 +13,13 @@ from numba import prange
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
-from pairtile.methods.mirna_targets.kernels.hit_sites import FLANK
+from pairtile.methods.mirna_targets.kernels.hit_sites import au_content
 from pairtile.methods.mirna_targets.scoring import CODES, OTHER
 
 UPSTREAM = 15
 """Letters before the seed match that may pair with the miRNA's 3' part."""
 
 _6MER, _7MER_A1, _7MER_M8, _8MER = 2, 3, 4, 5
-_A, _C, _G, _U = range(4)
 
 
 class SiteContext(NamedTuple):
@@ -81,9 +79,11 @@ def _context_of_hit(hit, mirna, transcript, seed_class, seed_end, context):  # t
     # Positions of the match from 1, both included: opposite position 8 or 7 to 2 or the A.
     begin = seed_end - (6 if with_8 else 5)
     end = seed_end + (1 if with_a else 0)
-    before = (transcript.size - end, begin - 1)
-    context.end_distance[hit] = min(before[0], before[1])
-    context.local_au[hit] = _local_au(transcript, begin, end, with_8, with_a)
+    context.end_distance[hit] = min(transcript.size - end, begin - 1)
+    # Near letters count 1, 1/2, 1/3, ... beside a match that reaches to position 8 or to the A;
+    # else 1/2, 1/3, ... upstream and 1, 1/2, ... downstream, with the two exchanged of the A.
+    before, after = 1 if with_8 else 2, 2 if with_a else 1
+    context.local_au[hit] = au_content(transcript, begin, end, before, after, True)
     context.site_8[hit] = _code(transcript, seed_end - 6)
     context.offset_6mers[hit] = _matches_3_to_8(mirna, transcript)
     context.pairing_3p[hit] = pairing_behind_seed(mirna, transcript, begin, 8 if with_8 else 7)
@@ -95,27 +95,6 @@ def _code(letters, position):  # type: ignore[no-untyped-def]
     if 1 <= position <= letters.size:
         return np.int64(CODES[letters[position - 1]])
     return OTHER
-
-
-@njit(nogil=True)
-def _local_au(transcript, begin, end, with_8, with_a):  # type: ignore[no-untyped-def]
-    """A and U among 30 letters on either side, near ones count more: 1, 1/2, 1/3, ... beside a
-    match that reaches to position 8 or to the A, else 1/2, 1/3, ... upstream and 1, 1/2, ...
-    downstream, with the two exchanged of the A."""
-    found, total = 0.0, 0.0
-    for step in range(FLANK):
-        for side in range(2):
-            position = begin - 1 - step if side == 0 else end + 1 + step
-            if side == 0:
-                weight = 1.0 / (step + (1 if with_8 else 2))
-            else:
-                weight = 1.0 / (step + (2 if with_a else 1))
-            if 1 <= position <= transcript.size:
-                code = _code(transcript, position)
-                total += weight
-                if code in (_A, _U):
-                    found += weight
-    return found / total if total > 0 else math.nan
 
 
 @njit(nogil=True)

@@ -40,33 +40,6 @@ _B_EXTENDS, _C_EXTENDS = 4, 8
 # --- filters and traceback ----------------------------------------------------------------------
 
 
-class PairCandidates(NamedTuple):
-    """Candidates of pairs, those of pair p from first[p] to first[p + 1] - 1 in miRanda's order.
-
-    first         int64 (pairs + 1,)
-    row, column   int32 (candidates,)
-    """
-
-    first: NDArray[np.int64]
-    row: NDArray[np.int32]
-    column: NDArray[np.int32]
-
-
-class PairSequences(NamedTuple):
-    """What each pair consists of: int64 (pairs,) each.
-
-    begin         where its reference begins in the codes of all
-    first_score   where the rows of its miRNA begin in the scores of all
-    length        letters n of its miRNA
-    span          most columns that an alignment can span
-    """
-
-    begin: NDArray[np.int64]
-    first_score: NDArray[np.int64]
-    length: NDArray[np.int64]
-    span: NDArray[np.int64]
-
-
 class TracedCandidates(NamedTuple):
     """What becomes of candidates, written: all but ``accepted`` where accepted only.
 
@@ -98,28 +71,32 @@ class _Spans(NamedTuple):
 
 
 @njit(nogil=True, parallel=True)
-def trace_pairs(order, candidates, pairs, codes, scores, gaps, traced):  # type: ignore[no-untyped-def]
+def trace_pairs(order, first, candidates, mirnas, references, scores, gaps, traced):  # type: ignore[no-untyped-def]
     """Filter and trace the candidates of many pairs, on all cores.
 
-    order    int64 (pairs,): of ``round_robin_order``
-    codes    uint8: the references' codes
-    scores   int32 (rows of all miRNAs, 5)
-    gaps     int64 (4,): open and extend outside the seed, then in it
+    order        int64 (pairs,): of ``round_robin_order``
+    first        int64 (pairs + 1,): candidates first[p] .. first[p + 1] - 1 are those of pair p
+    candidates   ``Candidates``
+    mirnas       where the rows of each begin in ``scores``, and most columns that an alignment of
+                 each can span: int64 (miRNAs + 1,), int64 (miRNAs,)
+    references   their codes, uint8, and where each begins in them, int64 (references + 1,)
+    scores       int32 (rows of all miRNAs, 5)
+    gaps         int64 (4,): open and extend outside the seed, then in it
     """
+    first_scores, spans = mirnas
+    codes, begins = references
     for turn in prange(len(order)):
         pair = order[turn]
-        base, end = candidates.first[pair], candidates.first[pair + 1]
-        if base == end:
-            continue
-        begin, first_score = pairs.begin[pair], pairs.first_score[pair]
+        base, end = first[pair], first[pair + 1]
+        i, begin = candidates.i[base], begins[candidates.j[base]]
         columns = candidates.column[base:end]
         _trace_pair(
             candidates.row[base:end],
             columns,
             codes[begin : begin + columns.max()],
-            scores[first_score : first_score + pairs.length[pair]],
+            scores[first_scores[i] : first_scores[i + 1]],
             gaps,
-            pairs.span[pair],
+            spans[i],
             TracedCandidates(
                 traced.accepted[base:end],
                 traced.begin_row[base:end],
@@ -276,40 +253,6 @@ _MARKS: Final = np.where(
 ).astype(np.uint8)
 
 
-class HitSequences(NamedTuple):
-    """The two sequences of each hit.
-
-    mirnas, references                  uint8: letters as in the files, all one after the other
-    mirna_begin, mirna_length           int64 (hits,): which of them are the hit's
-    reference_begin, reference_length   int64 (hits,)
-    """
-
-    mirnas: NDArray[np.uint8]
-    mirna_begin: NDArray[np.int64]
-    mirna_length: NDArray[np.int64]
-    references: NDArray[np.uint8]
-    reference_begin: NDArray[np.int64]
-    reference_length: NDArray[np.int64]
-
-
-class AlignedCells(NamedTuple):
-    """The cell before the first aligned one, and the last aligned one: int32 (hits,) each."""
-
-    begin_row: NDArray[np.int32]
-    begin_column: NDArray[np.int32]
-    end_row: NDArray[np.int32]
-    end_column: NDArray[np.int32]
-
-
-class AlignedStates(NamedTuple):
-    """states: uint8 (rows, any), of ``trace_pairs``, the last state first. row: int64 (hits,), each
-    hit's row there. length: int32 (hits,), how many states it has."""
-
-    states: NDArray[np.uint8]
-    row: NDArray[np.int64]
-    length: NDArray[np.int32]
-
-
 class AlignedLines(NamedTuple):
     """The three lines of each hit, written, but for ``place``.
 
@@ -328,22 +271,28 @@ class AlignedLines(NamedTuple):
 
 
 @njit(nogil=True, parallel=True)
-def write_alignments(sequences, cells, states, lines):  # type: ignore[no-untyped-def]
-    """Write the three lines of each hit, miRNA 3'->5' above reference 5'->3'."""
+def write_alignments(mirnas, references, traced, lines):  # type: ignore[no-untyped-def]
+    """Write the three lines of each hit, miRNA 3'->5' above reference 5'->3'.
+
+    mirnas, references   ``Texts`` of the block; traced: ``Traced``
+    """
     for h in prange(len(lines.place)):
-        _write_alignment(h, sequences, cells, states, lines)
+        _write_alignment(h, mirnas, references, traced, lines)
+
+
+@njit(inline="always")
+def text_of(texts, row):  # type: ignore[no-untyped-def]
+    """Letters of a text."""
+    return texts.letters[texts.offsets[row] : texts.offsets[row + 1]]
 
 
 @njit(nogil=True)
-def _write_alignment(h, sequences, cells, states, lines):  # type: ignore[no-untyped-def]
-    n, m = sequences.mirna_length[h], sequences.reference_length[h]
-    place = sequences.mirna_begin[h]
-    mirna = sequences.mirnas[place : place + n]
-    place = sequences.reference_begin[h]
-    reference = sequences.references[place : place + m]
-    begin_column, end_column = cells.begin_column[h], cells.end_column[h]
-    before, after = cells.begin_row[h], n - cells.end_row[h]
-    aligned = states.length[h]
+def _write_alignment(h, mirnas, references, traced, lines):  # type: ignore[no-untyped-def]
+    mirna, reference = text_of(mirnas, traced.i[h]), text_of(references, traced.j[h])
+    n = len(mirna)
+    begin_column, end_column = traced.begin_column[h], traced.column[h]
+    before, after = traced.begin_row[h], n - traced.row[h]
+    aligned = traced.state_count[h]
     size = before + aligned + after
     text = lines.text[:, lines.place[h] : lines.place[h] + size]
     top, marks, bottom = text[0], text[1], text[2]
@@ -351,10 +300,10 @@ def _write_alignment(h, sequences, cells, states, lines):  # type: ignore[no-unt
     for k in range(before):
         top[k] = _lower(mirna[n - 1 - k])
         bottom[k] = _tail(reference, begin_column - before + k)
-    row, column = cells.begin_row[h], begin_column
+    row, column = before, begin_column
     identical, similar = 0, 0
     for k in range(aligned):
-        state = states.states[states.row[h], aligned - 1 - k]
+        state = traced.states[h, aligned - 1 - k]
         at = before + k
         top[at] = bottom[at] = _GAP
         if state != REFERENCE_UNPAIRED:
@@ -377,7 +326,7 @@ def _write_alignment(h, sequences, cells, states, lines):  # type: ignore[no-unt
 
 
 @njit(nogil=True, parallel=True)
-def write_fold_strings(sequences, cells, place, text):  # type: ignore[no-untyped-def]
+def write_fold_strings(mirnas, references, traced, place, text):  # type: ignore[no-untyped-def]
     """Write each hit's miRNA 3'->5', linker, and target 3'->5'.
 
     Aligned letters are upper case, tails lower case; a tail beyond the reference's end stays ``-``.
@@ -385,13 +334,10 @@ def write_fold_strings(sequences, cells, place, text):  # type: ignore[no-untype
     place   int64 (hits,): where each string begins in ``text``, uint8 (total,)
     """
     for h in prange(len(place)):
-        n, m = sequences.mirna_length[h], sequences.reference_length[h]
-        first = sequences.mirna_begin[h]
-        mirna = sequences.mirnas[first : first + n]
-        first = sequences.reference_begin[h]
-        reference = sequences.references[first : first + m]
-        begin_column, end_column = cells.begin_column[h], cells.end_column[h]
-        before, end_row = cells.begin_row[h], cells.end_row[h]
+        mirna, reference = text_of(mirnas, traced.i[h]), text_of(references, traced.j[h])
+        n = len(mirna)
+        begin_column, end_column = traced.begin_column[h], traced.column[h]
+        before, end_row = traced.begin_row[h], traced.row[h]
         at = place[h]
         for row in range(1, n + 1):
             letter = mirna[n - row]

@@ -18,16 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairtile.cpu.njit import njit
+from pairtile.cpu.vectors import LANES, load, maximum, splat, store
 from pairtile.methods.multimodal_correlation.kernels.vectors import (
-    LANES,
     exp2,
     fma,
     lane_sum,
-    load,
     log2,
-    maximum,
-    splat,
-    store,
     sum_16_rows,
 )
 
@@ -234,9 +230,9 @@ def e_step(samples, n_components, theta, work):  # type: ignore[no-untyped-def]
     length = samples.n_vectors * LANES
     for k in range(n_components):
         row = k * THETA_COLUMNS
-        mean_x, mean_y = splat(theta[row + MEAN_X]), splat(theta[row + MEAN_Y])
-        scale_x, scale_y = splat(theta[row + SCALE_X]), splat(theta[row + SCALE_Y])
-        slope, constant = splat(-theta[row + SLOPE]), splat(theta[row + CONSTANT])
+        mean_x, mean_y = splat(x, theta[row + MEAN_X]), splat(x, theta[row + MEAN_Y])
+        scale_x, scale_y = splat(x, theta[row + SCALE_X]), splat(x, theta[row + SCALE_Y])
+        slope, constant = splat(x, -theta[row + SLOPE]), splat(x, theta[row + CONSTANT])
         for v in range(0, length, LANES):
             dx = load(x, v) - mean_x
             u = dx * scale_x
@@ -244,11 +240,11 @@ def e_step(samples, n_components, theta, work):  # type: ignore[no-untyped-def]
             d = fma(-w, w, fma(-u, u, constant))
             store(density, k * length + v, d)
             store(highest, v, d if k == 0 else maximum(load(highest, v), d))
-    total_highest, total_log = splat(ZERO), splat(ZERO)
+    total_highest, total_log = splat(x, ZERO), splat(x, ZERO)
     for v in range(0, length, LANES):
         top = load(highest, v)
         weight = load(samples.live, v)
-        total = splat(ZERO)
+        total = splat(x, ZERO)
         for k in range(n_components):
             e = exp2(load(density, k * length + v) - top)
             store(density, k * length + v, e)
@@ -258,9 +254,9 @@ def e_step(samples, n_components, theta, work):  # type: ignore[no-untyped-def]
         store(highest, v, weight / total)
     for k in range(n_components):
         row = k * THETA_COLUMNS
-        mean_x, mean_y = splat(theta[row + MEAN_X]), splat(theta[row + MEAN_Y])
-        n, a, b = splat(ZERO), splat(ZERO), splat(ZERO)
-        xx, xy, yy = splat(ZERO), splat(ZERO), splat(ZERO)
+        mean_x, mean_y = splat(x, theta[row + MEAN_X]), splat(x, theta[row + MEAN_Y])
+        n, a, b = splat(x, ZERO), splat(x, ZERO), splat(x, ZERO)
+        xx, xy, yy = splat(x, ZERO), splat(x, ZERO), splat(x, ZERO)
         for v in range(0, length, LANES):
             g = load(density, k * length + v) * load(highest, v)
             dx, dy = load(x, v) - mean_x, load(y, v) - mean_y

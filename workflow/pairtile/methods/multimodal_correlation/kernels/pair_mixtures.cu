@@ -5,27 +5,24 @@
 // works on shared memory alone. Each pair has its own place for the modes it can have: nothing
 // depends on the order in which warps finish.
 //
-// Macros: KINC (1: the rules of KINC), MIXTURES (0: no clustering), SPEARMAN. Needs --fmad=false:
-// results are those of the CPU bit for bit, and both say where they fuse.
+// Macros: KINC (1: the rules of KINC), SPEARMAN. Needs --fmad=false: results are those of the CPU
+// bit for bit, and both say where they fuse.
 
 #include "pair_mixtures_shared.cuh"
 #include "pair_mixtures_math.cuh"
 #include "pair_mixtures_lanes.cuh"
-#if MIXTURES
 #include "pair_mixtures_em.cuh"
 #include "pair_mixtures_start.cuh"
 #include "pair_mixtures_fit.cuh"
-#endif
 #include "pair_mixtures_masks.cuh"
 #include "pair_mixtures_correlation.cuh"
 #include "pair_mixtures_pair.cuh"
 #include "pair_mixtures_choice.cuh"
-#include "pair_mixtures_places.cuh"
 
 // Blocks of a multiprocessor, as many as keep the fit's sums in registers for the most part. On an
 // H200 a fit then issues an instruction in two of three cycles; it waits for instructions to be
 // fetched, and for the arithmetic before.
-#define BLOCKS (MIXTURES ? 28 : 32)
+#define BLOCKS 28
 
 // Bits to the order of np.packbits: the first sample is the highest bit of the first byte.
 __device__ __forceinline__ unsigned packed(unsigned word)
@@ -38,8 +35,7 @@ extern "C" __global__ void __launch_bounds__(32, BLOCKS) pair_mixtures(
     const double *values, const double *unit, const unsigned *present, const unsigned *outlying,
     const unsigned short *order, const unsigned short *run_first, const unsigned short *run_last,
     const int *codes, const int *n_usable, const unsigned char *tied,
-    const unsigned long long *keys, const double *log_n, const unsigned short *places,
-    const int *inner, int n_samples, const int *rows,
+    const unsigned long long *keys, const double *log_n, int n_samples, const int *rows,
     const int *columns, const long long *row_start, int n_rows, int upper, long long first_pair,
     int fewest, int most, int criterion, int min_samples, double min_correlation,
     double max_correlation, int outliers_before, int outliers_after, unsigned long long seed,
@@ -63,15 +59,12 @@ extern "C" __global__ void __launch_bounds__(32, BLOCKS) pair_mixtures(
     }
 
     int problem = -1;
-    bool same_samples;
-    const int n = take_samples(genes, p, x, y, s, outliers_before, min_samples, same_samples);
-    const bool by_places = SPEARMAN && !MIXTURES && same_samples && !x.tied && !y.tied && n > 1;
+    const int n = take_samples(genes, p, x, y, s, outliers_before, min_samples);
     if (n < 0) problem = TOO_FEW_SAMPLES;
-    else if (!by_places && (is_constant(x, s.usable(), s.words, lane) || is_constant(y, s.usable(), s.words, lane)))
+    else if (is_constant(x, s.usable(), s.words, lane) || is_constant(y, s.usable(), s.words, lane))
         problem = CONSTANT;
     const double unknown = __longlong_as_double(0x7ff8000000000000ll);
     Choice choice = {1, unknown, unknown};
-#if MIXTURES
     Axis axis_x = {0.0, 1.0}, axis_y = {0.0, 1.0};
     if (problem < 0) {
         list_samples(s);
@@ -81,40 +74,25 @@ extern "C" __global__ void __launch_bounds__(32, BLOCKS) pair_mixtures(
         problem = choose(x, y, s, n, constants, pair_seed(seed, min(a, b), max(a, b)), fewest,
                          most, criterion, log_n[n], degenerate, axis_x, axis_y, choice, counts);
     }
-#endif
     const int components = problem < 0 || problem == DEGENERATE ? choice.components : 0;
     if (problem >= 0) tally(counts, problem, 1, lane);
-#if MIXTURES
     tally(histogram_k, components, 1, lane);
-#endif
 
     int kept = 0, small = 0, undefined = 0;
 #pragma unroll 1
     for (int place = 0; place < components; place++) {
-        int k = 0, members = n;
-#if MIXTURES
-        k = component_at(place, components, lane);
-        members = take_members(s, k);
+        const int k = component_at(place, components, lane);
+        int members = take_members(s, k);
         if (outliers_after && components > 1)
             members = remove_outliers(x, y, s.members(), s.outliers(), members, s.words, lane);
-#endif
         if (members < min_samples || members < 2) {
             small++;
             continue;
         }
         double r = 0.0;
 #if SPEARMAN
-        bool defined = true;
-        if (by_places) {
-            const Places of_all = {places, inner};
-            const unsigned *const out = outliers_before ? outlying : nullptr;
-            r = spearman_of_places(of_all, p, out ? out + (long long)p.of_x * s.words : out,
-                                   out ? out + (long long)p.of_y * s.words : out, s, members);
-        } else {
-            defined = spearman(x, y, s, members, r);
-        }
+        const bool defined = spearman(x, y, s, members, r);
 #else
-        if (!MIXTURES) list_samples(s);
         const bool defined = pearson(x, y, s, n, members, r);
 #endif
         if (!defined) {
@@ -124,7 +102,6 @@ extern "C" __global__ void __launch_bounds__(32, BLOCKS) pair_mixtures(
         tally(histogram_r, min(199, (int)floor((r + 1.0) * 100.0)), 1, lane);
         if (!(fabs(r) >= min_correlation && fabs(r) <= max_correlation)) continue;
 
-#if MIXTURES
         const Row c = row_at(CHOSEN, k);
         const float weight = c.weight;
         const double mean_x = axis_x.center + axis_x.scale * (double)c.mean_x;
@@ -132,14 +109,6 @@ extern "C" __global__ void __launch_bounds__(32, BLOCKS) pair_mixtures(
         const double variance_x = axis_x.scale * axis_x.scale * (double)c.variance_x;
         const double variance_y = axis_y.scale * axis_y.scale * (double)c.variance_y;
         const double covariance = axis_x.scale * axis_y.scale * (double)c.covariance;
-#else
-        list_samples(s);
-        const Moments m = moments(x, y, s, s.usable(), n, n);
-        const float weight = 1.0f;
-        const double mean_x = m.mean_x, mean_y = m.mean_y;
-        const double variance_x = m.xx / (double)n, variance_y = m.yy / (double)n;
-        const double covariance = m.xy / (double)n;
-#endif
         const long long at = here * most + kept;
         if (lane == 0) {
             const double unit_x = unit[p.of_x], unit_y = unit[p.of_y];

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairtile.cpu.njit import njit
+from pairtile.cpu.vectors import LANES
 from pairtile.methods.multimodal_correlation.kernels.mixture_fit import (
     COVARIANCE,
     LN2,
@@ -33,7 +34,7 @@ from pairtile.methods.multimodal_correlation.kernels.mixture_fit import (
     label_samples,
     pair_seed,
 )
-from pairtile.methods.multimodal_correlation.kernels.vectors import LANES, lane_sum
+from pairtile.methods.multimodal_correlation.kernels.vectors import lane_sum
 
 MAX_CLUSTERS = 5
 HISTOGRAM_BINS = 200
@@ -50,7 +51,6 @@ TOO_FEW, CONSTANT, DEGENERATE, FAILED, BELOW, SMALL, UNDEFINED = range(7)
 class Rules(NamedTuple):
     """The settings and constants of a run (see ``mixtures.mixture_rules``)."""
 
-    mixture: bool
     spearman: bool
     k_min: int
     k_max: int
@@ -87,7 +87,8 @@ class Genes(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Where the kept modes of a block of pairs are written, one after another."""
+    """Where the kept modes of a block of pairs are written, one after another: the number of the
+    pair, and arrays of ``mixtures.Modes``."""
 
     pair: Any
     cluster: Any
@@ -96,7 +97,12 @@ class Found(NamedTuple):
     n_modes: Any
     n_usable: Any
     correlation: Any
-    parameters: Any
+    weight: Any
+    mean_row: Any
+    mean_column: Any
+    variance_row: Any
+    variance_column: Any
+    covariance: Any
     log_likelihood: Any
     criterion: Any
     samples: Any
@@ -247,9 +253,6 @@ def _mixture(genes, rules, pair, n, work, counts):  # type: ignore[no-untyped-de
     frame = plain
     best = work.fit.best
     work.order[0] = 0
-    if not rules.mixture:
-        best[WEIGHT] = np.float32(1.0)
-        return 1, nan, nan, plain, -1
     if rules.kinc:
         for i in range(n):
             work.x[i] = np.float32(work.raw_x[i])
@@ -444,7 +447,7 @@ def _write_modes(genes, rules, pair, mixture, work, found, n_found, tallies):  #
         found.correlation[at] = work.correlations[place]
         found.log_likelihood[at] = mixture.log_likelihood
         found.criterion[at] = mixture.criterion
-        _write_parameters(genes, rules, pair, mixture, k, work, found, at)
+        _write_parameters(genes, pair, mixture, k, work, found, at)
         _write_masks(k, work, found.samples[at], found.outliers[at])
     return n_found + kept
 
@@ -462,8 +465,8 @@ def _correlation(genes, rules, pair, n, k, work):  # type: ignore[no-untyped-def
 
 
 @njit(nogil=True, error_model="numpy", inline="always")
-def _write_parameters(genes, rules, pair, mixture, k, work, found, at):  # type: ignore[no-untyped-def]
-    """weight, mean_row, mean_column, variance_row, variance_column, covariance, as given in."""
+def _write_parameters(genes, pair, mixture, k, work, found, at):  # type: ignore[no-untyped-def]
+    """Parameters of a component in units of the values, as the pair was given in."""
     row = k * THETA_COLUMNS
     theta, swapped = work.fit.best, pair.swapped
     centre_x, scale_x, centre_y, scale_y = mixture.frame
@@ -471,22 +474,17 @@ def _write_parameters(genes, rules, pair, mixture, k, work, found, at):  # type:
     variance_x = np.float64(theta[row + VARIANCE_X])
     variance_y = np.float64(theta[row + VARIANCE_Y])
     covariance = np.float64(theta[row + COVARIANCE])
-    if not rules.mixture:
-        size, mean_x, mean_y, xx, yy, xy = _moments(
-            work.raw_x, work.raw_y, work.fit.labels, mixture.n, 0, work.lanes
-        )
-        variance_x, variance_y, covariance = xx / size, yy / size, xy / size
     unit_x, unit_y = genes.unit[pair.x], genes.unit[pair.y]
     mean_x = (centre_x + scale_x * mean_x) * unit_x
     mean_y = (centre_y + scale_y * mean_y) * unit_y
     variance_x = ((scale_x * scale_x) * variance_x) * (unit_x * unit_x)
     variance_y = ((scale_y * scale_y) * variance_y) * (unit_y * unit_y)
-    found.parameters[0, at] = theta[row + WEIGHT]
-    found.parameters[1, at] = mean_y if swapped else mean_x
-    found.parameters[2, at] = mean_x if swapped else mean_y
-    found.parameters[3, at] = variance_y if swapped else variance_x
-    found.parameters[4, at] = variance_x if swapped else variance_y
-    found.parameters[5, at] = ((scale_x * scale_y) * covariance) * (unit_x * unit_y)
+    found.weight[at] = theta[row + WEIGHT]
+    found.mean_row[at] = mean_y if swapped else mean_x
+    found.mean_column[at] = mean_x if swapped else mean_y
+    found.variance_row[at] = variance_y if swapped else variance_x
+    found.variance_column[at] = variance_x if swapped else variance_y
+    found.covariance[at] = ((scale_x * scale_y) * covariance) * (unit_x * unit_y)
 
 
 @njit(nogil=True)
@@ -608,11 +606,8 @@ def _spearman(members, size, ranks_x, ranks_y):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, error_model="numpy")
-def _moments(x, y, label, n, k, lanes):  # type: ignore[no-untyped-def]
-    """Size, means, sums of squares and of products about them of the elements with label k.
-
-    x, y: float64 (n,); label: int32 (n,)
-    """
+def _pearson(x, y, label, n, k, lanes):  # type: ignore[no-untyped-def]
+    """Pearson's correlation of the elements with label k. x, y: float64 (n,); label: int32 (n,)"""
     count = 0
     for i in range(n):
         count += label[i] == k
@@ -641,14 +636,7 @@ def _moments(x, y, label, n, k, lanes):  # type: ignore[no-untyped-def]
     for i in range(n):
         if label[i] == k:
             lanes[i % LANES] += (x[i] - mean_x) * (y[i] - mean_y)
-    return size, mean_x, mean_y, xx, yy, lane_sum(lanes)
-
-
-@njit(nogil=True, error_model="numpy")
-def _pearson(x, y, label, n, k, lanes):  # type: ignore[no-untyped-def]
-    """Pearson's correlation of the elements with label k."""
-    _size, _mean_x, _mean_y, xx, yy, xy = _moments(x, y, label, n, k, lanes)
-    return _clamped(xy / np.sqrt(xx * yy))
+    return _clamped(lane_sum(lanes) / np.sqrt(xx * yy))
 
 
 @njit(nogil=True, error_model="numpy")

@@ -2,7 +2,7 @@
 //
 // Mean and variance are sums of the lanes in double precision; the standardised values are single
 // from here on. The components of the K that is best so far wait in shared memory while others are
-// fitted. Without a mixture, or with all samples on one line, there is one component at once.
+// fitted. With all samples on one line there is one component at once.
 
 // What an axis was moved and divided by.
 struct Axis {
@@ -14,7 +14,6 @@ struct Choice {
     double log_likelihood, criterion;  // natural units; NaN without a fit
 };
 
-#if MIXTURES
 // Standardise the elements; false where a gene has no spread. ``r``: Pearson's correlation.
 __device__ __forceinline__ bool standardise(
     const Gene &x, const Gene &y, Storage s, int n, Axis &axis_x, Axis &axis_y, double &r)
@@ -122,4 +121,3 @@ __device__ __forceinline__ int component_at(int place, int components, int lane)
     return __ffs(__ballot_sync(FULL_WARP, lane < components && before == place)) - 1;
 #endif
 }
-#endif

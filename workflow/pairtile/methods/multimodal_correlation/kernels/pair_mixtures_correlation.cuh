@@ -4,9 +4,6 @@
 // places at a time; the members up to a place, counted by ballots, are its rank, and ties share the
 // mean of theirs. Twice the ranks are whole numbers, so that their sums are exact in any order.
 
-// Without a fit, walks through the order are most of the work; with one, their code is in the way.
-constexpr int WALK_UNROLLED = MIXTURES ? 1 : 4;
-
 struct Moments {
     double mean_x, mean_y, xx, yy, xy;  // sums of products of distances from the means
 };
@@ -52,7 +49,7 @@ __device__ __forceinline__ void for_each_rank(
     const Gene &gene, Storage s, int members, WITH with)
 {
     int seen = 0;
-#pragma unroll WALK_UNROLLED
+#pragma unroll 1
     for (int begin = 0; begin < gene.n_usable; begin += 32) {
         const int i = begin + s.lane;
         const int sample = i < gene.n_usable ? gene.order[i] : 0;

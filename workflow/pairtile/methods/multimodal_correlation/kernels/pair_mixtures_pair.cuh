@@ -65,10 +65,10 @@ __device__ __forceinline__ Pair find_pair(
 }
 
 // The samples that enter, to s.usable(), and outliers to s.outliers(); returns how many, or -1 where
-// they are too few. ``same_samples``: both genes are observed in the same ones.
+// they are too few.
 __device__ __forceinline__ int take_samples(
     const Genes &genes, const Pair &p, const Gene &x, const Gene &y, Storage s,
-    bool without_outliers, int min_samples, bool &same_samples)
+    bool without_outliers, int min_samples)
 {
     const long long at_x = (long long)p.of_x * s.words, at_y = (long long)p.of_y * s.words;
     int n = 0;
@@ -81,7 +81,7 @@ __device__ __forceinline__ int take_samples(
     }
     n = butterfly_sum(n);
     __syncwarp();
-    same_samples = n == x.n_usable && n == y.n_usable;
+    const bool same_samples = n == x.n_usable && n == y.n_usable;
     if (n < min_samples || n == 0) return -1;
     if (!without_outliers) return n;
     if (same_samples) {  // each gene's own outliers
@@ -108,9 +108,7 @@ __device__ __noinline__ void list_samples(Storage s)
 #pragma unroll 1
     for (int w = 0; w < s.words; w++) {
         const unsigned word = mask_at(s.usable())[w];
-#if MIXTURES
         if (s.lane == 0) s.elements_before()[w] = before;
-#endif
         if (word >> s.lane & 1u)
             s.sample()[before + __popc(word & lanes_below(s.lane))] = 32 * w + s.lane;
         before += __popc(word);
@@ -118,7 +116,6 @@ __device__ __noinline__ void list_samples(Storage s)
     __syncwarp();
 }
 
-#if MIXTURES
 // Members of a component, to s.members(); returns how many.
 __device__ __forceinline__ int take_members(Storage s, int k)
 {
@@ -135,4 +132,3 @@ __device__ __forceinline__ int take_members(Storage s, int k)
     __syncwarp();
     return members;
 }
-#endif

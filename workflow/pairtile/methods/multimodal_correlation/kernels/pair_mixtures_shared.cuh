@@ -18,12 +18,8 @@ struct Row {
 #define BEST (COMPONENTS * 48)
 #define CHOSEN (2 * COMPONENTS * 48)
 #define SUMS (3 * COMPONENTS * 48)
-#if MIXTURES
 #define FIXED_BYTES (SUMS + 32 * 4)
 #define MASKS (FIXED_BYTES + 384 * words)
-#else
-#define MASKS 0
-#endif
 
 __device__ __forceinline__ Row &row_at(int offset, int k) { return ((Row *)(shared + offset))[k]; }
 
@@ -43,7 +39,6 @@ struct Storage {
     {
         return (int *)(shared + MASKS + 12 * words);
     }
-#if MIXTURES
     // Elements: standardised values, distance to the nearest centre, label; elements before each
     // word of samples; sample of each.
     __device__ __forceinline__ float *x() const { return (float *)(shared + FIXED_BYTES); }
@@ -64,14 +59,6 @@ struct Storage {
     }
     // Rank of each sample.
     __device__ __forceinline__ short *rank() const { return (short *)distance(); }
-#else
-    __device__ __forceinline__ int members() const { return usable(); }
-    __device__ __forceinline__ unsigned short *sample() const
-    {
-        return (unsigned short *)(shared + 16 * words);
-    }
-    __device__ __forceinline__ short *rank() const { return (short *)sample(); }
-#endif
 };
 
 __device__ __forceinline__ unsigned *mask_at(int offset) { return (unsigned *)(shared + offset); }

@@ -1,10 +1,7 @@
-"""Vectors of 32 float32 inside numba functions: the samples of a pair, spread over 32 lanes.
+"""Arithmetic of vectors of 32 float32 (``cpu.vectors``): the samples of a pair, spread over lanes.
 
-Each operation rounds on its own, as the CUDA kernel does; ``fma`` is the fused one. LLVM splits the
-vectors into whatever registers the processor has, with the same result on each. Arrays are
-one-dimensional, contiguous float32; a vector starts at any element.
-
-exp2 and log2 are polynomials of +, * and fma, so that both backends give the same bits.
+Each operation rounds on its own, as the CUDA kernel does; ``fma`` is the fused one. exp2 and log2
+are polynomials of +, * and fma, so that both backends give the same bits.
 """
 
 from __future__ import annotations
@@ -14,11 +11,10 @@ from typing import Any, Final
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, models, overload, register_model
+from numba.extending import intrinsic, overload
 
 from pairtile.cpu.njit import njit
-
-LANES: Final = 32
+from pairtile.cpu.vectors import LANES, Vector, address_of
 
 EXP2: Final = (1.326472725e-03, 9.671512786e-03, 5.550733744e-02, 2.402224208e-01, 6.931469776e-01)
 """(2^f - 1) / f for f in [-1/2, 1/2], highest power first; relative error of 2^f below 1.6e-7."""
@@ -40,20 +36,7 @@ _FLOATS = ir.VectorType(_FLOAT, LANES)
 _INTS = ir.VectorType(ir.IntType(32), LANES)
 
 
-class FloatLanes(types.Type):
-    """32 float32."""
-
-    def __init__(self) -> None:
-        super().__init__(name=f"FloatLanes({LANES})")
-
-
-LANES_TYPE = FloatLanes()
-
-
-@register_model(FloatLanes)
-class _FloatLanesModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, vector: FloatLanes) -> None:
-        super().__init__(manager, vector, _FLOATS)
+LANES_TYPE = Vector(types.float32)
 
 
 def _constant(number: float) -> Any:
@@ -74,74 +57,15 @@ def _call(builder: Any, name: str, arguments: tuple[Any, ...]) -> Any:
     return builder.call(function, arguments)
 
 
-def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
-    data = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [index]), _FLOATS.as_pointer())
-
-
-@intrinsic
-def load(typing_context, array, start):  # type: ignore[no-untyped-def]
-    """Elements start .. start + 31 of an array."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.load(_pointer(context, builder, signature.args[0], *arguments), align=4)
-
-    return LANES_TYPE(array, types.intp), generate
-
-
-@intrinsic
-def store(typing_context, array, start, vector):  # type: ignore[no-untyped-def]
-    """Write a vector to elements start .. start + 31 of an array."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        address = _pointer(context, builder, signature.args[0], *arguments[:2])
-        builder.store(arguments[2], address, align=4)
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp, vector), generate
-
-
-@intrinsic
-def splat(typing_context, number):  # type: ignore[no-untyped-def]
-    """The same float32 in every lane."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        nothing = ir.Constant(_FLOATS, ir.Undefined)
-        first = builder.insert_element(nothing, arguments[0], ir.Constant(ir.IntType(32), 0))
-        return builder.shuffle_vector(first, nothing, ir.Constant(_INTS, [0] * LANES))
-
-    return LANES_TYPE(types.float32), generate
-
-
 @intrinsic
 def fma(typing_context, first, second, added):  # type: ignore[no-untyped-def]
     """first * second + added, rounded once; vectors or float32."""
-    kind = LANES_TYPE if isinstance(first, FloatLanes) else types.float32
+    kind = LANES_TYPE if isinstance(first, Vector) else types.float32
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         return _call(builder, "fma", tuple(arguments))
 
     return kind(kind, kind, kind), generate
-
-
-@intrinsic
-def maximum(typing_context, first, second):  # type: ignore[no-untyped-def]
-    """The larger of two vectors, lane by lane."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.select(builder.fcmp_ordered(">", *arguments), *arguments)
-
-    return LANES_TYPE(first, second), generate
-
-
-@intrinsic
-def less(typing_context, first, second, then, otherwise):  # type: ignore[no-untyped-def]
-    """``then`` in the lanes where first < second, ``otherwise`` in the others."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.select(builder.fcmp_ordered("<", *arguments[:2]), *arguments[2:])
-
-    return LANES_TYPE(first, second, then, otherwise), generate
 
 
 @intrinsic
@@ -167,7 +91,7 @@ def exp2(typing_context, vector):  # type: ignore[no-untyped-def]
 @intrinsic
 def log2(typing_context, number):  # type: ignore[no-untyped-def]
     """Base-2 logarithm of normal numbers above 0; a vector or one float32."""
-    vector = isinstance(number, FloatLanes)
+    vector = isinstance(number, Vector)
     kind = LANES_TYPE if vector else types.float32
     float_type = _FLOATS if vector else _FLOAT
     int_type = _INTS if vector else ir.IntType(32)
@@ -208,7 +132,7 @@ def sum_16_rows(typing_context, rows, start, sums, place):  # type: ignore[no-un
         for i in range(16):
             index = builder.add(arguments[1], ir.Constant(arguments[1].type, i * LANES))
             row = builder.load(
-                _pointer(context, builder, signature.args[0], arguments[0], index), align=4
+                address_of(context, builder, signature.args[0], arguments[0], index), align=4
             )
             low = shuffled(row, row, list(range(16)))
             high = shuffled(row, row, list(range(16, 32)))
@@ -265,7 +189,7 @@ def _overload(symbol: Any, name: str) -> None:
 
     @overload(symbol)
     def choose(first, second):  # type: ignore[no-untyped-def]
-        if isinstance(first, FloatLanes) and isinstance(second, FloatLanes):
+        if isinstance(first, Vector) and isinstance(second, Vector):
             return lambda first, second: operation(first, second)
         return None
 
@@ -278,7 +202,7 @@ _overload(operator.truediv, "fdiv")
 
 @overload(operator.neg)
 def _negative(vector):  # type: ignore[no-untyped-def]
-    if isinstance(vector, FloatLanes):
+    if isinstance(vector, Vector):
         return lambda vector: _negate(vector)
     return None
 

@@ -8,9 +8,10 @@ predictor costs an AND and a population count for each of them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairtile.cpu.bit_planes import popcount
 from pairtile.cpu.njit import njit
@@ -29,10 +30,10 @@ class SetEntropies(NamedTuple):
     H(Y | subset with one predictor fewer); and int64 (n,): how many samples were used, those in
     which the target and the whole set are present, the same for all three entropies."""
 
-    of_target: Any
-    of_set: Any
-    of_subset: Any
-    n_samples: Any
+    of_target: NDArray[np.float64]
+    of_set: NDArray[np.float64]
+    of_subset: NDArray[np.float64]
+    n_samples: NDArray[np.int64]
 
 
 @njit(nogil=True)
@@ -175,14 +176,14 @@ class _Scratch(NamedTuple):
     before; candidate, grown int32 (3,): a set, and the best one; pair int32 (1, 2)
     """
 
-    cells: Any
-    counts: Any
-    pair_counts: Any
-    of_target: Any
-    is_offered: Any
-    candidate: Any
-    grown: Any
-    pair: Any
+    cells: NDArray[np.uint32]
+    counts: NDArray[np.int64]
+    pair_counts: NDArray[np.int64]
+    of_target: NDArray[np.int64]
+    is_offered: NDArray[np.bool_]
+    candidate: NDArray[np.int32]
+    grown: NDArray[np.int32]
+    pair: NDArray[np.int32]
 
 
 @njit(nogil=True)

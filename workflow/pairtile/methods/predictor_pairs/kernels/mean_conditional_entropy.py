@@ -25,7 +25,7 @@ Borelli et al. 2013 (exhaustive search over pairs).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +48,7 @@ class Scoring(NamedTuple):
     ``poor_entropy_bits``. min_samples: sets with fewer samples are not admissible.
     """
 
-    log_table: Any
+    log_table: NDArray[np.float64]
     penalty: int
     alpha: float
     poor: float
@@ -67,11 +67,11 @@ class BestLists(NamedTuple):
     back, so that counting ties of the keys in the list is enough to count them exactly.
     """
 
-    keys: Any
-    sets: Any
-    scores: Any
-    ties: Any
-    filled: Any
+    keys: NDArray[np.int64]
+    sets: NDArray[np.int32]
+    scores: NDArray[np.float64]
+    ties: NDArray[np.int64]
+    filled: NDArray[np.int64]
 
 
 def n_log_n_table(n_samples: int) -> NDArray[np.float64]:

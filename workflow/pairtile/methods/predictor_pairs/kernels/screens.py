@@ -24,7 +24,7 @@ lanes, from counts that most cells share; other sets go cell by cell over all la
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,10 +48,10 @@ class PairCounts(NamedTuple):
     level 0. of_first and rest have rows for each first predictor of a block.
     """
 
-    both: Any
-    of_first: Any
-    rest: Any
-    of_second: Any
+    both: NDArray[np.float32]
+    of_first: NDArray[np.float32]
+    rest: NDArray[np.float32]
+    of_second: NDArray[np.float32]
 
 
 def bound_coefficients(n_samples: int, penalty: int, alpha: float) -> NDArray[np.float32]:

@@ -14,7 +14,7 @@ canonical score, bit for bit.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,9 +57,9 @@ class CellTables(NamedTuple):
     coefficients: ``bound_coefficients``. entropies, row_of_size: ``cell_entropies``, or empty.
     """
 
-    coefficients: Any
-    entropies: Any
-    row_of_size: Any
+    coefficients: NDArray[np.float32]
+    entropies: NDArray[np.float64]
+    row_of_size: NDArray[np.int64]
 
 
 def cell_entropies(

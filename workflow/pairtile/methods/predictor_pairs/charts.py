@@ -1,11 +1,12 @@
 """Figures of predictor sets and of what chance makes of them.
 
 Each function takes arrays and returns a matplotlib Figure, in a notebook as well as in the report.
+``FIGURES`` makes those of the page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 import numpy as np
@@ -13,19 +14,14 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
+from pairtile.methods.predictor_pairs.report_results import predictor_results
+from pairtile.report.charts import bars, chart, figure_of, histogram, p_value_histogram, scatter
 from pairtile.report.formats import count, counted
-from pairtile.report.network_figures import shortened
-from pairtile.report.style import (
-    BLUE,
-    GREY,
-    INK,
-    LEVEL_COLOURS,
-    ORANGE,
-    PALE,
-    SKY,
-    new_figure,
-    styled,
-)
+from pairtile.report.method_report import FigureMaker, FigureWithText
+from pairtile.report.results import Results
+from pairtile.report.sample_figures import drawn_series, time_courses
+from pairtile.report.style import GREY, LEVEL_COLOURS, PALE
+from pairtile.report.text import page_text
 
 __all__ = [
     "best_set_distribution",
@@ -36,9 +32,8 @@ __all__ = [
 ]
 
 
-MAX_BARS = 40
 P_BINS = 20
-MANY_POINTS = 2000
+MAX_COURSES = 6
 
 
 def best_set_distribution(
@@ -64,30 +59,13 @@ def best_set_distribution(
     --------
     >>> figure = best_set_distribution([0, 0.25, 0.5, 0.75, 1], [9, 5, 2, 1], [0, 1, 4, 12])
     """
-    edges, counts = np.asarray(edges, dtype=np.float64), np.asarray(counts, dtype=np.float64)
-    null = np.zeros_like(counts) if null_counts is None else np.asarray(null_counts, np.float64)
-    if len(edges) != len(counts) + 1 or len(null) != len(counts):
-        raise ValueError(
-            f"found {len(edges)} edges, {len(counts)} counts and {len(null)} null counts; "
-            "expected one edge more than counts"
-        )
-    starts = np.arange(0, len(counts), -(-len(counts) // MAX_BARS))
-    bins = np.append(edges[starts], edges[-1])
-    counts, null = (np.add.reduceat(h, starts) for h in (counts, null))
-    with styled():
-        figure, axes = new_figure()
-        share = counts / max(counts.sum(), 1.0)
-        axes.stairs(share, bins, fill=True, color=SKY, alpha=0.75, label="targets")
-        axes.stairs(share, bins, color=BLUE, linewidth=1.0)
-        if null.sum() > 0:
-            axes.stairs(null / null.sum(), bins, color=ORANGE, label="shuffled targets")
-        axes.set(
-            xlabel="mean conditional entropy of the best set (bits)", ylabel="share of targets"
-        )
-        axes.set_xlim(bins[0], bins[-1])
-        axes.set_ylim(bottom=0.0)
-        axes.legend(loc="best")
-    return figure
+    targets = np.asarray(counts, dtype=np.float64)
+    shuffled = np.zeros_like(targets) if null_counts is None else np.asarray(null_counts, float)
+    return histogram(
+        edges, {"targets": targets / max(targets.sum(), 1.0)},
+        null={"shuffled targets": shuffled / max(shuffled.sum(), 1.0)},
+        xlabel="mean conditional entropy of the best set (bits)", ylabel="share of targets",
+    )  # fmt: skip
 
 
 def p_value_distribution(p_values: ArrayLike, level: float = 0.05) -> Figure:
@@ -106,27 +84,14 @@ def p_value_distribution(p_values: ArrayLike, level: float = 0.05) -> Figure:
     """
     p = np.asarray(p_values, dtype=np.float64)
     p = p[~np.isnan(p)]
-    bins = np.linspace(0.0, 1.0, P_BINS + 1)
     # A bar holds its upper border: p-values of few shuffles lie on borders.
     heights = np.bincount(
         np.clip(np.ceil(p * P_BINS - 1e-9).astype(int) - 1, 0, P_BINS - 1), minlength=P_BINS
     )
-    with styled():
-        figure, axes = new_figure()
-        axes.stairs(heights, bins, fill=True, color=SKY, label="targets")
-        axes.vlines(bins[1:-1], 0, np.minimum(heights[1:], heights[:-1]), color=BLUE, linewidth=0.8)
-        axes.stairs(heights, bins, color=BLUE, linewidth=1.0)
-        axes.axhline(
-            p.size / P_BINS, color=ORANGE, label=f"by chance: {count(p.size / P_BINS)} in each bar"
-        )
-        axes.axvline(
-            level, color=INK, linestyle=(0, (5, 3)), linewidth=1.6,
-            label=f"p = {level:g} ({counted(int((p <= level).sum()), 'target')} at most)",
-        )  # fmt: skip
-        axes.set(xlabel="p-value of the best set", ylabel="number of targets", xlim=(0.0, 1.0))
-        axes.set_ylim(bottom=0.0)
-        axes.legend(loc="upper right")
-    return figure
+    return p_value_histogram(
+        heights, {f"p = {level:g} ({counted(int((p <= level).sum()), 'target')} at most)": level},
+        label="targets", xlabel="p-value of the best set",
+    )  # fmt: skip
 
 
 def tie_distribution(n_ties: ArrayLike) -> Figure:
@@ -145,17 +110,10 @@ def tie_distribution(n_ties: ArrayLike) -> Figure:
     power = np.floor(np.log2(np.maximum(ties, 1))).astype(int)
     heights = np.bincount(power, minlength=1)
     names = ["1"] + [f"{count(2**k)}–{count(2 ** (k + 1) - 1)}" for k in range(1, len(heights))]
-    colours = [BLUE] + [ORANGE] * (len(heights) - 1)
-    with styled():
-        figure, axes = new_figure()
-        bars = axes.bar(range(len(heights)), heights, color=colours, width=0.8)
-        axes.bar_label(bars, labels=[count(h) if h else "" for h in heights], padding=2)
-        axes.set_xticks(range(len(heights)), names, rotation=45 if len(heights) > 5 else 0)
-        axes.margins(y=0.12)
-        axes.grid(visible=False, axis="x")
-        axes.set(xlabel="sets that score as the best one, itself included")
-        axes.set_ylabel("number of targets")
-    return figure
+    return bars(
+        names, {"": heights}, xlabel="sets that score as the best one, itself included",
+        ylabel="number of targets",
+    )  # fmt: skip
 
 
 def imp_against_mi(
@@ -186,42 +144,18 @@ def imp_against_mi(
     """
     mi, imp = np.asarray(mi_bits, dtype=np.float64), np.asarray(imp_bits, dtype=np.float64)
     tied = np.asarray(tied, dtype=bool)
-    top = max(float(mi.max(initial=0.0)), 1e-3) * 1.05
-    with styled():
-        figure, axes = new_figure()
-        axes.plot(
-            [0, top], [0, top], color=GREY, linestyle=(0, (5, 3)), linewidth=1.2,
-            label="IMP = MI: only the whole set tells",
-        )  # fmt: skip
-        for chosen, marker, face, edge, label in (
-            (tied, "s", "none", ORANGE, "one of several that score the same"),
-            (~tied, "o", BLUE, "white", "the only best set"),
-        ):
-            axes.scatter(
-                mi[chosen], imp[chosen], s=30, marker=marker, facecolors=face, edgecolors=edge,
-                linewidths=0.8, label=f"{label} ({count(chosen.sum())})",
-                # Thousands of points are an image in the SVG: it stays small.
-                rasterized=mi.size > MANY_POINTS,
-            )  # fmt: skip
-        named = len(names) == mi.size
-        alone = np.flatnonzero(~tied & (imp > 0.0)).tolist() if named else []
-        labelled: list[int] = []
-        for k in sorted(alone, key=lambda k: (-imp[k], names[k])):
-            if len(labelled) == n_labels:
-                break
-            # Names stand left of their point, one line apart.
-            if any(abs(imp[k] - imp[other]) < 0.05 * top for other in labelled):
-                continue
-            labelled.append(k)
-            axes.annotate(
-                shortened(names[k]),
-                (mi[k], imp[k]), xytext=(-7, 0), textcoords="offset points", ha="right",
-                va="center", fontsize=9, parse_math=False,
-            )  # fmt: skip
-        axes.set(xlim=(0.0, top), ylim=(-0.02 * top, top))
-        axes.set(xlabel="mutual information of set and target (bits)", ylabel="IMP (bits)")
-        axes.legend(loc="upper left")
-    return figure
+    alone = np.flatnonzero(~tied & (imp > 0.0)).tolist() if len(names) == mi.size else []
+    alone.sort(key=lambda k: (-imp[k], names[k]))
+    return scatter(
+        mi, imp,
+        {
+            f"the only best set ({count((~tied).sum())})": ~tied,
+            f"one of several that score the same ({count(tied.sum())})": tied,
+        },
+        diagonal="IMP = MI: only the whole set tells",
+        named=[(names[k], mi[k], imp[k]) for k in alone], n_named=n_labels,
+        xlabel="mutual information of set and target (bits)", ylabel="IMP (bits)",
+    )  # fmt: skip
 
 
 def level_table(counts: ArrayLike, predictors: Sequence[str], target: str) -> Figure:
@@ -258,9 +192,14 @@ def level_table(counts: ArrayLike, predictors: Sequence[str], target: str) -> Fi
     q = cells.shape[-1]
     lines = list(product(range(q), repeat=cells.ndim - 2))
     rows = cells.reshape(len(lines), q, q)
-    with styled():
-        figure, axes = new_figure(1.6 + 1.1 * q, 1.3 + 0.55 * len(lines))
-        for (y, x), cell in (((y, x), rows[y, x]) for y in range(len(lines)) for x in range(q)):
+    lower, last = ", ".join(predictors[:-1]), predictors[-1]
+    with chart(
+        size=(1.6 + 1.1 * q, 1.3 + 0.55 * len(lines)), xlim=(-0.5, q - 0.5),
+        ylim=(len(lines) - 0.5, -0.5), title=f"level of {target}", xlabel=f"level of {last}",
+        ylabel=f"level of {lower}" if lower else "",
+    ) as axes:  # fmt: skip
+        for y, x in np.ndindex(len(lines), q):
+            cell = rows[y, x]
             colour, strength = cell_colour(cell)
             empty = not cell.sum()
             axes.add_patch(
@@ -271,15 +210,10 @@ def level_table(counts: ArrayLike, predictors: Sequence[str], target: str) -> Fi
             )  # fmt: skip
             if not empty:
                 axes.text(x, y, "  ".join(map(str, cell)), ha="center", va="center", fontsize=9.5)
-        axes.set(xlim=(-0.5, q - 0.5), ylim=(len(lines) - 0.5, -0.5))
         axes.set_xticks(range(q), [str(level) for level in range(q)])
         axes.set_yticks(range(len(lines)), [" ".join(map(str, line)) for line in lines])
         axes.grid(visible=False)
-        axes.set_xlabel(f"level of {predictors[-1]}", parse_math=False)
-        if len(predictors) > 1:
-            axes.set_ylabel(f"level of {', '.join(predictors[:-1])}", parse_math=False)
-        axes.set_title(f"level of {target}", fontsize=10.5, parse_math=False)
-    return figure
+    return figure_of(axes)
 
 
 def cell_colour(cell: ArrayLike) -> tuple[str, float]:
@@ -294,3 +228,76 @@ def cell_colour(cell: ArrayLike) -> tuple[str, float]:
         return PALE, 0.0
     sure = (counts[most[0]] / n - 1.0 / q) / (1.0 - 1.0 / q)
     return LEVEL_COLOURS[q][most[0]], float(np.clip(0.12 + 0.43 * sure, 0.0, 0.55))
+
+
+# --- on the page: which can be made, and the numbers of their captions ---
+
+
+def _best_sets(results: Results) -> FigureWithText | None:
+    scores = results.scores
+    if scores is None or not {"edges", "counts"} <= scores.keys() or not scores["counts"].sum():
+        return None
+    null = scores.get("null_counts")
+    return page_text(results).figure(
+        "best_sets",
+        best_set_distribution(scores["edges"], scores["counts"], null),
+        targets=round(scores["counts"].sum()),
+        shuffled=0 if null is None else round(null.sum()),
+    )
+
+
+def _p_values(results: Results) -> FigureWithText | None:
+    found = results.cached(predictor_results)
+    if not found.tested:
+        return None
+    figure = p_value_distribution(found.best["p_value"].dropna())
+    return page_text(results).figure("p_values", figure)
+
+
+def _ties(results: Results) -> FigureWithText | None:
+    found = results.cached(predictor_results)
+    if found.best.empty:
+        return None
+    return page_text(results).figure("ties", tie_distribution(found.best["n_ties"]))
+
+
+def _imp(results: Results) -> FigureWithText | None:
+    found = results.cached(predictor_results)
+    if found.best.empty or len(found.members) < 2:
+        return None
+    best = found.best
+    figure = imp_against_mi(best["mi_bits"], best["imp_bits"], found.tied, best["target"].tolist())
+    return page_text(results).figure("imp", figure, largest=float(best["imp_bits"].max()))
+
+
+def _time_courses(results: Results) -> FigureWithText | None:
+    found = results.cached(predictor_results)
+    stated = results.parameters.get("samples") or {}
+    in_time = results.parameters.get("lag") or stated.get("series") or stated.get("time")
+    if found.levels is None or found.levels.series is None or not in_time:
+        return None
+    sets = found.clearest(MAX_COURSES)
+    if sets.empty:
+        return None
+    panels = [
+        found.levels.courses([str(row[key]) for key in ("target", *found.members)])
+        for row in sets.to_dict("records")
+    ]
+    series = found.levels.series
+    label = "level, scaled" if results.parameters.get("levels") else "value, scaled"
+    return page_text(results).figure(
+        "time_courses",
+        time_courses(panels, series, label=label),
+        panels=[list(panel) for panel in panels],
+        shown=sum(here.size for here in drawn_series(series)),
+        samples=series.size,
+    )
+
+
+FIGURES: Mapping[str, FigureMaker] = {
+    "score_distribution": _best_sets,
+    "p_values": _p_values,
+    "ties": _ties,
+    "joint_prediction": _imp,
+    "time_courses": _time_courses,
+}

@@ -1,0 +1,24 @@
+"""The state of this method: arrays computed once, that every tile reads."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.preprocess.sample_arrays import SampleArrays
+
+
+class ModeArrays(SampleArrays):
+    """
+    | array | shape | meaning |
+    |---|---|---|
+    | values | (genes, samples) | NaN where missing |
+    | keys | (genes,) | of the names: random draws depend on them, whatever their order |
+    | samples | (samples,) | names |
+    | regulators | (regulators,) | their item numbers; empty: every gene with every gene |
+    """
+
+    values: NDArray[np.float64]
+    keys: NDArray[np.uint64]
+    samples: NDArray[np.str_]
+    regulators: NDArray[np.int32]

@@ -1,0 +1,33 @@
+"""The state of this method: arrays computed once, that every tile reads."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.preprocess.sample_arrays import SampleArrays
+
+
+class GeneArrays(SampleArrays, total=False):
+    """Of each gene: ``observed``, its share of the samples, where any is missing;
+    ``autocorrelation`` at lag 1."""
+
+    observed: NDArray[np.float64]
+    autocorrelation: NDArray[np.float64]
+
+
+class SplineArrays(GeneArrays):
+    """
+    | array | shape | meaning |
+    |---|---|---|
+    | z | (genes, samples) | scaled to [0, bins - order + 1] over observed samples, NaN: missing |
+    | entropy_bits | (genes,) | marginal entropy |
+    | regulators | (regulators,) | their item numbers; empty: every gene with every gene |
+    | bins_order, by_rank | (2,), () | the estimator as decided |
+    """
+
+    z: NDArray[np.float64]
+    entropy_bits: NDArray[np.float64]
+    regulators: NDArray[np.int32]
+    bins_order: NDArray[np.int64]
+    by_rank: NDArray[np.bool_]
