@@ -22,6 +22,8 @@ class PrepareExpressionKeywords(TypedDict, total=False):
     min_expressed: float
     top_variable: int | None
     drop_constant: bool
+    sample_scale: Literal["auto"] | bool
+    hidden_factors: Literal["none", "auto"] | int
     orientation: Literal["genes_in_rows", "samples_in_rows"]
     layer: str | None
     obs: Mapping[str, Any] | None

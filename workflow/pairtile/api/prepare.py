@@ -110,6 +110,7 @@ def prepared_table(
         prepared, kept = given, np.arange(table.n_genes)
     else:
         prepared = prepare(given, config.preprocess, design=design)
+        design = prepared.design
         kept = pd.Index(given.genes).get_indexer(pd.Index(prepared.genes)).astype(np.int64)
     found = [*prepared.warnings, *formula_warnings(prepared.genes)]
     return PreparedTable(prepared, kept, design, found)
@@ -131,7 +132,8 @@ def arranged_table(
                 "order before anything else), or prepared samples in the order of time"
             )
         as_it_is = Expression(expression.values, expression.genes, expression.samples)
-        return expression, arrange_samples(as_it_is, config.samples, table=about)[1]
+        design = arrange_samples(as_it_is, config.samples, table=about)[1]
+        return expression, design.with_taken_off(expression.design)
     given = as_expression(table, expression if isinstance(expression, Expression) else None)
     check_unique(given.genes)
     given = without_empty_samples(given)

@@ -23,6 +23,8 @@ Normalization = Literal[
     "depth_ranks",
     "zscore",
 ]
+MAX_FACTORS = 50
+
 Orientation = Literal["genes_in_rows", "samples_in_rows"]
 
 Columns = Annotated[
@@ -88,13 +90,14 @@ class Preprocess(ConfigModel):
             "negative, the largest 20 or more), unless log2 is `false`: `depth_ranks` where more "
             "than 5 % are zeros, there are 300 samples or more and `pseudocount` is not 0, else "
             "`median_ratio` where 20 genes, or half of them, are above zero in every sample, else "
-            "`cp10k`; other tables as they are; `summary.json` says which and why. `none`: values "
-            "are used as they are (tables that come normalised). `quantile`: every sample gets "
-            "the same distribution of values (microarrays). `cpm`, `cp10k`: counts per million or "
-            "per 10,000, each sample divided by its total, before log2. `depth_ranks`: ranks of "
-            "each gene among samples of about the same total, ties in random order, as normal "
-            "scores (single cells: among many zeros, scaled counts of unrelated genes agree by "
-            "the totals). `median_ratio`: size factors by the median of ratios to the genes' "
+            "`cp10k`; for shares of a total (TPM) `median_ratio` where few genes take so much that "
+            "all others fall with them; other tables as they are; `summary.json` says which and "
+            "why. `none`: values are used as they are (tables that come normalised). `quantile`: "
+            "every sample gets the same distribution of values (microarrays). `cpm`, `cp10k`: "
+            "counts per million or per 10,000, each sample divided by its total, before log2. "
+            "`depth_ranks`: ranks of each gene among samples of about the same total, ties in "
+            "random order, as normal scores (single cells: among many zeros, scaled counts of "
+            "unrelated genes agree by the totals). `median_ratio`: size factors by the median of ratios to the genes' "
             "geometric means, as DESeq2 does, before log2 (bulk counts; steadier than cpm where "
             "few genes dominate). `tmm`: size factors by trimmed means of M-values, as edgeR does, "
             "before log2. `vst`: counts over the factors of `median_ratio`, by a function like "
@@ -133,12 +136,34 @@ class Preprocess(ConfigModel):
             "with every gene and are counted in `summary.json`. `true` leaves them out."
         ),
     )
+    sample_scale: Annotated[Literal["auto"] | bool, Boolean("auto")] = Field(
+        default="auto",
+        description=(
+            "Bring all samples to the same spread about the genes' medians, after log2 and "
+            "normalisation. `auto`: where the noise of samples differs (what other samples do not "
+            "predict of a sample; standard deviation of its logarithm 0.2 or more), since then "
+            "unrelated genes stray in the same samples; `summary.json` says so."
+        ),
+    )
     regress_out: Columns = Field(
         default=(),
         description=(
             "Columns of `samples.annotations`, or of `obs` in an `.h5ad` file (batch, sex, age): "
             "their additive effects are removed from every gene by least squares, after log2 and "
             "normalisation: labels as groups, numbers as straight lines. Each gene keeps its mean."
+        ),
+    )
+    hidden_factors: Annotated[
+        Literal["none", "auto"] | int, Integer(1, MAX_FACTORS, word="none, auto")
+    ] = Field(
+        default="none",
+        description=(
+            "Take off what most genes share and nothing states: quality, mixtures of cell types, "
+            "batches. `auto`: components of the table above those of exchanged samples, turned to "
+            "simple structure, whose loadings are spread over more than a fifth of the genes. A "
+            "number: so many of the first components, spread or not. Values become normal scores "
+            "of each gene less what the factors hold. After all else, `regress_out` too. A module "
+            "of a quarter of the genes or more is taken for a factor."
         ),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numba import prange
 from numpy.typing import NDArray
 
@@ -133,3 +134,16 @@ def row_blocks(shape: tuple[int, ...], n_values: int | None = None) -> list[slic
 def blocks_of(rows: NDArray[np.int64], n_samples: int) -> list[NDArray[np.int64]]:
     """Row numbers in parts, each of about a million values of so many samples."""
     return [rows[part] for part in row_blocks((rows.size, n_samples))]
+
+
+def column_medians(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of the observed values of each column; NaN where there are none."""
+
+    def of_columns(columns: slice) -> NDArray[np.float64]:
+        some = values[:, columns]
+        if not np.isnan(some).any():
+            return np.asarray(np.median(some, axis=0))
+        return np.asarray(pd.DataFrame(some).median().to_numpy())
+
+    blocks = row_blocks((values.shape[1], 16 * len(values)))
+    return np.concatenate(list(in_threads(of_columns, blocks)))

@@ -30,6 +30,10 @@ NEAR_BY_CHANCE = 0.05
 many samples are close to some other by chance."""
 
 MAX_COPIES = 10
+CHAINED = 0.6
+"""Least correlation of a sample with its second nearest in a course: neighbours in an
+autoregressive one with coefficient 0.8 have 0.65 to 0.8."""
+
 MAX_GROUPS = 5
 SPLIT_SHARE = 0.85
 """Share of the components' variance that lies between groups of samples; of two groups of normal
@@ -60,7 +64,11 @@ class Dependence:
         between batches or ``groups`` taken off.
     groups : sizes of the groups into which the first components split the samples, ascending; none
         where they do not.
+    chained : whether samples are close to a few others, and to the next ones less and less, as in
+        a time course whose columns are in another order.
     n_samples : how many were looked at.
+    factors, factor_share : hidden factors that are strong enough to relate genes, and what share
+        of the variance they hold.
     """
 
     autocorrelation: NDArray[np.float64]
@@ -68,7 +76,10 @@ class Dependence:
     chance: float
     near_copies: int
     groups: tuple[int, ...]
+    chained: bool
     n_samples: int
+    factors: int = 0
+    factor_share: float = 0.0
 
     @property
     def ordered(self) -> bool:
@@ -115,7 +126,7 @@ def measure_dependence(
     varied = int((ranks != ranks[:, :1]).any(axis=1).sum())
     near_copies = _near_copies(_within(gram, groups), varied)
     sizes = tuple(sorted(np.bincount(groups).tolist())) if groups.any() else ()
-    return Dependence(autocorrelation, mean, chance, near_copies, sizes, n_samples)
+    return Dependence(autocorrelation, mean, chance, near_copies, sizes, _is_chain(gram), n_samples)
 
 
 def evenly_spaced(n: int, most: int) -> NDArray[np.int64]:
@@ -250,6 +261,20 @@ def _near_copies(gram: NDArray[np.float64], n_genes: int) -> int:
         return int(stands_apart.any(axis=1).sum())
 
     return sum(in_threads(near, range(0, n, _SAMPLES)))
+
+
+def _is_chain(gram: NDArray[np.float64]) -> bool:
+    """Whether the median sample has two others close to it, and its tenth far less so: in a group
+    of samples, the tenth is as close."""
+    n = len(gram)
+    if n < 2 * MAX_COPIES:
+        return False
+    size = np.sqrt(np.maximum(np.diag(gram), 1e-300))
+    correlation = gram / np.outer(size, size)
+    np.fill_diagonal(correlation, -2.0)
+    nearest = -np.sort(-correlation, axis=1)[:, :MAX_COPIES]
+    second, tenth = np.median(nearest[:, [1, MAX_COPIES - 1]], axis=0)
+    return bool(second >= CHAINED and second - tenth >= NEAR_GAP)
 
 
 def _within(gram: NDArray[np.float64], group: NDArray[np.integer]) -> NDArray[np.float64]:

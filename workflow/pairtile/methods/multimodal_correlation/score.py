@@ -105,7 +105,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
         regulators, counts, absent = find_regulators(
             config.regulators, prepared.genes, config.ignore_case, config.ignore_versions
         )
-        state, warnings = state_of(prepared, design, config, regulators)
+        state, warnings = state_of(prepared, prepared.design, config, regulators)
         prepared.items.loc[regulators, "is_regulator"] = True
         return PreparedInput(
             prepared.items,
@@ -272,7 +272,7 @@ def state_of(
     }
     warnings = dependence_warnings(found, config)
     if null_design("auto", state, len(prepared.samples)).kind == "circular_shift":
-        if not design.state:
+        if not (design.series.size or design.batch.size):
             warnings.append(message("order_of_samples", alike=neighbours_alike(state)))
         warnings += shift_warnings(state)
     return state, warnings

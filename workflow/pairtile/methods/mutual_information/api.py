@@ -29,6 +29,7 @@ from pairtile.methods.mutual_information.prepare import (
     state_of_values,
 )
 from pairtile.methods.mutual_information.score import MutualInformation, number_type
+from pairtile.preprocess.expression import Prepared
 from pairtile.preprocess.samples import SampleDesign, arrange_samples
 from pairtile.splines.scorer import BsplineScorer, Weights
 
@@ -228,6 +229,8 @@ def permutation_null(
         as_expression(table), config.samples, table=label_table(labels, table)
     )
     device = choose(settings["backend"])
+    if isinstance(expression, Prepared):
+        design = design.with_taken_off(expression.design)
     opened, made = open_analysis(arranged.values, np.empty(0), config, device, design)
     found = tell([*made.warnings, *opened.null_account(seed)[1]])
     drawn = Null.from_arrays(opened.null(seed))

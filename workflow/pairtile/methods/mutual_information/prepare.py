@@ -60,7 +60,7 @@ def spline_state(
     warnings = [*prepared.warnings, *warnings]
     items.loc[regulators, "is_regulator"] = True
     quality = prepared.quality.state(prepared.values)  # before the values are scaled
-    made = state_of_values(config, prepared.values, regulators, design.state)
+    made = state_of_values(config, prepared.values, regulators, prepared.design.state)
     notes += made.notes
     warnings += made.warnings
     parameters = {"preprocess": prepared.parameters}

@@ -74,7 +74,7 @@ from pairtile.methods.mutual_information.tiles import (
     score_listed,
     wanted_pairs,
 )
-from pairtile.preprocess.null_design import NullDesign, null_design
+from pairtile.preprocess.null_design import NullDesign, inflation, null_design
 from pairtile.splines.scorer import BsplineScorer, Weights, weights_bytes
 from pairtile.splines.values import marginal_entropies
 from pairtile.statistics.ranks import row_orders
@@ -282,6 +282,7 @@ class MutualInformation(
             seed=seed,
             min_samples=self.config.preprocess.min_samples,
             resampling=self._resampling,
+            inflation=inflation(self.state, z.shape[1]),
         )
 
     def null_account(self, seed: int) -> tuple[list[str], list[str]]:

@@ -145,7 +145,7 @@ def prepare_predictor_input(
         predictors=predictors,
         targets=targets,
         items=items,
-        stated={} if given.design is None else given.design.state,
+        stated=prepared.design.state,
         quality=prepared.quality if given.n_levels is None else None,
         counts=account.counts,
         notes=account.notes,
@@ -167,7 +167,8 @@ def _levels(
             table = prepare_expression(table, cleaning, design=given.design, scratch=scratch)
         return table, quantize(table.values, config.quantize), int(config.quantize.levels)
     assert isinstance(table, Expression)
-    prepared = prepare_expression(table, cleaning.model_copy(update={"log2": False}))
+    as_they_are = {"log2": False, "sample_scale": False, "hidden_factors": "none"}
+    prepared = prepare_expression(table, cleaning.model_copy(update=as_they_are))
     prepared.parameters["log2_requested"] = cleaning.log2
     prepared.notes = [
         *by_severity(table.notes)[0],

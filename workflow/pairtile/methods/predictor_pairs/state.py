@@ -21,8 +21,9 @@ from pairtile.methods.predictor_pairs.null import (
     targets_within_batches,
 )
 from pairtile.methods.predictor_pairs.prepare import PreparedPredictors
+from pairtile.preprocess.null_design import dependence_arrays
 from pairtile.preprocess.samples import dependence_warnings
-from pairtile.statistics.dependence import measure_dependence, trending_share
+from pairtile.statistics.dependence import trending_share
 
 message = messages_of(__package__)
 
@@ -80,8 +81,8 @@ def search_input(
     parameters["null"] = dict(parameters.get("null", {})) | {"kind": chosen.kind}
     warnings = [*prepared.warnings, *chosen.warnings]
     if not _is_ordered(config):
-        batch = prepared.stated.get("sample_batch")
-        warnings += dependence_warnings(measure_dependence(prepared.values, None, batch), config)
+        dependence, _ = dependence_arrays(prepared.values, prepared.stated)
+        warnings += dependence_warnings(dependence, config)
     return PreparedInput(prepared.items, state, counts, notes, warnings, parameters)
 
 
