@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.config.preprocess import Preprocess
-from pairtile.declare.messages import by_severity
+from pairtile.declare.messages import HasMessages, Message
 from pairtile.engine.large_table import empty_table
 from pairtile.engine.state import release
 from pairtile.errors import InputError
@@ -70,12 +70,12 @@ ON_RAW_VALUES = (*TOTALS, "median_ratio", "tmm", "vst", "depth_ranks")
 
 
 @dataclass(repr=False)
-class Prepared:
+class Prepared(HasMessages):
     """Values ready for scoring, and the account of how they came about.
 
     ``values``: float64 (kept genes, samples), NaN where missing, C order; ``genes`` in input
     order. ``items``: one row per input gene, kept ones first (so that row numbers of ``values``
-    and ``items`` agree), see ``items_table``. ``counts``, ``warnings``, ``notes``: what was
+    and ``items`` agree), see ``items_table``. ``counts``, ``messages``: what was
     changed and decided. ``parameters``: the settings as resolved, ``log2`` true or false.
     ``quality``: the samples as they were read.
     """
@@ -85,8 +85,7 @@ class Prepared:
     samples: list[str]
     items: pd.DataFrame
     counts: dict[str, int]
-    warnings: list[str]
-    notes: list[str]
+    messages: list[Message]
     parameters: dict[str, Any]
     quality: SampleQuality
 
@@ -197,15 +196,13 @@ def prepare_expression(
     if design is not None:
         counts |= design.counts
     of_samples = [] if design is None else design.notes
-    notes, warnings = by_severity([*expression.notes, *of_samples, *account.messages])
     return Prepared(
         values=out,
         genes=genes,
         samples=list(expression.samples),
         items=items_table(expression.genes, account, expression.symbols),
         counts=counts,
-        warnings=warnings,
-        notes=notes,
+        messages=[*expression.notes, *of_samples, *account.messages],
         parameters={**chosen.model_dump(mode="json"), "log2": log2, "log2_requested": asked.log2},
         quality=quality,
     )
