@@ -216,7 +216,7 @@ def test_genes_that_few_samples_have_are_dropped() -> None:
     assert prepared.items["name"].tolist() == ["g0", "g2", "g3", "g1"]
     assert prepared.items["reason"].tolist() == ["", "", "", "expressed in too few samples"]
     assert prepared.counts["genes_dropped_expressed_in_too_few_samples"] == 1
-    assert prepared.warnings == []
+    assert not prepared.warnings
     assert "1 of 4 genes were dropped: expressed in too few samples." in prepared.notes
 
 

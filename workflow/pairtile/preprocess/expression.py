@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.config.preprocess import Preprocess
-from pairtile.declare.messages import by_severity
+from pairtile.declare.messages import HasMessages, Message
 from pairtile.engine.large_table import empty_table
 from pairtile.engine.state import release
 from pairtile.errors import InputError
@@ -81,12 +81,12 @@ ON_RAW_VALUES = (*TOTALS, "median_ratio", "tmm", "vst", "depth_ranks")
 
 
 @dataclass(repr=False)
-class Prepared:
+class Prepared(HasMessages):
     """Values ready for scoring, and the account of how they came about.
 
     ``values``: float64 (kept genes, samples), NaN where missing, C order; ``genes`` in input
     order. ``items``: one row per input gene, kept ones first (so that row numbers of ``values``
-    and ``items`` agree), see ``items_table``. ``counts``, ``warnings``, ``notes``: what was
+    and ``items`` agree), see ``items_table``. ``counts``, ``messages``: what was
     changed and decided. ``parameters``: the settings as resolved, ``log2`` true or false.
     ``quality``: the samples as they were read. ``design``: what they are, and what was taken off.
     """
@@ -96,8 +96,7 @@ class Prepared:
     samples: list[str]
     items: pd.DataFrame
     counts: dict[str, int]
-    warnings: list[str]
-    notes: list[str]
+    messages: list[Message]
     parameters: dict[str, Any]
     quality: SampleQuality
     design: SampleDesign
@@ -212,15 +211,13 @@ def prepare_expression(
     _warn_of_samples(out, expression, account)
     genes = [expression.genes[k] for k in kept]
     counts = _counts(account, n_samples) | design.counts
-    notes, warnings = by_severity([*expression.notes, *design.notes, *account.messages])
     return Prepared(
         values=out,
         genes=genes,
         samples=list(expression.samples),
         items=items_table(expression.genes, account, expression.symbols),
         counts=counts,
-        warnings=warnings,
-        notes=notes,
+        messages=[*expression.notes, *design.notes, *account.messages],
         parameters={**chosen.model_dump(mode="json"), "log2": log2, "log2_requested": asked.log2},
         quality=quality,
         design=design,

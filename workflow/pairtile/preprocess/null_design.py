@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.state import copy_rows
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.statistics.dependence import (
@@ -158,9 +158,9 @@ def neighbours_alike(state: SampleArrays) -> str:
     )
 
 
-def shift_warnings(state: SampleArrays) -> list[str]:
+def shift_warnings(state: SampleArrays) -> list[Message]:
     """What circular shifts do not keep: uneven steps in time, and drifts."""
-    found: list[str] = []
+    found: list[Message] = []
     if "sample_time" in state:
         steps = np.diff(state["sample_time"])[np.diff(state["sample_series"]) == 0]
         if steps.size and steps.max() > UNEVEN * steps.min():

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.config.samples import SamplesConfig, StepConfig
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.large_table import empty_table, take_columns
 from pairtile.engine.state import release
 from pairtile.errors import InputError
@@ -55,7 +55,7 @@ class SampleDesign:
     batch_labels: list[str] = field(default_factory=list)
     times: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     step: StepConfig | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[Message] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     factors: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
 
@@ -272,10 +272,10 @@ def without_empty_samples(expression: Expression, scratch: Path | None = None) -
     return replace(kept, notes=[*kept.notes, warning])
 
 
-def dependence_warnings(found: Dependence, config: TableAnalysis) -> list[str]:
-    """Samples have near copies or fall into groups, and nothing is stated of it."""
+def dependence_warnings(found: Dependence, config: TableAnalysis) -> list[Message]:
+    """What samples share (copies, groups, a course, factors), where nothing is stated of it."""
     stated = config.samples
-    warnings: list[str] = []
+    warnings: list[Message] = []
     # What is alike within a series stays so in nulls, which shift genes along each series.
     kept = stated.replicate or stated.series
     copied = found.near_copies > NEAR_COPIES_SHARE * found.n_samples

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import special
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import (
     Cost,
@@ -111,8 +111,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
             prepared.items,
             state,
             {**prepared.counts, **counts},
-            list(prepared.notes),
-            [*prepared.warnings, *absent, *warnings],
+            [*prepared.messages, *absent, *warnings],
             {"preprocess": prepared.parameters},
         )
 
@@ -258,7 +257,7 @@ def state_of(
     design: SampleDesign,
     config: MultimodalCorrelationConfig,
     regulators: NDArray[np.int32],
-) -> tuple[ModeArrays, list[str]]:
+) -> tuple[ModeArrays, list[Message]]:
     """The state of prepared values, and what needs attention in their samples."""
     found, measured = dependence_arrays(prepared.values, design.state)
     state: ModeArrays = {

@@ -16,6 +16,7 @@ from pairtile.api.messages import tell
 from pairtile.api.prepare import as_expression, label_table, stated_samples
 from pairtile.api.regulators import listed_genes
 from pairtile.api.table import ExpressionTable, Matrix, as_table, is_anndata
+from pairtile.declare.messages import Message, warnings_of
 from pairtile.engine.tiles import PairSpace
 from pairtile.gpu.device import Device, choose
 from pairtile.methods.mutual_information.config import MutualInformationConfig
@@ -232,7 +233,7 @@ def permutation_null(
     if isinstance(expression, Prepared):
         design = design.with_taken_off(expression.design)
     opened, made = open_analysis(arranged.values, np.empty(0), config, device, design)
-    found = tell([*made.warnings, *opened.null_account(seed)[1]])
+    found = tell([*made.messages, *opened.null_messages(seed)])
     drawn = Null.from_arrays(opened.null(seed))
     if not all(s.size for s in drawn.statistic):
         raise ValueError(
@@ -241,7 +242,11 @@ def permutation_null(
         )
     observed = ~np.isnan(arranged.values)
     return PermutationNull(
-        drawn, table.labels, table.n_samples, None if observed.all() else observed, found
+        drawn,
+        table.labels,
+        table.n_samples,
+        None if observed.all() else observed,
+        warnings_of(found),
     )
 
 
@@ -259,7 +264,7 @@ class PermutationNull:
     genes: pd.Index[Any]
     n_samples: int
     observed: NDArray[np.bool_] | None
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[Message] = field(default_factory=list)
 
     def __repr__(self) -> str:
         return (
@@ -522,7 +527,7 @@ def _between(table: ExpressionTable, other: ExpressionTable, scores: NDArray[np.
     return pd.DataFrame(scores, index=table.labels, columns=other.labels, copy=False)
 
 
-def with_warnings(matrix: Matrix, found: list[str]) -> Matrix:
+def with_warnings(matrix: Matrix, found: list[Message]) -> Matrix:
     """The matrix, with its warnings where it is a table."""
     if isinstance(matrix, pd.DataFrame):
         matrix.attrs["warnings"] = found

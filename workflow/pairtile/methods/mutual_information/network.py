@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import Merged, Ranking
 from pairtile.engine.network import Network, sort_edges
 from pairtile.engine.selection import RunningTopK
@@ -177,12 +177,12 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
         cure = "preprocess.regress_out removes known effects"
         if keep.top_edges is None:
             cure = f"keep: auto picks what stands out; {cure}"
-        result.warnings.append(
+        result.messages.append(
             message("most_pairs_pass", share=share, bar=bar, limit=keep.p_bound, cure=cure)
         )
     if beyond:
         resolved = RESOLVED / (1.0 + min(s.size for s in null.statistic if s.size))
-        result.notes.append(message("p_values_extrapolated", edges=beyond, resolved=resolved))
+        result.messages.append(message("p_values_extrapolated", edges=beyond, resolved=resolved))
     return result
 
 
@@ -578,7 +578,7 @@ def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.Da
         "edges": len(edges),
     }
     if settings.complementary_halves:
-        result.notes.append(_bound_of_halves(settings, support, _n_tests(merged)))
+        result.messages.append(_bound_of_halves(settings, support, _n_tests(merged)))
     result.threshold = {
         "keep": {"consensus_q_value": settings.alpha},
         "mi_bits": None,
@@ -591,7 +591,7 @@ def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.Da
 
 def _bound_of_halves(
     settings: BootstrapsConfig, support: NDArray[np.int32], n_possible: int
-) -> str:
+) -> Message:
     """Where the bound that assumes nothing would have cut the consensus."""
     for least in range(settings.number // 2 + 1, settings.number + 1):
         held = int((support >= least).sum())

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.chunk_file import PASSED, RANK_SCORE, Arrays, Rows, Summaries
 from pairtile.engine.estimator import (
     Cost,
@@ -158,7 +158,7 @@ class MutualInformation(
     @classmethod
     def resolve_auto(
         cls, config: MutualInformationConfig, state: SplineArrays
-    ) -> tuple[MutualInformationConfig, list[str]]:
+    ) -> tuple[MutualInformationConfig, list[Message]]:
         bins, order = state["bins_order"].tolist()
         transform = "rank" if state["by_rank"] else "none"
         how = {"bins": bins, "order": order, "transform": transform}
@@ -166,11 +166,11 @@ class MutualInformation(
         if isinstance(config.keep, KeepAuto):
             decided["keep"] = config.keep.decided(int(state["z"].shape[0]))
         regulators = state["regulators"].size > 0
-        notes: list[str] = []
+        said: list[Message] = []
         if config.score == ("target_z" if regulators else "clr"):
             given = "" if regulators else "out"
-            notes.append(message("score_auto", score=config.score, how=given))
-        return config.model_copy(update=decided), notes
+            said.append(message("score_auto", score=config.score, how=given))
+        return config.model_copy(update=decided), said
 
     @classmethod
     def validate(
@@ -285,14 +285,12 @@ class MutualInformation(
             inflation=inflation(self.state, z.shape[1]),
         )
 
-    def null_account(self, seed: int) -> tuple[list[str], list[str]]:
+    def null_messages(self, seed: int) -> list[Message]:
         share = 0.0
         if order_matters(self.config, self.state):
             share = self._share_by_permutation(seed)
-        notes: list[str] = [
-            message("null_kind", kind=self.null_design.kind, reason=self.null_design.reason)
-        ]
-        return notes, order_warnings(self.config, self.state, share)
+        kind = message("null_kind", kind=self.null_design.kind, reason=self.null_design.reason)
+        return [kind, *order_warnings(self.config, self.state, share)]
 
     def _share_by_permutation(self, seed: int) -> float:
         """Share of pairs of shifted genes that a permutation null gives p <= 0.05."""

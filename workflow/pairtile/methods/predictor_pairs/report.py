@@ -30,12 +30,12 @@ LEVEL = 0.05
 N_NAMED = 3
 
 
-def warnings(results: Results) -> list[str]:
+def warnings(results: Results) -> list[Message]:
     """Warnings that the settings and tables themselves give rise to."""
     found = results.cached(predictor_results)
     if found.sets.empty:
         return []
-    said: list[str] = [*_few_samples(results, found), *_of_p_values(results, found)]
+    said = [*_few_samples(results, found), *_of_p_values(results, found)]
     if "search" in found.sets and (found.sets["search"] == "sffs").any():
         said.append(message("triples_grown"))
     return said

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
@@ -50,16 +50,16 @@ def search_input(
     together."""
     n_predictors, n_targets = int(prepared.predictors.size), int(prepared.targets.size)
     asked = config.estimator.cardinality
-    notes = list(prepared.notes)
+    messages = list(prepared.messages)
     search = "exhaustive"
     if asked == 3:
         triples = comb(n_predictors, 3) * n_targets
-        search, note = _search_of_triples(config.estimator.search, triples)
-        notes.append(note)
+        search, said = _search_of_triples(config.estimator.search, triples)
+        messages.append(said)
     cardinality = asked if search == "exhaustive" else 2
     chosen = _chosen_null(config, prepared, comb(n_predictors, cardinality), seed)
     null = chosen.targets
-    notes += chosen.notes
+    messages += chosen.messages
     state: PredictorArrays = {
         "levels": prepared.levels,
         "values": prepared.values,
@@ -79,20 +79,19 @@ def search_input(
     parameters["estimator"] = dict(parameters.get("estimator", {})) | {"search": search}
     counts = dict(prepared.counts) | {"null_draws": len(null.levels)}
     parameters["null"] = dict(parameters.get("null", {})) | {"kind": chosen.kind}
-    warnings = [*prepared.warnings, *chosen.warnings]
     if not _is_ordered(config):
         dependence, _ = dependence_arrays(prepared.values, prepared.stated)
-        warnings += dependence_warnings(dependence, config)
-    return PreparedInput(prepared.items, state, counts, notes, warnings, parameters)
+        messages += dependence_warnings(dependence, config)
+    return PreparedInput(prepared.items, state, counts, messages, parameters)
 
 
-def _search_of_triples(asked: str, triples: int) -> tuple[str, str]:
+def _search_of_triples(asked: str, triples: int) -> tuple[str, Message]:
     """How triples are searched, and the sentence that says so."""
     work = f"{triples:,} triples of predictors times targets"
     if asked == "exhaustive" or (asked == "auto" and triples <= EXHAUSTIVE_TRIPLES):
         return "exhaustive", message("every_triple", work=work)
     reason = "are too many to score all" if asked == "auto" else "are not all scored, as asked"
-    return "sffs", (message("triples_by_sffs", work=work, reason=reason))
+    return "sffs", message("triples_by_sffs", work=work, reason=reason)
 
 
 def _is_ordered(config: PredictorPairsConfig) -> bool:
@@ -106,8 +105,7 @@ class ChosenNull(NamedTuple):
 
     kind: str
     targets: NullTargets
-    notes: list[str]
-    warnings: list[str]
+    messages: list[Message]
 
 
 def _chosen_null(
@@ -125,14 +123,14 @@ def _chosen_null(
         if "sample_batch" in prepared.stated and not (slow and _is_ordered(config)):
             kind, reason = "blocks", "samples.batch states batches"
     number = None if asked.permutations == "auto" else int(asked.permutations)
-    warnings: list[str] = []
+    said: list[Message] = []
     if kind == "circular_shift":
         shifts = most_shifts(series)
         # Nobody asked for them, each costs a search, and so few would tell nothing.
         if asked.kind == asked.permutations == "auto" and shifts < MIN_SHIFTS:
             number = 0
-            said = {"slow": slow, "transitions": series.size, "shifts": shifts}
-            warnings.append(message("too_few_shifts", **said))
+            numbers = {"slow": slow, "transitions": series.size, "shifts": shifts}
+            said.append(message("too_few_shifts", **numbers))
         null = shifted_targets(targets, series, number, seed)
     elif kind == "blocks":
         batch = prepared.stated["sample_batch"][prepared.target_samples]
@@ -141,20 +139,19 @@ def _chosen_null(
         null = permuted_targets(targets, prepared.n_levels, number, sets, seed)
         # With lag 0, samples have an order only where a table of series says so.
         if slow is not None and _is_ordered(config):
-            warnings.append(message("levels_change_slowly", slow=slow))
+            said.append(message("levels_change_slowly", slow=slow))
     if asked.permutations != 0:
         values = np.where(targets < 0, np.nan, targets.astype(np.float64))
         drifting = trending_share(values, series)
         if drifting >= DRIFTING:
-            warnings.append(message("targets_drift", share=drifting))
-    notes: list[str] = []
+            said.append(message("targets_drift", share=drifting))
     if len(null.levels):
-        notes = [message("null_of_targets", kind=kind, reason=reason)]
-        notes += _draws(kind, null, number)
-    return ChosenNull(kind, null, notes, warnings)
+        said.append(message("null_of_targets", kind=kind, reason=reason))
+        said.append(_draws(kind, null, number))
+    return ChosenNull(kind, null, said)
 
 
-def _draws(kind: str, null: NullTargets, asked: int | None) -> list[str]:
+def _draws(kind: str, null: NullTargets, asked: int | None) -> Message:
     """How many draws there are for each test, and how small a p-value can get."""
     number = np.unique(null.of_class, return_counts=True)[1]
     draws, most = int(number.max()), "" if (number == number[0]).all() else "up to "
@@ -166,7 +163,7 @@ def _draws(kind: str, null: NullTargets, asked: int | None) -> list[str]:
     }[kind]
     if asked is not None and draws < asked:
         text += f" (the series are too short for the {asked:,} asked for)"
-    return [message("least_p_value", draws=text, least=1 / (draws + 1))]
+    return message("least_p_value", draws=text, least=1 / (draws + 1))
 
 
 def _slowness(targets: NDArray[np.int8], series: NDArray[np.integer], n_levels: int) -> str | None:
