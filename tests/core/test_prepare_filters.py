@@ -241,7 +241,7 @@ def test_of_cells_the_variance_is_that_of_their_counts() -> None:
     counts[7] = random.poisson(np.where(random.random(400) < 0.5, 0.1, 40.0))
     counts[11] = random.poisson(np.where(random.random(400) < 0.2, 30.0, 0.0))
     prepared = prepare_expression(table(counts), {"top_variable": 2})
-    assert prepared.parameters["normalize"] == "depth_ranks"
+    assert prepared.parameters["normalize"] == "nb_residuals"
     items = prepared.items
     order = [int(name[1:]) for name in items["name"][items["kept"]]]
     assert order == [7, 11]

@@ -16,6 +16,7 @@ class PrepareExpressionKeywords(TypedDict, total=False):
         "tmm",
         "vst",
         "depth_ranks",
+        "nb_residuals",
         "zscore",
     ]
     min_samples: int

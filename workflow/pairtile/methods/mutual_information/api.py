@@ -23,6 +23,7 @@ from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.null import Null
 from pairtile.methods.mutual_information.prepare import (
     SplineState,
+    counts_by_rank,
     few_samples_warnings,
     floor_share,
     scale_genes,
@@ -131,7 +132,7 @@ def mutual_information(
     b  1.2  NaN  0.0
     c  0.4  0.0  NaN
     """
-    config = _SCORES.config(settings)
+    config = counts_by_rank(_SCORES.config(settings), expression)
     table = as_table(expression, **table_keywords({**settings, "layer": _as_it_is(layer)}))
     check_samples(table, config.preprocess.min_samples)
     square = is_anndata(expression) and regulators is None and other is None
@@ -222,7 +223,8 @@ def permutation_null(
     (True, True)
     """
     labels = label_keywords(settings)
-    config = _NULL.config(settings, samples=stated_samples(labels, settings["step"]))
+    stated = _NULL.config(settings, samples=stated_samples(labels, settings["step"]))
+    config = counts_by_rank(stated, expression)
     table = as_table(expression, **table_keywords({**settings, "layer": _as_it_is(layer)}))
     min_samples, seed = config.preprocess.min_samples, int(settings["seed"])
     check_samples(table, min_samples)

@@ -26,6 +26,7 @@ from pairtile.methods.mutual_information.api import (
 )
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.dpi import data_processing_inequality as surviving_edges
+from pairtile.methods.mutual_information.prepare import counts_by_rank
 from pairtile.methods.mutual_information.score import MutualInformation
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ def infer_network(
         listed = listed_genes(regulators, table.labels, named=table.genes is not None)
         among = listed.among(ready.kept)
         found += listed.absent_warnings(genes)
+    config = counts_by_rank(config, ready.prepared)
     opened, made = open_analysis(
         ready.prepared.values, among, config, choose(settings["backend"]), ready.design
     )
