@@ -56,6 +56,7 @@ from pairtile.preprocess.null_design import (
     shift_warnings,
 )
 from pairtile.preprocess.samples import SampleDesign, dependence_warnings, read_arranged
+from pairtile.preprocess.statistics import whole_counts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,11 +102,14 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
         cls, config: MultimodalCorrelationConfig, seed: int, scratch: Path | None = None
     ) -> PreparedInput[ModeArrays]:
         expression, design = read_arranged(config, scratch)
+        raw = whole_counts(expression.values)  # before they are overwritten
         prepared = prepare_expression(expression, config.preprocess, True, design, scratch)
+        if raw is not None:
+            raw = raw[pd.Index(expression.genes).get_indexer(pd.Index(prepared.genes))]
         regulators, counts, absent = find_regulators(
             config.regulators, prepared.genes, config.ignore_case, config.ignore_versions
         )
-        state, warnings = state_of(prepared, design, config, regulators)
+        state, warnings = state_of(prepared, design, config, regulators, raw)
         prepared.items.loc[regulators, "is_regulator"] = True
         return PreparedInput(
             prepared.items,
@@ -258,8 +262,10 @@ def state_of(
     design: SampleDesign,
     config: MultimodalCorrelationConfig,
     regulators: NDArray[np.int32],
+    counts: NDArray[np.unsignedinteger] | None,
 ) -> tuple[ModeArrays, list[str]]:
-    """The state of prepared values, and what needs attention in their samples."""
+    """The state of prepared values, and what needs attention in their samples. ``counts``: whole
+    numbers (genes, samples) that the values were made from."""
     found, measured = dependence_arrays(prepared.values, design.state)
     state: ModeArrays = {
         "values": np.require(prepared.values, np.float64, "C"),
@@ -270,6 +276,9 @@ def state_of(
         **measured,
         **prepared.quality.state(prepared.values),
     }
+    if counts is not None and prepared.quality.counted:
+        state["counts"] = counts
+        state["effects_removed"] = np.array(design.covariates.size > 0)
     warnings = dependence_warnings(found, config)
     if null_design("auto", state, len(prepared.samples)).kind == "circular_shift":
         if not design.state:
