@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 from pairtile import multimodal_correlation
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.coexpression import (
+    Counts,
     Exchangeable,
     differential_coexpression,
 )
 from pairtile.methods.multimodal_correlation.modes import ModeSamples
+from pairtile.statistics.counting_noise import relative_depths
 from scipy.signal import lfilter
 from scipy.stats import binomtest
 
@@ -44,6 +46,8 @@ def run(quick: bool) -> list[dict[str, Any]]:
             *conditions(40),
             far_off_numbers(600 if quick else 3000),
             replicates(600 if quick else 3000),
+            *unequal_counts(400 if quick else 2000),
+            *hidden_under_one_label(4 if quick else 20),
             *false_edges(1 if quick else 6),
             noise(60 if quick else 400),
             *slow_samples(3 if quick else 20),
@@ -105,12 +109,17 @@ def far_off_numbers(pairs: int) -> dict[str, Any]:
     return _rate(scenario, p <= LEVEL, LEVEL, CALLED, "of pairs, p <= 0.05")
 
 
-def _differential(values: Floats, condition: Condition, exchangeable: Exchangeable) -> Floats:
+def _differential(
+    values: Floats,
+    condition: Condition,
+    exchangeable: Exchangeable,
+    counts: Counts | None = None,
+) -> Floats:
     """p-values of gene 2 k with gene 2 k + 1, all samples: float64 (pairs,)."""
     first = np.arange(0, len(values), 2)
     masks = np.zeros((first.size, -(-values.shape[1] // 8)), np.uint8)
     modes = ModeSamples(first, first + 1, masks, values)
-    found = differential_coexpression(modes, condition, exchangeable, spearman=True)
+    found = differential_coexpression(modes, condition, exchangeable, True, counts=counts)
     return found.p_value[:, 0]
 
 
@@ -124,6 +133,93 @@ def replicates(pairs: int) -> dict[str, Any]:
     condition = Condition("label", "categorical", ("a", "b"), label, np.full(60, np.nan))
     p = _differential(values, condition, Exchangeable(specimen, NONE))
     return _rate("triplicates with random labels", p <= LEVEL, LEVEL, CALLED, "of pairs, p <= 0.05")
+
+
+def unequal_counts(pairs: int) -> list[dict[str, Any]]:
+    """Pairs with the same correlation of log rates, whose genes are read less under one label; and
+    pairs that are correlated under one label, read alike under both."""
+    random = np.random.default_rng(8)
+    rows = []
+    for a, b, spread, size in (
+        (100, 2, (0.6, 0.6), 100),
+        (100, 2, (0.6, 1.0), 100),
+        (50, 5, (1.0, 0.6), 250),
+        (20, 20, (0.6, 0.6), 100),
+    ):
+        rates = np.array(spread)[_two(size)] * _pairs(random, pairs, 2 * size, 0.6)
+        p, _ = _of_counts(random, rates, np.array([a, b])[_two(size)])
+        what = f"counts of mean {a} and {b} in {size} + {size} samples, log rates of SD {spread[0]}"
+        scenario = f"{what} and {spread[1]}, same co-expression"
+        tested = p[~np.isnan(p)]
+        rows.append(_rate(scenario, tested <= LEVEL, LEVEL, FALSE, "of pairs, p <= 0.05"))
+    for mean, rho, size in ((2, 0.8, 60), (10, 0.7, 60), (50, 0.5, 100)):
+        rates = np.concatenate([_pairs(random, pairs, size, r) for r in (rho, 0.0)], axis=1)
+        p, plain = _of_counts(random, 0.6 * rates, np.full(2 * size, mean))
+        lost = _rate(
+            f"counts of mean {mean}, correlated {rho} under one label: power lost by thinning",
+            plain <= LEVEL,
+            0.0,
+            LEVEL,
+            "of pairs, p <= 0.05",
+        )
+        lost |= {key: lost[key] - float((p <= LEVEL).mean()) for key in ("measured", "low", "high")}
+        rows.append(lost | {"passed": lost["measured"] <= LEVEL})
+    return rows
+
+
+def _two(size: int) -> NDArray[np.int32]:
+    """Two labels with ``size`` samples each."""
+    return np.repeat([0, 1], size).astype(np.int32)
+
+
+def _of_counts(
+    random: np.random.Generator, rates: Floats, mean: NDArray[np.integer]
+) -> tuple[Floats, Floats]:
+    """p-values of counts in samples of unlike depth whose first half has one label, with and
+    without thinning. ``rates``: logarithms, (genes, samples)."""
+    depth = mean * np.exp(0.3 * random.normal(size=mean.size))
+    counts = random.poisson(np.exp(rates - rates.var(axis=1, keepdims=True) / 2) * depth)
+    counts = counts.astype(np.uint32)
+    depths = relative_depths(counts)
+    values = np.log2(counts / depths * depths.mean() + 1.0)
+    codes = _two(mean.size // 2)
+    condition = Condition("label", "categorical", ("a", "b"), codes, np.full(codes.size, np.nan))
+    known = Counts(counts, depths, np.arange(len(counts), dtype=np.uint64))
+    free = Exchangeable(NONE, NONE)
+    return _differential(values, condition, free, known), _differential(values, condition, free)
+
+
+def hidden_under_one_label(tables: int) -> list[dict[str, Any]]:
+    """120 genes, three modules of 10, in 60 + 60 samples; under one label batches or cell types
+    make 30 % of the variance: tables without a warning, and with one where there is nothing."""
+    random = np.random.default_rng(9)
+    hidden = {
+        "4 batches": lambda: np.eye(4)[:, random.integers(0, 4, 60)],
+        "4 cell types in mixed proportions": lambda: random.dirichlet(np.full(4, 2.0), 60).T,
+        "nothing": lambda: np.zeros((1, 60)),
+    }
+    label = pd.DataFrame({"label": np.repeat(["a", "b"], 60)})
+    rows = []
+    for name, draw in hidden.items():
+        warned = []
+        for _ in range(tables):
+            values = np.concatenate(
+                [_modules(random, 3, 10, 120, 0.6), random.normal(size=(90, 120))]
+            )
+            factors = draw()
+            added = random.normal(size=(120, len(factors))) @ factors
+            added -= added.mean(axis=1, keepdims=True)
+            values[:, 60:] += added * np.sqrt(0.3 / 0.7 / max(added.var(), 1e-12))
+            found = multimodal_correlation(values, clustering="none", **RAW)
+            network = found.network(0.6, power=False, annotations=label, modules=False)
+            codes = [getattr(each, "code", "") for each in network.warnings]
+            warned.append("hidden_factors_of_label" in codes)
+        nothing = name == "nothing"
+        flags = np.array(warned) if nothing else ~np.array(warned)
+        scenario = f"{name} hidden within one label: tables {'with' if nothing else 'without'}"
+        bar = 0.05 if nothing else 0.1
+        rows.append(_rate(f"{scenario} a warning", flags, 0.0, bar, "of tables"))
+    return rows
 
 
 def _pairs(random: np.random.Generator, number: int, samples: int, rho: float) -> Floats:

@@ -19,6 +19,8 @@ from pairtile import (
     rmt_threshold,
 )
 from pairtile.methods.multimodal_correlation.charts import pair_scatter
+from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
+from pairtile.methods.multimodal_correlation.score import MultimodalCorrelation
 from planted_modes import planted, section
 from scipy import stats
 from workflow_runs import Analysis
@@ -175,6 +177,53 @@ def test_condition_tests_of_all_modes_hold_those_of_the_network(found: ModeCorre
     np.testing.assert_array_equal(both["p_value"], both["p_value_all"])
     few = condition_tests(found, annotations, ["Treatment"], modes=found.modes.iloc[[1]])
     assert few["n_mode"].tolist() == [found.modes["n_samples"].iloc[1]] * 2
+
+
+def test_unequal_counting_noise_and_hidden_factors_are_said(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    label = np.repeat(["a", "b"], 60)
+    rates = np.repeat(random.normal(size=(10, 120)), 4, axis=0)
+    rates += 0.5 * random.normal(size=rates.shape)
+    names = [f"g{k}" for k in range(40)]
+    counts = pd.DataFrame(
+        random.poisson(np.exp(0.7 * rates) * np.where(label == "a", 100, 4)), index=names
+    )
+    counts.columns = [f"s{k}" for k in range(120)]
+    samples = pd.DataFrame({"label": label}, index=counts.columns)
+
+    def codes(found: ModeCorrelation) -> tuple[set[str], set[str]]:
+        made = found.network(0.5, power=False, annotations=samples, modules=False)
+        assert len(made.tests)
+        said = {getattr(each, "code", "") for each in [*made.notes, *made.warnings]}
+        return said, set(made.tests["counting_noise"])
+
+    settings: dict[str, Any] = {"clustering": "none", "backend": "cpu"}
+    said, marks = codes(multimodal_correlation(counts, **settings))
+    assert "counting_noise_thinned" in said
+    assert marks == {"thinned"}
+    said, marks = codes(multimodal_correlation(prepare_expression(counts), **settings))
+    assert "counting_noise_unknown" in said
+    assert marks == {"unknown"}
+    values = pd.DataFrame(random.normal(size=(40, 120)), index=names, columns=counts.columns)
+    values.iloc[:8] = rates[:8]
+    values.loc[:, label == "b"] += random.normal(size=(40, 1)) * random.choice([-1, 1], 60)
+    said, marks = codes(multimodal_correlation(values, preprocess=RAW, **settings))
+    assert "hidden_factors_of_label" in said
+    assert marks == {""}
+
+    # The workflow's state holds the same counts, of the genes that are kept.
+    path = tmp_path / "counts.tsv"
+    counts.iloc[3, 2:] = 0
+    counts.to_csv(path, sep="\t")
+    config = MultimodalCorrelationConfig(
+        method="multimodal_correlation",
+        expression=str(path),
+        preprocess={"pseudocount": 0, "min_samples": 30},
+    )
+    prepared = MultimodalCorrelation.prepare(config, 1)
+    kept = prepared.items.loc[prepared.items["kept"], "name"]
+    assert len(kept) == 39
+    assert (prepared.state["counts"] == counts.loc[kept].to_numpy()).all()
 
 
 @pytest.mark.complete

@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.coexpression import (
+    Counts,
     DifferentialCoexpression,
     Exchangeable,
     detectable_correlation,
@@ -35,6 +36,7 @@ def compared(
     condition: Condition,
     exchangeable: Exchangeable = ALL,
     spearman: bool = True,
+    counts: Counts | None = None,
 ) -> DifferentialCoexpression:
     """Row k of ``x`` with row k of ``y``."""
     number, samples = x.shape
@@ -44,7 +46,7 @@ def compared(
         np.zeros((number, -(-samples // 8)), np.uint8),
         np.concatenate([x, y]),
     )
-    return differential_coexpression(modes, condition, exchangeable, spearman)
+    return differential_coexpression(modes, condition, exchangeable, spearman, counts=counts)
 
 
 def correlated(random: np.random.Generator, shape: tuple[int, int], rho: float) -> tuple:
@@ -134,6 +136,31 @@ def test_genes_that_follow_a_quantitative_condition_are_not_different() -> None:
     step = random.choice([0.0, 1.0, 3.0, 6.0, 24.0], size=80)
     p = compared(x + 3 * (step > 0), y + 3 * (step > 0), numbers(step)).p_value[:, 0]
     assert (p <= 0.05).mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 600)
+
+
+@pytest.mark.parametrize("spearman", [True, False])
+@pytest.mark.parametrize("condition", ["labels", "hours"])
+def test_counts_that_fall_under_a_condition_are_not_different(
+    condition: str, spearman: bool
+) -> None:
+    random, size = np.random.default_rng(6), 160
+    hours = np.sort(random.uniform(size=size))
+    group = np.repeat([0, 1], size // 2)
+    mean = 100.0 * 0.02 ** (group if condition == "labels" else hours)
+    tested = labels(group) if condition == "labels" else numbers(hours)
+    rates = 0.7 * np.concatenate(correlated(random, (400, size), 0.7))
+    counts = random.poisson(np.exp(rates) * mean).astype(np.uint16)
+    x, y = np.split(np.log2(counts + 1.0), 2)
+    keys = np.arange(len(counts), dtype=np.uint64)
+    plain = compared(x, y, tested, ALL, spearman)
+    assert (plain.p_value <= 0.05).mean() > 0.3
+    known = Counts(counts, np.ones(size), keys)
+    found = compared(x, y, tested, ALL, spearman, known)
+    assert found.unequal_noise.all()
+    assert np.nanmean(found.p_value <= 0.05) <= 0.08
+    fixed = compared(x, y, tested, ALL, spearman, Counts(counts, np.ones(size), keys, True))
+    assert fixed.unequal_noise.all()
+    assert (fixed.p_value == plain.p_value).all()
 
 
 def test_differences_are_found() -> None:

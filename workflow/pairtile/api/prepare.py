@@ -190,8 +190,12 @@ def label_table(labels: Mapping[str, Any], table: ExpressionTable) -> Annotation
 
 def names_of_samples(table: ExpressionTable, arranged: Sequence[str]) -> pd.Index[Any]:
     """The caller's labels of samples in the order of ``arranged``, the same as text."""
-    names = _sample_names(table)
-    return names[pd.Index(list(map(str, names))).get_indexer(pd.Index(arranged))]
+    return _sample_names(table)[places_of_samples(table, arranged)]
+
+
+def places_of_samples(table: ExpressionTable, arranged: Sequence[str]) -> NDArray[np.intp]:
+    """The columns of samples of a table, in the order of ``arranged``."""
+    return pd.Index(list(map(str, _sample_names(table)))).get_indexer(pd.Index(arranged))
 
 
 def _sample_names(table: ExpressionTable) -> pd.Index[Any]:

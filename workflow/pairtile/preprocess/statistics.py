@@ -94,6 +94,20 @@ def count_values(values: Values) -> RawCounts:
     return RawCounts(n_missing, n_zero, n_positive, totals, sample_missing, sample_zero)
 
 
+def whole_counts(values: Values) -> NDArray[np.unsignedinteger] | None:
+    """The ``values`` (genes, samples) in the smallest type that holds them, 0 where missing; None
+    where some are negative or no whole numbers."""
+    parts = []
+    for rows in row_blocks(values.shape):
+        block = np.nan_to_num(values[rows])
+        release(values)
+        whole = np.rint(np.clip(block, 0.0, 2.0**53))
+        if (whole != block).any():
+            return None
+        parts.append(whole.astype(np.min_scalar_type(int(whole.max(initial=0.0)))))
+    return np.concatenate(parts) if parts else None
+
+
 @njit(parallel=True)
 def _count_genes(values, counts):  # type: ignore[no-untyped-def]
     """counts (genes, 3): how many values of each gene are missing, zero and above zero."""

@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 
 from pairtile.api.keywords import SAMPLES, TABLE, Keywords, label_keywords, table_keywords
 from pairtile.api.messages import tell, warnings_of_network
-from pairtile.api.prepare import names_of_samples, prepared_table, preprocess_of, stated_samples
+from pairtile.api.prepare import (
+    names_of_samples,
+    places_of_samples,
+    prepared_table,
+    preprocess_of,
+    stated_samples,
+)
 from pairtile.api.regulators import listed_genes
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import as_table
@@ -48,6 +54,7 @@ from pairtile.methods.multimodal_correlation.thresholds import (
     random_matrix_threshold,
     scale_free_threshold,
 )
+from pairtile.preprocess.statistics import whole_counts
 
 if TYPE_CHECKING:
     from pairtile.methods.multimodal_correlation.keyword_types import (
@@ -149,7 +156,10 @@ def multimodal_correlation(
         of_regulators = listed.among(kept)
         found += listed.absent_warnings(labels)
     prepared.items.loc[of_regulators, "is_regulator"] = True
-    state, of_samples = state_of(prepared, design, config, of_regulators)
+    raw = whole_counts(table.values)
+    if raw is not None:
+        raw = raw[kept][:, places_of_samples(table, prepared.samples)]
+    state, of_samples = state_of(prepared, design, config, of_regulators, raw)
     found += of_samples
     device = choose(settings["backend"])
     precision = MultimodalCorrelation.cost(config, state, device.backend, threads()).precision

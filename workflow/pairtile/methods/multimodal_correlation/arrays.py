@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NotRequired
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,9 +18,13 @@ class ModeArrays(SampleArrays):
     | keys | (genes,) | of the names: random draws depend on them, whatever their order |
     | samples | (samples,) | names |
     | regulators | (regulators,) | their item numbers; empty: every gene with every gene |
+    | counts | (genes, samples) | where values were made from counts that are known: these |
+    | effects_removed | () | whether effects were taken off the values made from counts |
     """
 
     values: NDArray[np.float64]
     keys: NDArray[np.uint64]
     samples: NDArray[np.str_]
     regulators: NDArray[np.int32]
+    counts: NotRequired[NDArray[np.unsignedinteger]]
+    effects_removed: NotRequired[NDArray[np.bool_]]

@@ -3,9 +3,10 @@
 The samples of a pair fall into strata: the labels of a categorical condition; of an ordinal or
 quantitative one, runs of samples with neighbouring values. In each stratum both genes are centred
 and scaled by themselves, so that no shift of a gene between strata counts; of numbers, what follows
-them in a straight line within a stratum is taken off first. Fisher's z of a label is held against
-the mean of the others, weighted by n - 3; of numbers, the trend of z is taken. How far that strays
-by chance is found by permuting samples among strata, where they are exchangeable.
+them in a straight line within a stratum is taken off first. Of counted genes, counting noise that
+differs between strata is made equal (``statistics.counting_noise``). Fisher's z of a label is held
+against the mean of the others, weighted by n - 3; of numbers, the trend of z is taken. How far that
+strays by chance is found by permuting samples among strata, where they are exchangeable.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from pairtile.io.annotations import Condition
+from pairtile.methods.multimodal_correlation.arrays import ModeArrays
 from pairtile.methods.multimodal_correlation.kernels.coexpression import (
     MIN_OF_LABEL,
     Contrasts,
@@ -28,6 +30,7 @@ from pairtile.methods.multimodal_correlation.kernels.coexpression import (
 from pairtile.methods.multimodal_correlation.modes import ModeSamples
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.runtime.record import Progress
+from pairtile.statistics.counting_noise import EqualNoise, equal_noise, relative_depths
 
 DRAWS: Final = 400
 """Permutations: the spread, and with it the statistic, is known to 3.5 %."""
@@ -90,17 +93,49 @@ class Exchangeable:
 
 
 @dataclass(frozen=True)
+class Counts:
+    """What the values were made from.
+
+    counts : unsigned integers (genes, samples). depths : float64 (samples,), relative. keys :
+    uint64 (genes,), of random draws. effects_removed : whether the values hold less than these
+    counts do, so that thinned ones cannot take their place.
+    """
+
+    counts: NDArray[np.unsignedinteger]
+    depths: NDArray[np.float64]
+    keys: NDArray[np.uint64]
+    effects_removed: bool = False
+
+    @classmethod
+    def of(cls, state: ModeArrays) -> Counts | None:
+        """None where values were made from something else, or their counts are not known."""
+        if "counts" not in state:
+            return None
+        counts, removed = np.asarray(state["counts"]), bool(state["effects_removed"])
+        return cls(counts, relative_depths(counts), np.asarray(state["keys"]), removed)
+
+    def equalised(
+        self, values: NDArray[np.float64], genes: NDArray[np.int64], codes: NDArray[np.int32]
+    ) -> EqualNoise:
+        """Values (genes, samples) of some genes, with equal noise in all strata if that can be."""
+        found = equal_noise(values, self.counts[genes], self.depths, codes, self.keys[genes])
+        return found._replace(values=values) if self.effects_removed else found
+
+
+@dataclass(frozen=True)
 class DifferentialCoexpression:
     """Tests of M edges for L labels (or one trend).
 
     r_label, r_others : float64 (M, L), correlation of the samples with the label, and of the
         others (mean of their labels'); of a trend, fitted to the highest and the lowest stratum.
     p_value : float64 (M, L), two-sided; NaN where there was nothing to test.
+    unequal_noise : bool (M,), whether counting noise of either gene differs between strata.
     """
 
     r_label: NDArray[np.float64]
     r_others: NDArray[np.float64]
     p_value: NDArray[np.float64]
+    unequal_noise: NDArray[np.bool_]
 
 
 def differential_coexpression(
@@ -109,6 +144,7 @@ def differential_coexpression(
     exchangeable: Exchangeable,
     spearman: bool,
     draws: int = DRAWS,
+    counts: Counts | None = None,
 ) -> DifferentialCoexpression:
     """Test the pair of each mode for a correlation that goes with the condition.
 
@@ -117,7 +153,8 @@ def differential_coexpression(
     is referred to Student's t, with the degrees of freedom of its strata (2 n each, combined as by
     Satterthwaite), at most the units exchanged - 2. A label with fewer than 8 samples, or all
     others with fewer, is not tested; nor is one that no permutation moves, as where each batch has
-    one label.
+    one label. With ``counts``, those of genes whose noise differs between strata are thinned to
+    that of the noisiest; a stratum in which a gene has next to no counts is left out.
 
     Notes
     -----
@@ -128,17 +165,23 @@ def differential_coexpression(
     n_strata = len(level) if level.size else len(condition.labels)
     n_contrasts = 1 if condition.kind != "categorical" else n_strata
     found = Contrasts(*(np.full((len(modes), n_contrasts), np.nan) for _ in Contrasts._fields))
+    unequal = np.zeros(len(modes), dtype=bool)
     if not len(modes) or n_strata < 2:
-        return DifferentialCoexpression(found.r_in, found.r_out, found.difference)
+        return DifferentialCoexpression(found.r_in, found.r_out, found.difference, unequal)
     permuted, units = exchangeable.permute(codes, draws)
     numbers = np.asarray(condition.numbers, dtype=np.float64)
     strata = Strata(codes, permuted, level, numbers, n_strata, spearman)
-    values = np.ascontiguousarray(modes.values, dtype=np.float64)
-    i, j = modes.i.astype(np.int64), modes.j.astype(np.int64)
+    genes, places = np.unique(np.stack([modes.i, modes.j]), return_inverse=True)
+    i, j = places.reshape(2, -1)
+    values = np.ascontiguousarray(modes.values[genes], dtype=np.float64)
+    if counts is not None:
+        values, of_genes = counts.equalised(values, genes, codes)
+        unequal = of_genes[i] | of_genes[j]
+    seen = ~np.isnan(values)
     progress = Progress(len(modes), f"modes tested for {condition.name}")
     for block in modes.blocks():
         rows = block.rows
-        usable = np.ascontiguousarray(block.usable & block.observed_i & block.observed_j)
+        usable = np.ascontiguousarray(block.usable & seen[i[rows]] & seen[j[rows]])
         part = Contrasts(*(np.full((len(usable), n_contrasts), np.nan) for _ in Contrasts._fields))
         compare_strata(Edges(i[rows], j[rows], values, usable), strata, part)
         for whole, here in zip(found, part, strict=True):
@@ -149,7 +192,7 @@ def differential_coexpression(
     moved = (permuted != codes).any()
     freedom = np.minimum(found.freedom, max(1, units - 2))
     p = np.asarray(2.0 * stats.t.sf(np.abs(t), freedom) if moved else np.full(t.shape, np.nan))
-    return DifferentialCoexpression(found.r_in, found.r_out, p)
+    return DifferentialCoexpression(found.r_in, found.r_out, p, unequal)
 
 
 def detectable_correlation(

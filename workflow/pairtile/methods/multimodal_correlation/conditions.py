@@ -21,6 +21,7 @@ from scipy import special, stats
 
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.coexpression import (
+    Counts,
     Exchangeable,
     detectable_correlation,
     differential_coexpression,
@@ -57,13 +58,15 @@ class ConditionTest:
 COUNTED = ("n_mode", "n_label", "n_both")
 RESULTS = (
     *("n", *COUNTED, "p_value", "q_value", "r_squared"),
-    *("r_label", "r_others", "coexpression_p_value", "coexpression_q_value"),
+    *("r_label", "r_others", "coexpression_p_value", "coexpression_q_value", "counting_noise"),
 )
 """Results of a test. ``n``: samples tested (enrichment: all that could be in the mode and have a
 label; regression: those of the mode with a value). ``n_mode``, ``n_label``, ``n_both``, of an
 enrichment: samples in the mode, with the label, and both. ``p_value``, ``q_value``: NaN where there
 was nothing to test; q is by Benjamini and Hochberg, over all modes and all labels of the condition.
-``r_squared``, of a regression. The others are of ``DifferentialCoexpression``."""
+``r_squared``, of a regression. ``counting_noise``: ``thinned`` where that of either gene differs
+between labels and was made equal, ``unequal`` where it was not, else empty. The others are of
+``DifferentialCoexpression``."""
 
 
 @dataclass(frozen=True)
@@ -109,13 +112,15 @@ def condition_tests(
     conditions: Sequence[Condition],
     exchangeable: Exchangeable | None = None,
     spearman: bool = True,
+    counts: Counts | None = None,
 ) -> ConditionTests:
     """Test each mode against each condition.
 
     Categorical: the hypergeometric test of every label (``enrichment``). Ordinal and quantitative:
     regression on the two genes (``regression``); of an ordinal condition the ranks 1, 2, ... of its
     levels. And each by ``differential_coexpression``: of ranks (``spearman``) or values, by
-    permutations of samples that are ``exchangeable`` (None: all of them).
+    permutations of samples that are ``exchangeable`` (None: all of them), with the ``counts`` that
+    the values were made from.
 
     Raises ValueError where a condition has another number of samples than the modes.
     """
@@ -127,12 +132,14 @@ def condition_tests(
         if len(condition.codes) != modes.n_samples:
             found = f"condition {condition.name!r} has {len(condition.codes)} samples"
             raise ValueError(f"{found}; expected {modes.n_samples}")
-        differs = differential_coexpression(modes, condition, exchangeable, spearman)
-        results = {
+        differs = differential_coexpression(modes, condition, exchangeable, spearman, counts=counts)
+        mark = "unequal" if counts is not None and counts.effects_removed else "thinned"
+        results: dict[str, NDArray[Any]] = {
             "r_label": differs.r_label,
             "r_others": differs.r_others,
             "coexpression_p_value": differs.p_value,
             "coexpression_q_value": _corrected(differs.p_value),
+            "counting_noise": np.where(differs.unequal_noise, mark, ""),
         }
         kind = ENRICHMENT if condition.kind == "categorical" else REGRESSION
         if kind == ENRICHMENT:

@@ -29,7 +29,7 @@ from pairtile.io.annotations import (
     read_annotations,
 )
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays
-from pairtile.methods.multimodal_correlation.coexpression import Exchangeable
+from pairtile.methods.multimodal_correlation.coexpression import DRAWS, Counts, Exchangeable
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTests,
     arrays_of_conditions,
@@ -51,6 +51,8 @@ from pairtile.methods.multimodal_correlation.thresholds import (
     random_matrix_threshold,
     scale_free_threshold,
 )
+from pairtile.statistics.dependence import evenly_spaced
+from pairtile.statistics.group_factors import MAX_GENES, group_factors
 
 CHANCE_SHARE = 0.05
 """Share of the modes above a threshold of random matrix theory that may be there by chance."""
@@ -239,7 +241,12 @@ def conditions_tested(
     """Every mode against every condition, with the samples' series and batches as the state has
     them."""
     spearman = config.estimator.correlation == "spearman"
-    return condition_tests(samples, conditions, Exchangeable.of(state), spearman)
+    counts = Counts.of(state)
+    tests = condition_tests(samples, conditions, Exchangeable.of(state), spearman, counts)
+    if counts is None and np.any(state.get("quality_counted", False)):
+        for test in tests.tests:
+            test.results["counting_noise"] = "unknown"
+    return tests
 
 
 def modes_of_edges(merged: Merged, edges: pd.DataFrame) -> pd.DataFrame:
@@ -488,7 +495,46 @@ def messages_on_tests(
             found.append(message("condition_tested", **numbers))
         elif reach.edges:
             found.append(message("condition_untested", **numbers))
+        marks = _counting_noise(tests, condition)
+        for mark, code in _ON_NOISE.items():
+            if n := int((marks == mark).sum()):
+                found.append(message(code, **numbers, n=n))
+        found += _hidden_factors(state, condition)
     return found
+
+
+_ON_NOISE = {
+    "thinned": "counting_noise_thinned",
+    "unequal": "counting_noise_unequal",
+    "unknown": "counting_noise_unknown",
+}
+
+
+def _counting_noise(tests: ConditionTests, condition: Condition) -> NDArray[Any]:
+    """The mark of each edge, the same in all tests of a condition."""
+    own = (test.results for test in tests.tests if test.condition == condition.name)
+    return next((results["counting_noise"].to_numpy() for results in own), np.empty(0, object))
+
+
+def _hidden_factors(state: ModeArrays, condition: Condition) -> list[Message]:
+    """What most genes share under a label only; of ordered conditions nothing is said."""
+    if condition.kind != "categorical":
+        return []
+    genes, codes = evenly_spaced(len(state["values"]), MAX_GENES), np.asarray(condition.codes)
+    values = np.asarray(state["values"])[genes]
+    if (counts := Counts.of(state)) is not None:
+        values = counts.equalised(values, genes, codes).values
+    permuted, _ = Exchangeable.of(state).permute(codes, DRAWS)
+    return [
+        message(
+            "hidden_factors_of_label",
+            condition=condition.name,
+            label=condition.labels[each.group],
+            share=each.share,
+            factors=each.number,
+        )
+        for each in group_factors(values, codes, permuted)
+    ]
 
 
 def _arrays(found: Threshold) -> dict[str, NDArray[Any]]:

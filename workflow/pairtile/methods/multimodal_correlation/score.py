@@ -56,6 +56,7 @@ from pairtile.preprocess.null_design import (
     shift_warnings,
 )
 from pairtile.preprocess.samples import SampleDesign, dependence_warnings, read_arranged
+from pairtile.preprocess.statistics import whole_counts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,11 +102,15 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
         cls, config: MultimodalCorrelationConfig, seed: int, scratch: Path | None = None
     ) -> PreparedInput[ModeArrays]:
         expression, design = read_arranged(config, scratch)
+        # Before they are overwritten; tests of conditions alone ask for them.
+        raw = whole_counts(expression.values) if config.conditions else None
         prepared = prepare_expression(expression, config.preprocess, True, design, scratch)
+        if raw is not None:
+            raw = raw[pd.Index(expression.genes).get_indexer(pd.Index(prepared.genes))]
         regulators, counts, absent = find_regulators(
             config.regulators, prepared.genes, config.ignore_case, config.ignore_versions
         )
-        state, warnings = state_of(prepared, prepared.design, config, regulators)
+        state, warnings = state_of(prepared, prepared.design, config, regulators, raw)
         prepared.items.loc[regulators, "is_regulator"] = True
         return PreparedInput(
             prepared.items,
@@ -257,8 +262,10 @@ def state_of(
     design: SampleDesign,
     config: MultimodalCorrelationConfig,
     regulators: NDArray[np.int32],
+    counts: NDArray[np.unsignedinteger] | None,
 ) -> tuple[ModeArrays, list[Message]]:
-    """The state of prepared values, and what needs attention in their samples."""
+    """The state of prepared values, and what needs attention in their samples. ``counts``: whole
+    numbers (genes, samples) that the values were made from."""
     found, measured = dependence_arrays(prepared.values, design.state)
     state: ModeArrays = {
         "values": np.require(prepared.values, np.float64, "C"),
@@ -269,6 +276,9 @@ def state_of(
         **measured,
         **prepared.quality.state(prepared.values),
     }
+    if counts is not None and prepared.quality.counted:
+        state["counts"] = counts
+        state["effects_removed"] = np.array("degrees_given_up" in state)
     warnings = dependence_warnings(found, config)
     if null_design("auto", state, len(prepared.samples)).kind == "circular_shift":
         if not (design.series.size or design.batch.size):

@@ -1,0 +1,92 @@
+"""What most genes share in one group of samples and not in another.
+
+Batches within a group, or cell types whose mixture varies in it, relate all genes there: pairs that
+have nothing to do with each other are then correlated differently.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.statistics.dependence import evenly_spaced
+from pairtile.statistics.hidden_factors import find_hidden_factors, normal_scores
+
+MIN_SAMPLES, MAX_SAMPLES, MAX_GENES = 20, 1000, 1000
+"""Of a group, to be looked at; and of the table, evenly spaced, that are."""
+
+P_VALUE = 0.01
+
+
+@dataclass(frozen=True)
+class GroupFactors:
+    """``group``: its number. ``share``: of the variance in it that its hidden factors hold.
+    ``number``: of these factors."""
+
+    group: int
+    share: float
+    number: int
+
+
+def group_factors(
+    values: NDArray[np.float64],
+    groups: NDArray[np.int32],
+    permuted: NDArray[np.int32],
+    seed: int = 0,
+) -> list[GroupFactors]:
+    """Groups whose samples share hidden factors that the others do not.
+
+    Correlations of all genes must be stronger in the group, by a permutation test of the squared
+    difference of the two matrices, less what chance adds to it (Li and Chen 2012, Ann Stat 40:908):
+    modules that are there in both groups count for nothing. And the group's factors must be marked
+    (``find_hidden_factors``): nor do most modules of its own.
+
+    Parameters
+    ----------
+    values : float64 (genes, samples)
+        NaN where missing.
+    groups : int32 (samples,)
+        From 0; -1 for a sample in none.
+    permuted : int32 (draws, samples)
+        ``groups``, permuted.
+    seed : int
+        Of ``find_hidden_factors``.
+    """
+    every = -(-values.shape[1] // MAX_SAMPLES)
+    values = values[evenly_spaced(len(values), MAX_GENES), ::every]
+    groups, permuted = groups[::every], permuted[:, ::every]
+    scores = np.zeros(values.shape)
+    for group in np.unique(groups[groups >= 0]):
+        scores[:, groups == group] = normal_scores(values[:, groups == group])
+    squared = (scores.T @ scores / len(scores)) ** 2
+    np.fill_diagonal(squared, 0.0)  # a sample's own length says nothing of correlations
+    draws = np.concatenate([groups[None], permuted])
+    found = []
+    for group in np.unique(groups[groups >= 0]):
+        inside = draws == group
+        outside = (draws >= 0) & ~inside
+        if min(inside[0].sum(), outside[0].sum()) < MIN_SAMPLES:
+            continue
+        own, others, across = (
+            _mean_of_pairs(squared, a, b)
+            for a, b in ((inside, inside), (outside, outside), (inside, outside))
+        )
+        difference = own + others - 2.0 * across
+        chance = (difference >= difference[0]).sum() / len(draws)
+        if own[0] <= others[0] or chance > P_VALUE:
+            continue
+        factors = find_hidden_factors(values[:, groups == group], seed)
+        if factors.marked:
+            found.append(GroupFactors(int(group), float(factors.shares.sum()), len(factors.shares)))
+    return found
+
+
+def _mean_of_pairs(
+    squared: NDArray[np.float64], first: NDArray[np.bool_], second: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Mean over pairs of a sample in ``first`` and another in ``second``, (draws, samples)."""
+    a, b = first.astype(np.float64), second.astype(np.float64)
+    pairs = a.sum(axis=1) * b.sum(axis=1) - (a * b).sum(axis=1)
+    return np.asarray(((a @ squared) * b).sum(axis=1) / pairs)
