@@ -6,7 +6,8 @@ correlation, both among all regulators of its target.
 rank_1 is that of ``target_z`` among all candidate edges, between 0 and 1; rank_2 that of the
 z-score, made in the same way, of the partial correlation (``partial_correlation.py``). Of unrelated
 genes both terms are exponential with mean 1, whatever the scales of the two: a sum of surprises
-(Fisher's way to join tests).
+(Fisher's way to join tests). Of two listed regulators one direction at most is usually true, and
+nothing tells which: ln 2 is taken off, the logarithm of a prior of one half.
 
 Ranks are those among the pairs of some regulators and some targets, drawn once for all: up to
 ``MAX_SAMPLED`` pairs, all of a small table. The first pass brings their values. So they are the
@@ -157,6 +158,9 @@ class CombinedScore:
             (scan[name] - 1) / FIXED_POINT_ONE for name in ("sampled_mi", "sampled_partial")
         )
         mean, sd = ExactMoments.from_summaries(scan).mean_sd("target")
+        self._prior = np.zeros(count.size)
+        if partial.is_listed:
+            self._prior[partial.place >= 0] = np.log(0.5)
         targets = sampled.targets
         z = (mi - mean[targets]) / np.where(sd > 0.0, sd, np.inf)[targets]
         self._of_z = RankScale.of(z[known])
@@ -168,7 +172,7 @@ class CombinedScore:
     ) -> Any:
         """The score from ``target_z`` of each source with each target: arrays of the device, shape
         (sources, targets)."""
-        score = self._of_z.at(z, xp)
+        score = self._of_z.at(z, xp) + xp.asarray(self._prior[targets])
         if self._partial.weight == 0.0:
             return score
         known = self._partial.between(sources, targets)
@@ -181,7 +185,7 @@ class CombinedScore:
         targets: NDArray[np.integer],
     ) -> NDArray[np.float64]:
         """The same of a list of pairs, on the host."""
-        score: NDArray[np.float64] = self._of_z.at(z, np)
+        score: NDArray[np.float64] = self._of_z.at(z, np) + self._prior[targets]
         if self._partial.weight == 0.0:
             return score
         known = self._partial.of_pairs(sources, targets)

@@ -59,6 +59,7 @@ class PartialCorrelation:
 
     weight : max(0, 1 - 2 shrinkage), what the score trusts them; where it is 0 nothing is made, and
     nothing can be asked. place : int64 (genes,), of a regulator its filter; -1 of others.
+    is_listed : whether there is a list of regulators; else every gene is one.
     """
 
     def __init__(self, state: SplineArrays, top: float, device: Device) -> None:
@@ -67,7 +68,8 @@ class PartialCorrelation:
         self._by_rank = bool(state["by_rank"])
         genes = len(self._z)
         regulators = np.asarray(state["regulators"], dtype=np.int64)
-        if not regulators.size:
+        self.is_listed = regulators.size > 0
+        if not self.is_listed:
             regulators = np.arange(genes)
         self.place = np.full(genes, -1)
         self.place[regulators] = np.arange(regulators.size)
