@@ -83,9 +83,10 @@ def infer_network(
     -------
     DataFrame, best edge first; None or AnnData with ``key_added``
         ``source``, ``target`` (as the genes are labelled; numbers for an array), ``mi_bits``,
-        ``p_value``, ``q_value`` (Benjamini-Hochberg; both of MI), ``clr`` or ``target_z``,
-        ``p_method`` ("empirical", or "extrapolated": fewer than 10 draws reach the score, and
-        ``p_value`` goes on from the tail of the null). Undirected edges are there once. ``attrs``
+        ``p_value``, ``q_value`` (Benjamini-Hochberg; both of MI), ``clr``, ``target_z`` or
+        ``combined``, ``p_method`` ("empirical", or "extrapolated": fewer than 10 draws reach the
+        score, and ``p_value`` goes on from the tail of the null). Undirected edges are there once.
+        ``attrs``
         has ``directed``, ``counts``, ``threshold_bits`` (least MI kept), ``notes`` (what was
         decided on the way), ``warnings`` (also issued as warnings), ``device`` and ``settings``.
 
@@ -101,7 +102,8 @@ def infer_network(
     Notes
     -----
     Sources: Daub et al. 2004, BMC Bioinformatics 5:118 (estimator); Margolin et al. 2006, BMC
-    Bioinformatics 7 (S1) S7 (threshold and DPI); Faith et al. 2007, PLoS Biology 5:e8 (CLR).
+    Bioinformatics 7 (S1) S7 (threshold and DPI); Faith et al. 2007, PLoS Biology 5:e8 (CLR);
+    Schäfer & Strimmer 2005, Stat. Appl. Genet. Mol. Biol. 4:32 (``combined``).
 
     Examples
     --------

@@ -23,6 +23,7 @@ from pairtile.engine.selection import RunningTopK
 from pairtile.gpu.device import Device
 from pairtile.methods.mutual_information.arrays import SplineArrays
 from pairtile.methods.mutual_information.bootstrap import bootstrap_consensus, low_selection_bound
+from pairtile.methods.mutual_information.combined_score import CombinedScore
 from pairtile.methods.mutual_information.config import (
     BootstrapsConfig,
     DpiConfig,
@@ -68,6 +69,10 @@ class GeneAnalysis(Protocol):
 
     def null_of(self, arrays: Mapping[str, NDArray[Any]]) -> Null:
         """What the arrays of a null describe."""
+        ...
+
+    def combined(self, scan: Mapping[str, NDArray[Any]]) -> CombinedScore:
+        """The score ``combined`` from the sums of the first pass."""
         ...
 
     def unrelated_share(self) -> float:
@@ -131,11 +136,12 @@ class Chosen(NamedTuple):
 
 class GeneRoles(NamedTuple):
     """How many genes there are; who is a regulator, None without a list; their moments of MI,
-    which ``clr`` and ``target_z`` need."""
+    which all scores but ``mi`` need; and what ``combined`` needs besides."""
 
     number: int
     is_regulator: NDArray[np.bool_] | None
     moments: ExactMoments | None
+    combined: CombinedScore | None = None
 
 
 def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = False) -> Network:
@@ -442,9 +448,9 @@ def build_network(
 ) -> Network:
     """Prune and direct.
 
-    ``clr`` with regulators and ``target_z`` are directed: a pair is an edge in each direction that
-    was chosen. DPI works on the pairs chosen; of scores without direction it takes them out of
-    ``chosen``.
+    ``clr`` with regulators, ``target_z`` and ``combined`` are directed: a pair is an edge in each
+    direction that was chosen. DPI works on the pairs chosen; of scores without direction it takes
+    them out of ``chosen``.
     """
     kept = chosen.kept
     in_network: NDArray[np.bool_] = kept[0] if len(kept) == 1 else np.logical_or.reduce(kept)
@@ -506,8 +512,19 @@ def _scores(pairs: Pairs, score: str, genes: GeneRoles) -> list[NDArray[np.float
     if genes.moments is None:
         raise ValueError(f"score {score} needs the moments of all pairs")
     found = directed_scores(
-        score, pairs.mi_bits, pairs.i, pairs.j, genes.moments, genes.is_regulator
+        "target_z" if score == "combined" else score,
+        pairs.mi_bits,
+        pairs.i,
+        pairs.j,
+        genes.moments,
+        genes.is_regulator,
     )
+    if genes.combined is not None:
+        ahead, back = found
+        allowed = ~np.isnan(back)
+        ahead = genes.combined.of_pairs(ahead, pairs.i, pairs.j)
+        back[allowed] = genes.combined.of_pairs(back[allowed], pairs.j[allowed], pairs.i[allowed])
+        found = ahead, back
     return list(found) if _is_directed(score, genes) else [found[0]]
 
 
@@ -608,7 +625,7 @@ def _column(score: str) -> str:
 
 
 def _is_directed(score: str, genes: GeneRoles) -> bool:
-    return score == "target_z" or (score == "clr" and genes.is_regulator is not None)
+    return score in ("target_z", "combined") or (score == "clr" and genes.is_regulator is not None)
 
 
 def _n_tests(merged: Merged) -> int:
@@ -621,5 +638,8 @@ def _top_bits(config: MutualInformationConfig) -> float:
 
 
 def _genes(analysis: GeneAnalysis, merged: Merged) -> GeneRoles:
-    moments = None if merged.scan is None else ExactMoments.from_summaries(merged.scan)
-    return GeneRoles(analysis.genes, analysis.is_regulator, moments)
+    if merged.scan is None:
+        return GeneRoles(analysis.genes, analysis.is_regulator, None)
+    moments = ExactMoments.from_summaries(merged.scan)
+    combined = analysis.combined(merged.scan) if analysis.config.score == "combined" else None
+    return GeneRoles(analysis.genes, analysis.is_regulator, moments, combined)

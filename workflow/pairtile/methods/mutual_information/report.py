@@ -39,7 +39,7 @@ TEXT = MethodText(
     title="B-spline mutual information",
     package=__package__,
     score="mutual information",
-    strength=("target_z", "clr", "mi_bits"),
+    strength=("combined", "target_z", "clr", "mi_bits"),
     numbers=numbers,
     warnings=warnings,
 )

@@ -37,6 +37,11 @@ from pairtile.methods.mutual_information.bootstrap import (
     undirected_edges,
     unrelated_genes,
 )
+from pairtile.methods.mutual_information.combined_score import (
+    CombinedScore,
+    Sampled,
+    combined_sums,
+)
 from pairtile.methods.mutual_information.config import (
     KeepAuto,
     MutualInformationConfig,
@@ -63,6 +68,10 @@ from pairtile.methods.mutual_information.null_design import (
     null_classes,
     order_matters,
     order_warnings,
+)
+from pairtile.methods.mutual_information.partial_correlation import (
+    PartialCorrelation,
+    fit_bytes,
 )
 from pairtile.methods.mutual_information.prepare import spline_settings, spline_state
 from pairtile.methods.mutual_information.signs import with_signs
@@ -118,7 +127,7 @@ class MutualInformation(
     Bootstraps[MutualInformationConfig],
     Estimator[MutualInformationConfig, SplineArrays],
 ):
-    """B-spline mutual information with permutation null; scores mi, clr, target_z."""
+    """B-spline mutual information with permutation null; scores mi, clr, target_z, combined."""
 
     def __init__(
         self,
@@ -146,6 +155,7 @@ class MutualInformation(
         self._given_null: dict[str, NDArray[Any]] | None = None
         self._opened_null: tuple[Arrays, Null] | None = None
         self._cache: dict[tuple[str, int], Weights] = {}
+        self._opened_scan: tuple[Arrays, CombinedScore] | None = None
 
     # --- what the plan needs --------------------------------------------------------------------
 
@@ -232,10 +242,13 @@ class MutualInformation(
         if backend == "cuda":
             blocks = super().memory(config, state, backend, rows, columns)
             return blocks + drawn_bytes(draws, samples, nulls, 0)
+        fitted = 0
+        if config.score == "combined":
+            fitted = fit_bytes(int(state["regulators"].size) or genes, samples)
         kept, beside = weights_bytes(config.estimator.n_bins, config.estimator.spline_order)
         of_tiles = min(kept * samples * genes, max(KEPT_BYTES, kept * samples * (rows + columns)))
         held = max(of_tiles, drawn_bytes(draws, samples, nulls, kept))
-        return state_bytes(state) + held + (kept + beside) * samples * max(rows, columns)
+        return state_bytes(state) + fitted + held + (kept + beside) * samples * max(rows, columns)
 
     @classmethod
     def chunk_parameters(cls, config: MutualInformationConfig) -> dict[str, Any]:
@@ -377,7 +390,27 @@ class MutualInformation(
         return ScoredTile(rows, columns, bits, n_samples, wanted, scored, statistic)
 
     def scan_tile(self, tile: Tile) -> Summaries:
-        return moment_sums(self._scored(tile), self.genes, self.is_regulator, self.device)
+        scored = self._scored(tile)
+        sums = moment_sums(scored, self.genes, self.is_regulator, self.device)
+        if self.config.score != "combined":
+            return sums
+        return sums | combined_sums(
+            scored, self._partial, self.is_regulator, self._sampled, self.device
+        )
+
+    @cached_property
+    def _partial(self) -> PartialCorrelation:
+        return PartialCorrelation(self.state, float(self.settings.intervals), self.device)
+
+    @property
+    def _sampled(self) -> Sampled:
+        return Sampled.of(self.state["regulators"], self.genes)
+
+    def combined(self, scan: Arrays) -> CombinedScore:
+        """The score from the sums of the first pass; made once."""
+        if self._opened_scan is None or self._opened_scan[0] is not scan:
+            self._opened_scan = scan, CombinedScore(self._partial, scan, self._sampled)
+        return self._opened_scan[1]
 
     def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
         xp, to_host = self.device.xp, self.device.to_host
@@ -412,17 +445,27 @@ class MutualInformation(
         needed = selection.top > 0 or selection.min_score is not None
         if selection.scan is None or not needed:
             return scored.bits
-        xp = self.device.xp
-        both = directed_scores(
-            self.config.score,
+        xp, rows, columns = self.device.xp, scored.rows, scored.columns
+        combined = self.config.score == "combined"
+        ahead, back = directed_scores(
+            "target_z" if combined else self.config.score,
             scored.bits,
-            scored.rows[:, None],
-            scored.columns[None, :],
+            rows[:, None],
+            columns[None, :],
             ExactMoments.from_summaries(selection.scan),
             self.is_regulator,
             xp,
         )
-        return xp.fmax(*both)  # backwards NaN where that is not allowed
+        if combined:
+            score = self.combined(selection.scan)
+            ahead = score.of_tile(ahead, rows, columns, xp)
+            sources = np.arange(columns.size)
+            if self.is_regulator is not None:
+                sources = sources[self.is_regulator[columns]]
+            some = xp.asarray(sources)
+            if sources.size:
+                back[:, some] = score.of_tile(back[:, some].T, columns[sources], rows, xp).T
+        return xp.fmax(ahead, back)  # backwards NaN where that is not allowed
 
     # --- consensus ------------------------------------------------------------------------------
 
