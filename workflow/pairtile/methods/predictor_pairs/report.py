@@ -54,7 +54,7 @@ def _few_samples(results: Results, found: PredictorResults) -> Iterator[Message]
 def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]:
     if not found.tested:
         said = results.summary.get("messages") or []
-        if all(one["code"] != "too_few_shifts" for one in said):
+        if all(one["code"] not in ("too_few_shifts", "too_few_courses") for one in said):
             yield message("no_p_values", word=found.word)
         return
     best, word = found.best, found.word
