@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from pairtile.engine.state import release
 from pairtile.gpu.device import Device
@@ -217,7 +218,7 @@ def _filters(values: Any, lam: float, fit: Callable[[Any], Any]) -> tuple[Any, A
 
 def _normal_quantile(share: Any, xp: Any) -> Any:
     if xp is np:
-        from scipy.special import ndtri
-    else:
-        from cupyx.scipy.special import ndtri
+        return special.ndtri(share)
+    from cupyx.scipy.special import ndtri
+
     return ndtri(share)
