@@ -30,8 +30,16 @@ from pairtile.preprocess.samples import arrange_samples
 from scipy.signal import lfilter
 from scipy.stats import gamma, norm
 
-from benchmarks.validity.claims import claim, mean_at_most, of_mean, of_share
+from benchmarks.validity.claims import claim, mean_at_most, of_mean
 from benchmarks.validity.consensus import consensus
+from benchmarks.validity.unstated import (
+    HIDDEN,
+    five_modules,
+    hidden,
+    shares_and_spreads,
+    taken_off,
+    unstated,
+)
 
 Floats = NDArray[np.float64]
 Simulated = tuple[Floats, dict[str, Any]]
@@ -246,53 +254,6 @@ def quietly_prepared(counts: Floats) -> Prepared:
         return prepare_expression(counts)
 
 
-def unstated(n_tables: int) -> list[dict[str, Any]]:
-    """What the samples are is not stated: the table is warned of."""
-    makers: dict[str, tuple[Callable[[np.random.Generator], Floats], str]] = {
-        "two batches 1 SD apart": (lambda draw: two_batches(draw, 1.0)[0], "principal component"),
-        "two batches 2 SD apart": (lambda draw: two_batches(draw, 2.0)[0], "principal component"),
-        "three batches of 50, 20 and 10, 1.5 SD apart": (
-            lambda draw: several_batches(draw)[0],
-            "principal component",
-        ),
-        "random walks": (
-            lambda draw: draw.standard_normal((GENES, 60)).cumsum(axis=1),
-            "drift along the samples",
-        ),
-        "triplicates (ICC 0.8), shuffled": (
-            lambda draw: draw.permutation(measured_thrice(draw), axis=1),
-            "near copies",
-        ),
-        "AR(1), phi 0.8": (lambda draw: autoregressive(draw, 100, 0.8), "autocorrelation"),
-        "independent samples": (lambda draw: draw.standard_normal((GENES, 100)), ""),
-        "independent samples, heavy tails": (
-            lambda draw: np.exp(2 * draw.standard_normal((GENES, 220))),
-            "",
-        ),
-    }
-    rows = []
-    for scenario, (simulate, words) in makers.items():
-        warned = 0
-        for seed in range(n_tables):
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                infer_network(simulate(np.random.default_rng([seed, 5])), backend="cpu")
-            warned += any(words in str(w.message) for w in caught)
-        rows.append(
-            claim(
-                f"{scenario}, nothing stated",
-                "tables that are warned of",
-                warned / n_tables,
-                of_share(warned, n_tables),
-                nominal=float(bool(words)),
-                bar="1" if words else "0",
-                passed=warned == (n_tables if words else 0),
-                command=COMMAND,
-            )
-        )
-    return rows
-
-
 def shifted_public_data() -> list[dict[str, Any]]:
     """Real genes, each shifted along the samples by a random number: none goes with another.
 
@@ -372,13 +333,64 @@ def discoveries(n_tables: int) -> list[dict[str, Any]]:
     return rows
 
 
+def makers() -> dict[str, tuple[Callable[[np.random.Generator], Floats], str]]:
+    """Tables of which nothing is stated, and the message that each must have."""
+    return {
+        "two batches 1 SD apart": (lambda draw: two_batches(draw, 1.0)[0], "groups_of_samples"),
+        "two batches 2 SD apart": (lambda draw: two_batches(draw, 2.0)[0], "groups_of_samples"),
+        "three batches of 50, 20 and 10, 1.5 SD apart": (
+            lambda draw: several_batches(draw)[0],
+            "groups_of_samples",
+        ),
+        "random walks": (
+            lambda draw: draw.standard_normal((GENES, 60)).cumsum(axis=1),
+            "drifting_genes",
+        ),
+        "triplicates (ICC 0.8), shuffled": (
+            lambda draw: draw.permutation(measured_thrice(draw), axis=1),
+            "near_copies",
+        ),
+        "AR(1), phi 0.8": (lambda draw: autoregressive(draw, 100, 0.8), "order_kept"),
+        **{
+            f"AR(1), phi {phi}, columns in random order": (
+                lambda draw, phi=phi: draw.permutation(  # type: ignore[misc]
+                    autoregressive(draw, 100, phi), axis=1
+                ),
+                "unordered_course",
+            )
+            for phi in (0.8, 0.9)
+        },
+        **{
+            f"{kind}, 30 % of variance, {samples} samples": (
+                lambda draw, kind=kind, samples=samples: hidden(  # type: ignore[misc]
+                    draw, draw.standard_normal((80, samples)), kind
+                ),
+                "hidden_factors",
+            )
+            for kind in HIDDEN
+            for samples in (100, 500)
+        },
+        "independent samples": (lambda draw: draw.standard_normal((GENES, 100)), ""),
+        "independent samples, heavy tails": (
+            lambda draw: np.exp(2 * draw.standard_normal((GENES, 220))),
+            "",
+        ),
+        "independent samples, five modules of 20 genes": (
+            lambda draw: five_modules(draw, GENES, 100)[0],
+            "",
+        ),
+    }
+
+
 def run(quick: bool) -> list[dict[str, Any]]:
     """All claims; ``quick`` from fewer tables."""
     n_tables = 3 if quick else 12
     return [
         *false_positives(n_tables),
         *counts_of_cells(n_tables),
-        *unstated(n_tables),
+        *unstated(makers(), n_tables),
+        *taken_off(quick),
+        *shares_and_spreads(n_tables),
         *shifted_public_data(),
         *shared_samples(n_tables),
         *discoveries(n_tables),
