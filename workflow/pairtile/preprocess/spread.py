@@ -30,6 +30,9 @@ OF_THEIR_OWN = 0.7
 """Least correlation of spreads with own spreads: lognormal noise has 0.75 to 0.99, tables without
 has less than 0.65."""
 
+MAX_DEVIATION = 4.5
+"""Median absolute deviations up to which a value counts: three standard deviations if normal."""
+
 RIDGE = 0.3
 """Of the variance of a gene: samples that are predicted from more samples than there are genes."""
 
@@ -60,9 +63,9 @@ def unequal_spreads(values: NDArray[np.float64]) -> bool:
 def sample_spreads(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Spread of each sample, float64 (samples,), of geometric mean 1.
 
-    Median absolute deviation over at most ``MAX_GENES`` genes, each centred at its median and
-    scaled by its own median absolute deviation, spreads of samples taken off (two rounds). 1 where
-    it cannot be told.
+    Standard deviation over at most ``MAX_GENES`` genes, each centred at its median and scaled by
+    its median absolute deviation, spreads of samples taken off (two rounds); values that lie far
+    out count as if nearer. 1 where it cannot be told.
     """
     rows = copy_rows(values, evenly_spaced(len(values), MAX_GENES))
     rows = rows - column_medians(rows.T)[:, None]
@@ -73,8 +76,12 @@ def sample_spreads(values: NDArray[np.float64]) -> NDArray[np.float64]:
         if not varied.any():
             return np.ones(rows.shape[1])
         scaled = rows[varied] / deviation[varied, None]
-        found = column_medians(np.abs(scaled - column_medians(scaled)))
+        scaled -= column_medians(scaled)
+        found = column_medians(np.abs(scaled))
         told = found > 0.0  # not NaN either
+        # A standard deviation is known twice as well; what lies far out counts as if nearer.
+        near = np.clip(scaled[:, told] / found[told], -MAX_DEVIATION, MAX_DEVIATION)
+        found[told] *= np.sqrt(np.nanmean(near**2, axis=0))
         spreads = np.ones(rows.shape[1])
         if told.any():
             spreads[told] = found[told] / np.exp(np.log(found[told]).mean())
