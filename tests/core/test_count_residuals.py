@@ -12,7 +12,7 @@ from pairtile.errors import InputError
 from pairtile.io.expression import Expression
 from pairtile.preprocess.count_residuals import MAX_SUMMED, CountResiduals
 from pairtile.preprocess.expression import prepare_expression
-from scipy.stats import kstest, nbinom, norm
+from scipy.stats import gamma, kstest, nbinom, norm
 
 GENES, SAMPLES = 30, 120
 
@@ -36,8 +36,8 @@ def residuals(counts: np.ndarray) -> np.ndarray:
     return CountResiduals(table(counts))(counts, np.arange(len(counts)))
 
 
-def naive_fit(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Expected counts (genes, samples) and dispersions (genes,)."""
+def naive_fit(counts: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Expected counts (genes, samples) and dispersions (genes,); ``places`` of the depths drawn."""
     seen, n = ~np.isnan(counts), (~np.isnan(counts)).sum(axis=1)
     filled = np.where(seen, counts, 0.0)
     mean = filled.sum(axis=1) / n
@@ -55,15 +55,17 @@ def naive_fit(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         above = squares - (seen * of_gene).sum(axis=1)
         dispersion = np.maximum(above / (seen * of_gene**2).sum(axis=1), 1e-4)
         if depth is not None and np.abs(new / depth - 1).max() <= 0.01:
-            return mean[:, None] * new, dispersion
+            drawn = gamma.ppf(places, totals.sum(axis=0)) / expected.sum(axis=0)
+            return mean[:, None] * drawn, dispersion
         weight, depth = 1.0 / (1.0 + dispersion * mean), new
 
 
 def places(genes: list[str], samples: list[str]) -> np.ndarray:
-    """Of each pair of names, a number between 0 and 1."""
+    """Of each pair of names, a number between 0 and 1; the empty name has the key 0."""
 
     def key(name: str) -> int:
-        return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
+        digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
+        return int.from_bytes(digest, "little") if name else 0
 
     def mixed(z: int) -> float:
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
@@ -75,10 +77,10 @@ def places(genes: list[str], samples: list[str]) -> np.ndarray:
 
 def test_residuals_are_those_of_the_negative_binomial() -> None:
     counts = simulated()
-    expected, dispersion = naive_fit(counts)
+    given = table(counts)
+    expected, dispersion = naive_fit(counts, places([""], given.samples)[0])
     model = nbinom(1.0 / dispersion[:, None], 1.0 / (1.0 + dispersion[:, None] * expected))
     below, up_to = model.cdf(counts - 1), model.cdf(counts)
-    given = table(counts)
     place = places(given.genes, given.samples)
     reference = norm.ppf(below + place * (up_to - below))
     found = residuals(counts)
@@ -134,6 +136,15 @@ def test_residuals_are_standard_normal_at_any_depth() -> None:
     for group in np.array_split(np.argsort(depths), 4):
         assert abs(found[:, group].mean()) < 0.03
         assert abs(found[:, group].std() - 1.0) < 0.05
+
+
+def test_residuals_of_a_small_panel_are_unrelated() -> None:
+    """About a depth that the genes themselves give, correlations are -1 / genes on average."""
+    draw = np.random.default_rng(6)
+    rates = draw.gamma(3, 1.0, (20, 20_000))
+    found = residuals(draw.poisson(rates * draw.lognormal(0, 0.5, 20_000)).astype(float))
+    r = np.corrcoef(found)[np.triu_indices(20, 1)]
+    assert abs(r.mean()) < 0.01
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 1e9])

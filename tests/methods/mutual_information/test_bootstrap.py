@@ -327,6 +327,20 @@ def test_noise_gives_no_consensus(keep: dict[str, float]) -> None:
         assert "local_fdr" not in poisson.edges
 
 
+@pytest.mark.parametrize("keep", ["auto", {"p_value": 1e-3}], ids=str)
+def test_a_consensus_has_no_more_edges_than_all_samples_and_their_warnings(keep: Any) -> None:
+    """Of genes that share a factor, pairs come back in far more networks than unrelated ones."""
+    random = np.random.default_rng(4)
+    values = random.normal(size=(40, 60)) + 0.8 * random.normal(size=60)
+    config = analysis_config(MutualInformationConfig, backend="cpu", keep=keep, dpi=False)
+    opened = open_analysis(values, np.empty(0), config, choose("cpu"))[0]
+    alone = opened.network(merged_in_memory(opened, opened.space(opened.state).tiles(), 0))
+    together = consensus(values, 10, keep=keep)
+    assert len(alone.edges) > 50
+    assert len(alone.edges) / 2 < len(together.edges) <= len(alone.edges)
+    assert together.warnings == alone.warnings != []
+
+
 @pytest.mark.parametrize("keep", KEEP, ids=str)
 def test_related_genes_are_found_with_few_others(keep: dict[str, float]) -> None:
     random = np.random.default_rng(3)

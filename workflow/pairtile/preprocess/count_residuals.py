@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, betaincc, ndtri
+from scipy.special import betainc, betaincc, gammaincinv, ndtri
 
 from pairtile.cpu.njit import njit
 from pairtile.engine.state import release
@@ -42,11 +42,21 @@ class CountResiduals:
     Depths and dispersions are estimated in turns, until no depth changes by more than 1 %. Depth is
     a weighted total, by the weights 1 / (1 + dispersion * mean) of the negative binomial's
     quasi-likelihood: a gene that varies much says little of depth, however large its counts. Mean
-    and dispersion (by moments) come from the gene's own row, and random places are keyed on the
+    and dispersion (by moments) come from the gene's own row, and random numbers are keyed on the
     names of gene and sample: a value does not depend on what else is computed, or in which order.
     Fractions are rounded; a constant gene becomes 0.
 
+    The depth that residuals are about is drawn from what the counts leave open of it, a gamma
+    distribution with the weighted total for its shape. About the estimate itself, to which every
+    gene has contributed, residuals of unrelated genes of a small panel would be negatively related
+    (by 1 / genes: at 1,000 samples of 60 genes, p <= 0.05 in 6.4 % of pairs).
+
     expression : counts, of which every sample has a positive sum.
+
+    Attributes
+    ----------
+    depths : float64 (samples,)
+        By what the genes' means are multiplied there, as drawn.
     """
 
     def __init__(self, expression: Expression) -> None:
@@ -55,19 +65,16 @@ class CountResiduals:
         n_genes, n_samples = expression.values.shape
         self._of_genes = np.full((2, n_genes), np.nan)  # means and weights
         self._sums = np.zeros((2, n_samples))  # weighted totals, and what is expected of them
-        self._update(expression)
+        depths = self._update(expression)
         for _ in range(MAX_ROUNDS):
-            before = self.depths
-            self._update(expression)
-            if np.abs(self.depths / before - 1.0).max() <= DEPTH_TOLERANCE:
+            before, depths = depths, self._update(expression)
+            if np.abs(depths / before - 1.0).max() <= DEPTH_TOLERANCE:
                 break
+        totals, expected = self._sums
+        places = np.array([_uniform(key) for key in self._sample_keys])
+        self.depths = gammaincinv(totals, places) / expected
 
-    @property
-    def depths(self) -> NDArray[np.float64]:
-        """Of the samples, float64 (samples,): by what the genes' means are multiplied there."""
-        return np.asarray(self._sums[0] / self._sums[1])
-
-    def _update(self, expression: Expression) -> None:
+    def _update(self, expression: Expression) -> NDArray[np.float64]:
         """Measure the genes by the depths at hand, then the depths by the genes."""
         values = expression.values
 
@@ -82,13 +89,15 @@ class CountResiduals:
             _add(counts, of_genes, sums)
             release(values)
         self._of_genes, self._sums = of_all, sums
+        return np.asarray(sums[0] / sums[1])
 
     def __call__(self, counts: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """The residuals of some genes: ``counts`` (rows, samples), ``rows`` their numbers."""
         keys = _keys([self._genes[row] for row in rows]), self._sample_keys
         tails, left = np.empty((2, *counts.shape))
         of_genes = self._of_genes[:, rows].copy()
-        size = _find_tails(np.round(counts), self._sums, of_genes, keys, tails, left)
+        given = self._sums, self.depths
+        size = _find_tails(np.round(counts), given, of_genes, keys, tails, left)
         gene, sample = np.nonzero(left >= 0.0)
         if gene.size:
             expected = of_genes[0, gene] * self.depths[sample]
@@ -169,13 +178,14 @@ def _add(counts, of_genes, sums):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, error_model="numpy")
-def _find_tails(counts, sums, of_genes, keys, tails, left):  # type: ignore[no-untyped-def]
+def _find_tails(counts, given, of_genes, keys, tails, left):  # type: ignore[no-untyped-def]
     """The tail probability of each count's random place: the lower one, or less the upper one.
 
     counts, tails, left (genes, samples). Where the incomplete beta function is to be called, its
-    second argument is put into ``left``, elsewhere -1 (NaN where missing). of_genes (2, genes):
-    means are replaced. Returns the sizes 1 / dispersion, (genes,).
+    second argument is put into ``left``, elsewhere -1 (NaN where missing). given: the sums and the
+    depths. of_genes (2, genes): means are replaced. Returns the sizes 1 / dispersion, (genes,).
     """
+    sums, depths = given
     sizes = np.empty(counts.shape[0])
     for gene in range(counts.shape[0]):
         mean, dispersion = _moments(counts[gene], sums, of_genes[0, gene], of_genes[1, gene])
@@ -188,7 +198,7 @@ def _find_tails(counts, sums, of_genes, keys, tails, left):  # type: ignore[no-u
             if np.isnan(count):
                 continue
             place = _uniform(keys[0][gene] ^ keys[1][k])
-            odds = dispersion * mean * sums[0, k] / sums[1, k]
+            odds = dispersion * mean * depths[k]
             chance = np.exp(-size * np.log1p(odds))
             if count <= MAX_SUMMED and chance > 1e-290:
                 lower = 0.0

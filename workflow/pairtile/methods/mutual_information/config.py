@@ -383,7 +383,7 @@ class BootstrapsConfig(ConfigModel):
         default=0.05,
         description=(
             "Keep edges whose q-value of support is at most this: with `fdr` the expected share of "
-            "unrelated pairs among them."
+            "unrelated pairs among them, and at most as many edges as `keep` takes of all samples."
         ),
     )
 

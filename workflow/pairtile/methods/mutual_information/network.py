@@ -7,7 +7,7 @@ together; the workflow's steps, bootstraps and ``pairtile.infer_network`` all ca
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
@@ -150,7 +150,8 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
     pairs_only : of a bootstrap: edges are source and target alone, each pair once.
     """
     if merged.bootstraps is not None:
-        return _consensus_network(analysis, merged, merged.bootstraps)
+        of_all_samples = infer_network(analysis, replace(merged, bootstraps=None))
+        return _consensus_network(analysis, merged, merged.bootstraps, of_all_samples)
     config, keep = analysis.config, Bar.of(analysis.config.keep)
     pairs = Pairs.of(merged)
     null = analysis.null_of(merged.null)
@@ -555,8 +556,12 @@ def directed_edges(pairs: Pairs, score: str, genes: GeneRoles) -> pd.DataFrame:
     return pd.concat([forward, backward], ignore_index=True)
 
 
-def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.DataFrame) -> Network:
-    """Edges that come back in more bootstrap networks than chance explains."""
+def _consensus_network(
+    analysis: GeneAnalysis, merged: Merged, bootstraps: pd.DataFrame, of_all_samples: Network
+) -> Network:
+    """Edges that come back in more bootstrap networks than chance explains; of these the best
+    supported, as many as ``keep`` takes of all samples: what is right for them bounds what
+    resamples of them can show. ARACNe's corrections take all, as it does."""
     settings, score = analysis.config.bootstraps, analysis.config.score
     of_data = bootstraps[~bootstraps["unrelated"]]
     against_null = settings.correction == "fdr"
@@ -587,8 +592,11 @@ def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.Da
     edges.insert(len(edges.columns) - 1, "support", table["support"].to_numpy(np.int64)[at])
     if against_null:
         edges.insert(len(edges.columns) - 1, "local_fdr", table["local_fdr"].to_numpy()[at])
-    edges["p_method"] = p_method
-    result.edges = sort_edges(edges, _column(score))
+        best = np.lexsort((-edges[_column(score)], -edges["support"]))
+        edges = edges.iloc[best[: len(of_all_samples.edges)]]
+    edges = sort_edges(edges, _column(score))
+    result.edges = edges.assign(p_method=p_method)
+    result.warnings += of_all_samples.warnings
     result.counts = {
         "bootstraps": settings.number,
         "edges_in_any_bootstrap": seen,
