@@ -156,10 +156,10 @@ def multimodal_correlation(
         of_regulators = listed.among(kept)
         found += listed.absent_warnings(labels)
     prepared.items.loc[of_regulators, "is_regulator"] = True
-    counts = whole_counts(table.values)
-    if counts is not None:
-        counts = counts[kept][:, places_of_samples(table, prepared.samples)]
-    state, of_samples = state_of(prepared, design, config, of_regulators, counts)
+    raw = whole_counts(table.values)
+    if raw is not None:
+        raw = raw[kept][:, places_of_samples(table, prepared.samples)]
+    state, of_samples = state_of(prepared, design, config, of_regulators, raw)
     found += of_samples
     device = choose(settings["backend"])
     precision = MultimodalCorrelation.cost(config, state, device.backend, threads()).precision
