@@ -20,7 +20,7 @@ SAMPLES = 1500
 SPREAD = 1.5
 LEVELS = (0.5, 2.0, 20.0, 100.0)
 """Counts of a gene in a sample, on average."""
-NORMALIZE = ("none", "cp10k", "depth_ranks")
+NORMALIZE = ("none", "cp10k", "depth_ranks", "nb_residuals")
 
 
 def counted(levels: NDArray[np.float64], mean: float, seed: int) -> pd.DataFrame:

@@ -25,8 +25,10 @@ from pairtile import (
 )
 from pairtile.config.samples import SamplesConfig
 from pairtile.io.expression import Expression
+from pairtile.preprocess.expression import Prepared
 from pairtile.preprocess.samples import arrange_samples
 from scipy.signal import lfilter
+from scipy.stats import gamma, norm
 
 from benchmarks.validity.claims import claim, mean_at_most, of_mean, of_share
 from benchmarks.validity.consensus import consensus
@@ -102,10 +104,60 @@ def counts(draw: np.random.Generator, samples: int, mean: float) -> Simulated:
     return prepare_expression(draw.poisson(level).astype(float)).values[:GENES], {}
 
 
+def cells(
+    draw: np.random.Generator,
+    samples: int,
+    mean: float = 2.0,
+    *,
+    genes: int = 80,
+    spread: float = 0.8,
+    pairs: int = 0,
+) -> Floats:
+    """Counts of so many on average in cells whose depths have that standard deviation of the log.
+
+    Rates are gamma (coefficient of variation 0.58), levels of genes lognormal (0.7). Genes are
+    unrelated, but for the first two, the second two and so on of so many ``pairs``: their rates go
+    together by a normal copula with correlation 0.6.
+    """
+    scores = draw.standard_normal((genes, samples))
+    first, second = scores[0 : 2 * pairs : 2], scores[1 : 2 * pairs : 2]
+    second[:] = 0.6 * first + 0.8 * second
+    rates = draw.lognormal(0, 0.7, (genes, 1)) * gamma.ppf(norm.cdf(scores), 3, scale=1 / 3)
+    depths = draw.lognormal(0, spread, samples)
+    return draw.poisson(mean * rates / rates.mean() * depths / depths.mean()).astype(float)
+
+
+def one_large_gene(draw: np.random.Generator, samples: int) -> Floats:
+    """A gene with half of all counts (standard deviation of its log 0.6) among those of cells."""
+    counts = cells(draw, samples)
+    level = counts.mean(axis=1).sum() * draw.lognormal(0, 0.6, samples)
+    counts[0] = draw.poisson(level * counts.sum(axis=0) / counts.sum(axis=0).mean())
+    return counts
+
+
 def mixed(draw: np.random.Generator) -> Simulated:
     """Fast and slow genes side by side."""
     return autoregressive(draw, 100, draw.uniform(0.0, 0.95, GENES)), {}
 
+
+CELLS: dict[str, Callable[[np.random.Generator], Floats]] = {
+    **{
+        f"counts of cells (2 on average, depth SD 0.8), {n} cells": (
+            lambda draw, n=n: cells(draw, n)  # type: ignore[misc]
+        )
+        for n in (60, 100, 200, 280, 400)
+    },
+    "counts of cells (8 on average, depth SD 1), 280 cells": (
+        lambda draw: cells(draw, 280, 8.0, spread=1.0)
+    ),
+    "counts of cells (30 on average, depth SD 0.8), 400 cells": lambda draw: cells(draw, 400, 30.0),
+    "panel of 60 genes (1 on average, depth SD 0.5), 1,000 cells": (
+        lambda draw: cells(draw, 1000, 1.0, genes=60, spread=0.5)
+    ),
+    "counts of cells, one gene with half of them, 280 cells": lambda draw: one_large_gene(
+        draw, 280
+    ),
+}
 
 TABLES: dict[str, Callable[[np.random.Generator], Simulated]] = {
     "independent samples": lambda draw: (draw.standard_normal((GENES, 100)), {}),
@@ -124,7 +176,7 @@ TABLES: dict[str, Callable[[np.random.Generator], Simulated]] = {
 }
 
 
-def p_values(values: Floats, **stated: Any) -> Floats:
+def p_values(values: Floats | Prepared, **stated: Any) -> Floats:
     """Of all pairs, as the default null gives them: (genes, genes)."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -143,6 +195,55 @@ def false_positives(n_tables: int) -> list[dict[str, Any]]:
             shares.append(float(np.nanmean(p <= LEVEL)))
         rows.append(mean_at_most(scenario, "pairs with p ≤ 0.05", shares, LEVEL, BAR, COMMAND))
     return rows
+
+
+def counts_of_cells(n_tables: int) -> list[dict[str, Any]]:
+    """Counts as they are read, prepared by default: unrelated genes; 60 true pairs of 240 genes."""
+    rows = []
+    for scenario, simulate in CELLS.items():
+        shares = []
+        for seed in range(n_tables):
+            prepared = quietly_prepared(simulate(np.random.default_rng([seed, 7])))
+            p = p_values(prepared)[np.triu_indices(len(prepared.genes), 1)]
+            shares.append(float(np.nanmean(p <= LEVEL)))
+        rows.append(mean_at_most(scenario, "pairs with p ≤ 0.05", shares, LEVEL, BAR, COMMAND))
+    for mean in (2.0, 8.0):
+        false, found = [], []
+        for seed in range(n_tables):
+            counts = cells(np.random.default_rng([seed, 8]), 400, mean, genes=240, pairs=60)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                edges = infer_network(
+                    counts, keep={"fdr": LEVEL}, score="mi", dpi=False, backend="cpu"
+                )
+            low = edges[["source", "target"]].min(axis=1)
+            true = (
+                (low % 2 == 0) & (low < 120) & (edges[["source", "target"]].max(axis=1) == low + 1)
+            )
+            false.append(float(np.mean(~true)) if len(edges) else 0.0)
+            found.append(float(true.sum()) / 60)
+        scenario = f"counts of cells ({mean:g} on average, depth SD 0.8), 400 cells, 60 true pairs"
+        rows.append(mean_at_most(scenario, "share of false edges", false, LEVEL, 0.08, COMMAND))
+        rows.append(
+            claim(
+                scenario,
+                "true pairs that are edges at fdr 0.05",
+                float(np.mean(found)),
+                of_mean(found),
+                nominal=1.0,
+                bar="none",
+                passed=None,
+                command=COMMAND,
+            )
+        )
+    return rows
+
+
+def quietly_prepared(counts: Floats) -> Prepared:
+    """By default, without its warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return prepare_expression(counts)
 
 
 def unstated(n_tables: int) -> list[dict[str, Any]]:
@@ -276,6 +377,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
     n_tables = 3 if quick else 12
     return [
         *false_positives(n_tables),
+        *counts_of_cells(n_tables),
         *unstated(n_tables),
         *shifted_public_data(),
         *shared_samples(n_tables),

@@ -95,7 +95,7 @@ BAD_KEYS: list[tuple[dict[Any, Any], str]] = [
     ({"estimator": {"bin": 5}}, "estimator.bin: found an unknown key; expected bins, order, knots"),
     ({"estimator": {"bin": 5}}, "(did you mean bins?)"),
     # score and null
-    ({"score": "tz"}, "score: found 'tz'; expected auto, mi, clr or target_z"),
+    ({"score": "tz"}, "score: found 'tz'; expected auto, mi, clr, target_z or combined"),
     ({"score": "target-z"}, "(did you mean target_z?)"),
     ({"null": 1000}, "null: found 1000; expected a mapping with keys kind and permutations"),
     ({"null": {"permutations": 99}}, "permutations: found 99; expected auto or an integer between"),

@@ -72,7 +72,7 @@ GOOD_SECTIONS = st.fixed_dictionaries(
         "estimator": st.tuples(st.integers(1, 64), st.integers(1, 64)).map(
             lambda pair: {"bins": max(pair), "order": min(pair)}
         ),
-        "score": st.sampled_from(["mi", "clr", "target_z"]),
+        "score": st.sampled_from(["mi", "clr", "target_z", "combined"]),
         "null": st.fixed_dictionaries(
             {"permutations": st.integers(100, 10**9) | st.sampled_from(["auto", "1e6", 1e6])}
         ),

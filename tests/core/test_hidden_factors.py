@@ -108,7 +108,7 @@ def test_scores_and_loadings_rebuild_what_is_taken_off() -> None:
     rest = without_factors(values, factors)
     assert (np.isnan(rest) == np.isnan(values)).all()
     kept = np.isfinite(values)
-    taken = normal_scores(values) - factors.loadings @ factors.scores
+    taken = normal_scores(values) - normal_scores(values) @ factors.weights @ factors.scores
     assert rest[kept] == pytest.approx(taken[kept])
     assert (rest[3] == 0.0).all()
 

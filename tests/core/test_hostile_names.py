@@ -262,5 +262,5 @@ def test_signed_numbers_and_plain_names_are_no_formulas(tmp_path: Path) -> None:
     table = pd.DataFrame(values, ["-1", "+2.5", "a=b", "x@y"], [f"s{k}" for k in range(30)])
     table.to_csv(tmp_path / "expression.tsv", sep="\t")
     analysis = Analysis(tmp_path, {}).prepare()
-    warnings = read_json(analysis.record("prepare"))["warnings"]
-    assert not [warning for warning in warnings if "formula" in warning]
+    messages = read_json(analysis.record("prepare"))["messages"]
+    assert "names_like_formulas" not in [message["code"] for message in messages]

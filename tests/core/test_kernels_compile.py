@@ -8,11 +8,13 @@ from __future__ import annotations
 import importlib.util
 import re
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from pairtile.gpu import compiling as cuda
 from pairtile.methods.mirna_targets.kernels.duplex_energy import OFFSETS
+from pairtile.methods.multimodal_correlation import mixtures
 from paths import ROOT
 
 nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="needs the package cuda-bindings")
@@ -90,8 +92,11 @@ def headers() -> list[str]:
     return [str(p) for top in places for p in Path(top).glob("**/include") if p.is_dir()]
 
 
-def compiled(name: str, defines: dict[str, str | int], architecture: str) -> str:
-    """Compile to machine code; returns the compiler's log with the resources of each kernel."""
+def compiled(name: str, defines: dict[str, str | int], architecture: str, more: str = "") -> str:
+    """Compile to machine code; returns the compiler's log with the resources of each kernel.
+
+    ``more``: source that is added at the end.
+    """
 
     def check(result):
         assert result[0] == nvrtc.nvrtcResult.NVRTC_SUCCESS, result[0]
@@ -99,7 +104,7 @@ def compiled(name: str, defines: dict[str, str | int], architecture: str) -> str
 
     program = check(
         nvrtc.nvrtcCreateProgram(
-            cuda.source(KERNELS[name]).encode(), f"{name}.cu".encode(), 0, [], []
+            (cuda.source(KERNELS[name]) + more).encode(), f"{name}.cu".encode(), 0, [], []
         )
     )
     options = [
@@ -131,6 +136,19 @@ CASES = [(name, defines) for name, variants in VARIANTS.items() for defines in v
 @pytest.mark.parametrize(("name", "defines"), CASES, ids=lambda v: str(v))
 def test_kernel_compiles(name, defines, architecture):
     compiled(name, defines, architecture)
+
+
+@pytest.mark.parametrize("name", ["Genes", "Places", "Settings", "Found", "Sums"])
+def test_structures_of_mixtures_are_laid_out_alike_in_numpy_and_cuda(name):
+    """The same fields, as large and in the same order, each aligned by its size."""
+    layout = getattr(mixtures, name.upper())
+    claims = [f"sizeof({name}) == {layout.itemsize}"]
+    claims += [f"sizeof({name}::{field}) == {layout[field].itemsize}" for field in layout.names]
+    places = [f"(const void *)&held.{field}" for field in layout.names]  # NVRTC has no offsetof
+    claims += [f"{before} < {after}" for before, after in pairwise(places)]
+    source = f"constexpr {name} held = {{}};\n"
+    source += "".join(f'static_assert({claim}, "");\n' for claim in claims)
+    compiled("pair_mixtures", VARIANTS["pair_mixtures"][0], ORDINARY, source)
 
 
 def test_every_kernel_file_is_covered():

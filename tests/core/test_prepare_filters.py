@@ -216,7 +216,7 @@ def test_genes_that_few_samples_have_are_dropped() -> None:
     assert prepared.items["name"].tolist() == ["g0", "g2", "g3", "g1"]
     assert prepared.items["reason"].tolist() == ["", "", "", "expressed in too few samples"]
     assert prepared.counts["genes_dropped_expressed_in_too_few_samples"] == 1
-    assert prepared.warnings == []
+    assert not prepared.warnings
     assert "1 of 4 genes were dropped: expressed in too few samples." in prepared.notes
 
 
@@ -241,7 +241,7 @@ def test_of_cells_the_variance_is_that_of_their_counts() -> None:
     counts[7] = random.poisson(np.where(random.random(400) < 0.5, 0.1, 40.0))
     counts[11] = random.poisson(np.where(random.random(400) < 0.2, 30.0, 0.0))
     prepared = prepare_expression(table(counts), {"top_variable": 2})
-    assert prepared.parameters["normalize"] == "depth_ranks"
+    assert prepared.parameters["normalize"] == "nb_residuals"
     items = prepared.items
     order = [int(name[1:]) for name in items["name"][items["kept"]]]
     assert order == [7, 11]

@@ -297,6 +297,13 @@ def bulk_counts(sizes: np.ndarray, n_genes: int = 100) -> np.ndarray:
     return rng.poisson(level * sizes).astype(float)
 
 
+def with_few_zeros(counts: np.ndarray) -> np.ndarray:
+    """Each gene has one, in another sample than the gene before."""
+    genes = np.arange(len(counts))
+    counts[genes, genes % counts.shape[1]] = 0.0
+    return counts
+
+
 def cell_counts(cells: int, spread: float = 0.0) -> np.ndarray:
     """Mostly zeros and ones, of unrelated genes; totals of cells spread by this."""
     rng = np.random.default_rng(1)
@@ -309,12 +316,13 @@ def cell_counts(cells: int, spread: float = 0.0) -> np.ndarray:
     ("counts", "taken", "words"),
     [
         (bulk_counts(np.linspace(1, 4, 40)) + 1, "median_ratio", "100 of 100 genes are above zero"),
-        (cell_counts(40), "cp10k", " 0 of 100 genes are above zero"),
-        (cell_counts(300), "depth_ranks", "% zeros) of 300 samples"),
+        (with_few_zeros(bulk_counts(np.linspace(1, 4, 40)) + 1), "cp10k", " 0 of 100 genes are"),
+        (cell_counts(40), "nb_residuals", "% zeros) of 40 samples"),
+        (cell_counts(300), "nb_residuals", "% zeros) of 300 samples"),
         (bulk_counts(np.ones(40)) + 0.5, "none", ""),
         (np.random.default_rng(1).integers(0, 4, (50, 40)).astype(float), "none", ""),
     ],
-    ids=["bulk", "few cells", "cells", "no counts", "levels"],
+    ids=["bulk", "few zeros", "few cells", "cells", "no counts", "levels"],
 )
 def test_auto_takes_what_counts_need(counts: np.ndarray, taken: str, words: str) -> None:
     prepared = prepare_expression(table(counts), {"min_samples": 3})

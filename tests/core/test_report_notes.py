@@ -10,6 +10,7 @@ import lxml.html
 import numpy as np
 import pandas as pd
 from pairtile.config import load_config
+from pairtile.declare.messages import Message
 from pairtile.engine.state import write_state
 from pairtile.report.page import render_page
 from pairtile.report.results import read_results
@@ -69,9 +70,10 @@ def test_notes_of_an_earlier_versions_summary_are_shown_without_steps(tmp_path: 
 def test_the_summary_keeps_notes_by_step_and_all_together(tmp_path: Path) -> None:
     records = []
     for step in STEPS:
-        record = {"step": step, "counts": {}, "warnings": [], "details": {}, "seconds": 0.1}
+        record = {"step": step, "counts": {}, "details": {}, "seconds": 0.1}
         record |= {"peak_memory_bytes": 1, "peak_gpu_memory_bytes": 0}
-        record["notes"] = [] if step == "merge" else [f"Note of {step}.", "Said twice."]
+        texts = [] if step == "merge" else [f"Note of {step}.", "Said twice."]
+        record["messages"] = [Message(text, "said", "note").as_json() for text in texts]
         records.append(tmp_path / "steps" / f"{step}.json")
         records[-1].parent.mkdir(exist_ok=True)
         write_json(records[-1], record)

@@ -102,6 +102,7 @@ SETTINGS = [
     {"normalize": "zscore", "min_expressed": 0.3},
     {"normalize": "quantile"},
     {"normalize": "depth_ranks", "top_variable": 9},
+    {"normalize": "nb_residuals", "top_variable": 9},
 ]
 
 

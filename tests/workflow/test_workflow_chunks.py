@@ -14,6 +14,7 @@ FORMS = {
     "plain": {"gold_standard": "gold_standard.tsv"},
     "regulators": {"regulators": "regulators.txt", "keep": {"fdr": 0.05}},
     "two passes": {"score": "target_z", "keep": {"top_edges": 100}},
+    "combined": {"score": "combined", "keep": {"top_edges": 100}},
 }
 
 

@@ -18,7 +18,7 @@ REGULATED = REGULATORS * (GENES - 1) - REGULATORS * (REGULATORS - 1) // 2
 COLUMNS = ["source", "target", "mi_bits", "p_value", "q_value"]
 SIGNS = ["spearman", "mode"]
 LAST = ["p_method"]
-SCORES = ["mi", "clr", "target_z"]
+SCORES = ["mi", "clr", "target_z", "combined"]
 ONE_OF_SCORES = [
     pytest.param(score, marks=() if score == "target_z" else pytest.mark.complete)
     for score in SCORES
@@ -50,7 +50,7 @@ def assert_same_edges(table: pd.DataFrame, of_all: pd.DataFrame) -> None:
 def edges(regulators: str | None, score: str) -> tuple[int, int]:
     """Pairs, and edges if all are kept: both directions where the score tells them apart."""
     if regulators is None:
-        return PAIRS, PAIRS * (2 if score == "target_z" else 1)
+        return PAIRS, PAIRS * (2 if score in ("target_z", "combined") else 1)
     both = REGULATORS * (REGULATORS - 1) // 2
     return REGULATED, REGULATED + (0 if score == "mi" else both)
 

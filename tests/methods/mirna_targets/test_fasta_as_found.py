@@ -60,7 +60,7 @@ def test_records_without_a_sequence_are_left_out_with_one_note(
     records = "".join(f">none-{k}\n{words}\n" for k in range(30))
     prepared = prepare(tmp_path, f">a\n{UTR}\n{records}", on_bad_record=on_bad_record)
     assert list(found(prepared)) == ["no_sequence_given"]
-    assert prepared.warnings == []
+    assert not prepared.warnings
     numbers = found(prepared)["no_sequence_given"]
     assert (numbers["n"], numbers["of"]) == (30, 31)
     assert letters(prepared) == [UTR]
@@ -233,7 +233,7 @@ def test_the_same_record_again_is_passed_over(
 ) -> None:
     prepared = prepare(tmp_path, records)
     assert prepared.items["name"].tolist() == ["hsa-let-7a-5p", *kept]
-    assert prepared.warnings == []
+    assert not prepared.warnings
     numbers = found(prepared).get("same_record_twice", {"n": 0})
     assert numbers["n"] == passed
     assert prepared.counts["transcripts_read"] == len(kept) + passed

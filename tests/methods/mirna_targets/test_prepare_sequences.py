@@ -166,7 +166,8 @@ def test_trim_cuts_what_is_searched_and_sorts_by_what_is_left(tmp_path: Path) ->
     assert texts(prepared, "transcript") == ["ACG", "UUU", "ACGU", "ACGU"]
     assert prepared.state["transcript_order"].tolist() == [1, 3, 0, 2]
     assert prepared.items["length"].tolist()[2:] == [10, 3, 5, 3]
-    assert prepared.notes == ["2 of 4 transcripts were cut to 4 letters (trim)."]
+    (note,) = prepared.notes
+    assert (note.code, note.numbers["n"]) == ("transcripts_cut", 2)
     assert prepared.counts["longest_transcript"] == 4
 
 

@@ -286,7 +286,7 @@ def test_a_random_matrix_threshold_of_modules_brings_none() -> None:
     found = plain_modes(40, 400)
     network = found.network({"method": "rmt", "step": 0.005}, power=False, modules=False)
     assert network.threshold is not None
-    assert network.warnings == []
+    assert not network.warnings
     (note,) = [note for note in network.notes if "permuted genes" in note]
     stated = float(re.search(r"\(([0-9.]+) of them\)", note)[1])
     true = (network.edges["source"] // 20 == network.edges["target"] // 20) & (

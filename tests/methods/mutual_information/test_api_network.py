@@ -62,6 +62,7 @@ def by_the_workflow(settings: dict[str, Any], seed: int, folder: Path) -> pd.Dat
         pytest.param(
             {"score": "target_z", "keep": {"score": 3.0}}, 1, id="score", marks=pytest.mark.complete
         ),
+        pytest.param({"score": "combined", "keep": {"top_edges": 101}}, 1, id="combined"),
     ],
 )
 def test_network_is_that_of_the_workflow(
@@ -183,7 +184,10 @@ def test_network_can_be_exported(simulated: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"score": "pearson"}, "score: found 'pearson'; expected auto, mi, clr or target_z"),
+        (
+            {"score": "pearson"},
+            "score: found 'pearson'; expected auto, mi, clr, target_z or combined",
+        ),
         ({"keep": {"fdr": 2}}, "keep.fdr: found 2; expected a number greater than 0"),
         ({"keep": "best"}, "keep: found 'best'; expected"),
         ({"dpi": {"tolerance": 3}}, "dpi.tolerance: found 3"),

@@ -7,8 +7,11 @@ import pytest
 from pairtile.methods.predictor_pairs.null import (
     CONSTANT,
     compositions,
+    exchanged_courses,
+    most_exchanges,
     permutations_for,
     permuted_targets,
+    replicate_courses,
     search_p_values,
     shifted_targets,
     targets_within_batches,
@@ -119,6 +122,26 @@ def test_batches_keep_their_levels() -> None:
     assert len(np.unique(null.levels, axis=0)) == 35
     alone = targets_within_batches(targets[:1], batch, 7, seed=1)
     np.testing.assert_array_equal(alone.levels, null.levels[:7])
+
+
+def test_series_change_places_whole_with_their_like() -> None:
+    targets = np.random.default_rng(6).integers(0, 3, (2, 41)).astype(np.int8)
+    lengths = [8, 8, 8, 8, 9]
+    series = np.repeat(np.arange(5), lengths)
+    moments = np.concatenate([np.arange(n, dtype=float) for n in lengths])
+    batch = (series == 3).astype(np.int32)
+    courses = replicate_courses(series, moments, [batch])
+    assert [[series[here[0]] for here in group] for group in courses] == [[0, 1, 2], [3], [4]]
+    assert most_exchanges(courses) == 5
+    null = exchanged_courses(targets, courses, None, seed=1)
+    assert np.bincount(null.of_class).tolist() == [5, 5]
+    for row, target in zip(null.levels, null.of_class, strict=True):
+        own = [tuple(targets[target, series == k]) for k in range(3)]
+        found = [tuple(row[series == k]) for k in range(3)]
+        assert sorted(found) == sorted(own)
+        assert found != own
+        assert np.array_equal(row[series > 2], targets[target, series > 2])
+    assert len(np.unique(null.levels, axis=0)) == 10
 
 
 def test_shifts_and_batches_are_drawn_by_the_seed() -> None:

@@ -122,6 +122,46 @@ def test_auto_takes_no_shifts_that_cannot_tell(samples: int, changes: Any, draws
     assert [(n["transitions"], n["shifts"]) for n in said] == ([(20, 19)] if draws == 0 else [])
 
 
+def replicated_levels(number: int, steps: int, stimuli: int = 1) -> tuple[np.ndarray, list[int]]:
+    """Genes that respond to each stimulus in a way of their own, alike in its replicates."""
+    random = np.random.default_rng(9)
+    response = random.normal(size=(30, stimuli, 1, steps)).cumsum(axis=-1)
+    response -= response.mean(axis=-1, keepdims=True)
+    values = response + random.normal(size=(30, stimuli, number, steps))
+    return (values.reshape(30, -1) > 0).astype(np.int8), [
+        k for k in range(stimuli * number) for _ in range(steps)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("number", "steps", "stimuli", "exchanges"),
+    [(5, 8, 1, 99), (4, 8, 1, 23), (3, 8, 1, 0), (3, 10, 2, 35), (2, 20, 1, 0)],
+)
+def test_replicates_of_a_stimulus_change_places_whole_or_there_are_no_p_values(
+    number: int, steps: int, stimuli: int, exchanges: int
+) -> None:
+    levels, series = replicated_levels(number, steps, stimuli)
+    found = state_of(levels, series)
+    assert found.parameters["null"]["kind"] == "courses"
+    target = found.state["target_class"].max()
+    assert (found.state["null_class"] == target).sum() == exchanges
+    codes = list(map(code_of, found.warnings))
+    assert ("too_few_courses" in codes) is (exchanges == 0)
+    assert "common_course" not in codes
+    assert "targets_drift" not in codes
+    shifted = state_of(levels, series, null={"kind": "circular_shift"})
+    assert "common_course" in map(code_of, shifted.warnings)
+
+
+def test_series_of_their_own_are_no_replicates() -> None:
+    series = [k // 10 for k in range(40)]
+    found = state_of(slow_levels(30), series)
+    assert found.parameters["null"]["kind"] == "circular_shift"
+    alone = state_of(random_levels(30), null={"kind": "courses"})
+    assert not alone.state["null_class"].size
+    assert "too_few_courses" in map(code_of, alone.warnings)
+
+
 def test_drifts_are_warned_of_under_shifts() -> None:
     random = np.random.default_rng(6)
     drift = random.normal(size=(20, 60)) + np.linspace(-3, 3, 60)

@@ -112,7 +112,7 @@ def test_uneven_steps_are_counted_and_warned_of(tmp_path: Path) -> None:
 )
 def test_even_steps_are_not_warned_of(tmp_path: Path, times: list[float]) -> None:
     found = prepared(tmp_path, course(times), annotations(times), {"time": "time"})
-    assert found.warnings == []
+    assert not found.warnings
 
 
 @pytest.mark.parametrize(

@@ -177,9 +177,9 @@ def test_a_trajectory_cut_short_is_told(tmp_path: Path) -> None:
     prepared = prepare(topology=files["topology"], trajectories=[str(cut)])
     n = prepared.counts["frames"]
     assert 15 < n < 25
-    assert prepared.warnings == [
-        f"{cut} says that it holds 30 frames, but {n} are there: it may be a copy cut short."
-    ]
+    (warning,) = prepared.warnings
+    assert warning.code == "frames_lacking"
+    assert warning.numbers == {"file": str(cut), "promised": 30, "frames": n}
 
 
 def test_a_selection_by_what_the_topology_lacks_is_told(adenylate_kinase: Any) -> None:

@@ -330,14 +330,14 @@ def test_what_would_take_too_long_is_left_out_and_said(
     monkeypatch.setattr(trajectory_tables, "MAX_BETWEENNESS", 700)
     analysis.tables()
     record = read_json(analysis.record("tables"))
-    assert "Centralities are left out: in a network of 12 nodes and 66" in record["warnings"][0]
+    assert record["messages"][0]["code"] == "no_centralities"
     residues = read(analysis.out / "residues.tsv")
     assert residues["betweenness"].isna().all()
     assert (residues["community_leiden"] > 0).all()
     monkeypatch.setattr(trajectory_tables, "MAX_EDGES", 65)
     analysis.tables()
     record = read_json(analysis.record("tables"))
-    assert "communities, betweenness and paths are left out above 65" in record["warnings"][0]
+    assert record["messages"][0]["code"] == "network_too_large"
     residues = read(analysis.out / "residues.tsv")
     assert (residues["community_leiden"] == 0).all()
     assert (residues["degree"] == 11).all()

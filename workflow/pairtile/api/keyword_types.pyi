@@ -16,12 +16,15 @@ class PrepareExpressionKeywords(TypedDict, total=False):
         "tmm",
         "vst",
         "depth_ranks",
+        "nb_residuals",
         "zscore",
     ]
     min_samples: int
     min_expressed: float
     top_variable: int | None
     drop_constant: bool
+    sample_scale: Literal["auto"] | bool
+    hidden_factors: Literal["none", "auto"] | int
     orientation: Literal["genes_in_rows", "samples_in_rows"]
     layer: str | None
     obs: Mapping[str, Any] | None

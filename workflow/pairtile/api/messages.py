@@ -12,22 +12,22 @@ import numpy as np
 import pandas as pd
 
 from pairtile.config.models import Analysis
-from pairtile.declare.messages import Message
+from pairtile.declare.messages import Message, warnings_of
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results
 
 
-def tell(messages: Iterable[str]) -> list[str]:
-    """Issue each message once, as a warning at the place that called the library.
+def tell(messages: Iterable[Message]) -> list[Message]:
+    """Issue each warning among the messages once, at the place that called the library.
 
-    Returns the messages, each once, for ``attrs["warnings"]``.
+    Returns the messages, each once.
     """
     found = list(dict.fromkeys(messages))
     frame, level = sys._getframe(), 1
     while frame.f_back and str(frame.f_globals.get("__name__")).startswith("pairtile."):
         frame, level = frame.f_back, level + 1
-    for text in found:
+    for text in warnings_of(found):
         warnings.warn(text, stacklevel=level)
     return found
 
@@ -37,10 +37,10 @@ def warnings_of_network(
     network: pd.DataFrame,
     counts: Mapping[str, int],
     parameters: Mapping[str, Any],
-    found: Sequence[str] = (),
+    found: Sequence[Message] = (),
     scores: dict[str, np.ndarray] | None = None,
     read: Mapping[Callable[[Results], Any], Any] | None = None,
-) -> list[str]:
+) -> list[Message]:
     """What settings and results give rise to, as the workflow's last step finds it.
 
     Parameters
@@ -48,7 +48,7 @@ def warnings_of_network(
     network
         Its edges, by names; an empty one is warned of.
     counts, parameters, found
-        Of all steps: what they counted, resolved and warned of.
+        Of all steps: what they counted, resolved and said.
     scores
         The arrays of ``Estimator.result_arrays`` that the method's warnings go by.
     read
@@ -60,8 +60,8 @@ def warnings_of_network(
         "method": config.method,
         "counts": dict(counts),
         "parameters": _merged(config.resolved(), parameters),
-        "warnings": list(found),
-        "messages": [text.as_json() for text in found if isinstance(text, Message)],
+        "warnings": warnings_of(found),
+        "messages": [text.as_json() for text in found],
     }
     items = pd.DataFrame({"name": [], "kept": [], "reason": []})
     nowhere = Path("in memory")

@@ -14,6 +14,7 @@ from pairtile.api.keywords import TABLE, Keywords, table_keywords
 from pairtile.api.messages import tell
 from pairtile.api.table import ExpressionTable, as_table
 from pairtile.config.preprocess import Preprocess, TableAnalysis
+from pairtile.declare.messages import Message
 from pairtile.io.annotations import AnnotationTable
 from pairtile.io.expression import Expression
 from pairtile.preprocess.expression import Prepared
@@ -71,7 +72,7 @@ def prepare_expression(expression: Any, **settings: Unpack[PrepareExpressionKeyw
     table = as_table(expression, **table_keywords(settings), sparse=True)
     given = expression if isinstance(expression, Expression) else None
     prepared = prepare(as_expression(table, given), checked)
-    tell(prepared.warnings)
+    tell(prepared.messages)
     return prepared
 
 
@@ -92,12 +93,12 @@ def as_expression(table: ExpressionTable, given: Expression | None = None) -> Ex
 
 
 class PreparedTable(NamedTuple):
-    """``kept``: int64, which genes of the table the prepared ones are. ``warnings``: of it all."""
+    """``kept``: int64, which genes of the table the prepared ones are. ``messages``: of it all."""
 
     prepared: Prepared
     kept: NDArray[np.int64]
     design: SampleDesign
-    warnings: list[str]
+    messages: list[Message]
 
 
 def prepared_table(
@@ -110,8 +111,9 @@ def prepared_table(
         prepared, kept = given, np.arange(table.n_genes)
     else:
         prepared = prepare(given, config.preprocess, design=design)
+        design = prepared.design
         kept = pd.Index(given.genes).get_indexer(pd.Index(prepared.genes)).astype(np.int64)
-    found = [*prepared.warnings, *formula_warnings(prepared.genes)]
+    found = [*prepared.messages, *formula_warnings(prepared.genes)]
     return PreparedTable(prepared, kept, design, found)
 
 
@@ -131,7 +133,8 @@ def arranged_table(
                 "order before anything else), or prepared samples in the order of time"
             )
         as_it_is = Expression(expression.values, expression.genes, expression.samples)
-        return expression, arrange_samples(as_it_is, config.samples, table=about)[1]
+        design = arrange_samples(as_it_is, config.samples, table=about)[1]
+        return expression, design.with_taken_off(expression.design)
     given = as_expression(table, expression if isinstance(expression, Expression) else None)
     check_unique(given.genes)
     given = without_empty_samples(given)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import Message
 from pairtile.io.regulators import warning_of_absent
 
 _SHOWN = 5
@@ -31,7 +32,7 @@ class ListedGenes(NamedTuple):
             )
         return found
 
-    def absent_warnings(self, genes: Iterable[Any], name: str = "regulators") -> list[str]:
+    def absent_warnings(self, genes: Iterable[Any], name: str = "regulators") -> list[Message]:
         """A warning where some of them are not among these (kept) genes."""
         texts = list(map(str, genes))
         there = set(texts)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import Message
 from pairtile.io.cells import (
     Matrices,
     as_text,
@@ -37,7 +38,7 @@ class ExpressionTable:
     values: Any
     genes: pd.Index[Any] | None
     samples: pd.Index[Any] | None
-    notes: list[str] = field(default_factory=list)
+    notes: list[Message] = field(default_factory=list)
 
     @property
     def n_genes(self) -> int:
@@ -139,7 +140,7 @@ def _parts(expression: Any) -> tuple[Any, Any, Any]:
 
 def _of_anndata(
     adata: Any, layer: str | None, obs: Mapping[str, Any], name: str
-) -> tuple[Any, Any, Any, list[str]]:
+) -> tuple[Any, Any, Any, list[Message]]:
     """As ``_parts``, and notes on what was taken."""
 
     def refuse(place: str, found: str, expected: str) -> ValueError:

@@ -10,6 +10,7 @@ from typing import Any
 from pairtile.config import check_inputs_exist, load_config
 from pairtile.config.addresses import scheme
 from pairtile.config.models import Analysis
+from pairtile.declare.messages import Message, notes_of, warnings_of
 from pairtile.engine.time_estimate import START_SECONDS, in_words
 from pairtile.errors import PairtileError
 from pairtile.io.input_files import verify_checksum
@@ -76,14 +77,14 @@ def _analysis(
         counts |= read_json(record)["counts"]
     plan(analysis, backend, seed, state, items, folder / "plan.json", records / "plan.json")
     planned, of_plan = read_json(folder / "plan.json"), read_json(records / "plan.json")
-    said = {note["text"] for note in of_plan["messages"] if note["code"] in IN_PLAN_LINES}
-    decided = [note for note in of_plan["notes"] if note not in said]
+    messages = [Message(**said) for said in [*prepared["messages"], *of_plan["messages"]]]
+    decided = [note for note in notes_of(messages) if note.code not in IN_PLAN_LINES]
     yield f"\n{name} ({analysis.method})"
     for key, number in counts.items():
         yield f"  {key.replace('_', ' ')}: {number:,}"
     yield from (f"  {hint}" for hint in _shape_hints(counts))
-    yield from (f"  {note}" for note in [*prepared["notes"], *decided])
-    yield from (f"  WARNING: {warning}" for warning in prepared["warnings"])
+    yield from (f"  {note}" for note in decided)
+    yield from (f"  WARNING: {warning}" for warning in warnings_of(messages))
     yield from (f"  {line}" for line in plan_lines(planned))
     details = of_plan["details"]
     yield f"  {time_line(details, prepared['seconds'])}"

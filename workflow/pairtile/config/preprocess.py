@@ -21,8 +21,11 @@ Normalization = Literal[
     "tmm",
     "vst",
     "depth_ranks",
+    "nb_residuals",
     "zscore",
 ]
+MAX_FACTORS = 50
+
 Orientation = Literal["genes_in_rows", "samples_in_rows"]
 
 Columns = Annotated[
@@ -85,22 +88,28 @@ class Preprocess(ConfigModel):
         default="auto",
         description=(
             "Makes samples, or genes, comparable. `auto`: for counts (whole numbers, none "
-            "negative, the largest 20 or more), unless log2 is `false`: `depth_ranks` where more "
-            "than 5 % are zeros, there are 300 samples or more and `pseudocount` is not 0, else "
-            "`median_ratio` where 20 genes, or half of them, are above zero in every sample, else "
-            "`cp10k`; other tables as they are; `summary.json` says which and why. `none`: values "
-            "are used as they are (tables that come normalised). `quantile`: every sample gets "
-            "the same distribution of values (microarrays). `cpm`, `cp10k`: counts per million or "
-            "per 10,000, each sample divided by its total, before log2. `depth_ranks`: ranks of "
-            "each gene among samples of about the same total, ties in random order, as normal "
-            "scores (single cells: among many zeros, scaled counts of unrelated genes agree by "
-            "the totals). `median_ratio`: size factors by the median of ratios to the genes' "
-            "geometric means, as DESeq2 does, before log2 (bulk counts; steadier than cpm where "
-            "few genes dominate). `tmm`: size factors by trimmed means of M-values, as edgeR does, "
-            "before log2. `vst`: counts over the factors of `median_ratio`, by a function like "
-            "log2 under which the variance does not depend on the mean (DESeq's, with a fitted "
-            "trend of dispersions); no log2 after it. `zscore`: each gene to mean 0 and standard "
-            "deviation 1; changes no rank, so it does nothing under `transform: rank`."
+            "negative, the largest 20 or more), unless log2 is `false`: `nb_residuals` where "
+            "depths differ and zeros would show it (share of zeros, of genes above zero anywhere, "
+            "times the variance of the log totals, times the square root of the number of samples,"
+            " above 0.04; not with `pseudocount: 0`), else `median_ratio` where 20 genes, or half "
+            "of them, are above zero in every sample, else `cp10k`; for shares of a total (TPM) "
+            "`median_ratio` where few genes take so much that all others fall with them; other "
+            "tables as they are; `summary.json` says which and why. `none`: values are used as "
+            "they are (tables that come normalised). `quantile`: every sample gets the same "
+            "distribution of values (microarrays). `cpm`, `cp10k`: counts per million or per "
+            "10,000, each sample divided by its total, before log2. `nb_residuals`: normal scores "
+            "of the counts under a negative binomial model of each gene, whose mean goes with the "
+            "depth of the sample; of equal counts in random order (single cells, and whatever else"
+            " has many zeros: there, scaled counts of unrelated genes agree by depth). "
+            "`depth_ranks`: ranks of each gene among samples of about the same total, ties in "
+            "random order, as normal scores (for many hundreds of samples). `median_ratio`: size "
+            "factors by the median of ratios to the genes' geometric means, as DESeq2 does, before"
+            " log2 (bulk counts; steadier than cpm where few genes dominate). `tmm`: size factors "
+            "by trimmed means of M-values, as edgeR does, before log2. `vst`: counts over the "
+            "factors of `median_ratio`, by a function like log2 under which the variance does not "
+            "depend on the mean (DESeq's, with a fitted trend of dispersions); no log2 after it. "
+            "`zscore`: each gene to mean 0 and standard deviation 1; changes no rank, so it does "
+            "nothing under `transform: rank`."
         ),
     )
     min_samples: Annotated[int, Integer(3, 1_000_000)] = Field(
@@ -122,8 +131,8 @@ class Preprocess(ConfigModel):
     top_variable: Annotated[int | None, Integer(2, 10_000_000, optional=True)] = Field(
         default=None,
         description=(
-            "Keep this many genes, those of the largest variance after log2 (under `depth_ranks` "
-            "of counts per 10,000 on that scale); null: all."
+            "Keep this many genes, those of the largest variance after log2 (under `nb_residuals` "
+            "and `depth_ranks` of counts per 10,000 on that scale); null: all."
         ),
     )
     drop_constant: Annotated[bool, Boolean()] = Field(
@@ -133,12 +142,34 @@ class Preprocess(ConfigModel):
             "with every gene and are counted in `summary.json`. `true` leaves them out."
         ),
     )
+    sample_scale: Annotated[Literal["auto"] | bool, Boolean("auto")] = Field(
+        default="auto",
+        description=(
+            "Bring all samples to the same spread about the genes' medians, after log2 and "
+            "normalisation. `auto`: where the noise of samples differs (what other samples do not "
+            "predict of a sample; standard deviation of its logarithm 0.2 or more), since then "
+            "unrelated genes stray in the same samples; `summary.json` says so."
+        ),
+    )
     regress_out: Columns = Field(
         default=(),
         description=(
             "Columns of `samples.annotations`, or of `obs` in an `.h5ad` file (batch, sex, age): "
             "their additive effects are removed from every gene by least squares, after log2 and "
             "normalisation: labels as groups, numbers as straight lines. Each gene keeps its mean."
+        ),
+    )
+    hidden_factors: Annotated[
+        Literal["none", "auto"] | int, Integer(1, MAX_FACTORS, word="none, auto")
+    ] = Field(
+        default="none",
+        description=(
+            "Take off what most genes share and nothing states: quality, mixtures of cell types, "
+            "batches. `auto`: components of the table above those of exchanged samples, turned to "
+            "simple structure, whose loadings are spread over more than a fifth of the genes. A "
+            "number: so many of the first components, spread or not. Values become normal scores "
+            "of each gene less what the factors hold. After all else, `regress_out` too. A module "
+            "of a quarter of the genes or more is taken for a factor."
         ),
     )
 

@@ -90,7 +90,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Integer(Value):
-    """An integer from ``low`` to ``high``, or the word ``word``.
+    """An integer from ``low`` to ``high``, or the word ``word`` (words: ``none, auto``).
 
     exponent : take 1e6 and 1.0e+6 as 1000000 too (for keys that hold large numbers).
     high_text : how to name the upper limit where another key sets a lower one.
@@ -110,7 +110,7 @@ class Integer(Value):
         return f"{text}, or null" if self.optional else text
 
     def choices(self, annotation: Any) -> Sequence[str]:
-        return (self.word,) if self.word else ()
+        return self.word.split(", ") if self.word else ()
 
     def schema(self, annotation: Any) -> CoreSchema:
         schema: CoreSchema = core_schema.int_schema(strict=True, ge=self.low, le=self.high)

@@ -104,10 +104,27 @@ def messages_of(package: str) -> Callable[..., Message]:
     return message
 
 
-def by_severity(messages: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Notes, and warnings among them."""
-    notes: list[str] = []
-    warnings: list[str] = []
-    for text in messages:
-        (notes if getattr(text, "severity", "note") == "note" else warnings).append(text)
-    return notes, warnings
+def notes_of(messages: Iterable[Message]) -> list[Message]:
+    """Those that say what was decided."""
+    return [message for message in messages if message.severity == "note"]
+
+
+def warnings_of(messages: Iterable[Message]) -> list[Message]:
+    """Those that a user should look at."""
+    return [message for message in messages if message.severity != "note"]
+
+
+class HasMessages:
+    """What was found out along with a result: one list, of which notes and warnings are parts."""
+
+    messages: list[Message]
+
+    @property
+    def notes(self) -> tuple[Message, ...]:
+        """What was decided."""
+        return tuple(notes_of(self.messages))
+
+    @property
+    def warnings(self) -> tuple[Message, ...]:
+        """What a user should look at."""
+        return tuple(warnings_of(self.messages))

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 # For what its import does: it says when numba compiles.
 import pairtile.cpu.compiling  # noqa: F401
 from pairtile.config.models import Analysis, InputFile, marked
+from pairtile.declare.messages import HasMessages, Message
 from pairtile.engine import tiles
 from pairtile.engine.chunk_file import Arrays, Rows, Summaries
 from pairtile.engine.selection import Selection
@@ -47,7 +48,7 @@ S = TypeVar("S", bound=Mapping[str, Any])
 
 
 @dataclass(frozen=True)
-class PreparedInput(Generic[S]):
+class PreparedInput(HasMessages, Generic[S]):
     """What ``prepare`` makes of the input files.
 
     ``parameters``: keys of the section as they were decided (``log2: auto`` -> true), nested as
@@ -57,8 +58,7 @@ class PreparedInput(Generic[S]):
     items: pd.DataFrame
     state: S
     counts: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
     parameters: dict[str, Any] = field(default_factory=dict)
 
 
@@ -112,11 +112,11 @@ class Ranking:
 
 
 @dataclass(frozen=True)
-class Written:
+class Written(HasMessages):
     """What a method says of the tables it wrote, for the summary."""
 
     counts: dict[str, int] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -200,9 +200,9 @@ class Estimator(ABC, Generic[A, S]):
     # --- optional -------------------------------------------------------------------------------
 
     @classmethod
-    def resolve_auto(cls, config: A, state: S) -> tuple[A, list[str]]:
+    def resolve_auto(cls, config: A, state: S) -> tuple[A, list[Message]]:
         """The settings with what their ``auto`` leaves to the data, decided from the state; and
-        sentences on choices that these do not show."""
+        messages on choices that these do not show."""
         return config, []
 
     @classmethod

@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import HasMessages, Message
+
 
 @dataclass
-class Network:
+class Network(HasMessages):
     """Edges by gene number, best first, and the numbers that explain them."""
 
     edges: pd.DataFrame
@@ -24,8 +26,7 @@ class Network:
     """How edges were chosen, for ``summary.json``."""
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
     """What later steps and the report need of how edges were chosen, for ``scores.npz``."""
-    notes: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
 
 
 def sort_edges(edges: pd.DataFrame, by: str, signed: bool = False) -> pd.DataFrame:

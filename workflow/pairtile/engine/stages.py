@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pairtile.config.models import Analysis
+from pairtile.declare.messages import Message
 from pairtile.engine.chunk_file import Arrays, Summaries
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import Tile
@@ -33,8 +34,8 @@ class NullStage(ABC):
         """Arrays that describe the null distribution."""
 
     @abstractmethod
-    def null_account(self, seed: int) -> tuple[list[str], list[str]]:
-        """Notes and warnings on the null distribution, for the log and the summary."""
+    def null_messages(self, seed: int) -> list[Message]:
+        """What there is to say of the null distribution."""
 
     @abstractmethod
     def selection(self, null: Arrays) -> Selection:

@@ -12,7 +12,7 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.names import match_samples, r_name
 from pairtile.io.table import check_names, listed
@@ -39,7 +39,7 @@ class AnnotationTable:
     samples: list[str]
     columns: dict[str, list[str]]
     places: list[str]
-    notes: list[str]
+    notes: list[Message]
     unannotated: list[str] = field(default_factory=list)
 
 
@@ -204,7 +204,7 @@ class Annotations:
     """Conditions of the samples, and plain sentences on what reading decided."""
 
     conditions: list[Condition]
-    notes: list[str] = field(default_factory=list)
+    notes: list[Message] = field(default_factory=list)
 
 
 def read_annotations(

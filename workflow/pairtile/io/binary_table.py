@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.large_table import count, empty_table
 from pairtile.engine.state import release
 from pairtile.errors import InputError
@@ -41,7 +41,7 @@ def read_parquet(path: str | PathLike[str], kinds: Kinds, scratch: Path | None =
     if not n_rows:
         raise InputError.at(path, "", "a table without rows", f"{kinds.row}s in rows")
     name_column, index = _name_column(path, schema, stored)
-    notes: list[str] = [message("names_from_column", column=schema.names[name_column])]
+    notes: list[Message] = [message("names_from_column", column=schema.names[name_column])]
     fields = [k for k in range(len(schema)) if k != name_column and k not in index]
     for k in fields:
         _check_numbers(path, kinds, schema.field(k))

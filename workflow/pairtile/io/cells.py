@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_list_like
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 
 message = messages_of(__package__)
 
@@ -125,7 +125,7 @@ class Found:
     source: str
     genes: list[str]
     columns: NDArray[np.int64] | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[Message] = field(default_factory=list)
 
 
 def find_matrix(held: Matrices, layer: str | None, refuse: Refusal) -> Found:
@@ -157,7 +157,7 @@ def _counts_or_x(held: Matrices) -> Found | None:
     x = None if held.x is None else held.look(held.x)
     if held.x is not None and (x is None or not np.isfinite(x).all() or _whole(x)):
         return Found(held.x, "X", held.genes)
-    notes: list[str] = []
+    notes: list[Message] = []
     for found, counts, known in _counts(held):
         how = "nothing" if known and x is None else _made_from(x, counts, known)
         if how:
@@ -219,7 +219,7 @@ def _places(genes: list[str], among: list[str]) -> NDArray[np.int64] | None:
     return np.array([place[gene] for gene in genes], dtype=np.int64)
 
 
-def _counts_not_taken(held: Matrices) -> list[str]:
+def _counts_not_taken(held: Matrices) -> list[Message]:
     """That counts are there, where X is taken and is none."""
     x = held.look(held.x)
     if x is None or _whole(x):
@@ -269,7 +269,7 @@ def _texts(asked: Any) -> list[str]:
     return [as_text(value) for value in (asked if is_list_like(asked) else [asked])]
 
 
-def cells_note(chosen: NDArray[np.bool_], obs: Mapping[str, Any]) -> str:
+def cells_note(chosen: NDArray[np.bool_], obs: Mapping[str, Any]) -> Message:
     """How many cells were taken."""
     asked = "; ".join(f"{name}: {', '.join(_texts(values))}" for name, values in obs.items())
     kept = int(chosen.sum())

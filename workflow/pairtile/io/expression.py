@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.large_table import in_row_order, take_rows
 from pairtile.errors import ConfigError, InputError
 from pairtile.io.anndata_file import read_10x_h5, read_h5ad
@@ -47,7 +47,7 @@ class Expression:
     genes: list[str]
     samples: list[str]
     source: str = ""
-    notes: list[str] = field(default_factory=list)
+    notes: list[Message] = field(default_factory=list)
     symbols: dict[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -162,7 +162,7 @@ def _without_by_products(
     path: str | PathLike[str],
     values: Values,
     genes: list[str],
-    notes: list[str],
+    notes: list[Message],
     scratch: Path | None,
 ) -> tuple[Values, list[str]]:
     """Without rows that count reads of no gene; with a warning of names that were changed."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.table import Kinds, Table, listed
 from pairtile.io.text_file import open_rows
@@ -71,7 +71,7 @@ def _find_layout(path: str | PathLike[str], kinds: Kinds) -> tuple[Layout, int]:
         raise InputError.at(path, listed([last], "line", "lines"), "no rows after it", f"{n_rows}")
     columns = [name.strip() for name in header[labels:]]
     check_columns(path, kinds, columns, header_line, labels + 1)
-    notes: list[str] = [message("gct_version", version=version[1:])]
+    notes: list[Message] = [message("gct_version", version=version[1:])]
     if n_row_labels or n_column_labels:
         notes.append(message("gct_annotations", rows=n_row_labels, columns=n_column_labels))
     layout = Layout(

@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.sparse_rows import SparseRows
 from pairtile.io.table import Table
@@ -223,7 +223,7 @@ def read_mtx_folder(path: str | PathLike[str], orientation: str) -> Table:
         _find(folder, prefix, names) for names in (_MATRIX, _FEATURES, _BARCODES)
     )
     header = _header(matrix_file)
-    notes: list[str] = [message("files_with_prefix", prefix=repr(prefix))] if prefix else []
+    notes: list[Message] = [message("files_with_prefix", prefix=repr(prefix))] if prefix else []
     stated = (header.rows, header.columns)
     shape = stated if orientation == "genes_in_rows" else stated[::-1]
     limit = max(shape) + 2
@@ -285,7 +285,7 @@ def _find(folder: Path, prefix: str, names: tuple[str, ...]) -> Path:
 
 def gene_names(
     identifiers: Sequence[str], symbols: Sequence[str], source: str
-) -> tuple[list[str], list[str]]:
+) -> tuple[list[str], list[Message]]:
     """Names of features, and a note on them: symbols, and identifiers where these are shared or
     empty. ``source``: what the note calls the list."""
     times = Counter(symbols)

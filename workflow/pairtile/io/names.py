@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 
 message = messages_of(__package__)
@@ -50,7 +50,7 @@ def spelled_alike(
 
 def match_samples(
     samples: Sequence[str], listed: Sequence[str], source: str | PathLike[str]
-) -> tuple[dict[str, str], list[str]]:
+) -> tuple[dict[str, str], list[Message]]:
     """What the samples of a table are called in a list, and a note where R changed the names.
 
     A sample that is not listed is looked for under the name that R gives to columns (``Sample.1``

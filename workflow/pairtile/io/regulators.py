@@ -57,7 +57,7 @@ class FoundRegulators(NamedTuple):
 
     rows: np.ndarray
     counts: dict[str, int]
-    warnings: list[str]
+    warnings: list[Message]
 
 
 def find_regulators(
@@ -75,7 +75,7 @@ def find_regulators(
     names = listed_names(read_regulators(path), genes, path, ignore_case, ignore_versions)
     rows, absent = match_regulators(names, genes, path)
     counts = {"regulators_listed": len(names), "regulators_used": int(rows.size)}
-    warnings: list[str] = [warning_of_absent(absent, len(names), genes)] if absent else []
+    warnings: list[Message] = [warning_of_absent(absent, len(names), genes)] if absent else []
     return FoundRegulators(rows, counts, warnings)
 
 

@@ -7,11 +7,14 @@ from os import PathLike
 
 import pandas as pd
 
+from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.names import without_version
 from pairtile.io.regulators import match_regulators
 from pairtile.io.text_file import open_rows
 from pairtile.io.text_table import find_delimiter
+
+message = messages_of(__package__)
 
 
 def read_symbols(path: str | PathLike[str]) -> dict[str, str]:
@@ -52,7 +55,7 @@ def read_symbols(path: str | PathLike[str]) -> dict[str, str]:
 
 def with_symbols(
     items: pd.DataFrame, path: str | PathLike[str] | None
-) -> tuple[pd.DataFrame, list[str]]:
+) -> tuple[pd.DataFrame, list[Message]]:
     """The items with a column ``symbol`` after ``name``, and a note of those that have none.
 
     An item that the file does not name keeps its identifier. Where no item has a version after its
@@ -78,10 +81,7 @@ def with_symbols(
     lacking = len(kept) - len(known)
     if not lacking:
         return named, []
-    note = (
-        f"{lacking:,} of {len(kept):,} names have no symbol in {path}: they keep their identifier."
-    )
-    return named, [note]
+    return named, [message("names_without_symbol", n=lacking, names=len(kept), file=str(path))]
 
 
 def add_symbols(

@@ -8,6 +8,7 @@ from os import PathLike
 
 import numpy as np
 
+from pairtile.declare.messages import Message
 from pairtile.engine.large_table import count
 from pairtile.errors import InputError
 from pairtile.io.by_products import converted_names
@@ -26,7 +27,7 @@ class Table:
     values: Values
     rows: list[str]
     columns: list[str]
-    notes: list[str] = field(default_factory=list)
+    notes: list[Message] = field(default_factory=list)
     symbols: dict[str, str] = field(default_factory=dict)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.large_table import GrowingTable, count
 from pairtile.errors import InputError
 from pairtile.io.by_products import annotation_columns
@@ -67,7 +67,7 @@ class Layout:
     skip_lines: int
     row_bytes: int
     kinds: Kinds
-    notes: list[str] = field(default_factory=list)
+    notes: list[Message] = field(default_factory=list)
     omitted: tuple[int, ...] = ()
     name_field: int = 0
     symbol_field: int | None = None
@@ -98,7 +98,7 @@ def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
     delimiter = find_delimiter(path)
     with open_rows(path, delimiter) as rows:
         head = _read_head(rows)
-    notes: list[str] = [message("semicolons")] if delimiter == ";" else []
+    notes: list[Message] = [message("semicolons")] if delimiter == ";" else []
     if head.n_above:
         notes.append(message("lines_above_the_header", n=head.n_above))
     names, first = _column_names(path, kinds, head, delimiter)
@@ -483,7 +483,7 @@ class _Numbers:
             self._example = self._example if self._n_marked > 1 else (text.strip(), value)
         return value
 
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Message]:
         """What commas and blanks in numbers were taken for."""
         text, value = self._example
         if not self._n_marked:

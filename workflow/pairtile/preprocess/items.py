@@ -105,7 +105,7 @@ def printable(text: str) -> str:
     return _UNUSABLE.sub(lambda found: _written_out(ord(found.group())), text)
 
 
-def check_item_names(file: str, names: Sequence[str]) -> list[str]:
+def check_item_names(file: str, names: Sequence[str]) -> list[Message]:
     """Refuse names that tables and networks cannot hold; warnings as ``formula_warnings``.
 
     Raises
@@ -125,7 +125,7 @@ def check_item_names(file: str, names: Sequence[str]) -> list[str]:
     return formula_warnings(names)
 
 
-def formula_warnings(names: Sequence[str]) -> list[str]:
+def formula_warnings(names: Sequence[str]) -> list[Message]:
     """A warning of names that spreadsheets take for formulas (they are written as they are: another
     name would be another gene)."""
     formulas = [name for name in names if _FORMULA.match(name)]

@@ -9,16 +9,27 @@ permuted within each batch (exchangeability blocks: Winkler et al. 2015, NeuroIm
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
+from pairtile.engine.state import copy_rows
 from pairtile.preprocess.sample_arrays import SampleArrays
-from pairtile.statistics.dependence import Dependence, measure_dependence, trending_share
+from pairtile.statistics.dependence import (
+    MAX_GENES,
+    Dependence,
+    evenly_spaced,
+    measure_dependence,
+    trending_share,
+)
+from pairtile.statistics.hidden_factors import Exchange, HiddenFactors, find_hidden_factors
 
 message = messages_of(__package__)
+
+MAX_SAMPLES = 1000
+"""That are looked at for hidden factors to warn of."""
 
 UNEVEN = 1.1
 """Longest over shortest step in time, from which steps are called uneven."""
@@ -65,10 +76,35 @@ def dependence_arrays(
     found = measure_dependence(values, series, stated.get("sample_batch"))
     if series is None:
         series = np.zeros(values.shape[1], dtype=np.int32)
-    return found, {
+    arrays: SampleArrays = {
         "order_autocorrelation": np.array([found.mean, found.chance]),
         "drifting": np.array([trending_share(values, series)]),
     }
+    if "hidden_factors" not in stated:
+        factors = hidden_factors(values, stated | arrays, most_samples=MAX_SAMPLES)
+        if factors.marked:
+            share = float(factors.shares.sum())
+            found = replace(found, factors=len(factors.shares), factor_share=share)
+    return found, arrays
+
+
+def hidden_factors(
+    values: NDArray[np.float64],
+    stated: SampleArrays,
+    number: int | None = None,
+    most_samples: int | None = None,
+) -> HiddenFactors:
+    """What most genes share beside what the null of these samples allows
+    (``find_hidden_factors``).
+
+    values : float64 (genes, samples). stated : ``SampleDesign.state`` and what
+    ``dependence_arrays`` adds. most_samples : that are looked at, evenly spaced; None: all.
+    """
+    design = null_design("auto", stated, values.shape[1])
+    samples = evenly_spaced(values.shape[1], most_samples or values.shape[1])
+    exchange = Exchange(design.groups[samples], design.shifted)
+    rows = copy_rows(values, evenly_spaced(len(values), MAX_GENES), samples)
+    return find_hidden_factors(rows, number=number, exchange=exchange)
 
 
 def null_design(kind: str, state: SampleArrays, n_samples: int) -> NullDesign:
@@ -106,6 +142,13 @@ def null_design(kind: str, state: SampleArrays, n_samples: int) -> NullDesign:
     return NullDesign(kind, renumbered.astype(np.int32), numbers < length.size, reason)
 
 
+def inflation(state: SampleArrays, n_samples: int) -> float:
+    """By how much larger a statistic of unrelated genes is for the degrees of freedom that went
+    with effects and factors: what is permuted keeps all ``n_samples``."""
+    given_up = int(state.get("degrees_given_up", np.zeros(1))[0])
+    return n_samples / max(n_samples - given_up, 1)
+
+
 def neighbours_alike(state: SampleArrays) -> str:
     """That they are, with the numbers: how a warning begins."""
     mean, chance = state["order_autocorrelation"]
@@ -115,9 +158,9 @@ def neighbours_alike(state: SampleArrays) -> str:
     )
 
 
-def shift_warnings(state: SampleArrays) -> list[str]:
+def shift_warnings(state: SampleArrays) -> list[Message]:
     """What circular shifts do not keep: uneven steps in time, and drifts."""
-    found: list[str] = []
+    found: list[Message] = []
     if "sample_time" in state:
         steps = np.diff(state["sample_time"])[np.diff(state["sample_series"]) == 0]
         if steps.size and steps.max() > UNEVEN * steps.min():

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.engine.state import copy_rows
 from pairtile.io.expression import Expression
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import SampleDesign
-from pairtile.preprocess.statistics import RawCounts, row_blocks
-from pairtile.runtime.threads import in_threads
+from pairtile.preprocess.statistics import RawCounts, column_medians
 from pairtile.statistics.dependence import MAX_GENES, evenly_spaced, principal_components
 
 
@@ -43,7 +41,7 @@ class SampleQuality:
         size = counts.totals
         if not counted:
             genes = evenly_spaced(len(expression.genes), MAX_GENES)
-            size = _medians(copy_rows(expression.values, genes))
+            size = column_medians(copy_rows(expression.values, genes))
         design = design or SampleDesign.unknown()
         of_batch = design.batch.size > 0
         n_genes = len(expression.genes)
@@ -73,16 +71,3 @@ class SampleQuality:
             "component_scores": found.scores,
             "component_shares": found.shares,
         }
-
-
-def _medians(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of the observed values of each column; NaN where there are none."""
-
-    def of_columns(columns: slice) -> NDArray[np.float64]:
-        some = values[:, columns]
-        if not np.isnan(some).any():
-            return np.asarray(np.median(some, axis=0))
-        return np.asarray(pd.DataFrame(some).median().to_numpy())
-
-    blocks = row_blocks((values.shape[1], 16 * len(values)))
-    return np.concatenate(list(in_threads(of_columns, blocks)))

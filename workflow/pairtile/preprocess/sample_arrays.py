@@ -15,6 +15,8 @@ class SampleArrays(TypedDict, total=False):
     |---|---|---|
     | sample_series, sample_batch | (samples,) | numbers from 0, as stated |
     | sample_time | (samples,) | as stated |
+    | degrees_given_up | (1,) | by effects (``regress_out``) and hidden factors taken off |
+    | hidden_factors | (factors, samples) | what was taken off, of variance 1 |
     | order_autocorrelation | (2,) | ``null_design.dependence_arrays`` |
     | drifting | (1,) | share of genes that drift along the samples |
     | quality_* | (samples,) | ``quality.SampleQuality``; ``labels`` of the groups |
@@ -24,6 +26,8 @@ class SampleArrays(TypedDict, total=False):
     sample_series: NDArray[np.int32]
     sample_batch: NDArray[np.int32]
     sample_time: NDArray[np.float64]
+    degrees_given_up: NDArray[np.int64]
+    hidden_factors: NDArray[np.float64]
     order_autocorrelation: NDArray[np.float64]
     drifting: NDArray[np.float64]
     quality_samples: NDArray[np.str_]

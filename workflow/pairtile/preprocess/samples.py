@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.config.samples import SamplesConfig, StepConfig
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.large_table import empty_table, take_columns
 from pairtile.engine.state import release
 from pairtile.errors import InputError
@@ -45,6 +45,7 @@ class SampleDesign:
     times : float64 (samples,); empty where none are stated. step : what one step of them is.
     covariates : float64 (samples, columns), the columns of ``preprocess.regress_out`` as a design
     matrix without intercept; no columns where none is asked for.
+    factors : float64 (factors, samples), hidden factors that were taken off the values.
     """
 
     series: NDArray[np.int32]
@@ -54,14 +55,19 @@ class SampleDesign:
     batch_labels: list[str] = field(default_factory=list)
     times: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     step: StepConfig | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[Message] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
+    factors: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
 
     @classmethod
     def unknown(cls) -> SampleDesign:
         """Nothing is stated: each sample stands for itself."""
         none = np.empty(0, dtype=np.int32)
         return cls(none, none, np.empty((0, 0)))
+
+    def with_taken_off(self, other: SampleDesign) -> SampleDesign:
+        """This design, with the effects and factors that were taken off values under another."""
+        return replace(self, covariates=other.covariates, factors=other.factors)
 
     @property
     def state(self) -> SampleArrays:
@@ -70,7 +76,14 @@ class SampleDesign:
             "sample_series": self.stretches,
             "sample_batch": self.batch,
             "sample_time": self.times,
+            "hidden_factors": self.factors,
         }
+        given_up = len(self.factors)
+        if self.covariates.size:
+            centred = self.covariates - self.covariates.mean(axis=0)
+            given_up += int(np.linalg.matrix_rank(centred))
+        if given_up:
+            arrays["degrees_given_up"] = np.array([given_up])
         stated = {name: values for name, values in arrays.items() if values.size}
         return cast(SampleArrays, stated)
 
@@ -259,18 +272,25 @@ def without_empty_samples(expression: Expression, scratch: Path | None = None) -
     return replace(kept, notes=[*kept.notes, warning])
 
 
-def dependence_warnings(found: Dependence, config: TableAnalysis) -> list[str]:
-    """Samples have near copies or fall into groups, and nothing is stated of it."""
+def dependence_warnings(found: Dependence, config: TableAnalysis) -> list[Message]:
+    """What samples share (copies, groups, a course, factors), where nothing is stated of it."""
     stated = config.samples
-    warnings: list[str] = []
+    warnings: list[Message] = []
     # What is alike within a series stays so in nulls, which shift genes along each series.
     kept = stated.replicate or stated.series
-    if found.near_copies > NEAR_COPIES_SHARE * found.n_samples and not kept:
+    copied = found.near_copies > NEAR_COPIES_SHARE * found.n_samples
+    in_time = found.ordered or stated.series or stated.time
+    if copied and not kept:
         warnings.append(message("near_copies", n=found.near_copies, samples=found.n_samples))
-    if found.groups and not (stated.batch or stated.series or config.preprocess.regress_out):
+    if found.chained and not (copied or in_time):
+        warnings.append(message("unordered_course"))
+    elif found.groups and not (stated.batch or stated.series or config.preprocess.regress_out):
         sizes = f"{', '.join(map(str, found.groups[:-1]))} and {found.groups[-1]}"
         slow = ", or slow change along the samples," if found.ordered else ""
         warnings.append(message("groups_of_samples", sizes=sizes, slow=slow))
+    elif found.factors:
+        share = found.factor_share
+        warnings.append(message("hidden_factors", n=found.factors, share=share))
     return warnings
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pairtile.declare.columns import explained
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.method import methods
 from pairtile.report.formats import spaced
 
@@ -94,8 +94,8 @@ class MethodText:
     strength: tuple[str, ...] = ()
     signed: bool = False
     ties: tuple[str, ...] = ()
-    warnings: Callable[[Results], list[str]] = lambda results: []
-    empty: str = message("empty_network")
+    warnings: Callable[[Results], list[Message]] = lambda results: []
+    empty: Message = field(default=message("empty_network"))
     numbers: Callable[[Results], Mapping[str, Any]] = lambda results: {}
     edge_table: Callable[[Results, pd.DataFrame], pd.DataFrame] = lambda results, table: table
     adapted: Callable[[Results], MethodText] | None = None

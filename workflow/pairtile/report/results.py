@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pairtile.declare.messages import Message
 from pairtile.errors import StoreError
 from pairtile.io.symbols import unique_labels, with_symbols
 from pairtile.report.method_report import Results
@@ -43,9 +44,9 @@ def read_results(
     return results
 
 
-def warnings_of_results(results: Results) -> list[str]:
+def warnings_of_results(results: Results) -> list[Message]:
     """What the settings and results give rise to, beyond what the steps warned of themselves."""
-    found = results.text.warnings(results)
+    found = list(results.text.warnings(results))
     if results.network.empty:
         found.append(results.text.empty)
     return [text for text in dict.fromkeys(found) if text not in results.warnings]

@@ -5,17 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from pairtile.declare.messages import Message
 from pairtile.runtime.files import write_json
 from pairtile.runtime.host_memory import peak_host_bytes
-
-if TYPE_CHECKING:
-    pass
 
 log = logging.getLogger("pairtile")
 
@@ -29,9 +26,7 @@ class StepRecord:
 
     step: str
     counts: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    messages: list[dict[str, Any]] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     peak_memory_bytes: int = 0
@@ -43,20 +38,11 @@ class StepRecord:
         """Seconds since the step began."""
         return time.perf_counter() - self.started
 
-    def note(self, *texts: str) -> None:
-        """Decisions, as sentences."""
-        self._say(self.notes, logging.INFO, texts)
-
-    def warn(self, *texts: str) -> None:
-        """What the user should look at."""
-        self._say(self.warnings, logging.WARNING, texts)
-
-    def _say(self, said: list[str], level: int, texts: Sequence[str]) -> None:
-        for text in texts:
-            said.append(str(text))
-            if isinstance(text, Message):
-                self.messages.append(text.as_json())
-            log.log(level, text)
+    def say(self, *messages: Message) -> None:
+        """To the record and the log."""
+        self.messages += messages
+        for message in messages:
+            log.log(logging.INFO if message.severity == "note" else logging.WARNING, message)
 
     def count(self, **numbers: int) -> None:
         """Numbers of things read, kept, dropped."""
@@ -74,7 +60,8 @@ def recorded(step: str, path: str | os.PathLike[str] | None = None) -> Iterator[
     record.peak_memory_bytes = peak_host_bytes()
     log.info("%s: %.1f s, at most %.2f GiB", step, record.seconds, peak_host_bytes() / 2**30)
     if path is not None:
-        content = asdict(record)
+        content = asdict(replace(record, messages=[]))
+        content["messages"] = [message.as_json() for message in record.messages]
         del content["started"]
         write_json(path, content)
 

@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-MAX_GENES = 2000
-"""Evenly spaced genes that factors are found from; all genes get loadings."""
-
-PERMUTATIONS = 20
+PERMUTATIONS = 10
 BREADTH = 0.2
 """Least participation ratio of a hidden factor: normal loadings on all genes have 1/3."""
 
-STRENGTH = 1.3
-"""From this ratio on, factors make false edges; of true pairs alone it is at most 1.26."""
+STRENGTH = 1.15
+"""From this ratio on, factors make false edges; without any, it is at most 1.1 in 100 tables."""
+
+MAX_COMPONENTS = 50
+"""More are not looked at: the weakest of so many relate few genes by themselves."""
 
 POWER = 4
 """Of promax, as its authors propose."""
@@ -34,14 +34,15 @@ class HiddenFactors:
     """Components that are spread over the genes.
 
     scores : float64 (factors, samples), of mean 0 and variance 1, strongest first; correlated.
-    loadings : float64 (genes, factors), of normal scores of the genes.
-    shares : float64 (factors,), share of the variance of all genes.
-    strength : squared singular value of the table's first component over the largest of tables
-        with each gene permuted by itself; 0 where no component exceeds these or none is broad.
+    weights : float64 (samples, factors): normal scores of genes times these are their loadings,
+        given all components that were found, narrow ones too.
+    shares : float64 (factors,), share of the variance of the genes looked at.
+    strength : sum over genes and samples of the squares that the strongest holds, over the largest
+        that a component of unrelated genes holds; 0 without factors.
     """
 
     scores: NDArray[np.float64]
-    loadings: NDArray[np.float64]
+    weights: NDArray[np.float64]
     shares: NDArray[np.float64]
     strength: float
 
@@ -51,32 +52,70 @@ class HiddenFactors:
         return self.strength >= STRENGTH
 
 
+@dataclass(frozen=True)
+class Exchange:
+    """What may be exchanged where genes are unrelated.
+
+    groups : int (samples,): values are permuted within each group. shifted : bool (groups,): of
+    these, they are shifted along instead, the end coming back in at the start.
+    """
+
+    groups: NDArray[np.integer]
+    shifted: NDArray[np.bool_]
+
+    def exchanged(
+        self, rows: NDArray[np.float64], random: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Each row (rows, samples) exchanged by itself."""
+        out = np.empty_like(rows)
+        for group, shifted in enumerate(self.shifted):
+            here = np.flatnonzero(self.groups == group)
+            if shifted:
+                begins = random.integers(here.size, size=(len(rows), 1))
+                out[:, here] = np.take_along_axis(
+                    rows[:, here], (np.arange(here.size) + begins) % here.size, axis=1
+                )
+            else:
+                out[:, here] = random.permuted(rows[:, here], axis=1)
+        return out
+
+
 def find_hidden_factors(
-    values: NDArray[np.float64], seed: int, number: int | None = None
+    values: NDArray[np.float64],
+    seed: int = 0,
+    number: int | None = None,
+    exchange: Exchange | None = None,
 ) -> HiddenFactors:
-    """Components of a table above those of permuted genes and spread over its genes.
+    """Components of a table above those of unrelated genes and spread over its genes.
 
     Parameters
     ----------
     values : float64 (genes, samples)
-        NaN where missing.
+        NaN where missing. Of many genes a thousand are enough.
     seed : int
     number : int, optional
-        How many of the first components are looked at; None: those above the permuted ones
-        (parallel analysis, Buja and Eyuboglu 1992, Multivar Behav Res 27:509). All of a stated
-        number are taken, whatever their breadth.
+        How many of the first components are taken, whatever their breadth; None: the broad ones of
+        those above the exchanged tables' (parallel analysis, Buja and Eyuboglu 1992, Multivar
+        Behav Res 27:509), of at most ``MAX_COMPONENTS``.
+    exchange : Exchange, optional
+        None: all samples may be permuted.
     """
     scored = normal_scores(values)
     n_samples = scored.shape[1]
-    chosen = scored[:: -(-len(scored) // MAX_GENES)]
-    _, singular, right = np.linalg.svd(chosen, full_matrices=False)
+    everything = Exchange(np.zeros(n_samples, dtype=np.int32), np.zeros(1, dtype=bool))
+    exchange = exchange or everything
+    _, singular, right = np.linalg.svd(scored, full_matrices=False)
     random = np.random.default_rng(seed)
-    chance = _largest_of_permuted(chosen, random)
-    found = int((singular > chance).sum())
-    while found < (more := _above_the_rest(chosen, singular, right, found, random)):
-        found = more
+    chance = _largest_by_chance(scored, exchange, random)
+    found, most = int((singular > chance).sum()), min(MAX_COMPONENTS, n_samples // 2)
     if number is not None:
-        found = min(number, n_samples - 2)
+        found = min(number, most)
+    else:
+        while found < most and found < (
+            more := _above_the_rest(scored, singular, right, found, exchange, random)
+        ):
+            found = more
+        found = min(found, most)
     components = right[:found] * np.sqrt(n_samples)
     loadings = scored @ components.T / n_samples
     if found > 1:
@@ -85,20 +124,22 @@ def find_hidden_factors(
     total = weights.sum(axis=0)
     broad = np.full(found, number is not None)
     broad |= total**2 > BREADTH * len(scored) * (weights**2).sum(axis=0)
-    order = np.argsort(-total[broad], kind="stable")
+    order = np.flatnonzero(broad)[np.argsort(-total[broad], kind="stable")]
     return HiddenFactors(
-        scores=components[broad][order],
-        loadings=loadings[:, broad][:, order],
-        shares=total[broad][order] / len(scored),
-        strength=float((singular[0] / chance) ** 2) if broad.any() and chance else 0.0,
+        scores=components[order],
+        weights=np.linalg.pinv(components)[:, order],
+        shares=total[order] / len(scored),
+        strength=float(total[order].max(initial=0.0) * n_samples / chance**2) if chance else 0.0,
     )
 
 
 def without_factors(values: NDArray[np.float64], factors: HiddenFactors) -> NDArray[np.float64]:
     """Normal scores of the genes less what the factors hold of them, float64 (genes, samples); NaN
     where ``values`` is."""
-    rest = normal_scores(values) - factors.loadings @ factors.scores
-    return np.where(np.isnan(values), np.nan, rest)
+    scored = normal_scores(values)
+    scored -= (scored @ factors.weights) @ factors.scores
+    scored[np.isnan(values)] = np.nan
+    return scored
 
 
 def normal_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -118,22 +159,33 @@ def _above_the_rest(
     singular: NDArray[np.float64],
     right: NDArray[np.float64],
     found: int,
+    exchange: Exchange,
     random: np.random.Generator,
 ) -> int:
-    """How many components exceed those of what the first ``found`` leave, permuted: these take
-    variance that permuted noise must not have (Dobriban and Owen 2019, J R Stat Soc B 81:163)."""
+    """How many components exceed those of what the first ``found`` leave, exchanged: these take
+    variance that unrelated genes must not have (Dobriban and Owen 2019, J R Stat Soc B 81:163)."""
     rest = scored - (scored @ right[:found].T) @ right[:found]
-    return int((singular > _largest_of_permuted(rest, random)).sum())
+    # Noise went with them, in as many dimensions: without this, one too many leads to many.
+    rest /= np.sqrt(np.prod([1.0 - found / size for size in scored.shape]))
+    return int((singular > _largest_by_chance(rest, exchange, random)).sum())
 
 
-def _largest_of_permuted(scored: NDArray[np.float64], random: np.random.Generator) -> float:
-    """The largest singular value of tables in which each gene is permuted by itself."""
-    small = min(scored.shape)
+def _largest_by_chance(
+    scored: NDArray[np.float64], exchange: Exchange, random: np.random.Generator
+) -> float:
+    """The largest singular value of tables in which each gene is exchanged by itself."""
+    from scipy.sparse.linalg import eigsh  # half a second, which every job would wait for
+
     largest = 0.0
     for _ in range(PERMUTATIONS):
-        permuted = random.permuted(scored, axis=1)
-        square = permuted.T @ permuted if small == scored.shape[1] else permuted @ permuted.T
-        largest = max(largest, float(np.linalg.eigvalsh(square)[-1]))
+        rows = exchange.exchanged(scored, random)
+        square = rows.T @ rows if rows.shape[1] <= len(rows) else rows @ rows.T
+        if np.trace(square) < 1e-9:
+            continue
+        # A start of ones would be none: rows sum to 0.
+        start = np.random.default_rng(0).normal(size=len(square))
+        size = eigsh(square, k=1, v0=start, tol=1e-4, return_eigenvectors=False)
+        largest = max(largest, float(size[0]))
     return float(np.sqrt(largest))
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from pairtile.config.models import Analysis
+from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import Merged, estimator_of
 from pairtile.engine.state import open_state
 from pairtile.errors import InputError
@@ -18,6 +19,8 @@ from pairtile.io.input_files import local_inputs
 from pairtile.runtime.files import read_arrays, read_table, verified, write_json
 from pairtile.runtime.record import recorded
 from pairtile.statistics.evaluation import evaluate as evaluate_ranking
+
+message = messages_of(__package__)
 
 
 class EvaluationInputs(NamedTuple):
@@ -75,11 +78,8 @@ def evaluate(
             network=read_table(inputs.network)[["source", "target"]],
         )
         write_json(out, result)
-        step.note(
-            f"AUPR {result['aupr']:.3f} (random {result['random_aupr']:.3f}), of unordered pairs "
-            f"{result['aupr_undirected']:.3f} ({result['random_aupr_undirected']:.3f}), "
-            f"AUROC {result['auroc']:.3f}."
-        )
+        shown = ("aupr", "random_aupr", "aupr_undirected", "random_aupr_undirected", "auroc")
+        step.say(message("evaluated", **{key: result[key] for key in shown}))
 
 
 def against_gold_standard(

@@ -101,13 +101,12 @@ def network(
         step.device = opened.device.name
         step.peak_gpu_memory_bytes = opened.device.peak_bytes()
         step.count(**{"edges": len(result.edges)} | result.counts)
-        step.note(*result.notes)
-        step.warn(*result.warnings)
+        step.say(*result.messages)
         step.details["threshold"] = result.threshold
         step.details["directed"] = result.directed
         step.details["edges"] = len(result.edges)
-        items, notes = with_symbols(read_table(merged_files.items), getattr(config, "names", None))
-        step.note(*notes)
+        items, said = with_symbols(read_table(merged_files.items), getattr(config, "names", None))
+        step.say(*said)
         write_network(result, items, out.network, get_method(config.method).package)
         write_arrays(out.scores, opened.result_arrays(merged, result))
 

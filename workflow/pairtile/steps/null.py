@@ -23,9 +23,7 @@ def null(config: Analysis, plan_file: Path, state: Path, out: Path, record: Path
         assert isinstance(opened, NullStage)
         arrays = opened.null(plan.seed)
         write_arrays(out, arrays)
-        notes, warnings = opened.null_account(plan.seed)
-        step.note(*notes)
-        step.warn(*warnings)
+        step.say(*opened.null_messages(plan.seed))
         step.device = opened.device.name
         step.peak_gpu_memory_bytes = opened.device.peak_bytes()
         if "lengths" in arrays:

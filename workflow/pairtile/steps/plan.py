@@ -147,12 +147,12 @@ def plan(
         method = estimator_of(config.method)
         state = open_state(state_folder)
         given = config.resolved()
-        config, notes = method.resolve_auto(config, state)
+        config, said = method.resolve_auto(config, state)
         decided = {key: new for key, new in config.resolved().items() if new != given[key]}
         step.details["parameters"] = decided
         for key in (key for key in decided if given[key] == "auto"):
-            step.note(message("decided", key=key, value=_in_yaml(decided[key])))
-        step.note(*notes)
+            step.say(message("decided", key=key, value=_in_yaml(decided[key])))
+        step.say(*said)
         whole, _ = method.resolve_auto(whole or config, state)
         validate_inputs(whole, state, read_table(items))
         space = method.space(state)
@@ -239,8 +239,8 @@ def plan(
         step.details["reason"] = device.reason
         step.count(tiles=len(tiles), chunks=len(chunks))
         where = {"backend": device.backend, "device": device.name, "reason": device.reason}
-        step.note(message("backend_chosen", **where, precision=precision))
-        step.note(message("work_planned", work=sum(work), unit=cost.unit, n=len(chunks)))
+        step.say(message("backend_chosen", **where, precision=precision))
+        step.say(message("work_planned", work=sum(work), unit=cost.unit, n=len(chunks)))
         step.details["estimated_seconds"] = estimate
         step.details["estimated_by"] = how
         if (total := sum(estimate.values())) > LONG_SECONDS:
@@ -252,7 +252,7 @@ def plan(
         if chunks and chunks[0].first == 0 and config.chunks != "auto":
             asked = int(config.chunks)
             if asked > len(chunks):
-                step.note(message("fewer_chunks", asked=asked, tiles=len(tiles)))
+                step.say(message("fewer_chunks", asked=asked, tiles=len(tiles)))
 
 
 def _device(backend: str, cpu_seconds: float, bootstraps: int) -> Device:

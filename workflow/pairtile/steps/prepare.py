@@ -59,8 +59,7 @@ def prepare(
         items_kept = prepared.items.loc[prepared.items["kept"], "name"].tolist()
         first = next((given["path"] for given in described.result().values()), "")
         step.count(**prepared.counts)
-        step.note(*prepared.notes)
-        step.warn(*prepared.warnings, *check_item_names(first, items_kept))
+        step.say(*prepared.messages, *check_item_names(first, items_kept))
         step.details["parameters"] = prepared.parameters
         step.details["inputs"] = described.result()
         write_parquet(items, prepared.items, get_method(config.method).package)

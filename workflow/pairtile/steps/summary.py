@@ -15,7 +15,7 @@ from typing import Any
 from pairtile import __version__
 from pairtile.config.models import Analysis
 from pairtile.config.network import exported_formats
-from pairtile.declare.messages import Message, messages_of
+from pairtile.declare.messages import Message, messages_of, notes_of, warnings_of
 from pairtile.engine.state import verified_state
 from pairtile.report.results import read_results, warnings_of_results
 from pairtile.runtime.files import read_json, verified, write_json
@@ -53,16 +53,18 @@ def summary(
         content = _joined(name, config, seed, plan, records)
         results = read_results(out.parent, content)
         new = [*warnings_of_results(results), *_left_away(config, len(results.network))]
+        if old := _remove_old_results(out.parent, config, len(results.network)):
+            new.append(message("old_results_removed", n=len(old), files=", ".join(old)))
         for text in new:
             log.warning(text)
-        content["warnings"] += new
-        content["messages"] += [text.as_json() for text in new if isinstance(text, Message)]
-        if old := _remove_old_results(out.parent, config, len(results.network)):
-            said = message("old_results_removed", n=len(old), files=", ".join(old))
-            log.warning(said)
-            content["notes"].append(said)
-            content["messages"].append(said.as_json())
+        _add(content, new)
         write_json(out, content)
+
+
+def _add(content: dict[str, Any], messages: Sequence[Message]) -> None:
+    content["messages"] += [message.as_json() for message in messages]
+    content["warnings"] += warnings_of(messages)
+    content["notes"] += notes_of(messages)
 
 
 def _verify(files: ResultFiles) -> None:
@@ -85,7 +87,7 @@ def _remove_old_results(folder: Path, config: Analysis, n_edges: int) -> list[st
     return [path.name for path in old]
 
 
-def _left_away(config: Analysis, n_edges: int) -> list[str]:
+def _left_away(config: Analysis, n_edges: int) -> list[Message]:
     """What ``export: auto`` did not write of a large network."""
     if exported_formats(config.export, n_edges) == exported_formats(config.export, 0):
         return []
@@ -130,11 +132,10 @@ def _joined(
             "peak_memory_bytes": step["peak_memory_bytes"],
             "peak_gpu_memory_bytes": step["peak_gpu_memory_bytes"],
         }
-        content["warnings"] += step["warnings"]
-        content["notes"] += step["notes"]
-        content["messages"] += step.get("messages", [])
-        if step["notes"]:
-            content["notes_by_step"][step["step"]] = step["notes"]
+        messages = [Message(**said) for said in step["messages"]]
+        _add(content, messages)
+        if notes := notes_of(messages):
+            content["notes_by_step"][step["step"]] = notes
         details = step["details"]
         content["inputs"] |= details.get("inputs", {})
         content["threshold"] |= details.get("threshold", {})

@@ -40,7 +40,7 @@ def tables(
         items, _ = with_symbols(read_table(merged_files.items), getattr(config, "names", None))
         written = opened.tables(merged, items, folder)
         step.count(**written.counts)
-        step.warn(*written.warnings)
+        step.say(*written.messages)
         step.details["checksums"] = {
             name: file_checksum(folder / name) for name in config.result_tables()
         }

@@ -39,8 +39,8 @@ class Kendall(Estimator[TauConfig, Signs]):
         first, second = np.triu_indices(n, 1)
         signs = np.sign(made.values[:, first] - made.values[:, second])
         signs = np.nan_to_num(signs).astype(np.int8)  # of a missing value: as of equal ones
-        made.warnings += [message("few_samples", samples=n)] if n < 50 else []
-        return PreparedInput(made.items, {"signs": signs}, made.counts, made.notes, made.warnings)
+        made.messages += [message("few_samples", samples=n)] if n < 50 else []
+        return PreparedInput(made.items, {"signs": signs}, made.counts, made.messages)
 
     @classmethod
     def space(cls, state: Signs) -> PairSpace:

@@ -15,7 +15,7 @@ from pairtile.errors import InputError
 VALUE_COLUMNS = ("mi_bits", "mi_nats", "correlation", "score")
 """What an edge is worth in its own unit; the first that a network has is its value."""
 
-SCORE_COLUMNS = ("target_z", "clr", *VALUE_COLUMNS)
+SCORE_COLUMNS = ("combined", "target_z", "clr", *VALUE_COLUMNS)
 """What edges are ranked by; the first that a network has."""
 
 SIGNED_COLUMN = "correlation"

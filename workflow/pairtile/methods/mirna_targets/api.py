@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pairtile.api.keywords import Keywords
 from pairtile.api.messages import tell, warnings_of_network
+from pairtile.declare.messages import Message, notes_of, warnings_of
 from pairtile.engine.estimator import Merged, PreparedInput
 from pairtile.engine.in_memory import all_tiles, merged_in_memory
 from pairtile.gpu.device import choose
@@ -113,15 +114,16 @@ def mirna_targets(
     config = _KEYWORDS.config(settings, restrict=None if restrict is None else "restrict")
     opened, prepared, _, hits = searched(config, mirnas, transcripts, restrict, settings)
     table = frame_of(with_more_columns(hits, prepared.state, config.extras))
-    found = [*prepared.warnings, *formula_warnings(kept_names(prepared))]
+    found = [*prepared.messages, *formula_warnings(kept_names(prepared))]
+    told = tell([*found, *warnings_of_hits(config, table, found)])
     table.attrs = {
         "counts": {
             **{key: prepared.counts[key] for key in ("mirnas_kept", "transcripts_kept", "pairs")},
             "hits": len(table),
             "pairs_with_hits": int((table["rank"] == 1).sum()),
         },
-        "notes": prepared.notes,
-        "warnings": tell([*found, *warnings_of_hits(config, table, found)]),
+        "notes": notes_of(told),
+        "warnings": warnings_of(told),
         "device": opened.device.name,
         "settings": config.model_dump(include={"estimator", "extras"}),
     }
@@ -131,9 +133,9 @@ def mirna_targets(
 def warnings_of_hits(
     config: MirnaTargetsConfig,
     hits: pd.DataFrame,
-    found: Sequence[str],
+    found: Sequence[Message],
     scores: dict[str, NDArray[Any]] | None = None,
-) -> list[str]:
+) -> list[Message]:
     """What to beware of in hits, beyond what was ``found`` before; ``scores``: of a null."""
     network = hits[["mirna", "transcript"]].drop_duplicates()
     network = network.rename(columns={"mirna": "source", "transcript": "target"})

@@ -10,6 +10,7 @@ import pandas as pd
 
 from pairtile.api.keywords import Keywords
 from pairtile.api.messages import tell
+from pairtile.declare.messages import HasMessages, Message
 from pairtile.methods.mirna_targets.api import (
     SEARCH,
     frame_of,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class MirnaSignal:
+class MirnaSignal(HasMessages):
     """Targets against what chance gives; the tables of the workflow.
 
     targets        ``targets.tsv``: a row for each pair with a hit, lowest p first
@@ -45,7 +46,7 @@ class MirnaSignal:
     signal_curve   ``signal_curve.tsv``: pairs, and those of shuffles, by pair score
     conservation   ``conservation.tsv``; None without orthologs
     expression     ``expression.tsv``; None without expression
-    notes, warnings   what preparing the data brought up
+    messages, notes, warnings   what preparing the data brought up
     """
 
     targets: pd.DataFrame
@@ -54,8 +55,7 @@ class MirnaSignal:
     signal_curve: pd.DataFrame
     conservation: pd.DataFrame | None
     expression: pd.DataFrame | None
-    notes: list[str]
-    warnings: list[str]
+    messages: list[Message]
 
     def __repr__(self) -> str:
         found = int((self.targets["q_value"] <= ALPHA).sum())
@@ -139,7 +139,7 @@ def mirna_signal(
     if config.mirna_expression is not None:
         expression = frame_of(expression_table(counts, names))
     shown = frame_of(hits)
-    found = [*prepared.warnings, *formula_warnings(kept_names(prepared))]
+    found = [*prepared.messages, *formula_warnings(kept_names(prepared))]
     # The report asks whether there is a null.
     found += warnings_of_hits(config, shown, found, {"null_sites": np.empty(0)})
     return MirnaSignal(
@@ -149,6 +149,5 @@ def mirna_signal(
         signal_curve=frame_of(signal_curve(counts, names)),
         conservation=conservation,
         expression=expression,
-        notes=prepared.notes,
-        warnings=tell(found),
+        messages=tell(found),
     )

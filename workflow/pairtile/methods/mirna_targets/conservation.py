@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.names import some
 from pairtile.io.text_file import open_lines
@@ -121,12 +121,12 @@ def prepare_orthologs(
             "ortholog_records_unknown": len(strange),
             "transcripts_with_orthologs": len(transcripts) - without,
         },
-        warnings=_warnings(orthologs.path, strange, without, len(transcripts)),
+        messages=_warnings(orthologs.path, strange, without, len(transcripts)),
     )
 
 
-def _warnings(path: str, strange: Sequence[str], without: int, transcripts: int) -> list[str]:
-    warnings: list[str] = []
+def _warnings(path: str, strange: Sequence[str], without: int, transcripts: int) -> list[Message]:
+    warnings: list[Message] = []
     if strange:
         warnings.append(
             message(

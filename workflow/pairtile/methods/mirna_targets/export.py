@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from pairtile.declare.columns import with_metadata
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.chunk_file import Arrays
 from pairtile.engine.estimator import Estimator, Merged, Written
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
@@ -355,7 +355,7 @@ SHOWN = 3
 """Transcripts of another length that a warning names."""
 
 
-def _genome_warnings(to_genome: TranscriptToGenome, annotation: str) -> list[str]:
+def _genome_warnings(to_genome: TranscriptToGenome, annotation: str) -> list[Message]:
     others = [
         f"{name} has {own:,} letters, there {there:,}"
         for name, own, there in to_genome.other_lengths

@@ -80,19 +80,19 @@ def prepare_expression(
         "transcript": _ranks(of_transcripts, in_table, "transcript"),
     }
     counts = {"expression_samples": len(of_mirnas.samples)}
-    warnings: list[str] = []
+    messages = [*of_mirnas.notes, *of_transcripts.notes]
     for (kind, found), table in zip(ranks.items(), (of_mirnas, of_transcripts), strict=True):
         without = int((~found.any(axis=1)).sum())
         counts[f"{kind}s_with_expression"] = len(found) - without
         if without:
-            warnings.append(
+            messages.append(
                 message("not_expressed", file=table.source, n=without, of=len(found), kind=kind)
             )
     state: ExpressionArrays = {
         "mirna_ranks": ranks["mirna"],
         "transcript_ranks": ranks["transcript"],
     }
-    return PreparedPart(state, counts, warnings, [*of_mirnas.notes, *of_transcripts.notes])
+    return PreparedPart(state, counts, messages)
 
 
 def _check_samples(of_mirnas: Expression, of_transcripts: Expression) -> None:

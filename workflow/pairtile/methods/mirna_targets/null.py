@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets.arrays import NullArrays, SequenceArrays
 from pairtile.methods.mirna_targets.config import AlignmentConfig
@@ -88,14 +88,13 @@ def prepare_null(
     chain, background = transcript_model(transcripts)
     drawn, distinct, mismatch = matched_shuffles(mirnas, chain, shuffles, seed)
     rates = hit_rates(drawn, transcripts, settings, SiteWords.of(*_coded(drawn), chain), background)
-    notes: list[str] = []
-    warnings: list[str] = []
+    messages: list[Message] = []
     if len(mirnas):
         off = np.expm1(np.quantile(mismatch, 0.95))
-        notes.append(message("shuffles", n=shuffles, off=off))
+        messages.append(message("shuffles", n=shuffles, off=off))
     few = int((distinct < MIN_DISTINCT).sum())
     if few:
-        warnings.append(message("few_shuffles", n=few, mirnas=len(mirnas), wanted=MIN_DISTINCT))
+        messages.append(message("few_shuffles", n=few, mirnas=len(mirnas), wanted=MIN_DISTINCT))
     return PreparedPart(
         {
             "null_text": drawn.text,
@@ -106,8 +105,7 @@ def prepare_null(
             "null_rates": rates,
         },
         {},
-        warnings,
-        notes,
+        messages,
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import Message, by_severity, messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.io.names import some
@@ -95,7 +95,7 @@ def choose_records(
 
     Raises InputError as ``choose_mirnas``.
     """
-    mirnas, notes, warnings = choose_mirnas(mirnas, config.species, config.mirna_names)
+    mirnas, messages = choose_mirnas(mirnas, config.species, config.mirna_names)
     mirnas, twice = without_duplicates(mirnas)
     transcripts, twice_too = without_duplicates(transcripts)
     pattern = ""
@@ -103,7 +103,7 @@ def choose_records(
         transcripts, pattern = take_apart(transcripts)
     if config.ignore_versions:
         transcripts = without_versions(transcripts)
-    messages = [*notes, *warnings, *twice, *twice_too]
+    messages += [*twice, *twice_too]
     if pattern:
         parts = {"gene": transcripts.genes[:1], "symbol": transcripts.symbols[:1]}
         more = "".join(
@@ -143,7 +143,7 @@ def lay_out(
     files: tuple[Fasta, Fasta],
     orthologs: Fasta | None,
     restriction: Restriction | None,
-    messages: Sequence[str],
+    messages: Sequence[Message],
 ) -> PreparedInput[SequenceArrays]:
     """``prepare_sequences`` of what has been read; the list of genes and the tree are read here.
 
@@ -180,7 +180,7 @@ def lay_out(
         state.update(cast(SequenceArrays, part.state))
     messages = [
         *messages,
-        *(note for part in more for note in part.notes),
+        *(said for part in more for said in part.messages),
         *(found for file in files for found in messages_on(file)),
         *(messages_on(orthologs) if orthologs is not None else []),
         *message_of_names(renamed, items),
@@ -190,14 +190,16 @@ def lay_out(
     if config.genes is not None and unmapped:
         numbers = {"source": config.genes, "n": unmapped, "of": len(transcripts)}
         messages.append(message("transcripts_without_gene", **numbers))
-    notes, warnings = by_severity(messages)
+    if trim is not None:
+        n_cut = int((transcripts.lengths > trim).sum())
+        cut = {"transcripts": len(transcripts), "trim": trim}
+        messages.append(message("transcripts_cut", n=n_cut, **cut))
     return PreparedInput(
         items=items,
         state=state,
         counts=_counts(mirnas, transcripts, restriction, state)
         | {name: number for part in more for name, number in part.counts.items()},
-        notes=[*notes, *_notes(transcripts, trim)],
-        warnings=[*warnings, *(warning for part in more for warning in part.warnings)],
+        messages=messages,
     )
 
 
@@ -251,13 +253,6 @@ def _counts(
         counts["restrict_pairs_read"] = restriction.n_rows
         counts["restrict_pairs_missing"] = len(restriction.missing)
     return counts
-
-
-def _notes(transcripts: Fasta, trim: int | None) -> list[str]:
-    if trim is None:
-        return []
-    n_cut = int((transcripts.lengths > trim).sum())
-    return [message("transcripts_cut", n=n_cut, transcripts=len(transcripts), trim=trim)]
 
 
 def message_of_names(renamed: Sequence[tuple[str, str]], items: pd.DataFrame) -> list[Message]:

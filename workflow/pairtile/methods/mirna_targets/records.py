@@ -22,13 +22,12 @@ A = TypeVar("A")
 
 
 class PreparedPart(NamedTuple, Generic[A]):
-    """What a part of the input adds to what is prepared: arrays of the state, counts, warnings and
-    notes."""
+    """What a part of the input adds to what is prepared: arrays of the state, counts and
+    messages."""
 
     state: A
     counts: dict[str, int]
-    warnings: list[str]
-    notes: Sequence[str] = ()
+    messages: list[Message]
 
 
 # miRBase and MirGeneDB: hsa-miR-21-5p, Hsa-Mir-10-P1a_5p, ebv-miR-BART1-3p, cel-lin-4-5p.
@@ -43,8 +42,8 @@ def species_of(name: str) -> str:
 
 def choose_mirnas(
     mirnas: Fasta, species: str | Sequence[str] | None, names: str | Sequence[str] | None
-) -> tuple[Fasta, list[Message], list[Message]]:
-    """The miRNAs of some species and of some names; notes and warnings.
+) -> tuple[Fasta, list[Message]]:
+    """The miRNAs of some species and of some names, and what there is to say of them.
 
     species : what names begin with, such as ``hsa``; None: any. names : miRNAs, or the path of a
     file of them, one a line; None: any. Capitals make no difference in either.
@@ -59,7 +58,7 @@ def choose_mirnas(
     counts = {"path": mirnas.path, "n": len(mirnas), "n_species": n_species}
     if species is None and names is None:
         several = [message("several_species", **counts, species=_listed(there))]
-        return mirnas, [], several if n_species > 1 else []
+        return mirnas, several if n_species > 1 else []
     wanted = {name.lower() for name in ([species] if isinstance(species, str) else species or ())}
     if wanted - there.keys():
         none = f"no miRNA of {', '.join(sorted(wanted - there.keys()))}"
@@ -86,9 +85,9 @@ def choose_mirnas(
         none = f"none of its {len(named)} names ({some(missing)}) in {mirnas.path}"
         raise InputError.at(source, "", none, f"names such as {some(mirnas.names)}")
     if not missing:
-        return chosen, [note], []
+        return chosen, [note]
     numbers = {"n": len(missing), "of": len(named), "names": some(missing)}
-    return chosen, [note], [message("mirnas_not_there", **numbers)]
+    return chosen, [note, message("mirnas_not_there", **numbers)]
 
 
 def without_duplicates(fasta: Fasta) -> tuple[Fasta, list[Message]]:

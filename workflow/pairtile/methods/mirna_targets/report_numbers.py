@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.methods.mirna_targets.report_hits import GENES, hits_of, shared_sites, targets_of
 from pairtile.methods.mirna_targets.report_signal import conserved, has_null, null_row
@@ -134,7 +134,7 @@ def _expression(results: Results) -> dict[str, Any] | None:
     return {**shown, "low": int((q <= 0.05).sum()), "tested": int(q.notna().sum())}
 
 
-def warnings(results: Results) -> list[str]:
+def warnings(results: Results) -> list[Message]:
     """What a reader of predicted targets should know, and what these settings bring about."""
     settings, found = settings_of(results), []
     if not settings["energies"]:

@@ -107,12 +107,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
             return prepared
         null = prepare_null(prepared.state, config.estimator, config.null.shuffles, seed)
         state: SequenceArrays = {**prepared.state, **null.state}
-        return replace(
-            prepared,
-            state=state,
-            notes=[*prepared.notes, *null.notes],
-            warnings=prepared.warnings + null.warnings,
-        )
+        return replace(prepared, state=state, messages=prepared.messages + null.messages)
 
     @classmethod
     def validate(

@@ -23,7 +23,7 @@ from pairtile.api.prepare import (
 from pairtile.api.regulators import listed_genes
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import as_table
-from pairtile.declare.messages import by_severity
+from pairtile.declare.messages import HasMessages, Message, warnings_of
 from pairtile.engine.estimator import Merged
 from pairtile.engine.in_memory import all_tiles, merged_in_memory
 from pairtile.gpu.device import Device, choose, threads
@@ -181,8 +181,7 @@ def multimodal_correlation(
         state=state,
         computed_on=device,
         counts={**prepared.counts, **counts, "modes": len(modes)},
-        notes=list(prepared.notes),
-        warnings=tell(found),
+        messages=tell(found),
         settings={
             "compatibility": config.compatibility,
             "estimator": config.estimator.model_dump(),
@@ -196,7 +195,7 @@ def multimodal_correlation(
 
 
 @dataclass(frozen=True, repr=False)
-class ModeCorrelation:
+class ModeCorrelation(HasMessages):
     """The stored modes of all pairs of genes.
 
     Attributes
@@ -212,7 +211,7 @@ class ModeCorrelation:
         Pairs by their number of modes, 0 first.
     modes_by_correlation : Series
         Modes with enough samples, stored or not, by the lower end of their bin of correlations.
-    counts, notes, warnings, device, settings
+    counts, messages, notes, warnings, device, settings
         How it came about.
     """
 
@@ -226,8 +225,7 @@ class ModeCorrelation:
     state: ModeArrays
     computed_on: Device
     counts: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -330,7 +328,7 @@ class ModeCorrelation:
             self.labels,
             self.settings["seed"],
         )
-        tell(made.warnings)
+        tell(made.messages)
         return made
 
     def _bits(self, column: str, modes: pd.DataFrame | None) -> pd.DataFrame:
@@ -347,7 +345,7 @@ class ModeCorrelation:
 
 
 @dataclass(frozen=True, repr=False)
-class ModeNetwork:
+class ModeNetwork(HasMessages):
     """A multimodal co-expression network.
 
     Attributes
@@ -367,7 +365,7 @@ class ModeNetwork:
         ``gene``, ``module``, ``degree``, ``degree_in_module``.
     conditions : list of Condition
         Of the samples, as they were tested.
-    counts, notes, warnings
+    counts, messages, notes, warnings
         How it came about.
     """
 
@@ -382,8 +380,7 @@ class ModeNetwork:
     modules: pd.DataFrame
     conditions: list[Condition]
     counts: dict[str, int]
-    notes: list[str]
-    warnings: list[str]
+    messages: list[Message]
 
     def __repr__(self) -> str:
         genes = pd.unique(self.edges[["source", "target"]].to_numpy().ravel())
@@ -424,7 +421,7 @@ def network_of_modes(
     counts = {"samples": len(state["samples"]), **mode_counts(merged.sums), **made.counts}
     decided = {"threshold": {"method": made.threshold["method"]}}
     found = warnings_of_network(
-        config, edges, counts, decided, made.warnings, made.arrays, {mode_results: read}
+        config, edges, counts, decided, made.messages, made.arrays, {mode_results: read}
     )
     return ModeNetwork(
         edges=edges,
@@ -438,8 +435,7 @@ def network_of_modes(
         modules=modules,
         conditions=conditions,
         counts=made.counts,
-        notes=made.notes,
-        warnings=[*made.warnings, *found],
+        messages=[*made.messages, *found],
     )
 
 
@@ -529,7 +525,7 @@ def condition_tests(
     table = tests.table(chosen[["source", "target", "cluster"]])
     pairs = int(found.pairs_by_modes.sum())
     said = messages_on_tests(config, found.state, tests, asked.conditions, pairs)
-    table.attrs["warnings"] = tell(by_severity(said)[1])
+    table.attrs["warnings"] = warnings_of(tell(said))
     return table
 
 

@@ -7,6 +7,7 @@ takes blocks of pairs, a thread for each; the GPU a warp for each pair. Both giv
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -390,6 +391,43 @@ MAX_SAMPLES_OF_16_BITS = 32_000
 """Places in the sort order, and doubled ranks, are 16 bits."""
 
 
+def _structure(pointers: str, **numbers: type[np.number[Any]]) -> np.dtype[np.void]:
+    """A structure of ``pair_mixtures_arguments.cuh``: pointers to arrays, then numbers."""
+    fields = [*((name, np.uint64) for name in pointers.split()), *numbers.items()]
+    return np.dtype(fields, align=True)
+
+
+GENES = _structure(
+    "values unit present outlying order run_first run_last codes n_usable tied keys log_n",
+    n_samples=np.int32,
+)
+PLACES = _structure("rows columns row_start", first_pair=np.int64, n_rows=np.int32, upper=np.int32)
+SETTINGS = _structure(
+    "seed",
+    **dict.fromkeys(("min_correlation", "max_correlation", "degenerate"), np.float64),
+    **dict.fromkeys(("tolerance", "ridge", "prior_scatter", "prior_n", "least"), np.float32),
+    **dict.fromkeys(("k_min", "k_max", "criterion"), np.int32),
+    **dict.fromkeys(("min_samples", "outliers_before", "outliers_after"), np.int32),
+    **dict.fromkeys(("restarts", "short_steps", "limit"), np.int32),
+)
+"""Of ``Rules``; those that are left are macros."""
+FOUND = _structure(
+    "row column n_clusters n_modes n_usable log_likelihood criterion outliers"
+    " n_samples numbers members"
+)
+SUMS = _structure("counts histogram_k histogram_r")
+
+
+def _argument(structure: np.dtype[np.void], values: Mapping[str, Any]) -> NDArray[np.void]:
+    """A structure to pass by value. It has but the addresses of arrays: they must outlive the
+    launch."""
+    held = np.zeros(1, dtype=structure)
+    for name in structure.names or ():
+        value = values[name]
+        held[name] = value.data.ptr if hasattr(value, "__cuda_array_interface__") else value
+    return held
+
+
 class MixturesCuda:
     """``PairMixtures`` on the GPU.
 
@@ -415,32 +453,16 @@ class MixturesCuda:
                 f"shared memory of the GPU: found {self.n_samples:,} samples; expected at most "
                 f"{limit:,} for pairs of genes on this GPU, or backend: cpu"
             )
-        self.arrays = tuple(self.cupy.asarray(array) for array in gene_arrays(genes, rules.kinc))
+        self._held = {
+            name: self.cupy.asarray(array) for name, array in gene_arrays(genes, rules.kinc).items()
+        }
+        self.genes = _argument(GENES, self._held | {"n_samples": self.n_samples})
+        self.settings = _argument(SETTINGS, rules._asdict())
         defines = {"KINC": int(rules.kinc), "SPEARMAN": int(rules.spearman)}
         module = compiling.load(KERNELS / "pair_mixtures.cu", defines, fused=False)
         self.kernel = module.get_function("pair_mixtures")
         if self.shared_bytes > 48 << 10:
             self.kernel.max_dynamic_shared_size_bytes = self.shared_bytes
-        self.scalars = (
-            np.int32(rules.k_min),
-            np.int32(rules.k_max),
-            np.int32(rules.criterion),
-            np.int32(rules.min_samples),
-            np.float64(rules.min_correlation),
-            np.float64(rules.max_correlation),
-            np.int32(rules.outliers_before),
-            np.int32(rules.outliers_after),
-            np.uint64(rules.seed),
-            np.int32(rules.restarts),
-            np.int32(rules.short_steps),
-            np.int32(rules.limit),
-            np.float32(rules.tolerance),
-            np.float32(rules.ridge),
-            np.float32(rules.prior_scatter),
-            np.float32(rules.prior_n),
-            np.float32(rules.least),
-            np.float64(rules.degenerate),
-        )
 
     def tile(self, rows: NDArray[np.int64], columns: NDArray[np.int64], upper: bool) -> Modes:
         """As ``PairMixtures.tile``; raises DeviceError where no pair's modes find room."""
@@ -449,18 +471,15 @@ class MixturesCuda:
         lengths = n_columns - 1 - np.arange(n_rows) if upper else np.full(n_rows, n_columns)
         row_start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         n_pairs = int(row_start[-1])
-        self._places = (
-            xp.asarray(np.asarray(rows, dtype=np.int32)),
-            xp.asarray(np.asarray(columns, dtype=np.int32)),
-            xp.asarray(row_start),
-            np.int32(n_rows),
-            np.int32(upper),
-        )
-        self._sums = (
-            xp.zeros(len(KERNEL_COUNTS), dtype=np.uint64),
-            xp.zeros(MAX_CLUSTERS + 1, dtype=np.uint64),
-            xp.zeros(HISTOGRAM_BINS, dtype=np.uint64),
-        )
+        self._places = {
+            "rows": xp.asarray(np.asarray(rows, dtype=np.int32)),
+            "columns": xp.asarray(np.asarray(columns, dtype=np.int32)),
+            "row_start": xp.asarray(row_start),
+            "n_rows": n_rows,
+            "upper": upper,
+        }
+        sizes = len(KERNEL_COUNTS), MAX_CLUSTERS + 1, HISTOGRAM_BINS
+        self._sums = [xp.zeros(size, dtype=np.uint64) for size in sizes]
         parts = []
         begin = 0
         pair_bytes = 28 + 4 * self.words + self.rules.k_max * (32 + 4 * self.words)
@@ -487,7 +506,6 @@ class MixturesCuda:
     def _batch(self, begin: int, size: int) -> dict[str, NDArray[Any]]:
         """Kept modes of pairs ``begin`` to ``begin + size`` of the tile's order."""
         xp = self.cupy
-        integer: dict[str, Any] = {"dtype": np.int32}
         of_pair = {
             name: xp.empty(size, dtype=np.int32)
             for name in ("row", "column", "n_clusters", "n_modes", "n_usable")
@@ -496,36 +514,28 @@ class MixturesCuda:
         outliers = xp.empty((size, self.words), dtype=np.uint32)
         slots = self.rules.k_max
         entries = size * slots
-        n_samples = xp.empty(entries, **integer)
-        numbers = xp.empty((entries, len(NUMBERS)), dtype=np.float32)
-        members = xp.empty((entries, self.words), dtype=np.uint32)
-        self.kernel(
-            (size,),
-            (32,),
-            (
-                *self.arrays,
-                np.int32(self.n_samples),
-                *self._places,
-                np.int64(begin),
-                *self.scalars,
-                *of_pair.values(),
-                outliers,
-                n_samples,
-                numbers,
-                members,
-                *self._sums,
-            ),
-            shared_mem=self.shared_bytes,
+        of_mode = {
+            "n_samples": xp.empty(entries, dtype=np.int32),
+            "numbers": xp.empty((entries, len(NUMBERS)), dtype=np.float32),
+            "members": xp.empty((entries, self.words), dtype=np.uint32),
+        }
+        arguments = (
+            self.genes,
+            _argument(PLACES, self._places | {"first_pair": begin}),
+            self.settings,
+            _argument(FOUND, of_pair | of_mode | {"outliers": outliers}),
+            _argument(SUMS, dict(zip(SUMS.names or (), self._sums, strict=True))),
         )
-        cluster = xp.arange(slots, **integer)
+        self.kernel((size,), (32,), arguments, shared_mem=self.shared_bytes)
+        cluster = xp.arange(slots, dtype=np.int32)
         kept = xp.flatnonzero(cluster[None, :] < of_pair["n_clusters"][:, None])
         pair = kept // slots
         found = {name: xp.asnumpy(array[pair]) for name, array in of_pair.items()}
         found["cluster"] = xp.asnumpy((kept - pair * slots + 1).astype(np.int32))
-        found["n_samples"] = xp.asnumpy(n_samples[kept])
-        found["samples"] = self._bytes(members[kept])
+        found["n_samples"] = xp.asnumpy(of_mode["n_samples"][kept])
+        found["samples"] = self._bytes(of_mode["members"][kept])
         found["outliers"] = self._bytes(outliers[pair])
-        taken = np.ascontiguousarray(xp.asnumpy(numbers[kept]).T)
+        taken = np.ascontiguousarray(xp.asnumpy(of_mode["numbers"][kept]).T)
         return found | dict(zip(NUMBERS, taken, strict=True))
 
     def _bytes(self, masks: Any) -> NDArray[np.uint8]:
@@ -561,8 +571,8 @@ def shared_bytes(n_samples: int) -> int:
     return fixed + words * (6 * 4 + 32 * (3 * 4 + 2 + 1))
 
 
-def gene_arrays(genes: Genes, kinc: bool) -> tuple[NDArray[Any], ...]:
-    """The genes' arrays in the order of the kernel's arguments.
+def gene_arrays(genes: Genes, kinc: bool) -> dict[str, NDArray[Any]]:
+    """The genes' arrays as the kernel takes them (``GENES``).
 
     Besides those of ``Genes``: bits of each gene's own outliers; for each place of ``order`` the
     first and the last place of its ties, and whether the gene has any. Places are uint16: up to
@@ -579,17 +589,12 @@ def gene_arrays(genes: Genes, kinc: bool) -> tuple[NDArray[Any], ...]:
     last = np.minimum.accumulate(last, axis=1)[:, ::-1]
     tied = (~begins & (codes >= 0)).any(axis=1)
     values = genes.values.astype(np.float32) if kinc else genes.values  # as the kernels find them
-    return (
-        genes.values,
-        genes.unit,
-        genes.present,
-        bit_words(tukey_outliers(values, genes.codes >= 0)),
-        genes.order.astype(np.uint16),
-        first.astype(np.uint16),
-        last.astype(np.uint16),
-        genes.codes,
-        genes.usable,
-        np.asarray(tied, dtype=np.uint8),
-        genes.keys,
-        genes.log_n,
-    )
+    made = genes._asdict()
+    made["n_usable"] = made.pop("usable")
+    return made | {
+        "outlying": bit_words(tukey_outliers(values, genes.codes >= 0)),
+        "order": genes.order.astype(np.uint16),
+        "run_first": first.astype(np.uint16),
+        "run_last": last.astype(np.uint16),
+        "tied": np.asarray(tied, dtype=np.uint8),
+    }

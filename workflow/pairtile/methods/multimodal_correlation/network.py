@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import Message, by_severity, messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import Merged
 from pairtile.engine.network import Network
 from pairtile.errors import InputError
@@ -91,14 +91,11 @@ def multimodal_network(
     found = sought.found
     modes, counts = _strong_modes(config, merged, sought)
     outcome = _sentence(found.message)
-    notes: list[str] = []
-    warnings: list[str] = []
     if found.threshold is None:
-        warnings.append(message("no_threshold", reason=outcome))
+        messages = [message("no_threshold", reason=outcome), *sought.messages]
     else:
-        notes.append(message("threshold_found", outcome=outcome[0].upper() + outcome[1:]))
-    for said in sought.messages:
-        (notes if said.severity == "note" else warnings).append(said)
+        outcome = outcome[0].upper() + outcome[1:]
+        messages = [message("threshold_found", outcome=outcome), *sought.messages]
     samples = mode_samples(config, state, modes)
     columns: dict[str, NDArray[Any]] = {}
     arrays = _arrays(found)
@@ -107,10 +104,8 @@ def multimodal_network(
         tests = conditions_tested(config, state, samples, annotations.conditions)
         columns |= tests.columns()
         arrays |= arrays_of_conditions(annotations.conditions)
-        notes += annotations.notes
-        on_tests = messages_on_tests(config, state, tests, annotations.conditions, counts["pairs"])
-        of_notes, of_warnings = by_severity(on_tests)
-        notes, warnings = [*notes, *of_notes], [*warnings, *of_warnings]
+        messages += annotations.notes
+        messages += messages_on_tests(config, state, tests, annotations.conditions, counts["pairs"])
     if config.estimator.clustering == "gmm":
         conditions = [] if annotations is None else annotations.conditions
         labelled = [each for each in conditions if each.kind == "categorical"]
@@ -133,8 +128,7 @@ def multimodal_network(
             "message": found.message,
         },
         arrays=arrays,
-        notes=notes,
-        warnings=warnings,
+        messages=messages,
     )
 
 
@@ -195,7 +189,7 @@ def _annotation_table(frame: pd.DataFrame, samples: list[str]) -> AnnotationTabl
             "annotations", "", found, f"a row for every sample (rows: {quoted(list(rows))})"
         )
     extra = [name for name in rows if name not in set(samples)]
-    notes: list[str] = []
+    notes: list[Message] = []
     if extra:
         found = quoted(extra)
         notes.append(message("annotations_of_no_sample", n=len(extra), names=found))
@@ -516,7 +510,7 @@ _ON_NOISE = {
 }
 
 
-def _counting_noise(tests: ConditionTests, condition: Condition) -> NDArray[Any]:
+def _counting_noise(tests: ConditionTests, condition: Condition) -> NDArray[np.generic]:
     """The mark of each edge, the same in all tests of a condition."""
     own = (test.results for test in tests.tests if test.condition == condition.name)
     return next((results["counting_noise"].to_numpy() for results in own), np.empty(0, object))

@@ -23,7 +23,7 @@ from pairtile.gpu.device import Device
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.plain_correlation import pair_scorer
-from pairtile.preprocess.null_design import null_design
+from pairtile.preprocess.null_design import inflation, null_design
 from pairtile.runtime.record import Progress
 
 RESOLVED: Final = 10
@@ -174,7 +174,9 @@ def mode_null(
         progress.advance(space.pairs_in(tile))
     copies = np.bincount(genes)
     pairs = (len(genes) ** 2 - int((copies**2).sum())) // 2
-    return ModeNull.of(pairs, np.concatenate(correlation), np.concatenate(n_samples))
+    found = np.concatenate(correlation)
+    lost = np.sqrt(inflation(state, table.shape[1]))  # of a correlation's square
+    return ModeNull.of(pairs, np.clip(found * lost, -1.0, 1.0), np.concatenate(n_samples))
 
 
 def permuted_genes(

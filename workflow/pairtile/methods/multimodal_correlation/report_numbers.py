@@ -111,7 +111,7 @@ def _conditions(results: Results, found: ModeResults) -> list[dict[str, Any]]:
     ]
 
 
-def warnings(results: Results) -> list[str]:
+def warnings(results: Results) -> list[Message]:
     """Warnings that the settings, counts and tables themselves give rise to."""
     found = results.cached(mode_results)
     said = [*_of_samples(results)]

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import special
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import (
     Cost,
@@ -102,21 +102,23 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
         cls, config: MultimodalCorrelationConfig, seed: int, scratch: Path | None = None
     ) -> PreparedInput[ModeArrays]:
         expression, design = read_arranged(config, scratch)
-        raw = whole_counts(expression.values)  # before they are overwritten
+        raw = whole_counts(expression.values, scratch)  # before they are overwritten
         prepared = prepare_expression(expression, config.preprocess, True, design, scratch)
         if raw is not None:
-            raw = raw[pd.Index(expression.genes).get_indexer(pd.Index(prepared.genes))]
+            kept = pd.Index(expression.genes).get_indexer(pd.Index(prepared.genes))
+            for begin, row in enumerate(kept):  # each moves up: the first rows of its file
+                raw[begin] = raw[row]
+            raw = raw[: kept.size]
         regulators, counts, absent = find_regulators(
             config.regulators, prepared.genes, config.ignore_case, config.ignore_versions
         )
-        state, warnings = state_of(prepared, design, config, regulators, raw)
+        state, warnings = state_of(prepared, prepared.design, config, regulators, raw)
         prepared.items.loc[regulators, "is_regulator"] = True
         return PreparedInput(
             prepared.items,
             state,
             {**prepared.counts, **counts},
-            list(prepared.notes),
-            [*prepared.warnings, *absent, *warnings],
+            [*prepared.messages, *absent, *warnings],
             {"preprocess": prepared.parameters},
         )
 
@@ -263,7 +265,7 @@ def state_of(
     config: MultimodalCorrelationConfig,
     regulators: NDArray[np.int32],
     counts: NDArray[np.unsignedinteger] | None,
-) -> tuple[ModeArrays, list[str]]:
+) -> tuple[ModeArrays, list[Message]]:
     """The state of prepared values, and what needs attention in their samples. ``counts``: whole
     numbers (genes, samples) that the values were made from."""
     found, measured = dependence_arrays(prepared.values, design.state)
@@ -278,10 +280,10 @@ def state_of(
     }
     if counts is not None and prepared.quality.counted:
         state["counts"] = counts
-        state["effects_removed"] = np.array(design.covariates.size > 0)
+        state["effects_removed"] = np.array("degrees_given_up" in state)
     warnings = dependence_warnings(found, config)
     if null_design("auto", state, len(prepared.samples)).kind == "circular_shift":
-        if not design.state:
+        if not (design.series.size or design.batch.size):
             warnings.append(message("order_of_samples", alike=neighbours_alike(state)))
         warnings += shift_warnings(state)
     return state, warnings

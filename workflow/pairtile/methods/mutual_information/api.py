@@ -16,12 +16,14 @@ from pairtile.api.messages import tell
 from pairtile.api.prepare import as_expression, label_table, stated_samples
 from pairtile.api.regulators import listed_genes
 from pairtile.api.table import ExpressionTable, Matrix, as_table, is_anndata
+from pairtile.declare.messages import Message, warnings_of
 from pairtile.engine.tiles import PairSpace
 from pairtile.gpu.device import Device, choose
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.null import Null
 from pairtile.methods.mutual_information.prepare import (
     SplineState,
+    counts_by_rank,
     few_samples_warnings,
     floor_share,
     scale_genes,
@@ -29,6 +31,7 @@ from pairtile.methods.mutual_information.prepare import (
     state_of_values,
 )
 from pairtile.methods.mutual_information.score import MutualInformation, number_type
+from pairtile.preprocess.expression import Prepared
 from pairtile.preprocess.samples import SampleDesign, arrange_samples
 from pairtile.splines.scorer import BsplineScorer, Weights
 
@@ -129,7 +132,7 @@ def mutual_information(
     b  1.2  NaN  0.0
     c  0.4  0.0  NaN
     """
-    config = _SCORES.config(settings)
+    config = counts_by_rank(_SCORES.config(settings), expression)
     table = as_table(expression, **table_keywords({**settings, "layer": _as_it_is(layer)}))
     check_samples(table, config.preprocess.min_samples)
     square = is_anndata(expression) and regulators is None and other is None
@@ -220,7 +223,8 @@ def permutation_null(
     (True, True)
     """
     labels = label_keywords(settings)
-    config = _NULL.config(settings, samples=stated_samples(labels, settings["step"]))
+    stated = _NULL.config(settings, samples=stated_samples(labels, settings["step"]))
+    config = counts_by_rank(stated, expression)
     table = as_table(expression, **table_keywords({**settings, "layer": _as_it_is(layer)}))
     min_samples, seed = config.preprocess.min_samples, int(settings["seed"])
     check_samples(table, min_samples)
@@ -228,8 +232,10 @@ def permutation_null(
         as_expression(table), config.samples, table=label_table(labels, table)
     )
     device = choose(settings["backend"])
+    if isinstance(expression, Prepared):
+        design = design.with_taken_off(expression.design)
     opened, made = open_analysis(arranged.values, np.empty(0), config, device, design)
-    found = tell([*made.warnings, *opened.null_account(seed)[1]])
+    found = tell([*made.messages, *opened.null_messages(seed)])
     drawn = Null.from_arrays(opened.null(seed))
     if not all(s.size for s in drawn.statistic):
         raise ValueError(
@@ -238,7 +244,11 @@ def permutation_null(
         )
     observed = ~np.isnan(arranged.values)
     return PermutationNull(
-        drawn, table.labels, table.n_samples, None if observed.all() else observed, found
+        drawn,
+        table.labels,
+        table.n_samples,
+        None if observed.all() else observed,
+        warnings_of(found),
     )
 
 
@@ -256,7 +266,7 @@ class PermutationNull:
     genes: pd.Index[Any]
     n_samples: int
     observed: NDArray[np.bool_] | None
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[Message] = field(default_factory=list)
 
     def __repr__(self) -> str:
         return (
@@ -519,7 +529,7 @@ def _between(table: ExpressionTable, other: ExpressionTable, scores: NDArray[np.
     return pd.DataFrame(scores, index=table.labels, columns=other.labels, copy=False)
 
 
-def with_warnings(matrix: Matrix, found: list[str]) -> Matrix:
+def with_warnings(matrix: Matrix, found: list[Message]) -> Matrix:
     """The matrix, with its warnings where it is a table."""
     if isinstance(matrix, pd.DataFrame):
         matrix.attrs["warnings"] = found

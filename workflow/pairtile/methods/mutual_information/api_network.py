@@ -16,6 +16,7 @@ from pairtile.api.messages import tell, warnings_of_network
 from pairtile.api.prepare import PreparedTable, prepared_table, preprocess_of, stated_samples
 from pairtile.api.regulators import listed_genes
 from pairtile.api.table import as_table
+from pairtile.declare.messages import notes_of, warnings_of
 from pairtile.engine.in_memory import network_in_memory
 from pairtile.engine.network import Network
 from pairtile.gpu.device import choose
@@ -25,6 +26,7 @@ from pairtile.methods.mutual_information.api import (
 )
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.dpi import data_processing_inequality as surviving_edges
+from pairtile.methods.mutual_information.prepare import counts_by_rank
 from pairtile.methods.mutual_information.score import MutualInformation
 
 if TYPE_CHECKING:
@@ -81,9 +83,10 @@ def infer_network(
     -------
     DataFrame, best edge first; None or AnnData with ``key_added``
         ``source``, ``target`` (as the genes are labelled; numbers for an array), ``mi_bits``,
-        ``p_value``, ``q_value`` (Benjamini-Hochberg; both of MI), ``clr`` or ``target_z``,
-        ``p_method`` ("empirical", or "extrapolated": fewer than 10 draws reach the score, and
-        ``p_value`` goes on from the tail of the null). Undirected edges are there once. ``attrs``
+        ``p_value``, ``q_value`` (Benjamini-Hochberg; both of MI), ``clr``, ``target_z`` or
+        ``combined``, ``p_method`` ("empirical", or "extrapolated": fewer than 10 draws reach the
+        score, and ``p_value`` goes on from the tail of the null). Undirected edges are there once.
+        ``attrs``
         has ``directed``, ``counts``, ``threshold_bits`` (least MI kept), ``notes`` (what was
         decided on the way), ``warnings`` (also issued as warnings), ``device`` and ``settings``.
 
@@ -99,7 +102,8 @@ def infer_network(
     Notes
     -----
     Sources: Daub et al. 2004, BMC Bioinformatics 5:118 (estimator); Margolin et al. 2006, BMC
-    Bioinformatics 7 (S1) S7 (threshold and DPI); Faith et al. 2007, PLoS Biology 5:e8 (CLR).
+    Bioinformatics 7 (S1) S7 (threshold and DPI); Faith et al. 2007, PLoS Biology 5:e8 (CLR);
+    Schäfer & Strimmer 2005, Stat. Appl. Genet. Mol. Biol. 4:32 (``combined``).
 
     Examples
     --------
@@ -122,24 +126,25 @@ def infer_network(
     seed = int(settings["seed"])
     table = as_table(expression, **table_keywords(settings), sparse=True)
     ready = prepared_table(expression, table, config, labels)
-    among, found = np.empty(0, dtype=np.int32), list(ready.warnings)
+    among, found = np.empty(0, dtype=np.int32), list(ready.messages)
     genes = table.labels[ready.kept]
     if regulators is not None:
         listed = listed_genes(regulators, table.labels, named=table.genes is not None)
         among = listed.among(ready.kept)
         found += listed.absent_warnings(genes)
+    config = counts_by_rank(config, ready.prepared)
     opened, made = open_analysis(
         ready.prepared.values, among, config, choose(settings["backend"]), ready.design
     )
     tiles = opened.space(opened.state).tiles()
     result = network_in_memory(opened, tiles, seed)
     edges = _with_labels(result.edges, genes)
-    notes, of_null = opened.null_account(seed)
-    found += [*made.warnings, *of_null, *result.warnings]
-    edges.attrs = _attributes(opened, ready, result, [*made.notes, *notes], seed)
+    found += [*made.messages, *opened.null_messages(seed), *result.messages]
+    edges.attrs = _attributes(opened, ready, result, seed)
     counts, used = edges.attrs["counts"], edges.attrs["settings"]
     found += warnings_of_network(config, edges, counts, used, found)
-    edges.attrs["warnings"] = tell(found)
+    told = tell(found)
+    edges.attrs |= {"notes": notes_of(told), "warnings": warnings_of(told)}
     if key_added is None:
         return edges
     return add_network(expression, edges, key_added=key_added, copy=copy)
@@ -155,14 +160,13 @@ def _with_labels(edges: pd.DataFrame, labels: pd.Index[Any]) -> pd.DataFrame:
 
 
 def _attributes(
-    opened: MutualInformation, ready: PreparedTable, result: Network, notes: list[str], seed: int
+    opened: MutualInformation, ready: PreparedTable, result: Network, seed: int
 ) -> dict[Hashable | None, Any]:
     """How a network came about, in plain types: ``attrs`` of its table."""
     return {
         "directed": result.directed,
         "counts": {**ready.prepared.counts, **result.counts},
         "threshold_bits": result.threshold_value,
-        "notes": [*ready.prepared.notes, *notes, *result.notes],
         "device": opened.device.name,
         "settings": {
             **opened.config.model_dump(mode="json", include=set(SETTINGS)),

@@ -231,7 +231,7 @@ class KeepScore(KeepRule):
     score: Annotated[float, Number()] = Field(
         description=(
             "Keep edges whose `score` is at least this: in bits for `mi`, in standard deviations "
-            "for `clr` and `target_z`."
+            "for `clr` and `target_z`, without unit for `combined`."
         )
     )
 
@@ -454,14 +454,18 @@ class MutualInformationConfig(ExpressionAnalysis):
     estimator: SplineEstimatorConfig = Field(
         default=SplineEstimatorConfig(), description="How mutual information is estimated."
     )
-    score: Annotated[Literal["auto", "mi", "clr", "target_z"], Choice(), SCORING_STEPS] = Field(
+    score: Annotated[
+        Literal["auto", "mi", "clr", "target_z", "combined"], Choice(), SCORING_STEPS
+    ] = Field(
         default="auto",
         description=(
             "What ranks the pairs, for `keep`, the order of the network table and the evaluation. "
             "`mi`: mutual information itself, in bits. `clr`: context likelihood of relatedness, "
             "how far a pair stands out among all pairs of both its genes. `target_z`: how far it "
             "stands out among all candidate regulators of the target, in standard deviations; "
-            "directed, and mostly the best of the three against gold standards. `auto`: `target_z` "
+            "directed. `combined`: `target_z` and what the regulator explains of the target beside "
+            "all other regulators (partial correlation, also with its square); directed, and "
+            "against gold standards the best of the four beside `regulators`. `auto`: `target_z` "
             "beside `regulators`, else `clr`. p- and q-values are those of mutual information "
             "whatever stands here."
         ),
@@ -518,7 +522,9 @@ class MutualInformationConfig(ExpressionAnalysis):
     @property
     def directed(self) -> bool:
         """Whether each direction of a pair has a score of its own."""
-        return self.score == "target_z" or (self.score == "clr" and self.regulators is not None)
+        return self.score in ("target_z", "combined") or (
+            self.score == "clr" and self.regulators is not None
+        )
 
     @property
     def network_times(self) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
 
 class InferNetworkKeywords(TypedDict, total=False):
-    score: Literal["auto", "mi", "clr", "target_z"]
+    score: Literal["auto", "mi", "clr", "target_z", "combined"]
     keep: Mapping[str, Any] | str
     dpi: Mapping[str, Any] | bool | None
     preprocess: Mapping[str, Any] | None

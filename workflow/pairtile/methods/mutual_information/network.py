@@ -16,13 +16,14 @@ import pandas as pd
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import Merged, Ranking
 from pairtile.engine.network import Network, sort_edges
 from pairtile.engine.selection import RunningTopK
 from pairtile.gpu.device import Device
 from pairtile.methods.mutual_information.arrays import SplineArrays
 from pairtile.methods.mutual_information.bootstrap import bootstrap_consensus, low_selection_bound
+from pairtile.methods.mutual_information.combined_score import CombinedScore
 from pairtile.methods.mutual_information.config import (
     BootstrapsConfig,
     DpiConfig,
@@ -68,6 +69,10 @@ class GeneAnalysis(Protocol):
 
     def null_of(self, arrays: Mapping[str, NDArray[Any]]) -> Null:
         """What the arrays of a null describe."""
+        ...
+
+    def combined(self, scan: Mapping[str, NDArray[Any]]) -> CombinedScore:
+        """The score ``combined`` from the sums of the first pass."""
         ...
 
     def unrelated_share(self) -> float:
@@ -131,11 +136,12 @@ class Chosen(NamedTuple):
 
 class GeneRoles(NamedTuple):
     """How many genes there are; who is a regulator, None without a list; their moments of MI,
-    which ``clr`` and ``target_z`` need."""
+    which all scores but ``mi`` need; and what ``combined`` needs besides."""
 
     number: int
     is_regulator: NDArray[np.bool_] | None
     moments: ExactMoments | None
+    combined: CombinedScore | None = None
 
 
 def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = False) -> Network:
@@ -177,12 +183,12 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
         cure = "preprocess.regress_out removes known effects"
         if keep.top_edges is None:
             cure = f"keep: auto picks what stands out; {cure}"
-        result.warnings.append(
+        result.messages.append(
             message("most_pairs_pass", share=share, bar=bar, limit=keep.p_bound, cure=cure)
         )
     if beyond:
         resolved = RESOLVED / (1.0 + min(s.size for s in null.statistic if s.size))
-        result.notes.append(message("p_values_extrapolated", edges=beyond, resolved=resolved))
+        result.messages.append(message("p_values_extrapolated", edges=beyond, resolved=resolved))
     return result
 
 
@@ -442,9 +448,9 @@ def build_network(
 ) -> Network:
     """Prune and direct.
 
-    ``clr`` with regulators and ``target_z`` are directed: a pair is an edge in each direction that
-    was chosen. DPI works on the pairs chosen; of scores without direction it takes them out of
-    ``chosen``.
+    ``clr`` with regulators, ``target_z`` and ``combined`` are directed: a pair is an edge in each
+    direction that was chosen. DPI works on the pairs chosen; of scores without direction it takes
+    them out of ``chosen``.
     """
     kept = chosen.kept
     in_network: NDArray[np.bool_] = kept[0] if len(kept) == 1 else np.logical_or.reduce(kept)
@@ -506,8 +512,19 @@ def _scores(pairs: Pairs, score: str, genes: GeneRoles) -> list[NDArray[np.float
     if genes.moments is None:
         raise ValueError(f"score {score} needs the moments of all pairs")
     found = directed_scores(
-        score, pairs.mi_bits, pairs.i, pairs.j, genes.moments, genes.is_regulator
+        "target_z" if score == "combined" else score,
+        pairs.mi_bits,
+        pairs.i,
+        pairs.j,
+        genes.moments,
+        genes.is_regulator,
     )
+    if genes.combined is not None:
+        ahead, back = found
+        allowed = ~np.isnan(back)
+        ahead = genes.combined.of_pairs(ahead, pairs.i, pairs.j)
+        back[allowed] = genes.combined.of_pairs(back[allowed], pairs.j[allowed], pairs.i[allowed])
+        found = ahead, back
     return list(found) if _is_directed(score, genes) else [found[0]]
 
 
@@ -578,7 +595,7 @@ def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.Da
         "edges": len(edges),
     }
     if settings.complementary_halves:
-        result.notes.append(_bound_of_halves(settings, support, _n_tests(merged)))
+        result.messages.append(_bound_of_halves(settings, support, _n_tests(merged)))
     result.threshold = {
         "keep": {"consensus_q_value": settings.alpha},
         "mi_bits": None,
@@ -591,7 +608,7 @@ def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.Da
 
 def _bound_of_halves(
     settings: BootstrapsConfig, support: NDArray[np.int32], n_possible: int
-) -> str:
+) -> Message:
     """Where the bound that assumes nothing would have cut the consensus."""
     for least in range(settings.number // 2 + 1, settings.number + 1):
         held = int((support >= least).sum())
@@ -608,7 +625,7 @@ def _column(score: str) -> str:
 
 
 def _is_directed(score: str, genes: GeneRoles) -> bool:
-    return score == "target_z" or (score == "clr" and genes.is_regulator is not None)
+    return score in ("target_z", "combined") or (score == "clr" and genes.is_regulator is not None)
 
 
 def _n_tests(merged: Merged) -> int:
@@ -621,5 +638,8 @@ def _top_bits(config: MutualInformationConfig) -> float:
 
 
 def _genes(analysis: GeneAnalysis, merged: Merged) -> GeneRoles:
-    moments = None if merged.scan is None else ExactMoments.from_summaries(merged.scan)
-    return GeneRoles(analysis.genes, analysis.is_regulator, moments)
+    if merged.scan is None:
+        return GeneRoles(analysis.genes, analysis.is_regulator, None)
+    moments = ExactMoments.from_summaries(merged.scan)
+    combined = analysis.combined(merged.scan) if analysis.config.score == "combined" else None
+    return GeneRoles(analysis.genes, analysis.is_regulator, moments, combined)

@@ -239,6 +239,7 @@ def draw_null(
     seed: int,
     min_samples: int,
     resampling: Resampling | None = None,
+    inflation: float = 1.0,
 ) -> dict[str, NDArray[Any]]:
     """At least ``draws`` null statistics (n_samples * MI) for each pair of classes of genes.
 
@@ -251,6 +252,8 @@ def draw_null(
     resampling
         Of a bootstrap: what it did to the samples of ``z``. Applied after permuting, so that
         repeated samples raise the null as they raise the scores.
+    inflation
+        By which every statistic is multiplied, for degrees of freedom that values have lost.
 
     Returns
     -------
@@ -277,6 +280,8 @@ def draw_null(
         _statistics(scorer, permuted(a, 0, number), permuted(b, 1, number), min_samples, progress)
         for number, (a, b) in enumerate(pairs_of_classes)
     ]
+    if inflation != 1.0:
+        statistics = [drawn * np.float32(inflation) for drawn in statistics]
     return Null(statistics, classes).arrays()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.state import release
 from pairtile.methods.mutual_information.arrays import GeneArrays, SplineArrays
 from pairtile.methods.mutual_information.config import MutualInformationConfig
@@ -63,12 +63,14 @@ def order_matters(config: MutualInformationConfig, state: SplineArrays) -> bool:
     return bool(mean > chance) and (config.null.kind == "permutation" or not stated)
 
 
-def order_warnings(config: MutualInformationConfig, state: SplineArrays, share: float) -> list[str]:
+def order_warnings(
+    config: MutualInformationConfig, state: SplineArrays, share: float
+) -> list[Message]:
     """The order of samples, where nothing says what it is, and drifts, which shifts do not keep.
 
     ``share``: of pairs of unrelated genes that a permutation null gives p <= 0.05, by shifts.
     """
-    warnings: list[str] = []
+    warnings: list[Message] = []
     if order_matters(config, state):
         alike = {"alike": neighbours_alike(state), "share": share}
         if config.null.kind == "permutation":

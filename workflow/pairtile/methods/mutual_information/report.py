@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.methods.mutual_information.charts import FIGURES
 from pairtile.report.method_report import MethodReport, MethodText
 from pairtile.report.sections.members import members_section
@@ -29,7 +29,7 @@ def numbers(results: Results) -> dict[str, Any]:
     }
 
 
-def warnings(results: Results) -> list[str]:
+def warnings(results: Results) -> list[Message]:
     """Warnings that the tables themselves give rise to."""
     few = results.counts.get("pairs_too_few_samples")
     return [message("pairs_without_score", n=few)] if few else []
@@ -39,7 +39,7 @@ TEXT = MethodText(
     title="B-spline mutual information",
     package=__package__,
     score="mutual information",
-    strength=("target_z", "clr", "mi_bits"),
+    strength=("combined", "target_z", "clr", "mi_bits"),
     numbers=numbers,
     warnings=warnings,
 )

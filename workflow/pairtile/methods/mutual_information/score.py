@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.chunk_file import PASSED, RANK_SCORE, Arrays, Rows, Summaries
 from pairtile.engine.estimator import (
     Cost,
@@ -36,6 +36,11 @@ from pairtile.methods.mutual_information.bootstrap import (
     rule_of_network,
     undirected_edges,
     unrelated_genes,
+)
+from pairtile.methods.mutual_information.combined_score import (
+    CombinedScore,
+    Sampled,
+    combined_sums,
 )
 from pairtile.methods.mutual_information.config import (
     KeepAuto,
@@ -64,6 +69,10 @@ from pairtile.methods.mutual_information.null_design import (
     order_matters,
     order_warnings,
 )
+from pairtile.methods.mutual_information.partial_correlation import (
+    PartialCorrelation,
+    fit_bytes,
+)
 from pairtile.methods.mutual_information.prepare import spline_settings, spline_state
 from pairtile.methods.mutual_information.signs import with_signs
 from pairtile.methods.mutual_information.tiles import (
@@ -74,7 +83,7 @@ from pairtile.methods.mutual_information.tiles import (
     score_listed,
     wanted_pairs,
 )
-from pairtile.preprocess.null_design import NullDesign, null_design
+from pairtile.preprocess.null_design import NullDesign, inflation, null_design
 from pairtile.splines.scorer import BsplineScorer, Weights, weights_bytes
 from pairtile.splines.values import marginal_entropies
 from pairtile.statistics.ranks import row_orders
@@ -118,7 +127,7 @@ class MutualInformation(
     Bootstraps[MutualInformationConfig],
     Estimator[MutualInformationConfig, SplineArrays],
 ):
-    """B-spline mutual information with permutation null; scores mi, clr, target_z."""
+    """B-spline mutual information with permutation null; scores mi, clr, target_z, combined."""
 
     def __init__(
         self,
@@ -146,6 +155,7 @@ class MutualInformation(
         self._given_null: dict[str, NDArray[Any]] | None = None
         self._opened_null: tuple[Arrays, Null] | None = None
         self._cache: dict[tuple[str, int], Weights] = {}
+        self._opened_scan: tuple[Arrays, CombinedScore] | None = None
 
     # --- what the plan needs --------------------------------------------------------------------
 
@@ -158,7 +168,7 @@ class MutualInformation(
     @classmethod
     def resolve_auto(
         cls, config: MutualInformationConfig, state: SplineArrays
-    ) -> tuple[MutualInformationConfig, list[str]]:
+    ) -> tuple[MutualInformationConfig, list[Message]]:
         bins, order = state["bins_order"].tolist()
         transform = "rank" if state["by_rank"] else "none"
         how = {"bins": bins, "order": order, "transform": transform}
@@ -166,11 +176,11 @@ class MutualInformation(
         if isinstance(config.keep, KeepAuto):
             decided["keep"] = config.keep.decided(int(state["z"].shape[0]))
         regulators = state["regulators"].size > 0
-        notes: list[str] = []
+        said: list[Message] = []
         if config.score == ("target_z" if regulators else "clr"):
             given = "" if regulators else "out"
-            notes.append(message("score_auto", score=config.score, how=given))
-        return config.model_copy(update=decided), notes
+            said.append(message("score_auto", score=config.score, how=given))
+        return config.model_copy(update=decided), said
 
     @classmethod
     def validate(
@@ -232,10 +242,13 @@ class MutualInformation(
         if backend == "cuda":
             blocks = super().memory(config, state, backend, rows, columns)
             return blocks + drawn_bytes(draws, samples, nulls, 0)
+        fitted = 0
+        if config.score == "combined":
+            fitted = fit_bytes(int(state["regulators"].size) or genes, samples)
         kept, beside = weights_bytes(config.estimator.n_bins, config.estimator.spline_order)
         of_tiles = min(kept * samples * genes, max(KEPT_BYTES, kept * samples * (rows + columns)))
         held = max(of_tiles, drawn_bytes(draws, samples, nulls, kept))
-        return state_bytes(state) + held + (kept + beside) * samples * max(rows, columns)
+        return state_bytes(state) + fitted + held + (kept + beside) * samples * max(rows, columns)
 
     @classmethod
     def chunk_parameters(cls, config: MutualInformationConfig) -> dict[str, Any]:
@@ -282,16 +295,15 @@ class MutualInformation(
             seed=seed,
             min_samples=self.config.preprocess.min_samples,
             resampling=self._resampling,
+            inflation=inflation(self.state, z.shape[1]),
         )
 
-    def null_account(self, seed: int) -> tuple[list[str], list[str]]:
+    def null_messages(self, seed: int) -> list[Message]:
         share = 0.0
         if order_matters(self.config, self.state):
             share = self._share_by_permutation(seed)
-        notes: list[str] = [
-            message("null_kind", kind=self.null_design.kind, reason=self.null_design.reason)
-        ]
-        return notes, order_warnings(self.config, self.state, share)
+        kind = message("null_kind", kind=self.null_design.kind, reason=self.null_design.reason)
+        return [kind, *order_warnings(self.config, self.state, share)]
 
     def _share_by_permutation(self, seed: int) -> float:
         """Share of pairs of shifted genes that a permutation null gives p <= 0.05."""
@@ -378,7 +390,27 @@ class MutualInformation(
         return ScoredTile(rows, columns, bits, n_samples, wanted, scored, statistic)
 
     def scan_tile(self, tile: Tile) -> Summaries:
-        return moment_sums(self._scored(tile), self.genes, self.is_regulator, self.device)
+        scored = self._scored(tile)
+        sums = moment_sums(scored, self.genes, self.is_regulator, self.device)
+        if self.config.score != "combined":
+            return sums
+        return sums | combined_sums(
+            scored, self._partial, self.is_regulator, self._sampled, self.device
+        )
+
+    @cached_property
+    def _partial(self) -> PartialCorrelation:
+        return PartialCorrelation(self.state, float(self.settings.intervals), self.device)
+
+    @property
+    def _sampled(self) -> Sampled:
+        return Sampled.of(self.state["regulators"], self.genes)
+
+    def combined(self, scan: Arrays) -> CombinedScore:
+        """The score from the sums of the first pass; made once."""
+        if self._opened_scan is None or self._opened_scan[0] is not scan:
+            self._opened_scan = scan, CombinedScore(self._partial, scan, self._sampled)
+        return self._opened_scan[1]
 
     def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
         xp, to_host = self.device.xp, self.device.to_host
@@ -413,17 +445,27 @@ class MutualInformation(
         needed = selection.top > 0 or selection.min_score is not None
         if selection.scan is None or not needed:
             return scored.bits
-        xp = self.device.xp
-        both = directed_scores(
-            self.config.score,
+        xp, rows, columns = self.device.xp, scored.rows, scored.columns
+        combined = self.config.score == "combined"
+        ahead, back = directed_scores(
+            "target_z" if combined else self.config.score,
             scored.bits,
-            scored.rows[:, None],
-            scored.columns[None, :],
+            rows[:, None],
+            columns[None, :],
             ExactMoments.from_summaries(selection.scan),
             self.is_regulator,
             xp,
         )
-        return xp.fmax(*both)  # backwards NaN where that is not allowed
+        if combined:
+            score = self.combined(selection.scan)
+            ahead = score.of_tile(ahead, rows, columns, xp)
+            sources = np.arange(columns.size)
+            if self.is_regulator is not None:
+                sources = sources[self.is_regulator[columns]]
+            some = xp.asarray(sources)
+            if sources.size:
+                back[:, some] = score.of_tile(back[:, some].T, columns[sources], rows, xp).T
+        return xp.fmax(ahead, back)  # backwards NaN where that is not allowed
 
     # --- consensus ------------------------------------------------------------------------------
 

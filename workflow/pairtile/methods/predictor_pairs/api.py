@@ -23,6 +23,7 @@ from pairtile.api.prepare import (
 from pairtile.api.regulators import listed_genes
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import ExpressionTable, as_table
+from pairtile.declare.messages import Message, notes_of, warnings_of
 from pairtile.engine.in_memory import all_tiles, merged_in_memory
 from pairtile.gpu.device import choose
 from pairtile.io.expression import Expression
@@ -167,7 +168,7 @@ def predictor_pairs(
     names = pd.Index([str(label) for label in table.labels])
     labels = table.labels[names.get_indexer(pd.Index(prepared.genes))]
     found = _labelled(named_sets(sets, labels.to_numpy()), table.labels.dtype)
-    said = [*ready.warnings, *formula_warnings(prepared.genes), *opened.warnings(sets)]
+    said = [*ready.messages, *formula_warnings(prepared.genes), *opened.warnings(sets)]
     used = {
         **config.model_dump(include={"lag", "null", "quantize"}),
         **ready.parameters,
@@ -180,10 +181,11 @@ def predictor_pairs(
     said += warnings_of_network(
         config, some, ready.counts, used, said, read={predictor_results: read}
     )
+    told = tell(said)
     found.attrs = {
         "counts": dict(ready.counts) | {"draws_of_a_test": draws_of_a_test(ready.state)},
-        "notes": list(ready.notes),
-        "warnings": tell(said),
+        "notes": notes_of(told),
+        "warnings": warnings_of(told),
         "device": opened.device.name,
         "settings": used,
     }
@@ -270,7 +272,7 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "best"
         edges,
         {},
         {"keep": keep},
-        [*sets.attrs.get("warnings", []), *said],
+        [*map(Message, sets.attrs.get("warnings", [])), *said],
         read={predictor_results: kept},
     )
     edges.attrs = {"directed": True, "warnings": tell(said)}

@@ -207,7 +207,9 @@ class PredictorEstimatorConfig(ConfigModel):
 class PredictorNullConfig(ConfigModel):
     """How good the best sets are by chance: p-values from shuffled targets."""
 
-    kind: Annotated[Literal["auto", "permutation", "circular_shift", "blocks"], Choice()] = Field(
+    kind: Annotated[
+        Literal["auto", "permutation", "circular_shift", "courses", "blocks"], Choice()
+    ] = Field(
         default="auto",
         description=(
             "What is done to a target. `permutation`: its levels are shuffled over the samples. "
@@ -215,11 +217,14 @@ class PredictorNullConfig(ConfigModel):
             "coming back in at the start, which keeps the ups and downs of a slow time course; "
             "permutation then lets genes pass that have nothing to do with each other. A series of "
             "n steps has only n - 1 shifts; of several series those are taken after which a target "
-            "changes its level as often as before. `blocks`: they are shuffled within each batch "
-            "of `samples.batch`. `auto`: shifts where targets keep their level from sample to "
-            "sample clearly more often than samples in random order would, else `blocks` where "
-            "batches are stated (these first where samples are no time series), else "
-            "permutation; `summary.json` says which and why."
+            "changes its level as often as before. `courses`: whole series change places with "
+            "others of equal times (and `samples.batch`): for replicates of one stimulus, in which "
+            "genes go together in time whether or not they act on each other. `blocks`: they are "
+            "shuffled within each batch of `samples.batch`. `auto`: courses where series follow "
+            "one course, else shifts where targets keep their level from sample to sample clearly "
+            "more often than samples in random order would, else `blocks` where batches are stated "
+            "(these first where samples are no time series), else permutation; `summary.json` says "
+            "which and why."
         ),
     )
     permutations: Annotated[
@@ -232,8 +237,8 @@ class PredictorNullConfig(ConfigModel):
             "set of each is searched as for a real target, at the same cost. 0: not at all, and no "
             "p-values. `auto`: 100 to 1,000 permutations, by that cost; 99 shifts, or as many as "
             "the series have, and none where these are fewer than 20: no p-value could be below "
-            "0.05 (with this kind set, they are drawn). No p- or q-value is less than "
-            "1 / (permutations + 1): see that `keep` can be met."
+            "0.05 (with this kind set, they are drawn); the same of courses. No p- or q-value is "
+            "less than 1 / (permutations + 1): see that `keep` can be met."
         ),
     )
 

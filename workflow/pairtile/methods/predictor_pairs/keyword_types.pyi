@@ -17,7 +17,7 @@ class PredictorPairsKeywords(TypedDict, total=False):
     top: int
     include_self: bool
     search: Literal["auto", "exhaustive", "sffs"]
-    null: Literal["auto", "permutation", "circular_shift", "blocks"]
+    null: Literal["auto", "permutation", "circular_shift", "courses", "blocks"]
     permutations: Literal["auto"] | int
     seed: int
     orientation: Literal["genes_in_rows", "samples_in_rows"]

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import Message, messages_of
 from pairtile.methods.predictor_pairs.config import (
     KeepBestByFdrConfig,
     KeepSets,
@@ -22,6 +23,8 @@ from pairtile.methods.predictor_pairs.config import (
     PredictorEstimatorConfig,
 )
 from pairtile.statistics.correction import benjamini_hochberg
+
+message = messages_of(__package__)
 
 MAX_GAIN_BITS = 2.0
 """No predictor adds more: the entropy of four levels."""
@@ -114,49 +117,38 @@ def set_counts(sets: pd.DataFrame, kept: pd.DataFrame, edges: pd.DataFrame) -> d
     }
 
 
-def set_warnings(sets: pd.DataFrame, estimator: PredictorEstimatorConfig) -> list[str]:
+def set_warnings(sets: pd.DataFrame, estimator: PredictorEstimatorConfig) -> list[Message]:
     """A warning where "the best" is one of many that are as good."""
     best = sets[(sets["rank"] == 1) & (sets["target_entropy_bits"] > 0.0)]
     tied = best[best["n_ties"] > 1]
     if tied.empty:
         return []
     word = SET_NAMES[estimator.cardinality]
-    text = (
-        f"For {len(tied):,} of {len(best):,} targets the best {word} is one of several that score "
-        f"exactly the same (median {tied['n_ties'].median():,.0f}, at most "
-        f"{tied['n_ties'].max():,}): which of them stands first is arbitrary. Trust the best "
-        f"{word} only where n_ties is 1, or look at all of them."
-    )
-    if estimator.penalty == "none":
-        text += " penalty: no_obs breaks most such ties in favour of well-observed states."
-    return [text]
+    numbers = {"n": len(tied), "targets": len(best), "word": word}
+    numbers |= {"median": tied["n_ties"].median(), "most": tied["n_ties"].max()}
+    code = "tied_sets_without_penalty" if estimator.penalty == "none" else "tied_sets"
+    return [message(code, **numbers)]
 
 
 def lacking_warnings(
     sets: pd.DataFrame, n_targets: int, cardinality: int, min_samples: int
-) -> list[str]:
+) -> list[Message]:
     """A warning where targets have no result, of ``n_targets`` with candidates enough."""
     lacking = n_targets - int(sets["target"].nunique())
     if lacking <= 0:
         return []
-    return [
-        f"{lacking:,} of {n_targets:,} targets have no result: too many levels are missing for "
-        f"them and any {SET_NAMES[cardinality]} to be observed together in preprocess.min_samples "
-        f"({min_samples}) transitions."
-    ]
+    numbers = {"targets": n_targets, "word": SET_NAMES[cardinality], "least": min_samples}
+    return [message("targets_without_result", n=lacking, **numbers)]
 
 
-def threshold_warnings(keep: KeepSets, draws: int) -> list[str]:
+def threshold_warnings(keep: KeepSets, draws: int) -> list[Message]:
     """A warning where no set can be kept, because ``draws`` shuffled targets for each test are
     too few."""
     least = 1.0 / (draws + 1)
     if not isinstance(keep, KeepSetsConfig) or least <= keep.limit:
         return []
-    return [
-        f"The setting keep: {{{keep.key}: {keep.limit:g}}} cannot be met: with {draws:,} shuffled "
-        f"targets for each test no p-value is below {least:.2g}. More null.permutations give "
-        "smaller ones, as far as a series has as many circular shifts."
-    ]
+    numbers = {"key": keep.key, "limit": keep.limit, "draws": draws, "least": least}
+    return [message("keep_cannot_be_met", **numbers)]
 
 
 def threshold_summary(sets: pd.DataFrame, kept: pd.DataFrame, keep: KeepSets) -> dict[str, Any]:

@@ -167,6 +167,62 @@ def targets_within_batches(
     return _of_each_target(targets, draws, seed, 0x62617463)
 
 
+def exchanged_courses(
+    targets: NDArray[np.int8],
+    courses: list[list[NDArray[np.int64]]],
+    exchanges: int | None,
+    seed: int,
+) -> NullTargets:
+    """Each target with its whole courses exchanged between the series of a group; None for
+    ``auto``, 99 times or as often as there are different exchanges.
+
+    Genes that respond to one stimulus go together in time, whether or not they act on each other.
+    Given the stimulus, it makes no difference to an unrelated target which of its replicate courses
+    stands beside which of the predictors (exchangeability blocks kept whole: Winkler et al. 2015,
+    NeuroImage 123:253).
+
+    courses : as ``replicate_courses``.
+    """
+    available = min(most_exchanges(courses), 2**31)
+    number = min(AUTO_SHIFTS if exchanges is None else exchanges, available)
+
+    def draws(row: NDArray[np.int8], random: np.random.Generator) -> list[NDArray[np.int8]]:
+        found: dict[tuple[int, ...], NDArray[np.int8]] = {}
+        while len(found) < number:
+            orders = [random.permutation(len(group)) for group in courses]
+            if all((order == np.arange(order.size)).all() for order in orders):
+                continue
+            exchanged = row.copy()
+            for group, order in zip(courses, orders, strict=True):
+                for here, there in zip(group, order.tolist(), strict=True):
+                    exchanged[here] = row[group[there]]
+            found[tuple(np.concatenate(orders).tolist())] = exchanged
+        return list(found.values())
+
+    return _of_each_target(targets, draws, seed, 0x636F7572)
+
+
+def replicate_courses(
+    series: NDArray[np.integer], moments: NDArray[np.float64], alike: list[NDArray[np.integer]]
+) -> list[list[NDArray[np.int64]]]:
+    """Groups of series that may change places: of each group the samples of each series.
+
+    series : int (samples,). moments : float64 (samples,), in the order of time within a series.
+    alike : int (samples,), such as batches, that series of one group have in common.
+    """
+    groups: dict[tuple[bytes, ...], list[NDArray[np.int64]]] = {}
+    for name in np.unique(series):
+        here = np.flatnonzero(series == name)
+        key = tuple(each[here].tobytes() for each in (moments, *alike))
+        groups.setdefault(key, []).append(here)
+    return list(groups.values())
+
+
+def most_exchanges(courses: list[list[NDArray[np.int64]]]) -> int:
+    """In how many ways courses can be exchanged within their groups, none left out."""
+    return math.prod(math.factorial(len(group)) for group in courses) - 1
+
+
 def _of_each_target(
     targets: NDArray[np.int8],
     draws: Callable[[NDArray[np.int8], np.random.Generator], list[NDArray[np.int8]]],

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import by_severity, messages_of
+from pairtile.declare.messages import HasMessages, Message, messages_of, notes_of
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
 from pairtile.io.regulators import listed_names, match_regulators, warning_of_absent
@@ -34,7 +34,7 @@ _SHOWN_STEPS = 6
 
 
 @dataclass(frozen=True)
-class PreparedPredictors:
+class PreparedPredictors(HasMessages):
     """Levels ready for the search, and the account of how they came about.
 
     ``values``: float64 (kept genes, samples), what levels were made of, NaN where missing; of a
@@ -55,7 +55,7 @@ class PreparedPredictors:
     | n_level_0, n_level_1, ... | samples at that level, int32; 0 for a dropped gene |
 
     ``quality``: the samples as they were read; None of a table of levels.
-    ``counts``, ``warnings``, ``notes``: what was changed and decided. ``parameters``: keys of the
+    ``counts``, ``messages``: what was changed and decided. ``parameters``: keys of the
     section as they were decided, nested as there.
     """
 
@@ -72,8 +72,7 @@ class PreparedPredictors:
     stated: SampleArrays = field(default_factory=SampleArrays)
     quality: SampleQuality | None = None
     counts: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
     parameters: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -145,11 +144,10 @@ def prepare_predictor_input(
         predictors=predictors,
         targets=targets,
         items=items,
-        stated={} if given.design is None else given.design.state,
+        stated=prepared.design.state,
         quality=prepared.quality if given.n_levels is None else None,
         counts=account.counts,
-        notes=account.notes,
-        warnings=account.warnings,
+        messages=account.messages,
         parameters={
             "preprocess": prepared.parameters,
             "quantize": config.quantize.model_dump() | {"levels": n_levels},
@@ -167,12 +165,11 @@ def _levels(
             table = prepare_expression(table, cleaning, design=given.design, scratch=scratch)
         return table, quantize(table.values, config.quantize), int(config.quantize.levels)
     assert isinstance(table, Expression)
-    prepared = prepare_expression(table, cleaning.model_copy(update={"log2": False}))
+    untouched = {"log2": False, "sample_scale": False, "hidden_factors": "none"}
+    prepared = prepare_expression(table, cleaning.model_copy(update=untouched))
     prepared.parameters["log2_requested"] = cleaning.log2
-    prepared.notes = [
-        *by_severity(table.notes)[0],
-        message("levels_as_they_are", n=n_levels),
-    ]
+    as_they_are = message("levels_as_they_are", n=n_levels)
+    prepared.messages = [*notes_of(table.notes), as_they_are, *prepared.warnings]
     missing = np.isnan(prepared.values)
     return prepared, np.where(missing, MISSING_LEVEL, prepared.values).astype(np.int8), n_levels
 
@@ -183,13 +180,13 @@ def _design(
     """What is stated of the samples; without any series all are one."""
     design, series = given.design or SampleDesign.unknown(), given.series
     if series is not None:
-        account.notes += series.notes
+        account.messages += series.notes
         design = replace(design, series=series.numbers, series_labels=series.names)
     if design.series.size:
         account.counts["series"] = int(design.series.max()) + 1
         return design
     if config.lag:
-        account.warnings.append(message("columns_as_times", samples=n_samples, lag=config.lag))
+        account.messages.append(message("columns_as_times", samples=n_samples, lag=config.lag))
     return replace(design, series=np.zeros(n_samples, dtype=np.int32))
 
 
@@ -200,14 +197,14 @@ def _transitions(
     table = config.table
     whole = transitions(n_samples, lag, design.series, source=config.series or table)
     if whole.n_short:
-        account.warnings.append(
+        account.messages.append(
             message("series_too_short", n=whole.n_short, series=whole.n_series, lag=lag)
         )
     found = whole if design.step is None else whole.of_length(design)
     if design.step is not None:
         account.counts["transitions_left_out"] = len(whole) - len(found)
     elif lag and design.times.size:
-        account.warnings += found.uneven(design.times, lag)
+        account.messages += found.uneven(design.times, lag)
     account.counts["transitions"] = len(found)
     if len(found) < least:
         left = f", {len(whole) - len(found)} left out by samples.step" if design.step else ""
@@ -238,7 +235,7 @@ def _check_candidates(
             f"at least {wanted} beside the target for estimator.cardinality: {wanted}",
         )
     if lacking:
-        account.warnings.append(
+        account.messages.append(
             message("few_candidates", n=lacking, targets=targets.size, wanted=wanted)
         )
 
@@ -254,12 +251,11 @@ def _items(items: pd.DataFrame, levels: NDArray[np.int8], n_levels: int) -> pd.D
 
 
 class _Account:
-    """Counts, notes and warnings, begun by the table's own."""
+    """Counts and messages, begun by the table's own."""
 
     def __init__(self, prepared: Prepared) -> None:
         self.counts = dict(prepared.counts)
-        self.notes = list(prepared.notes)
-        self.warnings = list(prepared.warnings)
+        self.messages = list(prepared.messages)
         self._genes = prepared.genes
 
     def chosen(
@@ -276,7 +272,7 @@ class _Account:
             rows, absent = match_regulators(names, self._genes, source, key.removesuffix("s"))
             self.counts[f"{key}_listed"] = len(names)
             if absent:
-                self.warnings.append(warning_of_absent(absent, len(names), self._genes, key))
+                self.messages.append(warning_of_absent(absent, len(names), self._genes, key))
         self.counts[f"{key}_used"] = int(rows.size)
         return rows
 
@@ -291,10 +287,10 @@ class _Account:
         self.counts["genes_at_one_level"] = int(single.size)
         most = int(used.max(initial=0))
         if 1 < most < n_levels:
-            self.warnings.append(message("levels_never_reached", levels=n_levels, most=most))
+            self.messages.append(message("levels_never_reached", levels=n_levels, most=most))
         n_targets = int(np.isin(targets, single).sum())
         if n_targets:
-            self.warnings.append(message("targets_constant", n=n_targets, targets=targets.size))
+            self.messages.append(message("targets_constant", n=n_targets, targets=targets.size))
 
 
 @dataclass(frozen=True)
@@ -325,7 +321,7 @@ class Transitions:
             self, source_samples=source[even], target_samples=target[even], series=series
         )
 
-    def uneven(self, times: NDArray[np.float64], lag: int) -> list[str]:
+    def uneven(self, times: NDArray[np.float64], lag: int) -> list[Message]:
         """A warning with the lengths of the transitions, where they differ."""
         lengths = times[self.target_samples] - times[self.source_samples]
         if lengths.max() <= UNEVEN * lengths.min():

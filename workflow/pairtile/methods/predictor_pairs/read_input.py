@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.config.samples import SamplesConfig
+from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.annotations import AnnotationTable
 from pairtile.io.expression import Expression, read_expression
@@ -28,6 +29,8 @@ from pairtile.preprocess.samples import (
     read_arranged,
     read_samples,
 )
+
+message = messages_of(__package__)
 
 MISSING_LEVEL = -1
 _TEXT_SUFFIXES = (".tsv", ".tab", ".csv", ".txt")
@@ -110,13 +113,11 @@ class Series:
     path: str = "series"
 
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Message]:
         """What reading passed over."""
         if not self.n_unused:
             return []
-        return [
-            f"{self.n_unused} samples in {self.path} are not in the table; they are passed over."
-        ]
+        return [message("series_of_no_sample", n=self.n_unused, file=self.path)]
 
     def beside(
         self, samples: Sequence[str], config: SamplesConfig, table: AnnotationTable | None

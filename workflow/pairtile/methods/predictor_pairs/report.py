@@ -30,12 +30,12 @@ LEVEL = 0.05
 N_NAMED = 3
 
 
-def warnings(results: Results) -> list[str]:
+def warnings(results: Results) -> list[Message]:
     """Warnings that the settings and tables themselves give rise to."""
     found = results.cached(predictor_results)
     if found.sets.empty:
         return []
-    said: list[str] = [*_few_samples(results, found), *_of_p_values(results, found)]
+    said = [*_few_samples(results, found), *_of_p_values(results, found)]
     if "search" in found.sets and (found.sets["search"] == "sffs").any():
         said.append(message("triples_grown"))
     return said
@@ -54,7 +54,7 @@ def _few_samples(results: Results, found: PredictorResults) -> Iterator[Message]
 def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]:
     if not found.tested:
         said = results.summary.get("messages") or []
-        if all(one["code"] != "too_few_shifts" for one in said):
+        if all(one["code"] not in ("too_few_shifts", "too_few_courses") for one in said):
             yield message("no_p_values", word=found.word)
         return
     best, word = found.best, found.word

@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import (
     Cost,
@@ -63,6 +64,8 @@ from pairtile.methods.predictor_pairs.tables import stored_sets, tested_sets, wr
 if TYPE_CHECKING:
     from pathlib import Path
 
+message = messages_of(__package__)
+
 HISTOGRAM_BINS = 200
 
 
@@ -104,7 +107,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
     @classmethod
     def resolve_auto(
         cls, config: PredictorPairsConfig, state: PredictorArrays
-    ) -> tuple[PredictorPairsConfig, list[str]]:
+    ) -> tuple[PredictorPairsConfig, list[Message]]:
         if getattr(config, "keep", None) != "auto":  # not every step has the key
             return config, []
         tested = draws_of_a_test(state) >= AUTO_DRAWS
@@ -190,17 +193,19 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         sets = tested_sets(self, merged)
         kept = kept_sets(sets, self.config.keep)
         edges = edges_of_sets(kept)
+        said = self.warnings(sets)
+        if self.keep_by_auto:
+            said.append(message("keep_auto", keep=_in_words(self.config.keep)))
         return Network(
             edges.drop(columns="score"),
             directed=True,
             counts=set_counts(sets, kept, edges),
             threshold=threshold_summary(sets, kept, self.config.keep),
             arrays=stored_sets(self, sets),
-            notes=[f"keep: {_in_words(self.config.keep)} (auto)."] if self.keep_by_auto else [],
-            warnings=self.warnings(sets),
+            messages=said,
         )
 
-    def warnings(self, sets: pd.DataFrame) -> list[str]:
+    def warnings(self, sets: pd.DataFrame) -> list[Message]:
         """What ties leave open, and what too few samples or draws keep out."""
         wanted = self.config.estimator.cardinality
         itself = (self.excluded(slice(0, self.n_targets)) >= 0).astype(int)

@@ -8,21 +8,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
 from pairtile.methods.predictor_pairs.null import (
     MIN_SHIFTS,
     NullTargets,
+    exchanged_courses,
+    most_exchanges,
     most_shifts,
     permuted_targets,
+    replicate_courses,
     shifted_targets,
     targets_within_batches,
 )
 from pairtile.methods.predictor_pairs.prepare import PreparedPredictors
+from pairtile.preprocess.null_design import dependence_arrays
 from pairtile.preprocess.samples import dependence_warnings
-from pairtile.statistics.dependence import measure_dependence, trending_share
+from pairtile.statistics.dependence import MIN_COURSE, common_courses, trending_share
 
 message = messages_of(__package__)
 
@@ -41,6 +45,12 @@ DRIFTING = 0.4
 """Share of drifting targets that is warned of. 5 % of fast ones drift by chance, 10 to 30 % of slow
 ones in a short course, half of all random walks, all that follow a trend."""
 
+COMMON = 0.4
+"""Mean correlation of targets between series of one course, from which p-values keep the course;
+where three or more series all follow one, ``MIN_COURSE``. Series of a random Boolean network, whose
+genes settle after a random start, fall into chance groups with 0.1 to 0.3, and permutation is
+right."""
+
 
 def search_input(
     config: PredictorPairsConfig, prepared: PreparedPredictors, seed: int
@@ -49,16 +59,16 @@ def search_input(
     together."""
     n_predictors, n_targets = int(prepared.predictors.size), int(prepared.targets.size)
     asked = config.estimator.cardinality
-    notes = list(prepared.notes)
+    messages = list(prepared.messages)
     search = "exhaustive"
     if asked == 3:
         triples = comb(n_predictors, 3) * n_targets
-        search, note = _search_of_triples(config.estimator.search, triples)
-        notes.append(note)
+        search, said = _search_of_triples(config.estimator.search, triples)
+        messages.append(said)
     cardinality = asked if search == "exhaustive" else 2
     chosen = _chosen_null(config, prepared, comb(n_predictors, cardinality), seed)
     null = chosen.targets
-    notes += chosen.notes
+    messages += chosen.messages
     state: PredictorArrays = {
         "levels": prepared.levels,
         "values": prepared.values,
@@ -78,20 +88,19 @@ def search_input(
     parameters["estimator"] = dict(parameters.get("estimator", {})) | {"search": search}
     counts = dict(prepared.counts) | {"null_draws": len(null.levels)}
     parameters["null"] = dict(parameters.get("null", {})) | {"kind": chosen.kind}
-    warnings = [*prepared.warnings, *chosen.warnings]
     if not _is_ordered(config):
-        batch = prepared.stated.get("sample_batch")
-        warnings += dependence_warnings(measure_dependence(prepared.values, None, batch), config)
-    return PreparedInput(prepared.items, state, counts, notes, warnings, parameters)
+        dependence, _ = dependence_arrays(prepared.values, prepared.stated)
+        messages += dependence_warnings(dependence, config)
+    return PreparedInput(prepared.items, state, counts, messages, parameters)
 
 
-def _search_of_triples(asked: str, triples: int) -> tuple[str, str]:
+def _search_of_triples(asked: str, triples: int) -> tuple[str, Message]:
     """How triples are searched, and the sentence that says so."""
     work = f"{triples:,} triples of predictors times targets"
     if asked == "exhaustive" or (asked == "auto" and triples <= EXHAUSTIVE_TRIPLES):
         return "exhaustive", message("every_triple", work=work)
     reason = "are too many to score all" if asked == "auto" else "are not all scored, as asked"
-    return "sffs", (message("triples_by_sffs", work=work, reason=reason))
+    return "sffs", message("triples_by_sffs", work=work, reason=reason)
 
 
 def _is_ordered(config: PredictorPairsConfig) -> bool:
@@ -105,67 +114,131 @@ class ChosenNull(NamedTuple):
 
     kind: str
     targets: NullTargets
-    notes: list[str]
-    warnings: list[str]
+    messages: list[Message]
 
 
 def _chosen_null(
     config: PredictorPairsConfig, prepared: PreparedPredictors, sets: int, seed: int
 ) -> ChosenNull:
     """The null that the section asks for. Warnings: what it does not keep, the order of samples
-    under permutation, drifts under shifts."""
+    under permutation, drifts under shifts, a course that series have in common."""
     asked, series = config.null, prepared.transitions.series
     targets = prepared.levels[np.ix_(prepared.targets, prepared.target_samples)]
-    slow = _slowness(targets, series, prepared.n_levels) if asked.permutations != 0 else None
+    batch = prepared.stated.get("sample_batch")
+    batch = None if batch is None else batch[prepared.target_samples]
+    slow, courses = None, Courses([], 0, "")
+    if asked.permutations != 0:
+        slow = _slowness(targets, series, prepared.n_levels)
+        courses = _courses(targets, series, _moments(prepared), batch)
     kind, reason = str(asked.kind), "as set"
     if asked.kind == "auto":
         kind = "circular_shift" if slow else "permutation"
         reason = slow or "targets keep their level no more often than in random order"
-        if "sample_batch" in prepared.stated and not (slow and _is_ordered(config)):
+        if courses.clause:
+            kind, reason = "courses", courses.clause
+        elif "sample_batch" in prepared.stated and not (slow and _is_ordered(config)):
             kind, reason = "blocks", "samples.batch states batches"
     number = None if asked.permutations == "auto" else int(asked.permutations)
-    warnings: list[str] = []
+    said: list[Message] = []
+    # Nobody asked for these draws, each costs a search, and so few would tell nothing.
+    by_itself = asked.kind == asked.permutations == "auto"
     if kind == "circular_shift":
         shifts = most_shifts(series)
-        # Nobody asked for them, each costs a search, and so few would tell nothing.
-        if asked.kind == asked.permutations == "auto" and shifts < MIN_SHIFTS:
+        if by_itself and shifts < MIN_SHIFTS:
             number = 0
-            said = {"slow": slow, "transitions": series.size, "shifts": shifts}
-            warnings.append(message("too_few_shifts", **said))
+            numbers = {"slow": slow, "transitions": series.size, "shifts": shifts}
+            said.append(message("too_few_shifts", **numbers))
         null = shifted_targets(targets, series, number, seed)
+    elif kind == "courses":
+        exchanges = courses.exchanges
+        if exchanges < (MIN_SHIFTS if by_itself else 1):
+            number = 0
+            why = courses.clause or "null.kind is courses"
+            n_series = int(np.unique(series).size)
+            said.append(message("too_few_courses", why=why, series=n_series, exchanges=exchanges))
+        null = exchanged_courses(targets, courses.places, number, seed)
     elif kind == "blocks":
-        batch = prepared.stated["sample_batch"][prepared.target_samples]
+        assert batch is not None  # the configuration asks for samples.batch
         null = targets_within_batches(targets, batch, number, seed)
     else:
         null = permuted_targets(targets, prepared.n_levels, number, sets, seed)
         # With lag 0, samples have an order only where a table of series says so.
         if slow is not None and _is_ordered(config):
-            warnings.append(message("levels_change_slowly", slow=slow))
-    if asked.permutations != 0:
+            said.append(message("levels_change_slowly", slow=slow))
+    if courses.clause and kind != "courses":
+        said.append(message("common_course", common=courses.clause, kind=kind))
+    if asked.permutations != 0 and kind != "courses":
         values = np.where(targets < 0, np.nan, targets.astype(np.float64))
         drifting = trending_share(values, series)
         if drifting >= DRIFTING:
-            warnings.append(message("targets_drift", share=drifting))
-    notes: list[str] = []
+            said.append(message("targets_drift", share=drifting))
     if len(null.levels):
-        notes = [message("null_of_targets", kind=kind, reason=reason)]
-        notes += _draws(kind, null, number)
-    return ChosenNull(kind, null, notes, warnings)
+        said.append(message("null_of_targets", kind=kind, reason=reason))
+        said.append(_draws(kind, null, number))
+    return ChosenNull(kind, null, said)
 
 
-def _draws(kind: str, null: NullTargets, asked: int | None) -> list[str]:
+def _moments(prepared: PreparedPredictors) -> NDArray[np.float64]:
+    """When each transition's target is read, (transitions,): its place in the series, or the time
+    that is stated where series are not all of one length."""
+    series = prepared.transitions.series
+    length = np.unique(series, return_counts=True)[1]
+    times = prepared.stated.get("sample_time")
+    if times is not None and (length != length[0]).any():
+        return times[prepared.target_samples]
+    # Transitions of a series are neighbours.
+    return np.concatenate([np.arange(n, dtype=np.float64) for n in length])
+
+
+class Courses(NamedTuple):
+    """Samples of series that may change places, by groups; in how many ways; and a clause that says
+    which series follow one course, empty where shifts and permutations do."""
+
+    places: list[list[NDArray[np.int64]]]
+    exchanges: int
+    clause: str
+
+
+def _courses(
+    targets: NDArray[np.int8],
+    series: NDArray[np.integer],
+    moments: NDArray[np.float64],
+    batch: NDArray[np.int32] | None,
+) -> Courses:
+    values = np.where(targets < 0, np.nan, targets.astype(np.float64))
+    found = common_courses(values, series.astype(np.int32), moments)
+    group = found.group[np.unique(series, return_inverse=True)[1]]
+    places = replicate_courses(series, moments, [group, *([] if batch is None else [batch])])
+    exchanges = most_exchanges(places)
+    as_one = found.group.size > 2 and not found.group.any()
+    if not found.there or found.within < (MIN_COURSE if as_one else COMMON):
+        return Courses(places, exchanges, "")
+    number = np.bincount(found.group)
+    number = number[number > 1]
+    clause = (
+        f"{number.sum()} series follow {number.size} course{'s' if number.size > 1 else ''} "
+        f"(levels of a target correlate between those of one course with {found.within:.2f} on "
+        f"average, at most {found.by_chance[0]:.2f} where series are shifted; between all series "
+        f"with {found.mean:.2f}, at most {found.by_chance[1]:.2f})"
+    )
+    return Courses(places, exchanges, clause)
+
+
+def _draws(kind: str, null: NullTargets, asked: int | None) -> Message:
     """How many draws there are for each test, and how small a p-value can get."""
     number = np.unique(null.of_class, return_counts=True)[1]
     draws, most = int(number.max()), "" if (number == number[0]).all() else "up to "
     text = {
         "circular_shift": f"{most}{draws:,} circular shifts of each of {number.size:,} targets",
+        "courses": f"{draws:,} exchanges of the courses of each of {number.size:,} targets",
         "blocks": f"{draws:,} permutations within batches of each of {number.size:,} targets",
         "permutation": f"{draws:,} permutations for each of {number.size:,} compositions of "
         "targets",
     }[kind]
     if asked is not None and draws < asked:
-        text += f" (the series are too short for the {asked:,} asked for)"
-    return [message("least_p_value", draws=text, least=1 / (draws + 1))]
+        few = "few" if kind == "courses" else "short"
+        text += f" (the series are too {few} for the {asked:,} asked for)"
+    return message("least_p_value", draws=text, least=1 / (draws + 1))
 
 
 def _slowness(targets: NDArray[np.int8], series: NDArray[np.integer], n_levels: int) -> str | None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pairtile.api.keywords import Keywords
 from pairtile.api.messages import tell, warnings_of_network
+from pairtile.declare.messages import HasMessages, Message
 from pairtile.engine.estimator import PreparedInput
 from pairtile.engine.in_memory import all_tiles, merged_in_memory
 from pairtile.errors import InputError
@@ -152,11 +153,10 @@ def trajectory_correlation(
     read = MotionResults(
         Path("in memory"), items, *(pd.DataFrame() for _ in ("communities", "paths"))
     )
-    found = [*ready.warnings, *formula_warnings(list(map(str, items["name"]))), *network.warnings]
+    found = [*ready.messages, *formula_warnings(list(map(str, items["name"]))), *network.messages]
     found += warnings_of_network(
         config, edges, counts, ready.parameters, found, read={motion_results: read}
     )
-    found = tell(found)
     asked = config.resolved()
     return MotionCorrelation(
         items=items,
@@ -166,8 +166,7 @@ def trajectory_correlation(
         contacts=contact,
         counts=counts,
         community_agreement=network.threshold.get("community_agreement", {}),
-        notes=[*ready.notes, *network.notes],
-        warnings=found,
+        messages=tell(found),
         device=opened_.device.name,
         settings={
             **asked,
@@ -261,7 +260,7 @@ def _kept_names(ready: PreparedInput) -> pd.Index[Any]:
 
 
 @dataclass(frozen=True, repr=False)
-class MotionCorrelation:
+class MotionCorrelation(HasMessages):
     """Correlated motion of all pairs of variables.
 
     Attributes
@@ -279,7 +278,7 @@ class MotionCorrelation:
     community_agreement : dict
         Adjusted Rand index of the communities of two halves of the data, by method: below 0.3 there
         are none to speak of. Empty where it is not known.
-    counts, notes, warnings, device, settings
+    counts, messages, notes, warnings, device, settings
         How it came about.
     """
 
@@ -290,8 +289,7 @@ class MotionCorrelation:
     contacts: NDArray[np.bool_] | None = field(default=None, repr=False)
     counts: dict[str, int] = field(default_factory=dict)
     community_agreement: dict[str, float] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
     device: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import Estimator, Written
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.arrays import ContactArrays, MotionArrays
@@ -234,7 +234,7 @@ def write_difference(
     tested = f"{kind}_q_value" in table
     kept = (int(items["kept"].sum()), int(other_items["kept"].sum()))
     names = folder.name, name
-    written.warnings.extend(comparison_warnings(table, kept, len(matched), names, tested))
+    written.messages.extend(comparison_warnings(table, kept, len(matched), names, tested))
     names_of = items["name"].to_numpy(dtype=object)
     named = table.drop(columns=[c for c in table if "_replica_" in str(c)])
     named.insert(2, "source", names_of[table["i"]])
@@ -275,12 +275,12 @@ def write_difference(
 
 def comparison_warnings(
     table: pd.DataFrame, kept: tuple[int, int], n_matched: int, names: tuple[str, str], tested: bool
-) -> list[str]:
+) -> list[Message]:
     """What two analyses do not share, and what was not tested.
 
     kept : how many variables each has. names : what the two are called.
     """
-    found: list[str] = []
+    found: list[Message] = []
     lacking = max(kept) - n_matched
     if lacking:
         found.append(

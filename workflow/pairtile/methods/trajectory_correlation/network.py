@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.network import Network
 from pairtile.errors import ConfigError
 from pairtile.methods.trajectory_correlation.config_sections import KeepMotionConfig
@@ -120,15 +120,15 @@ def motion_network(
     )
     if rule == "p_value" and limit is not None and candidates:
         chance = limit * candidates
-        result.notes.append(
+        result.messages.append(
             message("edges_by_p", n=len(edges), pairs=candidates, limit=limit, chance=chance)
         )
     if not len(edges) and candidates:
-        result.warnings.append(_why_empty(rule, limit, p, q, size, may))
+        result.messages.append(_why_empty(rule, limit, p, q, size, may))
     return result
 
 
-def dense_warnings(n_edges: int, communities: tuple[str, ...] | list[str]) -> list[str]:
+def dense_warnings(n_edges: int, communities: tuple[str, ...] | list[str]) -> list[Message]:
     """What takes long in a network of so many edges, said before it begins."""
     if "girvan_newman" not in communities or n_edges < GIRVAN_NEWMAN_EDGES:
         return []
@@ -144,7 +144,7 @@ def _why_empty(
     q: NDArray[np.float64],
     size: NDArray[np.float64],
     may: NDArray[np.bool_],
-) -> str:
+) -> Message:
     strongest = f"the strongest correlation is {size[may].max():.3g}"
     if rule in ("p_value", "fdr"):
         name, values = ("p-value", p) if rule == "p_value" else ("q-value", q)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
@@ -94,8 +94,7 @@ class _Preparation:
     def __init__(self, config: TrajectoryCorrelationConfig, source: Trajectories | None) -> None:
         self.config = config
         self.input = source or trajectories_of(config)
-        self.notes: list[str] = []
-        self.warnings: list[str] = []
+        self.messages: list[Message] = []
         self.first = self._first_frame()
         self.residues, self.variables = self._variables()
         self.fit = self._fit_atoms()
@@ -175,21 +174,21 @@ class _Preparation:
         if not unknown.size:
             if weighed.size:
                 n = sum(map(bool, texts(universe.atoms[weighed], "elements")))
-                self.notes.append(message("masses_by_element", n=n, n_by_name=weighed.size - n))
+                self.messages.append(message("masses_by_element", n=n, n_by_name=weighed.size - n))
             return np.nan_to_num(masses, nan=1.0)
         names = list(dict.fromkeys(texts(universe.atoms[unknown], "names")))
         shown = ", ".join(names[:_NAMES_SHOWN]) + ", ..." * (len(names) > _NAMES_SHOWN)
         numbers = {"n": unknown.size, "n_weighed": weighed.size, "names": shown}
-        self.warnings.append(message("masses_unknown", **numbers))
+        self.messages.append(message("masses_unknown", **numbers))
         return np.ones(self.input.n_atoms)
 
     def _fit_atoms(self) -> NDArray[np.int64]:
         none = np.empty(0, dtype=np.int64)
         if not self.variables.turns:
-            self.notes.append(message("variables_need_no_fit", variables=self.config.variables))
+            self.messages.append(message("variables_need_no_fit", variables=self.config.variables))
             return none
         if self.config.fit is False:
-            self.notes.append(message("not_fitted"))
+            self.messages.append(message("not_fitted"))
             return none
         return self.input.select(self.config.fit, "fit")
 
@@ -211,7 +210,7 @@ class _Preparation:
             for _ in range(_AVERAGE_PASSES):
                 reference = self._average(reference)
             where = f"the average structure, found in {_AVERAGE_PASSES} rounds from {where}"
-        self.notes.append(message("superposed", atoms=self.fit.size, where=where))
+        self.messages.append(message("superposed", atoms=self.fit.size, where=where))
         return reference
 
     def _average(self, reference: Floats) -> Floats:
@@ -278,14 +277,11 @@ class _Preparation:
         counts = {"atoms": self.input.n_atoms, "residues": len(residues)}
         prepared.counts.update(counts, fit_atoms=int(self.fit.size))
         if self.config.unwrap:
-            prepared.notes.append(message("unwrapped"))
-        for said in self.input.said.values():
-            (self.notes if said.severity == "note" else self.warnings).append(said)
-        prepared.notes[:0] = self.notes
-        prepared.warnings.extend(self.warnings)
+            prepared.messages.append(message("unwrapped"))
+        prepared.messages[:0] = [*self.messages, *self.input.said.values()]
         for run in runs:
             if run.n_promised > run.n_frames:
-                prepared.warnings.append(
+                prepared.messages.append(
                     message(
                         "frames_lacking",
                         file=run.name,
@@ -294,7 +290,7 @@ class _Preparation:
                     )
                 )
         if broken:
-            prepared.warnings.append(message("molecules_broken", n=broken))
+            prepared.messages.append(message("molecules_broken", n=broken))
 
 
 def _jumps(values: Floats, last: Floats | None, far: float) -> int:

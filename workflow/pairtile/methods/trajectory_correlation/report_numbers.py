@@ -119,7 +119,7 @@ def _communities(results: Results, found: MotionResults) -> dict[str, Any]:
     }
 
 
-def warnings(results: Results) -> list[str]:
+def warnings(results: Results) -> list[Message]:
     """Warnings that the settings and tables give rise to, beyond those of the summary."""
     return list(_warnings(results))
 

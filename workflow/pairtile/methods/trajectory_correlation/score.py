@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import Message
 from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import (
     Cost,
@@ -53,7 +54,7 @@ from pairtile.methods.trajectory_correlation.residues import (
     trajectory_contacts,
 )
 from pairtile.methods.trajectory_correlation.stability import (
-    agreement_warning,
+    agreement_warnings,
     community_agreement,
     half_networks,
 )
@@ -112,7 +113,7 @@ class TrajectoryCorrelation(
     @classmethod
     def resolve_auto(
         cls, config: TrajectoryCorrelationConfig, state: MotionArrays
-    ) -> tuple[TrajectoryCorrelationConfig, list[str]]:
+    ) -> tuple[TrajectoryCorrelationConfig, list[Message]]:
         estimator = config.estimator.model_copy(update={"kind": str(state["kind"])})
         return config.model_copy(update={"estimator": estimator}), []
 
@@ -317,7 +318,7 @@ class TrajectoryCorrelation(
         columns = [name for name in (*COLUMNS, *CENTRED) if name in there]
         take = partial(rows_of, merged, columns)
         result = motion_network(pairs, self.config.keep, candidate, score, take)
-        result.warnings += dense_warnings(len(result.edges), self.config.communities)
+        result.messages += dense_warnings(len(result.edges), self.config.communities)
         if self.has_halves and self.config.communities and len(result.edges):
             del pairs
             self._add_agreement(result, self._stored(merged, ("i", "j", *HALVES)), candidate)
@@ -339,7 +340,7 @@ class TrajectoryCorrelation(
         network.threshold["community_agreement"] = known
         for method, value in known.items():
             network.arrays[f"community_agreement_{method}"] = np.array(value)
-            network.warnings += filter(None, [agreement_warning(method, value)])
+            network.messages += agreement_warnings(method, value)
 
     def ranking(self, merged: Merged) -> Ranking:
         score = self.config.score

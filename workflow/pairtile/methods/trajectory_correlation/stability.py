@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.methods.trajectory_correlation.network import GIRVAN_NEWMAN_EDGES, ResidueNetwork
 from pairtile.methods.trajectory_correlation.pair_scores import HALVES
 
@@ -63,11 +63,11 @@ def adjusted_rand(first: ArrayLike, second: ArrayLike) -> float:
     return float(igraph.compare_communities(one.tolist(), other.tolist(), method="adjusted_rand"))
 
 
-def agreement_warning(method: str, agreement: float) -> str:
-    """What is said of communities that are not found again; ``""`` for others, and for NaN."""
+def agreement_warnings(method: str, agreement: float) -> list[Message]:
+    """What is said of communities that are not found again; nothing of others, and for NaN."""
     if not agreement < MIN_AGREEMENT:
-        return ""
-    return message("no_communities", method=method, agreement=agreement, least=MIN_AGREEMENT)
+        return []
+    return [message("no_communities", method=method, agreement=agreement, least=MIN_AGREEMENT)]
 
 
 def _apart(members: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -95,7 +95,7 @@ def state_of_series(
     ensemble = is_ensemble(config, replicas, files)
     if ensemble:
         tau = np.full((len(replicas), len(replicas[0])), 0.5)
-        prepared.notes.append(message("ensemble"))
+        prepared.messages.append(message("ensemble"))
     else:
         tau = np.stack([correlation_time(part, cyclic=cyclic) for part in replicas])
     config = _with_kind(prepared, config, tau, lengths)
@@ -236,11 +236,11 @@ def _without_repeated(
     prepared.counts["frames_nearly_repeated"] = near
     shown = ", ".join(_example(n, repeated) for n, repeated in zip(names, found, strict=True))
     if near:
-        prepared.warnings.append(message("frames_nearly_repeated", n=near))
+        prepared.messages.append(message("frames_nearly_repeated", n=near))
     if not exact:
         return prepared
     if not drops:
-        prepared.warnings.append(message("frames_repeated", n=exact, example=shown))
+        prepared.messages.append(message("frames_repeated", n=exact, example=shown))
         return prepared
     for part, repeated, name in zip(replicas_of(prepared.state), found, names, strict=True):
         if len(repeated.exact) > MAX_REPEATED * part.shape[2]:
@@ -254,7 +254,7 @@ def _without_repeated(
                 "coarse scale",
             )
     prepared = without_frames(prepared, [[*r.exact] for r in found], cyclic, scratch)
-    prepared.warnings.append(message("repeated_frames_left_out", n=exact, example=shown))
+    prepared.messages.append(message("repeated_frames_left_out", n=exact, example=shown))
     return prepared
 
 
@@ -286,7 +286,7 @@ def _with_kind(
             f"a trajectory has {found:.0f} effective frames (median of the variables); ksg, which "
             f"also sees curved dependence, wants {FEW_FRAMES:.0f}."
         )
-    prepared.notes.append(message("kind_auto", kind=kind, why=why))
+    prepared.messages.append(message("kind_auto", kind=kind, why=why))
     estimator = config.estimator.model_copy(update={"kind": kind})
     return config.model_copy(update={"estimator": estimator})
 
@@ -354,9 +354,9 @@ def _describe(
     times = tau[:, moving] if moving.any() else tau
     if prepared.state["ensemble"]:
         if few.any():
-            prepared.warnings.append(message("few_models", n=sum(lengths)))
+            prepared.messages.append(message("few_models", n=sum(lengths)))
         return
-    prepared.notes.append(
+    prepared.messages.append(
         message(
             "correlation_times",
             median=np.median(times),
@@ -368,7 +368,7 @@ def _describe(
         numbers = {"n": few.sum(), "variables": effective.size, "wanted": FEW_FRAMES}
         numbers |= {"least": effective[moving].min(), "time": np.median(times)}
         ksg = estimator.kind == "ksg"
-        prepared.warnings.append(message("few_frames_ksg" if ksg else "few_frames", **numbers))
+        prepared.messages.append(message("few_frames_ksg" if ksg else "few_frames", **numbers))
     windows = np.asarray(prepared.state["theiler"])
     if estimator.theiler == "auto" and estimator.kind == "ksg":
         shown = ", ".join(str(window) for window in sorted(set(windows.tolist()))[:5])
@@ -378,11 +378,11 @@ def _describe(
             f"; {wanted} frames would be wanted, but it is at most an eighth of the frames, here "
             f"{cap}, so that slow motions still look alike in time"
         )
-        prepared.notes.append(
+        prepared.messages.append(
             message("theiler_window", windows=shown, limit=capped if wanted > cap else "")
         )
     if 0 < estimator.surrogates < FEW_SURROGATES:
-        prepared.warnings.append(
+        prepared.messages.append(
             message("few_surrogates", n=estimator.surrogates, wanted=FEW_SURROGATES)
         )
 
@@ -400,7 +400,7 @@ def _describe_drift(
     prepared.counts["variables_drifting"] = int(drifts.sum())
     if drifts.any():
         row = int(np.argmax(np.where(drifts, shift, -1.0)))
-        prepared.warnings.append(
+        prepared.messages.append(
             message(
                 "variables_drift",
                 n=int(drifts.sum()),

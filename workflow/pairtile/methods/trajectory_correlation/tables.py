@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import Estimator, Merged, Written
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
@@ -79,7 +79,7 @@ def write_trajectory_tables(
     network = residue_network(merged.network, items, config.score)
     whole = network
     if network.correlation.size > MAX_EDGES:
-        written.warnings.append(
+        written.messages.append(
             message("network_too_large", n=network.correlation.size, most=MAX_EDGES)
         )
         network = ResidueNetwork.of(network.n_nodes, [], [], [])
@@ -112,7 +112,7 @@ def write_trajectory_tables(
         first_paths = [found[0] for found in paths if found]
         for pair, between in zip(config.paths, paths, strict=True):
             if not between:
-                written.warnings.append(no_path(*pair))
+                written.messages.append(no_path(*pair))
     if "structure" in opened.state:
         first = next(iter(communities.values()), np.zeros(network.n_nodes, dtype=np.int32))
         _write_structure(opened, merged, items, first, table, first_paths, folder)
@@ -205,7 +205,7 @@ def _centralities(
         return unknown
     cost = network.n_nodes * float(network.correlation.size)
     if cost > MAX_BETWEENNESS:
-        written.warnings.append(
+        written.messages.append(
             message(
                 "no_centralities",
                 nodes=network.n_nodes,
@@ -382,7 +382,7 @@ def community_table(
     return pd.DataFrame(rows, columns=columns_of("communities.tsv"))
 
 
-def no_path(source: Any, target: Any) -> str:
+def no_path(source: Any, target: Any) -> Message:
     """The warning of two variables that nothing joins."""
     return message("no_path", source=source, target=target)
 

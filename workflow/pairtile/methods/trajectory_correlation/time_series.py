@@ -180,7 +180,7 @@ class SeriesWriter:
         lengths = np.diff(self.offsets)
         n_frames = int(self.offsets[-1])
         if len(lengths) > 1:
-            prepared.notes.append(
+            prepared.messages.append(
                 message(
                     "replicas",
                     n=len(lengths),
@@ -189,11 +189,11 @@ class SeriesWriter:
                 )
             )
         if self.dtype == np.float32:
-            prepared.notes.append(message("series_float32"))
+            prepared.messages.append(message("series_float32"))
         missing = int(n_frames * len(names) - prepared.items["n_observed"].sum())
         if missing:
             prepared.counts["values_missing"] = missing
-            prepared.notes.append(
+            prepared.messages.append(
                 message("values_missing", n=missing, values=n_frames * len(names))
             )
         for rows, text in ((constant, "never move"), (frozen, "do not move in some replica")):
@@ -201,12 +201,12 @@ class SeriesWriter:
                 found = [names[k] for k in np.flatnonzero(rows)[:_SHOWN]]
                 more = ", ..." if rows.sum() > _SHOWN else ""
                 which = f"{int(rows.sum())} of {len(names)} variables {text}"
-                prepared.warnings.append(
+                prepared.messages.append(
                     message("variables_still", which=which, names=", ".join(found), more=more)
                 )
         dropped = prepared.items.loc[~prepared.items["kept"], "reason"].value_counts()
         for reason, number in dropped.items():
-            prepared.warnings.append(message("residues_left_out", n=number, reason=reason))
+            prepared.messages.append(message("residues_left_out", n=number, reason=reason))
 
 
 def prepare_tables(

@@ -8,6 +8,7 @@
 // Macros: KINC (1: the rules of KINC), SPEARMAN. Needs --fmad=false: results are those of the CPU
 // bit for bit, and both say where they fuse.
 
+#include "pair_mixtures_arguments.cuh"
 #include "pair_mixtures_shared.cuh"
 #include "pair_mixtures_math.cuh"
 #include "pair_mixtures_lanes.cuh"
@@ -32,34 +33,22 @@ __device__ __forceinline__ unsigned packed(unsigned word)
 }
 
 extern "C" __global__ void __launch_bounds__(32, BLOCKS) pair_mixtures(
-    const double *values, const double *unit, const unsigned *present, const unsigned *outlying,
-    const unsigned short *order, const unsigned short *run_first, const unsigned short *run_last,
-    const int *codes, const int *n_usable, const unsigned char *tied,
-    const unsigned long long *keys, const double *log_n, int n_samples, const int *rows,
-    const int *columns, const long long *row_start, int n_rows, int upper, long long first_pair,
-    int fewest, int most, int criterion, int min_samples, double min_correlation,
-    double max_correlation, int outliers_before, int outliers_after, unsigned long long seed,
-    int restarts, int short_steps, int limit, float tolerance, float ridge, float prior_scatter,
-    float prior_n, float least, double degenerate, int *pair_row, int *pair_column, int *pair_kept,
-    int *pair_modes, int *pair_usable, float *pair_likelihood, float *pair_criterion,
-    unsigned *pair_outliers, int *mode_samples, float *mode_numbers, unsigned *mode_members,
-    unsigned long long *counts, unsigned long long *histogram_k, unsigned long long *histogram_r)
+    const Genes genes, const Places places, const Settings settings, const Found found,
+    const Sums sums)
 {
     const int lane = threadIdx.x;
-    const Storage s = {(n_samples + 31) / 32, lane};
-    const Genes genes = {values, unit, present, outlying, order, run_first, run_last, codes,
-                         n_usable, tied, keys};
+    const Storage s = {(genes.n_samples + 31) / 32, lane};
     const long long here = blockIdx.x;
-    const Pair p = find_pair(genes, rows, columns, row_start, n_rows, upper, first_pair + here);
-    const Gene x = genes.gene(p.of_x, n_samples), y = genes.gene(p.of_y, n_samples);
+    const Pair p = find_pair(genes, places, places.first_pair + here);
+    const Gene x = gene_of(genes, p.of_x), y = gene_of(genes, p.of_y);
     if (lane == 0) {
-        pair_row[here] = p.row;
-        pair_column[here] = p.column;
-        pair_kept[here] = 0;
+        found.row[here] = p.row;
+        found.column[here] = p.column;
+        found.n_clusters[here] = 0;
     }
 
     int problem = -1;
-    const int n = take_samples(genes, p, x, y, s, outliers_before, min_samples);
+    const int n = take_samples(genes, p, x, y, s, settings.outliers_before, settings.min_samples);
     if (n < 0) problem = TOO_FEW_SAMPLES;
     else if (is_constant(x, s.usable(), s.words, lane) || is_constant(y, s.usable(), s.words, lane))
         problem = CONSTANT;
@@ -68,24 +57,23 @@ extern "C" __global__ void __launch_bounds__(32, BLOCKS) pair_mixtures(
     Axis axis_x = {0.0, 1.0}, axis_y = {0.0, 1.0};
     if (problem < 0) {
         list_samples(s);
-        const Constants constants = {ridge, prior_scatter, prior_n, least, tolerance, short_steps,
-                                     limit, restarts};
-        const unsigned long long a = keys[p.of_x], b = keys[p.of_y];
-        problem = choose(x, y, s, n, constants, pair_seed(seed, min(a, b), max(a, b)), fewest,
-                         most, criterion, log_n[n], degenerate, axis_x, axis_y, choice, counts);
+        const unsigned long long a = genes.keys[p.of_x], b = genes.keys[p.of_y];
+        const unsigned long long pair = pair_seed(settings.seed, min(a, b), max(a, b));
+        problem = choose(x, y, s, n, settings, pair, genes.log_n[n], axis_x, axis_y, choice,
+                         sums.counts);
     }
     const int components = problem < 0 || problem == DEGENERATE ? choice.components : 0;
-    if (problem >= 0) tally(counts, problem, 1, lane);
-    tally(histogram_k, components, 1, lane);
+    if (problem >= 0) tally(sums.counts, problem, 1, lane);
+    tally(sums.histogram_k, components, 1, lane);
 
     int kept = 0, small = 0, undefined = 0;
 #pragma unroll 1
     for (int place = 0; place < components; place++) {
         const int k = component_at(place, components, lane);
         int members = take_members(s, k);
-        if (outliers_after && components > 1)
+        if (settings.outliers_after && components > 1)
             members = remove_outliers(x, y, s.members(), s.outliers(), members, s.words, lane);
-        if (members < min_samples || members < 2) {
+        if (members < settings.min_samples || members < 2) {
             small++;
             continue;
         }
@@ -99,8 +87,8 @@ extern "C" __global__ void __launch_bounds__(32, BLOCKS) pair_mixtures(
             undefined++;
             continue;
         }
-        tally(histogram_r, min(199, (int)floor((r + 1.0) * 100.0)), 1, lane);
-        if (!(fabs(r) >= min_correlation && fabs(r) <= max_correlation)) continue;
+        tally(sums.histogram_r, min(199, (int)floor((r + 1.0) * 100.0)), 1, lane);
+        if (!(fabs(r) >= settings.min_correlation && fabs(r) <= settings.max_correlation)) continue;
 
         const Row c = row_at(CHOSEN, k);
         const float weight = c.weight;
@@ -109,12 +97,12 @@ extern "C" __global__ void __launch_bounds__(32, BLOCKS) pair_mixtures(
         const double variance_x = axis_x.scale * axis_x.scale * (double)c.variance_x;
         const double variance_y = axis_y.scale * axis_y.scale * (double)c.variance_y;
         const double covariance = axis_x.scale * axis_y.scale * (double)c.covariance;
-        const long long at = here * most + kept;
+        const long long at = here * settings.k_max + kept;
         if (lane == 0) {
-            const double unit_x = unit[p.of_x], unit_y = unit[p.of_y];
+            const double unit_x = genes.unit[p.of_x], unit_y = genes.unit[p.of_y];
             const float of_x[2] = {(float)(mean_x * unit_x), (float)(variance_x * (unit_x * unit_x))};
             const float of_y[2] = {(float)(mean_y * unit_y), (float)(variance_y * (unit_y * unit_y))};
-            float *const numbers = mode_numbers + 7 * at;
+            float *const numbers = found.numbers + 7 * at;
             numbers[0] = (float)r;
             numbers[1] = weight;
             numbers[2] = p.swapped ? of_y[0] : of_x[0];
@@ -122,25 +110,25 @@ extern "C" __global__ void __launch_bounds__(32, BLOCKS) pair_mixtures(
             numbers[4] = p.swapped ? of_y[1] : of_x[1];
             numbers[5] = p.swapped ? of_x[1] : of_y[1];
             numbers[6] = (float)(covariance * (unit_x * unit_y));
-            mode_samples[at] = members;
+            found.n_samples[at] = members;
         }
         for (int w = lane; w < s.words; w += 32)
-            mode_members[at * s.words + w] = packed(mask_at(s.members())[w]);
+            found.members[at * s.words + w] = packed(mask_at(s.members())[w]);
         kept++;
         __syncwarp();
     }
-    tally(counts, MODES_SMALL, small, lane);
-    tally(counts, MODES_UNDEFINED, undefined, lane);
+    tally(sums.counts, MODES_SMALL, small, lane);
+    tally(sums.counts, MODES_UNDEFINED, undefined, lane);
     if (kept == 0) return;
     if (lane == 0) {
-        pair_kept[here] = kept;
-        pair_modes[here] = components;
-        pair_usable[here] = n;
+        found.n_clusters[here] = kept;
+        found.n_modes[here] = components;
+        found.n_usable[here] = n;
         const float missing = __int_as_float(0x7fc00000);  // as the CPU writes NaN
         const bool fitted = !isnan(choice.criterion);
-        pair_likelihood[here] = fitted ? (float)choice.log_likelihood : missing;
-        pair_criterion[here] = fitted ? (float)choice.criterion : missing;
+        found.log_likelihood[here] = fitted ? (float)choice.log_likelihood : missing;
+        found.criterion[here] = fitted ? (float)choice.criterion : missing;
     }
     for (int w = lane; w < s.words; w += 32)
-        pair_outliers[here * s.words + w] = packed(mask_at(s.outliers())[w]);
+        found.outliers[here * s.words + w] = packed(mask_at(s.outliers())[w]);
 }

@@ -52,16 +52,16 @@ __device__ __forceinline__ void choose_line(Storage s, double r)
     __syncwarp();
 }
 
-// The number of components of least criterion (0 AIC, 1 BIC, 2 ICL), to the rows CHOSEN, and the
-// labels of the elements by it; returns what is the matter with the pair, or -1.
+// The number of components of least criterion, to the rows CHOSEN, and the labels of the elements by
+// it; returns what is the matter with the pair, or -1.
 __device__ __forceinline__ int choose(
-    const Gene &x, const Gene &y, Storage s, int n, const Constants &constants,
-    unsigned long long pair, int fewest, int most, int criterion, double log_n, double degenerate,
-    Axis &axis_x, Axis &axis_y, Choice &choice, unsigned long long *counts)
+    const Gene &x, const Gene &y, Storage s, int n, const Settings &settings,
+    unsigned long long pair, double log_n, Axis &axis_x, Axis &axis_y, Choice &choice,
+    unsigned long long *counts)
 {
     double r;
     if (!standardise(x, y, s, n, axis_x, axis_y, r)) return CONSTANT;
-    if (!KINC && 1.0 - r * r < degenerate) {
+    if (!KINC && 1.0 - r * r < settings.degenerate) {
         choose_line(s, r);
         label_elements(s, n, 1);
         return DEGENERATE;
@@ -70,15 +70,15 @@ __device__ __forceinline__ int choose(
     int failed = 0, unfinished = 0, steps = 0;
     choice.components = 0;
 #pragma unroll 1
-    for (int k = fewest; k <= most; k++) {
+    for (int k = settings.k_min; k <= settings.k_max; k++) {
         int found;
         float bits = 0.0f, entropy = 0.0f;
         switch (k) {
-        case 1: found = fit<1>(s, n, constants, pair, bits, entropy, steps); break;
-        case 2: found = fit<2>(s, n, constants, pair, bits, entropy, steps); break;
-        case 3: found = fit<3>(s, n, constants, pair, bits, entropy, steps); break;
-        case 4: found = fit<4>(s, n, constants, pair, bits, entropy, steps); break;
-        default: found = fit<5>(s, n, constants, pair, bits, entropy, steps);
+        case 1: found = fit<1>(s, n, settings, pair, bits, entropy, steps); break;
+        case 2: found = fit<2>(s, n, settings, pair, bits, entropy, steps); break;
+        case 3: found = fit<3>(s, n, settings, pair, bits, entropy, steps); break;
+        case 4: found = fit<4>(s, n, settings, pair, bits, entropy, steps); break;
+        default: found = fit<5>(s, n, settings, pair, bits, entropy, steps);
         }
         if (found == 0) {
             failed++;
@@ -87,15 +87,15 @@ __device__ __forceinline__ int choose(
         unfinished += found == 2;
         const double likelihood = (double)bits * ln2;
         const double parameters = KINC ? 7 * k : 6 * k - 1;
-        double value = criterion == 0 ? 2.0 * parameters - 2.0 * likelihood
+        double value = settings.criterion == 0 ? 2.0 * parameters - 2.0 * likelihood
                                       : parameters * log_n - 2.0 * likelihood;
-        if (criterion == 2) value = value + 2.0 * ((double)entropy * ln2);
+        if (settings.criterion == 2) value = value + 2.0 * ((double)entropy * ln2);
         if (choice.components == 0 || value < choice.criterion) {
             choice = {k, likelihood, value};
             copy_rows(NOW, CHOSEN, k, s.lane);
         }
     }
-    tally(counts, FITS, most - fewest + 1, s.lane);
+    tally(counts, FITS, settings.k_max - settings.k_min + 1, s.lane);
     tally(counts, FITS_FAILED, failed, s.lane);
     tally(counts, FITS_UNFINISHED, unfinished, s.lane);
     tally(counts, EM_STEPS, steps, s.lane);

@@ -4,11 +4,6 @@
 // loop, so that the code of a step stands there once and stays in the instruction cache. K is a
 // template argument: the sums over samples are registers then.
 
-struct Constants {
-    float ridge, prior_scatter, prior_n, least, tolerance;
-    int short_steps, limit, restarts;
-};
-
 // Copy components from one place to another.
 __device__ __forceinline__ void copy_rows(int from, int to, int components, int lane)
 {
@@ -21,7 +16,7 @@ __device__ __forceinline__ void copy_rows(int from, int to, int components, int 
 // stand in the code once.
 template <int K>
 __device__ __forceinline__ int fit(
-    Storage s, int n, const Constants &c, unsigned long long pair, float &likelihood,
+    Storage s, int n, const Settings &c, unsigned long long pair, float &likelihood,
     float &entropy, int &steps)
 {
     int step = 0;

@@ -14,25 +14,12 @@ __device__ __forceinline__ void tally(unsigned long long *counts, int what, int 
     if (lane == 0 && number) atomicAdd(counts + what, (unsigned long long)number);
 }
 
-// Arrays of genes, in the order of the host's list of arguments.
-struct Genes {
-    const double *values;                        // (genes, samples)
-    const double *unit;                          // (genes)
-    const unsigned *present;                     // (genes, words)
-    const unsigned *outlying;                    // (genes, words): beyond the gene's own fences
-    const unsigned short *order, *run_first, *run_last;  // (genes, samples)
-    const int *codes;                            // (genes, samples)
-    const int *n_usable;                         // (genes)
-    const unsigned char *tied;                   // (genes)
-    const unsigned long long *keys;              // (genes)
-
-    __device__ __forceinline__ Gene gene(int number, int n_samples) const
-    {
-        const long long at = (long long)number * n_samples;
-        return {values + at, order + at, run_first + at, run_last + at, codes + at,
-                n_usable[number], tied[number] != 0};
-    }
-};
+__device__ __forceinline__ Gene gene_of(const Genes &genes, int number)
+{
+    const long long at = (long long)number * genes.n_samples;
+    return {genes.values + at, genes.order + at, genes.run_first + at, genes.run_last + at,
+            genes.codes + at, genes.n_usable[number], genes.tied[number] != 0};
+}
 
 struct Pair {
     int row, column;   // places among those asked for
@@ -42,18 +29,17 @@ struct Pair {
 
 // A pair by its number: a place in the rows, found by where their pairs begin, and in the columns.
 __device__ __forceinline__ Pair find_pair(
-    const Genes &genes, const int *rows, const int *columns, const long long *row_start, int n_rows,
-    int upper, long long number)
+    const Genes &genes, const Places &places, long long number)
 {
     Pair p;
     p.row = 0;
-    for (int end = n_rows; end - p.row > 1;) {
+    for (int end = places.n_rows; end - p.row > 1;) {
         const int middle = (p.row + end) / 2;
-        if (row_start[middle] <= number) p.row = middle;
+        if (places.row_start[middle] <= number) p.row = middle;
         else end = middle;
     }
-    p.column = (int)(number - row_start[p.row]) + (upper ? p.row + 1 : 0);
-    const int of_row = rows[p.row], of_column = columns[p.column];
+    p.column = (int)(number - places.row_start[p.row]) + (places.upper ? p.row + 1 : 0);
+    const int of_row = places.rows[p.row], of_column = places.columns[p.column];
 #if KINC
     p.swapped = of_column > of_row;
 #else

@@ -1,0 +1,171 @@
+"""What samples share and nobody states: found in values, said, and taken off where asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+from pairtile import (
+    infer_network,
+    multimodal_correlation,
+    permutation_null,
+    prepare_expression,
+)
+from pairtile.declare.messages import Message
+from pairtile.preprocess.null_design import dependence_arrays, hidden_factors, inflation
+from pairtile.preprocess.spread import equalise_spreads, sample_spreads, unequal_spreads
+from scipy.signal import lfilter
+
+Values = NDArray[np.float64]
+GENES, SAMPLES = 80, 100
+
+
+def unrelated(seed: int, genes: int = GENES, samples: int = SAMPLES) -> Values:
+    return np.random.default_rng(seed).normal(size=(genes, samples))
+
+
+def with_factor(seed: int, share: float = 0.3) -> Values:
+    random = np.random.default_rng([seed, 1])
+    factor = random.normal(size=(GENES, 1)) * random.normal(size=SAMPLES)
+    return np.sqrt(1 - share) * unrelated(seed) + np.sqrt(share) * factor
+
+
+def course(seed: int) -> Values:
+    """AR(1) with coefficient 0.9, in the order of time."""
+    noise = np.sqrt(1 - 0.9**2) * unrelated(seed, samples=SAMPLES + 200)
+    return np.asarray(lfilter([1.0], [1.0, -0.9], noise, axis=1)[:, 200:])
+
+
+def codes(messages: list[str]) -> set[str]:
+    return {m.code for m in messages if isinstance(m, Message)}
+
+
+def said_of(values: Values) -> set[str]:
+    with pytest.warns():
+        return codes(infer_network(values, backend="cpu").attrs["warnings"])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_factor_and_a_course_out_of_order_are_told_apart(seed: int) -> None:
+    about = {"hidden_factors", "unordered_course", "groups_of_samples", "near_copies"}
+    shuffled = np.random.default_rng(seed).permuted(np.arange(SAMPLES))
+    assert said_of(with_factor(seed)) & about == {"hidden_factors"}
+    assert said_of(course(seed)[:, shuffled]) & about == {"unordered_course"}
+    assert not said_of(course(seed)) & {"hidden_factors", "unordered_course"}
+    assert not said_of(unrelated(seed)) & about
+
+
+def test_factors_are_sought_beyond_what_the_stated_samples_allow() -> None:
+    """Slow genes and batches have broad components of their own."""
+    series = np.zeros(SAMPLES, dtype=np.int32)
+    assert not dependence_arrays(course(1), {"sample_series": series})[0].factors
+    batch = np.random.default_rng(2).integers(0, 4, SAMPLES).astype(np.int32)
+    shifted = unrelated(2) + np.random.default_rng(3).normal(size=(GENES, 4))[:, batch]
+    assert dependence_arrays(shifted, {})[0].factors
+    assert not dependence_arrays(shifted, {"sample_batch": batch})[0].factors
+
+
+def test_factors_are_taken_off_and_accounted_for() -> None:
+    values = with_factor(4)
+    values[:, :3][:10] = np.nan
+    prepared = prepare_expression(values, hidden_factors="auto")
+    assert prepared.counts["hidden_factors"] == 1
+    assert "hidden_factors_removed" in codes(prepared.notes)
+    assert (np.isnan(prepared.values) == np.isnan(values)).all()
+    upper = np.triu_indices(GENES, 1)
+    before = np.abs(pd.DataFrame(values.T).corr().to_numpy()[upper])
+    after = np.abs(pd.DataFrame(prepared.values.T).corr().to_numpy()[upper])
+    assert (before > 0.2).mean() > 0.3
+    assert (after > 0.2).mean() < 0.07
+    assert prepared.design.state["degrees_given_up"] == [1]
+    assert prepare_expression(values, hidden_factors=3).counts["hidden_factors"] == 3
+    nothing = prepare_expression(unrelated(4), hidden_factors="auto")
+    assert "no_hidden_factors" in codes(nothing.notes)
+    assert nothing.values == pytest.approx(unrelated(4))
+
+
+def test_what_was_taken_off_is_not_warned_of_again() -> None:
+    network = infer_network(with_factor(5), backend="cpu", preprocess={"hidden_factors": "auto"})
+    assert "hidden_factors" not in codes(network.attrs["warnings"])
+    assert not len(network)
+    prepared = prepare_expression(with_factor(5), hidden_factors="auto")
+    assert not len(infer_network(prepared, backend="cpu"))
+
+
+def test_degrees_of_freedom_are_given_up_by_the_null() -> None:
+    """Values less ten factors agree 90 / 80 times as well as permuted ones, which have all 90."""
+    state = {"degrees_given_up": np.array([10])}
+    assert inflation(state, 90) == 90 / 80  # type: ignore[arg-type]
+    assert inflation({}, 90) == 1.0
+    prepared = prepare_expression(unrelated(6, samples=90), hidden_factors=10)
+    told, untold = (
+        permutation_null(table, permutations=20_000, backend="cpu").threshold_bits(0.01)
+        for table in (prepared, prepared.values)
+    )
+    assert np.mean(told) == pytest.approx(np.mean(untold) * 90 / 80, rel=0.02)
+
+
+def test_modes_of_a_table_with_a_factor_are_warned_of() -> None:
+    with pytest.warns():
+        found = multimodal_correlation(with_factor(7)[:20], backend="cpu", clustering="none")
+    assert "hidden_factors" in codes(found.warnings)
+
+
+@pytest.mark.parametrize("spread", [0.4, 0.6, 1.0])
+def test_samples_of_unequal_noise_are_scaled(spread: float) -> None:
+    random = np.random.default_rng(8)
+    sizes = np.exp(spread * random.normal(size=SAMPLES))
+    values = 5.0 + unrelated(8) * sizes
+    assert unequal_spreads(values)
+    found = sample_spreads(values)
+    assert np.corrcoef(np.log(found), np.log(sizes))[0, 1] > 0.9
+    prepared = prepare_expression(values, log2=False)
+    assert prepared.parameters["sample_scale"] is True
+    assert "samples_scaled" in codes(prepared.notes)
+    assert np.log(prepared.values.std(axis=0)).std() < 0.25
+    expected = values.copy()
+    equalise_spreads(expected)
+    assert prepared.values == pytest.approx(expected)
+    as_they_are = prepare_expression(values, log2=False, sample_scale=False)
+    assert as_they_are.values == pytest.approx(values)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
+def test_a_factor_is_no_matter_of_scale(share: float) -> None:
+    assert not any(unequal_spreads(with_factor(seed, share)) for seed in range(10))
+    assert not any(unequal_spreads(unrelated(seed)) for seed in range(10))
+
+
+def test_spreads_of_awkward_tables() -> None:
+    values = unrelated(9)
+    values[:, 0] = np.nan  # a sample without a value
+    values[1] = 2.0
+    values[2, 5:] = np.nan
+    assert not unequal_spreads(values)
+    assert sample_spreads(values)[0] == 1.0
+    scaled = values.copy()
+    equalise_spreads(scaled)
+    assert (np.isnan(scaled) == np.isnan(values)).all()
+    assert (scaled[1, 1:] == 2.0).all()
+    assert (sample_spreads(np.ones((60, 10))) == 1.0).all()
+
+
+@pytest.mark.parametrize("dominant", [0.0, 0.6])
+def test_shares_of_a_total_with_a_dominant_gene_get_size_factors(dominant: float) -> None:
+    random = np.random.default_rng(10)
+    level = np.exp(random.normal(3, 1, (400, 1)) + 0.5 * random.normal(size=(400, SAMPLES)))
+    most = level.sum(axis=0).mean() * np.exp(dominant * random.normal(size=SAMPLES))
+    table = np.vstack([level, most])
+    prepared = prepare_expression(1e6 * table / table.sum(axis=0))
+    assert prepared.parameters["normalize"] == ("median_ratio" if dominant else "none")
+    r = np.corrcoef(prepared.values[:-1])[np.triu_indices(400, 1)]
+    assert np.mean(np.abs(r) * np.sqrt(SAMPLES) > 1.96) < 0.06
+    intensities = prepare_expression(table)  # no shares: their totals differ
+    assert intensities.parameters["normalize"] == "none"
+
+
+def test_all_samples_are_used_to_take_factors_off_and_some_to_warn() -> None:
+    factors = hidden_factors(with_factor(11), {}, most_samples=40)
+    assert factors.scores.shape[1] == 40
+    assert factors.marked

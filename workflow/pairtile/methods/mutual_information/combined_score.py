@@ -1,0 +1,196 @@
+"""``score: combined``: how far a regulator stands out by mutual information and by partial
+correlation, both among all regulators of its target.
+
+    combined(r -> t) = -ln(1 - rank_1) - weight * ln(1 - rank_2)
+
+rank_1 is that of ``target_z`` among all candidate edges, between 0 and 1; rank_2 that of the
+z-score, made in the same way, of the partial correlation (``partial_correlation.py``). Of unrelated
+genes both terms are exponential with mean 1, whatever the scales of the two: a sum of surprises
+(Fisher's way to join tests). Of two listed regulators one direction at most is usually true, and
+nothing tells which: ln 2 is taken off, the logarithm of a prior of one half.
+
+Ranks are those among the pairs of some regulators and some targets, drawn once for all: up to
+``MAX_SAMPLED`` pairs, all of a small table. The first pass brings their values. So they are the
+same for any number of chunks, and no pass over all pairs sorts anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.engine.chunk_file import Summaries
+from pairtile.gpu.device import Device
+from pairtile.methods.mutual_information.context_scores import FIXED_POINT_ONE, ExactMoments
+from pairtile.methods.mutual_information.partial_correlation import PartialCorrelation
+from pairtile.methods.mutual_information.tiles import ScoredTile
+
+MAX_SAMPLED = 1 << 16
+"""Pairs among which ranks are taken."""
+
+TAIL_SHARE = 0.01
+"""Share of the sampled pairs to which the tail beyond them is fitted."""
+
+
+class RankScale(NamedTuple):
+    """-ln(1 - rank) of a number among others.
+
+    values, surprise : float64, at the different numbers, rising; between them a straight line.
+    slope : beyond the largest, that of an exponential tail.
+    """
+
+    values: NDArray[np.float64]
+    surprise: NDArray[np.float64]
+    slope: float
+
+    @classmethod
+    def of(cls, numbers: NDArray[np.float64]) -> RankScale:
+        """Among these; equal ones have their middle rank."""
+        n = numbers.size
+        if n == 0:
+            return cls(np.zeros(1), np.zeros(1), 0.0)
+        values, counts = np.unique(numbers, return_counts=True)
+        below = np.cumsum(counts) - counts
+        surprise = -np.log1p(-(below + 0.5 * counts) / n)
+        first = values[np.searchsorted(below + counts, (1.0 - TAIL_SHARE) * n)]
+        excess = float((numbers[numbers > first] - first).mean()) if first < values[-1] else np.inf
+        return cls(values, surprise, 1.0 / excess)
+
+    def at(self, x: Any, xp: Any) -> Any:
+        """Of each of ``x``, in its shape; NaN stays."""
+        beyond = xp.maximum(x - self.values[-1], 0.0)
+        values, surprise = xp.asarray(self.values), xp.asarray(self.surprise)
+        inside = xp.interp(x.ravel(), values, surprise).reshape(x.shape)
+        return inside + self.slope * beyond
+
+
+class Sampled(NamedTuple):
+    """Regulators and targets whose pairs are sampled, item numbers in order."""
+
+    sources: NDArray[np.int64]
+    targets: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, regulators: NDArray[np.integer], genes: int) -> Sampled:
+        """Of a table with so many genes; no regulators: every gene is one."""
+        sources = np.asarray(regulators, dtype=np.int64)
+        random = np.random.Generator(np.random.Philox(key=0x72616E6B73))  # "ranks"
+        items = sources if sources.size else np.arange(genes)
+        most = max(int(MAX_SAMPLED**0.5), MAX_SAMPLED // genes)
+        sources = np.sort(random.permutation(items)[:most])
+        most = MAX_SAMPLED // max(1, sources.size)
+        return cls(sources, np.sort(random.permutation(genes)[:most]))
+
+
+def combined_sums(
+    tile: ScoredTile,
+    partial: PartialCorrelation,
+    is_regulator: NDArray[np.bool_] | None,
+    sampled: Sampled,
+    device: Device,
+) -> Summaries:
+    """What a tile adds to the first pass: for each target, sum and sum of squares of its partial
+    correlations (the numbers are those of ``moment_sums``); and the sampled pairs, mutual
+    information and partial correlation, both in fixed point and one more, 0 where there is none.
+    """
+    xp, to_host = device.xp, device.to_host
+    genes = partial.place.size
+    names = ("partial_sum", "partial_squares")
+    found = {name: np.zeros(genes, dtype=np.int64) for name in names}
+    shape = sampled.sources.size, sampled.targets.size
+    found |= {name: np.zeros(shape, dtype=np.int64) for name in ("sampled_mi", "sampled_partial")}
+    scored = xp.ones(tile.bits.shape, dtype=bool) if tile.scored is None else tile.scored
+
+    def add(sources: NDArray[np.int64], targets: NDArray[np.int64], bits: Any, which: Any) -> None:
+        if not sources.size:
+            return
+        known = xp.zeros(which.shape)
+        if partial.weight > 0.0:
+            known = xp.where(which, partial.between(sources, targets), 0.0)
+            for name, values in zip(names, (known, known * known), strict=True):
+                sums = xp.rint(values * FIXED_POINT_ONE).astype(xp.int64).sum(axis=0)
+                found[name][targets] += to_host(sums)
+        rows, at_row = _places(sources, sampled.sources)
+        columns, at_column = _places(targets, sampled.targets)
+        cells = xp.asarray(rows)[:, None], xp.asarray(columns)[None, :]
+        for name, values in (("sampled_mi", bits), ("sampled_partial", known)):
+            fixed = xp.rint(values[cells].astype(xp.float64) * FIXED_POINT_ONE) + 1.0
+            fixed = xp.where(which[cells], fixed, 0.0).astype(xp.int64)
+            found[name][np.ix_(at_row, at_column)] += to_host(fixed)
+
+    add(tile.rows, tile.columns, tile.bits, scored)
+    back = np.arange(tile.columns.size)
+    if is_regulator is not None:
+        back = back[is_regulator[tile.columns]]
+    here = xp.asarray(back)
+    add(tile.columns[back], tile.rows, tile.bits[:, here].T, scored[:, here].T)
+    return found
+
+
+def _places(
+    items: NDArray[np.int64], sampled: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where sampled items stand among ``items``, and where among the sampled."""
+    _, here, there = np.intersect1d(items, sampled, assume_unique=True, return_indices=True)
+    return here, there
+
+
+class CombinedScore:
+    """The score, from the state and the sums of the first pass."""
+
+    def __init__(
+        self,
+        partial: PartialCorrelation,
+        scan: Mapping[str, NDArray[np.int64]],
+        sampled: Sampled,
+    ) -> None:
+        self._partial = partial
+        count, total = scan["target_count"], scan["partial_sum"]
+        sums = {"target_count": count, "target_sum": total}
+        moments = ExactMoments(sums | {"target_squares": scan["partial_squares"]})
+        mean, sd = moments.mean_sd("target")
+        self._mean, self._sd = mean, np.where(sd > 0.0, sd, np.inf)
+        known = scan["sampled_mi"] > 0
+        mi, beside = (
+            (scan[name] - 1) / FIXED_POINT_ONE for name in ("sampled_mi", "sampled_partial")
+        )
+        mean, sd = ExactMoments.from_summaries(scan).mean_sd("target")
+        self._prior = np.zeros(count.size)
+        if partial.is_listed:
+            self._prior[partial.place >= 0] = np.log(0.5)
+        targets = sampled.targets
+        z = (mi - mean[targets]) / np.where(sd > 0.0, sd, np.inf)[targets]
+        self._of_z = RankScale.of(z[known])
+        z = (beside - self._mean[targets]) / self._sd[targets]
+        self._of_partial = RankScale.of(z[known])
+
+    def of_tile(
+        self, z: Any, sources: NDArray[np.int64], targets: NDArray[np.int64], xp: Any
+    ) -> Any:
+        """The score from ``target_z`` of each source with each target: arrays of the device, shape
+        (sources, targets)."""
+        score = self._of_z.at(z, xp) + xp.asarray(self._prior[targets])
+        if self._partial.weight == 0.0:
+            return score
+        known = self._partial.between(sources, targets)
+        return score + self._second(known, targets, xp)
+
+    def of_pairs(
+        self,
+        z: NDArray[np.float64],
+        sources: NDArray[np.integer],
+        targets: NDArray[np.integer],
+    ) -> NDArray[np.float64]:
+        """The same of a list of pairs, on the host."""
+        score: NDArray[np.float64] = self._of_z.at(z, np) + self._prior[targets]
+        if self._partial.weight == 0.0:
+            return score
+        known = self._partial.of_pairs(sources, targets)
+        return score + self._second(known, targets, np)
+
+    def _second(self, partial: Any, targets: NDArray[np.integer], xp: Any) -> Any:
+        mean, sd = xp.asarray(self._mean[targets]), xp.asarray(self._sd[targets])
+        return self._partial.weight * self._of_partial.at((partial - mean) / sd, xp)

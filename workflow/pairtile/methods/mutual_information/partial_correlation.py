@@ -1,0 +1,224 @@
+"""What a regulator explains of a target beside all other regulators, for ``score: combined``.
+
+Linear part: the partial correlation of regulator r and target t given the other regulators, from
+the correlation matrix of the regulators shrunken towards no correlation (Schäfer & Strimmer 2005,
+Stat. Appl. Genet. Mol. Biol. 4:32). It is blind to a target that goes with the square of its
+regulator. So the same is done once more with what the linear fit leaves of the target and the
+squares of the regulators (what is linear in them taken off). The two are joined as
+sqrt(linear^2 + square^2).
+
+With X the standardised regulators (p, n), lambda the shrinkage, a = (1 - lambda) / n and
+M = lambda I + a X'X, the inverse of the shrunken correlations of the regulators, Omega, need not be
+made: a Omega X = a X M^-1 =: F. The weight of r in the fit of t is b = F_r x_t, its residual goes
+with M^-1 x_t, and Omega_rr = (1 - F_r x_r) / lambda. The precision matrix of the regulators and t
+gives the partial correlation b / sqrt(s_t Omega_rr + b^2), with s_t = lambda (1 + a x_t M^-1 x_t),
+the variance that is left. Where t is a regulator, it is -Omega_rt / sqrt(Omega_rr Omega_tt), and
+Omega_rt = -b / lambda. So both parts are one matrix product for each tile of pairs, whatever the
+numbers of regulators and samples; what is inverted is the smaller of p x p and n x n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from pairtile.engine.state import release
+from pairtile.gpu.device import Device
+from pairtile.methods.mutual_information.arrays import SplineArrays
+from pairtile.methods.mutual_information.kernels.row_products import row_products
+from pairtile.runtime.threads import in_threads
+
+MIN_SHRINKAGE = 1e-3
+"""Regulators that are copies of each other leave nothing to invert without some."""
+
+_BLOCK = 1024
+"""Genes that are fitted together."""
+
+_LISTED = 1 << 14
+"""Listed pairs that a thread scores together."""
+
+
+class _Part(NamedTuple):
+    """Of the linear or of the squared regulators: a pair's squared partial correlation is g^2 /
+    (base_t + slope_t g^2), g the product of the regulator's filter and the target's values.
+
+    filters : (regulators, samples). base, slope : (genes,). All float64, on the device.
+    """
+
+    filters: Any
+    base: Any
+    slope: Any
+
+
+class PartialCorrelation:
+    """Partial correlations of genes with regulators, from the state of an analysis.
+
+    weight : max(0, 1 - 2 shrinkage), what the score trusts them; where it is 0 nothing is made, and
+    nothing can be asked. place : int64 (genes,), of a regulator its filter; -1 of others.
+    is_listed : whether there is a list of regulators; else every gene is one.
+    """
+
+    def __init__(self, state: SplineArrays, top: float, device: Device) -> None:
+        """top : upper end of the scaled values."""
+        self._z, self._top, self._device = state["z"], top, device
+        self._by_rank = bool(state["by_rank"])
+        genes = len(self._z)
+        regulators = np.asarray(state["regulators"], dtype=np.int64)
+        self.is_listed = regulators.size > 0
+        if not self.is_listed:
+            regulators = np.arange(genes)
+        self.place = np.full(genes, -1)
+        self.place[regulators] = np.arange(regulators.size)
+        values = self._values(regulators)
+        self.shrinkage = shrinkage(values, device.xp)
+        self.weight = max(0.0, 1.0 - 2.0 * self.shrinkage)
+        self._parts: tuple[_Part, ...] = ()
+        if self.weight > 0.0:
+            self._parts = self._fitted(values, regulators)
+
+    def between(self, sources: NDArray[np.integer], targets: NDArray[np.integer]) -> Any:
+        """Of each regulator with each target, 0 to 1: float64 (sources, targets) on the device.
+
+        Of a gene with itself it means nothing.
+        """
+        xp = self._device.xp
+        filters, genes = xp.asarray(self.place[sources]), xp.asarray(targets)
+        values = self._values(targets).T
+        found = xp.zeros((sources.size, targets.size))
+        for part in self._parts:
+            squared = (part.filters[filters] @ values) ** 2
+            found += squared / (part.base[genes] + part.slope[genes] * squared)
+        return xp.sqrt(found)
+
+    def of_pairs(
+        self, sources: NDArray[np.integer], targets: NDArray[np.integer]
+    ) -> NDArray[np.float64]:
+        """The same of a list of pairs: float64 (pairs,), on the host. Of each pair the same
+        whatever else is in the list: what is chosen by it may be asked for again."""
+        found = np.empty(sources.size)
+        values, parts = self._on_host
+
+        def fill(some: slice) -> None:
+            place, genes = self.place[sources[some]], targets[some].astype(np.int64)
+            total, squared = np.zeros(genes.size), np.empty(genes.size)
+            for part in parts:
+                row_products(part.filters, place, values, genes, squared)
+                squared *= squared
+                total += squared / (part.base[genes] + part.slope[genes] * squared)
+            found[some] = np.sqrt(total)
+
+        list(in_threads(fill, [slice(k, k + _LISTED) for k in range(0, found.size, _LISTED)]))
+        return found
+
+    @cached_property
+    def _on_host(self) -> tuple[NDArray[np.float64], list[_Part]]:
+        """Values of all genes, and the parts."""
+        to_host = self._device.to_host
+        values = np.empty(self._z.shape)
+        for begin in range(0, len(values), _BLOCK):
+            rows = np.arange(begin, min(begin + _BLOCK, len(values)))
+            values[rows] = to_host(self._values(rows))
+        return values, [_Part(*map(to_host, part)) for part in self._parts]
+
+    def _fitted(self, values: Any, regulators: NDArray[np.int64]) -> tuple[_Part, _Part]:
+        """Both parts, from the standardised values of the regulators."""
+        xp = self._device.xp
+        squares = standardised(values * values, xp)
+        squares = standardised(squares - (squares * values).mean(axis=1)[:, None] * values, xp)
+        lam, lam_squares = self.shrinkage, shrinkage(squares, xp)
+        fit, fit_squares = _inverse(values, lam, xp), _inverse(squares, lam_squares, xp)
+        samples, genes = values.shape[1], len(self._z)
+        a, a_squares = (1.0 - lam) / samples, (1.0 - lam_squares) / samples
+        filters, omega = _filters(values, lam, fit)
+        of_squares = fit(_filters(squares, lam_squares, fit_squares)[0])
+        base, base_squares = xp.empty(genes), xp.empty(genes)
+        for begin in range(0, genes, _BLOCK):
+            rows = slice(begin, begin + _BLOCK)
+            x = self._values(np.arange(genes)[rows])
+            residual = fit(x)
+            base[rows] = lam * (1.0 + a * (x * residual).sum(axis=1))
+            spread = (residual * residual).mean(axis=1)
+            explained = (residual * fit_squares(residual)).sum(axis=1)
+            left = lam_squares * (spread + a_squares * explained)
+            base_squares[rows] = xp.where(spread > 0.0, left, 1.0)
+        slope = xp.ones(genes)
+        base[regulators], slope[regulators] = lam * lam * omega, 0.0
+        return _Part(filters, base, slope), _Part(of_squares, base_squares, xp.ones(genes))
+
+    def _values(self, genes: NDArray[np.integer]) -> Any:
+        """What was scored of some genes, standardised; of ranks their normal scores."""
+        xp = self._device.xp
+        z = self._z
+        values = xp.asarray(z[genes] if isinstance(z, np.ndarray) else z[xp.asarray(genes)])
+        release(z)
+        if self._by_rank:
+            observed = (values == values).sum(axis=1)[:, None]
+            rank = values * ((observed - 1) / self._top) + 0.5
+            values = _normal_quantile(rank / xp.maximum(observed, 1), xp)
+        return standardised(values, xp)
+
+
+def fit_bytes(regulators: int, samples: int) -> int:
+    """Memory that the fit takes: values, squares and filters of the regulators and some copies,
+    inverses, and blocks of targets."""
+    smaller = min(regulators, samples)
+    return 8 * (10 * regulators * samples + 4 * smaller**2 + 8 * _BLOCK * samples)
+
+
+def standardised(values: Any, xp: Any) -> Any:
+    """Rows of mean 0 and mean square 1; 0 where missing (the gene's mean), and of constants."""
+    known = values == values
+    count = xp.maximum(known.sum(axis=1), 1)[:, None]
+    size = xp.abs(xp.where(known, values, 0.0)).max(axis=1)[:, None]
+    centred = values - xp.where(known, values, 0.0).sum(axis=1)[:, None] / count
+    centred = xp.where(known, centred, 0.0)
+    scale = xp.sqrt((centred * centred).mean(axis=1))[:, None]
+    return centred / xp.where(scale > 1e-10 * size, scale, np.inf)
+
+
+def shrinkage(values: Any, xp: Any) -> float:
+    """Intensity with which to shrink the correlations of standardised rows, to mean square error
+    least (Schäfer & Strimmer 2005, section 2.3): at least ``MIN_SHRINKAGE``, 1 where there is
+    nothing to estimate."""
+    rows, n = values.shape
+    gram = values @ values.T if rows < n else values.T @ values
+    alone = float((values * values).sum()) / n  # rows that vary: each correlates 1 with itself
+    correlation = float((gram * gram).sum()) / n**2 - alone
+    squares = values * values
+    products = float((squares.sum(axis=0) ** 2).sum() - (squares * squares).sum())
+    if correlation <= 1e-12 * alone:
+        return 1.0
+    variance = n / (n - 1) ** 3 * (products - n * correlation)
+    return min(1.0, max(MIN_SHRINKAGE, variance / correlation))
+
+
+def _inverse(values: Any, lam: float, xp: Any) -> Callable[[Any], Any]:
+    """Rows times M^-1, M = lam I + (1 - lam) / n X'X of X (rows, n)."""
+    rows, n = values.shape
+    a = (1.0 - lam) / n
+    if n <= rows:
+        inverse = xp.linalg.inv(lam * xp.eye(n) + a * (values.T @ values))
+        return lambda y: y @ inverse
+    # By the identity of Woodbury.
+    of_rows = a * xp.linalg.inv(lam * xp.eye(rows) + a * (values @ values.T)) @ values
+    return lambda y: (y - (y @ values.T) @ of_rows) / lam
+
+
+def _filters(values: Any, lam: float, fit: Callable[[Any], Any]) -> tuple[Any, Any]:
+    """F_r / sqrt(Omega_rr) of each row, and Omega_rr."""
+    filters = (1.0 - lam) / values.shape[1] * fit(values)
+    omega = (1.0 - (filters * values).sum(axis=1)) / lam
+    return filters / (omega**0.5)[:, None], omega
+
+
+def _normal_quantile(share: Any, xp: Any) -> Any:
+    if xp is np:
+        return special.ndtri(share)
+    from cupyx.scipy.special import ndtri
+
+    return ndtri(share)

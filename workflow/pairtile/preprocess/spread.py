@@ -1,0 +1,97 @@
+"""Samples whose values spread more than those of others.
+
+Where the noise of samples differs, unrelated genes are far from their means in the same samples,
+which mutual information counts as a relation. A sample may also stand out by what it shares with
+others (a condition, a factor): that is no matter of scale.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.engine.state import copy_rows, release
+from pairtile.preprocess.statistics import column_medians, row_blocks
+from pairtile.runtime.threads import in_threads
+from pairtile.statistics.dependence import MAX_GENES, evenly_spaced
+from pairtile.statistics.hidden_factors import normal_scores
+
+MAX_SAMPLES = 1000
+"""More are not looked at to decide; all are measured where they are to be scaled."""
+
+MIN_GENES = 50
+"""Of fewer, spreads differ by chance."""
+
+UNEQUAL = 0.2
+"""Standard deviation of the logarithm of samples' own spreads, from which they are unequal: with
+0.2, about twice as many unrelated pairs as should get p <= 0.05 among 100 samples."""
+
+OF_THEIR_OWN = 0.7
+"""Least correlation of spreads with own spreads: lognormal noise has 0.75 to 0.99, tables without
+has less than 0.65."""
+
+RIDGE = 0.3
+"""Of the variance of a gene: samples that are predicted from more samples than there are genes."""
+
+
+def unequal_spreads(values: NDArray[np.float64]) -> bool:
+    """Whether the noise of samples differs.
+
+    The own spread of a sample is what the other samples do not predict of it (partial variance, a
+    diagonal of the inverse covariance of samples): a factor that several share is no part of it.
+
+    values : float64 (genes, samples), NaN where missing, comparable between samples.
+    """
+    genes = evenly_spaced(len(values), MAX_GENES)
+    samples = evenly_spaced(values.shape[1], MAX_SAMPLES)
+    if genes.size < MIN_GENES or samples.size < 3:
+        return False
+    rows = copy_rows(values, genes, samples)
+    scored = normal_scores(rows)
+    scored -= scored.mean(axis=0)
+    covariance = scored.T @ scored / len(scored)
+    inverse = np.linalg.inv(covariance + RIDGE * np.eye(samples.size))
+    own = np.log(np.maximum(1.0 / np.diag(inverse) - RIDGE, 1e-6)) / 2.0
+    if own.std() < UNEQUAL:
+        return False
+    return bool(np.corrcoef(own, np.log(sample_spreads(rows)))[0, 1] >= OF_THEIR_OWN)
+
+
+def sample_spreads(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Spread of each sample, float64 (samples,), of geometric mean 1.
+
+    Median absolute deviation over at most ``MAX_GENES`` genes, each centred at its median and
+    scaled by its own median absolute deviation, spreads of samples taken off (two rounds). 1 where
+    it cannot be told.
+    """
+    rows = copy_rows(values, evenly_spaced(len(values), MAX_GENES))
+    rows = rows - column_medians(rows.T)[:, None]
+    spreads = np.ones(rows.shape[1])
+    for _ in range(2):
+        deviation = column_medians(np.abs(rows / spreads).T)
+        varied = deviation > 0.0
+        if not varied.any():
+            return np.ones(rows.shape[1])
+        scaled = rows[varied] / deviation[varied, None]
+        found = column_medians(np.abs(scaled - column_medians(scaled)))
+        told = found > 0.0  # not NaN either
+        spreads = np.ones(rows.shape[1])
+        if told.any():
+            spreads[told] = found[told] / np.exp(np.log(found[told]).mean())
+    return spreads
+
+
+def equalise_spreads(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bring every sample to the same spread about the genes' medians, in place; the spreads that
+    were divided by, float64 (samples,)."""
+    spreads = sample_spreads(values)
+
+    def scale(rows: slice) -> None:
+        block = values[rows]
+        known = ~np.isnan(block).all(axis=1)
+        centre = np.nanmedian(block[known], axis=1, keepdims=True)
+        block[known] = centre + (block[known] - centre) / spreads
+
+    for _ in in_threads(scale, row_blocks(values.shape)):
+        release(values)
+    return spreads
