@@ -204,9 +204,9 @@ def test_unequal_counting_noise_and_hidden_factors_are_said(tmp_path: Path) -> N
     said, marks = codes(multimodal_correlation(prepare_expression(counts), **settings))
     assert "counting_noise_unknown" in said
     assert marks == {"unknown"}
-    values = pd.DataFrame(random.normal(size=(40, 120)), index=names, columns=counts.columns)
+    values = pd.DataFrame(random.normal(size=(60, 120)), columns=counts.columns)
     values.iloc[:8] = rates[:8]
-    values.loc[:, label == "b"] += random.normal(size=(40, 1)) * random.choice([-1, 1], 60)
+    values.loc[:, label == "b"] += random.normal(size=(60, 1)) * random.choice([-1, 1], 60)
     said, marks = codes(multimodal_correlation(values, preprocess=RAW, **settings))
     assert "hidden_factors_of_label" in said
     assert marks == {""}

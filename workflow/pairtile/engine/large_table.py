@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from pairtile.engine.state import file_header, release
 from pairtile.runtime.threads import in_threads
@@ -23,11 +23,13 @@ _BLOCK_BYTES = 1 << 26
 """Of a table that is turned over: each block reads and writes long runs of its files."""
 
 
-def empty_table(shape: tuple[int, int], scratch: Path | None) -> NDArray[np.float64]:
+def empty_table(
+    shape: tuple[int, int], scratch: Path | None, dtype: DTypeLike = np.float64
+) -> NDArray[Any]:
     """Uninitialised values of this shape: in memory, or mapped from a new file in ``scratch``."""
-    if scratch is None or 8 * shape[0] * shape[1] <= IN_MEMORY_BYTES:
-        return np.empty(shape)
-    return np.lib.format.open_memmap(_new_file(scratch), "w+", np.float64, shape=shape)
+    if scratch is None or np.dtype(dtype).itemsize * shape[0] * shape[1] <= IN_MEMORY_BYTES:
+        return np.empty(shape, dtype)
+    return np.lib.format.open_memmap(_new_file(scratch), "w+", dtype, shape=shape)
 
 
 def _new_file(scratch: Path) -> Path:

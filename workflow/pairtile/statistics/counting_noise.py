@@ -29,7 +29,7 @@ the same: a smaller difference is chance, and thinning for it would waste reads.
 MIN_GENES, MAX_GENES = 20, 2000
 """That are counted in every sample, for the samples' depths to rest on them; and that they do."""
 
-_DRAWS = 0x7468696E
+_DRAWS, _BLOCK_VALUES = 0x7468696E, 1 << 20
 
 
 class EqualNoise(NamedTuple):
@@ -76,7 +76,12 @@ def equal_noise(
     zeros_missing = bool((counts == 0).any() and missing[counts == 0].all())
     if zeros_missing:
         missing &= counts > 0
-    kept = _kept_shares(np.where(missing, np.nan, counts), relative, groups)
+    kept = np.concatenate(
+        [
+            _kept_shares(np.where(missing[rows], np.nan, counts[rows]), relative, groups)
+            for rows in np.array_split(np.arange(len(values)), 1 + values.size // _BLOCK_VALUES)
+        ]
+    )
     unequal = np.asarray((np.nan_to_num(kept) < 1.0).any(axis=1))
     out = values.copy()
     grouped = groups >= 0
@@ -141,15 +146,14 @@ def _kept_shares(
     says = signal / (1.0 + signal) >= MIN_SHARE
     some = says.any(axis=1, keepdims=True)
     low = np.where(says, signal, np.inf).min(axis=1, keepdims=True, initial=np.inf)
-    low = np.where(some, low, 1.0)
-    high = np.where(says, signal, 0.0).max(axis=1, keepdims=True, initial=0.0)
-    shift = 0.5 * np.log(
-        np.maximum(high, low) * (1.0 + low) / (low * (1.0 + np.maximum(high, low)))
-    )
-    total = np.sqrt((groups >= 0).sum())
-    opened = some & ((shift > MAX_SHIFT * 2.0 / total) | ~says.all(axis=1, keepdims=True))
-    kept = np.where(says, np.minimum(1.0, low / np.maximum(signal, 1e-12)), np.nan)
-    return np.where(opened, kept, 1.0)
+    low = np.where(some, low, 0.0)
+    kept = np.where(says, low / np.where(says, signal, 1.0), np.nan)
+    least = np.where(says, kept, 1.0).min(axis=1, keepdims=True, initial=1.0)
+    # By how much the logarithm of a correlation differs between the least and the most noise.
+    shift = -0.5 * np.log((least + low) / (1.0 + low))
+    standard_error = 2.0 / np.sqrt((groups >= 0).sum())
+    differs = (shift > MAX_SHIFT * standard_error) | ~says.all(axis=1, keepdims=True)
+    return np.where(some & differs, kept, 1.0)
 
 
 def _alike(

@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 from pairtile.statistics.dependence import evenly_spaced
 from pairtile.statistics.hidden_factors import find_hidden_factors, normal_scores
 
-MIN_SAMPLES, MAX_SAMPLES, MAX_GENES = 20, 1000, 1000
-"""Of a group, to be looked at; and of the table, evenly spaced, that are."""
+MIN_SAMPLES, MIN_GENES = 20, 50
+"""Of a group, and of a table, without which nothing is looked for: few genes are one module."""
+
+MAX_SAMPLES, MAX_GENES = 1000, 1000
+"""Of the table, evenly spaced, that are looked at."""
 
 P_VALUE = 0.01
 
@@ -54,6 +57,8 @@ def group_factors(
     seed : int
         Of ``find_hidden_factors``.
     """
+    if len(values) < MIN_GENES:
+        return []
     every = -(-values.shape[1] // MAX_SAMPLES)
     values = values[evenly_spaced(len(values), MAX_GENES), ::every]
     groups, permuted = groups[::every], permuted[:, ::every]

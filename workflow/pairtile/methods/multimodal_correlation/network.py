@@ -510,7 +510,7 @@ _ON_NOISE = {
 }
 
 
-def _counting_noise(tests: ConditionTests, condition: Condition) -> NDArray[Any]:
+def _counting_noise(tests: ConditionTests, condition: Condition) -> NDArray[np.generic]:
     """The mark of each edge, the same in all tests of a condition."""
     own = (test.results for test in tests.tests if test.condition == condition.name)
     return next((results["counting_noise"].to_numpy() for results in own), np.empty(0, object))

@@ -92,6 +92,11 @@ def _conditions(results: Results, found: ModeResults) -> list[dict[str, Any]]:
         for said in results.summary.get("messages") or []
         if said["code"] == "condition_tested"
     }
+    thinned = [
+        said["numbers"]["condition"]
+        for said in results.summary.get("messages") or []
+        if said["code"] == "counting_noise_thinned"
+    ]
     counts = label_counts(found).sort_values("edges", ascending=False, kind="stable")
     counts = counts[counts["edges"] > 0]
     return [
@@ -100,6 +105,7 @@ def _conditions(results: Results, found: ModeResults) -> list[dict[str, Any]]:
             "categorical": each.kind == "categorical",
             "labels": counts[counts["condition"] == each.name].to_dict("records"),
             "tested": tested.get(each.name),
+            "thinned": each.name in thinned,
         }
         for each in found.conditions
     ]

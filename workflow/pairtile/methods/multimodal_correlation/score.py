@@ -102,11 +102,13 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
         cls, config: MultimodalCorrelationConfig, seed: int, scratch: Path | None = None
     ) -> PreparedInput[ModeArrays]:
         expression, design = read_arranged(config, scratch)
-        # Before they are overwritten; tests of conditions alone ask for them.
-        raw = whole_counts(expression.values) if config.conditions else None
+        raw = whole_counts(expression.values, scratch)  # before they are overwritten
         prepared = prepare_expression(expression, config.preprocess, True, design, scratch)
         if raw is not None:
-            raw = raw[pd.Index(expression.genes).get_indexer(pd.Index(prepared.genes))]
+            kept = pd.Index(expression.genes).get_indexer(pd.Index(prepared.genes))
+            for begin, row in enumerate(kept):  # each moves up: the first rows of its file
+                raw[begin] = raw[row]
+            raw = raw[: kept.size]
         regulators, counts, absent = find_regulators(
             config.regulators, prepared.genes, config.ignore_case, config.ignore_versions
         )
