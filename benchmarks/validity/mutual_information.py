@@ -278,7 +278,8 @@ def combined(n_tables: int) -> list[dict[str, Any]]:
     regulators = np.arange(15)
     rows = []
     for samples in (60, 250):
-        p_shares, false_shares = [], {"all": [], "best 40": []}
+        p_shares: list[float] = []
+        false_shares: dict[str, list[float]] = {"all": [], "best 40": []}
         for seed in range(n_tables):
             draw = np.random.default_rng([seed, samples, 7])
             values = draw.standard_normal((GENES, samples))
