@@ -109,7 +109,7 @@ def test_every_default_is_that_of_the_contract() -> None:
 def test_contract_written_out_resolves_to_the_defaults() -> None:
     files = {"expression": "expr.tsv.gz", "regulators": "tfs.txt", "gold_standard": "gold.tsv"}
     config = load_config(yaml.safe_load(CONTRACT))
-    with_regulators = {"score": "target_z"}  # beside regulators
+    with_regulators = {"score": "combined"}  # beside regulators
     assert config.resolved("NAME") == DEFAULTS | files | with_regulators
     assert config.analyses["NAME"].input_files() == files
 

@@ -96,7 +96,7 @@ def test_gold_standard_of_the_demo_is_found_again() -> None:
     regulators = read_regulators(REGULATORS)
     edges = infer_network(expression, regulators, keep="all")
     evaluation = evaluate(
-        edges.rename(columns={"target_z": "score"}),
+        edges.rename(columns={"combined": "score"}),
         read_gold_standard(DEMO / "gold_standard.tsv"),
         genes=expression.genes,
         regulators=regulators,

@@ -24,7 +24,10 @@ from pairtile.methods.mutual_information.api import (
     as_given,
     open_analysis,
 )
-from pairtile.methods.mutual_information.config import MutualInformationConfig
+from pairtile.methods.mutual_information.config import (
+    MutualInformationConfig,
+    auto_score,
+)
 from pairtile.methods.mutual_information.dpi import data_processing_inequality as surviving_edges
 from pairtile.methods.mutual_information.prepare import counts_by_rank
 from pairtile.methods.mutual_information.score import MutualInformation
@@ -120,7 +123,7 @@ def infer_network(
     labels = label_keywords(settings)
     decided: dict[str, Any] = {"preprocess": preprocess_of(expression, settings["preprocess"])}
     if settings["score"] == "auto":
-        decided["score"] = "clr" if regulators is None else "target_z"
+        decided["score"] = auto_score(regulators is not None)
     samples = stated_samples(labels, settings["step"])
     config = _KEYWORDS.config({**settings, **decided}, samples=samples)
     seed = int(settings["seed"])

@@ -57,6 +57,11 @@ EDGES_PER_GENE = 2
 """Of ``keep: auto``: where precision and recall balance on the sets of docs/quality.md."""
 
 
+def auto_score(regulators: bool) -> str:
+    """What ``score: auto`` is, by whether there is a list (docs/quality.md)."""
+    return "combined" if regulators else "clr"
+
+
 class SplineEstimatorConfig(ConfigModel):
     """The B-spline estimator of mutual information (Daub et al. 2004)."""
 
@@ -465,7 +470,7 @@ class MutualInformationConfig(ExpressionAnalysis):
             "stands out among all candidate regulators of the target, in standard deviations; "
             "directed. `combined`: `target_z` and what the regulator explains of the target beside "
             "all other regulators (partial correlation, also with its square); directed, and "
-            "against gold standards the best of the four beside `regulators`. `auto`: `target_z` "
+            "against gold standards the best of the four beside `regulators`. `auto`: `combined` "
             "beside `regulators`, else `clr`. p- and q-values are those of mutual information "
             "whatever stands here."
         ),
@@ -511,7 +516,7 @@ class MutualInformationConfig(ExpressionAnalysis):
     def _score_decided(cls, score: str, info: ValidationInfo) -> str:
         if score != "auto":
             return score
-        return "clr" if info.data.get("regulators") is None else "target_z"
+        return auto_score(info.data.get("regulators") is not None)
 
     @model_validator(mode="after")
     def _blocks_are_stated(self) -> Self:

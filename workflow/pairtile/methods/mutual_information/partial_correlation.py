@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -217,8 +218,5 @@ def _filters(values: Any, lam: float, fit: Callable[[Any], Any]) -> tuple[Any, A
 
 
 def _normal_quantile(share: Any, xp: Any) -> Any:
-    if xp is np:
-        return special.ndtri(share)
-    from cupyx.scipy.special import ndtri
-
-    return ndtri(share)
+    special: Any = import_module("scipy.special" if xp is np else "cupyx.scipy.special")
+    return special.ndtri(share)

@@ -45,6 +45,7 @@ from pairtile.methods.mutual_information.combined_score import (
 from pairtile.methods.mutual_information.config import (
     KeepAuto,
     MutualInformationConfig,
+    auto_score,
 )
 from pairtile.methods.mutual_information.context_scores import ExactMoments, directed_scores
 from pairtile.methods.mutual_information.keep import Bar
@@ -177,7 +178,7 @@ class MutualInformation(
             decided["keep"] = config.keep.decided(int(state["z"].shape[0]))
         regulators = state["regulators"].size > 0
         said: list[Message] = []
-        if config.score == ("target_z" if regulators else "clr"):
+        if config.score == auto_score(regulators):
             given = "" if regulators else "out"
             said.append(message("score_auto", score=config.score, how=given))
         return config.model_copy(update=decided), said
