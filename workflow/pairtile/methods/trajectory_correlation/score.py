@@ -59,6 +59,7 @@ from pairtile.methods.trajectory_correlation.stability import (
 )
 from pairtile.methods.trajectory_correlation.state import (
     halves_of,
+    replica_weights,
     replicas_of,
     shifts_of,
     trajectory_state,
@@ -237,6 +238,7 @@ class TrajectoryCorrelation(
                 [self.config.estimator.with_window(window) for window in windows],
                 shifts_of(self.state, self.n_surrogates, self.seed),
                 self.device,
+                replica_weights(self.state),
             )
         return self._scores
 
