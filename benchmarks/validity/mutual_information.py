@@ -78,6 +78,20 @@ def several_batches(draw: np.random.Generator) -> Simulated:
     return draw.standard_normal((GENES, 80)) + shift[:, batch], {"batch": batch}
 
 
+def eight_batches(draw: np.random.Generator) -> Simulated:
+    """Eight batches of 12 samples in random order, 1.5 SD apart at random."""
+    batch = draw.permutation(np.repeat(np.arange(8), 12))
+    shift = 1.5 * draw.standard_normal((GENES, 8))
+    return draw.standard_normal((GENES, 96)) + shift[:, batch], {"batch": batch}
+
+
+def unequal_courses(draw: np.random.Generator) -> Simulated:
+    """Ten courses of 4 to 40 times."""
+    lengths = np.linspace(4, 40, 10).astype(int)
+    parts = [autoregressive(draw, int(n), 0.8) for n in lengths]
+    return np.concatenate(parts, axis=1), {"series": np.repeat(np.arange(10), lengths)}
+
+
 def short_courses(draw: np.random.Generator) -> Simulated:
     """20 subjects at 5 times each."""
     parts = [autoregressive(draw, 5, 0.9) for _ in range(20)]
@@ -149,6 +163,8 @@ TABLES: dict[str, Callable[[np.random.Generator], Simulated]] = {
     "two batches 1 SD apart, `batch`": lambda draw: two_batches(draw, 1.0),
     "two batches 2 SD apart, `batch`": lambda draw: two_batches(draw, 2.0),
     "three batches of 50, 20 and 10, 1.5 SD apart, `batch`": several_batches,
+    "eight batches of 12, 1.5 SD apart, `batch`": eight_batches,
+    "10 courses of 4 to 40 times, phi 0.8, `series`": unequal_courses,
     "triplicates (ICC 0.8), `replicate`": triplicates,
 }
 
@@ -171,6 +187,32 @@ def false_positives(n_tables: int) -> list[dict[str, Any]]:
             p = p_values(values, **stated)[np.triu_indices(GENES, 1)]
             shares.append(float(np.nanmean(p <= LEVEL)))
         rows.append(mean_at_most(scenario, "pairs with p ≤ 0.05", shares, LEVEL, BAR, COMMAND))
+    return rows
+
+
+def small_p_values(n_tables: int) -> list[dict[str, Any]]:
+    """Unrelated pairs with p <= 0.001, and with p <= 0.05 within closer bounds."""
+    rows = []
+    for scenario, simulate in TABLES.items():
+        if simulate is not eight_batches:
+            continue
+        tables = [simulate(np.random.default_rng([seed, 7])) for seed in range(n_tables)]
+        found = [p_values(values, **stated)[np.triu_indices(GENES, 1)] for values, stated in tables]
+        for level, low, high in ((0.05, 0.045, 0.058), (0.001, 0.0005, 0.002)):
+            shares = [float(np.mean(p <= level)) for p in found]
+            mean = float(np.mean(shares))
+            rows.append(
+                claim(
+                    scenario,
+                    f"pairs with p ≤ {level:g}",
+                    mean,
+                    of_mean(shares),
+                    nominal=level,
+                    bar=f"{low:g} to {high:g}",
+                    passed=low <= mean <= high,
+                    command=COMMAND,
+                )
+            )
     return rows
 
 
@@ -402,6 +444,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
     n_tables = 3 if quick else 12
     return [
         *false_positives(n_tables),
+        *small_p_values(2 * n_tables),
         *counts_of_cells(n_tables),
         *unstated(makers(), n_tables),
         *taken_off(quick),

@@ -163,6 +163,25 @@ def p_values(draws: int) -> Iterator[dict[str, Any]]:
         yield row(scenario, what, float(np.mean(means)), of_mean(means), nominal=0.0, **stated)
 
 
+def unlike_replicas(draws: int) -> Iterator[dict[str, Any]]:
+    """Of independent motions in replicas of unlike length, 5 % of the pairs have p <= 0.05; those
+    too short for surrogates of their own are named."""
+    for lengths in ((2100, 100), (200, 600, 1500), (100, 100, 2100)):
+        draw = np.random.default_rng([12, *lengths])
+        shares, named = [], 0
+        for seed in range(draws):
+            tau = float(draw.uniform(20.0, 50.0))
+            replicas = [slow_motion(draw, frames, 12, tau) for frames in lengths]
+            found = found_in(replicas, kind="gaussian", seed=seed)
+            shares.append(float((found.pairs["p_value"] <= 0.05).mean()))
+            named += any("too short for surrogates" in text for text in found.warnings)
+        scenario = f"replicas of {', '.join(map(str, lengths))} frames, tau 20 to 50, kind gaussian"
+        yield mean_at_most(scenario, "share of pairs with p <= 0.05", shares, 0.05, 0.07, COMMAND)
+        what, interval = "runs in which short replicas are named", of_share(named, draws)
+        stated = {"nominal": 1.0, "bar": "at least 0.9", "passed": named >= 0.9 * draws}
+        yield row(scenario, what, named / draws, interval, **stated)
+
+
 def ensembles(draws: int) -> Iterator[dict[str, Any]]:
     """24 independent models without an order: p-values hold, and correlations read nothing."""
     draw = np.random.default_rng(10)
@@ -245,6 +264,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
         rows += correlations(20, 2000, groups, kind="gaussian")
         rows += correlations(20, 2000, 8, kind="ksg")
     rows += p_values(groups)
+    rows += unlike_replicas(groups)
     rows += communities(10 if quick else 40)
     rows += drifts(4 if quick else 20)
     rows += ensembles(10 if quick else 40)

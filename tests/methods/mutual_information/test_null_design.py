@@ -79,6 +79,16 @@ def test_blocks_hold_their_level_where_batches_are_stated() -> None:
     assert 0.04 < np.mean(shares) < 0.06
 
 
+def test_a_gene_does_not_meet_itself_within_batches() -> None:
+    batch = np.repeat(np.arange(8), 12)
+    tails = []
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        values = random.normal(size=(GENES, 96)) + 1.5 * random.normal(size=(GENES, 8))[:, batch]
+        tails.append(share_below(values, 0.001, batch=batch))
+    assert 0.0005 < np.mean(tails) < 0.002
+
+
 def test_short_series_are_shifted_within_themselves() -> None:
     parts = [autoregressive(GENES, 5, 0.9, seed) for seed in range(20)]
     values = np.concatenate(parts, axis=1)

@@ -23,7 +23,7 @@ from pairtile.methods.trajectory_correlation.stability import (
     community_agreement,
     half_networks,
 )
-from pairtile.methods.trajectory_correlation.state import halves_of, shifts_of
+from pairtile.methods.trajectory_correlation.state import halves_of, replica_weights, shifts_of
 from pairtile.methods.trajectory_correlation.stationarity import (
     drifting,
     half_shifts,
@@ -70,6 +70,56 @@ def test_centred_is_the_value_less_the_mean_of_the_pairs_own_surrogates(kind: st
         np.testing.assert_allclose(found.blocks[name][above], as_correlation(nats), atol=2e-6)
     assert (mean < 0).any()
     assert (found.blocks["correlation_centred"][above][mean < 0] == 0).all()
+
+
+def lengths_of(*lengths: int, tau: float = 20.0, **arrays: Any) -> dict[str, Any]:
+    times = np.full((len(lengths), 5), tau)
+    return {"replica_offsets": np.cumsum([0, *lengths]), "correlation_time": times, **arrays}
+
+
+def test_replicas_weigh_as_their_length_and_short_ones_not_at_all() -> None:
+    assert replica_weights(lengths_of(700, 700, 700)) is None
+    assert replica_weights(lengths_of(2100)) is None
+    assert list(replica_weights(lengths_of(200, 600, 1500))) == [0, 600, 1500]
+    assert list(replica_weights(lengths_of(100, 120))) == [100, 120]
+    assert list(replica_weights(lengths_of(24, 20, ensemble=np.array(True)))) == [24, 20]
+    # Every second frame was written of the second.
+    half = lengths_of(800, 400, frame_interval_ps=np.array([10.0, 20.0]))
+    assert replica_weights(half) is None
+
+
+def test_means_over_replicas_go_by_weight() -> None:
+    runs = [np.moveaxis(slow(frames, 4, 3.0, frames), 0, 2) for frames in (80, 100, 90)]
+    how, here = MotionEstimatorConfig(kind="gaussian"), slice(0, 4)
+    shifts = np.array([[20, 33, 41], [25, 50, 71], [22, 37, 60]])
+    given = (runs, [how] * 3, shifts, choose("cpu"))
+    above = np.triu_indices(4, 1)
+    plain = MotionScores(*given).block(here, here).blocks
+    found = MotionScores(*given, np.array([1.0, 3.0, 0.0])).block(here, here).blocks
+    for name in ("mi", "dcc"):
+        first, second = (found[f"{name}_replica_{k}"][above] for k in (1, 2))
+        mean = found["mi_centred" if name == "mi" else "dcc"][above]
+        np.testing.assert_allclose(mean, (first + 3 * second) / 4, atol=1e-12)
+    # Of the first half only the first replica counts, of the second half the one there is.
+    np.testing.assert_array_equal(
+        found["correlation_half_2"][above], plain["correlation_half_2"][above]
+    )
+    nats = found["mi_replica_1"][above]
+    np.testing.assert_allclose(found["correlation_half_1"][above], as_correlation(nats), atol=2e-6)
+    only_last = MotionScores(*given, np.array([0.0, 2.0, 0.0])).block(here, here).blocks
+    alone = MotionScores(runs[1:2], [how], shifts[1:2], choose("cpu")).block(here, here).blocks
+    for name in ("mi_nats", "null_sd", "p_value"):
+        np.testing.assert_allclose(only_last[name][above], alone[name][above], rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_short_replicas_are_named() -> None:
+    runs = [slow(frames, 5, 20.0, frames) for frames in (100, 1200)]
+    found = trajectory_correlation(runs, kind="gaussian", backend="cpu")
+    [said] = [w for w in found.warnings if getattr(w, "code", "") == "replicas_too_short"]
+    assert (said.numbers["n"], said.numbers["replicas"]) == (1, 2)
+    even = trajectory_correlation([runs[1], runs[1]], kind="gaussian", backend="cpu")
+    assert all(getattr(w, "code", "") != "replicas_too_short" for w in even.warnings)
 
 
 def test_dcc_is_not_centred() -> None:

@@ -596,7 +596,7 @@ def _consensus_network(
         edges = edges.iloc[best[: len(of_all_samples.edges)]]
     edges = sort_edges(edges, _column(score))
     result.edges = edges.assign(p_method=p_method)
-    result.warnings += of_all_samples.warnings
+    result.messages += of_all_samples.warnings
     result.counts = {
         "bootstraps": settings.number,
         "edges_in_any_bootstrap": seen,

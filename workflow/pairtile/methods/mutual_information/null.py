@@ -246,7 +246,8 @@ def draw_null(
     Parameters
     ----------
     design
-        Which samples are exchanged. Where they are shifted, a gene is not paired with itself.
+        Which samples are exchanged. Where that keeps something of the gene, its course or its
+        means of batches, a gene is not paired with itself.
     min_samples
         Draws with fewer samples observed in both genes are void.
     resampling
@@ -272,7 +273,8 @@ def draw_null(
         random = np.random.Generator(np.random.Philox(key=key, counter=counter))
         drawn = random.choice(pool, size=side)
         rows = permuted_rows(z, drawn, seed, which, number, exchange, resampling)
-        return DrawnRows(rows, drawn if design.shifted.any() and pool.size > 1 else None)
+        keeps = design.kind != "permutation"
+        return DrawnRows(rows, drawn if keeps and pool.size > 1 else None)
 
     pairs_of_classes = class_pairs(int(classes.max(initial=0)) + 1)
     progress = Progress(side**2 * len(pairs_of_classes), "null draws")

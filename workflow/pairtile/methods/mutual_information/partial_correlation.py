@@ -26,7 +26,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from pairtile.engine.state import release
 from pairtile.gpu.device import Device

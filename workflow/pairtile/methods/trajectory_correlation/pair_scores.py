@@ -32,6 +32,8 @@ HISTOGRAM_BINS = 200
 HALVES = ("correlation_half_1", "correlation_half_2")
 """Columns of the two halves of the data, which show whether communities are found again."""
 
+_REPLICAS_OF_HALVES = (slice(0, None, 2), slice(1, None, 2))
+
 MIN_NATS = 1e-12
 """What rounding leaves of no mutual information."""
 
@@ -41,8 +43,8 @@ class ScoredMotion:
     """A block of pairs.
 
     blocks : columns of the pairs table, float64 (rows, columns) each. mi_nats : mean over the
-    replicas; NaN for ``kind: dcc``. correlation : the generalized correlation of ``mi_nats``, or
-    the DCC for ``kind: dcc``. dcc : mean over the replicas; NaN for angles.
+    replicas, by their weights; NaN for ``kind: dcc``. correlation : the generalized correlation of
+    ``mi_nats``, or the DCC for ``kind: dcc``. dcc : mean over the replicas; NaN for angles.
 
     With surrogates, of their ``mi_nats`` (or DCC) null_mean, null_sd, p_value; mi_centred,
     correlation_centred (see ``centred``; not for ``kind: dcc``); from two replicas on also
@@ -63,9 +65,9 @@ class ScoredMotion:
 class MotionScores:
     """Scores blocks of the variables of an analysis.
 
-    A pair's value is the mean over the replicas, each estimated by itself and never joined with
-    another. The s-th surrogate of a pair is the mean over the replicas of what each gives under its
-    own s-th shift, so that value and null are the same statistic.
+    A pair's value is the mean over the replicas, by weight, each estimated by itself and never
+    joined with another. The s-th surrogate of a pair is the mean over the replicas of what each
+    gives under its own s-th shift, so that value and null are the same statistic.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class MotionScores:
         settings: list[MotionEstimatorConfig],
         shifts: Sequence[NDArray[np.int64]],
         device: Device,
+        weights: Floats | None = None,
     ) -> None:
         """
         Parameters
@@ -87,18 +90,21 @@ class MotionScores:
             (surrogates, frames); no surrogates, or two at least.
         device
             Where to compute.
+        weights
+            Of each replica in means over them, 0 for one that is left out; None: all alike.
         """
         self.replicas = replicas
         self.settings = settings
         self.shifts = shifts
         self.n_surrogates = len(shifts[0])
         self.device = device
+        self.weights = weights
         self.d = int(replicas[0].shape[1])
         self.kind = settings[0].kind
         self._bias = 0.0
         if self.kind == "gaussian" and settings[0].corrected:
             biases = [finite_sample_bias(self.d, part.shape[2])[-1, -1] for part in replicas]
-            self._bias = float(np.mean(biases))
+            self._bias = float(np.average(biases, weights=weights))
         self._opened: list[MotionPairs] | None = None
 
     @property
@@ -157,6 +163,16 @@ class MotionScores:
         bins = np.clip((shares * HISTOGRAM_BINS).astype(np.int64), 0, HISTOGRAM_BINS - 1)
         return np.bincount(bins, minlength=HISTOGRAM_BINS).astype(np.int64)
 
+    def _mean(self, parts: list[Floats], which: slice = slice(None)) -> Floats:
+        """Mean over replicas, by their weights; over all alike where none of ``which`` counts."""
+        parts = parts[which]
+        weights = None if self.weights is None else self.weights[which]
+        if len(parts) == 1 or weights is None or not weights.any():
+            return parts[0] if len(parts) == 1 else np.mean(parts, axis=0)
+        # What is left out may hold NaN.
+        counted = [w * part for w, part in zip(weights, parts, strict=True) if w > 0.0]
+        return np.asarray(np.sum(counted, axis=0) / weights.sum())
+
     # --- one block ------------------------------------------------------------------------------
 
     def _pairs(self) -> list[MotionPairs]:
@@ -173,7 +189,7 @@ class MotionScores:
 
     def _block(self, rows: slice, columns: slice, wanted: NDArray[np.bool_] | None) -> ScoredMotion:
         each = [pairs.block(rows, columns) for pairs in self._pairs()]
-        value, n = _mean(each), len(each)
+        value, n = self._mean(each), len(each)
         unknown = np.full(value.shape, np.nan)
         if self.signed:
             dcc_of_each, mi_nats = each, unknown
@@ -184,7 +200,7 @@ class MotionScores:
             ]
             mi_nats = value
         blocks = {"mi_nats": mi_nats, "correlation": self.correlation(value)}
-        blocks["dcc"] = _mean(dcc_of_each)
+        blocks["dcc"] = self._mean(dcc_of_each)
         counts, own_means = np.zeros(HISTOGRAM_BINS, dtype=np.int64), [np.zeros_like(value)] * n
         if self.n_surrogates:
             null, counts, own_means = self._surrogates(each, rows, columns, wanted)
@@ -204,9 +220,13 @@ class MotionScores:
     ) -> tuple[dict[str, Floats], NDArray[np.int64], list[Floats]]:
         """``each``: the values of the replicas. Gives columns, counts, and of each replica the mean
         of its surrogates."""
-        observed = _mean(each)
+        observed = self._mean(each)
         moments = SurrogateMoments(observed)
-        halves = [SurrogateMoments(_mean(each[first::2])) for first in (0, 1) if len(each) > 1]
+        halves = [
+            SurrogateMoments(self._mean(each, part))
+            for part in _REPLICAS_OF_HALVES
+            if len(each) > 1
+        ]
         normal = SurrogateMoments(self.normal(observed))
         # On the diagonal of the pair space only what lies above it is wanted.
         upper = rows == columns
@@ -219,10 +239,10 @@ class MotionScores:
             ]
             for total, part in zip(own_sums, parts, strict=True):
                 total += part
-            shifted = _mean(parts)
+            shifted = self._mean(parts)
             moments.add(shifted)
-            for first, half in enumerate(halves):
-                half.add(_mean(parts[first::2]))
+            for half, which in zip(halves, _REPLICAS_OF_HALVES, strict=False):
+                half.add(self._mean(parts, which))
             normal.add(self.normal(shifted))
             counts += self.histogram(self.correlation(shifted), wanted)
         null = {
@@ -255,10 +275,6 @@ class MotionScores:
             for name in parts[0].blocks
         }
         return ScoredMotion(joined, np.sum([part.null_counts for part in parts], axis=0))
-
-
-def _mean(parts: list[Floats]) -> Floats:
-    return parts[0] if len(parts) == 1 else np.mean(parts, axis=0)
 
 
 def _spread(parts: list[Floats]) -> Floats:

@@ -60,6 +60,7 @@ from pairtile.methods.trajectory_correlation.stability import (
 )
 from pairtile.methods.trajectory_correlation.state import (
     halves_of,
+    replica_weights,
     replicas_of,
     shifts_of,
     trajectory_state,
@@ -238,6 +239,7 @@ class TrajectoryCorrelation(
                 [self.config.estimator.with_window(window) for window in windows],
                 shifts_of(self.state, self.n_surrogates, self.seed),
                 self.device,
+                replica_weights(self.state),
             )
         return self._scores
 

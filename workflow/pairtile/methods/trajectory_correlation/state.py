@@ -52,6 +52,8 @@ _MODELS = re.compile(r"\.(pdb|ent|cif|mmcif)(\.gz)?$", re.IGNORECASE)
 _NMR = re.compile(r"^(EXPDTA\b|_exptl\.method\b|\S+\s+')[^\n]*\bNMR\b")
 HEADER_LINES = 5_000
 
+SHOWN_REPLICAS = 5
+
 SHORTEST_HALF = 100
 """Frames of half a trajectory, to be scored by itself."""
 
@@ -108,6 +110,7 @@ def state_of_series(
     prepared.state["theiler"] = theiler
     prepared.state["ensemble"] = np.array(ensemble)
     _describe(prepared, config, tau, lengths)
+    _describe_weights(prepared, names, lengths)
     untested = (np.full(len(replicas[0]), np.nan),) * 2
     _describe_drift(
         prepared,
@@ -181,6 +184,29 @@ def replicas_of(state: MotionArrays) -> list[NDArray[np.floating]]:
     offsets = np.asarray(state["replica_offsets"]).tolist()
     series = state["series"]
     return [series[:, :, a:b] for a, b in pairwise(offsets)]
+
+
+def replica_weights(state: MotionArrays) -> NDArray[np.float64] | None:
+    """Weights of replicas in means over them: float64 (replicas,), or None where all are of one
+    length.
+
+    Replicas of one system have one correlation time, so that effective frames go as the length,
+    which is known, where the correlation time of a short run is not. 0 where the series is so short
+    (12 correlation times of the longest replica) that no shift is far enough from none: its
+    surrogates resemble it, and each other. Where that is so of all, all count.
+    """
+    lengths = np.diff(state["replica_offsets"]).astype(np.float64)
+    interval = np.asarray(state.get("frame_interval_ps", np.full(lengths.size, np.nan)))
+    if not np.isnan(interval).any():
+        lengths = lengths * interval / interval[lengths.argmax()]
+    longest = int(lengths.argmax())
+    if np.allclose(lengths, lengths[longest], rtol=1e-6):
+        return None
+    if state.get("ensemble"):
+        return lengths
+    slow = float(np.quantile(np.asarray(state["correlation_time"])[longest], SLOW_SHARE))
+    enough = lengths >= SHIFTED_TIMES * slow
+    return lengths * enough if enough.any() else lengths
 
 
 def halves_of(state: MotionArrays) -> MotionArrays | None:
@@ -387,6 +413,23 @@ def _describe(
         )
 
 
+def _describe_weights(
+    prepared: PreparedInput[MotionArrays], names: Sequence[str], lengths: Sequence[int]
+) -> None:
+    """How replicas of unlike lengths are weighed, and which are left out."""
+    weights = replica_weights(prepared.state)
+    if weights is None:
+        return
+    shares = ", ".join(f"{share:.0%}" for share in weights / weights.sum())
+    prepared.messages.append(message("replicas_weighed", shares=shares))
+    left_out = np.flatnonzero(weights == 0.0)
+    if left_out.size:
+        shown = ", ".join(f"{names[k]}: {lengths[k]} frames" for k in left_out[:SHOWN_REPLICAS])
+        more = ", ..." if left_out.size > SHOWN_REPLICAS else ""
+        numbers = {"n": left_out.size, "replicas": len(lengths), "times": SHIFTED_TIMES}
+        prepared.messages.append(message("replicas_too_short", **numbers, names=shown + more))
+
+
 def _describe_drift(
     prepared: PreparedInput[MotionArrays],
     found: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
@@ -494,6 +537,10 @@ def _away(n_frames: int, tau: float) -> int:
 
 AWAY = 3.0
 """Correlation times that a shift should at least be away from none."""
+
+SHIFTED_TIMES = 4.0 * AWAY
+"""Correlation times from which a series is long enough for shifts between a quarter and three
+quarters of it to be so far away."""
 
 
 def surrogate_shifts(n_frames: int, number: int, tau: float, seed: int) -> NDArray[np.int64]:
