@@ -101,7 +101,7 @@ def test_species_and_branches_are_those_of_a_plain_search(tmp_path: Path) -> Non
     )  # fmt: skip
     assert made.counts["ortholog_records_unknown"] == len(orthologs["t1"]) + 1
     assert made.counts["transcripts_with_orthologs"] == 3
-    assert len(made.warnings) == 2
+    assert len(made.messages) == 2
     conservation = Conservation(made.state)
     known = [orthologs["t3"], orthologs["gene"], [], orthologs["t0"]]
     found_in = sorted({name for group in known for name, _ in group})

@@ -152,7 +152,7 @@ def test_a_mirna_without_enough_shuffles_is_named_in_a_warning() -> None:
         texts(SequenceBatch(found.state["null_text"], found.state["null_offsets"]))[:25]
         == ["A" * 22] * 25
     )
-    assert found.warnings[0].startswith("1 of 2 miRNAs have fewer than 20 different shuffles")
+    assert found.messages[-1].startswith("1 of 2 miRNAs have fewer than 20 different shuffles")
 
 
 # --- words and pair scores ------------------------------------------------------------------------

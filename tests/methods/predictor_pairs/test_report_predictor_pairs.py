@@ -239,13 +239,16 @@ def test_a_genome_wide_search_makes_a_page_under_five_megabytes(demo: Path, tmp_
     sets = pd.DataFrame({"target": np.repeat(genes, 10), "rank": rank})
     for k in (1, 2):
         sets[f"predictor_{k}"] = random.choice(genes, n)
-    for column in ("mce_bits", "imp_bits", "p_value", "q_value", "mi_bits", "gain_1", "gain_2"):
+    numbers = ("mce_bits", "imp_bits", "p_value", "q_value", "mi_bits")
+    for column in (*numbers, "gain_1", "gain_2", "spearman_1", "spearman_2"):
         sets[column] = random.random(n)
     sets["target_entropy_bits"], sets["n_samples"] = 1.5, 20
     sets["n_ties"] = random.integers(1, 200_000, n)
     sets.to_csv(out / "predictors.tsv", sep="\t", index=False)
     best = sets[sets["rank"] == 1]
-    best.to_csv(out / "hyperedges.tsv", sep="\t", index=False)
+    best.assign(hyperedge=best["target"].index).to_csv(
+        out / "hyperedges.tsv", sep="\t", index=False
+    )
     items = pd.DataFrame({"name": genes, "kept": True, "reason": ""})
     items.to_parquet(out / "items.parquet")
     edges = pd.DataFrame({"source": best["predictor_1"], "target": best["target"]})

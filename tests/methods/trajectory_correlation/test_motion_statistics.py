@@ -19,7 +19,7 @@ from pairtile.methods.trajectory_correlation.pair_scores import MotionScores
 from pairtile.methods.trajectory_correlation.score import HALF_SURROGATES
 from pairtile.methods.trajectory_correlation.stability import (
     adjusted_rand,
-    agreement_warning,
+    agreement_warnings,
     community_agreement,
     half_networks,
 )
@@ -359,5 +359,6 @@ def test_communities_of_noise_are_not_claimed_and_those_of_blocks_are() -> None:
 
 
 def test_only_a_low_agreement_is_warned_of() -> None:
-    assert agreement_warning("leiden", 0.3) == agreement_warning("leiden", float("nan")) == ""
-    assert "-0.04" in agreement_warning("leiden", -0.04)
+    assert agreement_warnings("leiden", 0.3) == agreement_warnings("leiden", float("nan")) == []
+    (warning,) = agreement_warnings("leiden", -0.04)
+    assert warning.numbers["agreement"] == -0.04

@@ -30,7 +30,7 @@ from pairtile.api.settings import analysis_config, checked_section
 from pairtile.config import Analysis, Config
 from pairtile.config.models import ConfigModel, models_in
 from pairtile.config.preprocess import TableAnalysis
-from pairtile.config.values import Choice, Expected, Text, listed
+from pairtile.config.values import Expected, Text, allowed, listed
 
 M = TypeVar("M", bound=ConfigModel)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -70,7 +70,7 @@ class _Call(BaseModel):
     batch: Annotated[Any, Expected(_LABELS)] = Field(
         default=None, description="Which batch each sample is of."
     )
-    backend: Annotated[Literal["auto", "cpu", "cuda"], Choice()] = Field(
+    backend: Literal["auto", "cpu", "cuda"] = Field(
         default="auto", description="Where to compute. `auto`: a usable GPU, else all CPU cores."
     )
 
@@ -213,18 +213,17 @@ class Keywords(Generic[M]):
     def _about(self, name: str) -> Iterator[str]:
         """What the model says of a keyword, as a section "Parameters" has it."""
         field = self.fields[name]
-        kinds = [str(k.allowed(field.annotation)) for k in field.metadata if hasattr(k, "allowed")]
+        kind = allowed(field.annotation, field.metadata)
         text = field.description or ""
         default = _in_plain_types(field.get_default())
-        if name in self._left_out and default and kinds:
+        if name in self._left_out and default and kind:
             text += f" None: `{default!r}`."
         for path, argument in {p: n for n, p in self.places.items() if "." in p}.items():
             text = text.replace(path, argument)
-        if not kinds:
+        if not kind:
             (section,) = models_in(field.annotation)
-            kinds = [f"a mapping with keys {listed(list(section.model_fields), 'and')}, or None"]
-        kind = _in_python(kinds[0])
-        yield f"{name} : {kind}"  # parsers of docstrings want it in one line
+            kind = f"a mapping with keys {listed(list(section.model_fields), 'and')}, or None"
+        yield f"{name} : {_in_python(kind)}"  # parsers of docstrings want it in one line
         for line in textwrap.wrap(_in_python(text), _WIDTH - 4, break_on_hyphens=False):
             yield "    " + line
 

@@ -10,9 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message
+from pairtile.io.names import some
 from pairtile.io.regulators import warning_of_absent
-
-_SHOWN = 5
 
 
 class ListedGenes(NamedTuple):
@@ -89,11 +88,7 @@ def listed_genes(
         )
     if len(absent) == len(given):
         raise ValueError(
-            f"{name}: found none of the {len(given)} names ({_some(given)}) among the "
-            f"{len(genes)} genes ({_some(genes)}); expected names as in the table"
+            f"{name}: found none of the {len(given)} names ({some([*map(str, given)])}) among the "
+            f"{len(genes)} genes ({some([*map(str, genes)])}); expected names as in the table"
         )
     return ListedGenes(rows[rows >= 0], list(map(str, given)))
-
-
-def _some(labels: pd.Index[Any]) -> str:
-    return ", ".join(map(str, labels[:_SHOWN])) + (", ..." if len(labels) > _SHOWN else "")

@@ -14,7 +14,7 @@ from pairtile.declare.messages import Message, notes_of, warnings_of
 from pairtile.engine.time_estimate import START_SECONDS, in_words
 from pairtile.errors import PairtileError
 from pairtile.io.input_files import verify_checksum
-from pairtile.report.formats import counted
+from pairtile.report.formats import counted, memory
 from pairtile.runtime.files import read_json
 from pairtile.runtime.record import about
 from pairtile.steps.network_data import network_data
@@ -91,7 +91,7 @@ def _analysis(
     for setting, seconds in details.get("cheaper_seconds", {}).items():
         yield f"  cheaper: {setting}, {about(seconds)}"
     state_bytes = sum(file.stat().st_size for file in state.iterdir())
-    yield f"  prepared data: {_bytes(state_bytes)}"
+    yield f"  prepared data: {memory(state_bytes)}"
 
 
 def _shape_hints(counts: dict[str, int]) -> Iterator[str]:
@@ -110,7 +110,7 @@ def plan_lines(planned: dict[str, Any]) -> list[str]:
         f"{counted(len(planned['chunks']), 'chunk')}" + (", in two passes" if passes == 2 else ""),
     ]
     if "memory_bytes" in planned:
-        lines.append(f"memory of a chunk: about {_bytes(planned['memory_bytes'])}")
+        lines.append(f"memory of a chunk: about {memory(planned['memory_bytes'])}")
     if planned["bootstraps"]:
         number = sum(job["last"] - job["first"] + 1 for job in planned["bootstraps"])
         lines.append(f"bootstraps: {number}, each about as long as the network itself")
@@ -122,11 +122,3 @@ def time_line(details: Mapping[str, Any], prepare_seconds: float) -> str:
     before = {"start": START_SECONDS, "prepare": prepare_seconds}
     whole = in_words({**before, **details["estimated_seconds"]})
     return f"time: {whole}, {details['estimated_by']}; a first run compiles besides"
-
-
-def _bytes(number: float) -> str:
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if number < 1024:
-            return f"{number:.0f} {unit}" if unit == "bytes" else f"{number:.1f} {unit}"
-        number /= 1024
-    return f"{number:.1f} TiB"

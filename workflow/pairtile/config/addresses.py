@@ -61,10 +61,10 @@ def download_path(address: str, checksum: str) -> str:
 class Checksum(Value):
     """A digest of a file's content, with the name of its algorithm before it."""
 
-    def allowed(self, annotation: Any) -> str:
+    def allowed(self) -> str:
         return "sha256: and 64, or md5: and 32, hexadecimal digits"
 
-    def schema(self, annotation: Any) -> CoreSchema:
+    def schema(self) -> CoreSchema:
         return core_schema.str_schema(strict=True, pattern=_CHECKSUM)
 
 

@@ -17,10 +17,11 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic_core.core_schema import CoreSchema, FloatSchema
 
 from pairtile.config.models import ConfigModel, models_in
 from pairtile.config.root import Config, models
+from pairtile.config.values import allowed, or_exponent
 from pairtile.declare.columns import with_tables
 from pairtile.method import methods
 
@@ -109,10 +110,7 @@ def _in_cell(text: str) -> str:
 
 
 def _type(field: FieldInfo) -> str:
-    for kind in field.metadata:
-        if hasattr(kind, "allowed"):
-            return str(kind.allowed(field.annotation))
-    return "section"
+    return allowed(field.annotation, field.metadata) or "section"
 
 
 def _default(field: FieldInfo) -> str:
@@ -221,6 +219,9 @@ class _Untitled(GenerateJsonSchema):
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
+
+    def float_schema(self, schema: FloatSchema) -> JsonSchemaValue:
+        return or_exponent(super().float_schema(schema))
 
     def generate(self, schema: CoreSchema, mode: Any = "validation") -> JsonSchemaValue:
         result = super().generate(schema, mode)

@@ -7,15 +7,34 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from pairtile.config.values import read_exponents
 
 
 class ConfigModel(BaseModel):
     """A mapping of known keys. Immutable; unknown keys and wrong types are refused."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, validate_default=True, defer_build=True
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        validate_default=True,
+        defer_build=True,
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_exponents(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        fields = {key: field for key, field in cls.model_fields.items() if key in given}
+        numbers = {
+            key: read_exponents(given[key], field.annotation, field.metadata)
+            for key, field in fields.items()
+        }
+        return {**given, **numbers}
 
 
 class Fault(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from pairtile.config.models import InputFile, UsedBy
-from pairtile.config.values import Choice, Expected, Integer, Text, listed, refusal
+from pairtile.config.values import Expected, Text, listed, refusal
 
 ExportFormat = Literal[
     "tsv",
@@ -40,8 +40,8 @@ def each_once(formats: Any) -> Any:
 ExportList = Annotated[
     Annotated[Literal["auto"], Tag("<auto>")]
     | Annotated[
-        tuple[Annotated[ExportFormat, Choice()], ...],
-        BeforeValidator(each_once, json_schema_input_type=list[Annotated[ExportFormat, Choice()]]),
+        tuple[ExportFormat, ...],
+        BeforeValidator(each_once, json_schema_input_type=list[ExportFormat]),
         Tag("<list>"),
     ],
     Discriminator(lambda formats: "<auto>" if formats == "auto" else "<list>"),
@@ -61,7 +61,7 @@ RequiredPath = Annotated[str, Text("a path"), InputFile()]
 OptionalPath = Annotated[str | None, Text("a path", optional=True), InputFile()]
 NamesTable = Annotated[OptionalPath, InputFile("network", "tables"), UsedBy("network", "tables")]
 GoldStandard = Annotated[OptionalPath, InputFile("evaluate"), UsedBy("evaluate")]
-Chunks = Annotated[Literal["auto"] | int, Integer(1, 100_000, word="auto"), UsedBy("plan")]
+Chunks = Annotated[Literal["auto"] | Annotated[int, Field(ge=1, le=100_000)], UsedBy("plan")]
 
 
 def gold_standard_field(more: str = "") -> Any:

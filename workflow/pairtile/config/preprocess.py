@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pairtile.config.models import Analysis, ConfigModel, InputFile
 from pairtile.config.network import NamesTable, OptionalPath, RequiredPath, each_once
 from pairtile.config.samples import OptionalSamples, SamplesConfig
-from pairtile.config.values import Boolean, Choice, Expected, Integer, Number, Text, refusal
+from pairtile.config.values import Expected, Text, refusal
 
 Normalization = Literal[
     "auto",
@@ -65,7 +65,7 @@ class Preprocess(ConfigModel):
     """How the expression values are cleaned before genes are paired. What was dropped or changed,
     and why, is listed in `items.parquet` and `summary.json`."""
 
-    log2: Annotated[Literal["auto"] | bool, Boolean("auto")] = Field(
+    log2: Literal["auto"] | bool = Field(
         default="auto",
         description=(
             "Take the logarithm to base 2 of every value. `auto` takes it where the values look "
@@ -75,7 +75,7 @@ class Preprocess(ConfigModel):
             "the values are used as they are."
         ),
     )
-    pseudocount: Annotated[Literal["auto"] | float, Number(low=0, word="auto")] = Field(
+    pseudocount: Literal["auto"] | Annotated[float, Field(ge=0)] = Field(
         default="auto",
         description=(
             "Added to every value before log2, after `cpm`, `cp10k`, `median_ratio` or `tmm`; used "
@@ -84,7 +84,7 @@ class Preprocess(ConfigModel):
             'where zero means "not measured".'
         ),
     )
-    normalize: Annotated[Normalization, Choice()] = Field(
+    normalize: Normalization = Field(
         default="auto",
         description=(
             "Makes samples, or genes, comparable. `auto`: for counts (whole numbers, none "
@@ -112,7 +112,7 @@ class Preprocess(ConfigModel):
             "nothing under `transform: rank`."
         ),
     )
-    min_samples: Annotated[int, Integer(3, 1_000_000)] = Field(
+    min_samples: Annotated[int, Field(ge=3, le=1_000_000)] = Field(
         default=20,
         description=(
             "Least number of samples. Genes observed in fewer samples are dropped, and pairs of "
@@ -120,7 +120,7 @@ class Preprocess(ConfigModel):
             "good by chance: go below 20 only if you must."
         ),
     )
-    min_expressed: Annotated[float, Number(low=0, high=1)] = Field(
+    min_expressed: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.0,
         description=(
             "Least share of the samples in which a gene must be above zero, before anything is "
@@ -128,21 +128,21 @@ class Preprocess(ConfigModel):
             "for tables with negative values."
         ),
     )
-    top_variable: Annotated[int | None, Integer(2, 10_000_000, optional=True)] = Field(
+    top_variable: Annotated[int | None, Field(ge=2, le=10_000_000)] = Field(
         default=None,
         description=(
             "Keep this many genes, those of the largest variance after log2 (under `nb_residuals` "
             "and `depth_ranks` of counts per 10,000 on that scale); null: all."
         ),
     )
-    drop_constant: Annotated[bool, Boolean()] = Field(
+    drop_constant: bool = Field(
         default=False,
         description=(
             "Drop genes that have the same value in all samples. `false` keeps them: they score 0 "
             "with every gene and are counted in `summary.json`. `true` leaves them out."
         ),
     )
-    sample_scale: Annotated[Literal["auto"] | bool, Boolean("auto")] = Field(
+    sample_scale: Literal["auto"] | bool = Field(
         default="auto",
         description=(
             "Bring all samples to the same spread about the genes' medians, after log2 and "
@@ -159,9 +159,7 @@ class Preprocess(ConfigModel):
             "normalisation: labels as groups, numbers as straight lines. Each gene keeps its mean."
         ),
     )
-    hidden_factors: Annotated[
-        Literal["none", "auto"] | int, Integer(1, MAX_FACTORS, word="none, auto")
-    ] = Field(
+    hidden_factors: Literal["none", "auto"] | Annotated[int, Field(ge=1, le=MAX_FACTORS)] = Field(
         default="none",
         description=(
             "Take off what most genes share and nothing states: quality, mixtures of cell types, "
@@ -181,7 +179,7 @@ class TableAnalysis(Analysis):
         default=None,
         description="The expression table, genes x samples, where the method can do without one.",
     )
-    orientation: Annotated[Orientation, Choice()] = Field(
+    orientation: Orientation = Field(
         default="genes_in_rows",
         description=(
             "Which way the table lies. `genes_in_rows`: one gene a line, one sample a column. "
@@ -205,7 +203,7 @@ class TableAnalysis(Analysis):
             "a list of values, as `{cell_type: T cell}`; cells that fit all of them are taken."
         ),
     )
-    duplicates: Annotated[Literal["error", "mean", "max", "first"], Choice()] = Field(
+    duplicates: Literal["error", "mean", "max", "first"] = Field(
         default="error",
         description=(
             "What to do with genes of the same name (symbols, probes): `error`: refuse the table; "
@@ -213,14 +211,14 @@ class TableAnalysis(Analysis):
             "first. Before anything else is done."
         ),
     )
-    ignore_case: Annotated[bool, Boolean()] = Field(
+    ignore_case: bool = Field(
         default=False,
         description=(
             "Whether the names in `regulators`, `targets` and `gold_standard` stand for the genes "
             "of the table also where capitals differ (LexA and lexA)."
         ),
     )
-    ignore_versions: Annotated[bool, Boolean()] = Field(
+    ignore_versions: bool = Field(
         default=False,
         description=(
             "Whether names are read without the version after their last point, in the table and "

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from pairtile.config.models import ConfigModel, models_in
 from pairtile.config.root import METHOD_ERROR, Config, model_of
-from pairtile.config.values import EXPECTED, EXPONENT_NUMBER, listed
+from pairtile.config.values import EXPECTED, EXPONENT_NUMBER, allowed, item_of, listed, words_of
 
 _MISSING = object()
 _SHOWN = 60
@@ -84,13 +84,17 @@ def _problem(error: dict[str, Any], raw: Any, root: type[ConfigModel]) -> tuple[
     if kind == "extra_forbidden":
         return path, f"found an unknown key; expected {_known_keys(path, raw, root)}"
     if kind == "missing":
-        return path, f"found no such key; expected {_of_field(path, raw, root)}"
+        return path, f"found no such key; expected {_of_field(path, raw, root)[0]}"
     if kind == METHOD_ERROR:
         return _method_problem(path, value, context)
-    found = shown(value) if value is not _MISSING else f"{shown(error['input'])} (the default)"
     if kind == EXPECTED:
-        return path, f"found {found}; expected {context['expected']}{_hint(value, context)}"
-    return path, f"found {found}; expected {_of_field(path, raw, root)}"
+        expected, choices = context["expected"], context.get("choices", "").split()
+    else:
+        if path and not _type_at(path, raw, root) and _type_at(path[:-1], raw, root):
+            path, value = _follow(error["loc"][:-1], raw)  # the last names a form of a union
+        expected, choices = _of_field(path, raw, root)
+    found = shown(value) if value is not _MISSING else f"{shown(error['input'])} (the default)"
+    return path, f"found {found}; expected {expected}{_hint(value, choices)}"
 
 
 def _method_problem(path: Path, value: Any, context: dict[str, Any]) -> tuple[Path, str]:
@@ -99,7 +103,8 @@ def _method_problem(path: Path, value: Any, context: dict[str, Any]) -> tuple[Pa
     if "method" not in value:
         return (*path, "method"), f"found no such key; expected {context['expected']}"
     method = value["method"]
-    text = f"found {shown(method)}; expected {context['expected']}{_hint(method, context)}"
+    hint = _hint(method, context["choices"].split())
+    text = f"found {shown(method)}; expected {context['expected']}{hint}"
     return (*path, "method"), text
 
 
@@ -155,24 +160,38 @@ def _known_keys(path: Path, raw: Any, root: type[ConfigModel]) -> str:
     return listed(keys) + suggestion(unknown, keys)
 
 
-def _of_field(path: Path, raw: Any, root: type[ConfigModel]) -> str:
-    """What the field at ``path`` allows, in words."""
-    parent = _model_at(path[:-1], raw, root) if path else None
-    if parent is None or (root is Config and len(path) == 2):
-        return "a mapping with the key analyses" if not path else "another value"
-    field = parent.model_fields[path[-1]]
-    for kind in field.metadata:
-        if hasattr(kind, "allowed"):
-            return str(kind.allowed(field.annotation))
-    return f"a mapping with keys {listed(_keys(models_in(field.annotation)[0]), 'and')}"
+def _of_field(path: Path, raw: Any, root: type[ConfigModel]) -> tuple[str, list[str]]:
+    """What is allowed at ``path``, in words, and texts among it."""
+    if not path:
+        return "a mapping with the key analyses", []
+    known = _type_at(path, raw, root)
+    if known is None:
+        return "another value", []
+    annotation, facts = known
+    text = allowed(annotation, facts)
+    if not text:
+        text = f"a mapping with keys {listed(_keys(models_in(annotation)[0]), 'and')}"
+    return text, words_of(annotation)
+
+
+def _type_at(path: Path, raw: Any, root: type[ConfigModel]) -> tuple[Any, list[Any]] | None:
+    """The type of a key, or of an item of its list, and what stands beside it."""
+    if not path or (root is Config and len(path) == 2):
+        return None
+    model = _model_at(path[:-1], raw, root)
+    if model is not None and path[-1] in model.model_fields:
+        field = model.model_fields[path[-1]]
+        return field.annotation, field.metadata
+    whole = _type_at(path[:-1], raw, root) if path[-1].isdecimal() else None
+    item = item_of(whole[0]) if whole else None
+    return (item, []) if item else None
 
 
 def _keys(model: type[ConfigModel]) -> list[str]:
     return list(model.model_fields)
 
 
-def _hint(value: Any, context: dict[str, Any]) -> str:
-    choices = context.get("choices", "").split()
+def _hint(value: Any, choices: Sequence[str]) -> str:
     if isinstance(value, dict) and len(value) == 1:
         value = next(iter(value))
     return suggestion(value, choices) if isinstance(value, str) else ""

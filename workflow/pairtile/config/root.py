@@ -15,7 +15,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from pairtile.config.addresses import Checksums, check_addresses, checksums_field
 from pairtile.config.models import Analysis, ConfigModel
-from pairtile.config.values import Choice, Expected, Integer, Text, listed, refusal
+from pairtile.config.values import Expected, Text, listed, refusal
 from pairtile.method import methods
 
 
@@ -66,13 +66,13 @@ def _tag(section: Any) -> str | None:
 class _Name(Text):
     """A name that is a safe folder name on every file system."""
 
-    def allowed(self, annotation: Any) -> str:
+    def allowed(self) -> str:
         return (
             "a folder name of at most 100 letters, digits, '_', '.' and '-' that starts with a "
             "letter or digit"
         )
 
-    def schema(self, annotation: Any) -> CoreSchema:
+    def schema(self) -> CoreSchema:
         return core_schema.str_schema(strict=True, pattern=NAME_PATTERN)
 
 
@@ -108,7 +108,7 @@ class Config(ConfigModel):
             "it, `results/NAME/`. A relative path starts at the working directory."
         ),
     )
-    backend: Annotated[Literal["auto", "cpu", "cuda"], Choice()] = Field(
+    backend: Literal["auto", "cpu", "cuda"] = Field(
         default="auto",
         description=(
             "Where pairs are scored. `auto`: on a GPU where a usable NVIDIA GPU and CuPy are "
@@ -117,7 +117,7 @@ class Config(ConfigModel):
             "one."
         ),
     )
-    seed: Annotated[int, Integer(0, 2**32 - 1)] = Field(
+    seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = Field(
         default=1,
         description=(
             "Start of all random draws (permutations, bootstraps). The same seed gives the same "

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from pairtile.config.models import ConfigModel
 from pairtile.config.network import OptionalPath
-from pairtile.config.values import Choice, Number, Text, refusal
+from pairtile.config.values import Text, refusal
 
 OptionalColumn = Annotated[str | None, Text("the name of a column", optional=True)]
 
@@ -18,10 +18,10 @@ class StepConfig(ConfigModel):
     step is another: no transition leads over the cut, and no circular shift. What was cut is
     counted."""
 
-    time: Annotated[float, Number(above=0)] = Field(
+    time: Annotated[float, Field(gt=0)] = Field(
         description="One step, in the unit of the column `time`."
     )
-    tolerance: Annotated[float, Number(low=0)] = Field(
+    tolerance: Annotated[float, Field(ge=0)] = Field(
         default=0.0, description="How far a step may be off, in the same unit."
     )
 
@@ -38,7 +38,7 @@ class SamplesConfig(ConfigModel):
             "where a column is named here."
         ),
     )
-    unannotated: Annotated[Literal["error", "leave_out"], Choice()] = Field(
+    unannotated: Literal["error", "leave_out"] = Field(
         default="error",
         description=(
             "What becomes of samples of the expression table that have no row in a table of "
@@ -86,7 +86,7 @@ class SamplesConfig(ConfigModel):
             "sample stands for itself."
         ),
     )
-    combine: Annotated[Literal["auto", "mean", "sum"], Choice()] = Field(
+    combine: Literal["auto", "mean", "sum"] = Field(
         default="auto",
         description=(
             "What becomes of samples with one label under `replicate`: their `mean` or their "

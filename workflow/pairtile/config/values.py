@@ -1,8 +1,9 @@
-"""Kinds of value that a configuration key can hold: what is allowed, as a check and as text.
+"""What the type of a configuration key allows, in words.
 
-Each kind stands in an ``Annotated`` type and makes three things from one statement: the check, the
-words of the error message, and the "type" column of config/README.md. All are strict: text is no
-number, ``true`` is no 1, 10.5 is no integer. One exception, because YAML 1.1 reads ``1e-5`` (no
+Types are pydantic's own: ``Literal``, ``bool``, ``Annotated[int, Field(ge=1, le=64)]``. They are
+the check; ``allowed`` makes of them the words of the error message and the "type" column of
+config/README.md. ``Text`` and ``Expected`` say what such a type does not. All are strict: text is
+no number, ``true`` is no 1, 10.5 is no integer. One exception, because YAML 1.1 reads ``1e-5`` (no
 decimal point) as text: numbers in exponent notation are taken as the numbers they look like.
 """
 
@@ -10,11 +11,13 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, Discriminator, GetCoreSchemaHandler
+from pydantic import BaseModel, Discriminator, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 EXPECTED = "expected"
@@ -45,151 +48,25 @@ def listed(words: Sequence[str], last: str = "or") -> str:
 
 
 class Value(ABC):
-    """A kind of value: ``allowed`` in words, ``schema`` as check."""
+    """A kind of text: ``allowed`` in words, ``schema`` as check."""
 
     @abstractmethod
-    def allowed(self, annotation: Any) -> str:
-        """What is allowed, to follow "expected". ``annotation``: the type that it stands beside."""
-
-    def choices(self, annotation: Any) -> Sequence[str]:
-        """Texts that the value can be."""
-        return ()
+    def allowed(self) -> str:
+        """What is allowed, to follow "expected"."""
 
     @abstractmethod
-    def schema(self, annotation: Any) -> CoreSchema:
+    def schema(self) -> CoreSchema:
         """The check, without its message."""
 
     def __get_pydantic_core_schema__(
         self, annotation: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         return core_schema.custom_error_schema(
-            self.schema(annotation),
+            self.schema(),
             custom_error_type=EXPECTED,
             custom_error_message="{expected}",
-            custom_error_context={
-                "expected": self.allowed(annotation),
-                "choices": " ".join(self.choices(annotation)),
-            },
+            custom_error_context={"expected": self.allowed()},
         )
-
-
-@dataclass(frozen=True)
-class Expected:
-    """A description for a key whose own type checks it: one with several forms, say."""
-
-    text: str
-
-    def allowed(self, annotation: Any) -> str:
-        return self.text
-
-    def __get_pydantic_core_schema__(
-        self, annotation: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return handler(annotation)
-
-
-@dataclass(frozen=True)
-class Integer(Value):
-    """An integer from ``low`` to ``high``, or the word ``word`` (words: ``none, auto``).
-
-    exponent : take 1e6 and 1.0e+6 as 1000000 too (for keys that hold large numbers).
-    high_text : how to name the upper limit where another key sets a lower one.
-    optional : null means none.
-    """
-
-    low: int
-    high: int
-    word: str = ""
-    exponent: bool = False
-    high_text: str = ""
-    optional: bool = False
-
-    def allowed(self, annotation: Any) -> str:
-        text = f"an integer between {self.low} and {self.high_text or self.high}"
-        text = f"{self.word} or {text}" if self.word else text
-        return f"{text}, or null" if self.optional else text
-
-    def choices(self, annotation: Any) -> Sequence[str]:
-        return self.word.split(", ") if self.word else ()
-
-    def schema(self, annotation: Any) -> CoreSchema:
-        schema: CoreSchema = core_schema.int_schema(strict=True, ge=self.low, le=self.high)
-        if self.exponent:
-            schema = _or_exponent(schema, whole=True)
-        schema = _or_literals(schema, self.choices(annotation))
-        return core_schema.nullable_schema(schema) if self.optional else schema
-
-
-@dataclass(frozen=True)
-class Number(Value):
-    """A finite number, or the word ``word``; ``low`` and ``high`` are allowed themselves, ``above``
-    and ``below`` not.
-
-    ``optional``: null means none.
-    """
-
-    low: float | None = None
-    high: float | None = None
-    above: float | None = None
-    below: float | None = None
-    word: str = ""
-    optional: bool = False
-
-    def allowed(self, annotation: Any) -> str:
-        phrases = (
-            ("greater than", self.above),
-            ("of at least", self.low),
-            ("less than", self.below),
-            ("at most", self.high),
-        )
-        bounds = " and ".join(f"{phrase} {x:g}" for phrase, x in phrases if x is not None)
-        text = f"a number {bounds}".rstrip() + (", or null" if self.optional else "")
-        return f"{self.word} or {text}" if self.word else text
-
-    def choices(self, annotation: Any) -> Sequence[str]:
-        return (self.word,) if self.word else ()
-
-    def schema(self, annotation: Any) -> CoreSchema:
-        number = core_schema.float_schema(
-            strict=True,
-            allow_inf_nan=False,
-            ge=self.low,
-            le=self.high,
-            gt=self.above,
-            lt=self.below,
-        )
-        schema = _or_literals(_or_exponent(number, whole=False), self.choices(annotation))
-        return core_schema.nullable_schema(schema) if self.optional else schema
-
-
-@dataclass(frozen=True)
-class Choice(Value):
-    """One of the texts of the ``Literal`` that it stands beside."""
-
-    def allowed(self, annotation: Any) -> str:
-        return listed(get_args(annotation))
-
-    def choices(self, annotation: Any) -> Sequence[str]:
-        return get_args(annotation)
-
-    def schema(self, annotation: Any) -> CoreSchema:
-        return core_schema.literal_schema(list(get_args(annotation)))
-
-
-@dataclass(frozen=True)
-class Boolean(Value):
-    """``true`` or ``false``, or the word ``word``."""
-
-    word: str = ""
-
-    def allowed(self, annotation: Any) -> str:
-        return listed([*self.choices(annotation), "true", "false"])
-
-    def choices(self, annotation: Any) -> Sequence[str]:
-        return (self.word,) if self.word else ()
-
-    def schema(self, annotation: Any) -> CoreSchema:
-        return _or_literals(core_schema.bool_schema(strict=True), self.choices(annotation))
 
 
 @dataclass(frozen=True)
@@ -199,34 +76,110 @@ class Text(Value):
     what: str
     optional: bool = False
 
-    def allowed(self, annotation: Any) -> str:
+    def allowed(self) -> str:
         text = f"{self.what} (text)"
         return f"{text} or null" if self.optional else text
 
-    def schema(self, annotation: Any) -> CoreSchema:
+    def schema(self) -> CoreSchema:
         text: CoreSchema = core_schema.str_schema(strict=True, pattern=_PRINTABLE)
         return core_schema.nullable_schema(text) if self.optional else text
 
 
-def _or_literals(schema: CoreSchema, literals: Sequence[str]) -> CoreSchema:
-    if not literals:
-        return schema
-    return core_schema.union_schema([core_schema.literal_schema(list(literals)), schema])
+@dataclass(frozen=True)
+class Expected:
+    """The words for a key of which its type does not say enough: one with several forms, say."""
+
+    text: str
+
+    def allowed(self) -> str:
+        return self.text
 
 
-def _or_exponent(schema: CoreSchema, whole: bool) -> CoreSchema:
-    def as_number(value: Any) -> Any:
-        number = value
-        if isinstance(value, str) and re.match(EXPONENT_NUMBER, value):
-            number = float(value)
-        if whole and isinstance(number, float) and number.is_integer():
-            number = int(number)
-        return number
+class Exponent:
+    """Marks an integer that may be written as 1e6 or 1.0e+6: one that is often large."""
 
-    text = core_schema.str_schema(pattern=EXPONENT_NUMBER)
-    return core_schema.no_info_before_validator_function(
-        as_number, schema, json_schema_input_schema=core_schema.union_schema([schema, text])
-    )
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return or_exponent(handler(schema))
+
+
+def or_exponent(number: JsonSchemaValue) -> JsonSchemaValue:
+    """The JSON schema of a number that may be text in exponent notation."""
+    return {"anyOf": [number, {"pattern": EXPONENT_NUMBER, "type": "string"}]}
+
+
+# --- what a type allows ---
+
+
+def allowed(annotation: Any, facts: Iterable[Any] = ()) -> str:
+    """What a key of this type can hold, in words, to follow "expected"; "" for a section.
+
+    ``facts``: what stands beside the type (``FieldInfo.metadata``).
+    """
+    phrases: list[str] = []
+    null = ""
+    for part, known in _forms(annotation, facts):
+        for fact in known:
+            if hasattr(fact, "allowed"):
+                return str(fact.allowed())
+        bounds = {
+            key: getattr(fact, key) for key in _BOUNDS for fact in known if hasattr(fact, key)
+        }
+        if get_origin(part) is Literal:
+            phrases += map(str, get_args(part))
+        elif part is bool:
+            phrases += ["true", "false"]
+        elif part is int and bounds.keys() == {"ge", "le"}:
+            phrases.append("an integer between {ge} and {le}".format(**bounds))
+        elif part in (int, float):
+            words = " and ".join(f"{_BOUNDS[key]} {bound:g}" for key, bound in bounds.items())
+            phrases.append(f"{'an integer' if part is int else 'a number'} {words}".rstrip())
+        elif part is NoneType:
+            null = ", or null"
+    return listed(phrases) + null if phrases else ""
+
+
+_BOUNDS = {"gt": "greater than", "ge": "of at least", "lt": "less than", "le": "at most"}
+
+
+def words_of(annotation: Any) -> list[str]:
+    """Texts that a value of this type can be."""
+    literals = [part for part, _ in _forms(annotation) if get_origin(part) is Literal]
+    return [word for literal in literals for word in get_args(literal) if isinstance(word, str)]
+
+
+def item_of(annotation: Any) -> Any:
+    """The type of a list's items; None for another type."""
+    lists = (part for part, _ in _forms(annotation) if get_origin(part) is tuple)
+    return next((get_args(part)[0] for part in lists), None)
+
+
+def _forms(annotation: Any, facts: Iterable[Any] = ()) -> Iterator[tuple[Any, list[Any]]]:
+    """The types of a union, or the one, each with what stands beside it."""
+    facts = [inner for fact in facts for inner in getattr(fact, "metadata", [fact])]
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        yield from _forms(get_args(annotation)[0], [*facts, *get_args(annotation)[1:]])
+    elif origin in (Union, UnionType):
+        for part in get_args(annotation):
+            yield from _forms(part, facts)
+    else:
+        yield annotation, facts
+
+
+def read_exponents(value: Any, annotation: Any, facts: Iterable[Any]) -> Any:
+    """Text in exponent notation as a number, where the type has one that may be written so."""
+    for part, known in _forms(annotation, facts):
+        if get_origin(part) is tuple and isinstance(value, list | tuple):
+            return type(value)(read_exponents(item, get_args(part)[0], ()) for item in value)
+        whole = any(isinstance(fact, Exponent) for fact in known)
+        if part is float or whole:
+            if isinstance(value, str) and re.match(EXPONENT_NUMBER, value):
+                value = float(value)
+            if whole and isinstance(value, float) and value.is_integer():
+                value = int(value)
+    return value
 
 
 def model_or_false(section: type[BaseModel]) -> Discriminator:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from pairtile.io.text_file import is_number
+
 # Columns. Names are compared in small letters, with _ for blanks, points and dashes.
 
 _SYMBOL = {"symbol", "gene_symbol", "genesymbol", "gene_name", "genename", "hgnc_symbol"} | {
@@ -106,16 +108,8 @@ def _all(pattern: re.Pattern[str], texts: Sequence[str]) -> bool:
 def _is_text(texts: Sequence[str]) -> bool:
     """Whether there are texts, and none of them is a number, a formula's error or the like."""
     return bool(texts) and all(
-        _LETTER.search(text) and not text.startswith("#") and not _is_number(text) for text in texts
+        _LETTER.search(text) and not text.startswith("#") and not is_number(text) for text in texts
     )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 # Rows.

@@ -219,15 +219,6 @@ def _places(genes: list[str], among: list[str]) -> NDArray[np.int64] | None:
     return np.array([place[gene] for gene in genes], dtype=np.int64)
 
 
-def _counts_not_taken(held: Matrices) -> list[Message]:
-    """That counts are there, where X is taken and is none."""
-    x = held.look(held.x)
-    if x is None or _whole(x):
-        return []
-    sources = [found.source for found, _, known in _counts(held) if known]
-    return [message("counts_beside", source=sources[0])] if sources else []
-
-
 # --- which cells ----------------------------------------------------------------------------------
 
 

@@ -232,3 +232,12 @@ def _check_encoding(path: str | PathLike[str], line: int, text: str) -> None:
         found += f", in Latin-1 {latin!r})" if latin.isprintable() else ")"
         cure = f"text saved as UTF-8 (iconv -f LATIN1 -t UTF-8 {path} makes it so of Latin-1)"
         raise InputError.at(path, f"line {line}", found, cure)
+
+
+def is_number(text: str) -> bool:
+    """Whether Python reads the text as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

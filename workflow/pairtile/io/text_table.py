@@ -31,6 +31,7 @@ from pairtile.io.text_file import (
     Row,
     check_file,
     is_gzip,
+    is_number,
     open_lines,
     open_rows,
     open_unpacked,
@@ -165,7 +166,7 @@ def _read_head(rows: Iterator[Row]) -> _Head:
         above.append((line, fields))
         line, fields = next(rows, none)
     last_line, last = above[-1]
-    numbers_below = any(_is_number(text) for text in fields[1:])
+    numbers_below = any(is_number(text) for text in fields[1:])
     if last and not geo and (not fields or (numbers_below and len(fields) - len(last) in (0, 1))):
         above.pop()  # the header itself begins with #
         rows = chain([(line, fields)] if fields else [], rows)
@@ -195,7 +196,7 @@ def _column_names(
             "for the row names)",
         )
     first = 2 if len(row) == len(header) else 1
-    if first == 2 and all(_is_number(text) for text in header):
+    if first == 2 and all(is_number(text) for text in header):
         raise InputError.at(
             path,
             f"line {head.line}",
@@ -255,14 +256,6 @@ def check_wide(path: str | PathLike[str], line: int, header: list[str], delimite
     raise InputError.at(
         path, f"line {line}", f"no {name}{hint}", f"a header of {name}-separated names"
     )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 # The fast way through a text table: by Arrow's kernels and all cores, for tables without fault.

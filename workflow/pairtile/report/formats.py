@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
+
+from pairtile.config.values import listed as words_listed
 
 
 def count(value: float) -> str:
@@ -76,11 +79,8 @@ def memory(size_bytes: float) -> str:
     return f"{size:.1f} TiB"
 
 
-def listed(words: Sequence[str]) -> str:
-    """``["a", "b", "c"]`` -> ``a, b and c``."""
-    if len(words) < 2:
-        return "".join(words)
-    return ", ".join(words[:-1]) + " and " + words[-1]
+listed = partial(words_listed, last="and")
+"""``["a", "b", "c"]`` -> ``a, b and c``."""
 
 
 def largest(numbers: Mapping[Any, int], noun: str, limit: int = 5) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pairtile.declare.columns import declared_columns, explained
 from pairtile.declare.messages import Message
 from pairtile.errors import StoreError
 from pairtile.io.symbols import unique_labels, with_symbols
@@ -50,6 +51,35 @@ def warnings_of_results(results: Results) -> list[Message]:
     if results.network.empty:
         found.append(results.text.empty)
     return [text for text in dict.fromkeys(found) if text not in results.warnings]
+
+
+def read_result_table(path: Path, package: str) -> pd.DataFrame:
+    """A ``.tsv`` that the method of ``package`` wrote: text is text, whatever it looks like (a gene
+    may be called NA or 1e5), and only numbers can be missing.
+
+    Raises StoreError naming the file when it is missing, unreadable or lacks a column.
+    """
+    if not path.is_file():
+        raise StoreError.at(path, "", "no such file", "the table that the step tables writes")
+    try:
+        header = pd.read_csv(path, sep="\t", nrows=0).columns
+        known = {column: explained(package, path.name, column) for column in header}
+        texts = [column for column, found in known.items() if found and found.type == "string"]
+        table = pd.read_csv(
+            path,
+            sep="\t",
+            dtype=dict.fromkeys(texts, str),
+            keep_default_na=False,
+            na_values={column: [""] for column in header if column not in texts},
+        )
+    except (OSError, ValueError) as error:
+        raise StoreError.at(path, "", f"an unreadable file ({error})", "a table") from error
+    declared = [some for some in declared_columns(package, path.name) if not some.when]
+    there = {some.name_of(column) for some in declared for column in header}
+    missing = [name for some in declared for name in some.names if name not in there]
+    if missing:
+        raise StoreError.at(path, "columns", ", ".join(header), ", ".join(missing))
+    return table
 
 
 def _read(path: Path, columns: set[str]) -> pd.DataFrame:

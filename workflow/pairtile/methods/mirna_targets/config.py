@@ -17,17 +17,7 @@ from pairtile.config.network import (
     chunks_field,
     export_field,
 )
-from pairtile.config.values import (
-    Boolean,
-    Choice,
-    Expected,
-    Integer,
-    Number,
-    Text,
-    model_or_false,
-    model_or_false_form,
-    refusal,
-)
+from pairtile.config.values import Expected, Text, model_or_false, model_or_false_form, refusal
 
 TABLES = ("hits.tsv", "hits.parquet", "hits.bed", "hits.gff3", "targets.tsv", "miranda.txt")
 NULL_TABLES = ("signal.tsv", "signal_curve.tsv")
@@ -65,7 +55,7 @@ class AlignmentConfig(ConfigModel):
     """How miRNAs are aligned to transcripts and which sites are hits: the rules and defaults of
     miRanda 3.3a (Enright et al. 2003), and the same results."""
 
-    score: Annotated[float, Number(above=0, high=1e6)] = Field(
+    score: Annotated[float, Field(gt=0, le=1e6)] = Field(
         default=140.0,
         description=(
             "Least alignment score of a hit (miRanda's `-sc`). A pair A-U or G-C gives 5, G-U 1, "
@@ -73,7 +63,7 @@ class AlignmentConfig(ConfigModel):
             "alone gives 140, and a miRNA of 22 letters can reach 200."
         ),
     )
-    energy: Annotated[float, Number()] = Field(
+    energy: float = Field(
         default=1.0,
         description=(
             "A hit's energy must be below this, in kcal/mol (miRanda's `-en`). Stronger binding "
@@ -81,42 +71,42 @@ class AlignmentConfig(ConfigModel):
             "passes changes no other hit, so hits can also be filtered by energy afterwards."
         ),
     )
-    scale: Annotated[float, Number(low=0, high=1000)] = Field(
+    scale: Annotated[float, Field(ge=0, le=1000)] = Field(
         default=4.0,
         description=(
             "How much more the seed counts than the rest of the miRNA: scores and gap penalties "
             "at miRNA positions 2 to 8 are multiplied by this (miRanda's `-scale`). 1: no more."
         ),
     )
-    gap_open: Annotated[float, Number(low=-10_000, high=0)] = Field(
+    gap_open: Annotated[float, Field(ge=-10_000, le=0)] = Field(
         default=-9.0,
         description=(
             "Score of the first base of a gap, 0 or negative (miRanda's `-go`); cut to a whole "
             "number, as miRanda does."
         ),
     )
-    gap_extend: Annotated[float, Number(low=-10_000, high=0)] = Field(
+    gap_extend: Annotated[float, Field(ge=-10_000, le=0)] = Field(
         default=-4.0,
         description=(
             "Score of each further base of a gap, 0 or negative (miRanda's `-ge`). With 0 a gap "
             "may have any length, and long transcripts take longer."
         ),
     )
-    strict: Annotated[bool, Boolean()] = Field(
+    strict: bool = Field(
         default=False,
         description=(
             "Demand a perfect seed: miRNA positions 2 to 8 all paired by A-U or G-C, without a "
             "gap (miRanda's `-strict`). That is seed class 8mer or 7mer-m8."
         ),
     )
-    energies: Annotated[bool, Boolean()] = Field(
+    energies: bool = Field(
         default=True,
         description=(
             "Compute the free energy of each hit's duplex. `false`: it decides nothing, is empty "
             "in tables, and stands as 0 in `miranda.txt` (miRanda's `-noenergy`); quicker."
         ),
     )
-    trim: Annotated[int | None, Integer(1, MAX_TRIM, optional=True)] = Field(
+    trim: Annotated[int | None, Field(ge=1, le=MAX_TRIM)] = Field(
         default=None,
         description=(
             "Use only so many letters from the start of each transcript (miRanda's `-trim`). "
@@ -129,7 +119,7 @@ class ShufflesConfig(ConfigModel):
     """What chance gives: shuffled miRNAs, searched as the miRNAs are. They keep the dinucleotides
     of their miRNA, and sites of their seeds are to be expected in these transcripts as often."""
 
-    shuffles: Annotated[int, Integer(20, 10_000)] = Field(
+    shuffles: Annotated[int, Field(ge=20, le=10_000)] = Field(
         default=100,
         description=(
             "So many shuffles of each miRNA. The search takes so many times longer; p-values go "
@@ -149,14 +139,14 @@ class MirandaTextConfig(ConfigModel):
     """The form of `miranda.txt`, the text that miRanda 3.3a prints, byte for byte (without its
     banner and list of settings)."""
 
-    quiet: Annotated[bool, Boolean()] = Field(
+    quiet: bool = Field(
         default=True,
         description=(
             "Write pairs with hits only, as miRanda does with `-quiet`. `false`: a few lines for "
             "each pair scanned (large: one miRNA and one transcript without a hit take 200 bytes)."
         ),
     )
-    keyval: Annotated[bool, Boolean()] = Field(
+    keyval: bool = Field(
         default=False,
         description="Write hits in the form key and value, as miRanda does with `-keyval`.",
     )
@@ -166,7 +156,7 @@ class ExtraColumnsConfig(ConfigModel):
     """Columns of the hits' tables that newer tools give. They decide nothing about which sites are
     hits, and they cost time for each hit."""
 
-    context: Annotated[bool, Boolean()] = Field(
+    context: bool = Field(
         default=False,
         description=(
             "Add what is known to matter around a seed match (6mer or better): pairing behind the "
@@ -176,14 +166,14 @@ class ExtraColumnsConfig(ConfigModel):
         ),
     )
 
-    duplex_energy: Annotated[bool, Boolean()] = Field(
+    duplex_energy: bool = Field(
         default=False,
         description=(
             "Add the duplex energy by ViennaRNA's current model (RNAduplex: Turner 2004 at 37 °C, "
             "kcal/mol) beside that of miRanda. About 0.3 ms a hit, on each core."
         ),
     )
-    accessibility: Annotated[bool, Boolean()] = Field(
+    accessibility: bool = Field(
         default=False,
         description=(
             "Add the probability that the whole aligned site is free of base pairs within its "
@@ -198,9 +188,7 @@ class MirnaTargetsConfig(Analysis):
     energies as miRanda 3.3a; tables of hits and of pairs, BED and GFF3, and the network of miRNA
     to transcript edges."""
 
-    method: Annotated[Literal["mirna_targets"], Choice()] = Field(
-        description="Which method this analysis runs."
-    )
+    method: Literal["mirna_targets"] = Field(description="Which method this analysis runs.")
     mirnas: RequiredPath = Field(
         description=(
             "Mature miRNAs, FASTA, plain or `.gz`: 5' to 3', T or U, either case, IUPAC letters "
@@ -314,7 +302,7 @@ class MirnaTargetsConfig(Analysis):
             "coordinates. A relative path starts at the working directory."
         ),
     )
-    ignore_versions: Annotated[bool, Boolean()] = Field(
+    ignore_versions: bool = Field(
         default=False,
         description=(
             "Whether transcripts and genes are named without the version after the last point, in "
@@ -331,7 +319,7 @@ class MirnaTargetsConfig(Analysis):
             "path starts at the working directory."
         ),
     )
-    on_bad_record: Annotated[Literal["error", "skip"], Choice()] = Field(
+    on_bad_record: Literal["error", "skip"] = Field(
         default="error",
         description=(
             "What to do about records of a FASTA file that cannot be used (no name, no letters, "

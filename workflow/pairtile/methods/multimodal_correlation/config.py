@@ -19,11 +19,7 @@ from pairtile.config.network import (
 )
 from pairtile.config.preprocess import ExpressionAnalysis
 from pairtile.config.values import (
-    Boolean,
-    Choice,
     Expected,
-    Integer,
-    Number,
     Text,
     listed,
     model_or_false,
@@ -46,7 +42,7 @@ class MixtureEstimatorConfig(ConfigModel):
     """How the samples of a pair of genes are split into modes (clusters), and how each mode is
     correlated."""
 
-    clustering: Annotated[Literal["gmm", "none"], Choice()] = Field(
+    clustering: Literal["gmm", "none"] = Field(
         default="gmm",
         description=(
             "`gmm`: a Gaussian mixture for each pair, one correlation for each of its modes. "
@@ -54,77 +50,77 @@ class MixtureEstimatorConfig(ConfigModel):
             "faster."
         ),
     )
-    correlation: Annotated[Literal["spearman", "pearson"], Choice()] = Field(
+    correlation: Literal["spearman", "pearson"] = Field(
         default="spearman",
         description=(
             "`spearman`: of ranks within the mode; outliers and curves do little harm. `pearson`: "
             "of the values."
         ),
     )
-    min_clusters: Annotated[int, Integer(1, MAX_CLUSTERS)] = Field(
+    min_clusters: Annotated[int, Field(ge=1, le=MAX_CLUSTERS)] = Field(
         default=1,
         description=(
             "Least number of modes to try. 2 and more split every pair, whether or not the data "
             "ask for it."
         ),
     )
-    max_clusters: Annotated[int, Integer(1, MAX_CLUSTERS)] = Field(
+    max_clusters: Annotated[int, Field(ge=1, le=MAX_CLUSTERS)] = Field(
         default=5,
         description=(
             "Largest number of modes to try. Each one more makes the search longer; with few "
             "samples 2 or 3 are enough, since a mode needs `min_samples` to count."
         ),
     )
-    criterion: Annotated[Literal["icl", "bic", "aic"], Choice()] = Field(
+    criterion: Literal["icl", "bic", "aic"] = Field(
         default="icl",
         description=(
             "What decides the number of modes; the lowest wins. `icl`: takes only modes that are "
             "apart. `bic`: also modes that overlap. `aic`: splits most, often too much."
         ),
     )
-    min_samples: Annotated[int, Integer(3, 1_000_000)] = Field(
+    min_samples: Annotated[int, Field(ge=3, le=1_000_000)] = Field(
         default=30,
         description=(
             "Least number of samples in a mode, outliers taken away, and of a pair's samples "
             "before it is split. Smaller modes get no correlation."
         ),
     )
-    min_correlation: Annotated[float, Number(low=0, high=1)] = Field(
+    min_correlation: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.5,
         description=(
             "Keep modes whose correlation has at least this size. What is below is counted and "
             "not stored; `threshold` cannot go lower. 0 stores every mode (large)."
         ),
     )
-    max_correlation: Annotated[float, Number(low=0, high=1)] = Field(
+    max_correlation: Annotated[float, Field(ge=0, le=1)] = Field(
         default=1.0,
         description="Keep modes whose correlation has at most this size.",
     )
-    min_expression: Annotated[float | None, Number(optional=True)] = Field(
+    min_expression: float | None = Field(
         default=None,
         description=(
             "Leave out samples in which either gene is below this, in units of the values after "
             "`preprocess` (log2 where it was taken). null: no limit."
         ),
     )
-    max_expression: Annotated[float | None, Number(optional=True)] = Field(
+    max_expression: float | None = Field(
         default=None,
         description="Leave out samples in which either gene is above this. null: no limit.",
     )
-    outliers_before: Annotated[bool, Boolean()] = Field(
+    outliers_before: bool = Field(
         default=True,
         description=(
             "Leave out a pair's outliers before it is split: values of either gene more than 1.5 "
             "interquartile ranges beyond its quartiles."
         ),
     )
-    outliers_after: Annotated[bool, Boolean()] = Field(
+    outliers_after: bool = Field(
         default=True,
         description=(
             "Leave out outliers of each mode by the same rule, where the pair has more than one."
         ),
     )
-    restarts: Annotated[int, Integer(1, 100)] = Field(
+    restarts: Annotated[int, Field(ge=1, le=100)] = Field(
         default=3,
         description=(
             "Random starts of each mixture; the best is taken. More find the best split more "
@@ -177,7 +173,7 @@ class ThresholdConfig(ConfigModel):
     """The least size of a correlation that makes an edge: found in the data, or given. Keys of
     another method than `method` must be left out or null."""
 
-    method: Annotated[ThresholdMethod, Choice()] = Field(
+    method: ThresholdMethod = Field(
         default="auto",
         description=(
             "`auto`: `rmt` where it holds (1,000 genes or more, no `regulators`, and at most 5 % "
@@ -194,36 +190,36 @@ class ThresholdConfig(ConfigModel):
             "to do."
         ),
     )
-    score: Annotated[float | None, Number(low=0, high=1, optional=True)] = Field(
+    score: Annotated[float | None, Field(ge=0, le=1)] = Field(
         default=None,
         description="Of `method: score`: keep modes whose correlation has at least this size.",
     )
-    fdr: Annotated[float | None, Number(above=0, below=1, optional=True)] = Field(
+    fdr: Annotated[float | None, Field(gt=0, lt=1)] = Field(
         default=None,
         description=(
             "Of `method: fdr`: largest `q_value` of an edge, the share of edges that are expected "
             "to be false; null: 0.05."
         ),
     )
-    start: Annotated[float | None, Number(above=0, high=1, optional=True)] = Field(
+    start: Annotated[float | None, Field(gt=0, le=1)] = Field(
         default=None,
         description="Of `rmt` and `power_law`: where the walk down begins; null: 0.99.",
     )
-    step: Annotated[float | None, Number(low=0.0001, high=0.1, optional=True)] = Field(
+    step: Annotated[float | None, Field(ge=0.0001, le=0.1)] = Field(
         default=None,
         description=(
             "Of `rmt` and `power_law`: how far each step goes down; null: 0.001 for `rmt`, 0.01 "
             "for `power_law`."
         ),
     )
-    stop: Annotated[float | None, Number(low=0, below=1, optional=True)] = Field(
+    stop: Annotated[float | None, Field(ge=0, lt=1)] = Field(
         default=None,
         description=(
             "Of `rmt` and `power_law`: where the walk ends if it found nothing, below `start`; "
             "null: at the smallest correlation that was kept."
         ),
     )
-    rule: Annotated[Literal["auto", "symmetric", "kinc"], Choice()] = Field(
+    rule: Literal["auto", "symmetric", "kinc"] = Field(
         default="auto",
         description=(
             "Of `rmt`: which genes are in the matrix. `symmetric`: those with a correlation at or "
@@ -232,18 +228,18 @@ class ThresholdConfig(ConfigModel):
             "under `compatibility: kinc`."
         ),
     )
-    min_eigenvalues: Annotated[int | None, Integer(50, 100_000, optional=True)] = Field(
+    min_eigenvalues: Annotated[int | None, Field(ge=50, le=100_000)] = Field(
         default=None,
         description=(
             "Of `rmt`: the test is made where the matrix has at least so many distinct "
             "eigenvalues; null: 50."
         ),
     )
-    fit: Annotated[float | None, Number(above=0, high=1, optional=True)] = Field(
+    fit: Annotated[float | None, Field(gt=0, le=1)] = Field(
         default=None,
         description="Of `power_law`: least R² of the straight line on log-log axes; null: 0.8.",
     )
-    min_genes: Annotated[int | None, Integer(10, 100_000, optional=True)] = Field(
+    min_genes: Annotated[int | None, Field(ge=10, le=100_000)] = Field(
         default=None,
         description="Of `power_law`: the fit is made where at least so many genes have an edge; "
         "null: 50.",
@@ -314,10 +310,10 @@ class PowerConfig(ConfigModel):
     test at level `alpha` would find a true correlation of that size, in that many samples, with
     probability `power` or more."""
 
-    alpha: Annotated[float, Number(above=0, below=1)] = Field(
+    alpha: Annotated[float, Field(gt=0, lt=1)] = Field(
         default=0.001, description="Level of the two-sided test of correlation."
     )
-    power: Annotated[float, Number(above=0, below=1)] = Field(
+    power: Annotated[float, Field(gt=0, lt=1)] = Field(
         default=0.8, description="Least probability that the test finds the correlation."
     )
 
@@ -358,7 +354,7 @@ class ConditionConfig(ConfigModel):
     name: Annotated[str, Text("the name of a column")] = Field(
         description="The column of the annotation table."
     )
-    kind: Annotated[Literal["auto", "categorical", "ordinal", "quantitative"], Choice()] = Field(
+    kind: Literal["auto", "categorical", "ordinal", "quantitative"] = Field(
         default="auto",
         description=(
             "`categorical`: labels; each is tested for more samples in the mode than by chance. "
@@ -422,7 +418,7 @@ ConditionList = Annotated[
 class ConditionNetworksConfig(ConfigModel):
     """Which edges belong to a condition: the limits for `condition_networks.tsv`."""
 
-    q_value: Annotated[float, Number(low=0, high=1)] = Field(
+    q_value: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.001,
         description=(
             "Largest q-value of a difference in co-expression (Benjamini-Hochberg, over all edges "
@@ -434,7 +430,7 @@ class ConditionNetworksConfig(ConfigModel):
 class ModulesConfig(ConfigModel):
     """Modules: groups of genes with more edges among them than to others."""
 
-    method: Annotated[Literal["leiden", "link_communities"], Choice()] = Field(
+    method: Literal["leiden", "link_communities"] = Field(
         default="leiden",
         description=(
             "`leiden`: each gene in one module, by modularity (Traag et al. 2019). "
@@ -443,7 +439,7 @@ class ModulesConfig(ConfigModel):
             "hubs make that graph too large."
         ),
     )
-    resolution: Annotated[float, Number(above=0, high=1000)] = Field(
+    resolution: Annotated[float, Field(gt=0, le=1000)] = Field(
         default=1.0,
         description="Above 1 makes more and smaller modules, below 1 fewer and larger ones.",
     )
@@ -461,7 +457,7 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
     correlation for each of its modes, a threshold by random matrix theory, and tests of what the
     samples of a mode have in common."""
 
-    method: Annotated[Literal["multimodal_correlation"], Choice()] = Field(
+    method: Literal["multimodal_correlation"] = Field(
         description="Which method this analysis runs."
     )
     regulators: OptionalPath = Field(
@@ -478,7 +474,7 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
     gold_standard: GoldStandard = gold_standard_field(
         " A relative path starts at the working directory."
     )
-    compatibility: Annotated[Literal["none", "kinc"], Choice(), SCORING] = Field(
+    compatibility: Annotated[Literal["none", "kinc"], SCORING] = Field(
         default="none",
         description=(
             "`kinc`: the mixtures and the threshold as KINC 3.4.2 computes them, with its faults, "
@@ -530,7 +526,7 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
     modules: Annotated[ModulesOrFalse, CHOOSING] = Field(
         default=ModulesConfig(), description="Groups of genes in the network; `false` turns it off."
     )
-    kinc_text: Annotated[bool, Boolean(), UsedBy("tables")] = Field(
+    kinc_text: Annotated[bool, UsedBy("tables")] = Field(
         default=True,
         description=(
             "Write the network also as the three texts of KINC (`kinc.txt`, `kinc_tidy.txt`, "

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from pairtile.declare.columns import declared_columns
 from pairtile.engine.state import MANIFEST, open_state
-from pairtile.errors import StoreError
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.conditions import (
     conditions_of_arrays,
@@ -25,11 +24,10 @@ from pairtile.methods.multimodal_correlation.conditions import (
     unique_names,
 )
 from pairtile.methods.multimodal_correlation.modes import PairModes
-from pairtile.report.results import Results
+from pairtile.report.results import Results, read_result_table
 
 NETWORKS, MODULES, MODES = "condition_networks.tsv", "modules.tsv", "pairs.parquet"
 
-_TEXTS = ("condition", "label", "source", "target", "direction", "unique", "gene")
 
 Pair = tuple[str, str]
 
@@ -144,7 +142,7 @@ def mode_results(results: Results) -> ModeResults:
     """
     asked, arrays = results.parameters, results.scores or {}
     networks = _read(results.folder / NETWORKS, asked.get("annotations") is not None)
-    networks["unique"] = networks["unique"] == "True"
+    networks["unique"] = networks["unique"].astype(bool)
     modules = _read(results.folder / MODULES, bool(asked.get("modules")))
     names = results.items.loc[results.items["kept"].astype(bool), "name"]
     return ModeResults(
@@ -160,27 +158,10 @@ def mode_results(results: Results) -> ModeResults:
 
 def _read(path: Path, asked: bool) -> pd.DataFrame:
     """A table; empty where the analysis was to have none, whatever an earlier one left."""
+    if asked:
+        return read_result_table(path, __package__)
     declared = declared_columns(__package__, path.name)
-    columns = [name for each in declared if not each.when for name in each.names]
-    if not asked:
-        return pd.DataFrame(columns=columns)
-    if not path.is_file():
-        raise StoreError.at(path, "", "no such file", "the table that the step tables writes")
-    try:
-        # A gene or a label may be called NA: texts are texts, and only numbers can be missing.
-        table = pd.read_csv(
-            path,
-            sep="\t",
-            dtype=dict.fromkeys(_TEXTS, str),
-            keep_default_na=False,
-            na_values={name: [""] for name in columns if name not in _TEXTS},
-        )
-    except (OSError, ValueError) as error:
-        raise StoreError.at(path, "", f"an unreadable file ({error})", "a table") from error
-    missing = sorted(set(columns) - set(table.columns))
-    if missing:
-        raise StoreError.at(path, "columns", ", ".join(table.columns), ", ".join(missing))
-    return table
+    return pd.DataFrame(columns=[n for some in declared if not some.when for n in some.names])
 
 
 # --- edges by condition ---

@@ -29,10 +29,8 @@ from pairtile.config.network import (
 from pairtile.config.preprocess import ExpressionAnalysis
 from pairtile.config.values import (
     EXPECTED,
-    Choice,
     Expected,
-    Integer,
-    Number,
+    Exponent,
     listed,
     model_or_false,
     model_or_false_form,
@@ -65,7 +63,7 @@ def auto_score(regulators: bool) -> str:
 class SplineEstimatorConfig(ConfigModel):
     """The B-spline estimator of mutual information (Daub et al. 2004)."""
 
-    bins: Annotated[Literal["auto"] | int, Integer(1, 64, word="auto")] = Field(
+    bins: Literal["auto"] | Annotated[int, Field(ge=1, le=64)] = Field(
         default="auto",
         description=(
             "Bins into which each gene's values are spread. Mutual information is at most "
@@ -74,7 +72,10 @@ class SplineEstimatorConfig(ConfigModel):
             "least `order`."
         ),
     )
-    order: Annotated[Literal["auto"] | int, Integer(1, 64, high_text="bins", word="auto")] = Field(
+    order: Annotated[
+        Literal["auto"] | Annotated[int, Field(ge=1, le=64)],
+        Expected("auto or an integer between 1 and bins"),
+    ] = Field(
         default="auto",
         description=(
             "Spline order: over how many neighbouring bins one value is spread. 1: each value "
@@ -83,7 +84,7 @@ class SplineEstimatorConfig(ConfigModel):
             "is 6, else 3 (or `bins`)."
         ),
     )
-    knots: Annotated[Literal["clamped", "uniform"], Choice()] = Field(
+    knots: Literal["clamped", "uniform"] = Field(
         default="clamped",
         description=(
             "What happens at both ends of the range. `clamped`: end knots are repeated, so that "
@@ -92,7 +93,7 @@ class SplineEstimatorConfig(ConfigModel):
             "bits at order 3. For comparison with that code only."
         ),
     )
-    transform: Annotated[Literal["auto", "rank", "none"], Choice()] = Field(
+    transform: Literal["auto", "rank", "none"] = Field(
         default="auto",
         description=(
             "What is binned. `rank`: each gene's ranks; one outlier then cannot push all other "
@@ -103,7 +104,7 @@ class SplineEstimatorConfig(ConfigModel):
             "value), else `rank`; docs/quality.md shows on what that rests."
         ),
     )
-    precision: Annotated[Literal["auto", "float64", "mixed"], Choice()] = Field(
+    precision: Literal["auto", "float64", "mixed"] = Field(
         default="auto",
         description=(
             "Arithmetic. `float64`: doubles throughout. `mixed`: half-precision weights with "
@@ -153,7 +154,7 @@ class SplineEstimatorConfig(ConfigModel):
 class NullConfig(ConfigModel):
     """The null distribution: what the scores of unrelated genes look like."""
 
-    kind: Annotated[Literal["auto", "permutation", "circular_shift", "blocks"], Choice()] = Field(
+    kind: Literal["auto", "permutation", "circular_shift", "blocks"] = Field(
         default="auto",
         description=(
             "What is done to the samples of a gene. `permutation`: every sample changes places "
@@ -165,15 +166,15 @@ class NullConfig(ConfigModel):
             "than in any of 999 random orders, else permutation; `summary.json` says which and why."
         ),
     )
-    permutations: Annotated[
-        Literal["auto"] | int, Integer(100, 1_000_000_000, word="auto", exponent=True)
-    ] = Field(
-        default="auto",
-        description=(
-            "Scores drawn between genes whose samples are exchanged. A p-value needs at least "
-            "10 / p of them; where there are fewer, `p_value` goes on from their tail "
-            "(`p_method: extrapolated`). `auto` draws as many as `keep` needs, up to 1e8."
-        ),
+    permutations: Literal["auto"] | Annotated[int, Exponent(), Field(ge=100, le=1_000_000_000)] = (
+        Field(
+            default="auto",
+            description=(
+                "Scores drawn between genes whose samples are exchanged. A p-value needs at least "
+                "10 / p of them; where there are fewer, `p_value` goes on from their tail "
+                "(`p_method: extrapolated`). `auto` draws as many as `keep` needs, up to 1e8."
+            ),
+        )
     )
 
 
@@ -204,7 +205,7 @@ class KeepAuto(KeepRule):
 class KeepPValue(KeepRule):
     """Keep pairs by p-value."""
 
-    p_value: Annotated[float, Number(above=0, high=1)] = Field(
+    p_value: Annotated[float, Field(gt=0, le=1)] = Field(
         description=(
             "Keep pairs whose permutation p-value of mutual information is at most this. With n "
             "pairs tested, n times this number are kept by chance alone: 1e-5 of 2e8 pairs is "
@@ -222,7 +223,7 @@ class KeepBar(KeepPValue):
 class KeepFdr(KeepRule):
     """Keep pairs by false discovery rate."""
 
-    fdr: Annotated[float, Number(above=0, high=1)] = Field(
+    fdr: Annotated[float, Field(gt=0, le=1)] = Field(
         description=(
             "Keep pairs whose q-value (Benjamini-Hochberg, from the permutation p-values) is at "
             "most this: the expected share of unrelated pairs among those kept."
@@ -233,7 +234,7 @@ class KeepFdr(KeepRule):
 class KeepScore(KeepRule):
     """Keep pairs by score."""
 
-    score: Annotated[float, Number()] = Field(
+    score: float = Field(
         description=(
             "Keep edges whose `score` is at least this: in bits for `mi`, in standard deviations "
             "for `clr` and `target_z`, without unit for `combined`."
@@ -244,7 +245,7 @@ class KeepScore(KeepRule):
 class KeepTopEdges(KeepRule):
     """Keep the best so many."""
 
-    top_edges: Annotated[int, Integer(1, 1_000_000_000, exponent=True)] = Field(
+    top_edges: Annotated[int, Exponent(), Field(ge=1, le=1_000_000_000)] = Field(
         description="Keep this many edges, those with the highest `score`."
     )
 
@@ -252,7 +253,7 @@ class KeepTopEdges(KeepRule):
 class KeepBest(KeepFdr):
     """Keep the best so many of those that meet a false discovery rate."""
 
-    top_edges: Annotated[int, Integer(1, 1_000_000_000, exponent=True)] = Field(
+    top_edges: Annotated[int, Exponent(), Field(ge=1, le=1_000_000_000)] = Field(
         description="Keep at most this many of them, those with the highest `score`."
     )
 
@@ -316,7 +317,7 @@ class DpiConfig(ConfigModel):
     """The data processing inequality (Margolin et al. 2006): in a triangle of three edges, the
     weakest is taken for an indirect one and removed."""
 
-    tolerance: Annotated[float, Number(low=0)] = Field(
+    tolerance: Annotated[float, Field(ge=0)] = Field(
         default=0.0,
         description=(
             "How much weaker than both others the weakest edge of a triangle must be to go. For "
@@ -325,7 +326,7 @@ class DpiConfig(ConfigModel):
             "Usual: 0 to 0.15, relative."
         ),
     )
-    rule: Annotated[Literal["relative", "additive"], Choice()] = Field(
+    rule: Literal["relative", "additive"] = Field(
         default="relative",
         description=(
             "`relative`: remove an edge if its mutual information is below (1 - tolerance) times "
@@ -352,11 +353,11 @@ class BootstrapsConfig(ConfigModel):
     """Consensus over networks made from resampled data, as ARACNe-AP does: an edge's support is the
     number of networks that hold it, and only edges with more support than chance are kept."""
 
-    number: Annotated[int, Integer(0, MAX_BOOTSTRAPS)] = Field(
+    number: Annotated[int, Field(ge=0, le=MAX_BOOTSTRAPS)] = Field(
         default=0,
         description="How many resampled networks; 0 for none: one network from all samples.",
     )
-    resample: Annotated[Literal["bootstrap", "subsample"], Choice()] = Field(
+    resample: Literal["bootstrap", "subsample"] = Field(
         default="bootstrap",
         description=(
             "How samples are drawn each time. `bootstrap`: as many as there are, with replacement. "
@@ -364,7 +365,7 @@ class BootstrapsConfig(ConfigModel):
             "twice, so scores of copies do not grow)."
         ),
     )
-    fraction: Annotated[float | None, Number(above=0, below=1, optional=True)] = Field(
+    fraction: Annotated[float | None, Field(gt=0, lt=1)] = Field(
         default=None,
         description=(
             "Share of the samples in a subsample; null takes 0.632 (the share of distinct samples "
@@ -372,7 +373,7 @@ class BootstrapsConfig(ConfigModel):
             "Shah and Samworth's bound on edges by luck. Only for `resample: subsample`."
         ),
     )
-    correction: Annotated[Literal["fdr", "poisson", "bonferroni", "bh"], Choice()] = Field(
+    correction: Literal["fdr", "poisson", "bonferroni", "bh"] = Field(
         default="fdr",
         description=(
             "What an edge's support is compared with. `fdr`: the supports of unrelated genes, from "
@@ -384,7 +385,7 @@ class BootstrapsConfig(ConfigModel):
             "lets still more pass."
         ),
     )
-    alpha: Annotated[float, Number(above=0, high=1)] = Field(
+    alpha: Annotated[float, Field(gt=0, le=1)] = Field(
         default=0.05,
         description=(
             "Keep edges whose q-value of support is at most this: with `fdr` the expected share of "
@@ -428,7 +429,7 @@ BootstrapsOrNumber = Annotated[
     BootstrapsConfig,
     BeforeValidator(
         _number_of_bootstraps,
-        json_schema_input_type=Annotated[int, Integer(0, MAX_BOOTSTRAPS)] | BootstrapsConfig,
+        json_schema_input_type=Annotated[int, Field(ge=0, le=MAX_BOOTSTRAPS)] | BootstrapsConfig,
     ),
     Expected(_BOOTSTRAPS_FORMS),
 ]
@@ -441,9 +442,7 @@ class MutualInformationConfig(ExpressionAnalysis):
     """Mutual information of all pairs of genes, or of all regulators with all genes: B-spline
     estimate, permutation significance, CLR and target z-scores, DPI, bootstrap consensus."""
 
-    method: Annotated[Literal["mutual_information"], Choice()] = Field(
-        description="Which method this analysis runs."
-    )
+    method: Literal["mutual_information"] = Field(description="Which method this analysis runs.")
     regulators: OptionalPath = Field(
         default=None,
         description=(
@@ -459,9 +458,7 @@ class MutualInformationConfig(ExpressionAnalysis):
     estimator: SplineEstimatorConfig = Field(
         default=SplineEstimatorConfig(), description="How mutual information is estimated."
     )
-    score: Annotated[
-        Literal["auto", "mi", "clr", "target_z", "combined"], Choice(), SCORING_STEPS
-    ] = Field(
+    score: Annotated[Literal["auto", "mi", "clr", "target_z", "combined"], SCORING_STEPS] = Field(
         default="auto",
         description=(
             "What ranks the pairs, for `keep`, the order of the network table and the evaluation. "

@@ -27,16 +27,7 @@ from pairtile.config.network import (
     gold_standard_field,
 )
 from pairtile.config.preprocess import TableAnalysis
-from pairtile.config.values import (
-    EXPECTED,
-    Boolean,
-    Choice,
-    Expected,
-    Integer,
-    Number,
-    listed,
-    refusal,
-)
+from pairtile.config.values import EXPECTED, Expected, Exponent, listed, refusal
 
 Rule = Literal["mean_split", "extreme_split", "quantile", "kmeans", "thresholds"]
 
@@ -70,8 +61,8 @@ def _increasing(thresholds: Any) -> Any:
 
 
 Thresholds = Annotated[
-    tuple[Annotated[float, Number()], ...] | None,
-    BeforeValidator(_increasing, json_schema_input_type=list[Annotated[float, Number()]] | None),
+    tuple[float, ...] | None,
+    BeforeValidator(_increasing, json_schema_input_type=list[float] | None),
     Expected(_THRESHOLDS_FORM),
 ]
 
@@ -81,7 +72,7 @@ class QuantizeConfig(ConfigModel):
     all its observed samples. A gene that never changes has level 0 everywhere; a missing value
     stays missing."""
 
-    levels: Annotated[Literal["auto"] | int, Integer(MIN_LEVELS, MAX_LEVELS, word="auto")] = Field(
+    levels: Literal["auto"] | Annotated[int, Field(ge=MIN_LEVELS, le=MAX_LEVELS)] = Field(
         default="auto",
         description=(
             "How many levels. `auto`: 3 for an expression table (with `rule: thresholds` one more "
@@ -90,7 +81,7 @@ class QuantizeConfig(ConfigModel):
             "predictor levels, and with them the samples that it takes to see each."
         ),
     )
-    rule: Annotated[Rule, Choice()] = Field(
+    rule: Rule = Field(
         default="mean_split",
         description=(
             "Where the borders between levels lie; a value on a border belongs to the lower level. "
@@ -150,7 +141,7 @@ class PredictorEstimatorConfig(ConfigModel):
     tells the target's level in every sample, and the target's own entropy where it tells nothing.
     The lower, the better."""
 
-    penalty: Annotated[Literal["no_obs", "none", "poor_obs"], Choice()] = Field(
+    penalty: Literal["no_obs", "none", "poor_obs"] = Field(
         default="no_obs",
         description=(
             "How few samples are made up for. With few samples thousands of sets look perfect "
@@ -160,39 +151,39 @@ class PredictorEstimatorConfig(ConfigModel):
             "(`beta`). `none`: the entropy as counted, for comparison."
         ),
     )
-    alpha: Annotated[float, Number(low=0)] = Field(
+    alpha: Annotated[float, Field(ge=0)] = Field(
         default=1.0,
         description=(
             "Weight of each combination of levels under `penalty: no_obs`, in samples: each "
             "counts as if it had been seen so many times more. 0: no penalty."
         ),
     )
-    beta: Annotated[float, Number(above=0, high=1)] = Field(
+    beta: Annotated[float, Field(gt=0, le=1)] = Field(
         default=0.8,
         description=(
             "Under `penalty: poor_obs`, how sure one is of the target's level where a combination "
             "was seen once: the probability of the level that was seen; the others share the rest."
         ),
     )
-    cardinality: Annotated[int, Integer(1, 3)] = Field(
+    cardinality: Annotated[int, Field(ge=1, le=3)] = Field(
         default=2,
         description=(
             "Predictors in a set. 1: single predictors. 2: pairs; every pair with every target. "
             "3: threes, see `search`; they need many samples (27 combinations of 3 levels)."
         ),
     )
-    top: Annotated[int, Integer(1, 1000)] = Field(
+    top: Annotated[int, Field(ge=1, le=1000)] = Field(
         default=10,
         description="How many sets to report for each target, best first.",
     )
-    self: Annotated[bool, Boolean()] = Field(
+    self: bool = Field(
         default=False,
         description=(
             "Whether a target may be among its own predictors (its level one step earlier, with "
             "`lag: 1`). `true` fits genes that keep their level, and hides what else acts on them."
         ),
     )
-    search: Annotated[Literal["auto", "exhaustive", "sffs"], Choice()] = Field(
+    search: Literal["auto", "exhaustive", "sffs"] = Field(
         default="auto",
         description=(
             "How sets of `cardinality: 3` are found; smaller ones are always all tried. "
@@ -207,9 +198,7 @@ class PredictorEstimatorConfig(ConfigModel):
 class PredictorNullConfig(ConfigModel):
     """How good the best sets are by chance: p-values from shuffled targets."""
 
-    kind: Annotated[
-        Literal["auto", "permutation", "circular_shift", "courses", "blocks"], Choice()
-    ] = Field(
+    kind: Literal["auto", "permutation", "circular_shift", "courses", "blocks"] = Field(
         default="auto",
         description=(
             "What is done to a target. `permutation`: its levels are shuffled over the samples. "
@@ -227,9 +216,7 @@ class PredictorNullConfig(ConfigModel):
             "which and why."
         ),
     )
-    permutations: Annotated[
-        Literal["auto"] | int, Integer(0, 100_000, word="auto", exponent=True)
-    ] = Field(
+    permutations: Literal["auto"] | Annotated[int, Exponent(), Field(ge=0, le=100_000)] = Field(
         default="auto",
         description=(
             "How many times targets are shuffled, for each composition (targets with equal numbers "
@@ -261,7 +248,7 @@ class KeepSetsByPValueConfig(KeepSetsConfig):
     key: ClassVar[str] = "p_value"
     column: ClassVar[str] = "p_value"
 
-    p_value: Annotated[float, Number(above=0, high=1)] = Field(
+    p_value: Annotated[float, Field(gt=0, le=1)] = Field(
         description="Keep the reported sets whose permutation p-value is at most this."
     )
 
@@ -272,7 +259,7 @@ class KeepSetsByFdrConfig(KeepSetsConfig):
     key: ClassVar[str] = "fdr"
     column: ClassVar[str] = "q_value"
 
-    fdr: Annotated[float, Number(above=0, high=1)] = Field(
+    fdr: Annotated[float, Field(gt=0, le=1)] = Field(
         description=(
             "Keep the reported sets whose q-value (Benjamini-Hochberg, from the permutation "
             "p-values) is at most this: the expected share of chance sets among those kept."
@@ -286,7 +273,7 @@ class KeepBestByFdrConfig(KeepSetsConfig):
     key: ClassVar[str] = "best_fdr"
     column: ClassVar[str] = "q_value"
 
-    best_fdr: Annotated[float, Number(above=0, high=1)] = Field(
+    best_fdr: Annotated[float, Field(gt=0, le=1)] = Field(
         description="As `fdr`, but of each target's sets only the best."
     )
 
@@ -330,9 +317,7 @@ class PredictorPairsConfig(TableAnalysis):
     against every target, by mean conditional entropy of levels, over time steps or samples, with
     exact counts of ties, intrinsically multivariate prediction and permutation p-values."""
 
-    method: Annotated[Literal["predictor_pairs"], Choice()] = Field(
-        description="Which method this analysis runs."
-    )
+    method: Literal["predictor_pairs"] = Field(description="Which method this analysis runs.")
     expression: Annotated[OptionalPath, InputFile(folder=True)] = Field(
         default=None,
         description=(
@@ -353,7 +338,7 @@ class PredictorPairsConfig(TableAnalysis):
     quantize: QuantizeConfig = Field(
         default=QuantizeConfig(), description="How expression values become levels."
     )
-    lag: Annotated[int, Integer(0, 1000)] = Field(
+    lag: Annotated[int, Field(ge=0, le=1000)] = Field(
         default=1,
         description=(
             "Time steps from predictor to target. 1: predictors in one sample, the target in the "

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from pairtile.config.values import Integer
 from pairtile.cpu.bit_planes import bit_planes
 from pairtile.gpu.device import Device
 from pairtile.methods.predictor_pairs.config import MAX_LEVELS, MIN_LEVELS, PredictorEstimatorConfig
@@ -29,8 +29,8 @@ MAX_SAMPLES = 1 << 22
 class SearchSettings(PredictorEstimatorConfig):
     """What is searched, and how sets are scored: the section ``estimator``, for levels at hand."""
 
-    levels: Annotated[int, Integer(MIN_LEVELS, MAX_LEVELS)]
-    min_samples: Annotated[int, Integer(1, 1_000_000)] = 1
+    levels: Annotated[int, Field(ge=MIN_LEVELS, le=MAX_LEVELS)]
+    min_samples: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     """Sets with fewer samples, all their levels present, are not admissible."""
 
     @property

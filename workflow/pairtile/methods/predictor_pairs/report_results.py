@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -13,10 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.engine.state import MANIFEST, open_state
-from pairtile.errors import StoreError
 from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.network import SET_NAMES, members
-from pairtile.report.results import Results
+from pairtile.report.results import Results, read_result_table
 
 
 def level_counts(
@@ -103,19 +101,7 @@ def rule_of_two(counts: NDArray[np.integer]) -> str:
 
 
 SETS, HYPEREDGES = "predictors.tsv", "hyperedges.tsv"
-NUMBERS = (
-    "mce_bits",
-    "target_entropy_bits",
-    "n_ties",
-    "imp_bits",
-    "p_value",
-    "q_value",
-    "mi_bits",
-    "n_samples",
-)
 GAINS = ("gain_1", "gain_2", "gain_3")
-RHOS = ("spearman_1", "spearman_2", "spearman_3")
-NAMES = ("target", "predictor_1", "predictor_2", "predictor_3", "search")
 
 
 @dataclass(frozen=True)
@@ -178,13 +164,13 @@ def predictor_results(results: Results) -> PredictorResults:
     Raises StoreError naming the file when a table is missing or is not what its name says.
     """
     folder = results.folder
-    sets = _read(folder / SETS, {"target", "rank", "predictor_1", "gain_1", *NUMBERS})
+    sets = read_result_table(folder / SETS, __package__)
     # Single predictors are written with a second one that has no name.
     unused = [n for n in (2, 3) if f"predictor_{n}" in sets and not sets[f"predictor_{n}"].any()]
     if len(sets):
         kinds = ("predictor", "gain", "spearman")
         sets = sets.drop(columns=[f"{kind}_{n}" for kind in kinds for n in unused])
-    kept = _read(folder / HYPEREDGES, {"target", "rank"})
+    kept = read_result_table(folder / HYPEREDGES, __package__)
     places = pd.MultiIndex.from_frame(sets[["target", "rank"]])
     sets["kept"] = places.isin(pd.MultiIndex.from_frame(kept[["target", "rank"]]))
     sets = results.labelled(sets, ["target", *members(sets)])
@@ -217,23 +203,3 @@ def results_of(
     classes = np.asarray(state["null_class"])
     draws = int(np.unique(classes, return_counts=True)[1].min()) if classes.size else 0
     return PredictorResults(sets, levels, draws)
-
-
-def _read(path: Path, columns: set[str]) -> pd.DataFrame:
-    if not path.is_file():
-        raise StoreError.at(path, "", "no such file", "the table that the step tables writes")
-    try:
-        # A gene may be called NA or 1e5: names are text, and only numbers can be missing.
-        table = pd.read_csv(
-            path,
-            sep="\t",
-            dtype=dict.fromkeys(NAMES, str),
-            keep_default_na=False,
-            na_values={key: [""] for key in (*NUMBERS, *GAINS, *RHOS)},
-        )
-    except (OSError, ValueError) as error:
-        raise StoreError.at(path, "", f"an unreadable file ({error})", "a table") from error
-    missing = sorted(columns - set(table.columns))
-    if missing:
-        raise StoreError.at(path, "columns", ", ".join(table.columns), ", ".join(missing))
-    return table

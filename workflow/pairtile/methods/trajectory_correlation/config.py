@@ -9,7 +9,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from pairtile.config.models import Analysis, Fault, InputFile, JobNeeds, UsedBy
 from pairtile.config.network import Chunks, ExportList, OptionalPath, chunks_field, export_field
-from pairtile.config.values import Boolean, Choice, Integer, Text, listed, refusal
+from pairtile.config.values import Text, listed, refusal
 from pairtile.methods.trajectory_correlation.config_sections import (
     CommunityList,
     Contacts,
@@ -42,7 +42,7 @@ class TrajectoryCorrelationConfig(Analysis):
     distances, by mutual information and displacement correlation, with correlation times and
     time-shifted surrogates; the network of residues, its communities and paths."""
 
-    method: Annotated[Literal["trajectory_correlation"], Choice()] = Field(
+    method: Literal["trajectory_correlation"] = Field(
         description="Which method this analysis runs."
     )
     topology: OptionalPath = Field(
@@ -62,7 +62,7 @@ class TrajectoryCorrelationConfig(Analysis):
             "broken across the periodic box), or see `unwrap`."
         ),
     )
-    unwrap: Annotated[bool, Boolean()] = Field(
+    unwrap: bool = Field(
         default=False,
         description=(
             "Put together what the periodic box breaks, before anything else: molecules become "
@@ -88,7 +88,7 @@ class TrajectoryCorrelationConfig(Analysis):
             "are used as they are, superposed already."
         ),
     )
-    reference: Annotated[Literal["first", "average"], Choice()] = Field(
+    reference: Literal["first", "average"] = Field(
         default="first",
         description=(
             "What frames are superposed on. `first`: the first frame used of the first trajectory. "
@@ -101,7 +101,7 @@ class TrajectoryCorrelationConfig(Analysis):
             "Atoms whose motion is analysed, as a selection of MDAnalysis; independent of `fit`."
         ),
     )
-    positions: Annotated[Literal["atom", "ca", "center_of_mass"], Choice()] = Field(
+    positions: Literal["atom", "ca", "center_of_mass"] = Field(
         default="atom",
         description=(
             "What is one position. `atom`: each selected atom. `ca`: the C-alpha of each residue "
@@ -111,7 +111,7 @@ class TrajectoryCorrelationConfig(Analysis):
     frames: FramesConfig = Field(
         default=FramesConfig(), description="Which frames of each trajectory."
     )
-    ensemble: Annotated[Literal["auto"] | bool, Boolean("auto")] = Field(
+    ensemble: Literal["auto"] | bool = Field(
         default="auto",
         description=(
             "Whether frames are models without an order in time, such as those of an NMR "
@@ -123,17 +123,14 @@ class TrajectoryCorrelationConfig(Analysis):
     estimator: MotionEstimatorConfig = Field(
         default=MotionEstimatorConfig(), description="How correlation is estimated."
     )
-    variables: Annotated[
-        Literal[
-            "auto",
-            "positions",
-            "coordinates",
-            "displacements",
-            "dihedrals",
-            "distances",
-            "columns",
-        ],
-        Choice(),
+    variables: Literal[
+        "auto",
+        "positions",
+        "coordinates",
+        "displacements",
+        "dihedrals",
+        "distances",
+        "columns",
     ] = Field(
         default="auto",
         description=(
@@ -181,7 +178,7 @@ class TrajectoryCorrelationConfig(Analysis):
         ),
     )
     score: Annotated[
-        Literal["auto", "correlation", "correlation_centred"], Choice(), UsedBy("network", "tables")
+        Literal["auto", "correlation", "correlation_centred"], UsedBy("network", "tables")
     ] = Field(
         default="auto",
         description=(
@@ -208,7 +205,7 @@ class TrajectoryCorrelationConfig(Analysis):
             "correlation), by their names in `items.parquet`. Best with `contacts`."
         ),
     )
-    suboptimal_paths: Annotated[int, Integer(1, 10_000), UsedBy("tables")] = Field(
+    suboptimal_paths: Annotated[int, Field(ge=1, le=10_000), UsedBy("tables")] = Field(
         default=20, description="How many paths to report for each of `paths`, shortest first."
     )
     compare: Annotated[
@@ -221,11 +218,11 @@ class TrajectoryCorrelationConfig(Analysis):
             "two trajectories or more. null: none."
         ),
     )
-    draw_strongest: Annotated[int, Integer(0, 10_000), UsedBy("tables")] = Field(
+    draw_strongest: Annotated[int, Field(ge=0, le=10_000), UsedBy("tables")] = Field(
         default=50,
         description="How many of the strongest edges the PyMOL and VMD scripts draw.",
     )
-    g_correlation_text: Annotated[bool, Boolean(), UsedBy("tables")] = Field(
+    g_correlation_text: Annotated[bool, UsedBy("tables")] = Field(
         default=False,
         description="Write the matrix of `score` also as the text that g_correlation writes.",
     )

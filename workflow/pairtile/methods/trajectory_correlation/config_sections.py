@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import (
     BeforeValidator,
@@ -20,11 +20,8 @@ from pydantic_core import CoreSchema, core_schema
 from pairtile.config.models import ConfigModel
 from pairtile.config.values import (
     EXPECTED,
-    Boolean,
-    Choice,
     Expected,
-    Integer,
-    Number,
+    Exponent,
     Text,
     Value,
     listed,
@@ -42,24 +39,18 @@ DIHEDRALS = get_args(DihedralName)
 class SelectionOrFalse(Value):
     """A selection of atoms, or false for none."""
 
-    def allowed(self, annotation: Any) -> str:
+    def allowed(self) -> str:
         return "a selection of atoms (text) or false"
 
-    def schema(self, annotation: Any) -> CoreSchema:
-        text = Text("a selection").schema(str)
+    def schema(self) -> CoreSchema:
+        text = Text("a selection").schema()
         only_false = core_schema.chain_schema(
             [core_schema.bool_schema(strict=True), core_schema.literal_schema([False])]
         )
         return core_schema.union_schema([only_false, text])
 
 
-@dataclass(frozen=True)
-class FrameNumber(Integer):
-    """A frame; negative counts from the end. ``optional``: null means the end."""
-
-    def allowed(self, annotation: Any) -> str:
-        text = "a frame number (integer; negative counts from the end)"
-        return f"{text}, or null" if self.optional else text
+_FRAME = "a frame number (integer; negative counts from the end)"
 
 
 def _is_path(value: object) -> bool:
@@ -163,17 +154,17 @@ _MAX_FRAME = 2**31 - 1
 class FramesConfig(ConfigModel):
     """Which frames of each trajectory are used, numbered from 0."""
 
-    start: Annotated[int, FrameNumber(-_MAX_FRAME, _MAX_FRAME)] = Field(
+    start: Annotated[int, Field(ge=-_MAX_FRAME, le=_MAX_FRAME), Expected(_FRAME)] = Field(
         default=0,
         description=(
             "The first frame, to leave out equilibration; negative counts from the end (-500: the "
             "last 500)."
         ),
     )
-    stop: Annotated[int | None, FrameNumber(-_MAX_FRAME, _MAX_FRAME, optional=True)] = Field(
-        default=None, description="The frame before which to stop; null: go to the end."
-    )
-    step: Annotated[int, Integer(1, 1_000_000)] = Field(
+    stop: Annotated[
+        int | None, Field(ge=-_MAX_FRAME, le=_MAX_FRAME), Expected(f"{_FRAME}, or null")
+    ] = Field(default=None, description="The frame before which to stop; null: go to the end.")
+    step: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         default=1, description="Use every so many frames. Nearby frames add little; they cost time."
     )
 
@@ -187,14 +178,14 @@ class SeriesTableConfig(ConfigModel):
     """How tables of time series are read: text with one frame a line (tabs, commas or blanks;
     `.gz`; GROMACS `.xvg`; PLUMED `COLVAR`), or NumPy `.npy`."""
 
-    dimensions: Annotated[int, Integer(1, 3)] = Field(
+    dimensions: Annotated[int, Field(ge=1, le=3)] = Field(
         default=1,
         description=(
             "Columns of a variable: 1, or 2 or 3 columns in a row that belong together, such as x, "
             "y, z. A `.npy` of three dimensions (frames, variables, dimensions) needs none."
         ),
     )
-    angles: Annotated[Literal["none", "radians", "degrees"], Choice()] = Field(
+    angles: Literal["none", "radians", "degrees"] = Field(
         default="none",
         description="Whether the values are angles, for `kind: dihedral`, and in which unit.",
     )
@@ -233,7 +224,7 @@ class MotionEstimatorConfig(ConfigModel):
     the generalized correlation sqrt(1 - exp(-2 I / d)) for variables of d dimensions (Lange and
     Grubmueller 2006); `dcc` gives the cosine correlation alone."""
 
-    preset: Annotated[Literal["none", "mdigest", "normi", "dynetan", "netsci"], Choice()] = Field(
+    preset: Literal["none", "mdigest", "normi", "dynetan", "netsci"] = Field(
         default="none",
         description=(
             "Numbers as another tool gives them: decides `neighbours`, `variant`, `norm`, `scale` "
@@ -243,7 +234,7 @@ class MotionEstimatorConfig(ConfigModel):
             "`netsci`: KSG 2, as they are, `neighbours` as given here. Only for `kind: ksg`."
         ),
     )
-    kind: Annotated[MotionKind, Choice()] = Field(
+    kind: MotionKind = Field(
         default="auto",
         description=(
             "`ksg`: nearest neighbours (Kraskov et al. 2004); any dependence, in all dimensions "
@@ -257,18 +248,18 @@ class MotionEstimatorConfig(ConfigModel):
             "`dihedral`: the same of angles, with splines that close at 360 degrees."
         ),
     )
-    neighbours: Annotated[int, Integer(1, 64)] = Field(
+    neighbours: Annotated[int, Field(ge=1, le=64)] = Field(
         default=6,
         description=(
             "Of `ksg`: which nearest neighbour measures the density. Fewer follow finer detail "
             "and scatter more. Usual: 3 to 7."
         ),
     )
-    variant: Annotated[int, Integer(1, 2)] = Field(
+    variant: Annotated[int, Field(ge=1, le=2)] = Field(
         default=1,
         description="Of `ksg`: the first or the second estimator of Kraskov et al.",
     )
-    norm: Annotated[Literal["euclidean", "max"], Choice()] = Field(
+    norm: Literal["euclidean", "max"] = Field(
         default="euclidean",
         description=(
             "Of `ksg`: how far apart two frames of one variable are. `euclidean`: the distance; "
@@ -276,14 +267,14 @@ class MotionEstimatorConfig(ConfigModel):
             "coordinate."
         ),
     )
-    scale: Annotated[Literal["raw", "std"], Choice()] = Field(
+    scale: Literal["raw", "std"] = Field(
         default="raw",
         description=(
             "Of `ksg`: coordinates as they are (`raw`), or each divided by its own standard "
             "deviation (`std`; no longer independent of how the system is turned)."
         ),
     )
-    theiler: Annotated[Literal["auto"] | int, Integer(0, 1_000_000, word="auto")] = Field(
+    theiler: Literal["auto"] | Annotated[int, Field(ge=0, le=1_000_000)] = Field(
         default="auto",
         description=(
             "Of `ksg`: frames nearer in time than this are no neighbours, because successive "
@@ -291,29 +282,29 @@ class MotionEstimatorConfig(ConfigModel):
             "correlation time. 0: all frames count."
         ),
     )
-    corrected: Annotated[bool, Boolean()] = Field(
+    corrected: bool = Field(
         default=True,
         description=(
             "Of `gaussian`: take away the bias of few frames (exact for independent frames): "
             "about 0.05 nats for two atoms and 100 frames."
         ),
     )
-    bins: Annotated[Literal["auto"] | int, Integer(2, 64, word="auto")] = Field(
+    bins: Literal["auto"] | Annotated[int, Field(ge=2, le=64)] = Field(
         default="auto",
         description="Of `bspline` and `dihedral`: bins of a variable. `auto`: 10, for angles 12.",
     )
-    order: Annotated[int, Integer(1, 10, high_text="bins")] = Field(
+    order: Annotated[int, Field(ge=1, le=10), Expected("an integer between 1 and bins")] = Field(
         default=3,
         description="Of `bspline` and `dihedral`: spline order. 1: plain histogram; 3: usual.",
     )
-    transform: Annotated[Literal["rank", "none"], Choice()] = Field(
+    transform: Literal["rank", "none"] = Field(
         default="rank",
         description=(
             "Of `bspline`: values are replaced by their ranks, so that every bin is used and "
             "outliers do no harm, or are taken as they are, from the least to the greatest."
         ),
     )
-    surrogates: Annotated[int, Integer(0, 10_000)] = Field(
+    surrogates: Annotated[int, Field(ge=0, le=10_000)] = Field(
         default=20,
         description=(
             "How many times one motion of each pair is shifted in time (the end comes back in at "
@@ -415,7 +406,7 @@ class KeepMotionConfig(ConfigModel):
 class KeepMotionPValueConfig(KeepMotionConfig):
     """Keep pairs by p-value."""
 
-    p_value: Annotated[float, Number(above=0, high=1)] = Field(
+    p_value: Annotated[float, Field(gt=0, le=1)] = Field(
         description="Keep pairs whose p-value against time-shifted surrogates is at most this."
     )
 
@@ -423,7 +414,7 @@ class KeepMotionPValueConfig(KeepMotionConfig):
 class KeepMotionFdrConfig(KeepMotionConfig):
     """Keep pairs by false discovery rate."""
 
-    fdr: Annotated[float, Number(above=0, high=1)] = Field(
+    fdr: Annotated[float, Field(gt=0, le=1)] = Field(
         description=(
             "Keep pairs whose q-value (Benjamini-Hochberg, from those p-values) is at most this."
         )
@@ -433,7 +424,7 @@ class KeepMotionFdrConfig(KeepMotionConfig):
 class KeepMotionCorrelationConfig(KeepMotionConfig):
     """Keep pairs by correlation."""
 
-    correlation: Annotated[float, Number(low=0, high=1)] = Field(
+    correlation: Annotated[float, Field(ge=0, le=1)] = Field(
         description=(
             "Keep pairs whose correlation (its size, where it has a sign) is at least this, "
             "significant or not."
@@ -444,7 +435,7 @@ class KeepMotionCorrelationConfig(KeepMotionConfig):
 class KeepMotionTopEdgesConfig(KeepMotionConfig):
     """Keep the best so many."""
 
-    top_edges: Annotated[int, Integer(1, 1_000_000_000, exponent=True)] = Field(
+    top_edges: Annotated[int, Exponent(), Field(ge=1, le=1_000_000_000)] = Field(
         description="Keep this many pairs, those of the strongest correlation."
     )
 
@@ -493,14 +484,14 @@ class ContactsConfig(ConfigModel):
     filter of residue networks (4.5 Angstrom in 75 % of the frames): communities and paths then run
     along contacts, and far residues are joined through those between them."""
 
-    cutoff: Annotated[Literal["auto"] | float, Number(above=0, high=100, word="auto")] = Field(
+    cutoff: Literal["auto"] | Annotated[float, Field(gt=0, le=100)] = Field(
         default="auto",
         description=(
             "Distance of two heavy atoms that counts as contact, in Angstrom. `auto`: 4.5, or 8 "
             "where most residues are a single atom (C-alpha models)."
         ),
     )
-    fraction: Annotated[float, Number(above=0, high=1)] = Field(
+    fraction: Annotated[float, Field(gt=0, le=1)] = Field(
         default=0.75, description="Least share of the frames in which two residues touch."
     )
 
@@ -539,8 +530,8 @@ def _methods(value: object) -> tuple[object, ...]:
 
 
 CommunityList = Annotated[
-    tuple[Annotated[CommunityMethod, Choice()], ...],
-    BeforeValidator(_methods, json_schema_input_type=list[Annotated[CommunityMethod, Choice()]]),
+    tuple[CommunityMethod, ...],
+    BeforeValidator(_methods, json_schema_input_type=list[CommunityMethod]),
     Expected("a list of leiden and girvan_newman, or [] for none"),
 ]
 

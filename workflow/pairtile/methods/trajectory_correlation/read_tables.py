@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.errors import ConfigError, InputError
-from pairtile.io.text_file import check_file, open_lines
+from pairtile.io.text_file import check_file, is_number, open_lines
 
 _TIME_NAMES = {"time", "frame", "step", "t", "time_ps", "time_ns", "frame_number", "index"}
 _XVG_LEGEND = re.compile(r'^@\s+s\d+\s+legend\s+"(.*)"')
@@ -166,7 +166,7 @@ class _Text:
                     self.delimiter = next((mark for mark in "\t,;" if mark in text), None)
                     fields = self.split(line)
                     self.n_fields = len(fields)
-                    if not any(_is_number(text) for text in fields):
+                    if not any(is_number(text) for text in fields):
                         header, self.header_line = fields, number
                         continue
                 self.n_frames += 1
@@ -178,7 +178,6 @@ class _Text:
         all_names = all_names or [f"column_{k + 1}" for k in range(self.n_fields)]
         self.time_column = self._find_time(time, all_names)
         self.columns = [n for k, n in enumerate(all_names) if k != self.time_column]
-        self._all_names = all_names
 
     def blocks(self, used: range, n: int, missing: bool) -> Iterator[NDArray[np.float64]]:
         wanted = len(self.columns)
@@ -243,13 +242,5 @@ def _skipped(text: str) -> bool:
     return not text or text[0] in "#@&"
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _is_value(text: str, missing: bool) -> bool:
-    return _is_number(text) and not unusable(np.array(float(text)), missing)
+    return is_number(text) and not unusable(np.array(float(text)), missing)

@@ -12,15 +12,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.declare.columns import explained
 from pairtile.engine.state import MANIFEST, open_state
-from pairtile.errors import StoreError
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.residue_marks import ResidueMarks
 from pairtile.methods.trajectory_correlation.stability import MIN_AGREEMENT
 from pairtile.methods.trajectory_correlation.structures import centred_structure
 from pairtile.report.formats import listed
-from pairtile.report.results import Results
+from pairtile.report.results import Results, read_result_table
 
 LEVEL = 0.05
 """p- and q-values at most this are counted and marked."""
@@ -73,7 +71,7 @@ class MotionResults:
     def table(self, file: str) -> pd.DataFrame | None:
         """A table of the analysis; None where it was not written."""
         path = self.folder / file
-        return read_table(path) if path.is_file() else None
+        return read_result_table(path, __package__) if path.is_file() else None
 
     @cached_property
     def community_methods(self) -> list[str]:
@@ -133,7 +131,7 @@ def motion_results(results: Results) -> MotionResults:
     name says.
     """
     folder = results.folder
-    residues = read_table(folder / "residues.tsv", ("item", "name", "betweenness", "degree"))
+    residues = read_result_table(folder / "residues.tsv", __package__)
     found = MotionResults(folder, residues, pd.DataFrame(), pd.DataFrame())
     communities, paths = found.table("communities.tsv"), found.table("paths.tsv")
     return replace(
@@ -141,33 +139,6 @@ def motion_results(results: Results) -> MotionResults:
         communities=pd.DataFrame(columns=["method"]) if communities is None else communities,
         paths=pd.DataFrame(columns=["source", "target"]) if paths is None else paths,
     )
-
-
-def read_table(path: Path, columns: Sequence[str] = ()) -> pd.DataFrame:
-    """A table of an analysis with at least these columns: names are text, whatever they look like,
-    and only numbers can be missing.
-
-    Raises StoreError naming the file when it is missing or not what its name says.
-    """
-    if not path.is_file():
-        raise StoreError.at(path, "", "no such file", "the table that the step tables writes")
-    try:
-        header = pd.read_csv(path, sep="\t", nrows=0).columns
-        known = {column: explained(__package__, path.name, column) for column in header}
-        texts = [column for column, found in known.items() if found and found.type == "string"]
-        table = pd.read_csv(
-            path,
-            sep="\t",
-            dtype=dict.fromkeys(texts, str),
-            keep_default_na=False,
-            na_values={column: [""] for column in header if column not in texts},
-        )
-    except (OSError, ValueError) as error:
-        raise StoreError.at(path, "", f"an unreadable file ({error})", "a table") from error
-    missing = sorted({*columns} - {*table.columns})
-    if missing:
-        raise StoreError.at(path, "columns", ", ".join(table.columns), ", ".join(missing))
-    return table
 
 
 def kind_of(results: Results) -> str:
