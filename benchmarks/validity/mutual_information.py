@@ -226,7 +226,7 @@ def counts_of_cells(n_tables: int) -> list[dict[str, Any]]:
             p = p_values(prepared)[np.triu_indices(len(prepared.genes), 1)]
             shares.append(float(np.nanmean(p <= LEVEL)))
         rows.append(mean_at_most(scenario, "pairs with p ≤ 0.05", shares, LEVEL, BAR, COMMAND))
-    for mean in (2.0, 8.0):
+    for mean in (4.0, 8.0):
         false, found = [], []
         for seed in range(n_tables):
             counts = cells(np.random.default_rng([seed, 8]), 400, mean, genes=240, pairs=60)

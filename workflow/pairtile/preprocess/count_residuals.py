@@ -20,11 +20,9 @@ from scipy.special import betainc, betaincc, gammaincinv, ndtri
 from pairtile.cpu.njit import njit
 from pairtile.engine.state import release
 from pairtile.io.expression import Expression
+from pairtile.preprocess.normalize import MIN_DISPERSION
 from pairtile.preprocess.statistics import row_blocks, row_statistics
 from pairtile.runtime.threads import in_threads
-
-MIN_DISPERSION = 1e-4
-"""Of counts that vary no more than Poisson's: a coefficient of variation of 1 %."""
 
 MAX_SUMMED = 64
 """Largest count up to which probabilities are summed one by one; for larger ones, and far in the
