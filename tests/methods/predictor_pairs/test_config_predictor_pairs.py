@@ -30,7 +30,9 @@ DEFAULTS: dict[str, Any] = {
         "min_expressed": 0.0,
         "top_variable": None,
         "drop_constant": False,
+        "sample_scale": "auto",
         "regress_out": [],
+        "hidden_factors": "none",
     },
     "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate", "step"))
     | {"combine": "auto", "unannotated": "error"},

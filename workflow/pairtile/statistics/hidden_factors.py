@@ -19,8 +19,11 @@ PERMUTATIONS = 10
 BREADTH = 0.2
 """Least participation ratio of a hidden factor: normal loadings on all genes have 1/3."""
 
-STRENGTH = 1.15
-"""From this ratio on, factors make false edges; without any, it is at most 1.1 in 100 tables."""
+STRENGTH = 1.2
+"""From this ratio on, factors make false edges; without any, it is at most 1.17 in 900 tables."""
+
+MIN_GENES = 50
+"""Of fewer, a module of a few genes is spread over a fifth of them."""
 
 MAX_COMPONENTS = 50
 """More are not looked at: the weakest of so many relate few genes by themselves."""
@@ -96,7 +99,7 @@ def find_hidden_factors(
     number : int, optional
         How many of the first components are taken, whatever their breadth; None: the broad ones of
         those above the exchanged tables' (parallel analysis, Buja and Eyuboglu 1992, Multivar
-        Behav Res 27:509), of at most ``MAX_COMPONENTS``.
+        Behav Res 27:509), of at most ``MAX_COMPONENTS``; none in fewer than ``MIN_GENES``.
     exchange : Exchange, optional
         None: all samples may be permuted.
     """
@@ -110,6 +113,8 @@ def find_hidden_factors(
     found, most = int((singular > chance).sum()), min(MAX_COMPONENTS, n_samples // 2)
     if number is not None:
         found = min(number, most)
+    elif len(values) < MIN_GENES:
+        found = 0
     else:
         while found < most and found < (
             more := _above_the_rest(scored, singular, right, found, exchange, random)
