@@ -64,7 +64,10 @@ def group_factors(
     groups, permuted = groups[::every], permuted[:, ::every]
     scores = np.zeros(values.shape)
     for group in np.unique(groups[groups >= 0]):
-        scores[:, groups == group] = normal_scores(values[:, groups == group])
+        own = values[:, groups == group]
+        own[np.isnan(own).all(axis=1)] = 0.0
+        values[:, groups == group] = own
+        scores[:, groups == group] = normal_scores(own)
     squared = (scores.T @ scores / len(scores)) ** 2
     np.fill_diagonal(squared, 0.0)  # a sample's own length says nothing of correlations
     draws = np.concatenate([groups[None], permuted])

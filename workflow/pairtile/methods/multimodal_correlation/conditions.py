@@ -134,12 +134,11 @@ def condition_tests(
             raise ValueError(f"{found}; expected {modes.n_samples}")
         differs = differential_coexpression(modes, condition, exchangeable, spearman, counts=counts)
         mark = "unequal" if counts is not None and counts.effects_removed else "thinned"
-        results: dict[str, NDArray[Any]] = {
+        results = {
             "r_label": differs.r_label,
             "r_others": differs.r_others,
             "coexpression_p_value": differs.p_value,
             "coexpression_q_value": _corrected(differs.p_value),
-            "counting_noise": np.where(differs.unequal_noise, mark, ""),
         }
         kind = ENRICHMENT if condition.kind == "categorical" else REGRESSION
         if kind == ENRICHMENT:
@@ -150,6 +149,7 @@ def condition_tests(
         for k, label in enumerate(condition.tested_labels):
             own = {name: a if a.ndim == 1 else a[:, k] for name, a in results.items()}
             table = pd.DataFrame(dict.fromkeys(RESULTS, np.nan) | own, index=range(len(modes)))
+            table["counting_noise"] = np.where(differs.unequal_noise, mark, "")
             tests.append(ConditionTest(next(names), condition.name, label, kind, table))
     return ConditionTests(tests)
 
