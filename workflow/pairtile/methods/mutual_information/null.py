@@ -32,6 +32,7 @@ from pairtile.methods.mutual_information.kernels.permuted_rows import (
     Resampling,
     permuted_rows,
 )
+from pairtile.methods.mutual_information.series_joins import loss_by_joins
 from pairtile.preprocess.null_design import NullDesign
 from pairtile.runtime.record import Progress
 from pairtile.splines.scorer import BsplineScorer
@@ -279,6 +280,12 @@ def draw_null(
         _statistics(scorer, permuted(a, 0, number), permuted(b, 1, number), min_samples, progress)
         for number, (a, b) in enumerate(pairs_of_classes)
     ]
+    if np.count_nonzero(design.shifted) > 1:
+        scale = loss_by_joins(z, varied, classes, design, scorer.settings)
+        statistics = [
+            drawn * np.float32(scale[pair])
+            for drawn, pair in zip(statistics, pairs_of_classes, strict=True)
+        ]
     return Null(statistics, classes).arrays()
 
 
