@@ -14,10 +14,9 @@ from pairtile.splines.bspline import bspline_weights, dense_weights
 from pairtile.splines.scorer import SplineSettings
 from pairtile.statistics.dependence import evenly_spaced
 
-MAX_GENES = 200
+MAX_GENES = 50
 MAX_LENGTH = 2000
-MAX_SHIFTS = 16
-"""More are not looked at: genes of a class, samples of a series, shifts of a series."""
+"""More are not looked at: genes of a class, samples of a series."""
 
 
 def loss_by_joins(
@@ -49,25 +48,27 @@ def loss_by_joins(
             for c in range(number)
         ]
     )
-    unshifted, shifted = np.zeros((number, number)), np.zeros((number, number))
+    unshifted, missed = np.zeros((number, number)), np.zeros((number, number))
     total = np.zeros(number)
     for here in members:
         n, quarter = here.size, here.size // 4
         # As rows of two sides lie apart: ``permuted_rows``.
         apart = np.arange(n // 2 - quarter, n // 2 + quarter + 1)
-        apart = apart[evenly_spaced(apart.size, MAX_SHIFTS)]
         share = 1.0 + quarter - np.abs(apart - n // 2)
-        within = kernels[:, np.abs(np.subtract.outer(np.arange(n), np.arange(n)))]
-        moved = np.zeros_like(within)
-        for shift, weight in zip(apart, share / share.sum(), strict=True):
-            moved += weight * np.roll(within, (shift, shift), axis=(1, 2))
-        unshifted += np.einsum("aij,bij->ab", within, within)
-        shifted += np.einsum("aij,bij->ab", within, moved)
-        total += within.sum(axis=(1, 2))
+        lag = np.arange(1, n)
+        # Of the pairs so far apart, those that a shift parts: they come from n - lag apart.
+        parted = np.minimum(np.minimum(apart, n - apart)[:, None], np.minimum(lag, n - lag))
+        parted = share @ parted / share.sum()
+        far, lost = kernels[:, 1:n], kernels[:, 1:n] - kernels[:, 1:n][:, ::-1]
+        unshifted += n * np.outer(kernels[:, 0], kernels[:, 0]) + 2 * (far * (n - lag)) @ far.T
+        missed += 2 * (far * parted) @ lost.T
+        total += n * kernels[:, 0] + 2 * far @ (n - lag)
     sizes = np.array([here.size for here in members])
     # All rows of k sum to 0.
     between = np.outer(total, total) / max(1, sizes.sum() ** 2 - (sizes**2).sum())
-    return np.maximum((unshifted + between) / np.maximum(shifted + between, 1e-300), 1.0)
+    whole = np.maximum(unshifted + between, 1e-300)
+    # Either gene may be the one that is shifted.
+    return np.maximum(1.0 / (1.0 - np.minimum(0.5 * (missed + missed.T) / whole, 0.5)), 1.0)
 
 
 def _kernel(
@@ -79,18 +80,15 @@ def _kernel(
     """Mean of k over genes by the lag within series; 0 from the first lag on where it is none."""
     longest = max(here.size for here in members)
     sums, pairs = np.zeros(longest), np.zeros(longest)
-    for gene in genes[evenly_spaced(genes.size, MAX_GENES)]:
-        first, weights = bspline_weights(
-            z[gene : gene + 1], settings.bins, settings.order, settings.knots
-        )
-        dense = dense_weights(first, weights, settings.bins)[0].T
-        p = dense.sum(axis=1, keepdims=True) / max(1, int((first >= 0).sum()))
-        used = p[:, 0] > 0.0
-        rows = (dense[used] - p[used] * (first >= 0)) / np.sqrt(p[used])
-        for here in members:
-            size = 2 * here.size
-            power = (np.abs(np.fft.rfft(rows[:, here], size, axis=1)) ** 2).sum(axis=0)
-            sums[: here.size] += np.fft.irfft(power, size)[: here.size]
-            pairs[: here.size] += here.size - np.arange(here.size)
+    z = z[genes[evenly_spaced(genes.size, MAX_GENES)]]
+    first, weights = bspline_weights(z, settings.bins, settings.order, settings.knots)
+    dense, observed = dense_weights(first, weights, settings.bins), (first >= 0)[..., None]
+    p = dense.sum(axis=1, keepdims=True) / np.maximum(observed.sum(axis=1, keepdims=True), 1)
+    rows = (dense - p * observed) / np.sqrt(np.where(p > 0.0, p, 1.0))
+    for here in members:
+        size = 2 * here.size
+        power = (np.abs(np.fft.rfft(rows[:, here], size, axis=1)) ** 2).sum(axis=(0, 2))
+        sums[: here.size] += np.fft.irfft(power, size)[: here.size]
+        pairs[: here.size] += len(z) * (here.size - np.arange(here.size))
     found = sums / np.maximum(pairs, 1.0)
     return np.where(np.minimum.accumulate(found) > 0.0, found, 0.0)
