@@ -24,7 +24,10 @@ from pairtile.methods.mutual_information.null_design import (
     null_classes,
     order_warnings,
 )
+from pairtile.methods.mutual_information.series_joins import loss_by_joins
 from pairtile.preprocess.null_design import NullDesign, null_design
+from pairtile.splines.bspline import bspline_weights, dense_weights
+from pairtile.splines.scorer import SplineSettings
 
 
 def autoregressive(genes: int, samples: int, phi: Any, seed: int = 0) -> NDArray[np.float64]:
@@ -87,6 +90,35 @@ def test_a_gene_does_not_meet_itself_within_batches() -> None:
         values = random.normal(size=(GENES, 96)) + 1.5 * random.normal(size=(GENES, 8))[:, batch]
         tails.append(share_below(values, 0.001, batch=batch))
     assert 0.0005 < np.mean(tails) < 0.002
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.8, 0.9])
+def test_joins_of_short_series_are_counted(phi: float) -> None:
+    lengths = np.linspace(4, 40, 10).astype(int)
+    series = np.repeat(np.arange(10), lengths)
+    values = autoregressive(40, series.size, phi)
+    starts = np.flatnonzero(np.diff(series, prepend=-1))
+    for begin, n in zip(starts, lengths, strict=True):
+        values[:, begin : begin + n] = autoregressive(40, n + 30, phi, int(begin))[:, 30:]
+    z = 8.0 * values.argsort(axis=1).argsort(axis=1) / (series.size - 1)
+    settings = SplineSettings(10, 3, "clamped", "float64")
+    varied, one = np.ones(40, dtype=bool), np.zeros(40, dtype=np.int8)
+    design = NullDesign("circular_shift", series.astype(np.int32), np.ones(10, dtype=bool))
+    [[found]] = loss_by_joins(z, varied, one, design, settings)
+    # The chi-square statistic of unrelated genes, and of genes that are shifted apart.
+    dense = dense_weights(*bspline_weights(z, 10, 3, "clamped"), 10)
+    p = dense.mean(axis=1)
+    rows = (dense - p[:, None]) / np.sqrt(p)[:, None]
+    turned = rows.copy()
+    for begin, n in zip(starts, lengths, strict=True):
+        turned[:, begin : begin + n] = np.roll(rows[:, begin : begin + n], n // 2, axis=1)
+
+    def mean(other: NDArray[np.float64]) -> float:
+        joint = np.einsum("gta,htb->ghab", rows, other)
+        return float((joint**2).sum(axis=(2, 3))[~np.eye(40, dtype=bool)].mean())
+
+    assert found == pytest.approx(mean(rows) / mean(turned), abs=0.025)
+    assert bool(found > 1.005) is (phi > 0.0)
 
 
 def test_short_series_are_shifted_within_themselves() -> None:

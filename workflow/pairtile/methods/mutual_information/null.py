@@ -32,6 +32,7 @@ from pairtile.methods.mutual_information.kernels.permuted_rows import (
     Resampling,
     permuted_rows,
 )
+from pairtile.methods.mutual_information.series_joins import loss_by_joins
 from pairtile.preprocess.null_design import NullDesign
 from pairtile.runtime.record import Progress
 from pairtile.splines.scorer import BsplineScorer
@@ -284,6 +285,12 @@ def draw_null(
     ]
     if inflation != 1.0:
         statistics = [drawn * np.float32(inflation) for drawn in statistics]
+    if np.count_nonzero(design.shifted) > 1:
+        scale = loss_by_joins(z, varied, classes, design, scorer.settings)
+        statistics = [
+            drawn * np.float32(scale[pair])
+            for drawn, pair in zip(statistics, pairs_of_classes, strict=True)
+        ]
     return Null(statistics, classes).arrays()
 
 
