@@ -147,7 +147,8 @@ class PartialCorrelation:
             left = lam_squares * (spread + a_squares * explained)
             base_squares[rows] = xp.where(spread > 0.0, left, 1.0)
         slope = xp.ones(genes)
-        base[regulators], slope[regulators] = lam * lam * omega, 0.0
+        listed = xp.asarray(regulators)
+        base[listed], slope[listed] = lam * lam * omega, 0.0
         return _Part(filters, base, slope), _Part(of_squares, base_squares, xp.ones(genes))
 
     def _values(self, genes: NDArray[np.integer]) -> Any:
