@@ -158,6 +158,7 @@ quality: $(VENV)/.stamp
 	$(BIN)/python -m pip install --quiet rdata
 	$(BIN)/python -m benchmarks.fetch_data
 	$(BIN)/python -m benchmarks.bench_quality
+	$(BIN)/python -m benchmarks.bench_rankings
 	$(BIN)/python -m benchmarks.bench_recovery
 	$(BIN)/python -m benchmarks.bench_planted_modes
 	$(BIN)/python -m benchmarks.bench_bins

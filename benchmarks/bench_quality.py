@@ -31,6 +31,13 @@ from benchmarks.machine import write
 DATA = data_folder()
 SETS = ["syntren300", "bsub", "rogers1000", *(f"dream4/net{n}" for n in range(1, 6))]
 
+RANKING: dict[str, Any] = {
+    "null": {"permutations": 100_000},
+    "keep": {"top_edges": 1000},
+    "dpi": False,
+}
+"""Settings of a ranking of all pairs."""
+
 FORMER = {"bins": 10, "order": 3, "transform": "rank"}
 """The estimator that was the default before it went by the data."""
 
@@ -119,11 +126,10 @@ def main() -> None:
     results: dict[str, dict[str, Any]] = {}
     print(f"| setting | {' | '.join(sets)} | DREAM4 mean |")
     print("|---" * (len(sets) + 2) + "|")
-    ranking = {"null": {"permutations": 100_000}, "keep": {"top_edges": 1000}, "dpi": False}
     for estimator, settings in (("auto", {}), ("rank, 10 bins, order 3", {"estimator": FORMER})):
-        for score in ("target_z", "clr", "mi"):
+        for score in ("combined", "target_z", "clr", "mi"):
             label = f"{score}, {estimator}"
-            aupr = {name: judged(name, score=score, **ranking, **settings)["aupr"] for name in sets}
+            aupr = {name: judged(name, score=score, **RANKING, **settings)["aupr"] for name in sets}
             nets = [aupr[name] for name in sets if name.startswith("dream4")]
             aupr["dream4_mean"] = sum(nets) / len(nets) if nets else float("nan")
             results[label] = aupr

@@ -17,7 +17,8 @@ same for any number of chunks, and no pass over all pairs sorts anything.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from pairtile.engine.chunk_file import Summaries
 from pairtile.gpu.device import Device
 from pairtile.methods.mutual_information.context_scores import FIXED_POINT_ONE, ExactMoments
-from pairtile.methods.mutual_information.partial_correlation import PartialCorrelation
+from pairtile.methods.mutual_information.partial_correlation import DeviceArray, PartialCorrelation
 from pairtile.methods.mutual_information.tiles import ScoredTile
 
 MAX_SAMPLED = 1 << 16
@@ -59,7 +60,7 @@ class RankScale(NamedTuple):
         excess = float((numbers[numbers > first] - first).mean()) if first < values[-1] else np.inf
         return cls(values, surprise, 1.0 / excess)
 
-    def at(self, x: Any, xp: Any) -> Any:
+    def at(self, x: DeviceArray, xp: ModuleType) -> DeviceArray:
         """Of each of ``x``, in its shape; NaN stays."""
         beyond = xp.maximum(x - self.values[-1], 0.0)
         values, surprise = xp.asarray(self.values), xp.asarray(self.surprise)
@@ -104,7 +105,12 @@ def combined_sums(
     found |= {name: np.zeros(shape, dtype=np.int64) for name in ("sampled_mi", "sampled_partial")}
     scored = xp.ones(tile.bits.shape, dtype=bool) if tile.scored is None else tile.scored
 
-    def add(sources: NDArray[np.int64], targets: NDArray[np.int64], bits: Any, which: Any) -> None:
+    def add(
+        sources: NDArray[np.int64],
+        targets: NDArray[np.int64],
+        bits: DeviceArray,
+        which: DeviceArray,
+    ) -> None:
         if not sources.size:
             return
         known = xp.zeros(which.shape)
@@ -168,8 +174,8 @@ class CombinedScore:
         self._of_partial = RankScale.of(z[known])
 
     def of_tile(
-        self, z: Any, sources: NDArray[np.int64], targets: NDArray[np.int64], xp: Any
-    ) -> Any:
+        self, z: DeviceArray, sources: NDArray[np.int64], targets: NDArray[np.int64], xp: ModuleType
+    ) -> DeviceArray:
         """The score from ``target_z`` of each source with each target: arrays of the device, shape
         (sources, targets)."""
         score = self._of_z.at(z, xp) + xp.asarray(self._prior[targets])
@@ -191,6 +197,8 @@ class CombinedScore:
         known = self._partial.of_pairs(sources, targets)
         return score + self._second(known, targets, np)
 
-    def _second(self, partial: Any, targets: NDArray[np.integer], xp: Any) -> Any:
+    def _second(
+        self, partial: DeviceArray, targets: NDArray[np.integer], xp: ModuleType
+    ) -> DeviceArray:
         mean, sd = xp.asarray(self._mean[targets]), xp.asarray(self._sd[targets])
         return self._partial.weight * self._of_partial.at((partial - mean) / sd, xp)

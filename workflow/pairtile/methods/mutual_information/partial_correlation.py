@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,9 @@ from pairtile.gpu.device import Device
 from pairtile.methods.mutual_information.arrays import SplineArrays
 from pairtile.methods.mutual_information.kernels.row_products import row_products
 from pairtile.runtime.threads import in_threads
+
+DeviceArray = Any
+"""An array of NumPy or, on a GPU, of CuPy."""
 
 MIN_SHRINKAGE = 1e-3
 """Regulators that are copies of each other leave nothing to invert without some."""
@@ -50,9 +54,9 @@ class _Part(NamedTuple):
     filters : (regulators, samples). base, slope : (genes,). All float64, on the device.
     """
 
-    filters: Any
-    base: Any
-    slope: Any
+    filters: DeviceArray
+    base: DeviceArray
+    slope: DeviceArray
 
 
 class PartialCorrelation:
@@ -81,7 +85,7 @@ class PartialCorrelation:
         if self.weight > 0.0:
             self._parts = self._fitted(values, regulators)
 
-    def between(self, sources: NDArray[np.integer], targets: NDArray[np.integer]) -> Any:
+    def between(self, sources: NDArray[np.integer], targets: NDArray[np.integer]) -> DeviceArray:
         """Of each regulator with each target, 0 to 1: float64 (sources, targets) on the device.
 
         Of a gene with itself it means nothing.
@@ -125,7 +129,7 @@ class PartialCorrelation:
             values[rows] = to_host(self._values(rows))
         return values, [_Part(*map(to_host, part)) for part in self._parts]
 
-    def _fitted(self, values: Any, regulators: NDArray[np.int64]) -> tuple[_Part, _Part]:
+    def _fitted(self, values: DeviceArray, regulators: NDArray[np.int64]) -> tuple[_Part, _Part]:
         """Both parts, from the standardised values of the regulators."""
         xp = self._device.xp
         squares = standardised(values * values, xp)
@@ -147,10 +151,11 @@ class PartialCorrelation:
             left = lam_squares * (spread + a_squares * explained)
             base_squares[rows] = xp.where(spread > 0.0, left, 1.0)
         slope = xp.ones(genes)
-        base[regulators], slope[regulators] = lam * lam * omega, 0.0
+        listed = xp.asarray(regulators)
+        base[listed], slope[listed] = lam * lam * omega, 0.0
         return _Part(filters, base, slope), _Part(of_squares, base_squares, xp.ones(genes))
 
-    def _values(self, genes: NDArray[np.integer]) -> Any:
+    def _values(self, genes: NDArray[np.integer]) -> DeviceArray:
         """What was scored of some genes, standardised; of ranks their normal scores."""
         xp = self._device.xp
         z = self._z
@@ -170,7 +175,7 @@ def fit_bytes(regulators: int, samples: int) -> int:
     return 8 * (10 * regulators * samples + 4 * smaller**2 + 8 * _BLOCK * samples)
 
 
-def standardised(values: Any, xp: Any) -> Any:
+def standardised(values: DeviceArray, xp: ModuleType) -> DeviceArray:
     """Rows of mean 0 and mean square 1; 0 where missing (the gene's mean), and of constants."""
     known = values == values
     count = xp.maximum(known.sum(axis=1), 1)[:, None]
@@ -181,7 +186,7 @@ def standardised(values: Any, xp: Any) -> Any:
     return centred / xp.where(scale > 1e-10 * size, scale, np.inf)
 
 
-def shrinkage(values: Any, xp: Any) -> float:
+def shrinkage(values: DeviceArray, xp: ModuleType) -> float:
     """Intensity with which to shrink the correlations of standardised rows, to mean square error
     least (Schäfer & Strimmer 2005, section 2.3): at least ``MIN_SHRINKAGE``, 1 where there is
     nothing to estimate."""
@@ -197,7 +202,9 @@ def shrinkage(values: Any, xp: Any) -> float:
     return min(1.0, max(MIN_SHRINKAGE, variance / correlation))
 
 
-def _inverse(values: Any, lam: float, xp: Any) -> Callable[[Any], Any]:
+def _inverse(
+    values: DeviceArray, lam: float, xp: ModuleType
+) -> Callable[[DeviceArray], DeviceArray]:
     """Rows times M^-1, M = lam I + (1 - lam) / n X'X of X (rows, n)."""
     rows, n = values.shape
     a = (1.0 - lam) / n
@@ -209,13 +216,15 @@ def _inverse(values: Any, lam: float, xp: Any) -> Callable[[Any], Any]:
     return lambda y: (y - (y @ values.T) @ of_rows) / lam
 
 
-def _filters(values: Any, lam: float, fit: Callable[[Any], Any]) -> tuple[Any, Any]:
+def _filters(
+    values: DeviceArray, lam: float, fit: Callable[[DeviceArray], DeviceArray]
+) -> tuple[DeviceArray, DeviceArray]:
     """F_r / sqrt(Omega_rr) of each row, and Omega_rr."""
     filters = (1.0 - lam) / values.shape[1] * fit(values)
     omega = (1.0 - (filters * values).sum(axis=1)) / lam
     return filters / (omega**0.5)[:, None], omega
 
 
-def _normal_quantile(share: Any, xp: Any) -> Any:
-    special: Any = import_module("scipy.special" if xp is np else "cupyx.scipy.special")
+def _normal_quantile(share: DeviceArray, xp: ModuleType) -> DeviceArray:
+    special = import_module("scipy.special" if xp is np else "cupyx.scipy.special")
     return special.ndtri(share)
