@@ -208,7 +208,7 @@ def prepare_expression(
         release(values)
         release(out)
     out = _normalize_log(out, kept, chosen, account)
-    chosen = _equal_spread(out, chosen, account)
+    chosen = _equal_spread(out, chosen, scale, account)
     design = design or SampleDesign.unknown()
     if design.covariates.size:
         remove_effects(out, design.covariates)
@@ -231,15 +231,19 @@ def prepare_expression(
     )
 
 
-def _equal_spread(values: np.ndarray, chosen: Preprocess, account: Account) -> Preprocess:
-    """Samples of the same spread, in place, where that is asked for or is wanting."""
-    scale = chosen.sample_scale
-    if scale == "auto":
-        scale = unequal_spreads(values)
-    if scale:
+def _equal_spread(
+    values: np.ndarray, chosen: Preprocess, scale: Scale, account: Account
+) -> Preprocess:
+    """Samples of the same spread, in place, where that is asked for or is wanting; counts that are
+    taken as they are stay so."""
+    equal = chosen.sample_scale
+    if equal == "auto":
+        as_they_are = scale.counted and chosen.normalize == "none"
+        equal = not as_they_are and unequal_spreads(values)
+    if equal:
         spreads = equalise_spreads(values)
         account.say("samples_scaled", low=spreads.min(), high=spreads.max())
-    return chosen.model_copy(update={"sample_scale": scale})
+    return chosen.model_copy(update={"sample_scale": equal})
 
 
 def _without_hidden_factors(

@@ -110,17 +110,16 @@ def find_hidden_factors(
     _, singular, right = np.linalg.svd(scored, full_matrices=False)
     random = np.random.default_rng(seed)
     chance = _largest_by_chance(scored, exchange, random)
-    found, most = int((singular > chance).sum()), min(MAX_COMPONENTS, n_samples // 2)
-    if number is not None:
-        found = min(number, most)
-    elif len(values) < MIN_GENES:
-        found = 0
-    else:
-        while found < most and found < (
-            more := _above_the_rest(scored, singular, right, found, exchange, random)
-        ):
-            found = more
-        found = min(found, most)
+    most = min(MAX_COMPONENTS, n_samples // 2)
+    found = 0 if number is None else min(number, most)
+    more = int((singular > chance).sum()) if number is None and len(values) >= MIN_GENES else 0
+    while found < more:
+        # What the first ones take, unrelated genes must not have (Dobriban and Owen 2019, J R Stat
+        # Soc B 81:163). Noise went with it, in as many dimensions: else one too many leads to many.
+        found = min(more, most)
+        rest = scored - (scored @ right[:found].T) @ right[:found]
+        rest /= np.sqrt(np.prod([1.0 - found / size for size in scored.shape]))
+        more = min(most, int((singular > _largest_by_chance(rest, exchange, random)).sum()))
     components = right[:found] * np.sqrt(n_samples)
     loadings = scored @ components.T / n_samples
     if found > 1:
@@ -157,22 +156,6 @@ def normal_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
     scores -= np.nanmean(scores, axis=1, keepdims=True)
     spread = np.nanstd(scores, axis=1, keepdims=True)
     return np.nan_to_num(scores / np.where(spread > 0.0, spread, np.inf))
-
-
-def _above_the_rest(
-    scored: NDArray[np.float64],
-    singular: NDArray[np.float64],
-    right: NDArray[np.float64],
-    found: int,
-    exchange: Exchange,
-    random: np.random.Generator,
-) -> int:
-    """How many components exceed those of what the first ``found`` leave, exchanged: these take
-    variance that unrelated genes must not have (Dobriban and Owen 2019, J R Stat Soc B 81:163)."""
-    rest = scored - (scored @ right[:found].T) @ right[:found]
-    # Noise went with them, in as many dimensions: without this, one too many leads to many.
-    rest /= np.sqrt(np.prod([1.0 - found / size for size in scored.shape]))
-    return int((singular > _largest_by_chance(rest, exchange, random)).sum())
 
 
 def _largest_by_chance(

@@ -442,7 +442,7 @@ def _network(
     modes: pd.DataFrame, pair: list[str], test: ConditionTest, q_value: float
 ) -> pd.DataFrame:
     results = test.results
-    met = (results["coexpression_q_value"] <= q_value).to_numpy()  # NaN is not
+    met = results["coexpression_q_value"].to_numpy() <= q_value  # NaN is not
     if test.kind == ENRICHMENT:
         difference = (results["r_label"] - results["r_others"]).to_numpy()
         met &= modes["correlation"].to_numpy() * difference > 0.0
