@@ -13,8 +13,10 @@ from pairtile import (
     prepare_expression,
 )
 from pairtile.declare.messages import Message
+from pairtile.preprocess.factor_annotations import annotations_of_factors
 from pairtile.preprocess.null_design import dependence_arrays, hidden_factors, inflation
 from pairtile.preprocess.spread import equalise_spreads, sample_spreads, unequal_spreads
+from scipy import stats
 from scipy.signal import lfilter
 
 Values = NDArray[np.float64]
@@ -169,3 +171,38 @@ def test_all_samples_are_used_to_take_factors_off_and_some_to_warn() -> None:
     factors = hidden_factors(with_factor(11), {}, most_samples=40)
     assert factors.scores.shape[1] == 40
     assert factors.marked
+
+
+def test_factors_name_the_annotation_that_they_go_with() -> None:
+    random = np.random.default_rng(12)
+    batch, quality = random.integers(0, 3, SAMPLES), random.uniform(size=SAMPLES)
+    scores = np.stack([np.eye(3)[0][batch] + 0.2 * random.normal(size=SAMPLES), quality**2])
+    columns = {
+        "batch": [f"run{k}" for k in batch],
+        "rin": [f"{q:.3f}" for q in quality],
+        "sex": random.choice(["f", "m", ""], SAMPLES).tolist(),
+        "id": [f"s{k}" for k in range(SAMPLES)],
+        "constant": ["x"] * SAMPLES,
+    }
+    first, second = annotations_of_factors(scores, columns)
+    assert (first.column, second.column) == ("batch", "rin")
+    expected = stats.kruskal(*(scores[0, batch == k] for k in range(3))).pvalue
+    assert first.p_value == pytest.approx(3 * 2 * expected)  # three columns say something
+    nothing = annotations_of_factors(scores, {"sex": columns["sex"]})
+    assert {found.column for found in nothing} == {""}
+    assert np.isnan(annotations_of_factors(scores, {})[0].p_value)
+
+
+def test_effects_are_removed_in_the_library() -> None:
+    random = np.random.default_rng(13)
+    batch = random.choice(["a", "b"], SAMPLES)
+    values = unrelated(13) + random.normal(size=(GENES, 1)) * (batch == "a")
+    names = [f"s{k}" for k in range(SAMPLES)]
+    table = pd.DataFrame(values, columns=names)
+    prepared = prepare_expression(table, regress_out={"batch": batch})
+    means = [prepared.values[:, batch == label].mean(axis=1) for label in "ab"]
+    assert means[0] == pytest.approx(means[1])
+    assert prepared.design.state["degrees_given_up"] == [1]
+    assert "effects_removed" in codes(prepared.notes)
+    by_name = pd.DataFrame({"batch": batch}, index=names).iloc[::-1]
+    assert prepare_expression(table, regress_out=by_name).values == pytest.approx(prepared.values)

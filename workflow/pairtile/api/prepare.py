@@ -14,6 +14,7 @@ from pairtile.api.keywords import TABLE, Keywords, table_keywords
 from pairtile.api.messages import tell
 from pairtile.api.table import ExpressionTable, as_table
 from pairtile.config.preprocess import Preprocess, TableAnalysis
+from pairtile.config.samples import SamplesConfig
 from pairtile.declare.messages import Message
 from pairtile.io.annotations import AnnotationTable
 from pairtile.io.expression import Expression
@@ -33,7 +34,11 @@ _KEYWORDS = Keywords(Preprocess, *_CLEANING, *TABLE)
 
 
 @_KEYWORDS.signature
-def prepare_expression(expression: Any, **settings: Unpack[PrepareExpressionKeywords]) -> Prepared:
+def prepare_expression(
+    expression: Any,
+    regress_out: Mapping[str, Any] | pd.DataFrame | None = None,
+    **settings: Unpack[PrepareExpressionKeywords],
+) -> Prepared:
     """Clean an expression table as the workflow does, with an account of what was done.
 
     In this order: ``cpm`` and what else normalises raw values; log2, where zeros become
@@ -44,6 +49,9 @@ def prepare_expression(expression: Any, **settings: Unpack[PrepareExpressionKeyw
     ----------
     expression : array, DataFrame, AnnData, Expression or Simulation
         Shape (genes, samples), NaN where missing; AnnData is cells x genes.
+    regress_out : DataFrame or mapping, optional
+        Effects to remove from every gene by least squares: columns of samples, each a label or a
+        number for each sample (numbers as straight lines), in their order or by their names.
 
     Returns
     -------
@@ -71,7 +79,13 @@ def prepare_expression(expression: Any, **settings: Unpack[PrepareExpressionKeyw
     checked = _KEYWORDS.config(settings)
     table = as_table(expression, **table_keywords(settings), sparse=True)
     given = expression if isinstance(expression, Expression) else None
-    prepared = prepare(as_expression(table, given), checked)
+    values, design = as_expression(table, given), None
+    if regress_out is not None:
+        effects = {str(name): labels for name, labels in regress_out.items()}
+        checked = checked.model_copy(update={"regress_out": tuple(effects)})
+        about = label_table(effects, table)
+        values, design = arrange_samples(values, SamplesConfig(), tuple(effects), table=about)
+    prepared = prepare(values, checked, design=design)
     tell(prepared.messages)
     return prepared
 

@@ -20,6 +20,7 @@ from pairtile.io.cells import MIN_ZEROS, normalisation_of, sample_of_cells
 from pairtile.io.expression import Expression
 from pairtile.io.sparse_rows import columns_of, stored_values
 from pairtile.preprocess.count_residuals import CountResiduals
+from pairtile.preprocess.factor_annotations import annotations_of_factors
 from pairtile.preprocess.items import (
     NOT_VARIABLE,
     TOO_FEW,
@@ -265,9 +266,13 @@ def _without_hidden_factors(
         release(values)
     n_factors, share = len(factors.shares), float(factors.shares.sum())
     account.say("hidden_factors_removed", n=n_factors, share=share)
-    return replace(
-        design, factors=factors.scores, counts=design.counts | {"hidden_factors": n_factors}
-    )
+    goes_with = annotations_of_factors(factors.scores, design.annotations)
+    for number, found in enumerate(goes_with, start=1):
+        if found.column:
+            account.say("factor_annotated", number=number, column=found.column, p=found.p_value)
+    columns = tuple(found.column for found in goes_with)
+    counts = design.counts | {"hidden_factors": n_factors}
+    return replace(design, factors=factors.scores, factor_columns=columns, counts=counts)
 
 
 def _rarely_expressed(

@@ -17,6 +17,8 @@ class SampleArrays(TypedDict, total=False):
     | sample_time | (samples,) | as stated |
     | degrees_given_up | (1,) | by effects (``regress_out``) and hidden factors taken off |
     | hidden_factors | (factors, samples) | what was taken off, of variance 1 |
+    | factor_columns | (factors,) | the annotation that each goes with |
+    | factor_labels | (factors, samples) | its values |
     | order_autocorrelation | (2,) | ``null_design.dependence_arrays`` |
     | drifting | (1,) | share of genes that drift along the samples |
     | quality_* | (samples,) | ``quality.SampleQuality``; ``labels`` of the groups |
@@ -28,6 +30,8 @@ class SampleArrays(TypedDict, total=False):
     sample_time: NDArray[np.float64]
     degrees_given_up: NDArray[np.int64]
     hidden_factors: NDArray[np.float64]
+    factor_columns: NDArray[np.str_]
+    factor_labels: NDArray[np.str_]
     order_autocorrelation: NDArray[np.float64]
     drifting: NDArray[np.float64]
     quality_samples: NDArray[np.str_]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -46,6 +46,8 @@ class SampleDesign:
     covariates : float64 (samples, columns), the columns of ``preprocess.regress_out`` as a design
     matrix without intercept; no columns where none is asked for.
     factors : float64 (factors, samples), hidden factors that were taken off the values.
+    factor_columns : the annotation that each of these goes with, "" where with none.
+    annotations : all columns of the table of annotations, a text for each sample.
     """
 
     series: NDArray[np.int32]
@@ -58,6 +60,8 @@ class SampleDesign:
     notes: list[Message] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     factors: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    factor_columns: tuple[str, ...] = ()
+    annotations: Mapping[str, list[str]] = field(default_factory=dict)
 
     @classmethod
     def unknown(cls) -> SampleDesign:
@@ -78,6 +82,15 @@ class SampleDesign:
             "sample_time": self.times,
             "hidden_factors": self.factors,
         }
+        if any(self.factor_columns):
+            arrays["factor_columns"] = np.array(self.factor_columns, dtype=np.str_)
+            arrays["factor_labels"] = np.array(
+                [
+                    self.annotations.get(name, [""] * self.factors.shape[1])
+                    for name in self.factor_columns
+                ],
+                dtype=np.str_,
+            )
         given_up = len(self.factors)
         if self.covariates.size:
             centred = self.covariates - self.covariates.mean(axis=0)
@@ -175,6 +188,7 @@ def arrange_samples(
         covariates=_design_matrix(table, regress_out, first),
         series_labels=series_labels,
         batch_labels=batch_labels,
+        annotations={name: [cells[k] for k in first] for name, cells in table.columns.items()},
     )
     if config.step is not None:
         _count_cuts(design, config.step)

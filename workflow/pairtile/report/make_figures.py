@@ -155,12 +155,29 @@ def sample_components(results: Results) -> FigureWithText | None:
     )
 
 
+def hidden_factors(results: Results) -> FigureWithText | None:
+    quality = results.cached(_sample_quality)
+    if "hidden_factors" not in quality:
+        return None
+    factors = quality["hidden_factors"]
+    columns = quality.get("factor_columns", np.full(len(factors), ""))
+    labels = quality.get("factor_labels", np.full(factors.shape, ""))
+    figure = sample_figures.hidden_factors(factors, columns, labels)
+    return page_text(results).figure(
+        "hidden_factors",
+        figure,
+        n=len(factors),
+        shown=len(figure.axes),
+        columns=sorted({str(column) for column in columns if column}),
+    )
+
+
 def _sample_quality(results: Results) -> dict[str, np.ndarray]:
     """What the state knows of the samples; empty where it is gone or knows nothing."""
     if not (results.folder / "state" / MANIFEST).is_file():
         return {}
     state = open_state(results.folder / "state")
-    prefixes = ("quality_", "component_")
+    prefixes = ("quality_", "component_", "hidden_factors", "factor_")
     return {name: np.asarray(values) for name, values in state.items() if name.startswith(prefixes)}
 
 
@@ -171,5 +188,6 @@ COMMON_FIGURES: Mapping[str, FigureMaker] = {
     "cleaning": cleaning,
     "samples": sample_sizes,
     "components": sample_components,
+    "hidden_factors": hidden_factors,
 }
 """The figures of a method that names none of its own."""

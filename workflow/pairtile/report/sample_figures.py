@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike
 
-from pairtile.report.charts import embedding, lines
+from pairtile.report.charts import embedding, lines, scatter
 from pairtile.report.style import GROUP_COLOURS, figure_of_panels
 
-__all__ = ["sample_components", "sample_sizes", "time_courses"]
+__all__ = ["hidden_factors", "sample_components", "sample_sizes", "time_courses"]
+
+MAX_FACTORS = 4
+"""Hidden factors that are drawn, the strongest."""
 
 MAX_STEPS = 120
 """Samples along one axis; more would be a blur."""
@@ -102,6 +106,40 @@ def sample_components(
         if (rest := ~np.isin(group, coloured)).any():
             parts[f"{len(labels) - len(coloured)} others"] = rest
     return embedding(scores, shares, parts or None, names, n_named=n_labels, size=(6.4, 4.6))
+
+
+def hidden_factors(factors: ArrayLike, columns: ArrayLike, labels: ArrayLike) -> Figure:
+    """What was taken off the values, along the samples, a panel for each factor.
+
+    Parameters
+    ----------
+    factors : array, shape (F, S)
+        Of mean 0 and variance 1; the first ``MAX_FACTORS`` are drawn.
+    columns : array of text, shape (F,)
+        The annotation that each goes with, "" where with none.
+    labels : array of text, shape (F, S)
+        Its values: samples are sorted and coloured by them; numbers are drawn along the axis.
+
+    Examples
+    --------
+    >>> figure = hidden_factors([[1.1, -0.2, -0.9]], ["batch"], [["a", "b", "b"]])
+    """
+    scores, of_samples = np.asarray(factors, dtype=np.float64), np.asarray(labels)
+    shown = min(len(scores), MAX_FACTORS)
+    figure, panels = figure_of_panels(shown, 1, width=6.4, height=2.2)
+    for k, (ax, column) in enumerate(zip(panels, np.asarray(columns).tolist(), strict=False)):
+        numbers = pd.to_numeric(pd.Series(of_samples[k]), errors="coerce").to_numpy(np.float64)
+        names = np.unique(of_samples[k])
+        xlabel, place = "sample", np.arange(1.0, scores.shape[1] + 1)
+        groups: dict[str, ArrayLike] | None = None
+        if column and names.size > len(GROUP_COLOURS) and not np.isnan(numbers).any():
+            xlabel, place = column, numbers
+        elif column:
+            place[np.argsort(of_samples[k], kind="stable")] = np.arange(1.0, place.size + 1)
+            xlabel = f"sample, by {column}"
+            groups = {name or "none": of_samples[k] == name for name in names.tolist()}
+        scatter(place, scores[k], groups, ax=ax, xlabel=xlabel, ylabel=f"factor {k + 1}")
+    return figure
 
 
 def time_courses(

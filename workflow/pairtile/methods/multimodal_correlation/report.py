@@ -26,6 +26,7 @@ from pairtile.methods.multimodal_correlation.report_results import (
 from pairtile.report.formats import count, number, percent, plain
 from pairtile.report.make_figures import (
     cleaning,
+    hidden_factors,
     precision_recall,
     sample_components,
     sample_sizes,
@@ -267,6 +268,7 @@ REPORT = MethodReport(
         "cleaning": cleaning,
         "samples": sample_sizes,
         "components": sample_components,
+        "hidden_factors": hidden_factors,
     },
     sections=(
         conditions_section,
