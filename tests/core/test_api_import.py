@@ -70,7 +70,7 @@ def test_defaults_are_those_of_the_configuration() -> None:
         pairtile.infer_network,
     ):
         for name, parameter in inspect.signature(function).parameters.items():
-            if name in own:
+            if name in own and name != "regress_out":  # here the columns themselves
                 assert parameter.default == own[name], (function.__name__, name)
 
 

@@ -7,7 +7,7 @@ drawn as they are: no character in them is taken as mathematics.
 Networks of any method
     ``score_distribution``, ``degree_distribution``, ``precision_recall``, ``cleaning_overview``
 Samples of a table
-    ``sample_sizes``, ``sample_components``, ``time_courses``
+    ``sample_sizes``, ``sample_components``, ``hidden_factors``, ``time_courses``
 Modes of pairs, thresholds and modules
     ``pair_scatter``, ``condition_scatter``, ``condition_edges``, ``correlation_distribution``,
     ``mode_number_distribution``, ``rmt_curve``, ``power_law_curve``, ``spacing_distribution``,

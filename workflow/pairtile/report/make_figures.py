@@ -160,16 +160,10 @@ def hidden_factors(results: Results) -> FigureWithText | None:
     if "hidden_factors" not in quality:
         return None
     factors = quality["hidden_factors"]
-    columns = quality.get("factor_columns", np.full(len(factors), ""))
-    labels = quality.get("factor_labels", np.full(factors.shape, ""))
-    figure = sample_figures.hidden_factors(factors, columns, labels)
-    return page_text(results).figure(
-        "hidden_factors",
-        figure,
-        n=len(factors),
-        shown=len(figure.axes),
-        columns=sorted({str(column) for column in columns if column}),
-    )
+    columns = quality.get("factor_columns", np.full(len(factors), "")).tolist()
+    figure = sample_figures.hidden_factors(factors, columns, quality.get("factor_labels", ()))
+    numbers = {"n": len(factors), "shown": len(figure.axes), "columns": sorted({*columns} - {""})}
+    return page_text(results).figure("hidden_factors", figure, **numbers)
 
 
 def _sample_quality(results: Results) -> dict[str, np.ndarray]:

@@ -15,9 +15,6 @@ from pairtile.report.style import GROUP_COLOURS, figure_of_panels
 
 __all__ = ["hidden_factors", "sample_components", "sample_sizes", "time_courses"]
 
-MAX_FACTORS = 4
-"""Hidden factors that are drawn, the strongest."""
-
 MAX_STEPS = 120
 """Samples along one axis; more would be a blur."""
 
@@ -108,36 +105,32 @@ def sample_components(
     return embedding(scores, shares, parts or None, names, n_named=n_labels, size=(6.4, 4.6))
 
 
-def hidden_factors(factors: ArrayLike, columns: ArrayLike, labels: ArrayLike) -> Figure:
-    """What was taken off the values, along the samples, a panel for each factor.
+def hidden_factors(factors: ArrayLike, columns: Sequence[str], labels: ArrayLike = ()) -> Figure:
+    """What was taken off the values, along the samples: the first four.
 
     Parameters
     ----------
     factors : array, shape (F, S)
-        Of mean 0 and variance 1; the first ``MAX_FACTORS`` are drawn.
-    columns : array of text, shape (F,)
+    columns : sequence of str
         The annotation that each goes with, "" where with none.
-    labels : array of text, shape (F, S)
-        Its values: samples are sorted and coloured by them; numbers are drawn along the axis.
+    labels : array of text, shape (F, S), optional
+        Its values: numbers are drawn along the axis, samples are sorted and coloured by others.
 
     Examples
     --------
     >>> figure = hidden_factors([[1.1, -0.2, -0.9]], ["batch"], [["a", "b", "b"]])
     """
-    scores, of_samples = np.asarray(factors, dtype=np.float64), np.asarray(labels)
-    shown = min(len(scores), MAX_FACTORS)
-    figure, panels = figure_of_panels(shown, 1, width=6.4, height=2.2)
-    for k, (ax, column) in enumerate(zip(panels, np.asarray(columns).tolist(), strict=False)):
-        numbers = pd.to_numeric(pd.Series(of_samples[k]), errors="coerce").to_numpy(np.float64)
-        names = np.unique(of_samples[k])
-        xlabel, place = "sample", np.arange(1.0, scores.shape[1] + 1)
-        groups: dict[str, ArrayLike] | None = None
-        if column and names.size > len(GROUP_COLOURS) and not np.isnan(numbers).any():
-            xlabel, place = column, numbers
-        elif column:
-            place[np.argsort(of_samples[k], kind="stable")] = np.arange(1.0, place.size + 1)
-            xlabel = f"sample, by {column}"
-            groups = {name or "none": of_samples[k] == name for name in names.tolist()}
+    scores = np.asarray(factors, dtype=np.float64)
+    figure, panels = figure_of_panels(min(len(scores), 4), 1, width=6.4, height=2.2)
+    for k, (ax, column) in enumerate(zip(panels, columns, strict=False)):
+        place, groups, xlabel = np.arange(1.0, scores.shape[1] + 1), None, "sample"
+        if column:
+            of_samples = pd.Series(np.asarray(labels)[k])
+            numbers, names = pd.to_numeric(of_samples, errors="coerce"), of_samples.unique()
+            place, xlabel = numbers.to_numpy(np.float64), column
+            if names.size <= len(GROUP_COLOURS) or numbers.isna().any():
+                place, xlabel = of_samples.rank(method="first").to_numpy(), f"sample, by {column}"
+                groups = {name or "none": of_samples == name for name in sorted(names)}
         scatter(place, scores[k], groups, ax=ax, xlabel=xlabel, ylabel=f"factor {k + 1}")
     return figure
 

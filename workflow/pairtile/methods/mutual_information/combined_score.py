@@ -164,6 +164,7 @@ class CombinedScore:
             (scan[name] - 1) / FIXED_POINT_ONE for name in ("sampled_mi", "sampled_partial")
         )
         mean, sd = ExactMoments.from_summaries(scan).mean_sd("target")
+        self._varies = sd > 0.0  # a constant target has nothing to do with any regulator
         self._prior = np.zeros(count.size)
         if partial.is_listed:
             self._prior[partial.place >= 0] = np.log(0.5)
@@ -179,10 +180,9 @@ class CombinedScore:
         """The score from ``target_z`` of each source with each target: arrays of the device, shape
         (sources, targets)."""
         score = self._of_z.at(z, xp) + xp.asarray(self._prior[targets])
-        if self._partial.weight == 0.0:
-            return score
-        known = self._partial.between(sources, targets)
-        return score + self._second(known, targets, xp)
+        if self._partial.weight > 0.0:
+            score += self._second(self._partial.between(sources, targets), targets, xp)
+        return score * xp.asarray(self._varies[targets])
 
     def of_pairs(
         self,
@@ -192,10 +192,9 @@ class CombinedScore:
     ) -> NDArray[np.float64]:
         """The same of a list of pairs, on the host."""
         score: NDArray[np.float64] = self._of_z.at(z, np) + self._prior[targets]
-        if self._partial.weight == 0.0:
-            return score
-        known = self._partial.of_pairs(sources, targets)
-        return score + self._second(known, targets, np)
+        if self._partial.weight > 0.0:
+            score += self._second(self._partial.of_pairs(sources, targets), targets, np)
+        return np.asarray(score * self._varies[targets])
 
     def _second(
         self, partial: DeviceArray, targets: NDArray[np.integer], xp: ModuleType
