@@ -37,6 +37,7 @@ DEFAULTS: dict[str, Any] = {
         "sample_scale": "auto",
         "regress_out": [],
         "hidden_factors": "none",
+        "control_genes": None,
     },
     "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate", "step"))
     | {"combine": "auto", "unannotated": "error"},

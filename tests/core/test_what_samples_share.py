@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +15,7 @@ from pairtile import (
     prepare_expression,
 )
 from pairtile.declare.messages import Message
+from pairtile.errors import InputError
 from pairtile.preprocess.factor_annotations import annotations_of_factors
 from pairtile.preprocess.null_design import dependence_arrays, hidden_factors, inflation
 from pairtile.preprocess.spread import equalise_spreads, sample_spreads, unequal_spreads
@@ -206,3 +209,28 @@ def test_effects_are_removed_in_the_library() -> None:
     assert "effects_removed" in codes(prepared.notes)
     by_name = pd.DataFrame({"batch": batch}, index=names).iloc[::-1]
     assert prepare_expression(table, regress_out=by_name).values == pytest.approx(prepared.values)
+
+
+def test_control_genes_spare_large_modules(tmp_path: Path) -> None:
+    """Half of the genes follow a regulator that controls do not: it stays, the batch goes."""
+    random = np.random.default_rng(14)
+    batch, regulator = random.integers(0, 2, SAMPLES), random.normal(size=SAMPLES)
+    values = unrelated(14) + random.normal(size=(GENES, 1)) * (batch - 0.5) * 2
+    values[:40] += random.normal(size=(40, 1)) * regulator
+    genes = [f"g{k}" for k in range(GENES)]
+    table = pd.DataFrame(values, index=genes)
+    path = tmp_path / "controls.txt"
+    path.write_text("\n".join([*genes[50:], "absent"]))
+    prepared = prepare_expression(table, hidden_factors="auto", control_genes=str(path))
+    assert "control_genes" in codes(prepared.notes)
+    assert prepared.counts["hidden_factors"] == 1
+    rest = prepared.values
+    with_batch = [abs(np.corrcoef(row, batch)[0, 1]) for row in rest]
+    with_regulator = [abs(np.corrcoef(row, regulator)[0, 1]) for row in rest[:40]]
+    assert np.mean(with_batch) < 0.12
+    assert np.mean(with_regulator) > 0.45
+    path.write_text("\n".join(genes[:5]))
+    with pytest.raises(InputError, match="5 of 5 genes"):
+        prepare_expression(table, hidden_factors="auto", control_genes=str(path))
+    with pytest.raises(ValueError, match="unless hidden_factors is auto or a number"):
+        prepare_expression(table, control_genes=str(path))

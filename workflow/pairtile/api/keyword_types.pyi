@@ -1,6 +1,7 @@
 """Made by `python -m pairtile.config.describe` from the models."""
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import Any, Literal, TypedDict
 
 class PrepareExpressionKeywords(TypedDict, total=False):
@@ -25,6 +26,7 @@ class PrepareExpressionKeywords(TypedDict, total=False):
     drop_constant: bool
     sample_scale: Literal["auto"] | bool
     hidden_factors: Literal["none", "auto"] | int
+    control_genes: str | PathLike[str] | None
     orientation: Literal["genes_in_rows", "samples_in_rows"]
     layer: str | None
     obs: Mapping[str, Any] | None

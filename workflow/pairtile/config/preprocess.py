@@ -170,6 +170,21 @@ class Preprocess(ConfigModel):
             "of a quarter of the genes or more is taken for a factor."
         ),
     )
+    control_genes: Annotated[str | None, Text("a path", optional=True)] = Field(
+        default=None,
+        description=(
+            "Genes, one a line, that have nothing in common but what samples share (negative "
+            "controls: spike-ins, housekeeping genes): `hidden_factors` is then found from these "
+            "alone, however broad, as RUV does. null: from all genes. A relative path starts at "
+            "the working directory."
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _controls_are_used(self) -> Self:
+        if self.control_genes is not None and self.hidden_factors == "none":
+            raise refusal("null, unless hidden_factors is auto or a number", key="control_genes")
+        return self
 
 
 class TableAnalysis(Analysis):
@@ -256,6 +271,8 @@ class TableAnalysis(Analysis):
         found = super().input_files()
         if self.samples.annotations is not None:
             found["samples.annotations"] = self.samples.annotations
+        if self.preprocess.control_genes is not None:
+            found["preprocess.control_genes"] = self.preprocess.control_genes
         return found
 
     @model_validator(mode="after")

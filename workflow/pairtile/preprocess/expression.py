@@ -18,6 +18,7 @@ from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.cells import MIN_ZEROS, normalisation_of, sample_of_cells
 from pairtile.io.expression import Expression
+from pairtile.io.regulators import read_regulators
 from pairtile.io.sparse_rows import columns_of, stored_values
 from pairtile.preprocess.count_residuals import CountResiduals
 from pairtile.preprocess.factor_annotations import annotations_of_factors
@@ -59,6 +60,9 @@ from pairtile.statistics.hidden_factors import without_factors
 MIN_GENES = 2
 UNEQUAL_TOTALS = 1.5
 """Largest over smallest total of a sample, from which counts have to be normalised."""
+
+MIN_CONTROLS = 10
+"""Genes from which hidden factors can be told from chance."""
 
 MUCH_MISSING = 0.2
 """Share of the values that may become missing under log2 without a warning."""
@@ -214,7 +218,8 @@ def prepare_expression(
     if design.covariates.size:
         remove_effects(out, design.covariates)
         account.say("effects_removed", columns=", ".join(chosen.regress_out))
-    design = _without_hidden_factors(out, chosen, design, account)
+    controls = None if chosen.control_genes is None else _controls(expression, chosen, account)
+    design = _without_hidden_factors(out, chosen, design, account, controls)
     kept = _left(expression, chosen, account)
     _warn_of_samples(out, expression, account)
     genes = [expression.genes[k] for k in kept]
@@ -248,16 +253,21 @@ def _equal_spread(
 
 
 def _without_hidden_factors(
-    values: np.ndarray, chosen: Preprocess, design: SampleDesign, account: Account
+    values: np.ndarray,
+    chosen: Preprocess,
+    design: SampleDesign,
+    account: Account,
+    controls: NDArray[np.int64] | None,
 ) -> SampleDesign:
     """Values, in place, without what most genes share, where that is asked for; the design with
-    what was taken off."""
+    what was taken off. ``controls``: rows that factors are found from, all."""
     asked = chosen.hidden_factors
     if asked == "none":
         return design
     number = None if asked == "auto" else asked
     stated = design.state
-    factors = hidden_factors(values, stated | dependence_arrays(values, stated)[1], number)
+    known = stated | dependence_arrays(values, stated)[1]
+    factors = hidden_factors(values, known, number, controls=controls)
     if number is None and not factors.marked:
         account.say("no_hidden_factors")
         return design
@@ -273,6 +283,19 @@ def _without_hidden_factors(
     columns = tuple(found.column for found in goes_with)
     counts = design.counts | {"hidden_factors": n_factors}
     return replace(design, factors=factors.scores, factor_columns=columns, counts=counts)
+
+
+def _controls(expression: Expression, chosen: Preprocess, account: Account) -> NDArray[np.int64]:
+    """Places of the control genes among those that are left."""
+    kept = _left(expression, chosen, account)
+    names = read_regulators(str(chosen.control_genes), "control gene")
+    rows = np.flatnonzero(np.isin(np.array(expression.genes, dtype=object)[kept], names))
+    if rows.size < MIN_CONTROLS:
+        found = f"{rows.size} of {len(names)} genes among those that are left of the table"
+        expected = f"at least {MIN_CONTROLS} control genes, named as in the table"
+        raise InputError.at(str(chosen.control_genes), "", found, expected)
+    account.say("control_genes", n=rows.size, names=len(names))
+    return rows
 
 
 def _rarely_expressed(

@@ -93,18 +93,22 @@ def hidden_factors(
     stated: SampleArrays,
     number: int | None = None,
     most_samples: int | None = None,
+    controls: NDArray[np.int64] | None = None,
 ) -> HiddenFactors:
     """What most genes share beside what the null of these samples allows
     (``find_hidden_factors``).
 
     values : float64 (genes, samples). stated : ``SampleDesign.state`` and what
     ``dependence_arrays`` adds. most_samples : that are looked at, evenly spaced; None: all.
+    controls : rows that have nothing in common but factors; None: all rows, which may.
     """
     design = null_design("auto", stated, values.shape[1])
     samples = evenly_spaced(values.shape[1], most_samples or values.shape[1])
     exchange = Exchange(design.groups[samples], design.shifted)
-    rows = copy_rows(values, evenly_spaced(len(values), MAX_GENES), samples)
-    return find_hidden_factors(rows, number=number, exchange=exchange)
+    genes = np.arange(len(values)) if controls is None else controls
+    rows = copy_rows(values, genes[evenly_spaced(genes.size, MAX_GENES)], samples)
+    of_controls = controls is not None
+    return find_hidden_factors(rows, number=number, exchange=exchange, of_controls=of_controls)
 
 
 def null_design(kind: str, state: SampleArrays, n_samples: int) -> NullDesign:

@@ -88,6 +88,7 @@ def find_hidden_factors(
     seed: int = 0,
     number: int | None = None,
     exchange: Exchange | None = None,
+    of_controls: bool = False,
 ) -> HiddenFactors:
     """Components of a table above those of unrelated genes and spread over its genes.
 
@@ -102,6 +103,9 @@ def find_hidden_factors(
         Behav Res 27:509), of at most ``MAX_COMPONENTS``; none in fewer than ``MIN_GENES``.
     exchange : Exchange, optional
         None: all samples may be permuted.
+    of_controls : bool
+        Whether the genes have nothing in common but factors (negative controls; Gagnon-Bartsch and
+        Speed 2012, Biostatistics 13:539): then breadth and number of genes do not matter.
     """
     scored = normal_scores(values)
     n_samples = scored.shape[1]
@@ -112,7 +116,8 @@ def find_hidden_factors(
     chance = _largest_by_chance(scored, exchange, random)
     most = min(MAX_COMPONENTS, n_samples // 2)
     found = 0 if number is None else min(number, most)
-    more = int((singular > chance).sum()) if number is None and len(values) >= MIN_GENES else 0
+    sought = number is None and (of_controls or len(values) >= MIN_GENES)
+    more = int((singular > chance).sum()) if sought else 0
     while found < more:
         # What the first ones take, unrelated genes must not have (Dobriban and Owen 2019, J R Stat
         # Soc B 81:163). Noise went with it, in as many dimensions: else one too many leads to many.
@@ -126,7 +131,7 @@ def find_hidden_factors(
         loadings, components = _promax(loadings, components)
     weights = loadings**2
     total = weights.sum(axis=0)
-    broad = np.full(found, number is not None)
+    broad = np.full(found, number is not None or of_controls)
     broad |= total**2 > BREADTH * len(scored) * (weights**2).sum(axis=0)
     order = np.flatnonzero(broad)[np.argsort(-total[broad], kind="stable")]
     return HiddenFactors(

@@ -165,8 +165,8 @@ def _levels(
             table = prepare_expression(table, cleaning, design=given.design, scratch=scratch)
         return table, quantize(table.values, config.quantize), int(config.quantize.levels)
     assert isinstance(table, Expression)
-    untouched = {"log2": False, "sample_scale": False, "hidden_factors": "none"}
-    prepared = prepare_expression(table, cleaning.model_copy(update=untouched))
+    taken_off = {"sample_scale": False, "hidden_factors": "none", "control_genes": None}
+    prepared = prepare_expression(table, cleaning.model_copy(update={"log2": False} | taken_off))
     prepared.parameters["log2_requested"] = cleaning.log2
     as_they_are = message("levels_as_they_are", n=n_levels)
     prepared.messages = [*notes_of(table.notes), as_they_are, *prepared.warnings]
