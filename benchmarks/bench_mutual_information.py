@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from pairtile import infer_network
 from pairtile.api.prepare import stated_samples
 from pairtile.api.settings import analysis_config
 from pairtile.engine.selection import Selection
@@ -158,14 +159,29 @@ def bootstraps(genes: int, samples: int, number: int, backend: str) -> dict[str,
     return sizes | {"first_seconds": first, "seconds_each": each}
 
 
+def rankings(genes: int, regulators: int, samples: int, backend: str) -> dict[str, Any]:
+    """Seconds from values to a network of regulators and genes, by each score."""
+    values = expression(genes, samples)
+    asked = {"keep": {"fdr": 1e-4, "top_edges": 50_000}, "dpi": False, "backend": backend}
+    result: dict[str, Any] = {"genes": genes, "regulators": regulators, "samples": samples}
+    for score in ("mi", "target_z", "combined"):
+        result[score] = timed(
+            lambda s=score: infer_network(values, np.arange(regulators), score=s, **asked)
+        )
+    ratio = result["combined"]["seconds"] / result["target_z"]["seconds"]
+    return result | {"combined_to_target_z": ratio}
+
+
 def run(backend: str) -> dict[str, Any]:
     """The sizes of the README's tables, and the kinds of null."""
     if backend == "cpu":
         results = {f"{samples} samples": cpu(samples) for samples in (266, 1000)}
+        results["rankings"] = rankings(4_000, 400, 266, backend)
         return results | {"null": nulls(2_000, 266, 1_000_000, backend)}
     sizes = [(20_000, 1000), (15_575, 3137)]
     results = {
         f"{genes} genes x {samples} samples": cuda(genes, samples) for genes, samples in sizes
     }
     results["bootstraps"] = bootstraps(10_000, 500, 20, backend)
+    results["rankings"] = rankings(20_000, 2_000, 500, backend)
     return results | {"null": nulls(20_000, 1_000, 10_000_000, backend)}

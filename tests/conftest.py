@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import fuzz
+import pandas as pd
 import pytest
 from browser_page import Page, browser
 from compile_once import compile_once
@@ -38,7 +39,10 @@ def cuda_problem() -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Workers compile each kernel once."""
+    """Workers compile each kernel once; pandas 2 (Python 3.11) gives read-only arrays, as pandas 3
+    does, here and in the programs that tests start."""
+    os.environ["PANDAS_COPY_ON_WRITE"] = "1"
+    pd.set_option("mode.copy_on_write", True)
     session = os.environ.get("PYTEST_XDIST_TESTRUNUID")
     if session:
         compile_once(Path(tempfile.gettempdir()) / f"pairtile_tests_{session}")

@@ -27,21 +27,42 @@ def claim(
     }
 
 
-def mean_at_most(
-    scenario: str, what: str, values: list[float], nominal: float, bar: float, command: str
+def claim_of_mean(
+    scenario: str,
+    what: str,
+    values: list[float],
+    nominal: float,
+    command: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
 ) -> dict[str, Any]:
-    """The claim that the mean of ``values``, one for each simulated table, is at most ``bar``."""
+    """The claim that the mean of ``values``, one for each simulated table, lies between ``low`` and
+    ``high``; without both nothing is claimed."""
     mean = float(np.mean(values))
+    bar = f"{low:g} to {high:g}" if low is not None and high is not None else "none"
+    if low is None and high is not None:
+        bar = f"at most {high:g}"
+    elif high is None and low is not None:
+        bar = f"at least {low:g}"
+    passed = (low is None or mean >= low) and (high is None or mean <= high)
     return claim(
         scenario,
         what,
         mean,
         of_mean(values),
         nominal=nominal,
-        bar=f"at most {bar:g}",
-        passed=mean <= bar,
+        bar=bar,
+        passed=None if bar == "none" else passed,
         command=command,
     )
+
+
+def mean_at_most(
+    scenario: str, what: str, values: list[float], nominal: float, bar: float, command: str
+) -> dict[str, Any]:
+    """The claim that the mean of ``values``, one for each simulated table, is at most ``bar``."""
+    return claim_of_mean(scenario, what, values, nominal, command, high=bar)
 
 
 def of_mean(values: list[float]) -> tuple[float, float]:

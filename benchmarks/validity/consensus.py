@@ -19,7 +19,7 @@ from pairtile.methods.mutual_information.api import open_analysis
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 
 from benchmarks.validity.cells import cells
-from benchmarks.validity.claims import claim, mean_at_most, of_mean, of_share
+from benchmarks.validity.claims import claim, claim_of_mean, mean_at_most, of_mean, of_share
 
 COMMAND = "python -m benchmarks.validity mutual_information"
 GENES, SAMPLES, MODULE = 60, 100, 5
@@ -150,15 +150,14 @@ def consensus(quick: bool) -> list[dict[str, Any]]:
             ("largest `q_value` of the edges, less their mean `local_fdr`", apart),
         ):
             rows.append(
-                claim(
+                claim_of_mean(
                     f"consensus with 80 true pairs, keep: {keep}",
                     what,
-                    float(np.mean(values)),
-                    of_mean(values),
-                    nominal=0.0,
-                    bar="-0.03 to 0.03",
-                    passed=abs(np.mean(values)) <= 0.03,
-                    command=COMMAND,
+                    values,
+                    0.0,
+                    COMMAND,
+                    low=-0.03,
+                    high=0.03,
                 )
             )
     return rows + without_a_null(quick)

@@ -30,7 +30,7 @@ from pairtile.preprocess.samples import arrange_samples
 from scipy.signal import lfilter
 
 from benchmarks.validity.cells import cells, one_large_gene
-from benchmarks.validity.claims import claim, mean_at_most, of_mean
+from benchmarks.validity.claims import claim_of_mean, mean_at_most
 from benchmarks.validity.consensus import consensus
 from benchmarks.validity.unstated import (
     HIDDEN,
@@ -200,17 +200,15 @@ def small_p_values(n_tables: int) -> list[dict[str, Any]]:
         found = [p_values(values, **stated)[np.triu_indices(GENES, 1)] for values, stated in tables]
         for level, low, high in ((0.05, 0.045, 0.058), (0.001, 0.0005, 0.002)):
             shares = [float(np.mean(p <= level)) for p in found]
-            mean = float(np.mean(shares))
             rows.append(
-                claim(
+                claim_of_mean(
                     scenario,
                     f"pairs with p ≤ {level:g}",
-                    mean,
-                    of_mean(shares),
-                    nominal=level,
-                    bar=f"{low:g} to {high:g}",
-                    passed=low <= mean <= high,
-                    command=COMMAND,
+                    shares,
+                    level,
+                    COMMAND,
+                    low=low,
+                    high=high,
                 )
             )
     return rows
@@ -244,16 +242,7 @@ def counts_of_cells(n_tables: int) -> list[dict[str, Any]]:
         scenario = f"counts of cells ({mean:g} on average, depth SD 0.8), 400 cells, 60 true pairs"
         rows.append(mean_at_most(scenario, "share of false edges", false, LEVEL, 0.08, COMMAND))
         rows.append(
-            claim(
-                scenario,
-                "true pairs that are edges at fdr 0.05",
-                float(np.mean(found)),
-                of_mean(found),
-                nominal=1.0,
-                bar="none",
-                passed=None,
-                command=COMMAND,
-            )
+            claim_of_mean(scenario, "true pairs that are edges at fdr 0.05", found, 1.0, COMMAND)
         )
     return rows
 
@@ -283,15 +272,13 @@ def shifted_public_data() -> list[dict[str, Any]]:
         p = p_values(shifted)
         called = np.nanmean(np.where(np.isnan(p), np.nan, p <= LEVEL), axis=1).tolist()
         rows.append(
-            claim(
+            claim_of_mean(
                 f"{name}, {len(genes)} genes, each shifted along the samples",
                 "pairs with p ≤ 0.05",
-                float(np.mean(called)),
-                of_mean(called),
-                nominal=LEVEL,
-                bar=f"at most {BAR:g}",
-                passed=np.mean(called) <= BAR,
-                command=COMMAND,
+                called,
+                LEVEL,
+                COMMAND,
+                high=BAR,
             )
         )
     return rows
@@ -311,15 +298,14 @@ def shared_samples(n_tables: int) -> list[dict[str, Any]]:
             here = p[(half[i] + half[j] == number) & ~np.isnan(p)]
             found[scenario].append(float(np.mean(here <= LEVEL)) / LEVEL)
     return [
-        claim(
+        claim_of_mean(
             f"genes observed in 100 or about 50 samples, {scenario}",
             "ratio of p ≤ 0.05 to nominal",
-            float(np.mean(ratios)),
-            of_mean(ratios),
-            nominal=1.0,
-            bar="0.8 to 1.25",
-            passed=0.8 <= np.mean(ratios) <= 1.25,
-            command=COMMAND,
+            ratios,
+            1.0,
+            COMMAND,
+            low=0.8,
+            high=1.25,
         )
         for scenario, ratios in found.items()
     ]
@@ -420,17 +406,15 @@ def combined(n_tables: int) -> list[dict[str, Any]]:
                 wrong = sum((int(a), int(b)) not in true for a, b in ends)
                 false_shares[what].append(wrong / max(1, len(edges)))
         scenario = f"score: combined, 15 regulators, {samples} samples"
-        mean = float(np.mean(p_shares))
         rows.append(
-            claim(
+            claim_of_mean(
                 scenario,
                 "p ≤ 0.05 of unrelated genes",
-                mean,
-                of_mean(p_shares),
-                nominal=LEVEL,
-                bar="0.045 to 0.055",
-                passed=0.045 <= mean <= 0.055,
-                command=COMMAND,
+                p_shares,
+                LEVEL,
+                COMMAND,
+                low=0.045,
+                high=0.055,
             )
         )
         for what, shares in false_shares.items():

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pairtile import predictor_pairs
 
-from benchmarks.validity.claims import claim, mean_at_most, of_mean, of_share
+from benchmarks.validity.claims import claim, claim_of_mean, of_share
 
 COMMAND = "python -m benchmarks.validity predictor_pairs"
 GENES, SAMPLES = 40, 100
@@ -73,11 +73,7 @@ def false_positives(
             found = predictor_pairs(**table, top=1, seed=seed, backend="cpu")
         best = found.drop_duplicates("target")
         shares.append(float((best["p_value"] <= LEVEL).mean()))
-    what = "targets with p ≤ 0.05"
-    if bar is not None:
-        return mean_at_most(scenario, what, shares, LEVEL, bar, COMMAND)
-    stated = {"nominal": LEVEL, "bar": "none", "passed": None, "command": COMMAND}
-    return claim(scenario, what, float(np.mean(shares)), of_mean(shares), **stated)
+    return claim_of_mean(scenario, "targets with p ≤ 0.05", shares, LEVEL, COMMAND, high=bar)
 
 
 def found_among_replicates(seeds: range) -> dict[str, Any]:
@@ -91,9 +87,7 @@ def found_among_replicates(seeds: range) -> dict[str, Any]:
         p = sets.set_index("target")["p_value"]
         found.append(float((p[table.index[-driven:]] <= LEVEL).mean()))
     scenario = "8 replicates of 12 samples of one stimulus, 10 of 40 genes driven by another"
-    stated = {"nominal": 1.0, "bar": "none", "passed": None, "command": COMMAND}
-    what = "driven targets with p ≤ 0.05"
-    return claim(scenario, what, float(np.mean(found)), of_mean(found), **stated)
+    return claim_of_mean(scenario, "driven targets with p ≤ 0.05", found, 1.0, COMMAND)
 
 
 def warned_of(scenario: str, tables: list[pd.DataFrame]) -> dict[str, Any]:

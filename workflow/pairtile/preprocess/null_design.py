@@ -24,12 +24,14 @@ from pairtile.statistics.dependence import (
     measure_dependence,
     trending_share,
 )
-from pairtile.statistics.hidden_factors import Exchange, HiddenFactors, find_hidden_factors
+from pairtile.statistics.hidden_factors import (
+    MAX_SAMPLES,
+    Exchange,
+    HiddenFactors,
+    find_hidden_factors,
+)
 
 message = messages_of(__package__)
-
-MAX_SAMPLES = 1000
-"""That are looked at for hidden factors to warn of."""
 
 UNEVEN = 1.1
 """Longest over shortest step in time, from which steps are called uneven."""

@@ -14,13 +14,7 @@ from pairtile.engine.state import copy_rows, release
 from pairtile.preprocess.statistics import column_medians, row_blocks
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.dependence import MAX_GENES, evenly_spaced
-from pairtile.statistics.hidden_factors import normal_scores
-
-MAX_SAMPLES = 1000
-"""More are not looked at to decide; all are measured where they are to be scaled."""
-
-MIN_GENES = 50
-"""Of fewer, spreads differ by chance."""
+from pairtile.statistics.hidden_factors import MAX_SAMPLES, MIN_GENES, normal_scores
 
 UNEQUAL = 0.2
 """Standard deviation of the logarithm of samples' own spreads, from which they are unequal: with
@@ -42,6 +36,7 @@ def unequal_spreads(values: NDArray[np.float64]) -> bool:
 
     The own spread of a sample is what the other samples do not predict of it (partial variance, a
     diagonal of the inverse covariance of samples): a factor that several share is no part of it.
+    False for fewer than ``MIN_GENES``, whose spreads differ by chance.
 
     values : float64 (genes, samples), NaN where missing, comparable between samples.
     """

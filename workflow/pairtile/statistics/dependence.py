@@ -176,7 +176,7 @@ def lag_one(values: NDArray[np.float64], series: NDArray[np.int32]) -> NDArray[n
     step = np.flatnonzero(series[1:] == series[:-1])
 
     def of_rows(here: slice) -> None:
-        rows = _standardised(values[here])
+        rows = standardised(values[here])
         products = np.einsum("ij,ij->i", rows[:, step], rows[:, step + 1])
         found[here] = products / max(1, step.size)
 
@@ -209,7 +209,7 @@ def trending_share(values: NDArray[np.float64], series: NDArray[np.int32]) -> fl
     drifting = []
     step = max(1, _DRIFTING_VALUES // series.size)
     for begin in range(0, chosen.size, step):
-        rows = _standardised(copy_rows(values, chosen[begin : begin + step]))
+        rows = standardised(copy_rows(values, chosen[begin : begin + step]))
         rows = rows[rows.any(axis=1)]
         found = np.abs(rows @ moved)
         if len(found):
@@ -258,7 +258,7 @@ def common_courses(
     rows = copy_rows(values[:, :n_samples], evenly_spaced(len(values), MAX_GENES))
     members = [np.flatnonzero(number == k) for k in range(n)]
     for here in members:
-        rows[:, here] = _standardised(rows[:, here])
+        rows[:, here] = standardised(rows[:, here])
     gram = rows.T @ rows
     gram *= n_samples / max(float(np.trace(gram)), 1e-300)
     one, other = np.nonzero((moments[:, None] == moments) & (number[:, None] < number))
@@ -311,7 +311,7 @@ def _alike(correlation: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
     return found, sum(within[key] * len(here) for key, here in groups.items()) / n
 
 
-def _standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rows of mean 0 and variance 1 over observed samples; 0 where missing or constant."""
     missing = np.isnan(values)
     n = np.maximum((~missing).sum(axis=1, keepdims=True), 1)
@@ -326,7 +326,7 @@ def _standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _similarity(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Products of samples, mean over genes: (samples, samples)."""
-    rows = _standardised(values)
+    rows = standardised(values)
     return np.asarray(rows.T @ rows / max(1, len(rows)))
 
 

@@ -11,14 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.statistics.dependence import evenly_spaced
-from pairtile.statistics.hidden_factors import find_hidden_factors, normal_scores
+from pairtile.statistics.dependence import MAX_GENES, evenly_spaced
+from pairtile.statistics.hidden_factors import (
+    MAX_SAMPLES,
+    MIN_GENES,
+    find_hidden_factors,
+    normal_scores,
+)
 
-MIN_SAMPLES, MIN_GENES = 20, 50
-"""Of a group, and of a table, without which nothing is looked for: few genes are one module."""
-
-MAX_SAMPLES, MAX_GENES = 1000, 1000
-"""Of the table, evenly spaced, that are looked at."""
+MIN_SAMPLES = 20
+"""Of a group, without which nothing is looked for."""
 
 P_VALUE = 0.01
 

@@ -15,12 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
+from pairtile.statistics.dependence import standardised
+
 PERMUTATIONS = 10
 BREADTH = 0.2
 """Least participation ratio of a hidden factor: normal loadings on all genes have 1/3."""
 
 STRENGTH = 1.2
 """From this ratio on, factors make false edges; without any, it is at most 1.17 in 900 tables."""
+
+MAX_SAMPLES = 1000
+"""Enough to warn of factors."""
 
 MIN_GENES = 50
 """Of fewer, a module of a few genes is spread over a fifth of them."""
@@ -158,9 +163,7 @@ def normal_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
     observed = np.isfinite(values).sum(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
         scores = special.ndtri((ranks - 0.375) / (observed + 0.25))
-    scores -= np.nanmean(scores, axis=1, keepdims=True)
-    spread = np.nanstd(scores, axis=1, keepdims=True)
-    return np.nan_to_num(scores / np.where(spread > 0.0, spread, np.inf))
+    return standardised(scores)
 
 
 def _largest_by_chance(

@@ -181,7 +181,7 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
     share = chosen.significant / max(1, _n_tests(merged))
     if share > MANY_PAIRS and keep.p_bound > 0.0 and not keep.everything:
         bar = "q" if keep.by_q_value else "p"
-        cure = "preprocess.regress_out removes known effects"
+        cure = "preprocess.regress_out removes known effects, hidden_factors unknown ones"
         if keep.top_edges is None:
             cure = f"keep: auto picks what stands out; {cure}"
         result.messages.append(

@@ -28,10 +28,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.cpu.njit import njit
 from pairtile.engine.state import release
 from pairtile.gpu.device import Device
 from pairtile.methods.mutual_information.arrays import SplineArrays
-from pairtile.methods.mutual_information.kernels.row_products import row_products
 from pairtile.runtime.threads import in_threads
 
 DeviceArray = Any
@@ -111,7 +111,7 @@ class PartialCorrelation:
             place, genes = self.place[sources[some]], targets[some].astype(np.int64)
             total, squared = np.zeros(genes.size), np.empty(genes.size)
             for part in parts:
-                row_products(part.filters, place, values, genes, squared)
+                _row_products(part.filters, place, values, genes, squared)
                 squared *= squared
                 total += squared / (part.base[genes] + part.slope[genes] * squared)
             found[some] = np.sqrt(total)
@@ -166,6 +166,21 @@ class PartialCorrelation:
             rank = values * ((observed - 1) / self._top) + 0.5
             values = _normal_quantile(rank / xp.maximum(observed, 1), xp)
         return standardised(values, xp)
+
+
+@njit(nogil=True, fastmath={"reassoc", "contract"})
+def _row_products(a, i, b, j, out):  # type: ignore[no-untyped-def]
+    """``out[k] = a[i[k]] @ b[j[k]]``: to the last bit the same whatever else is in the list, unlike
+    a matrix product.
+
+    a, b: float64 (rows, samples), C-contiguous; i, j: int64 (pairs,); out: float64 (pairs,).
+    """
+    for k in range(out.size):
+        row, column = a[i[k]], b[j[k]]
+        total = 0.0
+        for s in range(row.size):
+            total += row[s] * column[s]
+        out[k] = total
 
 
 def fit_bytes(regulators: int, samples: int) -> int:
