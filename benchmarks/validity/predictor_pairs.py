@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pairtile import predictor_pairs
 
 from benchmarks.validity.claims import claim, claim_of_mean, of_share
+from benchmarks.validity.unstated import hidden
 
 COMMAND = "python -m benchmarks.validity predictor_pairs"
 GENES, SAMPLES = 40, 100
@@ -133,6 +134,12 @@ def run(quick: bool) -> list[dict[str, Any]]:
         tables = [{"expression": a, "series": b} for a, b in courses]
         rows.append(false_positives(scenario, tables))
     rows.append(found_among_replicates(seeds))
+    for kind in ("a hidden factor", "8 batches"):
+        draws = [np.random.default_rng([seed, 21]) for seed in seeds]
+        values = [named(hidden(d, d.standard_normal((60, SAMPLES)), kind)) for d in draws]
+        asked = {"lag": 0, "preprocess": {"hidden_factors": "auto"}}
+        scenario = f"{kind}, 60 unrelated genes, hidden_factors: auto"
+        rows.append(false_positives(scenario, [{"expression": v} | asked for v in values]))
     for size, how in ((2.0, "far"), (1.0, "a little")):
         drifts = [drifting(np.random.default_rng(seed), size) for seed in seeds]
         rows.append(warned_of(f"unrelated genes that drift {how} (SD {size:g})", drifts))

@@ -70,6 +70,7 @@ def search_input(
     null = chosen.targets
     messages += chosen.messages
     state: PredictorArrays = {
+        **prepared.stated,
         "levels": prepared.levels,
         "values": prepared.values,
         "series": prepared.series,

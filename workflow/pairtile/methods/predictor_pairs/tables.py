@@ -20,6 +20,7 @@ from pairtile.methods.predictor_pairs.null import search_p_values
 from pairtile.methods.predictor_pairs.predictor_levels import PredictorLevels
 from pairtile.methods.predictor_pairs.search import PredictorSearch
 from pairtile.methods.predictor_pairs.sets import extend_sets, set_entropies
+from pairtile.preprocess.null_design import inflation
 from pairtile.runtime.files import atomic_path
 from pairtile.statistics.ranks import spearman
 
@@ -186,6 +187,11 @@ def _p_values(
     first = drawn[drawn["rank"] == 1]
     null_keys[first["target_row"].to_numpy() - opened.n_targets] = _keys(first)
     target_class = np.asarray(opened.state["target_class"])[real["target_row"].to_numpy()]
+    # For what was taken off the values, sets explain as much more of unrelated targets.
+    larger = inflation(opened.state, np.asarray(opened.state["levels"]).shape[1])
+    if larger > 1.0:
+        entropy = real["target_entropy_bits"]
+        real = real.assign(mce_bits=entropy - (entropy - real["mce_bits"]) / larger)
     return search_p_values(_keys(real), target_class, null_keys, of_class)
 
 
