@@ -7,7 +7,6 @@ import pytest
 from numpy.typing import NDArray
 from pairtile.statistics.dependence import (
     Dependence,
-    common_courses,
     lag_one,
     measure_dependence,
 )
@@ -108,18 +107,3 @@ def test_tables_too_small_to_say_anything(shape: tuple[int, int]) -> None:
     assert isinstance(found, Dependence)
     assert not found.ordered
     assert found.groups == ()
-
-
-def test_series_are_grouped_by_the_course_that_they_follow() -> None:
-    random = np.random.default_rng(3)
-    series = np.repeat(np.arange(6, dtype=np.int32), 9)
-    moments = np.tile(np.arange(9.0), 6)
-    own = random.normal(size=(40, 54))
-    apart = common_courses(own, series, moments)
-    assert not apart.there or apart.within < 0.15
-    courses = random.normal(size=(40, 2, 9)).cumsum(axis=2)
-    together = common_courses(own + courses[:, [0, 1, 1, 0, 1, 0]].reshape(40, -1), series, moments)
-    assert together.there
-    assert together.within > 0.4
-    assert len(set(together.group[[0, 3, 5]])) == len(set(together.group[[1, 2, 4]])) == 1
-    assert together.group[0] != together.group[1]

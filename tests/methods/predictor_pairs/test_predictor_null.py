@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pairtile.methods.predictor_pairs.courses import (
+    common_courses,
+    most_exchanges,
+    replicate_courses,
+)
 from pairtile.methods.predictor_pairs.null import (
     CONSTANT,
     compositions,
     exchanged_courses,
-    most_exchanges,
     permutations_for,
     permuted_targets,
-    replicate_courses,
     search_p_values,
     shifted_targets,
     targets_within_batches,
@@ -165,3 +168,18 @@ def test_p_values_count_the_draws_that_are_as_good() -> None:
     p = search_p_values(keys, key_class, null_keys, null_class)
     expected = [1 / 5, 2 / 5, 4 / 5, 5 / 5, 3 / 3, 1 / 3, 1.0, np.nan]
     np.testing.assert_allclose(p, expected)
+
+
+def test_series_are_grouped_by_the_course_that_they_follow() -> None:
+    random = np.random.default_rng(3)
+    series = np.repeat(np.arange(6, dtype=np.int32), 9)
+    moments = np.tile(np.arange(9.0), 6)
+    own = random.normal(size=(40, 54))
+    apart = common_courses(own, series, moments)
+    assert not apart.there or apart.within < 0.15
+    courses = random.normal(size=(40, 2, 9)).cumsum(axis=2)
+    together = common_courses(own + courses[:, [0, 1, 1, 0, 1, 0]].reshape(40, -1), series, moments)
+    assert together.there
+    assert together.within > 0.4
+    assert len(set(together.group[[0, 3, 5]])) == len(set(together.group[[1, 2, 4]])) == 1
+    assert together.group[0] != together.group[1]

@@ -23,10 +23,6 @@ MAX_SAMPLES = 2000
 
 MAX_SHIFTS = 200
 N_ORDERS = 999
-N_COURSE_SHIFTS = 199
-MIN_COURSE = 0.15
-"""Correlation that counts, of rows between two series."""
-
 NEAR_CORRELATION = 0.5
 NEAR_GAP = 0.25
 NEAR_BY_CHANCE = 0.05
@@ -215,100 +211,6 @@ def trending_share(values: NDArray[np.float64], series: NDArray[np.int32]) -> fl
         if len(found):
             drifting.append(found[:, 0] >= np.quantile(found, 0.95, axis=1))
     return float(np.concatenate(drifting).mean()) if drifting else 0.0
-
-
-@dataclass(frozen=True)
-class CommonCourses:
-    """Which series follow one course, as replicates of one stimulus do.
-
-    group : int64 (series,), from 0, series in the order of their numbers. within : correlation of
-    rows between a series and the others of its group, mean over series; 0 for one that stands
-    alone. mean : of all pairs of series. by_chance : the largest ``within`` and ``mean`` where each
-    series is shifted along itself at random, all rows alike, so that its own course, and what rows
-    share, stay.
-    """
-
-    group: NDArray[np.int64]
-    within: float
-    mean: float
-    by_chance: tuple[float, float]
-
-    @property
-    def there(self) -> bool:
-        """Whether series follow a course in common. One stimulus shows in ``mean``, many in
-        ``within``."""
-        return self.within > self.by_chance[0] or self.mean > self.by_chance[1]
-
-
-def common_courses(
-    values: NDArray[np.float64],
-    series: NDArray[np.int32],
-    moments: NDArray[np.float64],
-    seed: int = 1,
-) -> CommonCourses:
-    """Group series by the correlation of rows between them, over the moments that both have.
-
-    values : float64 (rows, samples), NaN where missing. series : int32 (samples,), samples of one
-    in the order of time. moments : (samples,), equal where samples of two series belong together.
-    """
-    n_samples = min(values.shape[1], MAX_SAMPLES)
-    moments = moments[:n_samples]
-    names, number = np.unique(series, return_inverse=True)
-    n, number = names.size, number[:n_samples]
-    rows = copy_rows(values[:, :n_samples], evenly_spaced(len(values), MAX_GENES))
-    members = [np.flatnonzero(number == k) for k in range(n)]
-    for here in members:
-        rows[:, here] = standardised(rows[:, here])
-    gram = rows.T @ rows
-    gram *= n_samples / max(float(np.trace(gram)), 1e-300)
-    one, other = np.nonzero((moments[:, None] == moments) & (number[:, None] < number))
-    if not one.size:
-        return CommonCourses(np.arange(n), 0.0, 0.0, (0.0, 0.0))
-    pair = number[one] * n + number[other]
-    weight = np.maximum(np.bincount(pair, minlength=n * n), 1)
-
-    def measured(order: NDArray[np.int64]) -> tuple[NDArray[np.int64], float, float]:
-        products = gram[order[one], order[other]]
-        upper = (np.bincount(pair, products, n * n) / weight).reshape(n, n)
-        return *_alike(upper + upper.T), float(products.mean())
-
-    random = np.random.default_rng([seed, 0x636F75727365])
-    within = mean = 0.0
-    for _ in range(N_COURSE_SHIFTS):
-        order = np.arange(n_samples)
-        # The first series stays: shifts that are equal in all leave everything together.
-        for here in members[1:]:
-            order[here] = np.roll(here, random.integers(max(1, here.size)))
-        if (order != np.arange(n_samples)).any():
-            shifted = measured(order)
-            within, mean = max(within, shifted[1]), max(mean, shifted[2])
-    return CommonCourses(*measured(np.arange(n_samples)), (within, mean))
-
-
-def _alike(correlation: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
-    """Groups by average linkage, and the mean correlation of each with the others of its group.
-
-    Two groups are joined where their members correlate with ``MIN_COURSE`` or more, and not that
-    much less than members of the closer group do with each other.
-    """
-    from scipy.cluster.hierarchy import average  # as slow to import as eigsh
-
-    n = len(correlation)
-    groups = {k: [k] for k in range(n)}
-    within = dict.fromkeys(range(n), 0.0)
-    for new, row in enumerate(average(1.0 - correlation[np.triu_indices(n, 1)]), start=n):
-        one, other = int(row[0]), int(row[1])
-        if one not in groups or other not in groups:
-            continue  # a part of it was not joined
-        if 1.0 - row[2] < max(MIN_COURSE, max(within[one], within[other]) - MIN_COURSE):
-            continue
-        here = groups.pop(one) + groups.pop(other)
-        within[new] = correlation[np.ix_(here, here)].sum() / (len(here) * (len(here) - 1))
-        groups[new] = here
-    found = np.empty(n, dtype=np.int64)
-    for number, here in enumerate(groups.values()):
-        found[here] = number
-    return found, sum(within[key] * len(here) for key, here in groups.items()) / n
 
 
 def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ The samples of a pair fall into strata: the labels of a categorical condition; o
 quantitative one, runs of samples with neighbouring values. In each stratum both genes are centred
 and scaled by themselves, so that no shift of a gene between strata counts; of numbers, what follows
 them in a straight line within a stratum is taken off first. Of counted genes, counting noise that
-differs between strata is made equal (``statistics.counting_noise``). Fisher's z of a label is held
+differs between strata is made equal (``counting_noise``). Fisher's z of a label is held
 against the mean of the others, weighted by n - 3; of numbers, the trend of z is taken. How far that
 strays by chance is found by permuting samples among strata, where they are exchangeable.
 """
@@ -20,6 +20,11 @@ from scipy import stats
 
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays
+from pairtile.methods.multimodal_correlation.counting_noise import (
+    EqualNoise,
+    equal_noise,
+    relative_depths,
+)
 from pairtile.methods.multimodal_correlation.kernels.coexpression import (
     MIN_OF_LABEL,
     Contrasts,
@@ -30,7 +35,6 @@ from pairtile.methods.multimodal_correlation.kernels.coexpression import (
 from pairtile.methods.multimodal_correlation.modes import ModeSamples
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.runtime.record import Progress
-from pairtile.statistics.counting_noise import EqualNoise, equal_noise, relative_depths
 
 DRAWS: Final = 400
 """Permutations: the spread, and with it the statistic, is known to 3.5 %."""

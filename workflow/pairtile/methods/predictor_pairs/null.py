@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.methods.predictor_pairs.courses import most_exchanges
+
 CONSTANT = -1
 """Class of targets that have one level only: every set predicts them, none is tested."""
 
@@ -181,7 +183,7 @@ def exchanged_courses(
     stands beside which of the predictors (exchangeability blocks kept whole: Winkler et al. 2015,
     NeuroImage 123:253).
 
-    courses : as ``replicate_courses``.
+    courses : as ``courses.replicate_courses``.
     """
     available = min(most_exchanges(courses), 2**31)
     number = min(AUTO_SHIFTS if exchanges is None else exchanges, available)
@@ -200,27 +202,6 @@ def exchanged_courses(
         return list(found.values())
 
     return _of_each_target(targets, draws, seed, 0x636F7572)
-
-
-def replicate_courses(
-    series: NDArray[np.integer], moments: NDArray[np.float64], alike: list[NDArray[np.integer]]
-) -> list[list[NDArray[np.int64]]]:
-    """Groups of series that may change places: of each group the samples of each series.
-
-    series : int (samples,). moments : float64 (samples,), in the order of time within a series.
-    alike : int (samples,), such as batches, that series of one group have in common.
-    """
-    groups: dict[tuple[bytes, ...], list[NDArray[np.int64]]] = {}
-    for name in np.unique(series):
-        here = np.flatnonzero(series == name)
-        key = tuple(each[here].tobytes() for each in (moments, *alike))
-        groups.setdefault(key, []).append(here)
-    return list(groups.values())
-
-
-def most_exchanges(courses: list[list[NDArray[np.int64]]]) -> int:
-    """In how many ways courses can be exchanged within their groups, none left out."""
-    return math.prod(math.factorial(len(group)) for group in courses) - 1
 
 
 def _of_each_target(

@@ -12,21 +12,20 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
+from pairtile.methods.predictor_pairs.courses import Courses, found_courses, moments_of
 from pairtile.methods.predictor_pairs.null import (
     MIN_SHIFTS,
     NullTargets,
     exchanged_courses,
-    most_exchanges,
     most_shifts,
     permuted_targets,
-    replicate_courses,
     shifted_targets,
     targets_within_batches,
 )
 from pairtile.methods.predictor_pairs.prepare import PreparedPredictors
 from pairtile.preprocess.null_design import dependence_arrays
 from pairtile.preprocess.samples import dependence_warnings
-from pairtile.statistics.dependence import MIN_COURSE, common_courses, trending_share
+from pairtile.statistics.dependence import trending_share
 
 message = messages_of(__package__)
 
@@ -44,12 +43,6 @@ Random Boolean networks have about 0, a time course of the malaria parasite's cy
 DRIFTING = 0.4
 """Share of drifting targets that is warned of. 5 % of fast ones drift by chance, 10 to 30 % of slow
 ones in a short course, half of all random walks, all that follow a trend."""
-
-COMMON = 0.4
-"""Mean correlation of targets between series of one course, from which p-values keep the course;
-where three or more series all follow one, ``MIN_COURSE``. Series of a random Boolean network, whose
-genes settle after a random start, fall into chance groups with 0.1 to 0.3, and permutation is
-right."""
 
 
 def search_input(
@@ -130,7 +123,8 @@ def _chosen_null(
     slow, courses = None, Courses([], 0, "")
     if asked.permutations != 0:
         slow = _slowness(targets, series, prepared.n_levels)
-        courses = _courses(targets, series, _moments(prepared), batch)
+        moments = moments_of(series, prepared.stated.get("sample_time"), prepared.target_samples)
+        courses = found_courses(targets, series, moments, batch)
     kind, reason = str(asked.kind), "as set"
     if asked.kind == "auto":
         kind = "circular_shift" if slow else "permutation"
@@ -177,52 +171,6 @@ def _chosen_null(
         said.append(message("null_of_targets", kind=kind, reason=reason))
         said.append(_draws(kind, null, number))
     return ChosenNull(kind, null, said)
-
-
-def _moments(prepared: PreparedPredictors) -> NDArray[np.float64]:
-    """When each transition's target is read, (transitions,): its place in the series, or the time
-    that is stated where series are not all of one length."""
-    series = prepared.transitions.series
-    length = np.unique(series, return_counts=True)[1]
-    times = prepared.stated.get("sample_time")
-    if times is not None and (length != length[0]).any():
-        return times[prepared.target_samples]
-    # Transitions of a series are neighbours.
-    return np.concatenate([np.arange(n, dtype=np.float64) for n in length])
-
-
-class Courses(NamedTuple):
-    """Samples of series that may change places, by groups; in how many ways; and a clause that says
-    which series follow one course, empty where shifts and permutations do."""
-
-    places: list[list[NDArray[np.int64]]]
-    exchanges: int
-    clause: str
-
-
-def _courses(
-    targets: NDArray[np.int8],
-    series: NDArray[np.integer],
-    moments: NDArray[np.float64],
-    batch: NDArray[np.int32] | None,
-) -> Courses:
-    values = np.where(targets < 0, np.nan, targets.astype(np.float64))
-    found = common_courses(values, series.astype(np.int32), moments)
-    group = found.group[np.unique(series, return_inverse=True)[1]]
-    places = replicate_courses(series, moments, [group, *([] if batch is None else [batch])])
-    exchanges = most_exchanges(places)
-    as_one = found.group.size > 2 and not found.group.any()
-    if not found.there or found.within < (MIN_COURSE if as_one else COMMON):
-        return Courses(places, exchanges, "")
-    number = np.bincount(found.group)
-    number = number[number > 1]
-    clause = (
-        f"{number.sum()} series follow {number.size} course{'s' if number.size > 1 else ''} "
-        f"(levels of a target correlate between those of one course with {found.within:.2f} on "
-        f"average, at most {found.by_chance[0]:.2f} where series are shifted; between all series "
-        f"with {found.mean:.2f}, at most {found.by_chance[1]:.2f})"
-    )
-    return Courses(places, exchanges, clause)
 
 
 def _draws(kind: str, null: NullTargets, asked: int | None) -> Message:
