@@ -34,10 +34,10 @@ from benchmarks.validity.claims import claim_of_mean, mean_at_most
 from benchmarks.validity.consensus import consensus
 from benchmarks.validity.unstated import (
     HIDDEN,
+    factors_removed,
     five_modules,
     hidden,
     shares_and_spreads,
-    taken_off,
     unstated,
 )
 
@@ -431,7 +431,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
         *small_p_values(2 * n_tables),
         *counts_of_cells(n_tables),
         *unstated(makers(), n_tables),
-        *taken_off(quick),
+        *factors_removed(quick),
         *shares_and_spreads(n_tables),
         *shifted_public_data(),
         *shared_samples(n_tables),

@@ -88,7 +88,7 @@ def unstated(makers: dict[str, tuple[Maker, str]], n_tables: int) -> list[dict[s
     return rows
 
 
-def taken_off(quick: bool) -> list[dict[str, Any]]:
+def factors_removed(quick: bool) -> list[dict[str, Any]]:
     """False edges and power of five modules with ``hidden_factors: auto``, beside the table without
     the factor."""
     rows = []

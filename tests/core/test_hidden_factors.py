@@ -58,22 +58,22 @@ def false_share_and_power(values: Values, related: Values, given_up: int) -> tup
 
 @pytest.mark.parametrize("kind", ["factor", "cell types", "quality", "batches"])
 @pytest.mark.parametrize("samples", [100, 500])
-def test_what_most_genes_share_is_marked(kind: str, samples: int) -> None:
+def test_what_most_genes_share_is_strong(kind: str, samples: int) -> None:
     marked = []
     for seed in range(10):
         random = np.random.default_rng(seed)
         values = hide(random, unrelated(random, 80, samples), kind)
-        marked.append(find_hidden_factors(values, seed).marked)
+        marked.append(find_hidden_factors(values, seed).strong)
     assert sum(marked) >= 9
 
 
 @pytest.mark.parametrize("samples", [60, 300])
-def test_neither_unrelated_genes_nor_modules_are_marked(samples: int) -> None:
+def test_neither_unrelated_genes_nor_modules_are_strong(samples: int) -> None:
     marked = []
     for seed in range(10):
         random = np.random.default_rng(seed)
         tables = unrelated(random, 150, samples), modules(random, 150, samples)[0]
-        marked += [find_hidden_factors(values, seed).marked for values in tables]
+        marked += [find_hidden_factors(values, seed).strong for values in tables]
     assert sum(marked) <= 1
 
 
@@ -97,7 +97,7 @@ def test_taking_factors_off_leaves_modules(kind: str) -> None:
     assert lost_power <= 0.05
 
 
-def test_scores_and_loadings_rebuild_what_is_taken_off() -> None:
+def test_scores_and_loadings_rebuild_what_is_factors_removed() -> None:
     random = np.random.default_rng(1)
     values = hide(random, unrelated(random, 90, 70), "cell types")
     values[random.random(values.shape) < 0.05] = np.nan

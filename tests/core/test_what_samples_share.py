@@ -1,4 +1,4 @@
-"""What samples share and nobody states: found in values, said, and taken off where asked for."""
+"""What samples share and nobody states: found in values, said, and removed where asked for."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_factors_are_sought_beyond_what_the_stated_samples_allow() -> None:
     assert not dependence_arrays(shifted, {"sample_batch": batch})[0].factors
 
 
-def test_factors_are_taken_off_and_accounted_for() -> None:
+def test_factors_are_removed_and_accounted_for() -> None:
     values = with_factor(4)
     values[:, :3][:10] = np.nan
     prepared = prepare_expression(values, hidden_factors="auto")
@@ -90,7 +90,7 @@ def test_factors_are_taken_off_and_accounted_for() -> None:
     assert nothing.values == pytest.approx(unrelated(4))
 
 
-def test_what_was_taken_off_is_not_warned_of_again() -> None:
+def test_what_was_removed_is_not_warned_of_again() -> None:
     network = infer_network(with_factor(5), backend="cpu", preprocess={"hidden_factors": "auto"})
     assert "hidden_factors" not in codes(network.attrs["warnings"])
     assert not len(network)
@@ -170,10 +170,10 @@ def test_shares_of_a_total_with_a_dominant_gene_get_size_factors(dominant: float
     assert intensities.parameters["normalize"] == "none"
 
 
-def test_all_samples_are_used_to_take_factors_off_and_some_to_warn() -> None:
+def test_all_samples_are_used_to_remove_factors_and_some_to_warn() -> None:
     factors = hidden_factors(with_factor(11), {}, most_samples=40)
     assert factors.scores.shape[1] == 40
-    assert factors.marked
+    assert factors.strong
 
 
 def test_factors_name_the_annotation_that_they_go_with() -> None:

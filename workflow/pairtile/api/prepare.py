@@ -148,7 +148,7 @@ def arranged_table(
             )
         as_it_is = Expression(expression.values, expression.genes, expression.samples)
         design = arrange_samples(as_it_is, config.samples, table=about)[1]
-        return expression, design.with_taken_off(expression.design)
+        return expression, design.with_removed(expression.design)
     given = as_expression(table, expression if isinstance(expression, Expression) else None)
     check_unique(given.genes)
     given = without_empty_samples(given)

@@ -162,7 +162,7 @@ class Preprocess(ConfigModel):
     hidden_factors: Literal["none", "auto"] | Annotated[int, Field(ge=1, le=MAX_FACTORS)] = Field(
         default="none",
         description=(
-            "Take off what most genes share and nothing states: quality, mixtures of cell types, "
+            "Remove what most genes share and nothing states: quality, mixtures of cell types, "
             "batches. `auto`: components of the table above those of exchanged samples, turned to "
             "simple structure, whose loadings are spread over more than a fifth of the genes. A "
             "number: so many of the first components, spread or not. Values become normal scores "

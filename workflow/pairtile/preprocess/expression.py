@@ -69,11 +69,11 @@ MUCH_MISSING = 0.2
 MIN_POSITIVE = 20
 """Genes above zero in every sample on which size factors can rest (or half of all genes)."""
 
-EQUAL_TOTALS = 0.01
+MAX_TOTALS_VARIATION = 0.01
 """Relative standard deviation of totals up to which values are shares of them, as TPM are."""
 
-SHARED_VARIANCE = 0.01
-"""Of a gene's variance, from which size factors of shares are taken off: a correlation of 0.01
+MIN_FACTOR_VARIANCE = 0.01
+"""Of a gene's variance, from which size factors of shares are removed: a correlation of 0.01
 between all genes."""
 
 TOTALS = {"cpm": 1e6, "cp10k": 1e4}
@@ -100,7 +100,7 @@ class Prepared(HasMessages):
     order. ``items``: one row per input gene, kept ones first (so that row numbers of ``values``
     and ``items`` agree), see ``items_table``. ``counts``, ``messages``: what was
     changed and decided. ``parameters``: the settings as resolved, ``log2`` true or false.
-    ``quality``: the samples as they were read. ``design``: what they are, and what was taken off.
+    ``quality``: the samples as they were read. ``design``: what they are, and what was removed.
     """
 
     values: np.ndarray
@@ -140,7 +140,7 @@ def prepare_expression(
     ``top_variable``; ``quantile`` or ``zscore`` on what is left; constant genes dropped if asked
     for (those that are constant before or after that normalisation); samples brought to the same
     spread (``sample_scale``); the effects of the covariates of ``design`` removed
-    (``regress_out``); what most genes share taken off (``hidden_factors``).
+    (``regress_out``); what most genes share removed (``hidden_factors``).
 
     ``log2: auto`` applies the logarithm where GEO2R's rule says that values are raw
     (``logarithm.measure_scale``) and none is negative. ``cpm`` and its like need raw
@@ -260,7 +260,7 @@ def _without_hidden_factors(
     controls: NDArray[np.int64] | None,
 ) -> SampleDesign:
     """Values, in place, without what most genes share, where that is asked for; the design with
-    what was taken off. ``controls``: rows that factors are found from, all."""
+    what was removed. ``controls``: rows that factors are found from, all."""
     asked = chosen.hidden_factors
     if asked == "none":
         return design
@@ -268,7 +268,7 @@ def _without_hidden_factors(
     stated = design.state
     known = stated | dependence_arrays(values, stated)[1]
     factors = hidden_factors(values, known, number, controls=controls)
-    if number is None and not factors.marked:
+    if number is None and not factors.strong:
         account.say("no_hidden_factors")
         return design
     for rows in row_blocks(values.shape):
@@ -382,7 +382,7 @@ def _chosen_for_shares(
     n_samples = len(expression.samples)
     complete = np.flatnonzero(counted.n_positive == n_samples)
     raw = scale.looks_raw and not scale.n_negative and not scale.counted
-    shares = counted.totals.std() <= EQUAL_TOTALS * counted.totals.mean()
+    shares = counted.totals.std() <= MAX_TOTALS_VARIATION * counted.totals.mean()
     few = complete.size < min(MIN_POSITIVE, (len(expression.genes) + 1) // 2)
     if chosen.log2 is False or not (raw and shares) or few:
         return chosen
@@ -390,7 +390,7 @@ def _chosen_for_shares(
     looked_at = complete[evenly_spaced(complete.size, MAX_GENES)]
     genes = float(np.median((np.log2(expression.values[looked_at]) - factors).std(axis=1)))
     by_chance = 2.0 * np.pi / 2.0 / complete.size  # twice the variance of a median of so many genes
-    if factors.var() <= (SHARED_VARIANCE + by_chance) * genes**2:
+    if factors.var() <= (MIN_FACTOR_VARIANCE + by_chance) * genes**2:
         return chosen
     account.say("shares_normalised", factor=float(factors.std()), genes=genes)
     return chosen.model_copy(update={"normalize": "median_ratio"})

@@ -15,8 +15,8 @@ class SampleArrays(TypedDict, total=False):
     |---|---|---|
     | sample_series, sample_batch | (samples,) | numbers from 0, as stated |
     | sample_time | (samples,) | as stated |
-    | degrees_given_up | (1,) | by effects (``regress_out``) and hidden factors taken off |
-    | hidden_factors | (factors, samples) | what was taken off, of variance 1 |
+    | degrees_given_up | (1,) | by effects (``regress_out``) and hidden factors removed |
+    | hidden_factors | (factors, samples) | what was removed, of variance 1 |
     | factor_columns | (factors,) | the annotation that each goes with |
     | factor_labels | (factors, samples) | its values |
     | order_autocorrelation | (2,) | ``null_design.dependence_arrays`` |

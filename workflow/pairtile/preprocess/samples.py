@@ -45,7 +45,7 @@ class SampleDesign:
     times : float64 (samples,); empty where none are stated. step : what one step of them is.
     covariates : float64 (samples, columns), the columns of ``preprocess.regress_out`` as a design
     matrix without intercept; no columns where none is asked for.
-    factors : float64 (factors, samples), hidden factors that were taken off the values.
+    factors : float64 (factors, samples), hidden factors that were removed from the values.
     factor_columns : the annotation that each of these goes with, "" where with none.
     annotations : all columns of the table of annotations, a text for each sample.
     """
@@ -69,8 +69,8 @@ class SampleDesign:
         none = np.empty(0, dtype=np.int32)
         return cls(none, none, np.empty((0, 0)))
 
-    def with_taken_off(self, other: SampleDesign) -> SampleDesign:
-        """This design, with the effects and factors that were taken off values under another."""
+    def with_removed(self, other: SampleDesign) -> SampleDesign:
+        """This design, with the effects and factors that were removed from values under another."""
         return replace(self, covariates=other.covariates, factors=other.factors)
 
     @property
@@ -296,7 +296,7 @@ def dependence_warnings(found: Dependence, config: TableAnalysis) -> list[Messag
     in_time = found.ordered or stated.series or stated.time
     if copied and not kept:
         warnings.append(message("near_copies", n=found.near_copies, samples=found.n_samples))
-    if found.chained and not (copied or in_time):
+    if found.unordered_course and not (copied or in_time):
         warnings.append(message("unordered_course"))
     elif found.groups and not (stated.batch or stated.series or config.preprocess.regress_out):
         sizes = f"{', '.join(map(str, found.groups[:-1]))} and {found.groups[-1]}"

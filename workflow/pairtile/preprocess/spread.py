@@ -16,11 +16,11 @@ from pairtile.runtime.threads import in_threads
 from pairtile.statistics.dependence import MAX_GENES, evenly_spaced
 from pairtile.statistics.hidden_factors import MAX_SAMPLES, MIN_GENES, normal_scores
 
-UNEQUAL = 0.2
+MIN_SPREAD_SD = 0.2
 """Standard deviation of the logarithm of samples' own spreads, from which they are unequal: with
 0.2, about twice as many unrelated pairs as should get p <= 0.05 among 100 samples."""
 
-OF_THEIR_OWN = 0.7
+MIN_OWN_CORRELATION = 0.7
 """Least correlation of spreads with own spreads: lognormal noise has 0.75 to 0.99, tables without
 has less than 0.65."""
 
@@ -50,17 +50,17 @@ def unequal_spreads(values: NDArray[np.float64]) -> bool:
     covariance = scored.T @ scored / len(scored)
     inverse = np.linalg.inv(covariance + RIDGE * np.eye(samples.size))
     own = np.log(np.maximum(1.0 / np.diag(inverse) - RIDGE, 1e-6)) / 2.0
-    if own.std() < UNEQUAL:
+    if own.std() < MIN_SPREAD_SD:
         return False
-    return bool(np.corrcoef(own, np.log(sample_spreads(rows)))[0, 1] >= OF_THEIR_OWN)
+    return bool(np.corrcoef(own, np.log(sample_spreads(rows)))[0, 1] >= MIN_OWN_CORRELATION)
 
 
 def sample_spreads(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Spread of each sample, float64 (samples,), of geometric mean 1.
 
     Standard deviation over at most ``MAX_GENES`` genes, each centred at its median and scaled by
-    its median absolute deviation, spreads of samples taken off (two rounds); values that lie far
-    out count as if nearer. 1 where it cannot be told.
+    its median absolute deviation, spreads of samples removed (two rounds); values that lie far
+    out count as if nearer. 1 where it cannot be known.
     """
     rows = copy_rows(values, evenly_spaced(len(values), MAX_GENES))
     rows = rows - column_medians(rows.T)[:, None]
@@ -73,13 +73,13 @@ def sample_spreads(values: NDArray[np.float64]) -> NDArray[np.float64]:
         scaled = rows[varied] / deviation[varied, None]
         scaled -= column_medians(scaled)
         found = column_medians(np.abs(scaled))
-        told = found > 0.0  # not NaN either
+        known = found > 0.0  # not NaN either
         # A standard deviation is known twice as well; what lies far out counts as if nearer.
-        near = np.clip(scaled[:, told] / found[told], -MAX_DEVIATION, MAX_DEVIATION)
-        found[told] *= np.sqrt(np.nanmean(near**2, axis=0))
+        near = np.clip(scaled[:, known] / found[known], -MAX_DEVIATION, MAX_DEVIATION)
+        found[known] *= np.sqrt(np.nanmean(near**2, axis=0))
         spreads = np.ones(rows.shape[1])
-        if told.any():
-            spreads[told] = found[told] / np.exp(np.log(found[told]).mean())
+        if known.any():
+            spreads[known] = found[known] / np.exp(np.log(found[known]).mean())
     return spreads
 
 

@@ -106,7 +106,7 @@ def sample_components(
 
 
 def hidden_factors(factors: ArrayLike, columns: Sequence[str], labels: ArrayLike = ()) -> Figure:
-    """What was taken off the values, along the samples: the first four.
+    """What was removed from the values, along the samples: the first four.
 
     Parameters
     ----------

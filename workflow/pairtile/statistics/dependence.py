@@ -30,7 +30,7 @@ NEAR_BY_CHANCE = 0.05
 many samples are close to some other by chance."""
 
 MAX_COPIES = 10
-CHAINED = 0.6
+MIN_NEIGHBOUR_CORRELATION = 0.6
 """Least correlation of a sample with its second nearest in a course: neighbours in an
 autoregressive one with coefficient 0.8 have 0.65 to 0.8."""
 
@@ -64,8 +64,8 @@ class Dependence:
         between batches or ``groups`` taken off.
     groups : sizes of the groups into which the first components split the samples, ascending; none
         where they do not.
-    chained : whether samples are close to a few others, and to the next ones less and less, as in
-        a time course whose columns are in another order.
+    unordered_course : whether samples are close to a few others, and to the next ones less and
+        less, as in a time course whose columns are in another order.
     n_samples : how many were looked at.
     factors, factor_share : hidden factors that are strong enough to relate genes, and what share
         of the variance they hold.
@@ -76,7 +76,7 @@ class Dependence:
     chance: float
     near_copies: int
     groups: tuple[int, ...]
-    chained: bool
+    unordered_course: bool
     n_samples: int
     factors: int = 0
     factor_share: float = 0.0
@@ -126,7 +126,9 @@ def measure_dependence(
     varied = int((ranks != ranks[:, :1]).any(axis=1).sum())
     near_copies = _near_copies(_within(gram, groups), varied)
     sizes = tuple(sorted(np.bincount(groups).tolist())) if groups.any() else ()
-    return Dependence(autocorrelation, mean, chance, near_copies, sizes, _is_chain(gram), n_samples)
+    return Dependence(
+        autocorrelation, mean, chance, near_copies, sizes, _is_unordered_course(gram), n_samples
+    )
 
 
 def evenly_spaced(n: int, most: int) -> NDArray[np.int64]:
@@ -263,7 +265,7 @@ def _near_copies(gram: NDArray[np.float64], n_genes: int) -> int:
     return sum(in_threads(near, range(0, n, _SAMPLES)))
 
 
-def _is_chain(gram: NDArray[np.float64]) -> bool:
+def _is_unordered_course(gram: NDArray[np.float64]) -> bool:
     """Whether the median sample has two others close to it, and its tenth far less so: in a group
     of samples, the tenth is as close."""
     n = len(gram)
@@ -274,7 +276,7 @@ def _is_chain(gram: NDArray[np.float64]) -> bool:
     np.fill_diagonal(correlation, -2.0)
     nearest = -np.sort(-correlation, axis=1)[:, :MAX_COPIES]
     second, tenth = np.median(nearest[:, [1, MAX_COPIES - 1]], axis=0)
-    return bool(second >= CHAINED and second - tenth >= NEAR_GAP)
+    return bool(second >= MIN_NEIGHBOUR_CORRELATION and second - tenth >= NEAR_GAP)
 
 
 def _within(gram: NDArray[np.float64], group: NDArray[np.integer]) -> NDArray[np.float64]:

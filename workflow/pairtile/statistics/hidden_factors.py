@@ -18,10 +18,10 @@ from scipy import special, stats
 from pairtile.statistics.dependence import standardised
 
 PERMUTATIONS = 10
-BREADTH = 0.2
+MIN_BREADTH = 0.2
 """Least participation ratio of a hidden factor: normal loadings on all genes have 1/3."""
 
-STRENGTH = 1.2
+MIN_STRENGTH = 1.2
 """From this ratio on, factors make false edges; without any, it is at most 1.17 in 900 tables."""
 
 MAX_SAMPLES = 1000
@@ -33,7 +33,7 @@ MIN_GENES = 50
 MAX_COMPONENTS = 50
 """More are not looked at: the weakest of so many relate few genes by themselves."""
 
-POWER = 4
+PROMAX_POWER = 4
 """Of promax, as its authors propose."""
 
 
@@ -55,9 +55,9 @@ class HiddenFactors:
     strength: float
 
     @property
-    def marked(self) -> bool:
+    def strong(self) -> bool:
         """Whether the factors are strong enough to relate genes by themselves."""
-        return self.strength >= STRENGTH
+        return self.strength >= MIN_STRENGTH
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def find_hidden_factors(
     weights = loadings**2
     total = weights.sum(axis=0)
     broad = np.full(found, number is not None or of_controls)
-    broad |= total**2 > BREADTH * len(scored) * (weights**2).sum(axis=0)
+    broad |= total**2 > MIN_BREADTH * len(scored) * (weights**2).sum(axis=0)
     order = np.flatnonzero(broad)[np.argsort(-total[broad], kind="stable")]
     return HiddenFactors(
         scores=components[order],
@@ -206,7 +206,7 @@ def _promax(
     """Loadings and scores turned to simple structure, scores correlated with variance 1."""
     rotation = _varimax(loadings)
     turned = loadings @ rotation
-    target = turned * np.abs(turned) ** (POWER - 1)
+    target = turned * np.abs(turned) ** (PROMAX_POWER - 1)
     oblique = np.linalg.lstsq(turned, target, rcond=None)[0]
     oblique *= np.sqrt(np.diag(np.linalg.inv(oblique.T @ oblique)))
     return turned @ oblique, np.linalg.inv(rotation @ oblique) @ components

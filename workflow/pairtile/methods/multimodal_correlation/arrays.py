@@ -19,7 +19,7 @@ class ModeArrays(SampleArrays):
     | samples | (samples,) | names |
     | regulators | (regulators,) | their item numbers; empty: every gene with every gene |
     | counts | (genes, samples) | where values were made from counts that are known: these |
-    | effects_removed | () | whether effects were taken off the values made from counts |
+    | effects_removed | () | whether effects were removed from the values made from counts |
     """
 
     values: NDArray[np.float64]

@@ -45,7 +45,7 @@ def group_factors(
 
     Correlations of all genes must be stronger in the group, by a permutation test of the squared
     difference of the two matrices, less what chance adds to it (Li and Chen 2012, Ann Stat 40:908):
-    modules that are there in both groups count for nothing. And the group's factors must be marked
+    modules that are there in both groups count for nothing. And the group's factors must be strong
     (``find_hidden_factors``): nor do most modules of its own.
 
     Parameters
@@ -88,7 +88,7 @@ def group_factors(
         if own[0] <= others[0] or chance > P_VALUE:
             continue
         factors = find_hidden_factors(values[:, groups == group], seed)
-        if factors.marked:
+        if factors.strong:
             found.append(GroupFactors(int(group), float(factors.shares.sum()), len(factors.shares)))
     return found
 

@@ -233,7 +233,7 @@ def permutation_null(
     )
     device = choose(settings["backend"])
     if isinstance(expression, Prepared):
-        design = design.with_taken_off(expression.design)
+        design = design.with_removed(expression.design)
     opened, made = open_analysis(arranged.values, np.empty(0), config, device, design)
     found = tell([*made.messages, *opened.null_messages(seed)])
     drawn = Null.from_arrays(opened.null(seed))

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from pairtile.engine.state import copy_rows
 from pairtile.statistics.dependence import MAX_GENES, MAX_SAMPLES, evenly_spaced, standardised
 
-N_COURSE_SHIFTS = 199
-MIN_COURSE = 0.15
+N_SHIFTS = 199
+MIN_CORRELATION = 0.15
 """Correlation that counts, of rows between two series."""
 
-COMMON = 0.4
+MIN_COMMON_COURSE = 0.4
 """Mean correlation of targets between series of one course, from which p-values keep the course;
-where three or more series all follow one, ``MIN_COURSE``. Series of a random Boolean network, whose
-genes settle after a random start, fall into chance groups with 0.1 to 0.3, and permutation is
+where three or more series all follow one, ``MIN_CORRELATION``. Series of a random Boolean network,
+whose genes settle after a random start, fall into chance groups with 0.1 to 0.3, and permutation is
 right."""
 
 
@@ -64,7 +64,7 @@ def found_courses(
     places = replicate_courses(series, moments, [group, *([] if batch is None else [batch])])
     exchanges = most_exchanges(places)
     as_one = found.group.size > 2 and not found.group.any()
-    if not found.there or found.within < (MIN_COURSE if as_one else COMMON):
+    if not found.there or found.within < (MIN_CORRELATION if as_one else MIN_COMMON_COURSE):
         return Courses(places, exchanges, "")
     number = np.bincount(found.group)
     number = number[number > 1]
@@ -155,7 +155,7 @@ def common_courses(
 
     random = np.random.default_rng([seed, 0x636F75727365])
     within = mean = 0.0
-    for _ in range(N_COURSE_SHIFTS):
+    for _ in range(N_SHIFTS):
         order = np.arange(n_samples)
         # The first series stays: shifts that are equal in all leave everything together.
         for here in members[1:]:
@@ -169,8 +169,8 @@ def common_courses(
 def _alike(correlation: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
     """Groups by average linkage, and the mean correlation of each with the others of its group.
 
-    Two groups are joined where their members correlate with ``MIN_COURSE`` or more, and not that
-    much less than members of the closer group do with each other.
+    Two groups are joined where their members correlate with ``MIN_CORRELATION`` or more, and not
+    that much less than members of the closer group do with each other.
     """
     from scipy.cluster.hierarchy import average  # as slow to import as eigsh
 
@@ -181,7 +181,7 @@ def _alike(correlation: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
         one, other = int(row[0]), int(row[1])
         if one not in groups or other not in groups:
             continue  # a part of it was not joined
-        if 1.0 - row[2] < max(MIN_COURSE, max(within[one], within[other]) - MIN_COURSE):
+        if 1.0 - row[2] < max(MIN_CORRELATION, max(within[one], within[other]) - MIN_CORRELATION):
             continue
         here = groups.pop(one) + groups.pop(other)
         within[new] = correlation[np.ix_(here, here)].sum() / (len(here) * (len(here) - 1))

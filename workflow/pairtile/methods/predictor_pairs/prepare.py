@@ -165,8 +165,8 @@ def _levels(
             table = prepare_expression(table, cleaning, design=given.design, scratch=scratch)
         return table, quantize(table.values, config.quantize), int(config.quantize.levels)
     assert isinstance(table, Expression)
-    taken_off = {"sample_scale": False, "hidden_factors": "none", "control_genes": None}
-    prepared = prepare_expression(table, cleaning.model_copy(update={"log2": False} | taken_off))
+    as_read = {"sample_scale": False, "hidden_factors": "none", "control_genes": None}
+    prepared = prepare_expression(table, cleaning.model_copy(update={"log2": False} | as_read))
     prepared.parameters["log2_requested"] = cleaning.log2
     as_they_are = message("levels_as_they_are", n=n_levels)
     prepared.messages = [*notes_of(table.notes), as_they_are, *prepared.warnings]

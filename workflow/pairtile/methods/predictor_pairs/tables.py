@@ -187,7 +187,7 @@ def _p_values(
     first = drawn[drawn["rank"] == 1]
     null_keys[first["target_row"].to_numpy() - opened.n_targets] = _keys(first)
     target_class = np.asarray(opened.state["target_class"])[real["target_row"].to_numpy()]
-    # For what was taken off the values, sets explain as much more of unrelated targets.
+    # For what was removed from the values, sets explain as much more of unrelated targets.
     larger = inflation(opened.state, np.asarray(opened.state["levels"]).shape[1])
     if larger > 1.0:
         entropy = real["target_entropy_bits"]
