@@ -263,6 +263,9 @@ class TableAnalysis(Analysis):
         description="How expression values are cleaned before genes are paired.",
     )
 
+    # What follows the network (``config.downstream``): keys marked with the stages that use them,
+    # and those that name a column of annotations with ``values`` and ``names_items`` too.
+
     def table_path(self) -> str | None:
         """The table that ``orientation`` and ``layer`` speak of."""
         return self.expression

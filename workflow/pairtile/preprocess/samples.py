@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.config.downstream import label_columns
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.config.samples import SamplesConfig, StepConfig
 from pairtile.declare.messages import Message, messages_of
@@ -250,8 +251,14 @@ def read_arranged(
 ) -> tuple[Expression, SampleDesign]:
     """The expression table of an analysis, its samples arranged as its configuration states; a
     large one is mapped from a file in ``scratch``."""
-    expression = read_samples(config, scratch)
-    return arrange_samples(expression, config.samples, config.preprocess.regress_out, scratch)
+    expression, regress_out = read_samples(config, scratch), config.preprocess.regress_out
+    labels = label_columns(config)
+    columns = (*regress_out, *labels)
+    expression, table = annotated_samples(expression, config.samples, columns, scratch)
+    if table is not None:
+        for name in labels:
+            _column(table, name)
+    return arrange_samples(expression, config.samples, regress_out, scratch, table)
 
 
 def read_samples(config: TableAnalysis, scratch: Path | None = None) -> Expression:
