@@ -158,3 +158,15 @@ def other_results(wildcards):
     """Results of other analyses that an analysis' tables are made from."""
     wanted = CONFIG.analyses[wildcards.analysis].other_results()
     return [f"{CONFIG.results}/{name}" for name in wanted]
+
+
+def results_of_other(stage):
+    """An input function: the file of another analysis that a stage reads."""
+
+    def files(wildcards):
+        name = getattr(CONFIG.analyses[wildcards.analysis], stage.key)
+        return [f"{CONFIG.results}/{name}/{stage.of_analysis}"] * bool(
+            stage.of_analysis
+        )
+
+    return files

@@ -28,6 +28,8 @@ class Stage:
         The files that it writes.
     reads
         Stages whose files it reads, where the analysis asks for these.
+    of_analysis
+        A file of the analysis that ``key`` names, which it reads.
     gpu
         Whether it computes on the backend of the tiles; else on the CPU.
     """
@@ -36,6 +38,7 @@ class Stage:
     key: str
     tables: tuple[str, ...]
     reads: tuple[str, ...] = ()
+    of_analysis: str = ""
     gpu: bool = False
 
 
@@ -43,7 +46,14 @@ PACKAGE = "pairtile.downstream"
 """Where their modules are, with ``columns.toml``, ``text.md.j2``, ``templates/`` and what the page
 shows of them (``page``)."""
 
-STAGES: tuple[Stage, ...] = ()
+STAGES: tuple[Stage, ...] = (
+    Stage(
+        "predicted_targets",
+        "mirna_targets",
+        ("predicted_targets.tsv", "target_enrichment.tsv", "target_correlations.tsv"),
+        of_analysis="targets.tsv",
+    ),
+)
 """In the order in which they can run."""
 
 

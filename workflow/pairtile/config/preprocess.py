@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from pairtile.config.models import Analysis, ConfigModel, InputFile
+from pairtile.config.models import Analysis, ConfigModel, Fault, InputFile, UsedBy
 from pairtile.config.network import NamesTable, OptionalPath, RequiredPath, each_once
 from pairtile.config.samples import OptionalSamples, SamplesConfig
-from pairtile.config.values import Expected, Text, refusal
+from pairtile.config.values import Expected, Text, listed, refusal
 
 Normalization = Literal[
     "auto",
@@ -338,6 +339,18 @@ class TwoTableAnalysis(ExpressionAnalysis):
         ),
     )
 
+    mirna_targets: Annotated[
+        str | None, Text("the name of an analysis", optional=True), UsedBy("predicted_targets")
+    ] = Field(
+        default=None,
+        description=(
+            "The name of an analysis of `method: mirna_targets` in the same configuration, whose "
+            "miRNAs and genes are named as in `other_expression` and `expression`. Predicted "
+            "targets (with a canonical site) that go against their miRNA are listed, with the "
+            "p-values of their enrichment. null: none."
+        ),
+    )
+
     @property
     def preprocess_of_other(self) -> Preprocess:
         """``other_preprocess``, or what it is where nothing is said."""
@@ -352,11 +365,22 @@ class TwoTableAnalysis(ExpressionAnalysis):
             found["other_preprocess.control_genes"] = self.other_preprocess.control_genes
         return found
 
+    def validate_against(self, name: str, others: Mapping[str, Analysis]) -> Fault | None:
+        """``mirna_targets`` names an analysis that predicts targets."""
+        fault = super().validate_against(name, others)
+        fitting = [key for key, other in others.items() if "targets.tsv" in other.tables]
+        if fault is not None or self.mirna_targets in (None, *fitting):
+            return fault
+        listing = listed(fitting) if fitting else "none: there is no other one"
+        expected = f"an analysis of method mirna_targets ({listing})"
+        return Fault("mirna_targets", expected, tuple(fitting))
+
     @model_validator(mode="after")
     def _other_table_fits(self) -> Self:
         if self.other_expression is None:
-            if self.other_preprocess is not None:
-                raise refusal("null, or a table under other_expression", key="other_preprocess")
+            for key in ("other_preprocess", "mirna_targets"):
+                if getattr(self, key) is not None:
+                    raise refusal("null, or a table under other_expression", key=key)
             return self
         if getattr(self, "regulators", None) is not None:
             expected = "null beside other_expression, whose rows are the sources of all edges"

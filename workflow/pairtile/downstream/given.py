@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.config.preprocess import TableAnalysis
+from pairtile.config.preprocess import TableAnalysis, TwoTableAnalysis
 from pairtile.declare.messages import HasMessages, Message
 from pairtile.gpu.device import Device
-from pairtile.preprocess.expression import prepare_expression
+from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import read_arranged
+from pairtile.preprocess.two_tables import read_two_tables
 from pairtile.report.results import read_result_table
 from pairtile.runtime.files import atomic_path
 
@@ -45,6 +46,8 @@ def prepare_values(config: TableAnalysis, kept: list[str], scratch: Path) -> Val
     here. Arrays too large for memory are mapped from files in ``scratch``. Raises InputError as
     ``read_arranged`` and ``prepare_expression``.
     """
+    if isinstance(config, TwoTableAnalysis) and config.other_expression is not None:
+        return _arrays(read_two_tables(config, scratch).prepared, kept)
     expression, design = read_arranged(config, scratch)
     settings = config.preprocess
     if config.table_path() != config.expression:  # levels, which are as they are
@@ -52,6 +55,10 @@ def prepare_values(config: TableAnalysis, kept: list[str], scratch: Path) -> Val
         settings = settings.model_copy(update={**as_read, "control_genes": None})
     prepared = prepare_expression(expression, settings, True, design, scratch)
     del expression
+    return _arrays(prepared, kept)
+
+
+def _arrays(prepared: Prepared, kept: list[str]) -> ValueArrays:
     values = prepared.values
     if prepared.genes != kept:
         row = {name: k for k, name in enumerate(prepared.genes)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pairtile.declare.columns import explained
+from pairtile.downstream.predicted_targets import target_correlations
 from pairtile.report.formats import count, number, spaced
 from pairtile.report.method_report import CaptionedFigure, FigureMaker, PageSection, SectionMaker
 from pairtile.report.results import Results, read_result_table
@@ -55,8 +56,11 @@ def _cell(value: object, kind: str) -> str:
     return number(value) if kind == "f" else str(value)
 
 
-FIGURES: Mapping[str, FigureMaker] = {}
+FIGURES: Mapping[str, FigureMaker] = {"target_correlations": target_correlations}
 """Name of the file -> maker, after those of the method."""
 
-SECTIONS: tuple[SectionMaker, ...] = ()
+SECTIONS: tuple[SectionMaker, ...] = (
+    table_section("target_enrichment.tsv", "Do targets go against their miRNA?"),
+    table_section("predicted_targets.tsv", "Predicted targets that go against their miRNA"),
+)
 """After those of the method."""
