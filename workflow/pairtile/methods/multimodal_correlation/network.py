@@ -42,7 +42,6 @@ from pairtile.methods.multimodal_correlation.config import (
     MultimodalCorrelationConfig,
     ThresholdConfig,
 )
-from pairtile.methods.multimodal_correlation.group_factors import MAX_GENES, group_factors
 from pairtile.methods.multimodal_correlation.modes import ModeSamples, packed_masks
 from pairtile.methods.multimodal_correlation.null import ModeNull, draws_needed, mode_null
 from pairtile.methods.multimodal_correlation.thresholds import (
@@ -53,6 +52,7 @@ from pairtile.methods.multimodal_correlation.thresholds import (
     scale_free_threshold,
 )
 from pairtile.statistics.dependence import evenly_spaced
+from pairtile.statistics.group_factors import MAX_GENES, group_factors
 
 CHANCE_SHARE = 0.05
 """Share of the modes above a threshold of random matrix theory that may be there by chance."""
