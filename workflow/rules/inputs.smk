@@ -13,7 +13,15 @@ def files_of(analysis):
 
 def all_results():
     """What a run makes for every analysis."""
-    return [path for name in CONFIG.analyses for path in files_of(name).wanted()]
+    pages = [f"{CONFIG.results}/{name}/report.html" for name in CONFIG.splits]
+    return [
+        path for name in CONFIG.analyses for path in files_of(name).wanted()
+    ] + pages
+
+
+def of_groups(split, file):
+    """A file of each group of an analysis that is split."""
+    return [f"{CONFIG.results}/{group}/{file}" for group in split.groups]
 
 
 def the(kind, *names):

@@ -56,6 +56,9 @@ STAGES: tuple[Stage, ...] = (
 )
 """In the order in which they can run."""
 
+GROUP_TABLES = ("groups.tsv", "group_overlap.tsv", "shared_edges.tsv")
+"""What is written of an analysis with ``split_by``, beside its page and summary."""
+
 
 def stages_of(config: Analysis) -> list[Stage]:
     """The stages that an analysis asks for, in their order."""

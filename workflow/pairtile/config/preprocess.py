@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from pairtile.config.models import Analysis, ConfigModel, Fault, InputFile, UsedBy
 from pairtile.config.network import NamesTable, OptionalPath, RequiredPath, each_once
-from pairtile.config.samples import OptionalSamples, SamplesConfig
+from pairtile.config.samples import OptionalColumn, OptionalSamples, SamplesConfig
 from pairtile.config.values import Expected, Text, listed, refusal
 
 Normalization = Literal[
@@ -215,8 +215,19 @@ class TableAnalysis(Analysis):
     obs: CellsByColumn = Field(
         default={},
         description=(
-            "Read only some cells of an `.h5ad` file: columns of its `obs`, each with a value or "
-            "a list of values, as `{cell_type: T cell}`; cells that fit all of them are taken."
+            "Read only some samples: columns of `obs` of an `.h5ad` file, or of "
+            "`samples.annotations` beside another expression table, each with a value or a list "
+            "of values, as `{cell_type: T cell}`; samples that fit all of them are taken."
+        ),
+    )
+    split_by: OptionalColumn = Field(
+        default=None,
+        description=(
+            "A column (of `obs` of an `.h5ad` file, else of `samples.annotations`): one network "
+            "for each of its labels, such as tissues, cell types or donors. The analysis NAME "
+            "becomes analyses NAME.LABEL with all its settings, and `results/NAME/` holds what "
+            "their networks share and where they differ. Labels with fewer than `min_samples` "
+            "samples are left out. null: one network."
         ),
     )
     duplicates: Literal["error", "mean", "max", "first"] = Field(
@@ -298,8 +309,11 @@ class TableAnalysis(Analysis):
             return self
         if self.layer not in (None, "auto"):
             raise refusal("auto or null, since only .h5ad files have layers", key="layer")
-        if self.obs:
-            raise refusal("no columns, since only .h5ad files have them", key="obs")
+        in_table = self.samples.annotations is not None and path == self.expression
+        for key in ("obs", "split_by"):
+            if getattr(self, key) and not in_table:
+                expected = "none, or a table under samples.annotations (or an .h5ad file)"
+                raise refusal(expected, key=key)
         return self
 
 

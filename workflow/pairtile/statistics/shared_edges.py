@@ -198,8 +198,7 @@ def _contrasts(
         both = (seen[i] & seen[j]).astype(np.float64)
         x, y = filled[i] * both, filled[j] * both
         n, sx, sy, sxx, syy, sxy = (
-            (part @ labels).reshape(-1, draws, groups)
-            for part in (both, x, y, x * x, y * y, x * y)
+            (part @ labels).reshape(-1, draws, groups) for part in (both, x, y, x * x, y * y, x * y)
         )
         with np.errstate(divide="ignore", invalid="ignore"):
             spread = np.sqrt((n * sxx - sx * sx) * (n * syy - sy * sy))
