@@ -20,6 +20,7 @@ class ModeArrays(SampleArrays):
     | samples | (samples,) | names |
     | regulators | (regulators,) | their item numbers; empty: every gene with every gene |
     | lag | () | where targets are read later than sources: by so many samples |
+    | columns | () | of two tables: items of the first; those after them are the regulators |
     | counts | (genes, samples) | where values were made from counts that are known: these |
     | effects_removed | () | whether effects were removed from the values made from counts |
     """
@@ -29,6 +30,7 @@ class ModeArrays(SampleArrays):
     samples: NDArray[np.str_]
     regulators: NDArray[np.int32]
     lag: NotRequired[NDArray[np.int64]]
+    columns: NotRequired[NDArray[np.int64]]
     counts: NotRequired[NDArray[np.unsignedinteger]]
     effects_removed: NotRequired[NDArray[np.bool_]]
 

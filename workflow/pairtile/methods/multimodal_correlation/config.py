@@ -17,7 +17,7 @@ from pairtile.config.network import (
     export_field,
     gold_standard_field,
 )
-from pairtile.config.preprocess import ExpressionAnalysis
+from pairtile.config.preprocess import TwoTableAnalysis
 from pairtile.config.values import (
     Expected,
     Text,
@@ -467,7 +467,7 @@ ModulesOrFalse = Annotated[
 ]
 
 
-class MultimodalCorrelationConfig(ExpressionAnalysis):
+class MultimodalCorrelationConfig(TwoTableAnalysis):
     """Co-expression in parts of the samples: a Gaussian mixture for each pair of genes, one
     correlation for each of its modes, a threshold by random matrix theory, and tests of what the
     samples of a mode have in common."""
@@ -624,7 +624,12 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
 
     @model_validator(mode="after")
     def _threshold_has_its_pairs(self) -> Self:
-        beside = "regulators" if self.regulators is not None else "lag" if self.lag else None
+        asked = {
+            "regulators": self.regulators is not None,
+            "other_expression": self.other_expression is not None,
+            "lag": self.lag > 0,
+        }
+        beside = next((key for key, stated in asked.items() if stated), None)
         if beside is not None and self.threshold.method in ("rmt", "power_law"):
             raise refusal(
                 f"fdr, score or none beside {beside} (it needs all pairs of genes), or auto",

@@ -335,7 +335,7 @@ def _sought(
 
 def _against_rmt(config: MultimodalCorrelationConfig, genes: int) -> Message | None:
     """Why ``auto`` does not try random matrix theory; None where it does."""
-    if config.regulators is not None:
+    if (config.regulators or config.other_expression) is not None:
         return message("threshold_auto_regulators")
     if config.lag:
         return message("threshold_auto_lag")
