@@ -25,6 +25,7 @@ ROOMS = {
     "report": (2800, 4798),
     "runtime steps command": (2600, 5122),
     "api": (1024, 1486),
+    "downstream": (6000, 6900),
     "simulate": (994, 1143),
     "methods/mutual_information": (4600, 6339),
     "methods/multimodal_correlation": (9300, 13543),

@@ -1,6 +1,7 @@
 # What the rules ask for, by wildcards: pairtile.steps.result_files knows the files of an analysis.
 from functools import cache
 
+from pairtile.config.downstream import stage_rules
 from pairtile.runtime.input_changes import input_changed
 from pairtile.steps.result_files import EXPORT_FORMAT, ResultFiles, table_rules
 
@@ -15,9 +16,9 @@ def all_results():
     return [path for name in CONFIG.analyses for path in files_of(name).wanted()]
 
 
-def the(kind):
+def the(kind, *names):
     """An input function: files of one kind of the analysis."""
-    return lambda wildcards: getattr(files_of(wildcards.analysis), kind)()
+    return lambda wildcards: getattr(files_of(wildcards.analysis), kind)(*names)
 
 
 def content_of(file):
@@ -125,7 +126,7 @@ def input_files(wildcards):
 
 
 def later_inputs(step):
-    """An input function: those that a later step reads (``network``, ``tables``)."""
+    """An input function: those that a later step reads."""
 
     def files(wildcards):
         name = wildcards.analysis
@@ -133,6 +134,8 @@ def later_inputs(step):
         outputs = [f"{CONFIG.results}/{name}/network.parquet"]
         if step == "tables":
             outputs = files_of(name).tables()
+        elif step != "network":
+            outputs = files_of(name).stage_tables(step)
         keys = [key for key in analysis.inputs(step) if key in analysis.input_files()]
         return [input_path(name, key, step, outputs) for key in keys]
 

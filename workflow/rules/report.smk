@@ -7,6 +7,7 @@ rule report:
         scores=f"{ANALYSIS}/scores.npz",
         evaluation=the("evaluation"),
         tables=the("tables"),
+        stage_tables=the("stages"),
         state=the("report_state"),
         pairs=the("report_pairs"),
         names=names_file,

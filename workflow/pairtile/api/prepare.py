@@ -181,6 +181,11 @@ def preprocess_of(expression: Any, preprocess: Mapping[str, Any] | None) -> Any:
     return {"min_samples": expression.parameters["min_samples"]}
 
 
+def preparation_of(expression: Any) -> list[Mapping[str, Any]]:
+    """How values were prepared, where they were; nothing for others."""
+    return [expression.parameters] if isinstance(expression, Prepared) else []
+
+
 def stated_samples(labels: Mapping[str, Any], step: Mapping[str, float] | None = None) -> Any:
     """The section ``samples`` of a call with these labels."""
     columns = {key: key for key, given in labels.items() if given is not None}

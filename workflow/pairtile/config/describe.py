@@ -193,7 +193,8 @@ def _stub(classes: str) -> str:
 def packages_with_columns() -> dict[str, str]:
     """What the documentation calls rooms with a ``columns.toml``, and their packages."""
     of_methods = {name: method.package for name, method in methods().items()}
-    return {"preprocess": "pairtile.preprocess", **of_methods}
+    shared = {"preprocess": "pairtile.preprocess", "downstream": "pairtile.downstream"}
+    return {**shared, **of_methods}
 
 
 def pages_with_tables(checkout: Path) -> dict[Path, str]:

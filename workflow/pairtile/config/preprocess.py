@@ -263,6 +263,9 @@ class TableAnalysis(Analysis):
         description="How expression values are cleaned before genes are paired.",
     )
 
+    # What follows the network (``config.downstream``): keys marked with the stages that use them,
+    # and those that name a column of annotations with ``values`` and ``names_items`` too.
+
     def table_path(self) -> str | None:
         """The table that ``orientation`` and ``layer`` speak of."""
         return self.expression
@@ -310,3 +313,57 @@ class ExpressionAnalysis(TableAnalysis):
             "directory, not at this file."
         )
     )
+
+
+class TwoTableAnalysis(ExpressionAnalysis):
+    """Keys of methods that can pair every gene of one table with every row of another."""
+
+    other_expression: Annotated[OptionalPath, InputFile(folder=True)] = Field(
+        default=None,
+        description=(
+            "A second table of the same samples (metabolites, miRNAs, proteins, accessible "
+            "regions), in any format of `expression`, its genes or its samples in rows: whichever "
+            "side has names of samples. Then every row of it is paired with every gene of "
+            "`expression`, and with nothing else; it is the `source` of the edge. Samples are "
+            "matched by name, and those of one table alone left out. null: pairs within one table. "
+            "A relative path starts at the working directory."
+        ),
+    )
+    other_preprocess: Preprocess | None = Field(
+        default=None,
+        description=(
+            "How `other_expression` is cleaned, with the keys of `preprocess`. null: with "
+            "`min_samples`, `drop_constant`, `sample_scale`, `regress_out` and `hidden_factors` of "
+            "`preprocess`, and all else decided from the table itself."
+        ),
+    )
+
+    @property
+    def preprocess_of_other(self) -> Preprocess:
+        """``other_preprocess``, or what it is where nothing is said."""
+        if self.other_preprocess is not None:
+            return self.other_preprocess
+        shared = ("min_samples", "drop_constant", "sample_scale", "regress_out", "hidden_factors")
+        return Preprocess(**{key: getattr(self.preprocess, key) for key in shared})
+
+    def input_files(self) -> dict[str, str]:
+        found = super().input_files()
+        if self.other_preprocess is not None and self.other_preprocess.control_genes is not None:
+            found["other_preprocess.control_genes"] = self.other_preprocess.control_genes
+        return found
+
+    @model_validator(mode="after")
+    def _other_table_fits(self) -> Self:
+        if self.other_expression is None:
+            if self.other_preprocess is not None:
+                raise refusal("null, or a table under other_expression", key="other_preprocess")
+            return self
+        if getattr(self, "regulators", None) is not None:
+            expected = "null beside other_expression, whose rows are the sources of all edges"
+            raise refusal(expected, key="regulators")
+        asked = self.other_preprocess.regress_out if self.other_preprocess is not None else ()
+        in_table = self.expression.lower().endswith(".h5ad")
+        if asked and self.samples.annotations is None and not in_table:
+            expected = "no columns, or a table under samples.annotations"
+            raise refusal(expected, key="other_preprocess/regress_out")
+        return self

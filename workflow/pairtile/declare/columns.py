@@ -106,8 +106,8 @@ def declared_files(package: str) -> dict[str, str]:
 
 def declared_counts(package: str) -> dict[str, str]:
     """Key of the summary's counts -> what is counted; those that several methods have, too."""
-    shared, own = (_declared(room).get("counts", {}) for room in ("pairtile.preprocess", package))
-    return {**shared, **own}
+    rooms = ("pairtile.preprocess", "pairtile.downstream", package)
+    return {key: text for room in rooms for key, text in _declared(room).get("counts", {}).items()}
 
 
 @cache

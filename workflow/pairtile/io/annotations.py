@@ -6,7 +6,7 @@ import difflib
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 
 import numpy as np
@@ -41,6 +41,14 @@ class AnnotationTable:
     places: list[str]
     notes: list[Message]
     unannotated: list[str] = field(default_factory=list)
+
+    def of(self, samples: Sequence[str]) -> AnnotationTable:
+        """The rows of some of the samples, in their order."""
+        place = {name: k for k, name in enumerate(self.samples)}
+        rows = [place[name] for name in samples]
+        columns = {name: [cells[k] for k in rows] for name, cells in self.columns.items()}
+        places = [self.places[k] for k in rows]
+        return replace(self, samples=list(samples), columns=columns, places=places)
 
 
 def read_annotation_table(

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.config.downstream import label_columns
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.config.samples import SamplesConfig, StepConfig
 from pairtile.declare.messages import Message, messages_of
@@ -48,6 +49,8 @@ class SampleDesign:
     factors : float64 (factors, samples), hidden factors that were removed from the values.
     factor_columns : the annotation that each of these goes with, "" where with none.
     annotations : all columns of the table of annotations, a text for each sample.
+    given_up : degrees of freedom lost, where that is not what covariates and factors say: of pairs
+        between two tables.
     """
 
     series: NDArray[np.int32]
@@ -62,6 +65,7 @@ class SampleDesign:
     factors: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
     factor_columns: tuple[str, ...] = ()
     annotations: Mapping[str, list[str]] = field(default_factory=dict)
+    given_up: int | None = None
 
     @classmethod
     def unknown(cls) -> SampleDesign:
@@ -91,14 +95,21 @@ class SampleDesign:
                 ],
                 dtype=np.str_,
             )
-        given_up = len(self.factors)
-        if self.covariates.size:
-            centred = self.covariates - self.covariates.mean(axis=0)
-            given_up += int(np.linalg.matrix_rank(centred))
-        if given_up:
-            arrays["degrees_given_up"] = np.array([given_up])
+        if self.degrees_given_up:
+            arrays["degrees_given_up"] = np.array([self.degrees_given_up])
         stated = {name: values for name, values in arrays.items() if values.size}
         return cast(SampleArrays, stated)
+
+    @property
+    def degrees_given_up(self) -> int:
+        """Degrees of freedom that went with effects and factors."""
+        if self.given_up is not None:
+            return self.given_up
+        lost = len(self.factors)
+        if self.covariates.size:
+            centred = self.covariates - self.covariates.mean(axis=0)
+            lost += int(np.linalg.matrix_rank(centred))
+        return lost
 
     @property
     def stretches(self) -> NDArray[np.int32]:
@@ -176,7 +187,7 @@ def arrange_samples(
         first, series = first[order], series[order]
         design = replace(design, times=times[first])
         _refuse_ties(table, config, cells, first, series, design.times)
-        expression = _take_samples(expression, order, scratch)
+        expression = take_samples(expression, order, scratch)
     batch, batch_labels = _codes(cells.get("batch"), first)
     for key, codes in (("series", series), ("batch", batch)):
         if codes.size:
@@ -211,7 +222,7 @@ def annotated_samples(
     table = read_annotation_table(config.annotations, expression.samples, config.unannotated)
     if table.unannotated:
         annotated = np.flatnonzero(~np.isin(expression.samples, table.unannotated))
-        expression = _take_samples(expression, annotated, scratch)
+        expression = take_samples(expression, annotated, scratch)
         names = some(table.unannotated)
         warning = message("samples_without_annotations", n=len(table.unannotated), names=names)
         table = read_annotation_table(config.annotations, expression.samples)
@@ -240,8 +251,14 @@ def read_arranged(
 ) -> tuple[Expression, SampleDesign]:
     """The expression table of an analysis, its samples arranged as its configuration states; a
     large one is mapped from a file in ``scratch``."""
-    expression = read_samples(config, scratch)
-    return arrange_samples(expression, config.samples, config.preprocess.regress_out, scratch)
+    expression, regress_out = read_samples(config, scratch), config.preprocess.regress_out
+    labels = label_columns(config)
+    columns = (*regress_out, *labels)
+    expression, table = annotated_samples(expression, config.samples, columns, scratch)
+    if table is not None:
+        for name in labels:
+            _column(table, name)
+    return arrange_samples(expression, config.samples, regress_out, scratch, table)
 
 
 def read_samples(config: TableAnalysis, scratch: Path | None = None) -> Expression:
@@ -258,9 +275,10 @@ def read_samples(config: TableAnalysis, scratch: Path | None = None) -> Expressi
     return without_empty_samples(expression, scratch)
 
 
-def _take_samples(
+def take_samples(
     expression: Expression, columns: NDArray[np.int64], scratch: Path | None
 ) -> Expression:
+    """Some samples of a table, in the order of ``columns``."""
     values = expression.values
     if isinstance(values, SparseRows):
         taken: Values = values.take_columns(columns)
@@ -280,7 +298,7 @@ def without_empty_samples(expression: Expression, scratch: Path | None = None) -
     if empty.all() or not measure_scale(stored_values(expression.values)).counted:
         return expression
     names = some([expression.samples[k] for k in np.flatnonzero(empty)])
-    kept = _take_samples(expression, np.flatnonzero(~empty), scratch)
+    kept = take_samples(expression, np.flatnonzero(~empty), scratch)
     check_samples(expression.source, kept.samples)
     warning = message("empty_samples", n=int(empty.sum()), names=names)
     return replace(kept, notes=[*kept.notes, warning])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from pkgutil import resolve_name
 
 import numpy as np
 
+from pairtile.config.downstream import PACKAGE
 from pairtile.declare.columns import explained
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.report import network_figures, sample_figures
@@ -25,7 +27,10 @@ def make_figures(results: Results, folder: Path, processes: int = 1) -> list[Cap
     may write figures at the same time.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    makers = results.method_report.figures or COMMON_FIGURES
+    makers = {
+        **(results.method_report.figures or COMMON_FIGURES),
+        **resolve_name(f"{PACKAGE}.page:FIGURES"),
+    }
     for name in {*COMMON_FIGURES, *makers}:
         for suffix in (".svg", ".png"):
             (folder / f"{name}{suffix}").unlink(missing_ok=True)

@@ -121,5 +121,6 @@ def _own_text(name: str) -> str:
 
 
 def _template_folders() -> list[Path]:
-    """Those of the page, then those of the methods."""
-    return [HERE / "templates", *(method.folder / "templates" for method in methods().values())]
+    """Those of the page, then those of the stages and the methods."""
+    rooms = [HERE, HERE.parent / "downstream", *(method.folder for method in methods().values())]
+    return [room / "templates" for room in rooms]

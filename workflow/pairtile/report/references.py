@@ -1,4 +1,4 @@
-"""Papers that methods paragraphs cite: ``references.bib`` here, and in the folder of a method.
+"""Papers that methods paragraphs cite: ``references.bib`` here, of the stages, and of a method.
 
 A plain subset of BibTeX: one field a line, in braces; accents as they are; names as ``Surname,
 Initials``; types article, book, incollection and misc. Nothing else is needed of a library.
@@ -10,6 +10,7 @@ import re
 from importlib.resources import files
 from types import SimpleNamespace
 
+from pairtile.config.downstream import PACKAGE
 from pairtile.report.method_report import Reference
 
 _ENTRY = re.compile(r"^@\w+\{(\w+),\n(.*?)\n\}", re.DOTALL | re.MULTILINE)
@@ -20,7 +21,7 @@ _SHARED = "pairtile.report"
 def read_references(package: str = _SHARED) -> SimpleNamespace:
     """The papers that several methods cite and those of ``package``, by their keys."""
     found: dict[str, Reference] = {}
-    for place in dict.fromkeys([_SHARED, package]):
+    for place in dict.fromkeys([_SHARED, PACKAGE, package]):
         file = files(place) / "references.bib"
         text = file.read_text(encoding="utf-8") if file.is_file() else ""
         for key, body in _ENTRY.findall(text):

@@ -8,8 +8,9 @@ A template is Jinja with a macro for each part:
 - ``figure_NAME``: ``## Kind: Title``, the caption, and after ``>`` what only the text for those who
   cannot see the figure adds.
 
-What a template does not have is taken from ``templates/text.md.j2`` here, whose macros it can call
-as ``shared.NAME()``. A line break is a space, or nothing before punctuation.
+What a template does not have is taken from that of the stages that follow the network
+(``pairtile/downstream``), then from ``templates/text.md.j2`` here, whose macros it can call as
+``shared.NAME()``. A line break is a space, or nothing before punctuation.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from pairtile.report.results import Results
 
-NAME = "text.md.j2"
+NAME, STAGES, HERE = "text.md.j2", "downstream", Path(__file__).parent
 
 
 class _Missing(jinja2.ChainableUndefined):
@@ -41,9 +42,9 @@ class _Missing(jinja2.ChainableUndefined):
 
 
 def _template_of(method: str) -> tuple[str, str, None] | None:
-    if method not in methods():
+    if method not in {STAGES, *methods()}:
         return None
-    file = methods()[method].folder / NAME
+    file = (HERE.parent / STAGES if method == STAGES else methods()[method].folder) / NAME
     return (file.read_text(encoding="utf-8"), str(file), None) if file.is_file() else None
 
 
@@ -54,7 +55,7 @@ def comma(loop: Any) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
-    shared = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
+    shared = jinja2.FileSystemLoader(HERE / "templates")
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader([jinja2.FunctionLoader(_template_of), shared]),
         autoescape=False,  # the page escapes it
@@ -117,10 +118,12 @@ class PageText:
         own = results.method if _template_of(results.method) else NAME
         values["shared"] = self._shared
         self._own = _environment().get_template(own).make_module(values)
+        self._stages = _environment().get_template(STAGES).make_module(values)
 
     def _raw(self, name: str, /, **numbers: Any) -> str:
-        macro = getattr(self._own, name, None) or getattr(self._shared, name)
-        return str(macro(**numbers))
+        rooms = (self._own, self._stages, self._shared)
+        macros = (macro for room in rooms if (macro := getattr(room, name, None)))
+        return str(next(macros)(**numbers))
 
     def text(self, name: str, /, **numbers: Any) -> str:
         """A macro's text on one line."""
@@ -135,10 +138,11 @@ class PageText:
         rows = [line.strip() for line in self._raw(name).splitlines() if line.strip()]
         return [tuple(cell.strip() for cell in row[1:-1].split(" | ")) for row in rows]
 
-    def cited(self, name: str) -> tuple[str, list[Reference]]:
-        """A macro's text, and the papers that it cites in the order in which it cites them."""
+    def cited(self, *names: str) -> tuple[str, list[Reference]]:
+        """The text of macros, and the papers that they cite in the order in which they do."""
         self._cited.clear()
-        return self.text(name), list(dict.fromkeys(self._cited))
+        text = " ".join(filter(None, map(self.text, names)))
+        return text, list(dict.fromkeys(self._cited))
 
     def figure(self, name: str, figure: Figure, /, **numbers: Any) -> FigureWithText:
         """A figure with the title, the caption and the text of ``figure_NAME``."""

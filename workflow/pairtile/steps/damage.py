@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterator
 from functools import partial
 from pathlib import Path
 
+from pairtile.config.downstream import STAGES
 from pairtile.engine.state import MANIFEST, verified_state
 from pairtile.errors import StoreError
 from pairtile.runtime.files import read_json, verified
@@ -56,17 +57,18 @@ def _files(folder: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
     for pattern in _WITH_CHECKSUM:
         for path in sorted(folder.glob(pattern)):
             yield path, partial(verified, path)
-    state = folder / "state"
-    if (state / MANIFEST).exists():  # without one it is in the making
-        yield state, partial(verified_state, state)
-    record = folder / "steps" / "tables.json"
-    try:
-        tables = read_json(record)["details"].get("checksums", {}) if record.exists() else {}
-    except StoreError:
-        tables = {}  # made again, with all tables
-    for path in (folder / name for name in tables):
-        if path.exists():
-            yield path, partial(verified_table, path)
+    for state in (folder / "state", folder / "values"):
+        if (state / MANIFEST).exists():  # without one it is in the making
+            yield state, partial(verified_state, state)
+    for step in ("tables", *(stage.name for stage in STAGES)):
+        record = folder / "steps" / f"{step}.json"
+        try:
+            tables = read_json(record)["details"].get("checksums", {}) if record.exists() else {}
+        except StoreError:
+            tables = {}  # made again, with all tables
+        for path in (folder / name for name in tables):
+            if path.exists():
+                yield path, partial(verified_table, path, step)
 
 
 def _chunks(folder: Path, damaged: Container[Path]) -> dict[Path, str]:

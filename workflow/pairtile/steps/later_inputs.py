@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
+from importlib import import_module
 
 import pandas as pd
 
+from pairtile.config.downstream import PACKAGE, stages_of
 from pairtile.config.models import Analysis
 from pairtile.engine.chunk_file import Arrays
 from pairtile.engine.estimator import estimator_of
@@ -18,7 +20,7 @@ log = logging.getLogger(__name__)
 
 def validate_inputs(config: Analysis, state: Arrays, items: pd.DataFrame) -> None:
     """Refuse what a later step would: gold standard and symbols of any method, and what the method
-    itself looks at (``Estimator.validate``).
+    itself (``Estimator.validate``) and the stages after the network look at.
 
     Files that are not on this machine yet are left to the steps that have them fetched.
 
@@ -39,3 +41,7 @@ def validate_inputs(config: Analysis, state: Arrays, items: pd.DataFrame) -> Non
         unranked = pd.DataFrame({"source": [], "target": [], "score": []})
         against_gold_standard(config, gold_standard, items, unranked)
     estimator_of(config.method).validate(config, state, items)
+    for stage in stages_of(config):
+        validate = getattr(import_module(f"{PACKAGE}.{stage.name}"), "validate", None)
+        if validate is not None:
+            validate(config, items)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, get_args
 
+from pairtile.config.downstream import STAGES, stage_tables, stages_of
 from pairtile.config.models import Analysis
 from pairtile.config.network import ExportFormat, exported_formats
 
@@ -33,13 +34,15 @@ class ResultFiles:
     def wanted(self) -> list[str]:
         """What a run makes of the analysis."""
         names = ["items.parquet", "pairs.parquet", "network.parquet", "summary.json", "report.html"]
-        return [*self.paths(names), *self.evaluation(), *self.tables(), *self.exports()]
+        tables = [*self.tables(), *self.stages()]
+        return [*self.paths(names), *self.evaluation(), *tables, *self.exports()]
 
     def no_longer_wanted(self, n_edges: int) -> list[str]:
         """What another configuration of the analysis made, and this one does not ask for."""
         suffixes = (EXPORT_SUFFIX.get(name, name) for name in get_args(ExportFormat))
         exports = (f"network.{suffix}" for suffix in suffixes)
-        known = self.paths([*exports, *self.config.tables, "evaluation.json"])
+        of_stages = (table for stage in STAGES for table in stage.tables)
+        known = self.paths([*exports, *self.config.tables, *of_stages, "evaluation.json"])
         wanted = {*self.wanted(), *self.exports(n_edges)}
         return [path for path in known if path not in wanted]
 
@@ -53,6 +56,14 @@ class ResultFiles:
     def tables(self) -> list[str]:
         """The tables of the method's own that are asked for."""
         return self.paths(self.config.result_tables())
+
+    def stages(self) -> list[str]:
+        """The tables of the stages that follow the network."""
+        return self.paths(stage_tables(self.config))
+
+    def stage_tables(self, *names: str) -> list[str]:
+        """Those of some of these stages; none for no name."""
+        return self.paths(stage_tables(self.config, *names)) if names else []
 
     def node_tables(self) -> list[str]:
         """Those of them that graphs take attributes of nodes from."""
@@ -110,6 +121,8 @@ class ResultFiles:
             "network": True,
             "evaluate": self.evaluation(),
             "tables": self.tables(),
+            "values": self.stages(),
+            **{stage.name: stage.tables for stage in stages_of(self.config)},
         }
         return self.paths(f"steps/{step}.json" for step, there in steps.items() if there)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pairtile import __version__
+from pairtile.config.downstream import stages_of
 from pairtile.config.models import Analysis
 from pairtile.config.network import exported_formats
 from pairtile.declare.messages import Message, messages_of, notes_of, warnings_of
@@ -76,6 +77,9 @@ def _verify(files: ResultFiles) -> None:
         verified_state(path)
     for path in files.tables():
         verified_table(Path(path))
+    for stage in stages_of(files.config):
+        for path in files.stage_tables(stage.name):
+            verified_table(Path(path), stage.name)
 
 
 def _remove_old_results(folder: Path, config: Analysis, n_edges: int) -> list[str]:

@@ -46,7 +46,8 @@ def tables(
         }
 
 
-def verified_table(path: Path) -> Path:
-    """A file that the step wrote, known to hold what it wrote. Raises StoreError."""
-    record = read_json(path.parent / "steps" / "tables.json")
+def verified_table(path: Path, step: str = "tables") -> Path:
+    """A file that the step wrote, or the stage of that name, known to hold what it wrote. Raises
+    StoreError."""
+    record = read_json(path.parent / "steps" / f"{step}.json")
     return verified(path, record["details"]["checksums"][path.name])

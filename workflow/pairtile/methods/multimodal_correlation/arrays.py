@@ -18,6 +18,7 @@ class ModeArrays(SampleArrays):
     | keys | (genes,) | of the names: random draws depend on them, whatever their order |
     | samples | (samples,) | names |
     | regulators | (regulators,) | their item numbers; empty: every gene with every gene |
+    | columns | () | of two tables: items of the first; those after them are the regulators |
     | counts | (genes, samples) | where values were made from counts that are known: these |
     | effects_removed | () | whether effects were removed from the values made from counts |
     """
@@ -26,5 +27,6 @@ class ModeArrays(SampleArrays):
     keys: NDArray[np.uint64]
     samples: NDArray[np.str_]
     regulators: NDArray[np.int32]
+    columns: NotRequired[NDArray[np.int64]]
     counts: NotRequired[NDArray[np.unsignedinteger]]
     effects_removed: NotRequired[NDArray[np.bool_]]

@@ -17,7 +17,7 @@ from pairtile.config.network import (
     export_field,
     gold_standard_field,
 )
-from pairtile.config.preprocess import ExpressionAnalysis
+from pairtile.config.preprocess import TwoTableAnalysis
 from pairtile.config.values import (
     Expected,
     Text,
@@ -452,7 +452,7 @@ ModulesOrFalse = Annotated[
 ]
 
 
-class MultimodalCorrelationConfig(ExpressionAnalysis):
+class MultimodalCorrelationConfig(TwoTableAnalysis):
     """Co-expression in parts of the samples: a Gaussian mixture for each pair of genes, one
     correlation for each of its modes, a threshold by random matrix theory, and tests of what the
     samples of a mode have in common."""
@@ -572,9 +572,10 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
 
     @model_validator(mode="after")
     def _threshold_has_its_pairs(self) -> Self:
-        if self.regulators is not None and self.threshold.method in ("rmt", "power_law"):
+        beside = "regulators" if self.regulators is not None else "other_expression"
+        if getattr(self, beside) is not None and self.threshold.method in ("rmt", "power_law"):
             raise refusal(
-                "fdr, score or none beside regulators (it needs all pairs of genes), or auto",
+                f"fdr, score or none beside {beside} (it needs all pairs of genes), or auto",
                 ("auto", "fdr", "score", "none"),
                 key="threshold/method",
             )

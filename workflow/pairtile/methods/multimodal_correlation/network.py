@@ -329,7 +329,7 @@ def _sought(
 
 def _against_rmt(config: MultimodalCorrelationConfig, genes: int) -> Message | None:
     """Why ``auto`` does not try random matrix theory; None where it does."""
-    if config.regulators is not None:
+    if (config.regulators or config.other_expression) is not None:
         return message("threshold_auto_regulators")
     if genes < MIN_GENES_FOR_RMT:
         return message("threshold_auto_few_genes", genes=genes, least=MIN_GENES_FOR_RMT)

@@ -153,34 +153,59 @@ def mode_null(
 ) -> ModeNull:
     """The modes of at least ``draws`` pairs of permuted genes, weak ones too.
 
-    Keyed on the seed and the names of genes alone. Copies of the same gene make no pair.
+    Keyed on the seed and the names of genes alone. Copies of the same gene make no pair. Of two
+    tables, pairs are of a row of the other with a gene of the first.
     """
-    of_other_genes = 1.0 - 1.0 / max(2, len(state["values"]))
-    genes, table = permuted_genes(state, seed, int(np.sqrt(2.0 * draws / of_other_genes)) + 2)
+    genes, table, space = _drawn_pairs(state, seed, draws)
+    across = space.rows if space.kind == "rectangle" else 0
     every = config.estimator.model_copy(update={"min_correlation": 0.0, "max_correlation": 1.0})
     keys = np.arange(len(genes), dtype=np.uint64)
     asked = config.model_copy(update={"estimator": every})
     scorer = pair_scorer(asked, table, keys, device, seed)
     correlation, n_samples = [], []
-    space = PairSpace("triangle", len(genes), len(genes))
-    progress = Progress(len(genes) * (len(genes) - 1) // 2, "pairs of permuted genes")
-    for tile in space.tiles(DRAW_EDGE, DRAW_EDGE):
+    tiles = space.tiles(DRAW_EDGE, DRAW_EDGE)
+    progress = Progress(sum(map(space.pairs_in, tiles)), "pairs of permuted genes")
+    for tile in tiles:
         rows = np.arange(tile.row_begin, tile.row_end)
-        columns = np.arange(tile.column_begin, tile.column_end)
-        modes = scorer.tile(rows, columns, tile.row_begin == tile.column_begin)
+        columns = across + np.arange(tile.column_begin, tile.column_end)
+        modes = scorer.tile(rows, columns, not across and tile.row_begin == tile.column_begin)
         differ = genes[rows[modes.row]] != genes[columns[modes.column]]
         correlation.append(modes.correlation[differ])
         n_samples.append(modes.n_samples[differ])
         progress.advance(space.pairs_in(tile))
     copies = np.bincount(genes)
     pairs = (len(genes) ** 2 - int((copies**2).sum())) // 2
+    if across:
+        pairs = space.rows * space.columns
     found = np.concatenate(correlation)
     lost = np.sqrt(inflation(state, table.shape[1]))  # of a correlation's square
     return ModeNull.of(pairs, np.clip(found * lost, -1.0, 1.0), np.concatenate(n_samples))
 
 
+def _drawn_pairs(
+    state: ModeArrays, seed: int, draws: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], PairSpace]:
+    """Copies of genes, as ``permuted_genes``, that make at least ``draws`` pairs, and which: all of
+    them, or (rectangle) each of the first with each of those after them."""
+    n_genes = len(state["values"])
+    if "columns" not in state:
+        of_other_genes = 1.0 - 1.0 / max(2, n_genes)
+        side = int(np.sqrt(2.0 * draws / of_other_genes)) + 2
+        return *permuted_genes(state, seed, side), PairSpace("triangle", side, side)
+    first, other = np.split(np.arange(n_genes), [int(state["columns"])])
+    side = int(np.sqrt(draws)) + 1
+    rows, of_rows = permuted_genes(state, seed, side, other)
+    columns, of_columns = permuted_genes(state, seed, side, first, side + 1)
+    values = np.concatenate([of_rows, of_columns])
+    return np.concatenate([rows, columns]), values, PairSpace("rectangle", side, side)
+
+
 def permuted_genes(
-    state: ModeArrays, seed: int, number: int
+    state: ModeArrays,
+    seed: int,
+    number: int,
+    among: NDArray[np.int64] | None = None,
+    stream: int = 0,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Copies of genes with their samples exchanged, each by itself, as ``null_design`` allows.
 
@@ -188,21 +213,26 @@ def permuted_genes(
     are stated. In time courses, stated or seen, all values of a course are moved along it by one
     random number, the end coming back in at the start, which leaves it as smooth as it is.
 
+    among : genes to draw from; None: all. stream : of the first random draw of the seed; copy k
+    takes number ``stream + k + 1``.
+
     Returns
     -------
     genes : int64 (number,), which gene each is of; each gene as often as any, or once more.
     values : float64 (number, samples).
     """
     values = np.asarray(state["values"])
-    order = np.argsort(np.asarray(state["keys"]), kind="stable")  # the table's order must not count
-    random = _generator(seed, 0)
+    among = np.arange(len(values)) if among is None else among
+    # The table's order must not count.
+    order = among[np.argsort(np.asarray(state["keys"])[among], kind="stable")]
+    random = _generator(seed, stream)
     rounds = -(-number // len(order))
     genes = np.concatenate([random.permutation(order) for _ in range(rounds)])[:number]
     design = null_design("auto", state, values.shape[1])
     groups = [np.flatnonzero(design.groups == group) for group in range(design.shifted.size)]
     permuted = values[genes]
     for copy, row in enumerate(permuted):
-        random = _generator(seed, copy + 1)
+        random = _generator(seed, stream + copy + 1)
         for group, shifted in zip(groups, design.shifted, strict=True):
             if shifted:
                 row[group] = np.roll(row[group], random.integers(group.size))

@@ -57,6 +57,7 @@ from pairtile.preprocess.null_design import (
 )
 from pairtile.preprocess.samples import SampleDesign, dependence_warnings, read_arranged
 from pairtile.preprocess.statistics import whole_counts
+from pairtile.preprocess.two_tables import read_two_tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,6 +102,8 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
     def prepare(
         cls, config: MultimodalCorrelationConfig, seed: int, scratch: Path | None = None
     ) -> PreparedInput[ModeArrays]:
+        if config.other_expression is not None:
+            return cls._prepare_two(config, scratch)
         expression, design = read_arranged(config, scratch)
         raw = whole_counts(expression.values, scratch)  # before they are overwritten
         prepared = prepare_expression(expression, config.preprocess, True, design, scratch)
@@ -123,6 +126,16 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
         )
 
     @classmethod
+    def _prepare_two(
+        cls, config: MultimodalCorrelationConfig, scratch: Path | None
+    ) -> PreparedInput[ModeArrays]:
+        prepared, rows, parameters = read_two_tables(config, scratch)
+        state, warnings = state_of(prepared, prepared.design, config, rows, None)
+        state["columns"] = np.array(rows[0])
+        messages = [*prepared.messages, *warnings]
+        return PreparedInput(prepared.items, state, prepared.counts, messages, parameters)
+
+    @classmethod
     def validate(
         cls, config: MultimodalCorrelationConfig, state: ModeArrays, items: pd.DataFrame
     ) -> None:
@@ -134,8 +147,10 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
 
     @classmethod
     def space(cls, state: ModeArrays) -> PairSpace:
-        genes = int(state["values"].shape[0])
-        return PairSpace("triangle", int(state["regulators"].size) or genes, genes)
+        genes, regulators = int(state["values"].shape[0]), int(state["regulators"].size)
+        if "columns" in state:
+            return PairSpace("rectangle", regulators, int(state["columns"]))
+        return PairSpace("triangle", regulators or genes, genes)
 
     @classmethod
     def memory(
@@ -223,9 +238,10 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
         return np.concatenate([regulators, others])
 
     def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
+        across = "columns" in self.state
         rows = self.order[tile.rows]
-        columns = self.order[tile.columns]
-        upper = tile.row_begin == tile.column_begin
+        columns = np.arange(self.genes)[tile.columns] if across else self.order[tile.columns]
+        upper = tile.row_begin == tile.column_begin and not across
         modes = self.engine.tile(rows, columns, upper)
         sums: Summaries = {
             COUNT + name: np.array([number], dtype=np.int64)

@@ -135,7 +135,7 @@ def infer_network(
         listed = listed_genes(regulators, table.labels, named=table.genes is not None)
         among = listed.among(ready.kept)
         found += listed.absent_warnings(genes)
-    config = counts_by_rank(config, ready.prepared)
+    config = counts_by_rank(config, ready.prepared.parameters)
     opened, made = open_analysis(
         ready.prepared.values, among, config, choose(settings["backend"]), ready.design
     )

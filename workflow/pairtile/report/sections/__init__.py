@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
+
+from pairtile.config.downstream import PACKAGE
 from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
 from pairtile.report.sections.cleaning import cleaning_section
@@ -13,11 +16,12 @@ __all__ = ["CaptionedFigure", "PageSection", "page_sections"]
 
 
 def page_sections(results: Results, pictures: list[CaptionedFigure]) -> list[PageSection]:
-    """The sections that have something to show; those of the method follow the figures."""
+    """The sections that have something to show; those of method and stages come after figures."""
     makers = (
         findings_section,
         figures_section,
         *results.method_report.sections,
+        *resolve_name(f"{PACKAGE}.page:SECTIONS"),
         drawing_section,
         edges_section,
         evaluation_section,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from pairtile.report.formats import counted, spaced
+from pairtile.report.formats import spaced
 from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
 
@@ -26,6 +26,7 @@ STEPS = {
     "network": "Making the network",
     "evaluate": "Comparing with the gold standard",
     "tables": "Writing the tables",
+    "values": "Preparing what follows the network",
 }
 
 
@@ -57,13 +58,9 @@ def cleaning_section(results: Results, pictures: list[CaptionedFigure]) -> PageS
 
 def _notes(results: Results) -> list[tuple[str, list[str]]]:
     """The notes of each step with a heading, steps in their order, each note at its first place."""
-    summary = results.summary
-    found = dict(summary.get("notes_by_step") or {})
-    found["prepare"] = [*found.get("prepare", []), *_constant(results)]
+    found = dict(results.summary.get("notes_by_step") or {})
     steps = dict.fromkeys([step for step in STEPS if step in found] + list(found))
     groups = [(STEPS.get(step, spaced(step)), found[step]) for step in steps]
-    # A summary of an earlier version does not name the steps.
-    groups.append(("Notes", summary.get("notes") or []))
     listed_before: set[str] = set()
     kept = []
     for heading, notes in groups:
@@ -72,17 +69,6 @@ def _notes(results: Results) -> list[tuple[str, list[str]]]:
         if new:
             kept.append((heading, new))
     return kept
-
-
-def _constant(results: Results) -> list[str]:
-    items = results.items
-    if "constant" not in items:
-        return []
-    n = int((items["constant"].astype(bool) & items["kept"].astype(bool)).sum())
-    if not n:
-        return []
-    noun = counted(n, results.text.item, results.text.items)
-    return [f"{noun} kept although constant: no score above 0 is possible there."]
 
 
 def _rows(dropped: pd.DataFrame, columns: list[str]) -> list[tuple[str, str, list[Any]]]:

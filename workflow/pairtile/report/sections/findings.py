@@ -19,7 +19,7 @@ def findings_section(results: Results, pictures: list[CaptionedFigure]) -> PageS
             "numbers": [*text.rows("key_numbers"), *text.rows("gold_standard_number")],
             "sentences": [
                 sentence
-                for name in ("findings", "gold_standard", "cost")
+                for name in ("findings", "gold_standard", "stages", "cost")
                 for sentence in text.lines(name)
             ],
             "warnings": results.warnings,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from pairtile.config.downstream import PACKAGE
 from pairtile.declare.columns import Columns, declared_columns, declared_counts, declared_files
 from pairtile.report.formats import count, duration, memory, spaced
 from pairtile.report.method_report import CaptionedFigure, PageSection
@@ -85,16 +86,15 @@ ALWAYS = frozenset({"items.parquet", "pairs.parquet", "network.parquet", "summar
 
 def files_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """The files that are there, None for a method that describes none."""
-    found = {
-        name: holds
-        for name, holds in declared_files(results.text.package).items()
-        if name in ALWAYS or (results.folder / name).exists()
-    }
+    found: dict[str, str] = {}
+    columns: dict[tuple[Columns, ...], list[str]] = {}
+    for room in (results.text.package, PACKAGE):
+        for name, holds in declared_files(room).items():
+            if name in ALWAYS or ((results.folder / name).exists() and name not in found):
+                found[name] = holds
+                columns.setdefault(declared_columns(room, name), []).append(name)
     if not found:
         return None
-    columns: dict[tuple[Columns, ...], list[str]] = {}
-    for name in found:
-        columns.setdefault(declared_columns(results.text.package, name), []).append(name)
     columns.pop((), None)
     return PageSection(
         id="files",
@@ -109,7 +109,7 @@ def files_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
 
 def methods_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """Rules and paragraph, None for a method that has none ready."""
-    paragraph, references = page_text(results).cited("methods")
+    paragraph, references = page_text(results).cited("methods", "stages_methods")
     if not paragraph:
         return None
     return PageSection(

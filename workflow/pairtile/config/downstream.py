@@ -1,0 +1,73 @@
+"""What follows the network: the stages that an analysis of an expression table can ask for.
+
+Each has a module of its name in ``pairtile.downstream`` and a rule of its name, so that a change of
+its keys runs it alone again; none of them scores.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pairtile.config.models import Analysis
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage.
+
+    Parameters
+    ----------
+    name
+        Of its module, its rule and its record; keys that it uses are marked with it (``UsedBy``,
+        ``InputFile``).
+    key
+        The configuration key that asks for it, where that is neither null, false nor empty.
+    tables
+        The files that it writes.
+    reads
+        Stages whose files it reads, where the analysis asks for these.
+    gpu
+        Whether it computes on the backend of the tiles; else on the CPU.
+    """
+
+    name: str
+    key: str
+    tables: tuple[str, ...]
+    reads: tuple[str, ...] = ()
+    gpu: bool = False
+
+
+PACKAGE = "pairtile.downstream"
+"""Where their modules are, with ``columns.toml``, ``text.md.j2``, ``templates/`` and what the page
+shows of them (``page``)."""
+
+STAGES: tuple[Stage, ...] = ()
+"""In the order in which they can run."""
+
+
+def stages_of(config: Analysis) -> list[Stage]:
+    """The stages that an analysis asks for, in their order."""
+    return [stage for stage in STAGES if getattr(config, stage.key, None)]
+
+
+def label_columns(config: Analysis) -> list[str]:
+    """The columns of annotations that stages name, each once."""
+    named: list[str] = []
+    return list(dict.fromkeys(named))
+
+
+def stage_tables(config: Analysis, *names: str) -> list[str]:
+    """The files of the stages that an analysis asks for; of those of some names, where given."""
+    asked = [stage for stage in stages_of(config) if not names or stage.name in names]
+    return [table for stage in asked for table in stage.tables]
+
+
+def stage_rules(analyses: Mapping[str, Analysis]) -> dict[Stage, str]:
+    """Each stage that any analysis asks for, and a pattern of the names of these."""
+    asking = {
+        stage: [re.escape(name) for name, config in analyses.items() if stage in stages_of(config)]
+        for stage in STAGES
+    }
+    return {stage: "|".join(names) for stage, names in asking.items() if names}

@@ -1,0 +1,120 @@
+"""What the stages that follow a network are given: values, samples and the network itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairtile.config.preprocess import TableAnalysis
+from pairtile.declare.messages import HasMessages, Message
+from pairtile.gpu.device import Device
+from pairtile.preprocess.expression import prepare_expression
+from pairtile.preprocess.sample_arrays import SampleArrays
+from pairtile.preprocess.samples import read_arranged
+from pairtile.report.results import read_result_table
+from pairtile.runtime.files import atomic_path
+
+
+class ValueArrays(SampleArrays):
+    """
+    | array | shape | meaning |
+    |---|---|---|
+    | values | (genes, samples) | as they were scored, before ranks and bins; NaN where missing |
+    | genes, samples | (genes,), (samples,) | names |
+    | columns | (columns,) | names of the annotations |
+    | cells | (columns, samples) | annotations as text, "" where there is none |
+    """
+
+    values: NDArray[np.float64]
+    genes: NDArray[np.str_]
+    samples: NDArray[np.str_]
+    columns: NDArray[np.str_]
+    cells: NDArray[np.str_]
+
+
+def prepare_values(config: TableAnalysis, kept: list[str], scratch: Path) -> ValueArrays:
+    """The expression of an analysis, prepared as for its scores, and all that is stated of the
+    samples.
+
+    kept : names of the genes that were paired, in order; a row of NaN for one that has no values
+    here. Arrays too large for memory are mapped from files in ``scratch``. Raises InputError as
+    ``read_arranged`` and ``prepare_expression``.
+    """
+    expression, design = read_arranged(config, scratch)
+    settings = config.preprocess
+    if config.table_path() != config.expression:  # levels, which are as they are
+        as_read = {"log2": False, "sample_scale": False, "hidden_factors": "none"}
+        settings = settings.model_copy(update={**as_read, "control_genes": None})
+    prepared = prepare_expression(expression, settings, True, design, scratch)
+    del expression
+    values = prepared.values
+    if prepared.genes != kept:
+        row = {name: k for k, name in enumerate(prepared.genes)}
+        values = np.full((len(kept), len(prepared.samples)), np.nan)
+        for k, name in enumerate(kept):
+            if name in row:
+                values[k] = prepared.values[row[name]]
+    annotations = prepared.design.annotations
+    return {
+        **prepared.design.state,
+        "values": values,
+        "genes": np.array(kept, dtype=np.str_),
+        "samples": np.array(prepared.samples, dtype=np.str_),
+        "columns": np.array(list(annotations), dtype=np.str_),
+        "cells": np.array(list(annotations.values()), dtype=np.str_),
+    }
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a stage works on.
+
+    values : float64 (genes, samples), NaN where missing, memory-mapped. genes, samples : names, in
+    the order of its rows and columns. annotations : column -> a text for each sample. known : what
+    is stated of the samples. network : edges, ``source`` and ``target`` by name. folder : where it
+    writes its tables, and where those of other stages are.
+    """
+
+    config: TableAnalysis
+    values: NDArray[np.float64]
+    genes: list[str]
+    samples: list[str]
+    annotations: Mapping[str, list[str]]
+    known: SampleArrays
+    items: pd.DataFrame
+    network: pd.DataFrame
+    folder: Path
+    seed: int
+    device: Device
+
+    @property
+    def batch(self) -> NDArray[np.int32] | None:
+        """The batch of each sample, int32 (samples,) from 0; None where none is stated."""
+        return self.known.get("sample_batch")
+
+    @property
+    def series(self) -> NDArray[np.int32] | None:
+        """The series (subject, run) of each sample, as ``batch``."""
+        return self.known.get("sample_series")
+
+    def table(self, name: str) -> pd.DataFrame:
+        """The table that another stage wrote. Raises StoreError."""
+        return read_result_table(self.folder / name, __package__)
+
+    def write(self, name: str, table: pd.DataFrame) -> None:
+        """Write a table with a header and tabs, whole or not at all."""
+        with atomic_path(self.folder / name) as temporary:
+            table.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
+
+
+@dataclass(frozen=True)
+class Written(HasMessages):
+    """What a stage says of what it wrote."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    messages: list[Message] = field(default_factory=list)

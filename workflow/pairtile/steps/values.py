@@ -1,0 +1,29 @@
+"""Rule ``values``: the prepared expression and the annotations, for what follows the network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from numpy.typing import NDArray
+
+from pairtile.config.preprocess import TableAnalysis
+from pairtile.downstream.given import prepare_values
+from pairtile.engine.state import scratch_beside, write_state
+from pairtile.runtime.files import read_table
+from pairtile.runtime.record import recorded
+
+
+def values(
+    config: TableAnalysis, inputs: dict[str, str], items: Path, out: Path, record: Path
+) -> None:
+    """Write the arrays of ``ValueArrays`` into the folder ``out``.
+
+    inputs : configuration key -> path of each input file on this machine. items : the items table.
+    """
+    with recorded("values", record), scratch_beside(out) as scratch:
+        table = read_table(items)
+        kept = table.loc[table["kept"], "name"].tolist()
+        arrays = prepare_values(config.with_inputs(inputs), kept, scratch)
+        write_state(out, cast("Mapping[str, NDArray[Any]]", arrays), scratch)

@@ -1,0 +1,63 @@
+# What follows the network: values and annotations of an analysis' samples, and one rule for each
+# stage that any analysis asks for. A change of what a stage alone uses runs that stage again.
+rule values:
+    input:
+        unpack(input_files),
+        items_table=f"{ANALYSIS}/items.parquet",
+    output:
+        values=directory(f"{ANALYSIS}/values"),
+        record=f"{STEPS}/values.json",
+    log:
+        f"{LOGS}/values.log",
+    conda:
+        ENVIRONMENT
+    threads: data_threads
+    resources:
+        **asks(data_memory(8), data_seconds(10e6), least=60),
+    params:
+        analysis=analysis_for("values"),
+        settings=settings_for("values"),
+        version=VERSION,
+    message:
+        "{wildcards.analysis}: prepare the values for what follows the network"
+    script:
+        "../../scripts/values.py"
+
+
+for STAGE, ANALYSES in stage_rules(CONFIG.analyses).items():
+
+    rule:
+        name:
+            STAGE.name
+        input:
+            plan=f"{ANALYSIS}/plan.json",
+            prepared=f"{ANALYSIS}/values",
+            items_table=f"{ANALYSIS}/items.parquet",
+            network=f"{ANALYSIS}/network.parquet",
+            inputs=later_inputs(STAGE.name),
+            tables=the("stage_tables", *STAGE.reads),
+        output:
+            tables=[f"{ANALYSIS}/{table}" for table in STAGE.tables],
+            record=f"{STEPS}/{STAGE.name}.json",
+        log:
+            f"{LOGS}/{STAGE.name}.log",
+        wildcard_constraints:
+            analysis=ANALYSES,
+        conda:
+            ENVIRONMENT
+        threads: compute_threads if STAGE.gpu else data_threads
+        resources:
+            **asks(
+                data_memory(10),
+                data_seconds(1e6),
+                least=60,
+                gpu=gpus if STAGE.gpu else None,
+            ),
+        params:
+            stage=STAGE.name,
+            analysis=analysis_for(STAGE.name),
+            settings=settings_for(STAGE.name),
+        message:
+            f"{{wildcards.analysis}}: {STAGE.name}"
+        script:
+            "../../scripts/downstream.py"
