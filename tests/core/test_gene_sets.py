@@ -123,7 +123,7 @@ def test_variance_of_ranks_is_that_of_new_samples(rng: np.random.Generator) -> N
         values = 0.7 * factors[block] + np.sqrt(1 - 0.49) * rng.standard_normal((n_genes, n))
         profile = rng.standard_normal(n)
         scores = standardised(values) @ standardised(profile[None])[0]
-        excess, degrees = excess_by_profile(scores, values, profile, sets)
+        excess, degrees = excess_by_profile(scores, values, profile, sets, n)
         assert degrees == n - 2
         found = rank_tests(scores, sets, excess, degrees)
         plain = rank_tests(scores, sets, np.zeros(2), degrees)

@@ -41,7 +41,7 @@ def test_standard_errors_are_those_of_hc2_with_blocks(rng: np.random.Generator) 
     n = 3000  # so many that degrees of freedom are those of the samples
     dose, block = rng.standard_normal(n), rng.integers(3, size=n).astype(np.int32)
     profiles = rng.standard_normal((2, n)) * (1 + block) + 0.05 * dose + 5 * block
-    found = label_test(profiles, measured(dose), block)
+    found = label_test(profiles, measured(dose), [block])
     design = np.column_stack([dose, np.eye(3)[block]])
     for k in range(2):
         fit = sm.OLS(profiles[k], design).fit(cov_type="HC2", use_t=True)
@@ -52,15 +52,27 @@ def test_standard_errors_are_those_of_hc2_with_blocks(rng: np.random.Generator) 
 def test_blocks_of_one_label_are_the_units(rng: np.random.Generator) -> None:
     donor = np.repeat(np.arange(8), 30).astype(np.int32)
     profiles = rng.standard_normal((4, 240)) + 3 * rng.standard_normal((4, 8))[:, donor]
-    found = label_test(profiles, labelled(donor % 2), donor)
+    found = label_test(profiles, labelled(donor % 2), [donor])
     assert (found.units, found.of_blocks) == (8, True)
     means = np.stack([profiles[:, donor == k].mean(axis=1) for k in range(8)], axis=1)
     expected = label_test(means, labelled(np.arange(8) % 2))
     np.testing.assert_allclose(found.p_value, expected.p_value)
     # One donor of each label: nothing can be told.
     assert np.isnan(
-        label_test(profiles[:, :60], labelled(donor[:60] % 2), donor[:60]).p_value
+        label_test(profiles[:, :60], labelled(donor[:60] % 2), [donor[:60]]).p_value
     ).all()
+
+
+def test_subjects_are_compared_within_their_batches(rng: np.random.Generator) -> None:
+    """Subjects of one label each, measured several times, in batches that differ."""
+    subject = np.repeat(np.arange(24), 5).astype(np.int32)
+    batch, label = subject // 8, subject % 2
+    profiles = rng.standard_normal((3, 120)) + rng.standard_normal((3, 24))[:, subject] + 9 * batch
+    found = label_test(profiles, labelled(label), [subject, batch])
+    means = profiles.reshape(3, 24, 5).mean(axis=2)
+    expected = label_test(means, labelled(label[::5]), [batch[::5]])
+    np.testing.assert_allclose(found.p_value, expected.p_value)
+    assert (found.units, found.of_blocks) == (24, True)
 
 
 def test_what_cannot_be_tested_has_no_p_value(rng: np.random.Generator) -> None:
@@ -82,5 +94,5 @@ def test_p_values_hold_under_the_null_with_batches(labels: int) -> None:
         chance = np.ones((3, labels)) + 2 * np.eye(3, labels)
         codes = np.array([draw.choice(labels, p=chance[b] / chance[b].sum()) for b in batch])
         profiles = draw.standard_normal((20, 48)) * (1 + batch) + 4 * batch
-        small.append(np.mean(label_test(profiles, labelled(codes), batch).p_value <= 0.05))
+        small.append(np.mean(label_test(profiles, labelled(codes), [batch]).p_value <= 0.05))
     assert 0.02 < np.mean(small) < 0.065

@@ -43,7 +43,10 @@ PACKAGE = "pairtile.downstream"
 """Where their modules are, with ``columns.toml``, ``text.md.j2``, ``templates/`` and what the page
 shows of them (``page``)."""
 
-STAGES: tuple[Stage, ...] = ()
+STAGES: tuple[Stage, ...] = (
+    Stage("enrichment", "gene_sets", ("enrichment.tsv",), reads=("differential", "modules")),
+    Stage("activity", "activity", ("activity.tsv", "activity_viper.tsv", "activity_tests.tsv")),
+)
 """In the order in which they can run."""
 
 

@@ -40,26 +40,30 @@ class Scale(NamedTuple):
 
 def gene_scale(values: Any) -> Scale:
     """Of float64 (genes, samples), NaN where missing, or a scipy sparse table."""
-    if sparse.issparse(values):
-        n = values.shape[1]
-        mean = np.asarray(values.sum(axis=1)).ravel() / n
-        squares = np.asarray(values.multiply(values).sum(axis=1)).ravel()
-        variance = np.maximum(squares - n * mean**2, 0.0) / max(n - 1, 1)
-    else:
-        mean, variance = np.zeros(len(values)), np.zeros(len(values))
-        step = max(1, _BLOCK_VALUES // max(1, values.shape[1]))
-        for begin in range(0, len(values), step):
-            rows = np.array(values[begin : begin + step], dtype=np.float64)
-            known = ~np.isnan(rows)
-            n_known = known.sum(axis=1)
-            rows[~known] = 0.0
-            here = rows.sum(axis=1) / np.maximum(n_known, 1)
-            rows -= np.where(known, here[:, None], 0.0)
-            mean[begin : begin + step] = here
-            squared = np.einsum("ij,ij->i", rows, rows)
-            variance[begin : begin + step] = squared / np.maximum(n_known - 1, 1)
-    sd = np.sqrt(variance)
-    return Scale(mean, np.where(sd > 1e-12 * np.maximum(np.abs(mean), 1e-300), sd, 1.0))
+    n_genes, n_samples = values.shape
+    mean, squares, free = np.zeros(n_genes), np.zeros(n_genes), np.empty(n_genes)
+    rows_of = sparse.csr_array(values) if sparse.issparse(values) else values
+    step = max(1, _BLOCK_VALUES // max(1, n_samples))
+    for begin in range(0, n_genes, step):
+        rows = slice(begin, begin + step)
+        if sparse.issparse(values):
+            block = rows_of[rows].astype(np.float64)
+            mean[rows] = block.sum(axis=1) / n_samples
+            stored = np.diff(block.indptr)
+            block.data = (block.data - np.repeat(mean[rows], stored)) ** 2
+            squares[rows] = block.sum(axis=1) + (n_samples - stored) * mean[rows] ** 2
+            free[rows] = n_samples - 1
+            continue
+        block = np.array(rows_of[rows], dtype=np.float64)
+        known = ~np.isnan(block)
+        n_known = known.sum(axis=1)
+        block[~known] = 0.0
+        mean[rows] = block.sum(axis=1) / np.maximum(n_known, 1)
+        block -= np.where(known, mean[rows, None], 0.0)
+        squares[rows] = np.einsum("ij,ij->i", block, block)
+        free[rows] = n_known - 1
+    sd = np.sqrt(squares / np.maximum(free, 1))
+    return Scale(mean, np.where(sd > 1e-12 * np.abs(mean), sd, 1.0))
 
 
 def univariate_linear_model(values: Any, regulons: Regulons, scale: Scale | None = None) -> Floats:
@@ -88,10 +92,10 @@ def univariate_linear_model(values: Any, regulons: Regulons, scale: Scale | None
         inverse = np.ones(values.shape[0]) if scale is None else 1 / scale.sd
         offset = np.zeros(values.shape[0]) if scale is None else scale.mean / scale.sd
         scaled_weights = (weights @ sparse.diags_array(inverse)).tocsr()
-        columns = values.tocsc().astype(np.float64, copy=False)
+        columns = sparse.csc_array(values)
         n = float(values.shape[0])
         for begin, end in _sample_blocks(*values.shape):
-            block = columns[:, begin:end]
+            block = columns[:, begin:end].astype(np.float64)
             doubled = block.copy()
             doubled.data = doubled.data**2
             sum_y = inverse @ block - offset.sum()
@@ -143,7 +147,7 @@ def viper(values: Any, regulons: Regulons, scale: Scale | None = None) -> Floats
     share = (sparse.diags_array(1 / np.where(total > 0, total, 1.0)) @ share).tocsr()
     signed = share.multiply(regulons.weights).tocsr()
     unsure = (share - share.multiply(abs(regulons.weights))).tocsr()
-    columns = values.tocsc() if sparse.issparse(values) else values
+    columns = sparse.csc_array(values) if sparse.issparse(values) else values
     result = np.empty((signed.shape[0], values.shape[1]))
     for begin, end in _sample_blocks(*values.shape):
         block = np.ascontiguousarray(_dense(columns, begin, end, scale).T)

@@ -12,6 +12,9 @@ from scipy.stats import hypergeom, norm, rankdata, t
 MAX_SAMPLES = 1000
 """Samples by which correlations of genes are estimated; of more, so many evenly spaced ones."""
 
+BLOCK_VALUES = 1 << 22
+"""Values of the table that are worked on at a time."""
+
 MIN_NOISE = 1e-9
 
 Floats = NDArray[np.float64]
@@ -102,7 +105,7 @@ def rank_tests(scores: Floats, sets: csr_array, excess: Floats, degrees: float) 
 
 
 def excess_by_profile(
-    scores: Floats, values: Floats, profile: Floats, sets: csr_array, degrees_given_up: int = 0
+    scores: Floats, values: Floats, profile: Floats, sets: csr_array, free_samples: int
 ) -> tuple[Floats, float]:
     """What sampling adds to the variance of mean ranks by correlation with a profile.
 
@@ -115,27 +118,25 @@ def excess_by_profile(
     Parameters
     ----------
     scores : float64 (genes,)
-        Correlation of each gene with ``profile``.
-    values : float64 (genes, samples)
-        NaN where missing.
-    profile : float64 (samples,)
-        Such as a module's eigengene.
+        Correlation of each gene with the profile over all samples.
+    values, profile : float64 (genes, samples), (samples,)
+        Of all samples or some of them; NaN where missing.
     sets : float64 csr (sets, genes)
+    free_samples : int
+        All samples, less the degrees of freedom that were taken off the values before.
 
     Returns
     -------
     float64 (sets,), and the degrees of freedom of each.
     """
-    n_samples = values.shape[1]
-    noise = 1 / np.sqrt(max(1, n_samples - 3 - degrees_given_up))
+    noise = 1 / np.sqrt(max(1, free_samples - 3))
     z = np.arctanh(np.clip(scores, -1 + 1e-9, 1 - 1e-9))
     ordered = np.sort(z)
     places = np.median(z) + noise * norm.ppf((np.arange(20) + 0.5) / 20)
     above, below = (np.searchsorted(ordered, places + side * noise) for side in (1, -1))
     density = float((above - below).mean()) / (2 * noise)
-    taken = evenly_spaced(n_samples)
-    residuals = standardised(values[:, taken])
-    along = standardised(profile[None, taken])[0]
+    residuals = standardised(values)
+    along = standardised(profile[None])[0]
     residuals -= np.outer(residuals @ along, along)
     length = np.sqrt(np.einsum("ij,ij->i", residuals, residuals))
     # A gene that is the profile itself has no residual and no noise.
@@ -146,7 +147,18 @@ def excess_by_profile(
     contrast = (sets @ moved / size[:, None] - total / n) * (n / rest)[:, None]
     of_random = (np.einsum("ij,ij->", moved, moved) - total @ total / n) / (n - 1)
     excess = np.einsum("ij,ij->i", contrast, contrast) - of_random * (1 / size + 1 / rest)
-    return excess, float(max(1, taken.size - 2 - degrees_given_up))
+    return excess, float(max(1, min(values.shape[1], free_samples) - 2))
+
+
+def correlations(values: Floats, profiles: Floats) -> Floats:
+    """Of each gene with each profile: float64 (genes, profiles); missing values count as means."""
+    along = standardised(profiles).T
+    found = np.empty((len(values), along.shape[1]))
+    step = max(1, BLOCK_VALUES // max(1, values.shape[1]))
+    for begin in range(0, len(values), step):
+        rows = slice(begin, begin + step)
+        found[rows] = standardised(values[rows]) @ along
+    return found
 
 
 def evenly_spaced(n_samples: int) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ class LabelTest(NamedTuple):
 def label_test(
     profiles: Floats,
     condition: Condition,
-    blocks: NDArray[np.int32] | None = None,
+    blocks: Sequence[NDArray[np.int32]] = (),
     degrees_given_up: int = 0,
 ) -> LabelTest:
     """Test each profile for a difference between labels, or a slope on numbers.
@@ -42,7 +43,8 @@ def label_test(
     are those of HC2 (MacKinnon and White 1985), of two labels without blocks Welch's, with the
     degrees of freedom of Bell and McCaffrey (2002) and, for several labels, the F of Hotelling's
     T squared (Tipton and Pustejovsky 2015, J Educ Behav Stat 40:604). Where the label is the same
-    all over every block (a donor with many cells), the means of the blocks are compared instead.
+    all over every block (a donor with many cells), the means of the blocks are compared instead,
+    within the larger blocks that these are in.
 
     Parameters
     ----------
@@ -50,8 +52,8 @@ def label_test(
         Samples that lack all values are left out; a profile that lacks some others has no p-value.
     condition : Condition
         Labels or numbers of the samples; those without one are left out.
-    blocks : int (samples,), optional
-        Batch, subject or series of each sample, from 0.
+    blocks : sequence of int (samples,)
+        Series (subject, run) and batch of each sample, the smaller blocks first.
     degrees_given_up : int
         Degrees of freedom that were taken off the values before.
     """
@@ -62,14 +64,20 @@ def label_test(
         labels = indicators(codes)
     else:
         labels = condition.numbers[known][:, None]
-    block = np.zeros(known.sum(), dtype=np.int64)
-    if blocks is not None:
-        block = np.unique(blocks[known], return_inverse=True)[1]
-    of_blocks = bool(block.any()) and not (np.abs(_within(labels, block)) > _TOLERANCE).any()
-    if of_blocks:
+    fixed = np.zeros(len(labels), dtype=np.int64)
+    of_blocks = False
+    outer = [codes[known] for codes in blocks]
+    for k in range(len(outer)):
+        block = np.unique(outer[k], return_inverse=True)[1]
+        if not block.any() or (np.abs(_within(labels, block)) > _TOLERANCE).any():
+            fixed = np.unique(np.stack([fixed, block]), axis=1, return_inverse=True)[1]
+            continue
+        of_blocks, first = True, np.unique(block, return_index=True)[1]
+        nested = [codes if (codes[first][block] == codes).all() else 0 * codes for codes in outer]
+        outer = [codes[first] for codes in nested]
         labels, values = _means(labels, block), _means(values.T, block).T
-        block = np.zeros(len(labels), dtype=np.int64)
-    effect, p = _tests(values, labels, block, degrees_given_up)
+        fixed = np.zeros(len(labels), dtype=np.int64)
+    effect, p = _tests(values, labels, fixed, degrees_given_up)
     return LabelTest(effect, p, values.shape[1], of_blocks)
 
 

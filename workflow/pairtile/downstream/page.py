@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pairtile.declare.columns import explained
-from pairtile.report.formats import count, number, spaced
+from pairtile.downstream.gene_set_charts import activity_figure, enrichment_figure
+from pairtile.report.formats import count, number, shortened, spaced
 from pairtile.report.method_report import CaptionedFigure, FigureMaker, PageSection, SectionMaker
 from pairtile.report.results import Results, read_result_table
 from pairtile.report.text import page_text
 
-SHOWN_ROWS = 20
+SHOWN_ROWS, MAX_TEXT = 20, 80
 
 
 def table_section(file: str, title: str) -> SectionMaker:
@@ -52,11 +53,17 @@ def table_section(file: str, title: str) -> SectionMaker:
 def _cell(value: object, kind: str) -> str:
     if kind in "iu":
         return count(int(str(value)))
-    return number(value) if kind == "f" else str(value)
+    return number(value) if kind == "f" else shortened(str(value), MAX_TEXT)
 
 
-FIGURES: Mapping[str, FigureMaker] = {}
+FIGURES: Mapping[str, FigureMaker] = {
+    "enrichment": enrichment_figure,
+    "activity": activity_figure,
+}
 """Name of the file -> maker, after those of the method."""
 
-SECTIONS: tuple[SectionMaker, ...] = ()
+SECTIONS: tuple[SectionMaker, ...] = (
+    table_section("enrichment.tsv", "Gene sets"),
+    table_section("activity_tests.tsv", "Master regulators"),
+)
 """After those of the method."""
