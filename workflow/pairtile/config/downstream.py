@@ -53,6 +53,8 @@ STAGES: tuple[Stage, ...] = (
         ("predicted_targets.tsv", "target_enrichment.tsv", "target_correlations.tsv"),
         of_analysis="targets.tsv",
     ),
+    Stage("enrichment", "gene_sets", ("enrichment.tsv",), reads=("differential", "modules")),
+    Stage("activity", "activity", ("activity.tsv", "activity_viper.tsv", "activity_tests.tsv")),
 )
 """In the order in which they can run."""
 
