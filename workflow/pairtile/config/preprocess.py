@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from pairtile.config.models import Analysis, ConfigModel, InputFile
+from pairtile.config.downstream import DifferentialConfig
+from pairtile.config.models import Analysis, ConfigModel, InputFile, UsedBy
 from pairtile.config.network import NamesTable, OptionalPath, RequiredPath, each_once
 from pairtile.config.samples import OptionalSamples, SamplesConfig
 from pairtile.config.values import Expected, Text, refusal
@@ -265,6 +266,16 @@ class TableAnalysis(Analysis):
 
     # What follows the network (``config.downstream``): keys marked with the stages that use them,
     # and those that name a column of annotations with ``values`` and ``names_items`` too.
+
+    differential: Annotated[
+        DifferentialConfig | None, UsedBy("values", "differential", names_items=True)
+    ] = Field(
+        default=None,
+        description=(
+            "Which pairs of genes are correlated differently between groups of samples, tested "
+            "for every pair; null: nothing is compared."
+        ),
+    )
 
     def table_path(self) -> str | None:
         """The table that ``orientation`` and ``layer`` speak of."""
