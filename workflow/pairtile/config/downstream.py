@@ -31,6 +31,8 @@ class Stage:
         The files that it writes.
     reads
         Stages whose files it reads, where the analysis asks for these.
+    of_analysis
+        A file of the analysis that ``key`` names, which it reads.
     gpu
         Whether it computes on the backend of the tiles; else on the CPU.
     """
@@ -39,6 +41,7 @@ class Stage:
     key: str
     tables: tuple[str, ...]
     reads: tuple[str, ...] = ()
+    of_analysis: str = ""
     gpu: bool = False
 
 
@@ -76,6 +79,12 @@ shows of them (``page``)."""
 
 STAGES: tuple[Stage, ...] = (
     Stage(
+        "predicted_targets",
+        "mirna_targets",
+        ("predicted_targets.tsv", "target_enrichment.tsv", "target_correlations.tsv"),
+        of_analysis="targets.tsv",
+    ),
+    Stage(
         "differential",
         "differential",
         ("differential.parquet", "differential.tsv", "differential_hubs.tsv"),
@@ -83,6 +92,9 @@ STAGES: tuple[Stage, ...] = (
     ),
 )
 """In the order in which they can run."""
+
+GROUP_TABLES = ("groups.tsv", "group_overlap.tsv", "shared_edges.tsv")
+"""What is written of an analysis with ``split_by``, beside its page and summary."""
 
 
 def stages_of(config: Analysis) -> list[Stage]:

@@ -11,13 +11,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.config.preprocess import TableAnalysis
+from pairtile.config.preprocess import TableAnalysis, TwoTableAnalysis
 from pairtile.declare.messages import HasMessages, Message
 from pairtile.gpu.device import Device
-from pairtile.preprocess.expression import prepare_expression
+from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import read_arranged
 from pairtile.preprocess.statistics import whole_counts
+from pairtile.preprocess.two_tables import read_two_tables
 from pairtile.report.results import read_result_table
 from pairtile.runtime.files import atomic_path
 from pairtile.statistics.counting_noise import name_keys
@@ -53,6 +54,8 @@ def prepare_values(config: TableAnalysis, kept: list[str], scratch: Path) -> Val
     here. Arrays too large for memory are mapped from files in ``scratch``. Raises InputError as
     ``read_arranged`` and ``prepare_expression``.
     """
+    if isinstance(config, TwoTableAnalysis) and config.other_expression is not None:
+        return _arrays(read_two_tables(config, scratch).prepared, kept)
     expression, design = read_arranged(config, scratch)
     settings = config.preprocess
     if config.table_path() != config.expression:  # levels, which are as they are
@@ -62,6 +65,16 @@ def prepare_values(config: TableAnalysis, kept: list[str], scratch: Path) -> Val
     names = pd.Index(expression.genes)
     prepared = prepare_expression(expression, settings, True, design, scratch)
     del expression
+    arrays = _arrays(prepared, kept)
+    if raw is not None and prepared.quality.counted:
+        rows = names.get_indexer(pd.Index(kept))
+        if (rows >= 0).all():
+            arrays["counts"], arrays["keys"] = raw[rows], name_keys(kept)
+            arrays["effects_removed"] = np.array("degrees_given_up" in arrays)
+    return arrays
+
+
+def _arrays(prepared: Prepared, kept: list[str]) -> ValueArrays:
     values = prepared.values
     if prepared.genes != kept:
         row = {name: k for k, name in enumerate(prepared.genes)}
@@ -70,7 +83,7 @@ def prepare_values(config: TableAnalysis, kept: list[str], scratch: Path) -> Val
             if name in row:
                 values[k] = prepared.values[row[name]]
     annotations = prepared.design.annotations
-    arrays: ValueArrays = {
+    return {
         **prepared.design.state,
         "values": values,
         "genes": np.array(kept, dtype=np.str_),
@@ -78,12 +91,6 @@ def prepare_values(config: TableAnalysis, kept: list[str], scratch: Path) -> Val
         "columns": np.array(list(annotations), dtype=np.str_),
         "cells": np.array(list(annotations.values()), dtype=np.str_),
     }
-    if raw is not None and prepared.quality.counted:
-        rows = names.get_indexer(pd.Index(kept))
-        if (rows >= 0).all():
-            arrays["counts"], arrays["keys"] = raw[rows], name_keys(kept)
-            arrays["effects_removed"] = np.array("degrees_given_up" in arrays)
-    return arrays
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ class MultimodalCorrelationKeywords(TypedDict, total=False):
     restarts: int
     compatibility: Literal["none", "kinc"]
     preprocess: Mapping[str, Any] | None
+    other_preprocess: Mapping[str, Any] | None
     series: Any
     time: Any
     step: Mapping[str, float] | None

@@ -19,7 +19,6 @@ from pairtile.engine.network import Network
 from pairtile.errors import InputError
 from pairtile.gpu.device import Device
 from pairtile.io.annotations import (
-    EMPTY,
     Annotations,
     AnnotationTable,
     Condition,
@@ -28,6 +27,7 @@ from pairtile.io.annotations import (
     quoted,
     read_annotations,
 )
+from pairtile.io.text_file import EMPTY
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays
 from pairtile.methods.multimodal_correlation.coexpression import DRAWS
 from pairtile.methods.multimodal_correlation.conditions import (
