@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from pairtile.config.downstream import DifferentialConfig
 from pairtile.config.models import Analysis, ConfigModel, Fault, InputFile, UsedBy
 from pairtile.config.network import (
     GeneSetsFile,
@@ -301,6 +302,16 @@ class TableAnalysis(Analysis):
             "expression of its targets in the network: adds `activity.tsv` (t of a univariate "
             "linear model), `activity_viper.tsv` and, where labels of samples are named in "
             "`traits` or `differential`, `activity_tests.tsv`."
+        ),
+    )
+
+    differential: Annotated[
+        DifferentialConfig | None, UsedBy("values", "differential", names_items=True)
+    ] = Field(
+        default=None,
+        description=(
+            "Which pairs of genes are correlated differently between groups of samples, tested "
+            "for every pair; null: nothing is compared."
         ),
     )
 

@@ -73,6 +73,8 @@ FIGURES: Mapping[str, FigureMaker] = {
 """Name of the file -> maker, after those of the method."""
 
 SECTIONS: tuple[SectionMaker, ...] = (
+    table_section("differential.tsv", "Pairs that are correlated differently between groups"),
+    table_section("differential_hubs.tsv", "Genes with pairs that differ"),
     table_section("target_enrichment.tsv", "Do targets go against their miRNA?"),
     table_section("predicted_targets.tsv", "Predicted targets that go against their miRNA"),
     table_section("enrichment.tsv", "Gene sets"),
