@@ -50,21 +50,8 @@ def test_notes_stand_under_their_steps_in_the_order_of_the_steps(tmp_path: Path)
     }
     notes = [note for step in by_step.values() for note in step]
     folder = write_results(tmp_path / "demo")
-    items = pd.read_parquet(folder / "items.parquet")
-    items.assign(constant=items["name"] == items["name"][items["kept"]].iloc[0]).to_parquet(
-        folder / "items.parquet"
-    )
     groups = groups_of(with_notes(folder, notes=notes, notes_by_step=by_step))
-    first, *others = groups.values()
-    assert first[:2] == ["Read.", "Cut."]
-    assert len(first) == 3  # and the constant gene
-    assert others == [["Planned."], ["Kept."], ["New."], []]
-
-
-def test_notes_of_an_earlier_versions_summary_are_shown_without_steps(tmp_path: Path) -> None:
-    folder = with_notes(write_results(tmp_path / "demo"), notes=["One.", "Two.", "One."])
-    assert "notes_by_step" not in json.loads((folder / "summary.json").read_text())
-    assert groups_of(folder)["Notes"] == ["One.", "Two."]
+    assert list(groups.values()) == [["Read.", "Cut."], ["Planned."], ["Kept."], ["New."], []]
 
 
 def test_the_summary_keeps_notes_by_step_and_all_together(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import difflib
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 
 import numpy as np
@@ -16,13 +16,10 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.names import match_samples, r_name
 from pairtile.io.table import check_names, listed
-from pairtile.io.text_file import Row, open_rows
-from pairtile.io.text_table import MISSING, check_wide, find_delimiter
+from pairtile.io.text_file import EMPTY, Row, find_delimiter, open_rows
+from pairtile.io.text_table import check_wide
 
 message = messages_of(__package__)
-
-EMPTY = MISSING - {"None", "none"}
-"""Spellings of an empty cell. "none" is a label here: a treatment is often called so."""
 
 _DECIMAL_COMMA = re.compile(r"^([-+]?\d+),(\d+)$")
 _SHOWN = 5
@@ -41,6 +38,14 @@ class AnnotationTable:
     places: list[str]
     notes: list[Message]
     unannotated: list[str] = field(default_factory=list)
+
+    def of(self, samples: Sequence[str]) -> AnnotationTable:
+        """The rows of some of the samples, in their order."""
+        place = {name: k for k, name in enumerate(self.samples)}
+        rows = [place[name] for name in samples]
+        columns = {name: [cells[k] for k in rows] for name, cells in self.columns.items()}
+        places = [self.places[k] for k in rows]
+        return replace(self, samples=list(samples), columns=columns, places=places)
 
 
 def read_annotation_table(

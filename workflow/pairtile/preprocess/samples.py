@@ -21,6 +21,7 @@ from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.anndata_file import read_obs
 from pairtile.io.annotations import AnnotationTable, quoted, read_annotation_table
+from pairtile.io.cells import cells_note, chosen_cells
 from pairtile.io.expression import Expression, read_sparsely
 from pairtile.io.names import some
 from pairtile.io.sparse_rows import SparseRows, Values, stored_values
@@ -49,6 +50,8 @@ class SampleDesign:
     factors : float64 (factors, samples), hidden factors that were removed from the values.
     factor_columns : the annotation that each of these goes with, "" where with none.
     annotations : all columns of the table of annotations, a text for each sample.
+    given_up : degrees of freedom lost, where that is not what covariates and factors say: of pairs
+        between two tables.
     """
 
     series: NDArray[np.int32]
@@ -63,6 +66,7 @@ class SampleDesign:
     factors: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
     factor_columns: tuple[str, ...] = ()
     annotations: Mapping[str, list[str]] = field(default_factory=dict)
+    given_up: int | None = None
 
     @classmethod
     def unknown(cls) -> SampleDesign:
@@ -92,14 +96,21 @@ class SampleDesign:
                 ],
                 dtype=np.str_,
             )
-        given_up = len(self.factors)
-        if self.covariates.size:
-            centred = self.covariates - self.covariates.mean(axis=0)
-            given_up += int(np.linalg.matrix_rank(centred))
-        if given_up:
-            arrays["degrees_given_up"] = np.array([given_up])
+        if self.degrees_given_up:
+            arrays["degrees_given_up"] = np.array([self.degrees_given_up])
         stated = {name: values for name, values in arrays.items() if values.size}
         return cast(SampleArrays, stated)
+
+    @property
+    def degrees_given_up(self) -> int:
+        """Degrees of freedom that went with effects and factors."""
+        if self.given_up is not None:
+            return self.given_up
+        lost = len(self.factors)
+        if self.covariates.size:
+            centred = self.covariates - self.covariates.mean(axis=0)
+            lost += int(np.linalg.matrix_rank(centred))
+        return lost
 
     @property
     def stretches(self) -> NDArray[np.int32]:
@@ -177,7 +188,7 @@ def arrange_samples(
         first, series = first[order], series[order]
         design = replace(design, times=times[first])
         _refuse_ties(table, config, cells, first, series, design.times)
-        expression = _take_samples(expression, order, scratch)
+        expression = take_samples(expression, order, scratch)
     batch, batch_labels = _codes(cells.get("batch"), first)
     for key, codes in (("series", series), ("batch", batch)):
         if codes.size:
@@ -212,7 +223,7 @@ def annotated_samples(
     table = read_annotation_table(config.annotations, expression.samples, config.unannotated)
     if table.unannotated:
         annotated = np.flatnonzero(~np.isin(expression.samples, table.unannotated))
-        expression = _take_samples(expression, annotated, scratch)
+        expression = take_samples(expression, annotated, scratch)
         names = some(table.unannotated)
         warning = message("samples_without_annotations", n=len(table.unannotated), names=names)
         table = read_annotation_table(config.annotations, expression.samples)
@@ -252,22 +263,45 @@ def read_arranged(
 
 
 def read_samples(config: TableAnalysis, scratch: Path | None = None) -> Expression:
-    """The expression table of an analysis, as ``without_empty_samples``."""
+    """The expression table of an analysis, of the samples that are asked for (``obs``), as
+    ``without_empty_samples``."""
+    path = config.table_path() or ""
+    in_file = path.lower().endswith(".h5ad")
     expression = read_sparsely(
-        config.table_path() or "",
+        path,
         config.orientation,
         config.layer,
         config.duplicates,
         config.ignore_versions,
         scratch,
-        config.obs,
+        config.obs if in_file else None,
     )
+    if config.obs and not in_file:
+        expression = _chosen_samples(expression, config, scratch)
     return without_empty_samples(expression, scratch)
 
 
-def _take_samples(
+def _chosen_samples(
+    expression: Expression, config: TableAnalysis, scratch: Path | None
+) -> Expression:
+    """The samples with the values that ``obs`` asks for in the table of annotations."""
+    path = config.samples.annotations or ""
+    table = read_annotation_table(path, expression.samples, "leave_out")
+
+    def refuse(place: str, found: str, expected: str) -> InputError:
+        return InputError.at(path, place, found.replace("cell", "sample"), expected)
+
+    chosen = chosen_cells(lambda name: _column(table, name), config.obs, refuse)
+    note = cells_note(chosen, config.obs)
+    taken = take_samples(expression, np.flatnonzero(chosen), scratch)
+    check_samples(path, taken.samples)
+    return replace(taken, notes=[*taken.notes, note])
+
+
+def take_samples(
     expression: Expression, columns: NDArray[np.int64], scratch: Path | None
 ) -> Expression:
+    """Some samples of a table, in the order of ``columns``."""
     values = expression.values
     if isinstance(values, SparseRows):
         taken: Values = values.take_columns(columns)
@@ -287,7 +321,7 @@ def without_empty_samples(expression: Expression, scratch: Path | None = None) -
     if empty.all() or not measure_scale(stored_values(expression.values)).counted:
         return expression
     names = some([expression.samples[k] for k in np.flatnonzero(empty)])
-    kept = _take_samples(expression, np.flatnonzero(~empty), scratch)
+    kept = take_samples(expression, np.flatnonzero(~empty), scratch)
     check_samples(expression.source, kept.samples)
     warning = message("empty_samples", n=int(empty.sum()), names=names)
     return replace(kept, notes=[*kept.notes, warning])

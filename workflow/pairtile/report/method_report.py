@@ -4,7 +4,7 @@ results that it is given."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -212,7 +212,10 @@ class Results:
     def text(self) -> MethodText:
         """Names and sentences of this analysis' method."""
         text = self.method_report.text
-        return text.adapted(self) if text.adapted else text
+        text = text.adapted(self) if text.adapted else text
+        if self.parameters.get("other_expression"):
+            return replace(text, regulator="other-table row")
+        return text
 
     @cached_property
     def regulators(self) -> frozenset[str]:

@@ -22,7 +22,7 @@ SIGNED_COLUMN = "correlation"
 """What edges are ranked by the size of, whatever the sign; a low ``target_z`` is a weak edge."""
 
 NODE_COLUMNS = (
-    *("item", "symbol", "role", "is_regulator", "degree", "module"),
+    *("item", "symbol", "table", "role", "is_regulator", "degree", "module"),
     *("community_leiden", "community_girvan_newman", "domain", "n_observed", "mean", "sd"),
     *("chain", "resid", "icode", "resname", "secondary_structure"),
     *("betweenness", "closeness", "eigenvector"),

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairtile.api.anndata_network import check_storage
 from pairtile.api.keywords import SAMPLES, Keywords, label_keywords, table_keywords
 from pairtile.api.messages import tell
-from pairtile.api.prepare import as_expression, label_table, stated_samples
+from pairtile.api.prepare import as_expression, label_table, preparation_of, stated_samples
 from pairtile.api.regulators import listed_genes
 from pairtile.api.table import ExpressionTable, Matrix, as_table, is_anndata
 from pairtile.declare.messages import Message, warnings_of
@@ -132,7 +132,7 @@ def mutual_information(
     b  1.2  NaN  0.0
     c  0.4  0.0  NaN
     """
-    config = counts_by_rank(_SCORES.config(settings), expression)
+    config = counts_by_rank(_SCORES.config(settings), *preparation_of(expression))
     table = as_table(expression, **table_keywords({**settings, "layer": _as_it_is(layer)}))
     check_samples(table, config.preprocess.min_samples)
     square = is_anndata(expression) and regulators is None and other is None
@@ -224,7 +224,7 @@ def permutation_null(
     """
     labels = label_keywords(settings)
     stated = _NULL.config(settings, samples=stated_samples(labels, settings["step"]))
-    config = counts_by_rank(stated, expression)
+    config = counts_by_rank(stated, *preparation_of(expression))
     table = as_table(expression, **table_keywords({**settings, "layer": _as_it_is(layer)}))
     min_samples, seed = config.preprocess.min_samples, int(settings["seed"])
     check_samples(table, min_samples)
@@ -425,16 +425,19 @@ def open_analysis(
     config: MutualInformationConfig,
     device: Device,
     design: SampleDesign | None = None,
+    columns: int | None = None,
 ) -> tuple[MutualInformation, SplineState]:
     """An estimator on ``values``, float64 (genes, samples), NaN where missing; and its state, with
     what there is to say of it.
 
     ``regulators``: gene numbers, empty for every gene with every gene. ``config``: complete, as
-    ``analysis_config`` gives it. ``design``: what is known of the samples.
+    ``analysis_config`` gives it. ``design``: what is known of the samples. ``columns``: of two
+    tables, genes of the first.
     """
     listed = np.unique(np.asarray(regulators, dtype=np.int32))
     known = {} if design is None else design.state
-    made = state_of_values(config, np.array(values, np.float64, order="C"), listed, known)
+    values = np.array(values, np.float64, order="C")
+    made = state_of_values(config, values, listed, known, columns)
     precision = number_type(made.config, device.backend)
     return MutualInformation(made.config, made.state, device, precision), made
 

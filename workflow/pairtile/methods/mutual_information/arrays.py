@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NotRequired
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,11 +25,13 @@ class SplineArrays(GeneArrays):
     | z | (genes, samples) | scaled to [0, bins - order + 1] over observed samples, NaN: missing |
     | entropy_bits | (genes,) | marginal entropy |
     | regulators | (regulators,) | their item numbers; empty: every gene with every gene |
+    | columns | () | of two tables: items of the first; those after them are the regulators |
     | bins_order, by_rank | (2,), () | the estimator as decided |
     """
 
     z: NDArray[np.float64]
     entropy_bits: NDArray[np.float64]
     regulators: NDArray[np.int32]
+    columns: NotRequired[NDArray[np.int64]]
     bins_order: NDArray[np.int64]
     by_rank: NDArray[np.bool_]

@@ -112,6 +112,17 @@ class UnrelatedGenes(NamedTuple):
         within = float((of_rows * (of_all - 1) - of_rows * (of_rows - 1) / 2).sum())
         return 1.0 - within / both
 
+    def share_between(self, columns: int) -> float:
+        """Share of the pairs of the first genes with the others that count."""
+        if self.group is None:
+            return 1.0
+        n_groups = int(self.group.max()) + 1
+        shares = [
+            np.bincount(part, minlength=n_groups) / part.size
+            for part in (self.group[:columns], self.group[columns:])
+        ]
+        return 1.0 - float(shares[0] @ shares[1])
+
 
 def unrelated_genes(z: NDArray[np.float64], design: NullDesign, seed: int) -> UnrelatedGenes:
     """Exchange the samples of every gene once, as ``design`` allows.

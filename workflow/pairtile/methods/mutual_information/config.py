@@ -26,7 +26,7 @@ from pairtile.config.network import (
     export_field,
     gold_standard_field,
 )
-from pairtile.config.preprocess import ExpressionAnalysis
+from pairtile.config.preprocess import TwoTableAnalysis
 from pairtile.config.values import (
     EXPECTED,
     Expected,
@@ -438,7 +438,7 @@ BootstrapsOrNumber = Annotated[
 _NO_BOOTSTRAPS: Any = 0  # the short form; validation makes BootstrapsConfig(number=0) of it
 
 
-class MutualInformationConfig(ExpressionAnalysis):
+class MutualInformationConfig(TwoTableAnalysis):
     """Mutual information of all pairs of genes, or of all regulators with all genes: B-spline
     estimate, permutation significance, CLR and target z-scores, DPI, bootstrap consensus."""
 
@@ -469,7 +469,7 @@ class MutualInformationConfig(ExpressionAnalysis):
             "all other regulators (partial correlation, also with its square); directed, and "
             "against gold standards the best of the four beside `regulators`. `auto`: `combined` "
             "beside `regulators`, else `clr`. p- and q-values are those of mutual information "
-            "whatever stands here."
+            "whatever stands here; beside `other_expression` all but `mi` are directed."
         ),
     )
     null: Annotated[NullConfig, SCORING_STEPS] = Field(
@@ -525,7 +525,7 @@ class MutualInformationConfig(ExpressionAnalysis):
     def directed(self) -> bool:
         """Whether each direction of a pair has a score of its own."""
         return self.score in ("target_z", "combined") or (
-            self.score == "clr" and self.regulators is not None
+            self.score == "clr" and (self.regulators or self.other_expression) is not None
         )
 
     @property

@@ -223,12 +223,14 @@ class NullGenes(NamedTuple):
     """The genes that a null draws from.
 
     z : float64 (genes, samples), scaled values, NaN where missing. varied : bool (genes,); constant
-    genes are not drawn. classes : int8 (genes,), those that share a null.
+    genes are not drawn. classes : int8 (genes,), those that share a null. paired : the pairs of
+    classes whose genes are paired.
     """
 
     z: NDArray[np.float64]
     varied: NDArray[np.bool_]
     classes: NDArray[np.int8]
+    paired: list[tuple[int, int]]
 
 
 def draw_null(
@@ -242,7 +244,8 @@ def draw_null(
     resampling: Resampling | None = None,
     inflation: float = 1.0,
 ) -> dict[str, NDArray[Any]]:
-    """At least ``draws`` null statistics (n_samples * MI) for each pair of classes of genes.
+    """At least ``draws`` null statistics (n_samples * MI) for each pair of classes of genes that is
+    paired, none for others.
 
     Parameters
     ----------
@@ -261,7 +264,7 @@ def draw_null(
     -------
     The arrays of a ``Null``.
     """
-    z, varied, classes = genes
+    z, varied, classes, paired = genes
     side = int(np.ceil(np.sqrt(draws)))
     exchange = Exchange.within(design.groups, design.shifted)
 
@@ -278,9 +281,11 @@ def draw_null(
         return DrawnRows(rows, drawn if keeps and pool.size > 1 else None)
 
     pairs_of_classes = class_pairs(int(classes.max(initial=0)) + 1)
-    progress = Progress(side**2 * len(pairs_of_classes), "null draws")
+    progress = Progress(side**2 * len(paired), "null draws")
     statistics = [
         _statistics(scorer, permuted(a, 0, number), permuted(b, 1, number), min_samples, progress)
+        if (a, b) in paired
+        else np.empty(0, dtype=np.float32)
         for number, (a, b) in enumerate(pairs_of_classes)
     ]
     if inflation != 1.0:

@@ -9,6 +9,7 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.state import release
 from pairtile.methods.mutual_information.arrays import GeneArrays, SplineArrays
 from pairtile.methods.mutual_information.config import MutualInformationConfig
+from pairtile.methods.mutual_information.null import class_pairs
 from pairtile.preprocess.null_design import (
     NullDesign,
     dependence_arrays,
@@ -93,21 +94,41 @@ def null_classes(state: SplineArrays, design: NullDesign) -> NDArray[np.int8]:
 
     By marginal entropy; by the number of samples in which they are observed; and, where samples
     are shifted, by autocorrelation. Where several of these spread widely, each makes two classes,
-    else the one makes up to four.
+    else the one makes up to four. The genes of two tables have classes of their own, those of the
+    first before those of the other.
     """
-    entropy = state["entropy_bits"]
+    if "columns" not in state:
+        return _classes_of(state, design, slice(None))
+    split = int(state["columns"])
+    first, other = (_classes_of(state, design, s) for s in (slice(split), slice(split, None)))
+    return np.concatenate([first, other + first.max(initial=0) + np.int8(1)])
+
+
+def _classes_of(state: SplineArrays, design: NullDesign, genes: slice) -> NDArray[np.int8]:
+    """``null_classes`` of some genes among themselves."""
+    entropy = state["entropy_bits"][genes]
     varied = entropy > 0.0
     criteria = [(entropy, ENTROPY_SPREAD_BITS)]
     if "observed" in state:
-        criteria.append((np.asarray(state["observed"], dtype=np.float64), OBSERVED_SPREAD))
+        criteria.append((np.asarray(state["observed"][genes], dtype=np.float64), OBSERVED_SPREAD))
     if design.kind == "circular_shift" and "autocorrelation" in state:
-        criteria.append((np.asarray(state["autocorrelation"]), AUTOCORRELATION_SPREAD))
+        criteria.append((np.asarray(state["autocorrelation"][genes]), AUTOCORRELATION_SPREAD))
     active = [c for c in criteria if quantile_classes(c[0], varied, c[1], 2).any()]
     most = MAX_CLASSES if len(active) < 2 else 2
     number = np.zeros(entropy.size, dtype=np.int64)
     for values, spread in active:
         number = number * most + quantile_classes(values, varied, spread, most)
     return np.unique(number, return_inverse=True)[1].astype(np.int8)
+
+
+def paired_classes(state: SplineArrays, classes: NDArray[np.int8]) -> list[tuple[int, int]]:
+    """Classes whose genes are paired: all with all, and of two tables those of the first with those
+    of the other."""
+    pairs = class_pairs(int(classes.max(initial=0)) + 1)
+    if "columns" not in state:
+        return pairs
+    first = int(classes[: int(state["columns"])].max(initial=0))
+    return [(a, b) for a, b in pairs if a <= first < b]
 
 
 def quantile_classes(

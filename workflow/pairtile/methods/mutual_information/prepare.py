@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,17 +12,18 @@ from numpy.typing import NDArray
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.engine.state import release
-from pairtile.io.regulators import find_regulators
+from pairtile.io.regulators import FoundRegulators, find_regulators
 from pairtile.methods.mutual_information.arrays import SplineArrays
 from pairtile.methods.mutual_information.config import (
     MutualInformationConfig,
     SplineEstimatorConfig,
 )
 from pairtile.methods.mutual_information.null_design import entropy_classes, measured_samples
-from pairtile.preprocess.expression import Prepared, prepare_expression
+from pairtile.preprocess.expression import prepare_expression
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import dependence_warnings, read_arranged
 from pairtile.preprocess.statistics import row_blocks
+from pairtile.preprocess.two_tables import read_two_tables
 from pairtile.runtime.threads import in_threads
 from pairtile.splines.scorer import SplineSettings
 from pairtile.splines.values import marginal_entropies, scaled
@@ -48,31 +50,37 @@ def spline_state(
     from a file in ``scratch``. Raises InputError as
     ``read_expression``, ``prepare_expression`` and ``read_regulators`` do.
     """
-    expression, design = read_arranged(config, scratch)
-    prepared = prepare_expression(expression, config.preprocess, True, design, scratch)
-    del expression  # a sparse table may be the largest thing in memory
+    if config.other_expression is not None:
+        prepared, rows, parameters = read_two_tables(config, scratch)
+        found = FoundRegulators(rows, {}, [])
+    else:
+        expression, design = read_arranged(config, scratch)
+        prepared = prepare_expression(expression, config.preprocess, True, design, scratch)
+        del expression  # a sparse table may be the largest thing in memory
+        parameters = {"preprocess": prepared.parameters}
+        found = find_regulators(
+            config.regulators, prepared.genes, config.ignore_case, config.ignore_versions
+        )
+    regulators, counts, absent = found
     items = prepared.items
-    regulators, counts, absent = find_regulators(
-        config.regulators, prepared.genes, config.ignore_case, config.ignore_versions
-    )
     counts = {**prepared.counts, **counts}
     items.loc[regulators, "is_regulator"] = True
     quality = prepared.quality.state(prepared.values)  # before the values are scaled
-    config = counts_by_rank(config, prepared)
-    made = state_of_values(config, prepared.values, regulators, prepared.design.state)
+    config = counts_by_rank(config, *parameters.values())
+    columns = None if config.other_expression is None else int(regulators[0])
+    made = state_of_values(config, prepared.values, regulators, prepared.design.state, columns)
     messages = [*prepared.messages, *absent, *made.messages]
-    parameters = {"preprocess": prepared.parameters}
     state: SplineArrays = {**made.state, **quality}
     return PreparedInput(items, state, counts, messages, parameters)
 
 
-def counts_by_rank(config: MutualInformationConfig, expression: object) -> MutualInformationConfig:
+def counts_by_rank(
+    config: MutualInformationConfig, *parameters: Mapping[str, Any]
+) -> MutualInformationConfig:
     """The section with ``transform: auto`` decided for residuals of counts: ranks, since extremes
     are noise of counting (of 60 true pairs of 400 cells with 8 counts on average, ranks find .89 at
-    5 % false ones, values .76)."""
-    of_counts = isinstance(expression, Prepared) and (
-        expression.parameters.get("normalize") == "nb_residuals"
-    )
+    5 % false ones, values .76). ``parameters``: how each table was prepared."""
+    of_counts = any(how.get("normalize") == "nb_residuals" for how in parameters)
     if not of_counts or config.estimator.transform != "auto":
         return config
     estimator = config.estimator.model_copy(update={"transform": "rank"})
@@ -92,12 +100,16 @@ def state_of_values(
     values: NDArray[np.float64],
     regulators: NDArray[np.int32],
     design: SampleArrays,
+    columns: int | None = None,
 ) -> SplineState:
     """Scale prepared values, float64 (genes, samples), NaN where missing; they are overwritten.
 
-    design : what is known of the samples (``SampleDesign.state``).
+    design : what is known of the samples (``SampleDesign.state``). columns : of two tables, rows of
+    the first, which stand before those of the other.
     """
-    n_samples, floor = values.shape[1], floor_share(values)
+    n_samples, floor = values.shape[1], floor_share(values[:columns])
+    if columns is not None:
+        floor = max(floor, floor_share(values[columns:]))
     estimator = config.estimator.decided(n_samples, floor)
     messages = estimator_notes(config.estimator, estimator, n_samples, floor)
     config = config.model_copy(update={"estimator": estimator})
@@ -122,6 +134,8 @@ def state_of_values(
         **design,
         **measured,
     }
+    if columns is not None:
+        state["columns"] = np.array(columns)
     messages += dependence_warnings(dependence, config) + few_samples_warnings(config, n_samples)
     return SplineState(config, state, messages)
 

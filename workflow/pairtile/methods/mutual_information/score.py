@@ -59,7 +59,6 @@ from pairtile.methods.mutual_information.network import (
 from pairtile.methods.mutual_information.null import (
     Null,
     NullGenes,
-    class_pairs,
     draw_null,
     drawn_bytes,
     permutations_needed,
@@ -69,6 +68,7 @@ from pairtile.methods.mutual_information.null_design import (
     null_classes,
     order_matters,
     order_warnings,
+    paired_classes,
 )
 from pairtile.methods.mutual_information.partial_correlation import (
     PartialCorrelation,
@@ -176,7 +176,7 @@ class MutualInformation(
         decided: dict[str, Any] = {"estimator": config.estimator.model_copy(update=how)}
         if isinstance(config.keep, KeepAuto):
             decided["keep"] = config.keep.decided(int(state["z"].shape[0]))
-        regulators = state["regulators"].size > 0
+        regulators = state["regulators"].size > 0 and "columns" not in state
         said: list[Message] = []
         if config.score == auto_score(regulators):
             given = "" if regulators else "out"
@@ -194,7 +194,8 @@ class MutualInformation(
     def space(cls, state: SplineArrays) -> PairSpace:
         genes = int(state["z"].shape[0])
         if state["regulators"].size:
-            return PairSpace("rectangle", int(state["regulators"].size), genes)
+            columns = int(state.get("columns", genes))
+            return PairSpace("rectangle", int(state["regulators"].size), columns)
         return PairSpace("triangle", genes, genes)
 
     @classmethod
@@ -225,7 +226,7 @@ class MutualInformation(
         pairs = max(1, cls.space(state).rows * cls.space(state).columns)
         classes = null_classes(state, chosen_null(config, state))
         draws = permutations_needed(config.null.permutations, config.keep, pairs)
-        return draws, len(class_pairs(int(classes.max(initial=0)) + 1))
+        return draws, len(paired_classes(state, classes))
 
     @classmethod
     def memory(
@@ -290,7 +291,12 @@ class MutualInformation(
         z = np.asarray(self.state["z"]) if self._original is None else self._original
         return draw_null(
             self.scorer,
-            NullGenes(z, self.state["entropy_bits"] > 0.0, self.classes),
+            NullGenes(
+                z,
+                self.state["entropy_bits"] > 0.0,
+                self.classes,
+                paired_classes(self.state, self.classes),
+            ),
             design,
             draws=draws,
             seed=seed,
@@ -347,6 +353,8 @@ class MutualInformation(
         regulators = int(self.state["regulators"].size)
         if not regulators:
             return self.genes * (self.genes - 1) // 2
+        if "columns" in self.state:
+            return regulators * int(self.state["columns"])
         return regulators * (self.genes - 1) - regulators * (regulators - 1) // 2
 
     def _row_items(self, begin: int, end: int) -> NDArray[np.int64]:
@@ -385,7 +393,8 @@ class MutualInformation(
             from_column,
         )
         statistic, scored = self._statistic(bits, n_samples)
-        wanted = wanted_pairs(xp, rows, columns, on_diagonal, self.is_regulator)
+        within = None if "columns" in self.state else self.is_regulator
+        wanted = wanted_pairs(xp, rows, columns, on_diagonal, within)
         if wanted is not None:
             scored = wanted if scored is None else wanted & scored
         return ScoredTile(rows, columns, bits, n_samples, wanted, scored, statistic)
@@ -405,7 +414,7 @@ class MutualInformation(
 
     @property
     def _sampled(self) -> Sampled:
-        return Sampled.of(self.state["regulators"], self.genes)
+        return Sampled.of(self.state["regulators"], int(self.state.get("columns", self.genes)))
 
     def combined(self, scan: Arrays) -> CombinedScore:
         """The score from the sums of the first pass; made once."""
@@ -541,6 +550,8 @@ class MutualInformation(
     def unrelated_share(self) -> float:
         """Share of all pairs that count among the unrelated ones of the bootstraps."""
         genes = unrelated_genes(np.asarray(self.state["z"]), self.null_design, self.seed)
+        if "columns" in self.state:
+            return genes.share_between(int(self.state["columns"]))
         return genes.share_counted(self.is_regulator)
 
     def network(self, merged: Merged) -> Network:

@@ -35,6 +35,11 @@ def page_sections(results: Results, pictures: list[CaptionedFigure]) -> list[Pag
 
 def figures_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """The pictures that could be made, None when there is none."""
+    return figures_section_of(pictures)
+
+
+def figures_section_of(pictures: list[CaptionedFigure]) -> PageSection | None:
+    """The section of some figures, None when there is none."""
     if not pictures:
         return None
     return PageSection(
