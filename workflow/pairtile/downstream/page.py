@@ -8,13 +8,14 @@ from pathlib import Path
 import pandas as pd
 
 from pairtile.declare.columns import explained
+from pairtile.downstream.gene_set_charts import activity_figure, enrichment_figure
 from pairtile.downstream.predicted_targets import target_correlations
-from pairtile.report.formats import count, number, spaced
+from pairtile.report.formats import count, number, shortened, spaced
 from pairtile.report.method_report import CaptionedFigure, FigureMaker, PageSection, SectionMaker
 from pairtile.report.results import Results, read_result_table
 from pairtile.report.text import page_text
 
-SHOWN_ROWS = 20
+SHOWN_ROWS, MAX_TEXT = 20, 80
 
 
 def table_section(file: str, title: str) -> SectionMaker:
@@ -61,14 +62,22 @@ def table_of_page(table: pd.DataFrame, file: str, title: str, intro: str) -> Pag
 def _cell(value: object, kind: str) -> str:
     if kind in "iu":
         return count(int(str(value)))
-    return number(value) if kind == "f" else str(value)
+    return number(value) if kind == "f" else shortened(str(value), MAX_TEXT)
 
 
-FIGURES: Mapping[str, FigureMaker] = {"target_correlations": target_correlations}
+FIGURES: Mapping[str, FigureMaker] = {
+    "target_correlations": target_correlations,
+    "enrichment": enrichment_figure,
+    "activity": activity_figure,
+}
 """Name of the file -> maker, after those of the method."""
 
 SECTIONS: tuple[SectionMaker, ...] = (
+    table_section("differential.tsv", "Pairs that are correlated differently between groups"),
+    table_section("differential_hubs.tsv", "Genes with pairs that differ"),
     table_section("target_enrichment.tsv", "Do targets go against their miRNA?"),
     table_section("predicted_targets.tsv", "Predicted targets that go against their miRNA"),
+    table_section("enrichment.tsv", "Gene sets"),
+    table_section("activity_tests.tsv", "Master regulators"),
 )
 """After those of the method."""

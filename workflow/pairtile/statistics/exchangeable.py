@@ -33,6 +33,12 @@ class Exchangeable:
             np.asarray(state.get("sample_batch", none), dtype=np.int32),
         )
 
+    def of_samples(self, there: NDArray[np.integer]) -> Exchangeable:
+        """The same of some of the samples."""
+        return Exchangeable(
+            *(each[there] if each.size else each for each in (self.series, self.batch))
+        )
+
     def permute(self, codes: NDArray[np.int32], draws: int) -> tuple[NDArray[np.int32], int]:
         """The codes permuted, int32 (draws, S), and how many units were exchanged.
 
