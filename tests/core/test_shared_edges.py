@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
+from declared_columns import assert_columns
 from numpy.typing import NDArray
+from pairtile.config import load_config
+from pairtile.downstream.groups import Group, compare_groups
+from pairtile.downstream.groups_page import groups_page
 from pairtile.statistics.exchangeable import Exchangeable
 from pairtile.statistics.shared_edges import (
     GroupNetwork,
@@ -134,3 +141,52 @@ def test_groups_that_no_permutation_mixes_are_not_compared() -> None:
     few[:5] = 1
     found = edge_differences(random.normal(size=(3, 60)), few, np.array([[0, 1]]), ANY, 3)
     assert np.isnan(found.correlation[0, 1])
+
+
+def test_the_tables_of_groups_say_which_have_an_edge_and_where_it_differs(tmp_path: Path) -> None:
+    random = np.random.default_rng(6)
+    module = np.arange(40) % 5
+    other = np.where(module == 0, 1 + np.arange(40) % 4, module)
+    groups = []
+    for label, of_group in (("T cell", module), ("NK", other)):
+        table = values(of_group, 80, random)
+        names = np.array([f"g{k}" for k in range(40)])
+        edges = network(table, 60).edges
+        ends = pd.DataFrame({"source": names[edges[:, 0]], "target": names[edges[:, 1]]})
+        held = {
+            "values": table,
+            "genes": names,
+            "samples": np.array([f"{label}{k}" for k in range(80)]),
+            "columns": np.array(["plate"]),
+            "cells": np.array([["a", "b"] * 40]),
+        }
+        items = pd.DataFrame({"name": names, "is_regulator": False})
+        analysis = f"all.{label.replace(' ', '_')}"
+        groups.append(Group(analysis, label, ends, items, held))
+    section = {"method": "mutual_information", "expression": "e.tsv"}
+    section["samples"] = {"annotations": "s.tsv", "batch": "plate"}
+    config = load_config({"analyses": {"a": section}}).analyses["a"]
+    found = compare_groups(groups, config, 1)
+    for name, table in found.tables.items():
+        table.to_csv(tmp_path / name, sep="\t", index=False)
+        assert_columns(tmp_path / name, "pairtile.downstream")
+    sizes, overlaps, edges = found.tables.values()
+    assert sizes["edges"].tolist() == [60, 60]
+    assert len(edges) == 120 - overlaps["shared"][0]
+    held_by = edges[["in_T_cell", "in_NK"]].sum(axis=1)
+    assert (edges["n_groups"] == held_by).all()
+    assert found.counts["edges_of_all_groups"] == overlaps["shared"][0]
+    specific = edges[edges["class"] == "specific"]
+    assert len(specific) > 4
+    i, j = (specific[end].str[1:].astype(int).to_numpy() for end in ("source", "target"))
+    assert ((module[i] == module[j]) != (other[i] == other[j])).mean() > 0.9
+    text = groups_page(
+        {
+            "analysis": "all", "split_by": "cell", "pairtile_version": "0", "left_out": {"B": 3},
+            "counts": found.counts, "warnings": [],
+        },
+        found.tables,
+        tmp_path / "figures",
+    )  # fmt: skip
+    for group in groups:
+        assert f'href="../{group.analysis}/report.html"' in text

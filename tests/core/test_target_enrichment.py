@@ -7,9 +7,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from declared_columns import assert_columns
 from numpy.typing import NDArray
-from pairtile.downstream.predicted_targets import predicted_pairs
+from pairtile.config import load_config
+from pairtile.config.downstream import STAGES
+from pairtile.downstream.given import Given
+from pairtile.downstream.predicted_targets import predicted_pairs, run
 from pairtile.errors import InputError
+from pairtile.gpu.device import choose
 from pairtile.statistics.hidden_factors import Exchange
 from pairtile.statistics.target_enrichment import rank_profiles, target_enrichment
 from scipy.stats import rankdata, spearmanr
@@ -153,3 +158,43 @@ def test_hits_of_other_names_are_one_error(tmp_path: Path) -> None:
     genes = np.array(["ENSG1"], dtype=object)
     with pytest.raises(InputError, match=r"targets\.tsv.*none of both"):
         predicted_pairs(hits(tmp_path / "targets.tsv"), genes, genes, False)
+
+
+def test_the_stage_writes_what_is_declared_and_finds_lowered_targets(tmp_path: Path) -> None:
+    mirnas, genes, targets = tables(effect=0.6)
+    names = [f"g{k}" for k in range(200)] + [f"miR-{k}" for k in range(16)]
+    rows = [(f"miR-{m}", f"g{g}", 1, 1, 150.0, -20.0) for m, g in np.argwhere(targets)]
+    columns = ["mirna", "transcript", "n_hits", "n_canonical_sites", "max_score"]
+    (tmp_path / "hits").mkdir()
+    hit_table = pd.DataFrame(rows, columns=[*columns, "min_energy_kcal_mol"])
+    hit_table.to_csv(tmp_path / "hits/targets.tsv", sep="\t", index=False)
+    section = {"method": "mutual_information", "expression": "a.tsv", "other_expression": "b.tsv"}
+    hits_section = {"method": "mirna_targets", "mirnas": "a.fa", "transcripts": "b.fa"}
+    analyses = {"hits": hits_section, "pairs": {**section, "mirna_targets": "hits"}}
+    table = ["expression"] * 200 + ["other_expression"] * 16
+    given = Given(
+        config=load_config({"analyses": analyses}).analyses["pairs"],
+        values=np.concatenate([genes, mirnas]),
+        genes=names,
+        samples=[f"s{k}" for k in range(40)],
+        annotations={},
+        known={},
+        items=pd.DataFrame({"name": names, "kept": True, "table": table}),
+        network=pd.DataFrame({"source": ["miR-0"], "target": ["g0"]}),
+        folder=tmp_path / "pairs",
+        seed=1,
+        device=choose("cpu"),
+    )
+    given.folder.mkdir()
+    written = run(given)
+    stage = next(stage for stage in STAGES if stage.name == "predicted_targets")
+    against, summary, _ = (given.table(name) for name in stage.tables)
+    for name in stage.tables:
+        assert_columns(given.folder / name, "pairtile.downstream")
+    assert written.counts["predicted_pairs"] == targets.sum()
+    assert written.counts["mirnas_tested"] == 16
+    assert (against["correlation"] < 0).all()
+    lowered = against["mirna"].str.removeprefix("miR-").astype(int) % 2 == 0
+    assert lowered[against["q_value"] <= 0.05].mean() > 0.9
+    assert summary["mirna"][0] == "all"
+    assert set(summary["mirna"][1:9]) == {f"miR-{k}" for k in range(0, 16, 2)}
