@@ -24,7 +24,7 @@ from result_files import AWKWARD, write_results
 PAPERS = read_references("pairtile.methods.mutual_information")
 
 ALL_PARTS = [
-    "findings", "figures", "members", "network", "edges", "evaluation", "cleaning", "files", "run",
+    "findings", "members", "edges", "figures", "evaluation", "trust", "cleaning", "files", "run",
     "methods",
 ]  # fmt: skip
 
@@ -43,7 +43,8 @@ def test_page_holds_every_part_when_every_file_is_there(demo: Path) -> None:
     assert [a.get("href") for a in page.xpath("//body/nav//a")] == [
         f"#{name}" for name in ALL_PARTS
     ]
-    assert len(page.xpath("//*[@id='figures']//img")) == 4
+    assert [len(page.xpath(f"//*[@id='{name}']//img")) for name in ("figures", "trust")] == [1, 3]
+    assert page.xpath("//*[@id='findings']//*[@id='network-canvas']")
     written = sorted(path.name for path in (demo / "figures").iterdir())
     names = ["cleaning", "degree_distribution", "precision_recall", "score_distribution"]
     assert written == [f"{name}{suffix}" for name in names for suffix in (".png", ".svg")]

@@ -19,7 +19,8 @@ from report_pages import assert_made_again_alike, edge_rows, page_of, part, read
 from result_files import AWKWARD
 
 ALL_PARTS = [
-    "findings", "figures", "hits", "network", "edges", "cleaning", "files", "run", "methods",
+    "findings", "hits", "network", "edges", "figures", "trust", "cleaning", "files", "run",
+    "methods",
 ]  # fmt: skip
 FIGURES = [
     "energy_distribution", "most_pairs", "relative_positions", "score_distribution",

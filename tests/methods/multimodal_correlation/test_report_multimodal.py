@@ -32,8 +32,8 @@ from result_files import AWKWARD, write_results
 
 PAPERS = read_references("pairtile.methods.multimodal_correlation")
 PARTS = [
-    "findings", "figures", "conditions", "members", "network", "edges", "cleaning", "files", "run",
-    "methods",
+    "findings", "conditions", "members", "network", "edges", "figures", "trust", "cleaning",
+    "files", "run", "methods",
 ]  # fmt: skip
 FIGURES = {
     "strongest_pairs", "condition_pairs_1", "condition_edges", "modules", "modes",

@@ -25,8 +25,8 @@ from report_pages import codes_of, page_of, part, read_page, warnings_of
 from result_files import AWKWARD, write_results
 
 PARTS = [
-    "findings", "figures", "structure", "motion", "states", "network", "edges", "cleaning", "files",
-    "run", "methods",
+    "findings", "structure", "motion", "states", "network", "edges", "figures", "trust", "cleaning",
+    "files", "run", "methods",
 ]  # fmt: skip
 
 

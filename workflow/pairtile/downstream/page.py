@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pairtile.declare.columns import explained
-from pairtile.report.formats import count, number, spaced
+from pairtile.report.formats import spaced
 from pairtile.report.method_report import CaptionedFigure, FigureMaker, PageSection, SectionMaker
 from pairtile.report.results import Results, read_result_table
+from pairtile.report.sections.network import table_cells
 from pairtile.report.text import page_text
 
 SHOWN_ROWS = 20
@@ -26,7 +27,6 @@ def table_section(file: str, title: str) -> SectionMaker:
         known = {name: explained(__package__, file, name) for name in map(str, table)}
         ends = [name for name in ("source", "target", "gene", "regulator") if name in table]
         shown = results.labelled(shown, ends)
-        kinds = {name: shown[name].dtype.kind for name in shown}
         return PageSection(
             id=path.stem.replace("_", "-"),
             title=title,
@@ -37,22 +37,13 @@ def table_section(file: str, title: str) -> SectionMaker:
                     ((c and c.heading_of(name)) or spaced(name), c.hint if c else "")
                     for name, c in known.items()
                 ],
-                "rows": [
-                    [_cell(row[name], kinds[name]) for name in shown]
-                    for row in shown.to_dict("records")
-                ],
+                "rows": table_cells(shown),
                 "total": len(table),
                 "file": file,
             },
         )
 
     return section
-
-
-def _cell(value: object, kind: str) -> str:
-    if kind in "iu":
-        return count(int(str(value)))
-    return number(value) if kind == "f" else str(value)
 
 
 FIGURES: Mapping[str, FigureMaker] = {}

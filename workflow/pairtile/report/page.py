@@ -69,6 +69,7 @@ def render_page(results: Results, pictures: list[CaptionedFigure]) -> str:
             name=results.name,
             method=results.text.title,
             headline=page_text(results).text("headline"),
+            cost=page_text(results).lines("cost"),
             n_warnings=len(results.warnings),
             version=results.summary.get("pairtile_version", ""),
             sections=sections,
