@@ -21,8 +21,8 @@ from pairtile.methods.multimodal_correlation.coexpression import (
     Exchangeable,
     differential_coexpression,
 )
-from pairtile.methods.multimodal_correlation.counting_noise import relative_depths
 from pairtile.methods.multimodal_correlation.modes import ModeSamples
+from pairtile.statistics.counting_noise import relative_depths
 from scipy.signal import lfilter
 from scipy.stats import binomtest
 

@@ -28,6 +28,8 @@ class Stage:
         The files that it writes.
     reads
         Stages whose files it reads, where the analysis asks for these.
+    of_analysis
+        A file of the analysis that ``key`` names, which it reads.
     gpu
         Whether it computes on the backend of the tiles; else on the CPU.
     """
@@ -36,6 +38,7 @@ class Stage:
     key: str
     tables: tuple[str, ...]
     reads: tuple[str, ...] = ()
+    of_analysis: str = ""
     gpu: bool = False
 
 
@@ -43,8 +46,20 @@ PACKAGE = "pairtile.downstream"
 """Where their modules are, with ``columns.toml``, ``text.md.j2``, ``templates/`` and what the page
 shows of them (``page``)."""
 
-STAGES: tuple[Stage, ...] = ()
+STAGES: tuple[Stage, ...] = (
+    Stage(
+        "predicted_targets",
+        "mirna_targets",
+        ("predicted_targets.tsv", "target_enrichment.tsv", "target_correlations.tsv"),
+        of_analysis="targets.tsv",
+    ),
+    Stage("enrichment", "gene_sets", ("enrichment.tsv",), reads=("differential", "modules")),
+    Stage("activity", "activity", ("activity.tsv", "activity_viper.tsv", "activity_tests.tsv")),
+)
 """In the order in which they can run."""
+
+GROUP_TABLES = ("groups.tsv", "group_overlap.tsv", "shared_edges.tsv")
+"""What is written of an analysis with ``split_by``, beside its page and summary."""
 
 
 def stages_of(config: Analysis) -> list[Stage]:

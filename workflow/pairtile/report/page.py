@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import jinja2
@@ -60,18 +61,39 @@ def write_report(
 
 def render_page(results: Results, pictures: list[CaptionedFigure]) -> str:
     """The page as text, from results that were read and figures that were made."""
-    sections = page_sections(results, pictures)
+    return render_sections(
+        name=results.name,
+        kind=results.text.title,
+        headline=page_text(results).text("headline"),
+        n_warnings=len(results.warnings),
+        version=results.summary.get("pairtile_version", ""),
+        cost=page_text(results).lines("cost"),
+        sections=page_sections(results, pictures),
+    )
+
+
+def render_sections(
+    *,
+    name: str,
+    kind: str,
+    headline: str,
+    n_warnings: int,
+    version: str,
+    sections: list[PageSection],
+    cost: Sequence[str] = (),
+) -> str:
+    """A page of these sections as text; ``kind`` stands above the name, ``cost`` at the foot."""
     scripts = [_script(name) for name in _script_names(sections)]
     return (
         _environment()
         .get_template("report.html.j2")
         .render(
-            name=results.name,
-            method=results.text.title,
-            headline=page_text(results).text("headline"),
-            cost=page_text(results).lines("cost"),
-            n_warnings=len(results.warnings),
-            version=results.summary.get("pairtile_version", ""),
+            name=name,
+            method=kind,
+            headline=headline,
+            n_warnings=n_warnings,
+            version=version,
+            cost=cost,
             sections=sections,
             style=Markup(_own_text("report.css")),
             scripts=scripts,

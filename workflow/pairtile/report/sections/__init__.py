@@ -43,7 +43,11 @@ def page_sections(results: Results, pictures: list[CaptionedFigure]) -> list[Pag
 def figures_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """The pictures that stand nowhere else, None when there is none."""
     elsewhere = DIAGNOSTICS.union(on_top.name for on_top in answer_picture(results, pictures))
-    pictures = [picture for picture in pictures if picture.name not in elsewhere]
+    return figures_section_of([picture for picture in pictures if picture.name not in elsewhere])
+
+
+def figures_section_of(pictures: list[CaptionedFigure]) -> PageSection | None:
+    """The section of some figures, None when there is none."""
     if not pictures:
         return None
     return PageSection(

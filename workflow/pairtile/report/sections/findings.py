@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -24,24 +25,48 @@ def findings_section(results: Results, pictures: list[CaptionedFigure]) -> PageS
     above, table = answer.rows(results)
     shown = answer_picture(results, pictures)
     drawing = None if shown or results.network.empty else drawing_section(results, pictures)
+    return first_screen(
+        results.summary,
+        numbers=[*text.rows("key_numbers"), *text.rows("gold_standard_number")],
+        sentences=[
+            sentence
+            for name in ("findings", "gold_standard", "stages")
+            for sentence in text.lines(name)
+        ],
+        above=above,
+        headings=_headings(results, table),
+        rows=table_cells(table),
+        pictures=shown,
+        drawing=drawing,
+    )
+
+
+def first_screen(
+    summary: Mapping[str, Any],
+    *,
+    numbers: Sequence[tuple[str, ...]],
+    sentences: Sequence[str],
+    above: str,
+    headings: Sequence[tuple[str, str]],
+    rows: Sequence[Sequence[str]],
+    pictures: Sequence[CaptionedFigure] = (),
+    drawing: PageSection | None = None,
+) -> PageSection:
+    """The first section of a page: rows under ``headings``, beside them the picture."""
     return PageSection(
         id="findings",
         title="What was found",
         template="section_findings.html.j2",
         values={
-            "severe": [_SENTENCE.split(said["text"])[0] for said in _severe(results)],
-            "n_warnings": len(results.warnings),
+            "severe": [_SENTENCE.split(said["text"])[0] for said in _severe(summary)],
+            "n_warnings": len(summary.get("warnings") or ()),
             "above": above,
-            "headings": _headings(results, table),
-            "rows": table_cells(table),
-            "pictures": shown,
+            "headings": headings,
+            "rows": rows,
+            "pictures": pictures,
             "drawing": drawing and drawing.values,
-            "numbers": [*text.rows("key_numbers"), *text.rows("gold_standard_number")],
-            "sentences": [
-                sentence
-                for name in ("findings", "gold_standard", "stages")
-                for sentence in text.lines(name)
-            ],
+            "numbers": numbers,
+            "sentences": sentences,
         },
         scripts=drawing.scripts if drawing else (),
     )
@@ -64,23 +89,26 @@ def _headings(results: Results, table: pd.DataFrame) -> list[tuple[str, str]]:
 _SENTENCE = re.compile(r"(?<=[.:]) (?=[A-Z])")
 
 
-def _severe(results: Results) -> list[Mapping[str, str]]:
+def _severe(summary: Mapping[str, Any]) -> list[Mapping[str, str]]:
     """The messages that say that the result is doubtful."""
-    said = results.summary.get("messages") or []
-    return [message for message in said if message["severity"] == "severe"]
+    return [said for said in summary.get("messages") or [] if said["severity"] == "severe"]
 
 
 def trust_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
-    """Warnings and the figures of scores and samples; open where a message is severe."""
-    shown = [picture for picture in pictures if picture.name in DIAGNOSTICS]
+    """Warnings and the figures of scores and samples."""
+    return trust(results.summary, [some for some in pictures if some.name in DIAGNOSTICS])
+
+
+def trust(summary: Mapping[str, Any], pictures: Sequence[CaptionedFigure] = ()) -> PageSection:
+    """Warnings of a summary and figures; open where a message is severe."""
     return PageSection(
         id="trust",
         title="Can I trust it?",
         template="section_trust.html.j2",
         values={
-            "open": bool(_severe(results)),
-            "warnings": results.warnings,
-            "pictures": shown,
+            "open": bool(_severe(summary)),
+            "warnings": summary.get("warnings") or [],
+            "pictures": pictures,
         },
         scripts=("save_file.js", "figures.js"),
     )
