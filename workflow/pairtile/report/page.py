@@ -95,11 +95,18 @@ def render_sections(
             version=version,
             cost=cost,
             sections=sections,
-            style=Markup(_own_text("report.css")),
+            style=Markup(_style()),
             scripts=scripts,
             content_policy=content_policy([str(script) for script in scripts]),
         )
     )
+
+
+def _style() -> str:
+    """The style sheets of the methods, then that of the page, which narrow and printed pages obey."""
+    folders = reversed(_template_folders())
+    sheets = (sheet for folder in folders for sheet in sorted(folder.glob("*.css")))
+    return "".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
 
 
 def _environment() -> jinja2.Environment:
