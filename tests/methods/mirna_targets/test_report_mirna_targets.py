@@ -132,7 +132,7 @@ def test_without_energies_the_page_shows_scores(tmp_path: Path) -> None:
 def test_no_hit_at_all_makes_a_page_of_few_parts(tmp_path: Path) -> None:
     folder = write_mirna_results(tmp_path / "demo", n_pairs=0)
     page = page_of(folder)
-    assert parts_of(page) == ["findings", "network", "files", "run", "methods"]
+    assert parts_of(page) == ["findings", "network", "trust", "files", "run", "methods"]
     assert "no_hits" in codes(folder)
     assert (folder / "report.html").stat().st_size < 300_000
 

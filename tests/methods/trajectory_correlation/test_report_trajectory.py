@@ -59,7 +59,7 @@ def test_page_has_the_parts_of_this_method_and_others_have_not(demo: Path, tmp_p
     assert [found.get("id") for found in page.xpath("//main/section")] == PARTS
     expected = set(FIGURES) - {"residue_sums"}  # of dihedrals alone
     assert {path.stem for path in (demo / "figures").glob("*.svg")} == expected
-    assert len(page.xpath("//*[@id='figures']//img")) == len(expected)
+    assert len(page.xpath("//figure//img")) == len(expected)
     other = write_results(tmp_path / "other")
     (other / "residues.tsv").write_bytes((demo / "residues.tsv").read_bytes())
     ids = [found.get("id") for found in page_of(other).xpath("//main/section")]

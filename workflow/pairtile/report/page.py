@@ -103,7 +103,7 @@ def render_sections(
 
 
 def _style() -> str:
-    """The style sheets of the methods, then that of the page, which narrow and printed pages obey."""
+    """Those of the methods, then that of the page, which has the last word on paper and phones."""
     folders = reversed(_template_folders())
     sheets = (sheet for folder in folders for sheet in sorted(folder.glob("*.css")))
     return "".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
