@@ -245,8 +245,7 @@ def _unrelated(
     found = []
     for number in range(halves):
         random = _generator(seed, number)
-        half = np.zeros(by_name.size, dtype=bool)
-        half[random.permutation(by_name)[: by_name.size // 2]] = True
+        half = random.permutation(by_name)[: by_name.size // 2]
         order = np.arange(len(state["samples"]))
         for group, shifted in zip(groups, design.shifted, strict=True):
             if shifted:

@@ -82,15 +82,16 @@ class PartialCorrelations:
         self.spread = device.to_host(xp.where(spread > 0.0, spread, 1.0))
 
     def unrelated(
-        self, order: NDArray[np.integer], half: NDArray[np.bool_], most: int
+        self, order: NDArray[np.integer], exchanged: NDArray[np.integer], most: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Scores, and r / (s_i s_j), of unrelated genes: the samples of the genes of ``half``, bool
+        """Scores, and r / (s_i s_j), of unrelated genes: the samples of the ``exchanged`` genes,
         (genes,), stand in this ``order``, (samples,). At least ``most`` pairs where there are as
-        many; genes of ``half`` that come first. Both float64 (pairs,)."""
-        values = np.where(half[:, None], self.values[:, order], self.values)
+        many: the first of the exchanged genes with all others. Both float64 (pairs,)."""
+        values = self.values.copy()
+        values[exchanged] = values[exchanged][:, order]
         made = PartialCorrelations(values, self._device, self.shrinkage)
-        others = np.flatnonzero(~half)
-        moved = np.flatnonzero(half)[: -(-most // max(1, others.size))]
+        others = np.delete(np.arange(len(values)), exchanged)
+        moved = exchanged[: -(-most // max(1, others.size))]
         r = self._device.to_host(made.rows[moved] @ made.rows[others].T)
         standard = r / np.outer(made.spread[moved], made.spread[others])
         return r.ravel(), standard.ravel()
