@@ -18,7 +18,7 @@ PACKAGE = ROOT / "workflow/pairtile"
 ROOMS = {
     "declare": (900, 1035),
     "config": (900, 2119),
-    "io preprocess": (4200, 8080),
+    "io preprocess": (4200, 8400),
     "engine": (1800, 1996),
     "gpu cpu": (600, 740),
     "statistics splines": (2600, 2989),

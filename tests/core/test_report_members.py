@@ -101,9 +101,9 @@ def test_all_members_are_on_the_page_and_the_modules_are_those_of_the_drawing(
 def test_modules_that_the_page_cannot_draw_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for place in ("pairtile.io.networks.drawing", "pairtile.report.sections.members"):
+    for place in ("pairtile.io.networks.drawing", "pairtile.downstream.members"):
         monkeypatch.setattr(f"{place}.MAX_MODULES", 1)
-    monkeypatch.setattr("pairtile.report.sections.members.MAX_REGULATORS", 1)
+    monkeypatch.setattr("pairtile.downstream.members.MAX_REGULATORS", 1)
     folder = analysis(tmp_path / "demo")
     page = page_of(folder)
     assert [row[0] for row in table(folder, "modules")] == ["1"]

@@ -49,6 +49,8 @@ DEFAULTS: dict[str, Any] = {
     "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate", "step"))
     | {"combine": "auto", "unannotated": "error"},
     "gold_standard": None,
+    "gene_sets": None,
+    "activity": False,
     "compatibility": "none",
     "estimator": {
         "clustering": "gmm",

@@ -44,6 +44,8 @@ DEFAULTS: dict[str, Any] = {
     "regulators": None,
     "targets": None,
     "gold_standard": None,
+    "gene_sets": None,
+    "activity": False,
     "estimator": {
         "penalty": "no_obs",
         "alpha": 1.0,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pairtile.downstream.members import members_section
 from pairtile.io.networks.drawing import Grouping
 from pairtile.methods.multimodal_correlation.charts import FIGURES
 from pairtile.methods.multimodal_correlation.report_numbers import (
@@ -38,7 +39,6 @@ from pairtile.report.method_report import (
     PageSection,
 )
 from pairtile.report.results import Results
-from pairtile.report.sections.members import members_section
 from pairtile.statistics.modules import module_table
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pairtile.declare.messages import Message, messages_of
+from pairtile.downstream.members import members_section
 from pairtile.methods.mutual_information.charts import FIGURES
 from pairtile.report.method_report import MethodReport, MethodText
-from pairtile.report.sections.members import members_section
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results

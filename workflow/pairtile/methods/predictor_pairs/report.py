@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pairtile.declare.messages import messages_of
+from pairtile.downstream.members import members_section
 from pairtile.methods.predictor_pairs.charts import FIGURES
 from pairtile.methods.predictor_pairs.network import SET_NAMES
 from pairtile.methods.predictor_pairs.report_results import predictor_results
 from pairtile.methods.predictor_pairs.report_sections import levels_section, sets_section
 from pairtile.report.make_figures import COMMON_FIGURES
 from pairtile.report.method_report import MethodReport, MethodText
-from pairtile.report.sections.members import members_section
 
 if TYPE_CHECKING:
     from pairtile.declare.messages import Message
