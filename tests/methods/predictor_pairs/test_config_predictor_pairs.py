@@ -58,6 +58,7 @@ DEFAULTS: dict[str, Any] = {
     "null": {"kind": "auto", "permutations": "auto"},
     "keep": "auto",
     "chunks": "auto",
+    "rules": False,
     "export": "auto",
 }
 
