@@ -52,6 +52,7 @@ DEFAULTS: dict[str, Any] = {
     "gene_sets": None,
     "activity": False,
     "compatibility": "none",
+    "lag": 0,
     "estimator": {
         "clustering": "gmm",
         "correlation": "spearman",
@@ -334,7 +335,15 @@ expression: [{expression: left out}]
 annotations: [{annotations: 5}]
 compatibility: [{compatibility: KINC}, {compatibility: true}]
 estimator.clustering: [{estimator: {clustering: kmeans}}, {estimator: {clustering: null}}]
-estimator.correlation: [{estimator: {correlation: kendall}}]
+estimator.correlation:
+  - {estimator: {correlation: kendal}}
+  - {estimator: {correlation: kendall}}
+  - {estimator: {correlation: bicor, clustering: gmm}}
+  - {estimator: {correlation: partial}}
+lag:
+  - {lag: -1}
+  - {lag: 1}
+  - {lag: 1, estimator: {clustering: none, correlation: partial}}
 estimator.criterion: [{estimator: {criterion: ICL}}]
 estimator.min_clusters: [{estimator: {min_clusters: 0}}]
 estimator.max_clusters:

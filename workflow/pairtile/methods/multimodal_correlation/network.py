@@ -19,7 +19,6 @@ from pairtile.engine.network import Network
 from pairtile.errors import InputError
 from pairtile.gpu.device import Device
 from pairtile.io.annotations import (
-    EMPTY,
     Annotations,
     AnnotationTable,
     Condition,
@@ -28,8 +27,9 @@ from pairtile.io.annotations import (
     quoted,
     read_annotations,
 )
+from pairtile.io.text_file import EMPTY
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays
-from pairtile.methods.multimodal_correlation.coexpression import DRAWS, Counts, Exchangeable
+from pairtile.methods.multimodal_correlation.coexpression import DRAWS
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTests,
     arrays_of_conditions,
@@ -42,9 +42,14 @@ from pairtile.methods.multimodal_correlation.config import (
     MultimodalCorrelationConfig,
     ThresholdConfig,
 )
-from pairtile.methods.multimodal_correlation.group_factors import MAX_GENES, group_factors
 from pairtile.methods.multimodal_correlation.modes import ModeSamples, packed_masks
-from pairtile.methods.multimodal_correlation.null import ModeNull, draws_needed, mode_null
+from pairtile.methods.multimodal_correlation.null import (
+    ModeNull,
+    draws_needed,
+    is_standardised,
+    mode_null,
+    standard_correlation,
+)
 from pairtile.methods.multimodal_correlation.thresholds import (
     RankedPairs,
     Threshold,
@@ -52,7 +57,10 @@ from pairtile.methods.multimodal_correlation.thresholds import (
     random_matrix_threshold,
     scale_free_threshold,
 )
+from pairtile.statistics.counting_noise import Counts
 from pairtile.statistics.dependence import evenly_spaced
+from pairtile.statistics.exchangeable import Exchangeable
+from pairtile.statistics.group_factors import MAX_GENES, group_factors
 
 CHANCE_SHARE = 0.05
 """Share of the modes above a threshold of random matrix theory that may be there by chance."""
@@ -120,7 +128,7 @@ def multimodal_network(
     counts["genes_in_network"] = len(np.union1d(edges["source"], edges["target"]))
     return Network(
         edges,
-        directed=False,
+        directed=config.lag > 0,
         counts=counts,
         threshold={
             "method": sought.asked.method,
@@ -320,7 +328,7 @@ def _sought(
         return _Sought(asked, _threshold(asked, merged, genes, device), None, messages)
     assert asked.fdr is not None
     null = null_of(draws_needed(genes, asked.fdr))
-    rates = _false_discoveries(asked.fdr, merged, null)
+    rates = _false_discoveries(asked.fdr, merged, null, is_standardised(config))
     found = rates.threshold
     if walked is not None:  # the page shows why it was not taken
         found = replace(found, curve=walked.curve, spacings=walked.spacings)
@@ -331,6 +339,8 @@ def _against_rmt(config: MultimodalCorrelationConfig, genes: int) -> Message | N
     """Why ``auto`` does not try random matrix theory; None where it does."""
     if (config.regulators or config.other_expression) is not None:
         return message("threshold_auto_regulators")
+    if config.lag:
+        return message("threshold_auto_lag")
     if genes < MIN_GENES_FOR_RMT:
         return message("threshold_auto_few_genes", genes=genes, least=MIN_GENES_FOR_RMT)
     return None
@@ -376,11 +386,15 @@ def _rmt_draws(n_genes: int) -> int:
     return min(n_genes * (n_genes - 1) // 2, draws_needed(n_genes, CHANCE_SHARE))
 
 
-def _false_discoveries(rate: float, merged: Merged, null: ModeNull) -> _FalseDiscoveries:
+def _false_discoveries(
+    rate: float, merged: Merged, null: ModeNull, standardised: bool
+) -> _FalseDiscoveries:
     n_pairs = int(merged.sums["count_pairs"][0])
-    table = pa.concat_tables(list(merged.batches(["n_samples", "correlation"])))
+    columns = ["n_samples", "correlation", *(["p_value"] if standardised else [])]
+    table = pa.concat_tables(list(merged.batches(columns)))
     r, n = table["correlation"].to_numpy(), table["n_samples"].to_numpy()
-    p = null.p_value(r, n)
+    score = standard_correlation(table["p_value"].to_numpy(), n) if standardised else r
+    p = null.p_value(score, n)
     q = null.q_value(p, n_pairs)
     edges = np.abs(r[q <= rate])
     weakest = float(edges.min()) if edges.size else None
@@ -436,7 +450,7 @@ def _strong_modes(
     above = len(modes)
     if config.power:
         reached, strong = power_filter(
-            modes["correlation"].to_numpy(),
+            _as_pearson(modes["correlation"].to_numpy(), config.estimator.correlation),
             modes["n_samples"].to_numpy(),
             config.power.alpha,
             config.power.power,
@@ -450,6 +464,11 @@ def _strong_modes(
         **(rates.counts if rates else {}),
     }
     return modes.iloc[order].reset_index(drop=True), counts
+
+
+def _as_pearson(r: NDArray[np.floating], kind: str) -> NDArray[np.floating]:
+    """The correlation of normal values that has this tau (Kruskal 1958): power is known of that."""
+    return np.sin(0.5 * np.pi * r) if kind == "kendall" else r
 
 
 def _modes_above(merged: Merged, limit: np.float32) -> pd.DataFrame:
