@@ -48,6 +48,13 @@ shows of them (``page``)."""
 
 STAGES: tuple[Stage, ...] = (
     Stage(
+        "modules",
+        "modules",
+        ("modules.tsv", "module_summary.tsv", "eigengenes.tsv", "module_membership.tsv"),
+        gpu=True,
+    ),
+    Stage("traits", "traits_of_modules", ("module_traits.tsv",), reads=("modules",)),
+    Stage(
         "predicted_targets",
         "mirna_targets",
         ("predicted_targets.tsv", "target_enrichment.tsv", "target_correlations.tsv"),
@@ -69,7 +76,7 @@ def stages_of(config: Analysis) -> list[Stage]:
 
 def label_columns(config: Analysis) -> list[str]:
     """The columns of annotations that stages name, each once."""
-    named: list[str] = []
+    named: list[str] = [*getattr(config, "traits", ())]
     return list(dict.fromkeys(named))
 
 

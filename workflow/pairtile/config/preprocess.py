@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from pairtile.config.models import Analysis, ConfigModel, Fault, InputFile, UsedBy
+from pairtile.config.modules import ModulesConfig
 from pairtile.config.network import (
     GeneSetsFile,
     NamesTable,
@@ -283,6 +284,22 @@ class TableAnalysis(Analysis):
 
     # What follows the network (``config.downstream``): keys marked with the stages that use them,
     # and those that name a column of annotations with ``values`` and ``names_items`` too.
+    modules: Annotated[ModulesConfig | None, UsedBy("modules", "traits", "enrichment")] = Field(
+        default=None,
+        description=(
+            "Groups of genes that go together: adds `modules.tsv`, `module_summary.tsv`, "
+            "`eigengenes.tsv` and `module_membership.tsv`. null: none."
+        ),
+    )
+    traits: Annotated[Columns, UsedBy("values", "traits", "activity", names_items=True)] = Field(
+        default=(),
+        description=(
+            "Columns of annotations (of `samples.annotations`, or `obs` of an `.h5ad` file): each "
+            "eigengene is tested against each of them, batches and series respected; adds "
+            "`module_traits.tsv`. With `activity`, activities are tested too. Needs `modules` or "
+            "`activity`."
+        ),
+    )
     gene_sets: GeneSetsFile = Field(
         default=None,
         description=(
@@ -303,6 +320,11 @@ class TableAnalysis(Analysis):
             "`traits` or `differential`, `activity_tests.tsv`."
         ),
     )
+
+    @property
+    def traits_of_modules(self) -> tuple[str, ...]:
+        """Columns that eigengenes are tested against."""
+        return self.traits if self.modules is not None else ()
 
     def table_path(self) -> str | None:
         """The table that ``orientation`` and ``layer`` speak of."""
@@ -326,6 +348,14 @@ class TableAnalysis(Analysis):
             raise refusal(expected, key="samples")
         if self.preprocess.regress_out:
             raise refusal("no columns, or a table under samples.annotations", key="preprocess")
+        if self.traits:
+            raise refusal("no columns, or a table under samples.annotations", key="traits")
+        return self
+
+    @model_validator(mode="after")
+    def _traits_have_a_use(self) -> Self:
+        if self.traits and self.modules is None and not self.activity:
+            raise refusal("no columns, or modules or activity that they go with", key="traits")
         return self
 
     @model_validator(mode="after")
