@@ -12,7 +12,7 @@ from pairtile.api.messages import tell
 from pairtile.api.prepare import label_table, sample_labels
 from pairtile.api.settings import checked_section
 from pairtile.api.table import ExpressionTable, as_table
-from pairtile.config.modules import ModulesConfig
+from pairtile.config.modules import GeneModulesConfig
 from pairtile.gpu.device import choose
 from pairtile.io.annotations import ConditionEntry, annotations_of_table
 from pairtile.preprocess.null_design import NullDesign
@@ -85,7 +85,7 @@ def find_modules(
     from pairtile.downstream.modules import Edges, find, module_messages, module_tables
 
     method = "wgcna" if network is None else "leiden"
-    config = checked_section(ModulesConfig, {"method": method} | settings)
+    config = checked_section(GeneModulesConfig, {"method": method} | settings)
     if config.method != method:
         raise ValueError("method: leiden takes a network, and wgcna none")
     table = as_table(expression)
@@ -226,7 +226,9 @@ def module_preservation(
 
     if permutations < 10:
         raise ValueError(f"permutations: found {permutations}; expected 10 or more")
-    config = checked_section(ModulesConfig, {"power": float(power), "network_type": network_type})
+    config = checked_section(
+        GeneModulesConfig, {"power": float(power), "network_type": network_type}
+    )
     tables = _common([as_table(reference, name="reference"), as_table(test, name="test")])
     if missing := set(modules["gene"]) - set(as_table(reference).labels):
         raise ValueError(f"modules: found {sorted(missing, key=str)[0]!r}; expected genes of it")
@@ -295,7 +297,7 @@ def consensus_modules(
     powers = [power] * len(expressions) if isinstance(power, int | float) else list(power)
     if len(powers) != len(expressions) or min(powers) < 1:
         raise ValueError("power: expected a number from 1 on, or one for each table")
-    config = checked_section(ModulesConfig, {"method": "wgcna"} | settings)
+    config = checked_section(GeneModulesConfig, {"method": "wgcna"} | settings)
     tables = _common([as_table(each) for each in expressions])
     labels = stage.consensus_modules(
         [table.values for table in tables],

@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
-from pairtile.config.models import Analysis
+from pydantic import Field
+
+from pairtile.config.models import Analysis, ConfigModel
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,34 @@ class Stage:
     gpu: bool = False
 
 
+class DifferentialConfig(ConfigModel):
+    """Differential co-expression: pairs of genes that are correlated differently in two groups of
+    samples."""
+
+    label: str = Field(
+        min_length=1,
+        description=(
+            "The column of annotations whose labels are the groups. Each pair of labels with at "
+            "least 8 samples is compared."
+        ),
+    )
+    pairs: Literal["all"] = Field(
+        default="all",
+        description=(
+            "Which pairs are tested: every pair of genes; with `regulators`, of a regulator and a "
+            "gene."
+        ),
+    )
+    score: Literal["spearman", "pearson", "mi"] = Field(
+        default="spearman",
+        description=(
+            "How pairs are scored in each group. `spearman`: correlation of ranks. `pearson`: of "
+            "values, which finds more where they are normal. `mi`: mutual information in bits, "
+            "which sees relations that rise and fall, and no signs."
+        ),
+    )
+
+
 PACKAGE = "pairtile.downstream"
 """Where their modules are, with ``columns.toml``, ``text.md.j2``, ``templates/`` and what the page
 shows of them (``page``)."""
@@ -49,7 +80,7 @@ shows of them (``page``)."""
 STAGES: tuple[Stage, ...] = (
     Stage(
         "modules",
-        "modules",
+        "gene_modules",
         ("modules.tsv", "module_summary.tsv", "eigengenes.tsv", "module_membership.tsv"),
         gpu=True,
     ),
@@ -59,6 +90,12 @@ STAGES: tuple[Stage, ...] = (
         "mirna_targets",
         ("predicted_targets.tsv", "target_enrichment.tsv", "target_correlations.tsv"),
         of_analysis="targets.tsv",
+    ),
+    Stage(
+        "differential",
+        "differential",
+        ("differential.parquet", "differential.tsv", "differential_hubs.tsv"),
+        gpu=True,
     ),
     Stage("enrichment", "gene_sets", ("enrichment.tsv",), reads=("differential", "modules")),
     Stage("activity", "activity", ("activity.tsv", "activity_viper.tsv", "activity_tests.tsv")),
@@ -77,6 +114,8 @@ def stages_of(config: Analysis) -> list[Stage]:
 def label_columns(config: Analysis) -> list[str]:
     """The columns of annotations that stages name, each once."""
     named: list[str] = [*getattr(config, "traits", ())]
+    if (differential := getattr(config, "differential", None)) is not None:
+        named.append(differential.label)
     return list(dict.fromkeys(named))
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from pairtile.config.models import ConfigModel
 
 
-class ModulesConfig(ConfigModel):
+class GeneModulesConfig(ConfigModel):
     """Modules: groups of genes that go together, their eigengenes, and how near each gene is."""
 
     method: Literal["leiden", "wgcna"] = Field(
@@ -20,8 +20,9 @@ class ModulesConfig(ConfigModel):
             "(`blockwiseModules`, one block) finds them."
         ),
     )
-    resolution: Annotated[float, Field(gt=0, le=100)] = Field(
-        default=1.0, description="`leiden`: the higher, the smaller the modules."
+    resolution: Annotated[float, Field(gt=0, le=1000)] = Field(
+        default=1.0,
+        description="`leiden`: above 1 makes more and smaller modules, below 1 fewer and larger ones.",
     )
     power: Literal["auto"] | Annotated[float, Field(ge=1, le=50)] = Field(
         default="auto",

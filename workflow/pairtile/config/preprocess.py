@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from pairtile.config.downstream import DifferentialConfig
 from pairtile.config.models import Analysis, ConfigModel, Fault, InputFile, UsedBy
-from pairtile.config.modules import ModulesConfig
+from pairtile.config.modules import GeneModulesConfig
 from pairtile.config.network import (
     GeneSetsFile,
     NamesTable,
@@ -284,7 +285,7 @@ class TableAnalysis(Analysis):
 
     # What follows the network (``config.downstream``): keys marked with the stages that use them,
     # and those that name a column of annotations with ``values`` and ``names_items`` too.
-    modules: Annotated[ModulesConfig | None, UsedBy("modules", "traits", "enrichment")] = Field(
+    modules: Annotated[GeneModulesConfig | None, UsedBy("modules", "traits", "enrichment")] = Field(
         default=None,
         description=(
             "Groups of genes that go together: adds `modules.tsv`, `module_summary.tsv`, "
@@ -321,10 +322,25 @@ class TableAnalysis(Analysis):
         ),
     )
 
+    differential: Annotated[
+        DifferentialConfig | None, UsedBy("values", "differential", names_items=True)
+    ] = Field(
+        default=None,
+        description=(
+            "Which pairs of genes are correlated differently between groups of samples, tested "
+            "for every pair; null: nothing is compared."
+        ),
+    )
+
+    @property
+    def gene_modules(self) -> GeneModulesConfig | None:
+        """How the stage ``modules`` finds them; None where it is not asked for."""
+        return self.modules
+
     @property
     def traits_of_modules(self) -> tuple[str, ...]:
         """Columns that eigengenes are tested against."""
-        return self.traits if self.modules is not None else ()
+        return self.traits if self.gene_modules is not None else ()
 
     def table_path(self) -> str | None:
         """The table that ``orientation`` and ``layer`` speak of."""
@@ -354,8 +370,11 @@ class TableAnalysis(Analysis):
 
     @model_validator(mode="after")
     def _traits_have_a_use(self) -> Self:
-        if self.traits and self.modules is None and not self.activity:
-            raise refusal("no columns, or modules or activity that they go with", key="traits")
+        if self.traits and self.gene_modules is None and not self.activity:
+            raise refusal(
+                "no columns, or modules (with eigengenes) or activity that they go with",
+                key="traits",
+            )
         return self
 
     @model_validator(mode="after")

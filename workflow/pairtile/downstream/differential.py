@@ -1,410 +1,328 @@
-"""Differential co-expression: is a pair of genes correlated differently in two groups of samples?
+"""Stage ``differential``: every pair of genes between each pair of groups of samples.
 
-Every pair is scored in both groups, by ranks or values that were centred and scaled within the
-group, so that neither differential expression nor unequal variances count. The statistic of a pair
-is the difference of Fisher's z over the standard error that it has for normal genes. What it is by
-chance is found by permuting the labels of samples: permuted statistics of all pairs are pooled, by
-how strongly a pair is correlated in both groups together, and by how irregular the distributions
-of its genes are (``statistics.pooled_null``). Pairs that differ much are left out of the pool: the
-mixture of a pair's two groups is no sample of what it would be without the difference (Xie, Pan
-and Khodursky 2005, Bioinformatics 21:4280).
-
-Pairs are scored three times, in tiles: to know which differ much, permuted, and for the table. No
-array of all pairs is held.
+Groups are the labels of a column of annotations. More than two are compared two at a time, as
+users of DGCA do (McKenzie et al. 2016, BMC Syst Biol 10:106): a difference then has a direction,
+from the first label in the order of the alphabet to the second.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from itertools import combinations
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
-from scipy import stats
 
-from pairtile.downstream.group_scores import (
-    MIN_SAMPLES,
-    SCORERS,
-    Group,
-    Layout,
-    within_groups,
+from pairtile.config.downstream import DifferentialConfig
+from pairtile.declare.columns import with_metadata
+from pairtile.declare.messages import Message, messages_of
+from pairtile.downstream.given import Given, Written
+from pairtile.downstream.group_comparison import (
+    CLASSES,
+    Q_VALUE,
+    Block,
+    GroupComparison,
+    TestedPairs,
 )
+from pairtile.downstream.group_scores import MIN_SAMPLES
+from pairtile.errors import InputError
 from pairtile.gpu.device import Device
-from pairtile.runtime.threads import in_threads
+from pairtile.io.regulators import find_regulators
+from pairtile.runtime.files import atomic_path
+from pairtile.runtime.record import log
+from pairtile.statistics.correction import benjamini_hochberg
+from pairtile.statistics.counting_noise import Counts
 from pairtile.statistics.exchangeable import Exchangeable
-from pairtile.statistics.pooled_null import (
-    N_BINS,
-    PER_UNIT,
-    histogram_q_values,
-    pooled_p_values,
-)
+from pairtile.statistics.group_factors import group_factors
+from pairtile.statistics.modules import leiden_modules
 
-Q_VALUE = 0.05
-"""Up to which a difference is given a class, counted for hubs and clustered to modules."""
+message = messages_of(__package__)
 
-POOL, MIN_DRAWS, MAX_DRAWS = 200_000_000, 20, 1000
-"""Permuted statistics wanted of all pairs; permutations, at least and at most."""
+TABLE, BEST, HUBS = "differential.parquet", "differential.tsv", "differential_hubs.tsv"
 
-INFORMATION_COST = 20
-"""Of a pair's mutual information, beside its correlation: so many permutations fewer."""
+MAX_ROWS = 50_000_000
+"""Of the table of pairs: of more, those up to the largest of ``LIMITS`` that leaves no more."""
 
-MIN_UNITS = 8
-"""Samples, or series, whose labels are exchanged: fewer have next to no permutations."""
-
-DIFFERS = 1.5
-"""Statistic from which a pair is left out of the pool: of 1 in 8 by chance."""
-
-HUB_LIMITS = np.arange(3.0, 7.1, 0.5)
-"""Statistics from which a gene's pairs are counted, observed and permuted."""
-
-LEVEL_ERRORS = (2.0, 3.0, 4.0, 5.0, 6.0)
-LEVEL_Z = (0.5, 1.0, 1.5)
-LEVELS = 1 + len(LEVEL_ERRORS) + len(LEVEL_Z)
-"""Edges of the strata by the mean of Fisher's z in both groups: in its standard errors, then on its
-own scale, which are at least as far."""
-
-LOWEST_SHARE = 0.3
-"""Of the false discoveries that may be, which pairs of the lowest level have; the others share the
-rest evenly."""
-
-KURTOSES = (4.0, 8.0, 16.0)
-"""Of a gene within groups, between the classes of irregular genes: 1.8 of ranks, 3 of normal
-values, n / k of a count that is above 0 in k of n samples."""
-
-TILES = {"cpu": 1024, "cuda": 8192}
-CLASSES = ("", "gained", "lost", "reversed", "stronger", "weaker")
-
-
-class Block(NamedTuple):
-    """Results of some pairs. ``i``, ``j``: int32, rows of the table; of regulators, ``i`` is one.
-    ``score_a``, ``score_b``, ``z`` float32, ``p``, ``q`` float64, ``kind`` int8, of ``CLASSES``."""
-
-    i: NDArray[np.int32]
-    j: NDArray[np.int32]
-    score_a: NDArray[np.float32]
-    score_b: NDArray[np.float32]
-    z: NDArray[np.float32]
-    p: NDArray[np.float64]
-    q: NDArray[np.float64]
-    kind: NDArray[np.int8]
-
-
-class Tile(NamedTuple):
-    """Rows and columns of the ordered genes; ``diagonal``: whether both are the same."""
-
-    rows: slice
-    columns: slice
-    diagonal: bool
+LIMITS = (1.0, 0.1, 0.01, 1e-3, 1e-4)
+MAX_BEST = 100_000
+MAX_MODULE_EDGES = 1_000_000
+FACTOR_DRAWS = 200
 
 
 @dataclass(frozen=True)
-class Statistics:
-    """Of a tile: Fisher's z of both groups with their degrees of freedom, the statistic ``t`` and
-    the stratum and bin that it falls into, ``nowhere`` where there is no test."""
+class LabelledSamples:
+    """What is compared.
 
-    z: tuple[Any, Any]
-    free: tuple[Any, Any]
-    t: Any
-    place: Any
-
-
-class GroupComparison:
-    """All pairs of genes between two groups of samples.
-
-    Parameters
-    ----------
-    values : float64 (genes, samples)
-        NaN where missing.
-    codes : int32 (samples,)
-        0 or 1, -1 for a sample that takes no part.
-    score : {"spearman", "pearson", "mi"}
-    device : Device
-    exchangeable : Exchangeable, optional
-        Which samples may be exchanged; batches are also taken off within each group.
-    regulators : int (R,), optional
-        Rows; only their pairs are tested. None: all.
-    given_up : int
-        Degrees of freedom that went with effects removed from the values.
-    draws : int, optional
-        Permutations. None: as many as ``POOL`` asks for.
+    values : float64 (genes, samples), NaN where missing. genes : names. labels : a text for each
+    sample, "" where there is none. counts : that the values were made from, if known.
     """
 
-    def __init__(
-        self,
-        values: NDArray[np.float64],
-        codes: NDArray[np.int32],
-        score: str,
-        device: Device,
-        *,
-        exchangeable: Exchangeable | None = None,
-        regulators: NDArray[np.integer] | None = None,
-        given_up: int = 0,
-        draws: int | None = None,
-    ) -> None:
-        there = np.flatnonzero(codes >= 0)
-        exchangeable = (exchangeable or Exchangeable.of({})).of_samples(there)
-        codes = np.ascontiguousarray(codes[there])
-        batch = exchangeable.batch if exchangeable.batch.size else np.zeros_like(codes)
-        self.layout = Layout(codes, batch, given_up)
-        self.device, self.score = device, score
-        self.scorer = SCORERS[score](device)
-        kept = values[:, there]
-        self.n_genes = len(kept)
-        self.testable = _varies(kept, codes)
-        order = np.flatnonzero(self.testable)
-        self.n_rows = order.size
-        if regulators is not None:
-            chosen = np.isin(order, regulators)
-            order = np.concatenate([order[chosen], order[~chosen]])
-            self.n_rows = int(chosen.sum())
-        self.genes = order.astype(np.int32)
-        self.within = within_groups(kept[order], self.layout, self.scorer.by_rank)
-        self.irregular = _irregularity(self.within, codes)
-        r, g = self.n_rows, order.size
-        self.n_pairs = r * (r - 1) // 2 + r * (g - r)
-        cost = INFORMATION_COST if score == "mi" else 1
-        wanted = -(-POOL // max(1, self.n_pairs * cost))
-        self.draws = draws or int(np.clip(wanted, MIN_DRAWS, MAX_DRAWS))
-        self.permuted, self.units = exchangeable.permute(codes, self.draws)
-        self.movable = self.units >= MIN_UNITS and bool((self.permuted != codes).any())
-        error = 1.0 / np.sqrt(max(1.0, self.layout.free(0) + self.layout.free(1)))
-        edges = np.sort([each * error for each in LEVEL_ERRORS] + list(LEVEL_Z))
-        fine = (np.arange(_FINE) + 0.5) / _PER_Z
-        self.levels = np.searchsorted(edges, fine).astype(np.int32)
-        side = TILES[device.backend]
-        self.tiles = [
-            Tile(
-                slice(row, min(row + side, r)), slice(column, min(column + side, g)), column == row
-            )
-            for row in range(0, r, side)
-            for column in range(row, g, side)
-        ]
-
-    # --- passes over all pairs ---
-
-    @cached_property
-    def _observed(self) -> tuple[Group, Group]:
-        return self._groups(self.layout)
-
-    def _groups(self, layout: Layout) -> tuple[Group, Group]:
-        within = within_groups(self.within, layout, self.scorer.by_rank)
-        first, second = (self.scorer.of_group(within, layout, group) for group in (0, 1))
-        return first, second
-
-    def _statistics(self, tile: Tile, groups: tuple[Group, Group]) -> Statistics:
-        xp = self.device.xp
-        (a, n_a), (b, n_b) = (
-            self.scorer.of_tile(group, tile.rows, tile.columns) for group in groups
-        )
-        mean = (n_a * a + n_b * b) / (n_a + n_b)
-        t = b - a
-        t /= xp.sqrt(
-            (1.0 + self.scorer.rank_variance * xp.tanh(mean) ** 2) * (1.0 / n_a + 1.0 / n_b)
-        )
-        level = xp.asarray(self.levels)[_fine(xp, mean)]
-        bins = xp.minimum(xp.abs(t) * PER_UNIT, N_BINS - 1)
-        kinds = xp.asarray(self.irregular * LEVELS)
-        with np.errstate(invalid="ignore"):
-            place = level + kinds[tile.rows, None] + kinds[tile.columns]
-            place = place * N_BINS + bins.astype(np.int32)
-        if groups[0].observed is not None or groups[1].observed is not None:
-            place[xp.isnan(t)] = _NOWHERE
-        if tile.diagonal:
-            rows = xp.arange(*tile.rows.indices(1 << 31)[:2])
-            columns = xp.arange(*tile.columns.indices(1 << 31)[:2])
-            place[columns <= rows[:, None]] = _NOWHERE
-        return Statistics((a, b), (n_a, n_b), t, place)
-
-    def _count(self, place: Any) -> NDArray[np.int64]:
-        found = self.device.xp.bincount(place.ravel(), minlength=_NOWHERE + 1)
-        return np.asarray(self.device.to_host(found)[:_NOWHERE], dtype=np.int64)
-
-    def _far(self, tile: Tile, found: Statistics) -> NDArray[np.int64]:
-        """How many statistics each gene has from each of ``HUB_LIMITS``, int64 (limits, genes)."""
-        xp = self.device.xp
-        size = xp.abs(found.t)
-        far = xp.flatnonzero((size >= HUB_LIMITS[0]) & (found.place != _NOWHERE))
-        limit = np.searchsorted(HUB_LIMITS, self.device.to_host(size.ravel()[far]), side="right")
-        row, column = np.divmod(self.device.to_host(far), found.t.shape[1])
-        genes = np.concatenate([row + tile.rows.start, column + tile.columns.start])
-        n = self.genes.size
-        counts = np.bincount(np.tile(limit - 1, 2) * n + genes, minlength=HUB_LIMITS.size * n)
-        return counts.reshape(HUB_LIMITS.size, n)[::-1].cumsum(axis=0)[::-1]
-
-    def test(self) -> TestedPairs:
-        """Score all pairs, permute, and find the p- and q-value of each place of a statistic."""
-        observed = np.zeros(_NOWHERE, np.int64)
-        hubs = np.zeros((HUB_LIMITS.size, self.genes.size), np.int64)
-        far: list[Any] = []
-
-        def look(tile: Tile) -> tuple[NDArray[np.int64], Any, NDArray[np.int64]]:
-            found = self._statistics(tile, self._observed)
-            differs = self.device.xp.flatnonzero(self.device.xp.abs(found.t) >= DIFFERS)
-            return self._count(found.place), differs.astype(np.int32), self._far(tile, found)
-
-        for counts, differs, of_genes in self._over(look, self.tiles):
-            observed += counts
-            hubs += of_genes
-            far.append(differs)
-        pool = np.zeros(_NOWHERE, np.int64)
-        by_chance = np.zeros((self.draws, *hubs.shape), np.int32)
-        for draw in range(self.draws if self.movable else 0):
-            groups = self._groups(self.layout._replace(codes=self.permuted[draw]))
-
-            def permute(
-                part: tuple[Tile, Any], groups: tuple[Group, Group] = groups
-            ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-                found = self._statistics(part[0], groups)
-                of_genes = self._far(part[0], found)
-                found.place.ravel()[part[1]] = _NOWHERE
-                return self._count(found.place), of_genes
-
-            for counts, of_genes in self._over(permute, list(zip(self.tiles, far, strict=True))):
-                pool += counts
-                by_chance[draw] += of_genes.astype(np.int32)
-        shape = (_CLASSES, LEVELS, N_BINS)
-        p = pooled_p_values(pool.reshape(shape))
-        q = histogram_q_values(observed.reshape(shape), p / _weights(observed.reshape(shape)))
-        return TestedPairs(self, p.ravel(), q.ravel(), observed, pool, hubs, by_chance)
-
-    def _over(self, work: Any, parts: list[Any]) -> Iterator[Any]:
-        """In threads on the CPU, whose matrix products then have one each."""
-        if self.device.backend != "cpu":
-            return map(work, parts)
-        return in_threads(work, parts)
-
-    def blocks(
-        self, p: NDArray[np.float64], q: NDArray[np.float64], limit: float
-    ) -> Iterator[Block]:
-        """Pairs whose p is at most ``limit``, tile by tile; ``p`` and ``q`` of each place."""
-
-        def make(tile: Tile) -> Block:
-            found = self._statistics(tile, self._observed)
-            place = self.device.to_host(found.place).ravel()
-            chosen = np.flatnonzero((p[np.minimum(place, p.size - 1)] <= limit) & (place < p.size))
-            place = place[chosen]
-
-            def part(array: Any) -> NDArray[np.float32]:
-                if np.ndim(array) == 0:
-                    return np.full(chosen.size, array, np.float32)
-                return np.asarray(self.device.to_host(array).ravel()[chosen])
-
-            row, column = np.divmod(chosen, found.t.shape[1])
-            z, free = [part(each) for each in found.z], [part(each) for each in found.free]
-            a, b = (
-                self.scorer.scores(*each).astype(np.float32)
-                for each in zip(z, self._observed, free, strict=True)
-            )
-            kind = self._kinds((a, b), z, free, q[place] <= Q_VALUE)
-            i = self.genes[row + tile.rows.start]
-            j = self.genes[column + tile.columns.start]
-            return Block(i, j, a, b, part(found.t), p[place], q[place], kind)
-
-        return self._over(make, self.tiles)
-
-    def _kinds(
-        self,
-        scores: tuple[NDArray[np.float32], NDArray[np.float32]],
-        z: list[NDArray[np.float32]],
-        free: list[NDArray[np.float32]],
-        differs: NDArray[np.bool_],
-    ) -> NDArray[np.int8]:
-        """Classes by which groups have a correlation at p <= 0.05, and its signs there."""
-        there_a, there_b = (
-            np.abs(each) * np.sqrt(n) >= stats.norm.isf(0.025)
-            for each, n in zip(z, free, strict=True)
-        )
-        a, b = scores
-        kind = np.where(np.abs(b) > np.abs(a), 4, 5)
-        opposite = (np.sign(a) * np.sign(b) < 0) & (there_a == there_b)
-        kind[opposite] = 3
-        kind[there_b & ~there_a], kind[there_a & ~there_b] = 1, 2
-        return np.where(differs, kind, 0).astype(np.int8)
-
-
-_FINE, _PER_Z = 1600, 200.0
-
-
-def _fine(xp: Any, z: Any) -> Any:
-    """Place of Fisher's z in the table of levels."""
-    with np.errstate(invalid="ignore"):
-        return xp.minimum(xp.abs(z) * _PER_Z, _FINE - 1).astype(np.int32)
-
-
-def _weights(observed: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Weight of a p-value in each level, of mean 1 over all pairs, (1, levels, 1)."""
-    pairs = observed.sum(axis=(0, 2))
-    share = np.where(np.arange(LEVELS) == 0, LOWEST_SHARE, (1.0 - LOWEST_SHARE) / (LEVELS - 1))
-    share = np.where(pairs > 0, share, 0.0)
-    share /= max(share.sum(), 1e-12)
-    weight = np.divide(share * pairs.sum(), pairs, out=np.ones(LEVELS), where=pairs > 0)
-    return weight[None, :, None]
-
-
-_CLASSES = 2 * len(KURTOSES) + 1
-_NOWHERE = _CLASSES * LEVELS * N_BINS
-
-
-def _varies(values: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Genes (genes,) with enough samples in both groups that are not all the same."""
-    varies = np.ones(len(values), dtype=bool)
-    for group in (0, 1):
-        part = values[:, codes == group]
-        seen = ~np.isnan(part)
-        low = np.where(seen, part, np.inf).min(axis=1, initial=np.inf)
-        high = np.where(seen, part, -np.inf).max(axis=1, initial=-np.inf)
-        varies &= (seen.sum(axis=1) >= MIN_SAMPLES) & (high > low)
-    return varies
-
-
-def _irregularity(within: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Class of each gene by its kurtosis, mean of both groups."""
-    kurtosis = np.zeros(len(within))
-    for group in (0, 1):
-        part = within[:, codes == group]
-        part = part - np.nanmean(part, axis=1, keepdims=True)
-        variance = np.nanmean(part**2, axis=1)
-        fourth = np.nanmean(part**4, axis=1)
-        kurtosis += 0.5 * fourth / np.maximum(variance**2, 1e-30)
-    return np.searchsorted(KURTOSES, kurtosis).astype(np.int32)
+    values: NDArray[np.float64]
+    genes: Sequence[Any]
+    labels: Sequence[str]
+    exchangeable: Exchangeable
+    counts: Counts | None = None
+    regulators: NDArray[np.integer] | None = None
+    given_up: int = 0
 
 
 @dataclass(frozen=True)
-class TestedPairs:
-    """What ``GroupComparison.test`` found.
+class ComparedGroups:
+    """Two labels, how their pairs were tested, and a row for each gene with significant ones."""
 
-    p, q : float64, of each place of a statistic. observed, pool : int64, how many statistics fell
-    there. hubs : int64 (limits, genes); by_chance : int32 (draws, limits, genes), pairs of each
-    gene from each of ``HUB_LIMITS``.
+    first: str
+    second: str
+    tested: TestedPairs
+    hubs: pd.DataFrame
+    messages: list[Message]
+
+    @property
+    def limit(self) -> float:
+        """The largest p that the table of pairs holds."""
+        tested = self.tested
+        for limit in LIMITS:
+            if tested.observed[tested.p <= limit].sum() <= MAX_ROWS:
+                return limit
+        return LIMITS[-1]
+
+
+def compared_groups(
+    samples: LabelledSamples, score: str, device: Device, name: str = "label"
+) -> Iterator[ComparedGroups]:
+    """Compare each pair of groups that have ``MIN_SAMPLES`` samples.
+
+    Raises InputError where fewer than two groups have; ``name``: of the labels, for messages.
     """
+    labels = np.array(samples.labels, dtype=object)
+    sizes = pd.Series(labels[labels != ""]).value_counts().sort_index()
+    large = [str(label) for label in sizes.index[sizes >= MIN_SAMPLES]]
+    if len(large) < 2:
+        found = ", ".join(f"{label!r} ({n})" for label, n in sizes.items()) or "no labels"
+        raise InputError(
+            f"differential: {name!r} has {found}; expected two labels with at least {MIN_SAMPLES} "
+            "samples each"
+        )
+    small = [f"{label!r} ({sizes[label]})" for label in sizes.index if label not in large]
+    said = [message("small_groups", names=", ".join(small), least=MIN_SAMPLES)] if small else []
+    for first, second in combinations(large, 2):
+        codes = np.where(labels == first, 0, np.where(labels == second, 1, -1)).astype(np.int32)
+        yield _compare(samples, codes, (first, second), score, device, said)
+        said = []
 
-    comparison: GroupComparison
-    p: NDArray[np.float64]
-    q: NDArray[np.float64]
-    observed: NDArray[np.int64]
-    pool: NDArray[np.int64]
-    hubs: NDArray[np.int64]
-    by_chance: NDArray[np.int32]
 
-    @property
-    def n_tested(self) -> int:
-        """Pairs with a test."""
-        return int(self.observed.sum())
+def _compare(
+    samples: LabelledSamples,
+    codes: NDArray[np.int32],
+    names: tuple[str, str],
+    score: str,
+    device: Device,
+    said: list[Message],
+) -> ComparedGroups:
+    values, between = samples.values, {"first": names[0], "second": names[1]}
+    said = list(said)
+    if samples.counts is not None:
+        rows = np.arange(len(values))
+        equal = samples.counts.equalised(np.asarray(values), rows, codes)
+        if n := int(equal.unequal.sum()):
+            code = "unequal_noise_kept" if samples.counts.effects_removed else "noise_made_equal"
+            said.append(message(code, n=n, **between))
+        values = equal.values
+    comparison = GroupComparison(
+        values,
+        codes,
+        score,
+        device,
+        exchangeable=samples.exchangeable,
+        regulators=samples.regulators,
+        given_up=samples.given_up,
+    )
+    log.info("%s against %s: %d pairs, %d draws", *names, comparison.n_pairs, comparison.draws)
+    tested = comparison.test()
+    said += _messages(tested, names)
+    permuted, _ = samples.exchangeable.permute(codes, FACTOR_DRAWS)
+    for each in group_factors(np.array(values), codes, permuted):
+        label = names[each.group]
+        said.append(message("factors_of_group", label=label, share=each.share, n=each.number))
+    found = ComparedGroups(*names, tested, _hubs(tested, samples.genes), said)
+    if found.limit < 1.0:
+        left = int(tested.observed[tested.p > found.limit].sum())
+        said.append(message("pairs_left_out", n=left, p=found.limit, **between))
+    return found
 
-    @property
-    def n_differing(self) -> int:
-        """Pairs with q <= ``Q_VALUE``."""
-        with np.errstate(invalid="ignore"):
-            return int(self.observed[self.q <= Q_VALUE].sum())
 
-    def p_of_rank(self, n: int) -> float:
-        """The least p at which at least ``n`` pairs are, or all."""
-        order = np.argsort(self.p, kind="stable")
-        at = np.searchsorted(self.observed[order].cumsum(), n)
-        return float(self.p[order][min(at, order.size - 1)])
+def _messages(tested: TestedPairs, names: tuple[str, str]) -> list[Message]:
+    comparison = tested.comparison
+    between = {"first": names[0], "second": names[1]}
+    n_first, n_second = (int((comparison.layout.codes == k).sum()) for k in (0, 1))
+    if not comparison.movable:
+        return [message("labels_not_exchangeable", n=comparison.units, **between)]
+    said = []
+    if untested := comparison.n_genes - comparison.genes.size:
+        said.append(message("genes_untested", n=untested, least=MIN_SAMPLES, **between))
+    numbers = {**between, "n_first": n_first, "n_second": n_second, "pairs": tested.n_tested}
+    r = tested.detectable_correlation()
+    if np.isnan(r):
+        return [*said, message("nothing_detectable", **numbers)]
+    return [*said, message("detectable_difference", r=r, found=tested.n_differing, **numbers)]
 
-    def blocks(self, limit: float = 1.0) -> Iterator[Block]:
-        """Pairs whose p is at most ``limit``, in the order of tiles."""
-        return self.comparison.blocks(self.p, self.q, limit)
+
+def _hubs(tested: TestedPairs, names: Sequence[Any]) -> pd.DataFrame:
+    """A row for each gene with significant pairs, those with most first."""
+    n_genes = len(names)
+    edges = _edges(tested)
+    ends = np.concatenate([edges["i"], edges["j"]]).astype(np.int64)
+    kinds = np.tile(edges["kind"], 2)
+    pairs = np.bincount(ends, minlength=n_genes)
+    rows = np.flatnonzero(pairs)
+    # Permuted counts are known from a few limits on: the one that leaves about as many pairs.
+    totals = tested.hubs.sum(axis=1) / 2
+    limit = max(0, int((totals >= len(edges)).sum()) - 1)
+    place = np.full(n_genes, -1)
+    place[tested.comparison.genes] = np.arange(tested.comparison.genes.size)
+    observed = tested.hubs[limit][place[rows]]
+    chance = np.sort(tested.by_chance[:, limit].ravel())
+    p = (chance.size - np.searchsorted(chance, observed) + 1.0) / (chance.size + 1.0)
+    strongest = edges.nsmallest(MAX_MODULE_EDGES, "p")
+    difference = strongest["score_b"] - strongest["score_a"]
+    module = leiden_modules(strongest["i"], strongest["j"], difference, n_genes, seed=1)
+    table = {"gene": np.asarray(names, dtype=object)[rows], "pairs": pairs[rows]}
+    for number, kind in list(enumerate(CLASSES))[1:]:
+        table[kind] = np.bincount(ends[kinds == number], minlength=n_genes)[rows]
+    table |= {
+        "module": module[rows],
+        "p_value": p,
+        "q_value": benjamini_hochberg(p, n_tests=tested.comparison.genes.size),
+    }
+    found = pd.DataFrame(table)
+    return found.sort_values(["pairs", "p_value", "gene"], ascending=[False, True, True])
+
+
+def _edges(tested: TestedPairs) -> pd.DataFrame:
+    """The significant pairs."""
+    blocks = [block for block in tested.blocks(tested.significant_p) if block.i.size]
+    columns = {
+        name: np.concatenate([getattr(block, name) for block in blocks]) if blocks else np.empty(0)
+        for name in Block._fields
+    }
+    return (table := pd.DataFrame(columns))[table["q"] <= Q_VALUE]
+
+
+# --- tables ---
+
+
+def rows_of_pairs(
+    block: Block, found: ComparedGroups, genes: Sequence[Any], groups: Sequence[str]
+) -> pd.DataFrame:
+    """Rows of the table of pairs; ``groups``: all labels, each of which has a column of scores."""
+    nowhere = np.full(block.i.size, np.nan, dtype=np.float32)
+    scores = {found.first: block.score_a, found.second: block.score_b}
+    return pd.DataFrame(
+        {
+            "source": pd.Categorical.from_codes(block.i, dtype=_names(genes)),
+            "target": pd.Categorical.from_codes(block.j, dtype=_names(genes)),
+            **{f"score_{label}": scores.get(label, nowhere) for label in groups},
+            "difference": block.score_b - block.score_a,
+            "z": block.z,
+            "p_value": block.p,
+            "q_value": block.q,
+            "class": pd.Categorical.from_codes(block.kind, categories=list(CLASSES)),
+            "comparison": pd.Categorical.from_codes(
+                np.zeros(block.i.size, np.int8), categories=[f"{found.second} vs {found.first}"]
+            ),
+        }
+    )
+
+
+def _names(genes: Sequence[Any]) -> pd.CategoricalDtype:
+    return pd.CategoricalDtype(pd.Index(genes, dtype=object))
+
+
+def best_pairs(
+    found: ComparedGroups, genes: Sequence[Any], groups: Sequence[str], most: int = MAX_BEST
+) -> pd.DataFrame:
+    """The pairs of smallest p, at most so many, ascending."""
+    limit = found.tested.p_of_rank(most)
+    blocks = [block for block in found.tested.blocks(limit) if block.i.size]
+    if not blocks:
+        blocks = [Block(*(np.empty(0, np.int32) for _ in Block._fields))]
+    whole = Block(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+    order = np.lexsort((whole.j, whole.i, -np.abs(whole.z), whole.p))[:most]
+    return rows_of_pairs(Block(*(part[order] for part in whole)), found, genes, groups)
+
+
+def run(given: Given) -> Written:
+    """Write ``differential.parquet``, ``differential.tsv`` and ``differential_hubs.tsv``."""
+    config: DifferentialConfig = given.config.differential  # type: ignore[assignment]
+    regulators = find_regulators(
+        getattr(given.config, "regulators", None),
+        given.genes,
+        given.config.ignore_case,
+        given.config.ignore_versions,
+    ).regulators
+    samples = LabelledSamples(
+        given.values,
+        given.genes,
+        given.annotations[config.label],
+        Exchangeable.of(given.known),
+        Counts.of(given.known),
+        regulators if regulators.size else None,
+        int(given.known.get("degrees_given_up", np.zeros(1))[0]),
+    )
+    groups = sorted(
+        label
+        for label, n in pd.Series(samples.labels).value_counts().items()
+        if label and n >= MIN_SAMPLES
+    )
+    said: list[Message] = []
+    counts = dict.fromkeys(("differential_tested", "differential_significant"), 0)
+    best, hubs = [], []
+    with atomic_path(given.folder / TABLE) as temporary, _PairWriter(temporary) as pairs:
+        for found in compared_groups(samples, config.score, given.device, config.label):
+            for block in found.tested.blocks(found.limit):
+                pairs.write(rows_of_pairs(block, found, given.genes, groups))
+            best.append(best_pairs(found, given.genes, groups).astype({"comparison": str}))
+            hubs.append(found.hubs.assign(comparison=f"{found.second} vs {found.first}"))
+            counts["differential_tested"] += found.tested.n_tested
+            counts["differential_significant"] += found.tested.n_differing
+            said += found.messages
+    whole = pd.concat(best).sort_values("p_value", kind="stable").head(MAX_BEST)
+    given.write(BEST, whole)
+    given.write(HUBS, pd.concat(hubs))
+    return Written(counts, said)
+
+
+class _PairWriter:
+    """Writes rows of pairs to one file, with the declared metadata."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.writer: pq.ParquetWriter | None = None
+
+    def __enter__(self) -> _PairWriter:
+        return self
+
+    def write(self, rows: pd.DataFrame) -> None:
+        """Add rows."""
+        table = pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata(None)
+        text = [name for name in table.column_names if pa.types.is_dictionary(table[name].type)]
+        for name in text:  # the same type whatever the comparison
+            table = table.set_column(
+                table.column_names.index(name),
+                pa.field(name, kind := pa.dictionary(pa.int32(), pa.string())),
+                table[name].cast(kind),
+            )
+        if self.writer is None:
+            self.writer = pq.ParquetWriter(
+                self.path, with_metadata(table.schema, __package__, TABLE)
+            )
+        self.writer.write_table(table.cast(self.writer.schema))
+
+    def __exit__(self, *_: object) -> None:
+        if self.writer is not None:
+            self.writer.close()

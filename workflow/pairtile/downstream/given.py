@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NotRequired
 
 import numpy as np
 import pandas as pd
@@ -17,9 +18,11 @@ from pairtile.io.networks.table import NetworkTable
 from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import read_arranged
+from pairtile.preprocess.statistics import whole_counts
 from pairtile.preprocess.two_tables import read_two_tables
 from pairtile.report.results import read_result_table
 from pairtile.runtime.files import atomic_path
+from pairtile.statistics.counting_noise import name_keys
 
 
 class ValueArrays(SampleArrays):
@@ -30,6 +33,8 @@ class ValueArrays(SampleArrays):
     | genes, samples | (genes,), (samples,) | names |
     | columns | (columns,) | names of the annotations |
     | cells | (columns, samples) | annotations as text, "" where there is none |
+    | counts | (genes, samples) | whole numbers that ``values`` were made from, if they were |
+    | keys, effects_removed | (genes,), () | ``statistics.counting_noise.Counts`` |
     """
 
     values: NDArray[np.float64]
@@ -37,6 +42,9 @@ class ValueArrays(SampleArrays):
     samples: NDArray[np.str_]
     columns: NDArray[np.str_]
     cells: NDArray[np.str_]
+    counts: NotRequired[NDArray[np.unsignedinteger]]
+    keys: NotRequired[NDArray[np.uint64]]
+    effects_removed: NotRequired[NDArray[np.bool_]]
 
 
 def prepare_values(config: TableAnalysis, kept: list[str], scratch: Path) -> ValueArrays:
@@ -54,9 +62,17 @@ def prepare_values(config: TableAnalysis, kept: list[str], scratch: Path) -> Val
     if config.table_path() != config.expression:  # levels, which are as they are
         as_read = {"log2": False, "sample_scale": False, "hidden_factors": "none"}
         settings = settings.model_copy(update={**as_read, "control_genes": None})
+    raw = None if config.differential is None else whole_counts(expression.values, scratch)
+    names = pd.Index(expression.genes)
     prepared = prepare_expression(expression, settings, True, design, scratch)
     del expression
-    return _arrays(prepared, kept)
+    arrays = _arrays(prepared, kept)
+    if raw is not None and prepared.quality.counted:
+        rows = names.get_indexer(pd.Index(kept))
+        if (rows >= 0).all():
+            arrays["counts"], arrays["keys"] = raw[rows], name_keys(kept)
+            arrays["effects_removed"] = np.array("degrees_given_up" in arrays)
+    return arrays
 
 
 def _arrays(prepared: Prepared, kept: list[str]) -> ValueArrays:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.config.modules import ModulesConfig
+from pairtile.config.modules import GeneModulesConfig
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.eigengenes import correlation_p, correlations, eigengene, standardise
 from pairtile.downstream.given import Given, Written
@@ -54,7 +54,7 @@ class FoundModules:
     fitted: bool = True
 
 
-def wgcna_settings(config: ModulesConfig) -> WgcnaSettings:
+def wgcna_settings(config: GeneModulesConfig) -> WgcnaSettings:
     return WgcnaSettings(
         power=None if config.power == "auto" else config.power,
         network_type=config.network_type,
@@ -67,7 +67,7 @@ def wgcna_settings(config: ModulesConfig) -> WgcnaSettings:
 
 def find(
     values: Floats,
-    config: ModulesConfig,
+    config: GeneModulesConfig,
     device: Device,
     design: NullDesign,
     *,
@@ -226,7 +226,7 @@ def _within(rows: Floats, codes: NDArray[np.integer]) -> Floats:
 
 def run(given: Given) -> Written:
     """Write the tables of modules."""
-    config = given.config.modules
+    config = given.config.gene_modules
     assert config is not None  # the stage was asked for
     edges = None
     if config.method == "leiden":
@@ -260,7 +260,7 @@ def run(given: Given) -> Written:
     return Written(counts, module_messages(found, config, design.kind == "circular_shift"))
 
 
-def module_messages(found: FoundModules, config: ModulesConfig, courses: bool) -> list[Message]:
+def module_messages(found: FoundModules, config: GeneModulesConfig, courses: bool) -> list[Message]:
     """What a user should know of how modules were found."""
     notes = []
     if config.method == "wgcna" and config.power == "auto":

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from pairtile.io.annotations import Condition
-from pairtile.methods.multimodal_correlation.arrays import ModeArrays
 from pairtile.methods.multimodal_correlation.kernels.coexpression import (
     MIN_OF_LABEL,
     Contrasts,
@@ -29,11 +28,7 @@ from pairtile.methods.multimodal_correlation.kernels.coexpression import (
 )
 from pairtile.methods.multimodal_correlation.modes import ModeSamples
 from pairtile.runtime.record import Progress
-from pairtile.statistics.counting_noise import (
-    EqualNoise,
-    equal_noise,
-    relative_depths,
-)
+from pairtile.statistics.counting_noise import Counts
 from pairtile.statistics.exchangeable import Exchangeable
 
 DRAWS: Final = 400
@@ -44,36 +39,6 @@ POWER_PAIRS: Final = 200
 
 MAX_STRATA: Final = 10
 """Of an ordinal or quantitative condition."""
-
-
-@dataclass(frozen=True)
-class Counts:
-    """What the values were made from.
-
-    counts : unsigned integers (genes, samples). depths : float64 (samples,), relative. keys :
-    uint64 (genes,), of random draws. effects_removed : whether the values hold less than these
-    counts do, so that thinned ones cannot take their place.
-    """
-
-    counts: NDArray[np.unsignedinteger]
-    depths: NDArray[np.float64]
-    keys: NDArray[np.uint64]
-    effects_removed: bool = False
-
-    @classmethod
-    def of(cls, state: ModeArrays) -> Counts | None:
-        """None where values were made from something else, or their counts are not known."""
-        if "counts" not in state:
-            return None
-        counts, removed = np.asarray(state["counts"]), bool(state["effects_removed"])
-        return cls(counts, relative_depths(counts), np.asarray(state["keys"]), removed)
-
-    def equalised(
-        self, values: NDArray[np.float64], genes: NDArray[np.int64], codes: NDArray[np.int32]
-    ) -> EqualNoise:
-        """Values (genes, samples) of some genes, with equal noise in all strata if that can be."""
-        found = equal_noise(values, self.counts[genes], self.depths, codes, self.keys[genes])
-        return found._replace(values=values) if self.effects_removed else found
 
 
 @dataclass(frozen=True)

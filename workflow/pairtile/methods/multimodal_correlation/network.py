@@ -29,7 +29,7 @@ from pairtile.io.annotations import (
 )
 from pairtile.io.text_file import EMPTY
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays
-from pairtile.methods.multimodal_correlation.coexpression import DRAWS, Counts, Exchangeable
+from pairtile.methods.multimodal_correlation.coexpression import DRAWS
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTests,
     arrays_of_conditions,
@@ -57,7 +57,9 @@ from pairtile.methods.multimodal_correlation.thresholds import (
     random_matrix_threshold,
     scale_free_threshold,
 )
+from pairtile.statistics.counting_noise import Counts
 from pairtile.statistics.dependence import evenly_spaced
+from pairtile.statistics.exchangeable import Exchangeable
 from pairtile.statistics.group_factors import MAX_GENES, group_factors
 
 CHANCE_SHARE = 0.05
