@@ -5,6 +5,11 @@ from .api.gene_sets import activity as activity
 from .api.gene_sets import enrichment as enrichment
 from .api.modules import network_modules as network_modules
 from .api.prepare import prepare_expression as prepare_expression
+from .api.wgcna import Modules as Modules
+from .api.wgcna import consensus_modules as consensus_modules
+from .api.wgcna import find_modules as find_modules
+from .api.wgcna import module_preservation as module_preservation
+from .api.wgcna import module_traits as module_traits
 from .errors import ConfigError as ConfigError
 from .errors import DeviceError as DeviceError
 from .errors import InputError as InputError
