@@ -11,12 +11,13 @@ from pairtile.api.prepare import stated_samples
 from pairtile.api.settings import analysis_config
 from pairtile.engine.selection import Selection
 from pairtile.gpu.device import choose
+from pairtile.gpu.products import matrix_product_transposed
 from pairtile.methods.mutual_information.api import open_analysis
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.score import MutualInformation
 from pairtile.preprocess.samples import SampleDesign
 from pairtile.splines.bspline import bspline_weights, dense_weights
-from pairtile.splines.scorer import BsplineScorer, SplineSettings, _matrix_product_transposed
+from pairtile.splines.scorer import BsplineScorer, SplineSettings
 from pairtile.splines.values import scaled
 from scipy.signal import lfilter
 
@@ -106,7 +107,7 @@ def cuda(genes: int, samples: int) -> dict[str, Any]:
         )
         alone = timed(
             lambda b=blocks[0], j=joint: [
-                _matrix_product_transposed(cupy, b.rows, b.columns, j) for _ in range(10)
+                matrix_product_transposed(cupy, b.rows, b.columns, j) for _ in range(10)
             ]
         )
         cells = sum(t.cells for t in tiles)

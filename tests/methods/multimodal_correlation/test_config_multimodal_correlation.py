@@ -50,6 +50,7 @@ DEFAULTS: dict[str, Any] = {
     | {"combine": "auto", "unannotated": "error"},
     "gold_standard": None,
     "compatibility": "none",
+    "lag": 0,
     "estimator": {
         "clustering": "gmm",
         "correlation": "spearman",
@@ -332,7 +333,15 @@ expression: [{expression: left out}]
 annotations: [{annotations: 5}]
 compatibility: [{compatibility: KINC}, {compatibility: true}]
 estimator.clustering: [{estimator: {clustering: kmeans}}, {estimator: {clustering: null}}]
-estimator.correlation: [{estimator: {correlation: kendall}}]
+estimator.correlation:
+  - {estimator: {correlation: kendal}}
+  - {estimator: {correlation: kendall}}
+  - {estimator: {correlation: bicor, clustering: gmm}}
+  - {estimator: {correlation: partial}}
+lag:
+  - {lag: -1}
+  - {lag: 1}
+  - {lag: 1, estimator: {clustering: none, correlation: partial}}
 estimator.criterion: [{estimator: {criterion: ICL}}]
 estimator.min_clusters: [{estimator: {min_clusters: 0}}]
 estimator.max_clusters:

@@ -90,6 +90,8 @@ STAGES: tuple[Stage, ...] = (
         ("differential.parquet", "differential.tsv", "differential_hubs.tsv"),
         gpu=True,
     ),
+    Stage("enrichment", "gene_sets", ("enrichment.tsv",), reads=("differential", "modules")),
+    Stage("activity", "activity", ("activity.tsv", "activity_viper.tsv", "activity_tests.tsv")),
 )
 """In the order in which they can run."""
 

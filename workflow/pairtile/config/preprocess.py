@@ -9,7 +9,13 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from pairtile.config.downstream import DifferentialConfig
 from pairtile.config.models import Analysis, ConfigModel, Fault, InputFile, UsedBy
-from pairtile.config.network import NamesTable, OptionalPath, RequiredPath, each_once
+from pairtile.config.network import (
+    GeneSetsFile,
+    NamesTable,
+    OptionalPath,
+    RequiredPath,
+    each_once,
+)
 from pairtile.config.samples import OptionalColumn, OptionalSamples, SamplesConfig
 from pairtile.config.values import Expected, Text, listed, refusal
 
@@ -278,6 +284,26 @@ class TableAnalysis(Analysis):
 
     # What follows the network (``config.downstream``): keys marked with the stages that use them,
     # and those that name a column of annotations with ``values`` and ``names_items`` too.
+    gene_sets: GeneSetsFile = Field(
+        default=None,
+        description=(
+            "Gene sets, to see which are over-represented in what was found: `.gmt` (MSigDB, "
+            "Enrichr), or a table of two columns, gene and set; plain or `.gz`. Adds "
+            "`enrichment.tsv`: modules, regulons, condition and differential edges against each "
+            "set (hypergeometric, the analysed genes as background), and the sets' genes by their "
+            "correlation with the eigengene of each module. Symbols of `names` count as names. "
+            "null: none. A relative path starts at the working directory."
+        ),
+    )
+    activity: Annotated[bool, UsedBy("activity")] = Field(
+        default=False,
+        description=(
+            "Whether the activity of each regulator is estimated in each sample, from the "
+            "expression of its targets in the network: adds `activity.tsv` (t of a univariate "
+            "linear model), `activity_viper.tsv` and, where labels of samples are named in "
+            "`traits` or `differential`, `activity_tests.tsv`."
+        ),
+    )
 
     differential: Annotated[
         DifferentialConfig | None, UsedBy("values", "differential", names_items=True)

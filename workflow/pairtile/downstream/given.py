@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pairtile.config.preprocess import TableAnalysis, TwoTableAnalysis
 from pairtile.declare.messages import HasMessages, Message
 from pairtile.gpu.device import Device
+from pairtile.io.networks.table import NetworkTable
 from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import read_arranged
@@ -100,7 +101,8 @@ class Given:
     values : float64 (genes, samples), NaN where missing, memory-mapped. genes, samples : names, in
     the order of its rows and columns. annotations : column -> a text for each sample. known : what
     is stated of the samples. network : edges, ``source`` and ``target`` by name. folder : where it
-    writes its tables, and where those of other stages are.
+    writes its tables, and where those of other stages are. directed : whether edges run from source
+    to target. score : the column that edges were chosen by, where there is one.
     """
 
     config: TableAnalysis
@@ -114,6 +116,15 @@ class Given:
     folder: Path
     seed: int
     device: Device
+    directed: bool = False
+    score: str | None = None
+
+    @property
+    def network_table(self) -> NetworkTable:
+        """The network as its writers take it."""
+        return NetworkTable.build(
+            self.network, self.items, directed=self.directed, score=self.score
+        )
 
     @property
     def batch(self) -> NDArray[np.int32] | None:

@@ -280,16 +280,18 @@ class GroupComparison:
     ) -> Iterator[Block]:
         """Pairs whose p is at most ``limit``, tile by tile; ``p`` and ``q`` of each place."""
 
+        xp = self.device.xp
+        wanted = xp.asarray(np.append(p <= limit, False))
+
         def make(tile: Tile) -> Block:
             found = self._statistics(tile, self._observed)
-            place = self.device.to_host(found.place).ravel()
-            chosen = np.flatnonzero((p[np.minimum(place, p.size - 1)] <= limit) & (place < p.size))
-            place = place[chosen]
+            far = xp.flatnonzero(wanted[found.place.ravel()])
+            chosen, place = (self.device.to_host(each) for each in (far, found.place.ravel()[far]))
 
             def part(array: Any) -> NDArray[np.float32]:
                 if np.ndim(array) == 0:
                     return np.full(chosen.size, array, np.float32)
-                return np.asarray(self.device.to_host(array).ravel()[chosen])
+                return np.asarray(self.device.to_host(array.ravel()[far]))
 
             row, column = np.divmod(chosen, found.t.shape[1])
             z, free = [part(each) for each in found.z], [part(each) for each in found.free]

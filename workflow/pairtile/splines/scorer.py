@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import Device
+from pairtile.gpu.products import matrix_product_transposed
 from pairtile.splines.bspline import bspline_weights, dense_weights, knot_vector
 from pairtile.splines.kernels import (
     Marginals,
@@ -231,49 +232,10 @@ class BsplineScorer:
             self._joint = None
             self._joint = xp.empty(size, dtype=self._real)
         left = rows.rows[row * bins : (row + block) * bins]
-        _matrix_product_transposed(xp, left, columns.columns, self._joint)
+        matrix_product_transposed(xp, left, columns.columns, self._joint)
         self._score_kernel(
             (-(-n_columns // 32), -(-block // self._warps)),
             (32 * self._warps,),
             (self._joint, np.int32(block), np.int32(n_columns), np.int64(n_columns), bits),
             shared_mem=self._shared,
         )
-
-
-def _matrix_product_transposed(cupy: Any, a: Any, b: Any, out: Any) -> None:
-    """out = a b^T for row-major a (m, k), b (n, k); float16 input is summed in float32.
-
-    Straight to cuBLAS, because ``cupy.matmul`` would round a product of float16 to float16.
-    """
-    from cupy.cuda import cublas, device
-
-    m, k = a.shape
-    n = b.shape[0]
-    handle = device.get_cublas_handle()
-    dtype = np.dtype(out.dtype)
-    one = np.array(1.0, dtype=dtype)
-    zero = np.array(0.0, dtype=dtype)
-    real_types = {np.dtype(np.float16): 2, np.dtype(np.float32): 0, np.dtype(np.float64): 1}
-    compute = {np.dtype(np.float32): 68, np.dtype(np.float64): 70}  # CUBLAS_COMPUTE_32F, _64F
-    cublas.setPointerMode(handle, 0)  # alpha and beta are on the host
-    cublas.gemmEx(
-        handle,
-        cublas.CUBLAS_OP_T,
-        cublas.CUBLAS_OP_N,
-        n,
-        m,
-        k,
-        one.ctypes.data,
-        b.data.ptr,
-        real_types[np.dtype(b.dtype)],
-        k,
-        a.data.ptr,
-        real_types[np.dtype(a.dtype)],
-        k,
-        zero.ctypes.data,
-        out.data.ptr,
-        real_types[dtype],
-        n,
-        compute[dtype],
-        -1,  # CUBLAS_GEMM_DEFAULT
-    )

@@ -29,7 +29,7 @@ from pairtile.engine.estimator import Merged
 from pairtile.engine.in_memory import all_tiles, merged_in_memory
 from pairtile.gpu.device import Device, choose, threads
 from pairtile.io.annotations import Annotations, Condition
-from pairtile.methods.multimodal_correlation.arrays import ModeArrays
+from pairtile.methods.multimodal_correlation.arrays import ModeArrays, source_values
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTests,
     condition_networks,
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 _KEYWORDS = Keywords(
     MultimodalCorrelationConfig,
-    *("estimator.*", "compatibility", "preprocess", "other_preprocess"),
+    *("estimator.*", "compatibility", "lag", "preprocess", "other_preprocess"),
     *(*SAMPLES, "seed", *TABLE, "backend"),
 )
 _NETWORK = Keywords(
@@ -203,6 +203,7 @@ def multimodal_correlation(
         settings={
             "compatibility": config.compatibility,
             "estimator": config.estimator.model_dump(),
+            "lag": config.lag,
             "preprocess": dict(prepared.parameters),
             "seed": opened.seed,
         },
@@ -276,7 +277,8 @@ class ModeCorrelation(HasMessages):
 
     def pair(self, first: Any, second: Any) -> PairModes:
         """Values and modes of two genes, to look at or to draw
-        (``pairtile.report.figures.pair_scatter``).
+        (``pairtile.report.figures.pair_scatter``). With ``lag`` the first is the source, with the
+        value that it has so much earlier.
 
         Raises ValueError for a gene that is not there, and for a pair without a stored mode.
         """
@@ -285,11 +287,13 @@ class ModeCorrelation(HasMessages):
             if number < 0:
                 raise ValueError(f"gene: found {name!r}; expected one of {len(self.labels)} kept")
         regulators = self.state["regulators"]
-        i, j = sorted(map(int, numbers), key=lambda number: (number not in regulators, number))
+        i, j = map(int, numbers)
+        if "lag" not in self.state:
+            i, j = sorted((i, j), key=lambda number: (number not in regulators, number))
         stored = self.merged.pairs
         rows = stored[(stored["i"] == i) & (stored["j"] == j)]
-        values = self.state["values"]
-        return PairModes.of(rows, values[i], values[j], (str(self.labels[i]), str(self.labels[j])))
+        names = (str(self.labels[i]), str(self.labels[j]))
+        return PairModes.of(rows, source_values(self.state, i), self.state["values"][j], names)
 
     @_NETWORK.signature
     def network(
@@ -336,6 +340,7 @@ class ModeCorrelation(HasMessages):
             annotations=None if annotations is None else "annotations",
             compatibility=self.settings["compatibility"],
             estimator=self.settings["estimator"],
+            lag=self.settings["lag"],
         )
         found = None
         if annotations is not None:

@@ -31,6 +31,9 @@ MAX_CLUSTERS = 5
 CONDITION_TABLES = ("condition_tests.tsv", "condition_networks.tsv")
 KINC_TEXTS = ("kinc.txt", "kinc_tidy.txt", "kinc_minimal.txt")
 
+OF_MODES = ("spearman", "pearson")
+"""Correlations of the modes of a mixture."""
+
 SCORING = UsedBy("plan", "score", "network", "tables")
 """Steps that depend on how pairs are scored: all but preparation and evaluation."""
 
@@ -50,11 +53,16 @@ class MixtureEstimatorConfig(ConfigModel):
             "faster."
         ),
     )
-    correlation: Literal["spearman", "pearson"] = Field(
+    correlation: Literal["spearman", "pearson", "bicor", "kendall", "partial"] = Field(
         default="spearman",
         description=(
             "`spearman`: of ranks within the mode; outliers and curves do little harm. `pearson`: "
-            "of the values."
+            "of the values. The others need `clustering: none` and take no outliers away. `bicor`: "
+            "the biweight midcorrelation, of values that weigh less the farther they are from the "
+            "gene's median. `kendall`: tau-b, by which of two samples is higher; about two thirds "
+            "as large as Spearman's. `partial`: what is left of Pearson's given all other genes, "
+            "shrunken towards 0; small where genes are many, so set `min_correlation` to 0.1 or "
+            "less. Missing values then count as the gene's mean."
         ),
     )
     min_clusters: Annotated[int, Field(ge=1, le=MAX_CLUSTERS)] = Field(
@@ -111,7 +119,7 @@ class MixtureEstimatorConfig(ConfigModel):
         default=True,
         description=(
             "Leave out a pair's outliers before it is split: values of either gene more than 1.5 "
-            "interquartile ranges beyond its quartiles."
+            "interquartile ranges beyond its quartiles. Only of `spearman` and `pearson`."
         ),
     )
     outliers_after: bool = Field(
@@ -127,6 +135,13 @@ class MixtureEstimatorConfig(ConfigModel):
             "surely and take longer. Does nothing under `compatibility: kinc`."
         ),
     )
+
+    @field_validator("correlation")
+    @classmethod
+    def _correlation_of_modes(cls, kind: str, info: ValidationInfo) -> str:
+        if kind not in OF_MODES and info.data.get("clustering") == "gmm":
+            raise refusal("spearman or pearson, or clustering: none beside it", OF_MODES)
+        return kind
 
     @field_validator("max_clusters")
     @classmethod
@@ -485,6 +500,15 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
         default=MixtureEstimatorConfig(),
         description="How pairs are split into modes and correlated.",
     )
+    lag: Annotated[int, Field(ge=0, le=1000), SCORING] = Field(
+        default=0,
+        description=(
+            "Of time courses, with `clustering: none`: correlate each gene with the others so many "
+            "samples later in the same series (`samples.series`, `samples.time`); then edges are "
+            "directed, `source` comes first, and `threshold` must be `auto` (which takes `fdr`, by "
+            "genes shifted along their series), `fdr`, `score` or `none`. 0: in the same sample."
+        ),
+    )
     threshold: Annotated[
         ThresholdConfig,
         BeforeValidator(
@@ -500,7 +524,7 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
         default=PowerConfig(),
         description=(
             "Removal of modes with too few samples for their correlation, after the threshold; "
-            "`false` turns it off."
+            "`false` turns it off. Never of `correlation: partial`."
         ),
     )
     annotations: Annotated[OptionalPath, InputFile("network"), CHOOSING] = Field(
@@ -548,6 +572,11 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
     )
     node_tables: ClassVar[Mapping[str, tuple[str, ...]]] = {"modules.tsv": ("gene", "module")}
 
+    @property
+    def writes_kinc_text(self) -> bool:
+        """KINC's texts have no direction."""
+        return self.kinc_text and not self.lag
+
     def result_tables(self) -> tuple[str, ...]:
         left_out: set[str] = set()
         if not self.threshold.walks:
@@ -556,7 +585,7 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
             left_out.update(CONDITION_TABLES)
         if self.modules is False:
             left_out.add("modules.tsv")
-        if not self.kinc_text:
+        if not self.writes_kinc_text:
             left_out.update(KINC_TEXTS)
         return tuple(table for table in self.tables if table not in left_out)
 
@@ -570,14 +599,50 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
             threshold.check_within(estimator.min_correlation, estimator.max_correlation)
         return threshold.decided(str(info.data.get("compatibility")))
 
+    @field_validator("lag")
+    @classmethod
+    def _lag_of_all_samples(cls, lag: int, info: ValidationInfo) -> int:
+        estimator = info.data.get("estimator")
+        if lag and isinstance(estimator, MixtureEstimatorConfig):
+            if estimator.clustering == "gmm":
+                raise refusal("0, or estimator.clustering: none (modes have no lag)")
+            if estimator.correlation == "partial":
+                raise refusal("0, or another estimator.correlation than partial")
+        return lag
+
+    @field_validator("power")
+    @classmethod
+    def _power_of_correlation(
+        cls, power: PowerConfig | Literal[False], info: ValidationInfo
+    ) -> PowerConfig | Literal[False]:
+        estimator = info.data.get("estimator")
+        partial = isinstance(estimator, MixtureEstimatorConfig) and (
+            estimator.correlation == "partial"
+        )
+        # How far a partial correlation is shrunken, no formula of the number of samples knows.
+        return False if partial else power
+
     @model_validator(mode="after")
     def _threshold_has_its_pairs(self) -> Self:
-        beside = "regulators" if self.regulators is not None else "other_expression"
-        if getattr(self, beside) is not None and self.threshold.method in ("rmt", "power_law"):
+        asked = {
+            "regulators": self.regulators is not None,
+            "other_expression": self.other_expression is not None,
+            "lag": self.lag > 0,
+        }
+        beside = next((key for key, stated in asked.items() if stated), None)
+        if beside is not None and self.threshold.method in ("rmt", "power_law"):
             raise refusal(
                 f"fdr, score or none beside {beside} (it needs all pairs of genes), or auto",
                 ("auto", "fdr", "score", "none"),
                 key="threshold/method",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _conditions_have_no_lag(self) -> Self:
+        if self.lag and self.annotations is not None:
+            raise refusal(
+                "null beside lag: conditions are tested in the same sample", key="annotations"
             )
         return self
 

@@ -5,7 +5,7 @@ from typing import Any, Literal, TypedDict
 
 class MultimodalCorrelationKeywords(TypedDict, total=False):
     clustering: Literal["gmm", "none"]
-    correlation: Literal["spearman", "pearson"]
+    correlation: Literal["spearman", "pearson", "bicor", "kendall", "partial"]
     min_clusters: int
     max_clusters: int
     criterion: Literal["icl", "bic", "aic"]
@@ -18,6 +18,7 @@ class MultimodalCorrelationKeywords(TypedDict, total=False):
     outliers_after: bool
     restarts: int
     compatibility: Literal["none", "kinc"]
+    lag: int
     preprocess: Mapping[str, Any] | None
     other_preprocess: Mapping[str, Any] | None
     series: Any

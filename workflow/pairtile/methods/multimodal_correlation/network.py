@@ -43,7 +43,13 @@ from pairtile.methods.multimodal_correlation.config import (
     ThresholdConfig,
 )
 from pairtile.methods.multimodal_correlation.modes import ModeSamples, packed_masks
-from pairtile.methods.multimodal_correlation.null import ModeNull, draws_needed, mode_null
+from pairtile.methods.multimodal_correlation.null import (
+    ModeNull,
+    draws_needed,
+    is_standardised,
+    mode_null,
+    standard_correlation,
+)
 from pairtile.methods.multimodal_correlation.thresholds import (
     RankedPairs,
     Threshold,
@@ -122,7 +128,7 @@ def multimodal_network(
     counts["genes_in_network"] = len(np.union1d(edges["source"], edges["target"]))
     return Network(
         edges,
-        directed=False,
+        directed=config.lag > 0,
         counts=counts,
         threshold={
             "method": sought.asked.method,
@@ -322,7 +328,7 @@ def _sought(
         return _Sought(asked, _threshold(asked, merged, genes, device), None, messages)
     assert asked.fdr is not None
     null = null_of(draws_needed(genes, asked.fdr))
-    rates = _false_discoveries(asked.fdr, merged, null)
+    rates = _false_discoveries(asked.fdr, merged, null, is_standardised(config))
     found = rates.threshold
     if walked is not None:  # the page shows why it was not taken
         found = replace(found, curve=walked.curve, spacings=walked.spacings)
@@ -333,6 +339,8 @@ def _against_rmt(config: MultimodalCorrelationConfig, genes: int) -> Message | N
     """Why ``auto`` does not try random matrix theory; None where it does."""
     if (config.regulators or config.other_expression) is not None:
         return message("threshold_auto_regulators")
+    if config.lag:
+        return message("threshold_auto_lag")
     if genes < MIN_GENES_FOR_RMT:
         return message("threshold_auto_few_genes", genes=genes, least=MIN_GENES_FOR_RMT)
     return None
@@ -378,11 +386,15 @@ def _rmt_draws(n_genes: int) -> int:
     return min(n_genes * (n_genes - 1) // 2, draws_needed(n_genes, CHANCE_SHARE))
 
 
-def _false_discoveries(rate: float, merged: Merged, null: ModeNull) -> _FalseDiscoveries:
+def _false_discoveries(
+    rate: float, merged: Merged, null: ModeNull, standardised: bool
+) -> _FalseDiscoveries:
     n_pairs = int(merged.sums["count_pairs"][0])
-    table = pa.concat_tables(list(merged.batches(["n_samples", "correlation"])))
+    columns = ["n_samples", "correlation", *(["p_value"] if standardised else [])]
+    table = pa.concat_tables(list(merged.batches(columns)))
     r, n = table["correlation"].to_numpy(), table["n_samples"].to_numpy()
-    p = null.p_value(r, n)
+    score = standard_correlation(table["p_value"].to_numpy(), n) if standardised else r
+    p = null.p_value(score, n)
     q = null.q_value(p, n_pairs)
     edges = np.abs(r[q <= rate])
     weakest = float(edges.min()) if edges.size else None
@@ -438,7 +450,7 @@ def _strong_modes(
     above = len(modes)
     if config.power:
         reached, strong = power_filter(
-            modes["correlation"].to_numpy(),
+            _as_pearson(modes["correlation"].to_numpy(), config.estimator.correlation),
             modes["n_samples"].to_numpy(),
             config.power.alpha,
             config.power.power,
@@ -452,6 +464,11 @@ def _strong_modes(
         **(rates.counts if rates else {}),
     }
     return modes.iloc[order].reset_index(drop=True), counts
+
+
+def _as_pearson(r: NDArray[np.floating], kind: str) -> NDArray[np.floating]:
+    """The correlation of normal values that has this tau (Kruskal 1958): power is known of that."""
+    return np.sin(0.5 * np.pi * r) if kind == "kendall" else r
 
 
 def _modes_above(merged: Merged, limit: np.float32) -> pd.DataFrame:

@@ -17,12 +17,16 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from pairtile.engine.tiles import PairSpace
 from pairtile.gpu.device import Device
-from pairtile.methods.multimodal_correlation.arrays import ModeArrays
+from pairtile.methods.multimodal_correlation.arrays import ModeArrays, lagged_of
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
-from pairtile.methods.multimodal_correlation.plain_correlation import pair_scorer
+from pairtile.methods.multimodal_correlation.plain_correlation import (
+    PlainCorrelation,
+    pair_scorer,
+)
 from pairtile.preprocess.null_design import inflation, null_design
 from pairtile.runtime.record import Progress
 
@@ -42,6 +46,10 @@ DRAW_EDGE: Final = 256
 """Copies along each side of a tile of draws."""
 
 
+FREEDOM_DRAWS: Final = 64
+"""Exchanged genes whose partial correlations with all others tell their spread."""
+
+
 @dataclass(frozen=True)
 class ModeNull:
     """Modes of pairs of permuted genes.
@@ -59,8 +67,15 @@ class ModeNull:
     sizes: NDArray[np.float64]
 
     @classmethod
-    def of(cls, pairs: int, correlation: ArrayLike, n_samples: ArrayLike) -> ModeNull:
-        """From the modes of all drawn pairs: their correlations and numbers of samples (modes,)."""
+    def of(
+        cls,
+        pairs: int,
+        correlation: ArrayLike,
+        n_samples: ArrayLike,
+        sizes: ArrayLike | None = None,
+    ) -> ModeNull:
+        """From the modes of all drawn pairs: their correlations and numbers of samples (modes,);
+        ``sizes``: what thresholds are of, where that is another correlation."""
         n = np.asarray(n_samples, dtype=np.int64)
         classes = max(1, min(MAX_CLASSES, n.size // MIN_OF_CLASS))
         shares = np.arange(1, classes) / classes
@@ -69,7 +84,7 @@ class ModeNull:
         of_class = np.searchsorted(limits, n)
         s = likelihood_ratio(correlation, n)
         statistics = [np.sort(s[of_class == c]) for c in range(limits.size + 1)]
-        sizes = np.sort(np.abs(np.asarray(correlation, dtype=np.float64)))
+        sizes = np.sort(np.abs(np.asarray(correlation if sizes is None else sizes, np.float64)))
         return cls(pairs, limits, statistics, sizes)
 
     @property
@@ -148,6 +163,21 @@ def draws_needed(n_genes: int, fdr: float) -> int:
     return max(MIN_DRAWS, min(pairs, int(np.ceil(RESOLVED * pairs / (fdr * n_genes)))))
 
 
+def standard_correlation(
+    p_value: NDArray[np.float64], n_samples: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """The size of correlation whose ``likelihood_ratio`` is that of a normal deviate with this
+    two-sided p-value: scores whose spread between unrelated genes depends on the genes (Kendall's
+    tau on their ties, bicor on their skewness) are compared by it."""
+    z = special.ndtri(0.5 * np.maximum(p_value, np.finfo(np.float64).tiny))
+    return np.asarray(np.sqrt(-np.expm1(-z * z / np.maximum(n_samples - 2.0, 1.0))))
+
+
+def is_standardised(config: MultimodalCorrelationConfig) -> bool:
+    """Whether ``standard_correlation`` takes the place of the score where p-values are made."""
+    return config.estimator.correlation in ("bicor", "kendall")
+
+
 def mode_null(
     config: MultimodalCorrelationConfig, state: ModeArrays, device: Device, seed: int, draws: int
 ) -> ModeNull:
@@ -156,13 +186,21 @@ def mode_null(
     Keyed on the seed and the names of genes alone. Copies of the same gene make no pair. Of two
     tables, pairs are of a row of the other with a gene of the first.
     """
+    every = config.estimator.model_copy(update={"min_correlation": 0.0, "max_correlation": 1.0})
+    asked = config.model_copy(update={"estimator": every})
+    n_samples = np.asarray(state["values"]).shape[1]
+    lost = np.sqrt(inflation(state, n_samples))  # of a correlation's square
+    if every.correlation == "partial":
+        values, keys = np.asarray(state["values"]), np.asarray(state["keys"])
+        opened = pair_scorer(asked, values, keys, device, seed)
+        assert isinstance(opened, PlainCorrelation)
+        found = lost * partial_of_exchanged(state, opened, seed, 1 + draws // len(values))
+        return ModeNull.of(found.size, np.clip(found, -1.0, 1.0), np.full(found.size, n_samples))
     genes, table, space = _drawn_pairs(state, seed, draws)
     across = space.rows if space.kind == "rectangle" else 0
-    every = config.estimator.model_copy(update={"min_correlation": 0.0, "max_correlation": 1.0})
     keys = np.arange(len(genes), dtype=np.uint64)
-    asked = config.model_copy(update={"estimator": every})
-    scorer = pair_scorer(asked, table, keys, device, seed)
-    correlation, n_samples = [], []
+    scorer = pair_scorer(asked, table, keys, device, seed, lagged_of(state))
+    parts: list[tuple[NDArray[np.floating], NDArray[np.floating], NDArray[np.integer]]] = []
     tiles = space.tiles(DRAW_EDGE, DRAW_EDGE)
     progress = Progress(sum(map(space.pairs_in, tiles)), "pairs of permuted genes")
     for tile in tiles:
@@ -170,16 +208,41 @@ def mode_null(
         columns = across + np.arange(tile.column_begin, tile.column_end)
         modes = scorer.tile(rows, columns, not across and tile.row_begin == tile.column_begin)
         differ = genes[rows[modes.row]] != genes[columns[modes.column]]
-        correlation.append(modes.correlation[differ])
-        n_samples.append(modes.n_samples[differ])
+        standard = modes.correlation
+        if is_standardised(config):
+            assert isinstance(scorer, PlainCorrelation)
+            standard = standard_correlation(scorer.p_values(modes, rows, columns), modes.n_samples)
+        parts.append((modes.correlation[differ], standard[differ], modes.n_samples[differ]))
         progress.advance(space.pairs_in(tile))
     copies = np.bincount(genes)
     pairs = (len(genes) ** 2 - int((copies**2).sum())) // 2
     if across:
         pairs = space.rows * space.columns
-    found = np.concatenate(correlation)
-    lost = np.sqrt(inflation(state, table.shape[1]))  # of a correlation's square
-    return ModeNull.of(pairs, np.clip(found * lost, -1.0, 1.0), np.concatenate(n_samples))
+    sizes, standard, n = (np.concatenate(each) for each in zip(*parts, strict=True))
+    sizes, standard = (np.clip(each * lost, -1.0, 1.0) for each in (sizes, standard))
+    return ModeNull.of(pairs, standard, n, sizes)
+
+
+def partial_of_exchanged(
+    state: ModeArrays, opened: PlainCorrelation, seed: int, number: int
+) -> NDArray[np.float64]:
+    """Partial correlations of so many genes, whose samples are exchanged, with all other genes:
+    float64 (pairs,)."""
+    assert opened.partial is not None
+    genes, values = permuted_genes(state, seed, number)
+    found = []
+    for begin in range(0, number, DRAW_EDGE):
+        part = slice(begin, begin + DRAW_EDGE)
+        r = opened.partial.of_exchanged(values[part])
+        found.append(r[genes[part, None] != np.arange(r.shape[1])])
+    return np.concatenate(found)
+
+
+def partial_freedom(state: ModeArrays, opened: PlainCorrelation, seed: int) -> float:
+    """Degrees of freedom kappa of partial correlations, from ``FREEDOM_DRAWS`` exchanged genes."""
+    found = partial_of_exchanged(state, opened, seed, FREEDOM_DRAWS)
+    square = float((found * found).mean()) * inflation(state, len(state["samples"]))
+    return max(1.0, 1.0 / max(square, 1e-12))
 
 
 def _drawn_pairs(
@@ -228,7 +291,7 @@ def permuted_genes(
     random = _generator(seed, stream)
     rounds = -(-number // len(order))
     genes = np.concatenate([random.permutation(order) for _ in range(rounds)])[:number]
-    design = null_design("auto", state, values.shape[1])
+    design = null_design("circular_shift" if "lag" in state else "auto", state, values.shape[1])
     groups = [np.flatnonzero(design.groups == group) for group in range(design.shifted.size)]
     permuted = values[genes]
     for copy, row in enumerate(permuted):

@@ -1,4 +1,4 @@
-"""Pearson's and Spearman's correlation of all pairs, without mixtures (``clustering: none``).
+"""Correlation of all pairs, without mixtures (``clustering: none``).
 
 One mode for each pair: its samples observed in both genes and in range, without outliers. Pairs of
 genes that have every sample are one matrix product. Pearson's r of other pairs comes from products
@@ -6,22 +6,40 @@ of values, squares and masks, wherever each gene's samples are known beforehand.
 done pair by pair: Spearman's r over samples that change with the pair, outliers that do, and sums
 in which too many digits cancelled. All of it is in float64; Spearman's r is the quotient of exact
 whole numbers, the same on CPU and GPU to the last bit.
+
+Partial correlations (``partial_correlation.py``) are matrix products like those of genes with every
+sample. So are biweight midcorrelations of these (``bicor.py``); of others medians are those of the
+pair's samples, pair by pair. Kendall's tau has products of its own (``kendall.py``). None of the
+three takes outliers away: two give them little weight by themselves.
+
+With ``lag`` every gene is there twice, as source and as target, over the transitions in place of
+samples: the correlation of a source with a later target is that of two genes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from pairtile.gpu.device import Device
+from pairtile.methods.multimodal_correlation.bicor import bicor_of_pairs
 from pairtile.methods.multimodal_correlation.config import (
+    MixtureEstimatorConfig,
     MultimodalCorrelationConfig,
+)
+from pairtile.methods.multimodal_correlation.kendall import (
+    TieSums,
+    concordance_by_bits,
+    concordance_by_products,
+    kendall_p_values,
 )
 from pairtile.methods.multimodal_correlation.kernels.plain_correlation import (
     ABOVE,
@@ -49,8 +67,12 @@ from pairtile.methods.multimodal_correlation.mixtures import (
     Modes,
     PairMixtures,
 )
+from pairtile.methods.multimodal_correlation.partial_correlation import PartialCorrelations
 from pairtile.methods.multimodal_correlation.plain_correlation_cuda import CudaBlocks
 from pairtile.methods.multimodal_correlation.plain_correlation_genes import Genes
+from pairtile.preprocess.transitions import Lagged
+from pairtile.runtime.threads import in_threads
+from pairtile.statistics.shrinkage import DeviceArray
 
 NEARLY_ONE = 1.0 - 1e-12
 """Pearson's |r| from here on is taken as 1: rounding leaves copies of a gene a few 1e-16 off."""
@@ -69,6 +91,10 @@ MAX_ROWS = 1 << 15
 """Rows of a strip: what the second dimension of a CUDA grid holds."""
 
 
+BICOR_VALUES = {"cpu": 1 << 17, "cuda": 1 << 24}
+"""Values of pairs whose medians are found together."""
+
+
 class PlainCorrelation:
     """Correlations of a table's genes, tile by tile."""
 
@@ -78,6 +104,7 @@ class PlainCorrelation:
         config: MultimodalCorrelationConfig,
         device: Device,
         threads: int | None = None,
+        lagged: Lagged | None = None,
     ) -> None:
         """
         values      float64 (genes, samples); what is not finite is missing
@@ -85,11 +112,26 @@ class PlainCorrelation:
                     ``max_correlation``, ``min_expression``, ``max_expression`` and
                     ``outliers_before``; ``compatibility: kinc`` rounds values to float32 first
         threads     of the CPU; None: all that the process may use
+        lagged      the samples of sources and of targets; None: the same
         """
         estimator = config.estimator
-        self.estimator = estimator
         self.device = device
-        self._genes = Genes(values, estimator, config.compatibility == "kinc", device)
+        self.n_genes, self.n_samples = values.shape
+        self.lagged = lagged
+        if lagged is not None:
+            values = np.concatenate([values[:, samples] for samples in lagged])
+        if estimator.correlation not in ("pearson", "spearman"):
+            estimator = estimator.model_copy(update={"outliers_before": False})
+        self.partial = None
+        if estimator.correlation == "partial":
+            values = _means_for_missing(values, estimator)
+            estimator = estimator.model_copy(
+                update={"min_expression": None, "max_expression": None}
+            )
+            self.partial = PartialCorrelations(values, device)
+        self.estimator = estimator
+        rows = self.partial.rows if self.partial else None
+        self._genes = Genes(values, estimator, config.compatibility == "kinc", device, rows)
         limits = Limits(
             least=max(estimator.min_samples, MIN_SAMPLES),
             lowest=float(estimator.min_correlation),
@@ -108,12 +150,16 @@ class PlainCorrelation:
         only later columns are wanted.
 
         ``row`` and ``column`` of the result count within ``rows`` and ``columns``. Variances and
-        covariances are divided by n. ``log_likelihood`` and ``criterion`` are NaN.
+        covariances are divided by n. ``log_likelihood`` and ``criterion`` are NaN. With a lag, rows
+        are sources and columns targets, no gene is paired with itself, and ``samples`` are those of
+        the targets.
         """
+        columns = self._targets(columns)
         with self._blocks.held():
             self._genes.prepare(np.concatenate([rows, columns]))
             height = min(MAX_ROWS, max(1, self._blocks.cells // max(1, len(columns))))
-            if upper:  # the first columns of a strip's last rows are computed and not used
+            if upper and self.estimator.correlation != "kendall":
+                # The first columns of a strip's last rows are computed and not used.
                 height = min(height, self._blocks.strip)
             found = [
                 self._strip(rows, columns, upper, begin, min(len(rows), begin + height))
@@ -130,11 +176,23 @@ class PlainCorrelation:
         x_genes, y_genes = rows[begin:end], columns[first:]
         diagonal = 0 if upper else -len(x_genes)
         x, y = self._blocks.upload(x_genes), self._blocks.upload(y_genes)
-        r, n = self._products(x_genes, y_genes, x, y)
+        kind = self.estimator.correlation
         whole = bool(self._genes.whole[x_genes].all() and self._genes.whole[y_genes].all())
-        if not whole:
-            self._blocks.pair_correlations(x, y, diagonal, r, n)
+        if kind == "kendall":
+            r, n = self._tau(x, y, diagonal)
+        else:
+            r, n = self._products(x_genes, y_genes, x, y)
+            if not whole and kind == "bicor":
+                self._bicor_of_pairs(x, y, diagonal, r, n)
+            elif not whole:
+                self._blocks.pair_correlations(x, y, diagonal, r, n)
+        with_itself = 0
+        if self.lagged is not None and not upper:
+            itself = x_genes[:, None] + self.n_genes == y_genes
+            n[self.device.xp.asarray(itself)] = -1
+            with_itself = int(itself.sum())
         kept = self._blocks.kept(diagonal, r, n)
+        kept.counts[TOO_FEW] -= with_itself
         moments, members, outliers = self._blocks.describe(x, y, kept, whole)
         to_host = self.device.to_host
         n_samples = to_host(kept.n_samples)
@@ -161,7 +219,7 @@ class PlainCorrelation:
         genes, xp = self._genes, self.device.xp
         r = xp.empty((len(x), len(y)))
         n = xp.zeros((len(x), len(y)), dtype=np.int32)
-        pearson = self.estimator.correlation == "pearson"
+        pearson = self.estimator.correlation in ("pearson", "partial")
         whole_x, whole_y = genes.whole[x_genes], genes.whole[y_genes]
         known_x, known_y = ~genes.of_pair[x_genes], ~genes.of_pair[y_genes]
         all_whole = whole_x.all() and whole_y.all()
@@ -175,6 +233,40 @@ class PlainCorrelation:
         else:
             r.fill(TO_DO)
         return r, n
+
+    def _tau(
+        self, x: DeviceArray, y: DeviceArray, diagonal: int
+    ) -> tuple[DeviceArray, DeviceArray]:
+        """Kendall's tau-b, and samples."""
+        genes, xp = self._genes, self.device.xp
+        of_x, of_y = genes.codes(x), genes.codes(y)
+        n = xp.full((len(x), len(y)), genes.n_samples, dtype=np.int32)
+        if not (of_x.complete and of_y.complete):  # whole numbers, exact in single precision
+            there = [(codes.values >= 0).astype(np.float32) for codes in (of_x, of_y)]
+            n = (there[0] @ there[1].T).astype(np.int32)
+        if genes.n_samples < MIN_SAMPLES:
+            return xp.full(n.shape, np.nan), n
+        if self.device.backend == "cpu":
+            return concordance_by_bits(of_x, of_y, diagonal).tau_b(xp), n
+        return concordance_by_products(of_x, of_y, xp).tau_b(xp), n
+
+    def _bicor_of_pairs(
+        self, x: DeviceArray, y: DeviceArray, diagonal: int, r: DeviceArray, n: DeviceArray
+    ) -> None:
+        """What products left to do, over each pair's own samples."""
+        genes, xp = self._genes, self.device.xp
+        wanted = xp.arange(len(y)) > xp.arange(len(x))[:, None] + diagonal
+        row, column = xp.nonzero((r == TO_DO) & wanted)
+        step = max(1, BICOR_VALUES[self.device.backend] // genes.n_samples)
+
+        def fill(begin: int) -> None:
+            at = row[begin : begin + step], column[begin : begin + step]
+            first, second = genes.known_values(x[at[0]]), genes.known_values(y[at[1]])
+            n[at] = ((first == first) & (second == second)).sum(axis=1)
+            r[at] = bicor_of_pairs(first, second, xp)
+
+        parts = range(0, len(row), step)
+        list(in_threads(fill, parts) if self.device.backend == "cpu" else map(fill, parts))
 
     def _masked_products(self, x: Any, y: Any, r: Any, n: Any) -> None:
         """Sums over the samples that count in both genes: of values, squares, products, ones."""
@@ -211,7 +303,87 @@ class PlainCorrelation:
             "modes_above": int(counts[ABOVE]),
         }
         modes = [part for part, _ in found]
-        return Modes.joined(modes, self._genes.n_samples, named, histogram_k, histogram_r)
+        joined = Modes.joined(modes, self._genes.n_samples, named, histogram_k, histogram_r)
+        if self.lagged is None:
+            return joined
+        masks = {name: self._of_targets(getattr(joined, name)) for name in ("samples", "outliers")}
+        return replace(joined, **masks)
+
+    def _of_targets(self, masks: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Masks of transitions as masks of the samples of their targets."""
+        assert self.lagged is not None
+        bits = np.zeros((len(masks), self.n_samples), dtype=np.uint8)
+        bits[:, self.lagged.target] = np.unpackbits(masks, axis=1, count=self._genes.n_samples)
+        return np.packbits(bits, axis=1)
+
+    def _targets(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+        return columns if self.lagged is None else columns + self.n_genes
+
+    # --- p-values -------------------------------------------------------------------------------
+
+    def p_values(
+        self, modes: Modes, rows: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Two-sided p-values of no relation, float64 (entries,), of the modes of a tile: with the
+        ties of each pair (Kendall), or the means of both rows (bicor)."""
+        x, y = rows[modes.row], self._targets(columns)[modes.column]
+        if self.estimator.correlation == "kendall":
+            return self._kendall_p_values(modes, x, y)
+        r, n = modes.correlation.astype(np.float64), modes.n_samples
+        if self.estimator.correlation == "bicor":
+            slant = self.device.to_host(self._genes.slant)
+            expected, left = slant[x] * slant[y], (1.0 - slant[x] ** 2) * (1.0 - slant[y] ** 2)
+            r = np.clip((r - expected) / np.sqrt(left), -1.0, 1.0)
+        return correlation_p_value(r, n)
+
+    def _kendall_p_values(
+        self, modes: Modes, x: NDArray[np.int64], y: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        genes, at = np.unique(np.concatenate([x, y]), return_inverse=True)
+        codes = self.device.to_host(self._genes.codes(self.device.xp.asarray(genes)).values)
+        sums = np.array(TieSums.of(codes, codes >= 0))[:, at].reshape(3, 2, -1)
+        own = (codes >= 0).sum(axis=1)[at].reshape(2, -1)
+        at = at.reshape(2, -1)
+        fewer = np.flatnonzero((own != modes.n_samples).any(axis=0))
+        step = max(1, (1 << 24) // self.n_samples)
+        for begin in range(0, fewer.size, step):  # ties among the samples that the pair has left
+            here = fewer[begin : begin + step]
+            members = np.unpackbits(modes.samples[here], axis=1, count=self.n_samples).astype(bool)
+            if self.lagged is not None:
+                members = members[:, self.lagged.target]
+            for k, of_gene in enumerate(at[:, here]):
+                sums[:, k, here] = TieSums.of(codes[of_gene], members)
+        return kendall_p_values(
+            modes.correlation, modes.n_samples, TieSums(*sums[:, 0]), TieSums(*sums[:, 1])
+        )
+
+
+def _means_for_missing(
+    values: NDArray[np.float64], estimator: MixtureEstimatorConfig
+) -> NDArray[np.float64]:
+    """Values with the gene's mean where they are missing or out of range."""
+    usable = np.isfinite(values)
+    if estimator.min_expression is not None:
+        usable &= values >= estimator.min_expression
+    if estimator.max_expression is not None:
+        usable &= values <= estimator.max_expression
+    if usable.all():
+        return values
+    total, count = np.where(usable, values, 0.0).sum(axis=1), usable.sum(axis=1)
+    mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return np.where(usable, values, mean[:, None])
+
+
+def correlation_p_value(
+    correlation: NDArray[np.floating], n_samples: NDArray[np.integer] | NDArray[np.floating]
+) -> NDArray[np.float64]:
+    """Two-sided p-value of correlations, shape (n,), by Student's t with n_samples - 2 degrees of
+    freedom; 0 where \\|r\\| is 1, NaN for fewer than three samples."""
+    r = np.abs(correlation.astype(np.float64))
+    freedom = n_samples.astype(np.float64) - 2.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = special.betainc(freedom / 2.0, 0.5, 1.0 - r * r)
+    return np.where(freedom > 0, p, np.nan)
 
 
 def pair_scorer(
@@ -220,14 +392,15 @@ def pair_scorer(
     keys: NDArray[np.uint64],
     device: Device,
     seed: int,
+    lagged: Lagged | None = None,
 ) -> PairMixtures | PlainCorrelation:
     """The estimator of ``config.estimator`` on a table; its ``tile`` gives the modes of a tile.
 
     values : float64 (genes, samples), NaN where missing. keys : uint64 (genes,), which random
-    starts depend on, beside the seed.
+    starts depend on, beside the seed. lagged : see ``PlainCorrelation``.
     """
     if config.estimator.clustering == "none":
-        return PlainCorrelation(values, config, device)
+        return PlainCorrelation(values, config, device, lagged=lagged)
     return PairMixtures(values, keys, config, device, seed)
 
 

@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.gpu.device import Device
+from pairtile.methods.multimodal_correlation.bicor import bicor_rows
 from pairtile.methods.multimodal_correlation.config import MixtureEstimatorConfig
+from pairtile.methods.multimodal_correlation.kendall import Codes
 from pairtile.methods.multimodal_correlation.kernels.plain_correlation import (
     WORD,
     GeneArrays,
     tie_groups,
 )
+from pairtile.statistics.shrinkage import DeviceArray
 
 KERNELS = Path(__file__).parent / "kernels"
 
@@ -34,9 +37,11 @@ class Genes:
     depend on it alone where both genes of a pair are complete. Both flags, bool (genes,), are on
     the host and true to the genes that have been prepared.
 
-    ``rows``, float64 (genes, samples), are centred values (Pearson) or centred twice-ranks
-    (Spearman: whole numbers, so that their products are exact), and 0 for genes that are not whole;
-    ``lengths`` are their sums of squares, 0 for constant genes.
+    ``rows``, float64 (genes, samples), are centred values (Pearson), centred twice-ranks (Spearman:
+    whole numbers, so that their products are exact) or those of ``bicor_rows``, and 0 for genes
+    that are not whole; ``lengths`` are their sums of squares, 0 for constant genes. Rows whose
+    products are the correlations may be given. Kendall's tau has no rows, but ``codes``. ``slant``,
+    float64 (genes,): the mean of a gene's row of ``bicor_rows``, times the root of its samples.
     """
 
     def __init__(
@@ -45,8 +50,10 @@ class Genes:
         estimator: MixtureEstimatorConfig,
         kinc: bool,
         device: Device,
+        given_rows: DeviceArray | None = None,
     ) -> None:
         self.estimator = estimator
+        self._given_rows = given_rows
         self.device = device
         self.n_genes, self.n_samples = values.shape
         self.words = -(-self.n_samples // WORD)
@@ -57,7 +64,7 @@ class Genes:
         padded = WORD * self.words
         place = np.uint16 if padded <= 1 << 16 else np.uint32
         shape = (self.n_genes, padded)
-        ranked = estimator.correlation == "spearman"
+        self._ranked = ranked = estimator.correlation in ("spearman", "kendall")
         of_values = xp.full(shape, np.nan)
         of_values[:, : self.n_samples] = xp.asarray(values)
         if kinc:
@@ -77,8 +84,10 @@ class Genes:
         )
         self.whole_on_device = xp.zeros(self.n_genes, dtype=np.uint8)
         self._centre = xp.zeros(self.n_genes)
-        self.rows = xp.empty((self.n_genes, self.n_samples))
+        wide = self.n_samples if given_rows is None else given_rows.shape[1]
+        self.rows = xp.empty((self.n_genes, 0 if estimator.correlation == "kendall" else wide))
         self.lengths = xp.empty(self.n_genes)
+        self.slant = xp.zeros(self.n_genes)
         self._tie_kernel: Any = None
 
     def prepare(self, genes: NDArray[np.int64]) -> None:
@@ -102,6 +111,20 @@ class Genes:
         values *= arrays.inverse_scale[genes, None]
         return xp.where(counts, values, 0.0), counts.astype(np.float64)
 
+    def known_values(self, genes: DeviceArray) -> DeviceArray:
+        """Centred, scaled values, NaN where not usable: float64 (..., samples)."""
+        arrays = self.arrays
+        known = self._unpacked(arrays.usable[genes])[..., : self.n_samples].astype(bool)
+        values = arrays.values[genes, : self.n_samples] - self._centre[genes, None]
+        return self.device.xp.where(known, values * arrays.inverse_scale[genes, None], np.nan)
+
+    def codes(self, genes: DeviceArray) -> Codes:
+        """Places of values in the order of each gene's, alike for equal ones."""
+        xp, arrays, here = self.device.xp, self.arrays, slice(self.n_samples)
+        known = self._unpacked(arrays.usable[genes])[:, here].astype(bool)
+        values = xp.where(known, arrays.start[genes][:, here].astype(np.int32), np.int32(-1))
+        return Codes(values, not bool(arrays.tied[genes].any()), bool(known.all()))
+
     # --- one batch ------------------------------------------------------------------------------
 
     def _prepare(self, genes: NDArray[np.int64]) -> None:
@@ -115,7 +138,7 @@ class Genes:
             usable &= values <= estimator.max_expression
         counts = usable.sum(axis=1)
         complete = counts == self.n_samples
-        plain = estimator.correlation == "pearson" and not estimator.outliers_before
+        plain = not (self._ranked or estimator.outliers_before)
         if plain and bool(complete.all()):
             inside = usable
             centre = values[:, : self.n_samples].mean(axis=1)
@@ -145,7 +168,7 @@ class Genes:
         xp, arrays = self.device.xp, self.arrays
         order = xp.argsort(xp.where(usable, values, np.nan), axis=1)
         arrays.order[at] = order
-        if self.estimator.correlation == "spearman":
+        if self._ranked:
             self._set_ties(at, values, order, counts)
 
         def ranked(place: Any) -> Any:
@@ -189,15 +212,25 @@ class Genes:
         arrays.start[at], arrays.end[at], arrays.tied[at] = start, end, tied
 
     def _set_rows(self, at: Any, scaled: Any, values: Any, whole: Any) -> None:
-        xp, arrays = self.device.xp, self.arrays
-        if self.estimator.correlation == "spearman":
+        xp, arrays, kind = self.device.xp, self.arrays, self.estimator.correlation
+        if kind == "kendall":
+            return
+        given = values[:, : self.n_samples]
+        moves = (given != given[:, :1]).any(axis=1)
+        if self._given_rows is not None:
+            self.rows[at] = self._given_rows[at]
+            self.lengths[at] = (whole & moves).astype(np.float64)
+            return
+        if kind == "bicor":
+            known = self.known_values(at)
+            rows, count = bicor_rows(known, xp), (known == known).sum(axis=1)
+            self.slant[at] = rows.sum(axis=1) / xp.sqrt(xp.maximum(count, 1))
+        elif kind == "spearman":
             twice_ranks = arrays.start[at].astype(np.int64) + arrays.end[at]
             rows = (twice_ranks[:, : self.n_samples] - self.n_samples).astype(np.float64)
             moves = xp.ones(len(rows), dtype=bool)  # equal ranks are 0 without rounding
         else:
             rows = scaled - scaled.mean(axis=1, keepdims=True)
-            given = values[:, : self.n_samples]
-            moves = (given != given[:, :1]).any(axis=1)
         # xp.where, not a product: what is not whole may hold anything.
         rows = xp.where((whole & moves)[:, None], rows, 0.0)
         self.rows[at] = rows

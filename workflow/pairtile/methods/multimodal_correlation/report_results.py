@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pairtile.declare.columns import declared_columns
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.io.annotations import Condition
+from pairtile.methods.multimodal_correlation.arrays import source_values
 from pairtile.methods.multimodal_correlation.conditions import (
     conditions_of_arrays,
     counts_of_network,
@@ -115,7 +116,9 @@ class ModeResults:
         for (i, j), names in numbers.items():
             part = rows[(rows["i"] == i) & (rows["j"] == j)]
             if len(part):
-                found[names] = PairModes.of(part, state["values"][i], state["values"][j], names)
+                found[names] = PairModes.of(
+                    part, source_values(state, i), state["values"][j], names
+                )
         return found
 
 

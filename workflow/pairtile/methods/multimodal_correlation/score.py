@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy import special
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.chunk_file import Rows, Summaries
@@ -29,7 +28,7 @@ from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.errors import InputError
 from pairtile.gpu.device import Device
 from pairtile.io.regulators import find_regulators
-from pairtile.methods.multimodal_correlation.arrays import ModeArrays
+from pairtile.methods.multimodal_correlation.arrays import ModeArrays, lagged_of
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.mixtures import (
     Modes,
@@ -41,8 +40,10 @@ from pairtile.methods.multimodal_correlation.network import (
     pairs_permuted,
     strongest_modes,
 )
+from pairtile.methods.multimodal_correlation.null import partial_freedom
 from pairtile.methods.multimodal_correlation.plain_correlation import (
     PlainCorrelation,
+    correlation_p_value,
     pair_scorer,
 )
 from pairtile.methods.multimodal_correlation.tables import write_tables
@@ -139,9 +140,13 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
         cls, config: MultimodalCorrelationConfig, state: ModeArrays, items: pd.DataFrame
     ) -> None:
         samples, least = int(state["values"].shape[1]), config.estimator.min_samples
+        found = f"{samples} samples"
+        if (lagged := lagged_of(state, config.expression)) is not None:
+            samples = lagged.source.size
+            found = f"{samples} pairs of samples {config.lag} steps apart in one series"
         if samples < least:
             expected = f"at least estimator.min_samples ({least}): no mode can have as many"
-            raise InputError.at(config.expression, "", f"{samples} samples", expected)
+            raise InputError.at(config.expression, "", found, expected)
         annotations_of(config, state)
 
     @classmethod
@@ -149,7 +154,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
         genes, regulators = int(state["values"].shape[0]), int(state["regulators"].size)
         if "columns" in state:
             return PairSpace("rectangle", regulators, int(state["columns"]))
-        return PairSpace("triangle", regulators or genes, genes)
+        return PairSpace("rectangle" if "lag" in state else "triangle", regulators or genes, genes)
 
     @classmethod
     def memory(
@@ -183,6 +188,8 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
         pairs = cls.space(state).pairs_in
         if estimator.clustering == "none":
             rate = (2e8 if backend == "cuda" else 5e6 * threads) / max(0.1, samples / 1000)
+            if estimator.correlation == "kendall":  # all pairs of samples
+                rate = (2e9 if backend == "cuda" else 3e7 * threads) / max(1, (samples / 100) ** 2)
             return Cost(rate, pairs, network=network)
         low, high = estimator.min_clusters, estimator.max_clusters
         components = sum(range(max(low, 2), high + 1)) or 1
@@ -198,7 +205,8 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
 
     @classmethod
     def chunk_parameters(cls, config: MultimodalCorrelationConfig) -> dict[str, Any]:
-        return {"estimator": config.estimator, "compatibility": config.compatibility}
+        keys = ("estimator", "compatibility", "lag")
+        return {key: getattr(config, key) for key in keys if key != "lag" or config.lag}
 
     def schema(self) -> pa.Schema:
         mask = pa.binary((self.n_samples + 7) // 8)
@@ -226,7 +234,8 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
         """What finds the modes of the pairs of a tile."""
         # The seed is part of the chunks' fingerprint; draws are keyed on it and on both genes.
         values, keys = np.asarray(self.state["values"]), np.asarray(self.state["keys"])
-        return pair_scorer(self.config, values, keys, self.device, self.seed)
+        lagged = lagged_of(self.state)
+        return pair_scorer(self.config, values, keys, self.device, self.seed, lagged)
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
@@ -240,7 +249,8 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
         across = "columns" in self.state
         rows = self.order[tile.rows]
         columns = np.arange(self.genes)[tile.columns] if across else self.order[tile.columns]
-        upper = tile.row_begin == tile.column_begin and not across
+        both_ways = across or "lag" in self.state
+        upper = tile.row_begin == tile.column_begin and not both_ways
         modes = self.engine.tile(rows, columns, upper)
         sums: Summaries = {
             COUNT + name: np.array([number], dtype=np.int64)
@@ -248,9 +258,25 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
         }
         sums["pairs_by_modes"] = modes.histogram_k
         sums["modes_by_correlation"] = modes.histogram_r
-        found = rows_of(modes, rows, columns)
+        found = rows_of(modes, rows, columns, self._p_values(modes, rows, columns))
         sorted_rows = np.lexsort([found[name] for name in reversed(self.sort_by)])
         return {name: values[sorted_rows] for name, values in found.items()}, sums
+
+    def _p_values(
+        self, modes: Modes, rows: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        if isinstance(self.engine, PairMixtures):
+            return correlation_p_value(modes.correlation, modes.n_samples)
+        if self.engine.partial is None:
+            return self.engine.p_values(modes, rows, columns)
+        n = np.full(len(modes), self._freedom + 1.0)
+        return correlation_p_value(modes.correlation, n)
+
+    @cached_property
+    def _freedom(self) -> float:
+        """Of partial correlations."""
+        assert isinstance(self.engine, PlainCorrelation)
+        return partial_freedom(self.state, self.engine, self.seed)
 
     # --- network --------------------------------------------------------------------------------
 
@@ -260,7 +286,8 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
     def ranking(self, merged: Merged) -> Ranking:
         edges = strongest_modes(merged.batches(["i", "j", "correlation"]))
         names = {"i": "source", "j": "target", "correlation": "score"}
-        return Ranking(edges.rename(columns=names)[list(names.values())], directed=False)
+        edges = edges.rename(columns=names)[list(names.values())]
+        return Ranking(edges, directed=bool(self.config.lag))
 
     def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
         return {
@@ -293,6 +320,8 @@ def state_of(
         **measured,
         **prepared.quality.state(prepared.values),
     }
+    if config.lag:
+        state["lag"] = np.array(config.lag)
     if counts is not None and prepared.quality.counted:
         state["counts"] = counts
         state["effects_removed"] = np.array("degrees_given_up" in state)
@@ -304,7 +333,9 @@ def state_of(
     return state, warnings
 
 
-def rows_of(modes: Modes, rows: NDArray[Any], columns: NDArray[Any]) -> dict[str, NDArray[Any]]:
+def rows_of(
+    modes: Modes, rows: NDArray[Any], columns: NDArray[Any], p_value: NDArray[np.float64]
+) -> dict[str, NDArray[Any]]:
     """The modes of a tile as rows of ``pairs.parquet``."""
     return {
         "i": rows[modes.row].astype(np.int32),
@@ -325,17 +356,5 @@ def rows_of(modes: Modes, rows: NDArray[Any], columns: NDArray[Any]) -> dict[str
         "covariance": modes.covariance,
         "log_likelihood": modes.log_likelihood,
         "criterion": modes.criterion,
-        "p_value": correlation_p_value(modes.correlation, modes.n_samples),
+        "p_value": p_value,
     }
-
-
-def correlation_p_value(
-    correlation: NDArray[np.floating], n_samples: NDArray[np.integer]
-) -> NDArray[np.float64]:
-    """Two-sided p-value of correlations, shape (n,), by Student's t with n_samples - 2 degrees of
-    freedom; 0 where \\|r\\| is 1, NaN for fewer than three samples."""
-    r = np.abs(correlation.astype(np.float64))
-    freedom = n_samples.astype(np.float64) - 2.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = special.betainc(freedom / 2.0, 0.5, 1.0 - r * r)
-    return np.where(freedom > 0, p, np.nan)

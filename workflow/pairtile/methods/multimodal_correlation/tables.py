@@ -72,7 +72,7 @@ def write_tables(
         table = module_rows(config.modules, edges, items["name"].to_numpy())
         _write_frame(add_symbols(table, items, ["gene"]), folder / "modules.tsv")
         done.counts["modules"] = int(table["module"].nunique())
-    if config.kinc_text:
+    if config.writes_kinc_text:
         if config.compatibility == "kinc":
             # KINC reads single precision, and its limits of outliers are of that.
             samples = replace(samples, values=samples.values.astype(np.float32))

@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 from pairtile.engine.chunk_file import Summaries
 from pairtile.gpu.device import Device
 from pairtile.methods.mutual_information.context_scores import FIXED_POINT_ONE, ExactMoments
-from pairtile.methods.mutual_information.partial_correlation import DeviceArray, PartialCorrelation
+from pairtile.methods.mutual_information.partial_correlation import PartialCorrelation
 from pairtile.methods.mutual_information.tiles import ScoredTile
+from pairtile.statistics.shrinkage import DeviceArray
 
 MAX_SAMPLED = 1 << 16
 """Pairs among which ranks are taken."""

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +33,7 @@ from pairtile.engine.state import release
 from pairtile.gpu.device import Device
 from pairtile.methods.mutual_information.arrays import SplineArrays
 from pairtile.runtime.threads import in_threads
-
-DeviceArray = Any
-"""An array of NumPy or, on a GPU, of CuPy."""
+from pairtile.statistics.shrinkage import DeviceArray, correlation_sums, standardised
 
 MIN_SHRINKAGE = 1e-3
 """Regulators that are copies of each other leave nothing to invert without some."""
@@ -190,31 +188,16 @@ def fit_bytes(regulators: int, samples: int) -> int:
     return 8 * (10 * regulators * samples + 4 * smaller**2 + 8 * _BLOCK * samples)
 
 
-def standardised(values: DeviceArray, xp: ModuleType) -> DeviceArray:
-    """Rows of mean 0 and mean square 1; 0 where missing (the gene's mean), and of constants."""
-    known = values == values
-    count = xp.maximum(known.sum(axis=1), 1)[:, None]
-    size = xp.abs(xp.where(known, values, 0.0)).max(axis=1)[:, None]
-    centred = values - xp.where(known, values, 0.0).sum(axis=1)[:, None] / count
-    centred = xp.where(known, centred, 0.0)
-    scale = xp.sqrt((centred * centred).mean(axis=1))[:, None]
-    return centred / xp.where(scale > 1e-10 * size, scale, np.inf)
-
-
 def shrinkage(values: DeviceArray, xp: ModuleType) -> float:
     """Intensity with which to shrink the correlations of standardised rows, to mean square error
     least (Schäfer & Strimmer 2005, section 2.3): at least ``MIN_SHRINKAGE``, 1 where there is
     nothing to estimate."""
-    rows, n = values.shape
-    gram = values @ values.T if rows < n else values.T @ values
-    alone = float((values * values).sum()) / n  # rows that vary: each correlates 1 with itself
-    correlation = float((gram * gram).sum()) / n**2 - alone
-    squares = values * values
-    products = float((squares.sum(axis=0) ** 2).sum() - (squares * squares).sum())
-    if correlation <= 1e-12 * alone:
+    n = values.shape[1]
+    sums = correlation_sums(values, xp)
+    if sums.correlation <= 1e-12 * sums.alone:
         return 1.0
-    variance = n / (n - 1) ** 3 * (products - n * correlation)
-    return min(1.0, max(MIN_SHRINKAGE, variance / correlation))
+    variance = n / (n - 1) ** 3 * (sums.products - n * sums.correlation)
+    return min(1.0, max(MIN_SHRINKAGE, variance / sums.correlation))
 
 
 def _inverse(

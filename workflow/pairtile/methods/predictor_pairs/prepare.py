@@ -27,6 +27,7 @@ from pairtile.preprocess.null_design import UNEVEN
 from pairtile.preprocess.quality import SampleQuality
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import SampleDesign
+from pairtile.preprocess.transitions import lagged_samples
 
 message = messages_of(__package__)
 
@@ -379,23 +380,12 @@ def transitions(
         raise ValueError(f"series has shape {numbers.shape}; expected ({n_samples},)")
     if lag < 0:
         raise ValueError(f"lag is {lag}; expected 0 or more")
-    order = np.argsort(numbers, kind="stable").astype(np.int32)
-    earlier, later = order[: max(n_samples - lag, 0)], order[lag:]
-    same = numbers[earlier] == numbers[later]
+    found = lagged_samples(numbers, lag, source)
     _, lengths = np.unique(numbers, return_counts=True)
-    if not same.any():
-        longest = int(lengths.max(initial=0))
-        raise InputError.at(
-            source,
-            "",
-            f"{len(lengths)} series of at most {longest} sample{'s' if longest != 1 else ''}",
-            f"a series of at least {lag + 1} samples for lag: {lag} (set lag: 0 if the samples are "
-            "no time series)",
-        )
     return Transitions(
-        source_samples=earlier[same],
-        target_samples=later[same],
-        series=numbers[earlier[same]].astype(np.int32),
+        source_samples=found.source,
+        target_samples=found.target,
+        series=numbers[found.source].astype(np.int32),
         n_series=len(lengths),
         n_short=int((lengths <= lag).sum()),
     )

@@ -1,0 +1,44 @@
+"""What shrinkage of a correlation matrix is made from (Schäfer & Strimmer 2005, Stat. Appl. Genet.
+Mol. Biol. 4:32), for ``score: combined`` and ``correlation: partial``."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+DeviceArray = Any
+"""An array of NumPy or, on a GPU, of CuPy."""
+
+
+class CorrelationSums(NamedTuple):
+    """Sums over all ordered pairs of different rows. correlation : of their squared correlation.
+    products : of the squares of the products of their values in each sample. alone : rows that
+    vary."""
+
+    correlation: float
+    products: float
+    alone: float
+
+
+def correlation_sums(values: DeviceArray, xp: ModuleType) -> CorrelationSums:
+    """Of standardised rows (rows, samples), without a matrix of all pairs where rows are many."""
+    rows, n = values.shape
+    gram = values @ values.T if rows < n else values.T @ values
+    alone = float((values * values).sum()) / n  # rows that vary: each correlates 1 with itself
+    correlation = float((gram * gram).sum()) / n**2 - alone
+    squares = values * values
+    products = float((squares.sum(axis=0) ** 2).sum() - (squares * squares).sum())
+    return CorrelationSums(correlation, products, alone)
+
+
+def standardised(values: DeviceArray, xp: ModuleType) -> DeviceArray:
+    """Rows of mean 0 and mean square 1; 0 where missing (the gene's mean), and of constants."""
+    known = values == values
+    count = xp.maximum(known.sum(axis=1), 1)[:, None]
+    size = xp.abs(xp.where(known, values, 0.0)).max(axis=1)[:, None]
+    centred = values - xp.where(known, values, 0.0).sum(axis=1)[:, None] / count
+    centred = xp.where(known, centred, 0.0)
+    scale = xp.sqrt((centred * centred).mean(axis=1))[:, None]
+    return centred / xp.where(scale > 1e-10 * size, scale, np.inf)
