@@ -22,7 +22,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pairtile.downstream.eigengenes import eigengenes, standardise
-
 from pairtile.downstream.topological_overlap import Adjacency, soft_power
 from pairtile.downstream.wgcna import WgcnaSettings, wgcna_modules
 from pairtile.gpu.device import choose
