@@ -47,6 +47,8 @@ DEFAULTS: dict[str, Any] = {
     | {"combine": "auto", "unannotated": "error"},
     "regulators": None,
     "gold_standard": None,
+    "gene_sets": None,
+    "activity": False,
     "estimator": {
         "bins": "auto",
         "order": "auto",

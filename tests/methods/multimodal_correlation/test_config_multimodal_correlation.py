@@ -53,6 +53,8 @@ DEFAULTS: dict[str, Any] = {
     "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate", "step"))
     | {"combine": "auto", "unannotated": "error"},
     "gold_standard": None,
+    "gene_sets": None,
+    "activity": False,
     "compatibility": "none",
     "lag": 0,
     "estimator": {

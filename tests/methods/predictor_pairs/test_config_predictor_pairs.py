@@ -45,6 +45,8 @@ DEFAULTS: dict[str, Any] = {
     "regulators": None,
     "targets": None,
     "gold_standard": None,
+    "gene_sets": None,
+    "activity": False,
     "estimator": {
         "penalty": "no_obs",
         "alpha": 1.0,
@@ -57,6 +59,7 @@ DEFAULTS: dict[str, Any] = {
     "null": {"kind": "auto", "permutations": "auto"},
     "keep": "auto",
     "chunks": "auto",
+    "rules": False,
     "export": "auto",
 }
 

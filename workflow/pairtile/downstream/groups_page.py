@@ -11,9 +11,10 @@ import pandas as pd
 
 from pairtile.downstream.page import table_of_page
 from pairtile.report.charts import bars, heat_map
-from pairtile.report.method_report import CaptionedFigure, PageSection
+from pairtile.report.method_report import ANSWER_ROWS, CaptionedFigure, PageSection
 from pairtile.report.page import render_sections
 from pairtile.report.sections import figures_section_of
+from pairtile.report.sections.findings import first_screen, trust
 from pairtile.report.style import save_figures
 from pairtile.report.text import StageText
 
@@ -27,17 +28,26 @@ def groups_page(
     """
     text = StageText(summary)
     groups, edges = tables["groups.tsv"], tables["shared_edges.tsv"]
+    shown = edges[["source", "target", *list(edges)[2:9]]].sort_values(
+        ["q_value", "n_groups"], ascending=[True, False], kind="stable"
+    )  # those of most interest first; the file has all
+    shared, overlap = (
+        table_of_page(table, name, title, text.text(f"about_{Path(name).stem}", rows=len(table)))
+        for table, name, title in (
+            (shown, "shared_edges.tsv", "Edges of all groups"),
+            (tables["group_overlap.tsv"], "group_overlap.tsv", "What groups share"),
+        )
+    )
+    pictures = _figures(tables, figures, text)
     sections = [
-        PageSection(
-            id="findings",
-            title="What was found",
-            template="section_findings.html.j2",
-            values={
-                "headline": text.text("groups_headline"),
-                "numbers": text.rows("groups_numbers"),
-                "sentences": text.lines("groups_findings"),
-                "warnings": summary["warnings"],
-            },
+        first_screen(
+            summary,
+            numbers=text.rows("groups_numbers"),
+            sentences=text.lines("groups_findings"),
+            above="The edges that differ most between groups",
+            headings=shared.values["headings"],
+            rows=shared.values["rows"][:ANSWER_ROWS],
+            pictures=pictures[:1],
         ),
         PageSection(
             id="groups",
@@ -45,19 +55,11 @@ def groups_page(
             template="section_groups.html.j2",
             values={"groups": groups.to_dict("records"), "left_out": summary["left_out"]},
         ),
-        figures_section_of(_figures(tables, figures, text)),
+        figures_section_of(pictures[1:]),
+        overlap,
+        shared,
+        trust(summary),
     ]
-    for name, title in (
-        ("group_overlap.tsv", "What groups share"),
-        ("shared_edges.tsv", "Edges of all groups"),
-    ):
-        intro = text.text(f"about_{Path(name).stem}", rows=len(tables[name]))
-        shown = tables[name]
-        if shown is edges:  # those of most interest; the file has all
-            shown = edges[["source", "target", *list(edges)[2:9]]].sort_values(
-                ["q_value", "n_groups"], ascending=[True, False], kind="stable"
-            )
-        sections.append(table_of_page(shown, name, title, intro))
     return render_sections(
         name=summary["analysis"],
         kind=f"networks by {summary['split_by']}",

@@ -9,10 +9,12 @@ import pandas as pd
 
 from pairtile.declare.columns import explained
 from pairtile.downstream.gene_set_charts import activity_figure, enrichment_figure
+from pairtile.downstream.module_charts import module_traits_figure
 from pairtile.downstream.predicted_targets import target_correlations
-from pairtile.report.formats import count, number, shortened, spaced
+from pairtile.report.formats import shortened, spaced
 from pairtile.report.method_report import CaptionedFigure, FigureMaker, PageSection, SectionMaker
 from pairtile.report.results import Results, read_result_table
+from pairtile.report.sections.network import table_cells
 from pairtile.report.text import page_text
 
 SHOWN_ROWS, MAX_TEXT = 20, 80
@@ -38,7 +40,8 @@ def table_of_page(table: pd.DataFrame, file: str, title: str, intro: str) -> Pag
     """The first rows of a table as it is written in ``file``, or of some of its columns."""
     shown = table.head(SHOWN_ROWS)
     known = {name: explained(__package__, file, name) for name in map(str, table)}
-    kinds = {name: shown[name].dtype.kind for name in shown}
+    texts = shown.select_dtypes("object").columns
+    shown = shown.assign(**{t: shown[t].map(lambda x: shortened(str(x), MAX_TEXT)) for t in texts})
     return PageSection(
         id=Path(file).stem.replace("_", "-"),
         title=title,
@@ -49,24 +52,16 @@ def table_of_page(table: pd.DataFrame, file: str, title: str, intro: str) -> Pag
                 ((c and c.heading_of(name)) or spaced(name), c.hint if c else "")
                 for name, c in known.items()
             ],
-            "rows": [
-                [_cell(row[name], kinds[name]) for name in shown]
-                for row in shown.to_dict("records")
-            ],
+            "rows": table_cells(shown),
             "total": len(table),
             "file": file,
         },
     )
 
 
-def _cell(value: object, kind: str) -> str:
-    if kind in "iu":
-        return count(int(str(value)))
-    return number(value) if kind == "f" else shortened(str(value), MAX_TEXT)
-
-
 FIGURES: Mapping[str, FigureMaker] = {
     "target_correlations": target_correlations,
+    "module_traits": module_traits_figure,
     "enrichment": enrichment_figure,
     "activity": activity_figure,
 }
@@ -77,6 +72,8 @@ SECTIONS: tuple[SectionMaker, ...] = (
     table_section("differential_hubs.tsv", "Genes with pairs that differ"),
     table_section("target_enrichment.tsv", "Do targets go against their miRNA?"),
     table_section("predicted_targets.tsv", "Predicted targets that go against their miRNA"),
+    table_section("module_summary.tsv", "Modules"),
+    table_section("module_traits.tsv", "Modules and traits"),
     table_section("enrichment.tsv", "Gene sets"),
     table_section("activity_tests.tsv", "Master regulators"),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import jinja2
@@ -66,6 +67,7 @@ def render_page(results: Results, pictures: list[CaptionedFigure]) -> str:
         headline=page_text(results).text("headline"),
         n_warnings=len(results.warnings),
         version=results.summary.get("pairtile_version", ""),
+        cost=page_text(results).lines("cost"),
         sections=page_sections(results, pictures),
     )
 
@@ -78,8 +80,9 @@ def render_sections(
     n_warnings: int,
     version: str,
     sections: list[PageSection],
+    cost: Sequence[str] = (),
 ) -> str:
-    """A page of these sections as text; ``kind`` stands above the name."""
+    """A page of these sections as text; ``kind`` stands above the name, ``cost`` at the foot."""
     scripts = [_script(name) for name in _script_names(sections)]
     return (
         _environment()
@@ -90,12 +93,20 @@ def render_sections(
             headline=headline,
             n_warnings=n_warnings,
             version=version,
+            cost=cost,
             sections=sections,
-            style=Markup(_own_text("report.css")),
+            style=Markup(_style()),
             scripts=scripts,
             content_policy=content_policy([str(script) for script in scripts]),
         )
     )
+
+
+def _style() -> str:
+    """Those of the methods, then that of the page, which has the last word on paper and phones."""
+    folders = reversed(_template_folders())
+    sheets = (sheet for folder in folders for sheet in sorted(folder.glob("*.css")))
+    return "".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
 
 
 def _environment() -> jinja2.Environment:
