@@ -199,8 +199,9 @@ def _edge_table(
     differs = found.q_value <= FDR  # NaN is not
     kind = np.where(n_groups == len(groups), "shared", "open").astype(object)
     kind[differs] = "different"
-    kind[differs & own & (n_groups == 1)] = "specific"
     kind[differs & ~own & (n_groups == len(groups) - 1)] = "missing"
+    # Of two groups, which one differs from the other is no question.
+    kind[differs & (own | (len(groups) == 2)) & (n_groups == 1)] = "specific"
     pairs = [ends[i, j] for i, j in edges.tolist()]
     table = {
         "source": [source for source, _ in pairs],
