@@ -1,6 +1,6 @@
 """Networks of groups of samples side by side: what they share, and where they differ.
 
-Of an analysis with ``split_by``; the tests are those of ``statistics.shared_edges``.
+Of an analysis with ``split_by``; the tests are those of ``downstream.shared_edges``.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 from pairtile.config.downstream import GROUP_TABLES
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.declare.messages import Message, messages_of
-from pairtile.engine.state import open_state
-from pairtile.runtime.files import read_table
-from pairtile.statistics.exchangeable import Exchangeable
-from pairtile.statistics.shared_edges import (
+from pairtile.downstream.shared_edges import (
     EdgeDifferences,
     GroupNetwork,
     edge_differences,
     overlap,
     sharing,
 )
+from pairtile.engine.state import open_state
+from pairtile.runtime.files import read_table
+from pairtile.statistics.exchangeable import Exchangeable
 
 message = messages_of(__package__)
 
