@@ -14,6 +14,7 @@ with job(snakemake):
         values=Path(snakemake.input.prepared),
         items=Path(snakemake.input.items_table),
         network=Path(snakemake.input.network),
+        network_record=Path(snakemake.input.network_record),
         record=Path(snakemake.output.record),
         inputs=snakemake.input.inputs,
         checksums=snakemake.config.get("checksums"),

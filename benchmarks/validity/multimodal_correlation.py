@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from pairtile import multimodal_correlation, prepare_expression
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.coexpression import (
-    Counts,
-    Exchangeable,
     differential_coexpression,
 )
-from pairtile.methods.multimodal_correlation.counting_noise import relative_depths
 from pairtile.methods.multimodal_correlation.modes import ModeSamples
+from pairtile.statistics.counting_noise import Counts, relative_depths
+from pairtile.statistics.exchangeable import Exchangeable
 from scipy.signal import lfilter
 from scipy.stats import binomtest
 

@@ -29,6 +29,8 @@ def test_formats_and_file_names_are_those_of_the_contract() -> None:
         "h5ad": "network.h5ad",
         "regulon": "network.regulon.tsv",
         "adj": "network.adj",
+        "adjacencies": "network.adjacencies.tsv",
+        "gmt": "network.gmt",
         "html": "network.html",
     }
 

@@ -13,6 +13,7 @@ import pytest
 from export_networks import AWKWARD, METADATA, NAMES, chain, items_table, large, write
 from hypothesis import given, settings
 from pairtile import infer_network
+from pairtile.downstream.gene_sets import read_gene_sets
 
 
 def read_tsv(path: Path) -> pd.DataFrame:
@@ -145,6 +146,33 @@ def test_adj_is_a_line_for_each_regulator_as_aracne_writes_it(tmp_path: Path) ->
     )
     path = write(tmp_path, "adj", network, items_table(list("abcd"), 2), directed=True)
     assert path.read_text() == "a\td\t0.5\tb\t0.25\nb\tc\t1.0\n"
+
+
+def test_adjacencies_are_read_as_those_of_pyscenic(tmp_path: Path) -> None:
+    network = pd.DataFrame(
+        {"source": ["a", "b", "a"], "target": ["b", "c", "d"], "mi_bits": [0.25, 1.0, 0.5]}
+    )
+    items = items_table(list("abcd"), 2)
+    path = write(tmp_path, "adjacencies", network, items, directed=True)
+    edges = pd.read_csv(path, sep="\t")
+    assert edges.columns.tolist() == ["TF", "target", "importance"]
+    assert edges.to_numpy().tolist() == [["b", "c", 1.0], ["a", "d", 0.5], ["a", "b", 0.25]]
+    utilities = pytest.importorskip("pyscenic.cli.utils", reason="pyscenic is not installed")
+    pd.testing.assert_frame_equal(utilities.load_adjacencies(str(path)), edges)
+
+
+def test_gmt_has_modules_and_regulons_as_gene_sets(tmp_path: Path) -> None:
+    network = pd.DataFrame(
+        {"source": list("aabd"), "target": list("bccf"), "mi_bits": [0.25, 1.0, 0.5, 0.1]}
+    )
+    items = items_table(list("abcdef"), 2)
+    sets = read_gene_sets(write(tmp_path, "gmt", network, items))
+    assert list(sets.values())[:2] == [["a", "b", "c"], ["d", "f"]]
+    assert sets["regulon_a"] == ["c", "b"]
+    assert sets["regulon_b"] == ["c", "a"]
+    items = items.assign(module=["1", "1 2", "2", "0", "", "2", "1"][: len(items)])
+    sets = read_gene_sets(write(tmp_path, "gmt", network, items))
+    assert (sets["module_1"], sets["module_2"]) == (["a", "b"], ["b", "c", "f"])
 
 
 def test_decoupler_scores_samples_with_a_regulon(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from result_files import AWKWARD, write_results
 PAPERS = read_references("pairtile.methods.mutual_information")
 
 ALL_PARTS = [
-    "findings", "figures", "members", "network", "edges", "evaluation", "cleaning", "files", "run",
+    "findings", "members", "edges", "figures", "evaluation", "trust", "cleaning", "files", "run",
     "methods",
 ]  # fmt: skip
 
@@ -43,7 +43,8 @@ def test_page_holds_every_part_when_every_file_is_there(demo: Path) -> None:
     assert [a.get("href") for a in page.xpath("//body/nav//a")] == [
         f"#{name}" for name in ALL_PARTS
     ]
-    assert len(page.xpath("//*[@id='figures']//img")) == 4
+    assert [len(page.xpath(f"//*[@id='{name}']//img")) for name in ("figures", "trust")] == [1, 3]
+    assert page.xpath("//*[@id='findings']//*[@id='network-canvas']")
     written = sorted(path.name for path in (demo / "figures").iterdir())
     names = ["cleaning", "degree_distribution", "precision_recall", "score_distribution"]
     assert written == [f"{name}{suffix}" for name in names for suffix in (".png", ".svg")]
@@ -122,9 +123,9 @@ def test_every_reference_of_the_methods_paragraph_is_cited_in_it(tmp_path: Path)
 @pytest.mark.parametrize(
     ("settings", "absent"),
     [
-        ({"gold": False}, {"evaluation"}),
-        ({"n_edges": 0, "gold": False}, {"evaluation", "members", "edges"}),
-        ({"n_regulators": 0, "gold": False}, {"evaluation"}),
+        ({"gold": False}, {"evaluation", "figures"}),
+        ({"n_edges": 0, "gold": False}, {"evaluation", "figures", "members", "edges"}),
+        ({"n_regulators": 0, "gold": False}, {"evaluation", "figures"}),
         ({"n_regulators": 0, "score": "target_z"}, set()),
         ({"score": "clr", "bootstraps": 100}, set()),
         ({"n_edges": 1}, set()),
@@ -135,6 +136,8 @@ def test_parts_show_only_when_there_is_something_to_show(
 ) -> None:
     page = page_of(write_results(tmp_path / "demo", **settings))
     found = [section.get("id") for section in page.xpath("//main/section")]
+    if "edges" in absent:
+        found.remove("network")  # a sentence that there is none
     assert found == [name for name in ALL_PARTS if name not in absent]
 
 
@@ -176,7 +179,7 @@ def test_a_method_without_words_of_its_own_gets_a_whole_page(tmp_path: Path) -> 
     network.to_parquet(folder / "network.parquet")
     page = page_of(folder)
     found = [section.get("id") for section in page.xpath("//main/section")]
-    assert found == ["findings", "figures", "network", "edges", "cleaning", "run"]
+    assert found == ["findings", "edges", "trust", "cleaning", "run"]
     assert "another correlation" in page.xpath("//*[@class='kind']")[0].text
     assert "correlation" in [th.text_content() for th in page.xpath("//*[@id='edges-table']//th")]
 

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 from pairtile.declare.columns import declared_columns, declared_files, find
 from pairtile.method import get_method
 
-UNDECLARED = {"network.regulon.tsv", "accessibility.parquet"}
-"""Another program's format, and what is kept for later runs."""
+UNDECLARED = {"network.regulon.tsv", "network.adjacencies.tsv", "accessibility.parquet"}
+"""Other programs' formats, and what is kept for later runs."""
 OF_NUMPY = {"U": "string", "b": "bool", "i4": "int32", "f8": "double", "f4": "float"}
 OF_TEXT = {
     r"[+-]?\d*": {"int", "int32", "int64"},

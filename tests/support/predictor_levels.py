@@ -10,8 +10,8 @@ import pandas as pd
 from workflow_runs import Analysis
 
 PARTS = [
-    "findings", "figures", "levels", "predictors", "members", "network", "edges", "cleaning",
-    "files", "run", "methods",
+    "findings", "levels", "predictors", "members", "edges", "figures", "trust", "cleaning", "files",
+    "run", "methods",
 ]  # fmt: skip
 
 

@@ -33,7 +33,7 @@ from pairtile.steps.network_data import network_data
 from pairtile.steps.null import null
 from pairtile.steps.plan import Plan, plan, read_plan
 from pairtile.steps.prepare import prepare
-from pairtile.steps.result_files import ResultFiles
+from pairtile.steps.result_files import EXPORT_SUFFIX, ResultFiles
 from pairtile.steps.summary import summary
 from pairtile.steps.tables import tables
 from paths import ROOT
@@ -351,7 +351,7 @@ class Analysis:
         n_edges = read_json(self.record("network"))["details"]["edges"]
         for form in exported_formats(self.model.export, n_edges):
             if form != "parquet":
-                suffix = {"adjacency": "npz", "regulon": "regulon.tsv"}.get(form, form)
+                suffix = EXPORT_SUFFIX.get(form, form)
                 export(
                     self.name,
                     self.section["method"],

@@ -1,6 +1,8 @@
 """The public names, for type checkers and for ``lazy_loader``, which imports each on first use."""
 
 from .api.anndata_network import add_network as add_network
+from .api.gene_sets import activity as activity
+from .api.gene_sets import enrichment as enrichment
 from .api.modules import network_modules as network_modules
 from .api.prepare import prepare_expression as prepare_expression
 from .errors import ConfigError as ConfigError

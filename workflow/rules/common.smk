@@ -1,5 +1,6 @@
 # Configuration, paths, and what is done once before any job starts.
 import os
+import re
 import shlex
 import sys
 import time
@@ -11,7 +12,7 @@ from snakemake.logging import logger
 
 from pairtile import __version__ as VERSION
 from pairtile.config.addresses import scheme
-from pairtile.config import check_inputs_exist, check_results_writable, load_config
+from pairtile.config import check_inputs_exist, check_results_writable
 from pairtile.config.load import read_mapping_file
 from pairtile.errors import ConfigError, PairtileError, StoreError
 from pairtile.runtime.end_together import ENDS_WITH, end_with_run
@@ -28,6 +29,7 @@ from pairtile.runtime.progress import (
 from pairtile.runtime.record import COMMAND
 from pairtile.runtime.requests import is_little, read_requests
 from pairtile.runtime.user_cache import do_without_a_home
+from pairtile.steps.split import load_run
 
 do_without_a_home()
 
@@ -40,7 +42,7 @@ try:
         for path in filter(os.path.exists, internals.configuration_files(workflow)):
             # Of a key that stands twice, Snakemake itself takes the last.
             read_mapping_file(path)
-    CONFIG = load_config(config)
+    CONFIG = load_run(config)
     # Rules of a workflow that imports this one may make its inputs.
     if MAIN_PROCESS and not (DEFAULT_STORAGE or IMPORTED):
         check_inputs_exist(CONFIG)
@@ -67,7 +69,9 @@ ENVIRONMENT = f"{WORKFLOW_FOLDER}/../envs/pairtile.yaml"
 
 
 wildcard_constraints:
-    analysis="[A-Za-z0-9][A-Za-z0-9_.-]*",
+    # Not those that are split: they have no network of their own.
+    analysis="".join(f"(?!{re.escape(name)}/)" for name in CONFIG.splits)
+    + "[A-Za-z0-9][A-Za-z0-9_.-]*",
     stage="scan|chunks",
     chunk=r"tiles-[0-9]+-[0-9]+",
 

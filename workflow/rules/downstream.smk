@@ -34,8 +34,10 @@ for STAGE, ANALYSES in stage_rules(CONFIG.analyses).items():
             prepared=f"{ANALYSIS}/values",
             items_table=f"{ANALYSIS}/items.parquet",
             network=f"{ANALYSIS}/network.parquet",
+            network_record=f"{STEPS}/network.json",
             inputs=later_inputs(STAGE.name),
             tables=the("stage_tables", *STAGE.reads),
+            others=results_of_other(STAGE),
         output:
             tables=[f"{ANALYSIS}/{table}" for table in STAGE.tables],
             record=f"{STEPS}/{STAGE.name}.json",

@@ -13,7 +13,15 @@ def files_of(analysis):
 
 def all_results():
     """What a run makes for every analysis."""
-    return [path for name in CONFIG.analyses for path in files_of(name).wanted()]
+    pages = [f"{CONFIG.results}/{name}/report.html" for name in CONFIG.splits]
+    return [
+        path for name in CONFIG.analyses for path in files_of(name).wanted()
+    ] + pages
+
+
+def of_groups(split, file):
+    """A file of each group of an analysis that is split."""
+    return [f"{CONFIG.results}/{group}/{file}" for group in split.groups]
 
 
 def the(kind, *names):
@@ -158,3 +166,15 @@ def other_results(wildcards):
     """Results of other analyses that an analysis' tables are made from."""
     wanted = CONFIG.analyses[wildcards.analysis].other_results()
     return [f"{CONFIG.results}/{name}" for name in wanted]
+
+
+def results_of_other(stage):
+    """An input function: the file of another analysis that a stage reads."""
+
+    def files(wildcards):
+        name = getattr(CONFIG.analyses[wildcards.analysis], stage.key)
+        return [f"{CONFIG.results}/{name}/{stage.of_analysis}"] * bool(
+            stage.of_analysis
+        )
+
+    return files

@@ -19,7 +19,8 @@ from report_pages import assert_made_again_alike, edge_rows, page_of, part, read
 from result_files import AWKWARD
 
 ALL_PARTS = [
-    "findings", "figures", "hits", "network", "edges", "cleaning", "files", "run", "methods",
+    "findings", "hits", "network", "edges", "figures", "trust", "cleaning", "files", "run",
+    "methods",
 ]  # fmt: skip
 FIGURES = [
     "energy_distribution", "most_pairs", "relative_positions", "score_distribution",
@@ -131,7 +132,7 @@ def test_without_energies_the_page_shows_scores(tmp_path: Path) -> None:
 def test_no_hit_at_all_makes_a_page_of_few_parts(tmp_path: Path) -> None:
     folder = write_mirna_results(tmp_path / "demo", n_pairs=0)
     page = page_of(folder)
-    assert parts_of(page) == ["findings", "network", "files", "run", "methods"]
+    assert parts_of(page) == ["findings", "network", "trust", "files", "run", "methods"]
     assert "no_hits" in codes(folder)
     assert (folder / "report.html").stat().st_size < 300_000
 

@@ -7,13 +7,13 @@ import pytest
 from numpy.typing import NDArray
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.coexpression import (
-    Counts,
     DifferentialCoexpression,
-    Exchangeable,
     detectable_correlation,
     differential_coexpression,
 )
 from pairtile.methods.multimodal_correlation.modes import ModeSamples
+from pairtile.statistics.counting_noise import Counts
+from pairtile.statistics.exchangeable import Exchangeable
 from scipy import stats
 
 NONE = np.empty(0, dtype=np.int32)

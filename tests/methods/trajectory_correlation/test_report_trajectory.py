@@ -25,8 +25,8 @@ from report_pages import codes_of, page_of, part, read_page, warnings_of
 from result_files import AWKWARD, write_results
 
 PARTS = [
-    "findings", "figures", "structure", "motion", "states", "network", "edges", "cleaning", "files",
-    "run", "methods",
+    "findings", "structure", "motion", "states", "network", "edges", "figures", "trust", "cleaning",
+    "files", "run", "methods",
 ]  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def test_page_has_the_parts_of_this_method_and_others_have_not(demo: Path, tmp_p
     assert [found.get("id") for found in page.xpath("//main/section")] == PARTS
     expected = set(FIGURES) - {"residue_sums"}  # of dihedrals alone
     assert {path.stem for path in (demo / "figures").glob("*.svg")} == expected
-    assert len(page.xpath("//*[@id='figures']//img")) == len(expected)
+    assert len(page.xpath("//figure//img")) == len(expected)
     other = write_results(tmp_path / "other")
     (other / "residues.tsv").write_bytes((demo / "residues.tsv").read_bytes())
     ids = [found.get("id") for found in page_of(other).xpath("//main/section")]

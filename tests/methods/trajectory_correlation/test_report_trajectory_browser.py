@@ -170,7 +170,7 @@ def test_the_page_as_seen_is_not_blank(
     demo: Path, tmp_path: Path, width: int, flags: list[str]
 ) -> None:
     shot, address = tmp_path / "page.png", (demo / "report.html").as_uri()
-    size = f"--window-size={width},6000"
+    size = f"--window-size={width},8500"
     browse(address, tmp_path / "profile", size, f"--screenshot={shot}", *flags)
     image = matplotlib.image.imread(shot)[..., :3]
     assert image.shape[1] == width

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pairtile.api.keywords import TABLE, Keywords, table_keywords
 from pairtile.api.messages import tell
 from pairtile.api.table import ExpressionTable, as_table
-from pairtile.config.preprocess import Preprocess, TableAnalysis
+from pairtile.config.preprocess import Preprocess, TableAnalysis, TwoTableAnalysis
 from pairtile.config.samples import SamplesConfig
 from pairtile.declare.messages import Message
 from pairtile.io.annotations import AnnotationTable
@@ -22,6 +22,7 @@ from pairtile.preprocess.expression import Prepared
 from pairtile.preprocess.expression import prepare_expression as prepare
 from pairtile.preprocess.items import formula_warnings
 from pairtile.preprocess.samples import SampleDesign, arrange_samples, without_empty_samples
+from pairtile.preprocess.two_tables import TwoTables, prepare_two_tables
 
 if TYPE_CHECKING:
     from pairtile.api.keyword_types import PrepareExpressionKeywords
@@ -129,6 +130,37 @@ def prepared_table(
         kept = pd.Index(given.genes).get_indexer(pd.Index(prepared.genes)).astype(np.int64)
     found = [*prepared.messages, *formula_warnings(prepared.genes)]
     return PreparedTable(prepared, kept, design, found)
+
+
+def prepared_tables(
+    expression: Any,
+    table: ExpressionTable,
+    other: Any,
+    config: TwoTableAnalysis,
+    labels: Mapping[str, Any],
+) -> tuple[PreparedTable, TwoTables]:
+    """As ``prepared_table``, of two tables whose samples have the same names (or, in both, none);
+    ``kept`` is empty, as genes have the names in ``prepared``.
+
+    Raises ValueError for values that are prepared already, and for another number of samples.
+    """
+    given = []
+    for name, what in (("expression", expression), ("other_expression", other)):
+        if isinstance(what, Prepared):
+            raise ValueError(f"{name}: found prepared values; expected them as they were read")
+        of_name = table if name == "expression" else as_table(what, name=name, sparse=True)
+        read = as_expression(of_name, what if isinstance(what, Expression) else None)
+        check_unique(read.genes, name)
+        given.append(without_empty_samples(replace(read, source=read.source or name)))
+        if of_name.samples is None and of_name.n_samples != table.n_samples:
+            raise ValueError(
+                f"{name}: found {of_name.n_samples} samples without names; expected "
+                f"{table.n_samples}, in the order of expression"
+            )
+    both = prepare_two_tables(*given, config, table=label_table(labels, table))
+    found = [*both.prepared.messages, *formula_warnings(both.prepared.genes)]
+    kept = np.empty(0, dtype=np.int64)
+    return PreparedTable(both.prepared, kept, both.prepared.design, found), both
 
 
 def arranged_table(

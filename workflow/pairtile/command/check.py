@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pairtile.config import check_inputs_exist, load_config
+from pairtile.config import check_inputs_exist
 from pairtile.config.addresses import scheme
 from pairtile.config.models import Analysis
 from pairtile.declare.messages import Message, notes_of, warnings_of
@@ -20,6 +20,7 @@ from pairtile.runtime.record import about
 from pairtile.steps.network_data import network_data
 from pairtile.steps.plan import plan
 from pairtile.steps.prepare import prepare
+from pairtile.steps.split import load_run
 
 IN_PLAN_LINES = {"backend_chosen", "work_planned"}
 """Codes of what ``plan_lines`` says."""
@@ -39,7 +40,7 @@ def check(config_file: Path) -> Iterator[str]:
     PairtileError
         At the end, with what is wrong with each analysis that a run would refuse.
     """
-    config = load_config(config_file)
+    config = load_run(config_file)
     number = counted(len(config.analyses), "analysis", "analyses")
     yield f"{config_file}: {number}, results in {config.results}/"
     refused = []

@@ -22,13 +22,14 @@ import yaml
 
 from pairtile import __version__
 from pairtile.command.run import SNAKEFILE, run
-from pairtile.config import load_config
 from pairtile.config.addresses import scheme
+from pairtile.config.downstream import GROUP_TABLES
 from pairtile.config.load import read_mapping_file
 from pairtile.config.root import Config
 from pairtile.errors import ConfigError, InputError
 from pairtile.runtime.files import file_digest
 from pairtile.steps.result_files import ResultFiles
+from pairtile.steps.split import load_run
 
 if TYPE_CHECKING:
     from rocrate.rocrate import ROCrate
@@ -51,13 +52,13 @@ def write_crate(config: Path, out: Path) -> int:
     Raises
     ------
     ConfigError
-        As ``load_config``; ``out`` is there already; rocrate is not installed.
+        As ``load_run``; ``out`` is there already; rocrate is not installed.
     InputError
         A result is missing, or an input file is not the one that the run has read.
     """
     if out.exists():
         raise ConfigError(f"{out}: found it there already; expected a new folder")
-    given, known = read_mapping_file(config), load_config(config)
+    given, known = read_mapping_file(config), load_run(config)
     summaries = {name: _summary(Path(known.results) / name) for name in known.analyses}
     places = _places_of_inputs(known, summaries)
     given = _with_places(given, places) | {"results": RESULTS}
@@ -200,6 +201,9 @@ def _results(known: Config) -> dict[str, str]:
             if not path.is_file():
                 raise InputError.at(path, "", "no such file", "a finished run")
             found[str(path)] = str(Path(RESULTS, path.relative_to(top)))
+    for name in known.splits:
+        for file in (*GROUP_TABLES, "summary.json", "report.html"):
+            found[str(top / name / file)] = str(Path(RESULTS, name, file))
     return found
 
 

@@ -156,10 +156,10 @@ def _fork_server(wanted: bool, gpu: bool) -> Iterator[Callable[[Path, int], None
         nonlocal server
         if listening is None:
             return
-        from pairtile.config import load_config  # pydantic takes as long as a small job
+        from pairtile.steps.split import load_run  # pydantic takes as long as a small job
 
         with listening, suppress(ConfigError):  # without a server, jobs must not wait for one
-            known = load_config(config)  # Snakemake says what is wrong with it
+            known = load_run(config)  # Snakemake says what is wrong with it
             threads = len(os.sched_getaffinity(0))
             server = start_fork_server_for(known, listening, threads, gpu, group)
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
-from pairtile.config.models import Analysis
+from pydantic import Field
+
+from pairtile.config.models import Analysis, ConfigModel
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,8 @@ class Stage:
         The files that it writes.
     reads
         Stages whose files it reads, where the analysis asks for these.
+    of_analysis
+        A file of the analysis that ``key`` names, which it reads.
     gpu
         Whether it computes on the backend of the tiles; else on the CPU.
     """
@@ -36,15 +41,62 @@ class Stage:
     key: str
     tables: tuple[str, ...]
     reads: tuple[str, ...] = ()
+    of_analysis: str = ""
     gpu: bool = False
+
+
+class DifferentialConfig(ConfigModel):
+    """Differential co-expression: pairs of genes that are correlated differently in two groups of
+    samples."""
+
+    label: str = Field(
+        min_length=1,
+        description=(
+            "The column of annotations whose labels are the groups. Each pair of labels with at "
+            "least 8 samples is compared."
+        ),
+    )
+    pairs: Literal["all"] = Field(
+        default="all",
+        description=(
+            "Which pairs are tested: every pair of genes; with `regulators`, of a regulator and a "
+            "gene."
+        ),
+    )
+    score: Literal["spearman", "pearson", "mi"] = Field(
+        default="spearman",
+        description=(
+            "How pairs are scored in each group. `spearman`: correlation of ranks. `pearson`: of "
+            "values, which finds more where they are normal. `mi`: mutual information in bits, "
+            "which sees relations that rise and fall, and no signs."
+        ),
+    )
 
 
 PACKAGE = "pairtile.downstream"
 """Where their modules are, with ``columns.toml``, ``text.md.j2``, ``templates/`` and what the page
 shows of them (``page``)."""
 
-STAGES: tuple[Stage, ...] = ()
+STAGES: tuple[Stage, ...] = (
+    Stage(
+        "predicted_targets",
+        "mirna_targets",
+        ("predicted_targets.tsv", "target_enrichment.tsv", "target_correlations.tsv"),
+        of_analysis="targets.tsv",
+    ),
+    Stage(
+        "differential",
+        "differential",
+        ("differential.parquet", "differential.tsv", "differential_hubs.tsv"),
+        gpu=True,
+    ),
+    Stage("enrichment", "gene_sets", ("enrichment.tsv",), reads=("differential", "modules")),
+    Stage("activity", "activity", ("activity.tsv", "activity_viper.tsv", "activity_tests.tsv")),
+)
 """In the order in which they can run."""
+
+GROUP_TABLES = ("groups.tsv", "group_overlap.tsv", "shared_edges.tsv")
+"""What is written of an analysis with ``split_by``, beside its page and summary."""
 
 
 def stages_of(config: Analysis) -> list[Stage]:
@@ -55,6 +107,8 @@ def stages_of(config: Analysis) -> list[Stage]:
 def label_columns(config: Analysis) -> list[str]:
     """The columns of annotations that stages name, each once."""
     named: list[str] = []
+    if (differential := getattr(config, "differential", None)) is not None:
+        named.append(differential.label)
     return list(dict.fromkeys(named))
 
 

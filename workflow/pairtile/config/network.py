@@ -20,6 +20,8 @@ ExportFormat = Literal[
     "h5ad",
     "regulon",
     "adj",
+    "adjacencies",
+    "gmt",
     "html",
 ]
 
@@ -61,6 +63,7 @@ RequiredPath = Annotated[str, Text("a path"), InputFile()]
 OptionalPath = Annotated[str | None, Text("a path", optional=True), InputFile()]
 NamesTable = Annotated[OptionalPath, InputFile("network", "tables"), UsedBy("network", "tables")]
 GoldStandard = Annotated[OptionalPath, InputFile("evaluate"), UsedBy("evaluate")]
+GeneSetsFile = Annotated[OptionalPath, InputFile("enrichment"), UsedBy("enrichment")]
 Chunks = Annotated[Literal["auto"] | Annotated[int, Field(ge=1, le=100_000)], UsedBy("plan")]
 
 
@@ -101,6 +104,8 @@ def export_field(
             "same, typed; `graphml`: Cytoscape, igraph, networkx; `gexf`: Gephi; `sif`: plain "
             "Cytoscape; `cx2`: Cytoscape Web and NDEx; `adjacency`: sparse matrix (`.npz`); "
             "`h5ad`: AnnData with the network in `varp`; `regulon`: signed table for decoupler; "
-            f"`adj`: ARACNe's lists, for VIPER; `html`: a page with the network drawn.{more}"
+            "`adj`: ARACNe's lists, for VIPER; `adjacencies`: TF, target and importance, for "
+            "pySCENIC; `gmt`: modules and regulons as gene sets; "
+            f"`html`: a page with the network drawn.{more}"
         ),
     )

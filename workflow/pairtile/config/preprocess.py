@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from pairtile.config.models import Analysis, ConfigModel, InputFile
-from pairtile.config.network import NamesTable, OptionalPath, RequiredPath, each_once
-from pairtile.config.samples import OptionalSamples, SamplesConfig
-from pairtile.config.values import Expected, Text, refusal
+from pairtile.config.downstream import DifferentialConfig
+from pairtile.config.models import Analysis, ConfigModel, Fault, InputFile, UsedBy
+from pairtile.config.network import (
+    GeneSetsFile,
+    NamesTable,
+    OptionalPath,
+    RequiredPath,
+    each_once,
+)
+from pairtile.config.samples import OptionalColumn, OptionalSamples, SamplesConfig
+from pairtile.config.values import Expected, Text, listed, refusal
 
 Normalization = Literal[
     "auto",
@@ -214,8 +222,19 @@ class TableAnalysis(Analysis):
     obs: CellsByColumn = Field(
         default={},
         description=(
-            "Read only some cells of an `.h5ad` file: columns of its `obs`, each with a value or "
-            "a list of values, as `{cell_type: T cell}`; cells that fit all of them are taken."
+            "Read only some samples: columns of `obs` of an `.h5ad` file, or of "
+            "`samples.annotations` beside another expression table, each with a value or a list "
+            "of values, as `{cell_type: T cell}`; samples that fit all of them are taken."
+        ),
+    )
+    split_by: OptionalColumn = Field(
+        default=None,
+        description=(
+            "A column (of `obs` of an `.h5ad` file, else of `samples.annotations`): one network "
+            "for each of its labels, such as tissues, cell types or donors. The analysis NAME "
+            "becomes analyses NAME.LABEL with all its settings, and `results/NAME/` holds what "
+            "their networks share and where they differ. Labels with fewer than `min_samples` "
+            "samples are left out. null: one network."
         ),
     )
     duplicates: Literal["error", "mean", "max", "first"] = Field(
@@ -265,6 +284,36 @@ class TableAnalysis(Analysis):
 
     # What follows the network (``config.downstream``): keys marked with the stages that use them,
     # and those that name a column of annotations with ``values`` and ``names_items`` too.
+    gene_sets: GeneSetsFile = Field(
+        default=None,
+        description=(
+            "Gene sets, to see which are over-represented in what was found: `.gmt` (MSigDB, "
+            "Enrichr), or a table of two columns, gene and set; plain or `.gz`. Adds "
+            "`enrichment.tsv`: modules, regulons, condition and differential edges against each "
+            "set (hypergeometric, the analysed genes as background), and the sets' genes by their "
+            "correlation with the eigengene of each module. Symbols of `names` count as names. "
+            "null: none. A relative path starts at the working directory."
+        ),
+    )
+    activity: Annotated[bool, UsedBy("activity")] = Field(
+        default=False,
+        description=(
+            "Whether the activity of each regulator is estimated in each sample, from the "
+            "expression of its targets in the network: adds `activity.tsv` (t of a univariate "
+            "linear model), `activity_viper.tsv` and, where labels of samples are named in "
+            "`traits` or `differential`, `activity_tests.tsv`."
+        ),
+    )
+
+    differential: Annotated[
+        DifferentialConfig | None, UsedBy("values", "differential", names_items=True)
+    ] = Field(
+        default=None,
+        description=(
+            "Which pairs of genes are correlated differently between groups of samples, tested "
+            "for every pair; null: nothing is compared."
+        ),
+    )
 
     def table_path(self) -> str | None:
         """The table that ``orientation`` and ``layer`` speak of."""
@@ -297,8 +346,11 @@ class TableAnalysis(Analysis):
             return self
         if self.layer not in (None, "auto"):
             raise refusal("auto or null, since only .h5ad files have layers", key="layer")
-        if self.obs:
-            raise refusal("no columns, since only .h5ad files have them", key="obs")
+        in_table = self.samples.annotations is not None and path == self.expression
+        for key in ("obs", "split_by"):
+            if getattr(self, key) and not in_table:
+                expected = "none, or a table under samples.annotations (or an .h5ad file)"
+                raise refusal(expected, key=key)
         return self
 
 
@@ -338,6 +390,18 @@ class TwoTableAnalysis(ExpressionAnalysis):
         ),
     )
 
+    mirna_targets: Annotated[
+        str | None, Text("the name of an analysis", optional=True), UsedBy("predicted_targets")
+    ] = Field(
+        default=None,
+        description=(
+            "The name of an analysis of `method: mirna_targets` in the same configuration, whose "
+            "miRNAs and genes are named as in `other_expression` and `expression`. Predicted "
+            "targets (with a canonical site) that go against their miRNA are listed, with the "
+            "p-values of their enrichment. null: none."
+        ),
+    )
+
     @property
     def preprocess_of_other(self) -> Preprocess:
         """``other_preprocess``, or what it is where nothing is said."""
@@ -352,11 +416,22 @@ class TwoTableAnalysis(ExpressionAnalysis):
             found["other_preprocess.control_genes"] = self.other_preprocess.control_genes
         return found
 
+    def validate_against(self, name: str, others: Mapping[str, Analysis]) -> Fault | None:
+        """``mirna_targets`` names an analysis that predicts targets."""
+        fault = super().validate_against(name, others)
+        fitting = [key for key, other in others.items() if "targets.tsv" in other.tables]
+        if fault is not None or self.mirna_targets in (None, *fitting):
+            return fault
+        listing = listed(fitting) if fitting else "none: there is no other one"
+        expected = f"an analysis of method mirna_targets ({listing})"
+        return Fault("mirna_targets", expected, tuple(fitting))
+
     @model_validator(mode="after")
     def _other_table_fits(self) -> Self:
         if self.other_expression is None:
-            if self.other_preprocess is not None:
-                raise refusal("null, or a table under other_expression", key="other_preprocess")
+            for key in ("other_preprocess", "mirna_targets"):
+                if getattr(self, key) is not None:
+                    raise refusal("null, or a table under other_expression", key=key)
             return self
         if getattr(self, "regulators", None) is not None:
             expected = "null beside other_expression, whose rows are the sources of all edges"

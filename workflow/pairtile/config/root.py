@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, Field, GetCoreSchemaHandler, model_validator
+from pydantic import AfterValidator, Field, GetCoreSchemaHandler, PrivateAttr, model_validator
 from pydantic_core import CoreSchema, core_schema
 
 from pairtile.config.addresses import Checksums, check_addresses, checksums_field
 from pairtile.config.models import Analysis, ConfigModel
 from pairtile.config.values import Expected, Text, listed, refusal
+from pairtile.errors import ConfigError
 from pairtile.method import methods
 
 
@@ -98,8 +99,23 @@ def _tidy(path: str) -> str:
     return posixpath.normpath(path)
 
 
+class Split(NamedTuple):
+    """What became of an analysis with ``split_by``.
+
+    column : what it was split by. groups : the analysis of each group -> its label. left_out :
+    labels with too few samples -> how many. unlabelled : samples without a label.
+    """
+
+    column: str
+    groups: dict[str, str]
+    left_out: dict[str, int]
+    unlabelled: int
+
+
 class Config(ConfigModel):
     """The whole configuration of a run."""
+
+    _splits: dict[str, Split] = PrivateAttr(default_factory=dict)
 
     results: Annotated[str, Text("a folder path"), AfterValidator(_tidy)] = Field(
         default="results",
@@ -147,6 +163,34 @@ class Config(ConfigModel):
         ]
         check_addresses(inputs, self.checksums)
         return self
+
+    @property
+    def splits(self) -> Mapping[str, Split]:
+        """Analyses with ``split_by``, which ``analyses`` has the groups of in their place."""
+        return self._splits
+
+    def split(self, splits: Mapping[str, Split]) -> Self:
+        """This configuration with an analysis for each group in place of those that are split.
+
+        Raises ConfigError for groups whose names are those of other analyses.
+        """
+        analyses: dict[str, Analysis] = {}
+        for name, analysis in self.analyses.items():
+            if name not in splits:
+                analyses[name] = analysis
+                continue
+            column = splits[name].column
+            for group, label in splits[name].groups.items():
+                if group.lower() in {known.lower() for known in [*self.analyses, *analyses]}:
+                    found = f"label {label!r}, whose analysis would be {group}, which is there"
+                    place = f"analyses.{name}.split_by"
+                    raise ConfigError.at("config", place, found, "another name for either")
+                analyses[group] = analysis.model_copy(
+                    update={"split_by": None, "obs": {**analysis.obs, column: (label,)}}
+                )
+        made = self.model_copy(update={"analyses": analyses})
+        made._splits = dict(splits)
+        return made
 
     def resolved(self, name: str) -> dict[str, Any]:
         """The section of one analysis with every default filled in, as JSON can hold it."""

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NotRequired
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.config.preprocess import TableAnalysis
+from pairtile.config.preprocess import TableAnalysis, TwoTableAnalysis
 from pairtile.declare.messages import HasMessages, Message
 from pairtile.gpu.device import Device
-from pairtile.preprocess.expression import prepare_expression
+from pairtile.io.networks.table import NetworkTable
+from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import read_arranged
+from pairtile.preprocess.statistics import whole_counts
+from pairtile.preprocess.two_tables import read_two_tables
 from pairtile.report.results import read_result_table
 from pairtile.runtime.files import atomic_path
+from pairtile.statistics.counting_noise import name_keys
 
 
 class ValueArrays(SampleArrays):
@@ -28,6 +33,8 @@ class ValueArrays(SampleArrays):
     | genes, samples | (genes,), (samples,) | names |
     | columns | (columns,) | names of the annotations |
     | cells | (columns, samples) | annotations as text, "" where there is none |
+    | counts | (genes, samples) | whole numbers that ``values`` were made from, if they were |
+    | keys, effects_removed | (genes,), () | ``statistics.counting_noise.Counts`` |
     """
 
     values: NDArray[np.float64]
@@ -35,6 +42,9 @@ class ValueArrays(SampleArrays):
     samples: NDArray[np.str_]
     columns: NDArray[np.str_]
     cells: NDArray[np.str_]
+    counts: NotRequired[NDArray[np.unsignedinteger]]
+    keys: NotRequired[NDArray[np.uint64]]
+    effects_removed: NotRequired[NDArray[np.bool_]]
 
 
 def prepare_values(config: TableAnalysis, kept: list[str], scratch: Path) -> ValueArrays:
@@ -45,13 +55,27 @@ def prepare_values(config: TableAnalysis, kept: list[str], scratch: Path) -> Val
     here. Arrays too large for memory are mapped from files in ``scratch``. Raises InputError as
     ``read_arranged`` and ``prepare_expression``.
     """
+    if isinstance(config, TwoTableAnalysis) and config.other_expression is not None:
+        return _arrays(read_two_tables(config, scratch).prepared, kept)
     expression, design = read_arranged(config, scratch)
     settings = config.preprocess
     if config.table_path() != config.expression:  # levels, which are as they are
         as_read = {"log2": False, "sample_scale": False, "hidden_factors": "none"}
         settings = settings.model_copy(update={**as_read, "control_genes": None})
+    raw = None if config.differential is None else whole_counts(expression.values, scratch)
+    names = pd.Index(expression.genes)
     prepared = prepare_expression(expression, settings, True, design, scratch)
     del expression
+    arrays = _arrays(prepared, kept)
+    if raw is not None and prepared.quality.counted:
+        rows = names.get_indexer(pd.Index(kept))
+        if (rows >= 0).all():
+            arrays["counts"], arrays["keys"] = raw[rows], name_keys(kept)
+            arrays["effects_removed"] = np.array("degrees_given_up" in arrays)
+    return arrays
+
+
+def _arrays(prepared: Prepared, kept: list[str]) -> ValueArrays:
     values = prepared.values
     if prepared.genes != kept:
         row = {name: k for k, name in enumerate(prepared.genes)}
@@ -77,7 +101,8 @@ class Given:
     values : float64 (genes, samples), NaN where missing, memory-mapped. genes, samples : names, in
     the order of its rows and columns. annotations : column -> a text for each sample. known : what
     is stated of the samples. network : edges, ``source`` and ``target`` by name. folder : where it
-    writes its tables, and where those of other stages are.
+    writes its tables, and where those of other stages are. directed : whether edges run from source
+    to target. score : the column that edges were chosen by, where there is one.
     """
 
     config: TableAnalysis
@@ -91,6 +116,15 @@ class Given:
     folder: Path
     seed: int
     device: Device
+    directed: bool = False
+    score: str | None = None
+
+    @property
+    def network_table(self) -> NetworkTable:
+        """The network as its writers take it."""
+        return NetworkTable.build(
+            self.network, self.items, directed=self.directed, score=self.score
+        )
 
     @property
     def batch(self) -> NDArray[np.int32] | None:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
 
 from pairtile.declare.columns import explained
-from pairtile.report.formats import count, number, spaced
+from pairtile.downstream.gene_set_charts import activity_figure, enrichment_figure
+from pairtile.downstream.predicted_targets import target_correlations
+from pairtile.report.formats import shortened, spaced
 from pairtile.report.method_report import CaptionedFigure, FigureMaker, PageSection, SectionMaker
 from pairtile.report.results import Results, read_result_table
+from pairtile.report.sections.network import table_cells
 from pairtile.report.text import page_text
 
-SHOWN_ROWS = 20
+SHOWN_ROWS, MAX_TEXT = 20, 80
 
 
 def table_section(file: str, title: str) -> SectionMaker:
@@ -22,41 +28,49 @@ def table_section(file: str, title: str) -> SectionMaker:
         if not path.is_file():
             return None
         table = read_result_table(path, __package__)
-        shown = table.head(SHOWN_ROWS)
-        known = {name: explained(__package__, file, name) for name in map(str, table)}
+        intro = page_text(results).text(f"about_{path.stem}", rows=len(table))
         ends = [name for name in ("source", "target", "gene", "regulator") if name in table]
-        shown = results.labelled(shown, ends)
-        kinds = {name: shown[name].dtype.kind for name in shown}
-        return PageSection(
-            id=path.stem.replace("_", "-"),
-            title=title,
-            template="section_stage.html.j2",
-            values={
-                "intro": page_text(results).text(f"about_{path.stem}", rows=len(table)),
-                "headings": [
-                    ((c and c.heading_of(name)) or spaced(name), c.hint if c else "")
-                    for name, c in known.items()
-                ],
-                "rows": [
-                    [_cell(row[name], kinds[name]) for name in shown]
-                    for row in shown.to_dict("records")
-                ],
-                "total": len(table),
-                "file": file,
-            },
-        )
+        return table_of_page(results.labelled(table, ends), file, title, intro)
 
     return section
 
 
-def _cell(value: object, kind: str) -> str:
-    if kind in "iu":
-        return count(int(str(value)))
-    return number(value) if kind == "f" else str(value)
+def table_of_page(table: pd.DataFrame, file: str, title: str, intro: str) -> PageSection:
+    """The first rows of a table as it is written in ``file``, or of some of its columns."""
+    shown = table.head(SHOWN_ROWS)
+    known = {name: explained(__package__, file, name) for name in map(str, table)}
+    texts = shown.select_dtypes("object").columns
+    shown = shown.assign(**{t: shown[t].map(lambda x: shortened(str(x), MAX_TEXT)) for t in texts})
+    return PageSection(
+        id=Path(file).stem.replace("_", "-"),
+        title=title,
+        template="section_stage.html.j2",
+        values={
+            "intro": intro,
+            "headings": [
+                ((c and c.heading_of(name)) or spaced(name), c.hint if c else "")
+                for name, c in known.items()
+            ],
+            "rows": table_cells(shown),
+            "total": len(table),
+            "file": file,
+        },
+    )
 
 
-FIGURES: Mapping[str, FigureMaker] = {}
+FIGURES: Mapping[str, FigureMaker] = {
+    "target_correlations": target_correlations,
+    "enrichment": enrichment_figure,
+    "activity": activity_figure,
+}
 """Name of the file -> maker, after those of the method."""
 
-SECTIONS: tuple[SectionMaker, ...] = ()
+SECTIONS: tuple[SectionMaker, ...] = (
+    table_section("differential.tsv", "Pairs that are correlated differently between groups"),
+    table_section("differential_hubs.tsv", "Genes with pairs that differ"),
+    table_section("target_enrichment.tsv", "Do targets go against their miRNA?"),
+    table_section("predicted_targets.tsv", "Predicted targets that go against their miRNA"),
+    table_section("enrichment.tsv", "Gene sets"),
+    table_section("activity_tests.tsv", "Master regulators"),
+)
 """After those of the method."""

@@ -145,6 +145,12 @@ def read_obs(
     )
 
 
+def read_obs_columns(path: str | PathLike[str], columns: Sequence[str]) -> dict[str, list[str]]:
+    """Some columns of ``obs``, of all cells, as text. Raises InputError as ``read_obs``."""
+    with _open(path, "an .h5ad file") as file:
+        return {name: _texts(path, file["obs"], name) for name in columns}
+
+
 # --- tables of annotations, of every version of AnnData -------------------------------------------
 
 

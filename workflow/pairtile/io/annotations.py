@@ -16,13 +16,10 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.names import match_samples, r_name
 from pairtile.io.table import check_names, listed
-from pairtile.io.text_file import Row, open_rows
-from pairtile.io.text_table import MISSING, check_wide, find_delimiter
+from pairtile.io.text_file import EMPTY, Row, find_delimiter, open_rows
+from pairtile.io.text_table import check_wide
 
 message = messages_of(__package__)
-
-EMPTY = MISSING - {"None", "none"}
-"""Spellings of an empty cell. "none" is a label here: a treatment is often called so."""
 
 _DECIMAL_COMMA = re.compile(r"^([-+]?\d+),(\d+)$")
 _SHOWN = 5

@@ -12,8 +12,7 @@ from pairtile.errors import InputError
 from pairtile.io.adj import is_adj, read_adj
 from pairtile.io.names import without_version
 from pairtile.io.regulators import as_spelled
-from pairtile.io.text_file import Row, open_rows
-from pairtile.io.text_table import find_delimiter
+from pairtile.io.text_file import Row, find_delimiter, open_rows
 
 _SOURCE_HEADERS = {"source", "regulator", "tf", "from", "tf_name"}
 _TARGET_HEADERS = {"target", "gene", "to", "target_gene"}

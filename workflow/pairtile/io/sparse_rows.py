@@ -76,6 +76,11 @@ class SparseRows:
     def stored(self) -> NDArray[Any]:
         return np.asarray(self._rows.data)
 
+    @property
+    def matrix(self) -> Any:
+        """The table as scipy's csr."""
+        return self._rows
+
     def __getitem__(self, rows: slice | NDArray[np.int64]) -> NDArray[np.float64]:
         return np.asarray(self._rows[rows].astype(np.float64).toarray(order="C"))
 

@@ -11,8 +11,7 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.names import without_version
 from pairtile.io.regulators import match_regulators
-from pairtile.io.text_file import open_rows
-from pairtile.io.text_table import find_delimiter
+from pairtile.io.text_file import find_delimiter, open_rows
 
 message = messages_of(__package__)
 

@@ -37,6 +37,21 @@ MAX_LINE = 1 << 27
 MAX_EQUAL_LINES = 1_000_000
 """Lines in a row that may be the same, blank ones above all."""
 
+MISSING = frozenset(["", "NA", "na", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN", "-nan", "-NaN"]) | {
+    "null",
+    "NULL",
+    "Null",
+    "None",
+    "none",
+}
+"""Spellings of a missing value."""
+
+EMPTY = MISSING - {"None", "none"}
+"""Spellings of an empty cell. "none" is a label here: a treatment is often called so."""
+
+ABOVE = ("#", "sep=", "!", "^")
+"""What lines above a header begin with; the last two in files of GEO."""
+
 _BLOCK = 1 << 20
 
 
@@ -241,3 +256,19 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def find_delimiter(path: str | PathLike[str]) -> str:
+    """Tab of ``.tsv`` and ``.tab``, comma or semicolon of ``.csv``, any of these of others: the one
+    that the first line that is no comment holds most of."""
+    suffixes = [s.lower() for s in Path(path).suffixes if s.lower() != ".gz"]
+    suffix = suffixes[-1] if suffixes else ""
+    if suffix in (".tsv", ".tab"):
+        check_file(path)
+        return "\t"
+    with open_lines(path) as lines:
+        some = (line for _, line in lines if line)
+        first = next(some, "")
+        if first.startswith(ABOVE):
+            first = next((line for line in some if not line.startswith(ABOVE)), first)
+    return max(",;" if suffix == ".csv" else "\t,;", key=first.count)

@@ -27,25 +27,19 @@ from pairtile.io.by_products import annotation_columns
 from pairtile.io.number_marks import Marks, find_marks, is_marked, without_marks
 from pairtile.io.table import Kinds, Table, check_names, has_name_fault, listed
 from pairtile.io.text_file import (
+    ABOVE,
     MAX_LINE,
+    MISSING,
     Row,
-    check_file,
+    find_delimiter,
     is_gzip,
     is_number,
-    open_lines,
     open_rows,
     open_unpacked,
 )
 from pairtile.runtime.threads import in_threads
 
 # Spellings of a missing value; anything else that is no number is an error.
-MISSING = frozenset(["", "NA", "na", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN", "-nan", "-NaN"]) | {
-    "null",
-    "NULL",
-    "Null",
-    "None",
-    "none",
-}
 _NAMES = {"\t": ("tab", "tabs"), ",": ("comma", "commas"), ";": ("semicolon", "semicolons")}
 _SHOWN = 6
 
@@ -139,9 +133,6 @@ def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
     )
 
 
-_ABOVE = ("#", "sep=", "!", "^")
-"""What lines above a header begin with; the last two in files of GEO."""
-
 _FIRST_ROWS, _FIRST_CELLS = 50, 500_000
 """What is looked at to find the layout."""
 
@@ -162,7 +153,7 @@ def _read_head(rows: Iterator[Row]) -> _Head:
     above = [none]
     line, fields = next(rows, none)
     geo = bool(fields) and fields[0].startswith(("!", "^"))
-    while fields and fields[0].startswith(_ABOVE if geo else _ABOVE[:2]):
+    while fields and fields[0].startswith(ABOVE if geo else ABOVE[:2]):
         above.append((line, fields))
         line, fields = next(rows, none)
     last_line, last = above[-1]
@@ -213,22 +204,6 @@ _NO_NAME = ("", "Unnamed: 0", "index")
 def _are_row_numbers(rows: Sequence[Sequence[str]]) -> bool:
     begin = 1 - (rows[0][0].strip() == "0")
     return [fields[0].strip() for fields in rows] == [str(begin + k) for k in range(len(rows))]
-
-
-def find_delimiter(path: str | PathLike[str]) -> str:
-    """Tab of ``.tsv`` and ``.tab``, comma or semicolon of ``.csv``, any of these of others: the one
-    that the first line that is no comment holds most of."""
-    suffixes = [s.lower() for s in Path(path).suffixes if s.lower() != ".gz"]
-    suffix = suffixes[-1] if suffixes else ""
-    if suffix in (".tsv", ".tab"):
-        check_file(path)
-        return "\t"
-    with open_lines(path) as lines:
-        some = (line for _, line in lines if line)
-        first = next(some, "")
-        if first.startswith(_ABOVE):
-            first = next((line for line in some if not line.startswith(_ABOVE)), first)
-    return max(",;" if suffix == ".csv" else "\t,;", key=first.count)
 
 
 def check_columns(

@@ -21,6 +21,7 @@ from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.anndata_file import read_obs
 from pairtile.io.annotations import AnnotationTable, quoted, read_annotation_table
+from pairtile.io.cells import cells_note, chosen_cells
 from pairtile.io.expression import Expression, read_sparsely
 from pairtile.io.names import some
 from pairtile.io.sparse_rows import SparseRows, Values, stored_values
@@ -262,17 +263,39 @@ def read_arranged(
 
 
 def read_samples(config: TableAnalysis, scratch: Path | None = None) -> Expression:
-    """The expression table of an analysis, as ``without_empty_samples``."""
+    """The expression table of an analysis, of the samples that are asked for (``obs``), as
+    ``without_empty_samples``."""
+    path = config.table_path() or ""
+    in_file = path.lower().endswith(".h5ad")
     expression = read_sparsely(
-        config.table_path() or "",
+        path,
         config.orientation,
         config.layer,
         config.duplicates,
         config.ignore_versions,
         scratch,
-        config.obs,
+        config.obs if in_file else None,
     )
+    if config.obs and not in_file:
+        expression = _chosen_samples(expression, config, scratch)
     return without_empty_samples(expression, scratch)
+
+
+def _chosen_samples(
+    expression: Expression, config: TableAnalysis, scratch: Path | None
+) -> Expression:
+    """The samples with the values that ``obs`` asks for in the table of annotations."""
+    path = config.samples.annotations or ""
+    table = read_annotation_table(path, expression.samples, "leave_out")
+
+    def refuse(place: str, found: str, expected: str) -> InputError:
+        return InputError.at(path, place, found.replace("cell", "sample"), expected)
+
+    chosen = chosen_cells(lambda name: _column(table, name), config.obs, refuse)
+    note = cells_note(chosen, config.obs)
+    taken = take_samples(expression, np.flatnonzero(chosen), scratch)
+    check_samples(path, taken.samples)
+    return replace(taken, notes=[*taken.notes, note])
 
 
 def take_samples(

@@ -97,6 +97,10 @@ def prepare_two_tables(
         if done:  # what is known of the samples was said with the first table
             known = set(done[0].messages)
             design = replace(design, notes=[note for note in design.notes if note not in known])
+            # Random draws of a normalisation are keyed on names of samples: the same in both tables
+            # they would make all rows of one a little like all rows of the other.
+            names = [f"{KEPT_APART}{name}" for name in arranged.samples]
+            arranged = replace(arranged, samples=names)
         done.append(prepare_expression(arranged, settings, True, design, scratch))
     joined = _joined(*done, scratch)
     joined.counts.update(counts)

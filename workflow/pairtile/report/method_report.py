@@ -128,6 +128,33 @@ SectionMaker = Callable[["Results", "list[CaptionedFigure]"], "PageSection | Non
 
 
 @dataclass(frozen=True)
+class Answer:
+    """What the first screen shows: the first rows of the result, and one picture.
+
+    rows : a table of at most ten rows, best first, with a p- or q-value where there is one, and the
+    sentence above it. file : the result file whose columns it has. pictures : names of figures, of
+    which the first that could be made is shown; none: the drawing of the network.
+    """
+
+    rows: Callable[[Results], tuple[str, pd.DataFrame]]
+    file: str = "network.parquet"
+    pictures: tuple[str, ...] = ()
+
+
+ANSWER_ROWS = 10
+
+
+def best_edges(results: Results) -> tuple[str, pd.DataFrame]:
+    """The strongest edges: their ends, what ranks them, the sign, and how sure they are."""
+    edges = results.strongest(ANSWER_ROWS)
+    sure = [name for name in ("q_value", "p_value", "support") if name in edges][:1]
+    sign = [name for name in ("mode", "correlation") if name in edges][:1]
+    columns = ["source", "target", results.strength, *sign, *sure]
+    shown = edges[list(dict.fromkeys(name for name in columns if name in edges))]
+    return f"The strongest {results.text.edge}s", shown
+
+
+@dataclass(frozen=True)
 class MethodReport:
     """What the report says and shows of one method.
 
@@ -135,6 +162,8 @@ class MethodReport:
     ----------
     text
         Names and sentences.
+    answer
+        What the first screen shows.
     figures
         Name of the file -> maker, in the order of the page. None: the common ones
         (``pairtile.report.make_figures.COMMON_FIGURES``).
@@ -146,6 +175,7 @@ class MethodReport:
     """
 
     text: MethodText
+    answer: Answer = field(default=Answer(best_edges))
     figures: Mapping[str, FigureMaker] | None = None
     sections: tuple[SectionMaker, ...] = field(default=())
     grouping: Callable[[Results, pd.Index[Any]], Grouping | None] = lambda results, names: None

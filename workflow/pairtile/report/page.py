@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import jinja2
@@ -60,23 +61,52 @@ def write_report(
 
 def render_page(results: Results, pictures: list[CaptionedFigure]) -> str:
     """The page as text, from results that were read and figures that were made."""
-    sections = page_sections(results, pictures)
+    return render_sections(
+        name=results.name,
+        kind=results.text.title,
+        headline=page_text(results).text("headline"),
+        n_warnings=len(results.warnings),
+        version=results.summary.get("pairtile_version", ""),
+        cost=page_text(results).lines("cost"),
+        sections=page_sections(results, pictures),
+    )
+
+
+def render_sections(
+    *,
+    name: str,
+    kind: str,
+    headline: str,
+    n_warnings: int,
+    version: str,
+    sections: list[PageSection],
+    cost: Sequence[str] = (),
+) -> str:
+    """A page of these sections as text; ``kind`` stands above the name, ``cost`` at the foot."""
     scripts = [_script(name) for name in _script_names(sections)]
     return (
         _environment()
         .get_template("report.html.j2")
         .render(
-            name=results.name,
-            method=results.text.title,
-            headline=page_text(results).text("headline"),
-            n_warnings=len(results.warnings),
-            version=results.summary.get("pairtile_version", ""),
+            name=name,
+            method=kind,
+            headline=headline,
+            n_warnings=n_warnings,
+            version=version,
+            cost=cost,
             sections=sections,
-            style=Markup(_own_text("report.css")),
+            style=Markup(_style()),
             scripts=scripts,
             content_policy=content_policy([str(script) for script in scripts]),
         )
     )
+
+
+def _style() -> str:
+    """Those of the methods, then that of the page, which has the last word on paper and phones."""
+    folders = reversed(_template_folders())
+    sheets = (sheet for folder in folders for sheet in sorted(folder.glob("*.css")))
+    return "".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
 
 
 def _environment() -> jinja2.Environment:

@@ -16,6 +16,7 @@ What a template does not have is taken from that of the stages that follow the n
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,7 +71,46 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-class PageText:
+class Texts:
+    """Macros of templates as text; the first template that has a macro gives it."""
+
+    def __init__(self, *rooms: object) -> None:
+        self._rooms = rooms
+
+    def _raw(self, name: str, /, **numbers: Any) -> str:
+        macros = (macro for room in self._rooms if (macro := getattr(room, name, None)))
+        return str(next(macros)(**numbers))
+
+    def text(self, name: str, /, **numbers: Any) -> str:
+        """A macro's text on one line."""
+        return joined(self._raw(name, **numbers))
+
+    def lines(self, name: str) -> list[str]:
+        """The sentences of a macro that lists them."""
+        return [joined(part) for part in re.split(r"^- ", self._raw(name), flags=re.MULTILINE)[1:]]
+
+    def rows(self, name: str) -> list[tuple[str, ...]]:
+        """The rows of a macro that makes a table."""
+        rows = [line.strip() for line in self._raw(name).splitlines() if line.strip()]
+        return [tuple(cell.strip() for cell in row[1:-1].split(" | ")) for row in rows]
+
+    def figure(self, name: str, figure: Figure, /, **numbers: Any) -> FigureWithText:
+        """A figure with the title, the caption and the text of ``figure_NAME``."""
+        head, _, body = self._raw(f"figure_{name}", **numbers).strip().partition("\n")
+        kind, _, title = head.removeprefix("## ").partition(": ")
+        caption, _, more = body.partition("\n>")
+        caption = joined(caption)
+        return FigureWithText(figure, title, caption, joined(f"{kind}. {caption} {more}"))
+
+
+class StageText(Texts):
+    """The texts of the stages that follow a network, over what a summary holds."""
+
+    def __init__(self, summary: Mapping[str, Any]) -> None:
+        super().__init__(_environment().get_template(STAGES).make_module(dict(summary)))
+
+
+class PageText(Texts):
     """The texts of one analysis.
 
     Templates see ``counts``, ``parameters``, ``threshold``, ``backend``, ``versions`` and ``steps``
@@ -114,43 +154,17 @@ class PageText:
             "cite": cite,
         }
         values |= results.text.numbers(results)
-        self._shared = _environment().get_template(NAME).make_module(values)
+        shared = _environment().get_template(NAME).make_module(values)
         own = results.method if _template_of(results.method) else NAME
-        values["shared"] = self._shared
-        self._own = _environment().get_template(own).make_module(values)
-        self._stages = _environment().get_template(STAGES).make_module(values)
-
-    def _raw(self, name: str, /, **numbers: Any) -> str:
-        rooms = (self._own, self._stages, self._shared)
-        macros = (macro for room in rooms if (macro := getattr(room, name, None)))
-        return str(next(macros)(**numbers))
-
-    def text(self, name: str, /, **numbers: Any) -> str:
-        """A macro's text on one line."""
-        return joined(self._raw(name, **numbers))
-
-    def lines(self, name: str) -> list[str]:
-        """The sentences of a macro that lists them."""
-        return [joined(part) for part in re.split(r"^- ", self._raw(name), flags=re.MULTILINE)[1:]]
-
-    def rows(self, name: str) -> list[tuple[str, ...]]:
-        """The rows of a macro that makes a table."""
-        rows = [line.strip() for line in self._raw(name).splitlines() if line.strip()]
-        return [tuple(cell.strip() for cell in row[1:-1].split(" | ")) for row in rows]
+        values["shared"] = shared
+        rooms = (_environment().get_template(name).make_module(values) for name in (own, STAGES))
+        super().__init__(*rooms, shared)
 
     def cited(self, *names: str) -> tuple[str, list[Reference]]:
         """The text of macros, and the papers that they cite in the order in which they do."""
         self._cited.clear()
         text = " ".join(filter(None, map(self.text, names)))
         return text, list(dict.fromkeys(self._cited))
-
-    def figure(self, name: str, figure: Figure, /, **numbers: Any) -> FigureWithText:
-        """A figure with the title, the caption and the text of ``figure_NAME``."""
-        head, _, body = self._raw(f"figure_{name}", **numbers).strip().partition("\n")
-        kind, _, title = head.removeprefix("## ").partition(": ")
-        caption, _, more = body.partition("\n>")
-        caption = joined(caption)
-        return FigureWithText(figure, title, caption, joined(f"{kind}. {caption} {more}"))
 
 
 def page_text(results: Results) -> PageText:

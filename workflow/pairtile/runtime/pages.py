@@ -100,6 +100,6 @@ def _row(page: Page) -> dict[str, Any]:
         "method": summary["method"].replace("_", " "),
         "headline": page.headline,
         "pairs": "" if pairs is None else f"{pairs:,}",
-        "edges": f"{page.edges:,}",
+        "edges": "" if page.edges is None else f"{page.edges:,}",
         "warnings": page.warnings,
     }

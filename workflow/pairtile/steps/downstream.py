@@ -14,7 +14,7 @@ from pairtile.engine.state import open_state
 from pairtile.gpu.device import choose
 from pairtile.io.input_files import later_inputs, local_inputs
 from pairtile.preprocess.sample_arrays import SampleArrays
-from pairtile.runtime.files import file_checksum, read_table
+from pairtile.runtime.files import file_checksum, read_json, read_table
 from pairtile.runtime.record import recorded
 from pairtile.steps.plan import read_plan
 
@@ -26,6 +26,7 @@ def downstream(
     values: Path,
     items: Path,
     network: Path,
+    network_record: Path,
     record: Path,
     inputs: Sequence[str] | None = None,
     checksums: Mapping[str, str] | None = None,
@@ -40,6 +41,8 @@ def downstream(
         later = later_inputs(config, name, inputs)
         config, step.details["inputs"] = local_inputs(config, later, checksums)
         planned, known = read_plan(plan), open_state(values)
+        made = read_json(network_record)["details"]
+        score = made["threshold"].get("score")  # the column, or in some methods a limit
         given = Given(
             config=config,
             values=known["values"],
@@ -52,6 +55,8 @@ def downstream(
             folder=network.parent,
             seed=planned.seed,
             device=choose(planned.backend if stage.gpu else "cpu"),
+            directed=bool(made["directed"]),
+            score=score if isinstance(score, str) else None,
         )
         written: Written = import_module(f"{PACKAGE}.{name}").run(given)
         step.device = given.device.name

@@ -16,7 +16,11 @@ from pairtile.config.downstream import STAGES, stage_tables, stages_of
 from pairtile.config.models import Analysis
 from pairtile.config.network import ExportFormat, exported_formats
 
-EXPORT_SUFFIX = {"adjacency": "npz", "regulon": "regulon.tsv"}
+EXPORT_SUFFIX = {
+    "adjacency": "npz",
+    "regulon": "regulon.tsv",
+    "adjacencies": "adjacencies.tsv",
+}
 """Formats whose file is not ``network.FORMAT``: the suffix says what the file is."""
 
 EXPORT_FORMAT = {suffix: name for name, suffix in EXPORT_SUFFIX.items()}

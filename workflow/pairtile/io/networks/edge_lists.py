@@ -1,4 +1,4 @@
-"""Networks as lists of edges: TSV, Parquet, SIF and regulons."""
+"""Networks as lists of edges and of genes: TSV, Parquet, SIF, regulons, adjacencies, gene sets."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pairtile.io.networks.table import NetworkTable
+from pairtile.statistics.modules import leiden_modules
 
 
 def write_tsv(network: NetworkTable, path: Path) -> None:
@@ -68,12 +69,7 @@ def write_regulon(network: NetworkTable, path: Path) -> None:
     its ends that is a regulator, or under both if no regulators were given. Every (regulator,
     target) is there once, with its strongest row; edges without a value are left out.
     """
-    edges = _edges_of_regulators(network)
-    value = edges["value"].abs()
-    signed = edges["value"] if "spearman" not in edges else edges["spearman"].fillna(0.0)
-    table = edges[["source", "target"]].assign(
-        weight=signed, likelihood=value / max(value.max(), np.finfo(float).tiny)
-    )
+    table = regulon_table(network)
     table.to_csv(
         path,
         sep="\t",
@@ -93,6 +89,57 @@ def write_adj(network: NetworkTable, path: Path) -> None:
             pairs = zip(edges["target"], edges["value"], strict=True)
             fields = [f"{target}\t{float(value)!r}" for target, value in pairs]
             lines.write("\t".join([str(source), *fields]) + "\n")
+
+
+def write_adjacencies(network: NetworkTable, path: Path) -> None:
+    """Write ``TF``, ``target``, ``importance`` (the size of the value) of each regulator's edges,
+    the largest first, tab-separated with a header: what ``pyscenic grn`` writes and ``pyscenic
+    ctx`` reads. pySCENIC finds the sign of a relation from the expression again.
+    """
+    edges = _edges_of_regulators(network)
+    table = pd.DataFrame(
+        {"TF": edges["source"], "target": edges["target"], "importance": edges["value"].abs()}
+    )
+    table = table.sort_values("importance", ascending=False, kind="stable")
+    table.to_csv(path, sep="\t", index=False, lineterminator="\n", encoding="utf-8")
+
+
+def write_gmt(network: NetworkTable, path: Path) -> None:
+    """Write gene sets, one a line (name, description, genes; tabs): the modules of the network, and
+    the targets of each regulator where the network has regulators or directions.
+
+    Modules are those of the column ``module`` of the genes, else Leiden's (``leiden_modules``).
+    """
+    names = np.array(network.names, dtype=object)
+    if "module" in network.genes:
+        found = network.genes["module"].astype("string").fillna("").tolist()
+    else:
+        weight = network.edges[network.value_column].abs().to_numpy(dtype=np.float64)
+        apart = network.source != network.target
+        ends = network.source[apart], network.target[apart]
+        found = leiden_modules(*ends, weight[apart], len(names)).astype(str).tolist()
+    modules: dict[str, list[str]] = {}
+    for name, numbers in zip(names, found, strict=True):
+        for number in numbers.split():
+            if number != "0":
+                modules.setdefault(number, []).append(name)
+    with path.open("w", encoding="utf-8", newline="\n") as lines:
+        for number in sorted(modules, key=lambda text: (len(text), text)):
+            lines.write("\t".join([f"module_{number}", "pairtile", *modules[number]]) + "\n")
+        if network.directed or network.is_regulator.any():
+            for source, edges in _edges_of_regulators(network).groupby("source", sort=False):
+                row = [f"regulon_{source}", "pairtile", *edges["target"]]
+                lines.write("\t".join(row) + "\n")
+
+
+def regulon_table(network: NetworkTable) -> pd.DataFrame:
+    """``source``, ``target``, ``weight``, ``likelihood``, as ``write_regulon`` says."""
+    edges = _edges_of_regulators(network)
+    value = edges["value"].abs()
+    signed = edges["value"] if "spearman" not in edges else edges["spearman"].fillna(0.0)
+    return edges[["source", "target"]].assign(
+        weight=signed, likelihood=value / max(value.max(), np.finfo(float).tiny)
+    )
 
 
 def _edges_of_regulators(network: NetworkTable) -> pd.DataFrame:

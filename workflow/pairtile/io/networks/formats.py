@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pairtile.io.networks.edge_lists import (
     write_adj,
+    write_adjacencies,
+    write_gmt,
     write_parquet,
     write_regulon,
     write_sif,
@@ -42,6 +44,8 @@ EXPORTERS: dict[str, Exporter] = {
     "h5ad": Exporter(write_h5ad, ".h5ad"),
     "regulon": Exporter(write_regulon, ".regulon.tsv"),
     "adj": Exporter(write_adj, ".adj"),
+    "adjacencies": Exporter(write_adjacencies, ".adjacencies.tsv"),
+    "gmt": Exporter(write_gmt, ".gmt"),
     "html": Exporter(write_html, ".html"),
 }
 

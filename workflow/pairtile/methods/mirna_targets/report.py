@@ -12,7 +12,7 @@ from pairtile.methods.mirna_targets.report_hits import GENES, targets_of_pairs
 from pairtile.methods.mirna_targets.report_numbers import message, numbers, warnings
 from pairtile.report.formats import count
 from pairtile.report.make_figures import precision_recall
-from pairtile.report.method_report import MethodReport, MethodText
+from pairtile.report.method_report import ANSWER_ROWS, Answer, MethodReport, MethodText, best_edges
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results
@@ -81,8 +81,18 @@ TEXT = MethodText(
     edge_table=edge_table,
 )
 
+
+def surest_pairs(results: Results) -> tuple[str, pd.DataFrame]:
+    """The best pairs, with their sites and how sure they are."""
+    above, edges = best_edges(results)
+    more = edge_table(results, results.strongest(ANSWER_ROWS))
+    columns = [name for name in ("n_canonical_sites", "best_seed_class") if name in more]
+    return above, edges.assign(**{name: more[name].to_numpy() for name in columns})
+
+
 REPORT = MethodReport(
     text=TEXT,
+    answer=Answer(surest_pairs, pictures=("signal", "site_map", "target_map")),
     figures={**FIGURES, "precision_recall": precision_recall},
     sections=(report_hits.section,),
 )

@@ -17,6 +17,7 @@ from pairtile.api.prepare import (
     names_of_samples,
     places_of_samples,
     prepared_table,
+    prepared_tables,
     preprocess_of,
     stated_samples,
 )
@@ -65,7 +66,8 @@ if TYPE_CHECKING:
 
 _KEYWORDS = Keywords(
     MultimodalCorrelationConfig,
-    *("estimator.*", "compatibility", "lag", "preprocess", *SAMPLES, "seed", *TABLE, "backend"),
+    *("estimator.*", "compatibility", "lag", "preprocess", "other_preprocess"),
+    *(*SAMPLES, "seed", *TABLE, "backend"),
 )
 _NETWORK = Keywords(
     MultimodalCorrelationConfig,
@@ -79,6 +81,7 @@ def multimodal_correlation(
     expression: Any,
     *,
     regulators: Sequence[Any] | NDArray[Any] | None = None,
+    other_expression: Any = None,
     **settings: Unpack[MultimodalCorrelationKeywords],
 ) -> ModeCorrelation:
     """Find the modes of every pair of genes, and the correlation in each.
@@ -95,6 +98,9 @@ def multimodal_correlation(
         Names (or numbers, of genes without names), or a mask: only pairs with a regulator are
         scored, and the regulator is their ``source``. ``network()`` then takes no threshold that
         needs all pairs (``rmt``, ``power_law``).
+    other_expression : as ``expression``, optional
+        A second table of the same samples, matched by name: each of its rows is paired with each
+        gene of ``expression``, and is the source of the edge. Not beside ``regulators``.
 
     Returns
     -------
@@ -146,20 +152,32 @@ def multimodal_correlation(
     config = _KEYWORDS.config(
         {**settings, "preprocess": preprocess_of(expression, settings["preprocess"])},
         samples=stated_samples(labels_of_samples, settings["step"]),
+        other_expression=None if other_expression is None else "in memory",
     )
     table = as_table(expression, **table_keywords(settings), sparse=True)
-    prepared, kept, design, found = prepared_table(expression, table, config, labels_of_samples)
-    labels = table.labels[kept]
-    of_regulators = np.empty(0, dtype=np.int32)
+    of_regulators, raw = np.empty(0, dtype=np.int32), None
+    if other_expression is not None:
+        if regulators is not None:
+            raise ValueError("other_expression: found it beside regulators")
+        ready, both = prepared_tables(
+            expression, table, other_expression, config, labels_of_samples
+        )
+        prepared, kept, design, found = ready
+        labels, of_regulators = pd.Index(prepared.genes), both.rows
+    else:
+        prepared, kept, design, found = prepared_table(expression, table, config, labels_of_samples)
+        labels = table.labels[kept]
+        raw = whole_counts(table.values)
     if regulators is not None:
         listed = listed_genes(regulators, table.labels, named=table.genes is not None)
         of_regulators = listed.among(kept)
         found += listed.absent_warnings(labels)
     prepared.items.loc[of_regulators, "is_regulator"] = True
-    raw = whole_counts(table.values)
     if raw is not None:
         raw = raw[kept][:, places_of_samples(table, prepared.samples)]
     state, of_samples = state_of(prepared, design, config, of_regulators, raw)
+    if other_expression is not None:
+        state["columns"] = np.array(of_regulators[0])
     found += of_samples
     device = choose(settings["backend"])
     precision = MultimodalCorrelation.cost(config, state, device.backend, threads()).precision
@@ -235,6 +253,11 @@ class ModeCorrelation(HasMessages):
             f"ModeCorrelation: {len(self.modes):,} modes of {pairs:,} pairs of "
             f"{len(self.labels):,} genes, {len(self.samples):,} samples"
         )
+
+    @property
+    def _sources(self) -> str:
+        """The key that names the sources of edges."""
+        return "other_expression" if "columns" in self.state else "regulators"
 
     @property
     def device(self) -> str:
@@ -313,7 +336,7 @@ class ModeCorrelation(HasMessages):
         config = _NETWORK.config(
             {**settings, "conditions": list(settings["conditions"])},
             threshold=asked,
-            regulators="regulators" if self.state["regulators"].size else None,
+            **{self._sources: "in memory"} if self.state["regulators"].size else {},
             annotations=None if annotations is None else "annotations",
             compatibility=self.settings["compatibility"],
             estimator=self.settings["estimator"],

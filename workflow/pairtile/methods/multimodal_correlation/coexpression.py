@@ -19,12 +19,6 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from pairtile.io.annotations import Condition
-from pairtile.methods.multimodal_correlation.arrays import ModeArrays
-from pairtile.methods.multimodal_correlation.counting_noise import (
-    EqualNoise,
-    equal_noise,
-    relative_depths,
-)
 from pairtile.methods.multimodal_correlation.kernels.coexpression import (
     MIN_OF_LABEL,
     Contrasts,
@@ -33,8 +27,9 @@ from pairtile.methods.multimodal_correlation.kernels.coexpression import (
     compare_strata,
 )
 from pairtile.methods.multimodal_correlation.modes import ModeSamples
-from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.runtime.record import Progress
+from pairtile.statistics.counting_noise import Counts
+from pairtile.statistics.exchangeable import Exchangeable
 
 DRAWS: Final = 400
 """Permutations: the spread, and with it the statistic, is known to 3.5 %."""
@@ -44,86 +39,6 @@ POWER_PAIRS: Final = 200
 
 MAX_STRATA: Final = 10
 """Of an ordinal or quantitative condition."""
-
-
-@dataclass(frozen=True)
-class Exchangeable:
-    """Which samples can be exchanged when there is nothing to find.
-
-    series, batch : int32 (S,), as in the state; empty where none are stated. Labels are permuted
-    among samples of a batch, and among whole series; a label that changes within a series is
-    shifted round in it.
-    """
-
-    series: NDArray[np.int32]
-    batch: NDArray[np.int32]
-
-    @classmethod
-    def of(cls, state: SampleArrays) -> Exchangeable:
-        """As the state of the analysis says."""
-        none = np.empty(0, dtype=np.int32)
-        return cls(
-            np.asarray(state.get("sample_series", none)),
-            np.asarray(state.get("sample_batch", none)),
-        )
-
-    def permute(self, codes: NDArray[np.int32], draws: int) -> tuple[NDArray[np.int32], int]:
-        """The codes permuted, int32 (draws, S), and how many units were exchanged.
-
-        Samples without a code (-1) keep none. The permutations are the same in every run.
-        """
-        random = np.random.default_rng(0x6C616265)
-        n_samples = codes.size
-        there = np.flatnonzero(codes >= 0)
-        batch = self.batch if self.batch.size else np.zeros(n_samples, np.int32)
-        units = self.series if self.series.size else np.arange(n_samples)
-        members = [there[units[there] == unit] for unit in np.unique(units[there])]
-        permuted = np.tile(codes, (draws, 1))
-        if all((codes[unit] == codes[unit[0]]).all() for unit in members):
-            first = np.array([unit[0] for unit in members], dtype=np.int64)
-            sizes = [len(unit) for unit in members]
-            order = np.concatenate(members) if members else there
-            groups = [np.flatnonzero(batch[first] == b) for b in np.unique(batch[first])]
-            for row in permuted:
-                of_unit = codes[first]
-                for group in groups:
-                    of_unit[group] = of_unit[random.permutation(group)]
-                row[order] = np.repeat(of_unit, sizes)
-            return permuted, len(members)
-        for row in permuted:
-            for unit in members:
-                row[unit] = np.roll(row[unit], random.integers(unit.size))
-        return permuted, there.size
-
-
-@dataclass(frozen=True)
-class Counts:
-    """What the values were made from.
-
-    counts : unsigned integers (genes, samples). depths : float64 (samples,), relative. keys :
-    uint64 (genes,), of random draws. effects_removed : whether the values hold less than these
-    counts do, so that thinned ones cannot take their place.
-    """
-
-    counts: NDArray[np.unsignedinteger]
-    depths: NDArray[np.float64]
-    keys: NDArray[np.uint64]
-    effects_removed: bool = False
-
-    @classmethod
-    def of(cls, state: ModeArrays) -> Counts | None:
-        """None where values were made from something else, or their counts are not known."""
-        if "counts" not in state:
-            return None
-        counts, removed = np.asarray(state["counts"]), bool(state["effects_removed"])
-        return cls(counts, relative_depths(counts), np.asarray(state["keys"]), removed)
-
-    def equalised(
-        self, values: NDArray[np.float64], genes: NDArray[np.int64], codes: NDArray[np.int32]
-    ) -> EqualNoise:
-        """Values (genes, samples) of some genes, with equal noise in all strata if that can be."""
-        found = equal_noise(values, self.counts[genes], self.depths, codes, self.keys[genes])
-        return found._replace(values=values) if self.effects_removed else found
 
 
 @dataclass(frozen=True)

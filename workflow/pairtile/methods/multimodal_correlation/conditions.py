@@ -21,8 +21,6 @@ from scipy import special, stats
 
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.coexpression import (
-    Counts,
-    Exchangeable,
     detectable_correlation,
     differential_coexpression,
 )
@@ -34,6 +32,8 @@ from pairtile.methods.multimodal_correlation.kernels.mode_statistics import (
 )
 from pairtile.methods.multimodal_correlation.modes import ModeBlock, ModeSamples
 from pairtile.statistics.correction import benjamini_hochberg
+from pairtile.statistics.counting_noise import Counts
+from pairtile.statistics.exchangeable import Exchangeable
 
 ENRICHMENT, REGRESSION = "enrichment", "regression"
 

@@ -20,6 +20,7 @@ class MultimodalCorrelationKeywords(TypedDict, total=False):
     compatibility: Literal["none", "kinc"]
     lag: int
     preprocess: Mapping[str, Any] | None
+    other_preprocess: Mapping[str, Any] | None
     series: Any
     time: Any
     step: Mapping[str, float] | None

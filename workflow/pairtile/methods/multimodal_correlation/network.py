@@ -19,7 +19,6 @@ from pairtile.engine.network import Network
 from pairtile.errors import InputError
 from pairtile.gpu.device import Device
 from pairtile.io.annotations import (
-    EMPTY,
     Annotations,
     AnnotationTable,
     Condition,
@@ -28,8 +27,9 @@ from pairtile.io.annotations import (
     quoted,
     read_annotations,
 )
+from pairtile.io.text_file import EMPTY
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays
-from pairtile.methods.multimodal_correlation.coexpression import DRAWS, Counts, Exchangeable
+from pairtile.methods.multimodal_correlation.coexpression import DRAWS
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTests,
     arrays_of_conditions,
@@ -42,7 +42,6 @@ from pairtile.methods.multimodal_correlation.config import (
     MultimodalCorrelationConfig,
     ThresholdConfig,
 )
-from pairtile.methods.multimodal_correlation.group_factors import MAX_GENES, group_factors
 from pairtile.methods.multimodal_correlation.modes import ModeSamples, packed_masks
 from pairtile.methods.multimodal_correlation.null import (
     ModeNull,
@@ -58,7 +57,10 @@ from pairtile.methods.multimodal_correlation.thresholds import (
     random_matrix_threshold,
     scale_free_threshold,
 )
+from pairtile.statistics.counting_noise import Counts
 from pairtile.statistics.dependence import evenly_spaced
+from pairtile.statistics.exchangeable import Exchangeable
+from pairtile.statistics.group_factors import MAX_GENES, group_factors
 
 CHANCE_SHARE = 0.05
 """Share of the modes above a threshold of random matrix theory that may be there by chance."""

@@ -24,7 +24,7 @@ from pairtile.methods.multimodal_correlation.report_results import (
     label_counts,
     mode_results,
 )
-from pairtile.report.formats import count, number, percent, plain
+from pairtile.report.formats import count, counted, number, percent, plain
 from pairtile.report.make_figures import (
     cleaning,
     hidden_factors,
@@ -33,10 +33,13 @@ from pairtile.report.make_figures import (
     sample_sizes,
 )
 from pairtile.report.method_report import (
+    ANSWER_ROWS,
+    Answer,
     CaptionedFigure,
     MethodReport,
     MethodText,
     PageSection,
+    best_edges,
 )
 from pairtile.report.results import Results
 from pairtile.statistics.modules import module_table
@@ -260,8 +263,24 @@ TEXT = MethodText(
 )
 
 
+def clearest_edges(results: Results) -> tuple[str, pd.DataFrame]:
+    """The edges that go with a condition most clearly; the strongest where none does."""
+    found = results.cached(mode_results)
+    if found is None or found.networks.empty:
+        return best_edges(results)
+    size = -found.networks["correlation"].abs()
+    order = found.networks.assign(size=size).sort_values(["q_value", "size", "source", "target"])
+    columns = ["source", "target", "condition", "label", "correlation", "q_value"]
+    tested = counted(int(label_counts(found)["tested"].sum()), "test")
+    above = f"The edges that go most clearly with a condition; {tested} of edges and labels"
+    return above, order.head(ANSWER_ROWS)[columns]
+
+
 REPORT = MethodReport(
     text=TEXT,
+    answer=Answer(
+        clearest_edges, "condition_networks.tsv", ("condition_pairs_1", "strongest_pairs")
+    ),
     figures={
         **FIGURES,
         "precision_recall": precision_recall,

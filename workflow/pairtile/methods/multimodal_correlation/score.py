@@ -4,8 +4,6 @@ estimator of pairtile.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -60,6 +58,7 @@ from pairtile.preprocess.null_design import (
 from pairtile.preprocess.samples import SampleDesign, dependence_warnings, read_arranged
 from pairtile.preprocess.statistics import whole_counts
 from pairtile.preprocess.two_tables import read_two_tables
+from pairtile.statistics.counting_noise import name_keys
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -334,12 +333,6 @@ def state_of(
             warnings.append(message("order_of_samples", alike=neighbours_alike(state)))
         warnings += shift_warnings(state)
     return state, warnings
-
-
-def name_keys(names: Sequence[str]) -> NDArray[np.uint64]:
-    """A number for each name, uint64 (names,), that depends on nothing but the name."""
-    digests = [hashlib.blake2b(name.encode(), digest_size=8).digest() for name in names]
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
 def rows_of(

@@ -13,7 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from pairtile.api.anndata_network import add_network, check_storage
 from pairtile.api.keywords import SAMPLES, TABLE, Keywords, label_keywords, table_keywords
 from pairtile.api.messages import tell, warnings_of_network
-from pairtile.api.prepare import PreparedTable, prepared_table, preprocess_of, stated_samples
+from pairtile.api.prepare import (
+    PreparedTable,
+    prepared_table,
+    prepared_tables,
+    preprocess_of,
+    stated_samples,
+)
 from pairtile.api.regulators import listed_genes
 from pairtile.api.table import as_table
 from pairtile.declare.messages import notes_of, warnings_of
@@ -48,7 +54,8 @@ ArrayOrFrame = TypeVar("ArrayOrFrame", NDArray[np.float64], pd.DataFrame)
 
 _KEYWORDS = Keywords(
     MutualInformationConfig,
-    *("score", "keep", "dpi", "preprocess", "estimator.*", "null.permutations", "null.kind"),
+    *("score", "keep", "dpi", "preprocess", "other_preprocess", "estimator.*"),
+    *("null.permutations", "null.kind"),
     *(*SAMPLES, "seed", *TABLE, "backend"),
     null="null.kind",
 )
@@ -59,6 +66,7 @@ def infer_network(
     expression: Any,
     regulators: Sequence[Any] | NDArray[Any] | None = None,
     *,
+    other_expression: Any = None,
     key_added: str | None = None,
     copy: bool = False,
     **settings: Unpack[InferNetworkKeywords],
@@ -76,6 +84,9 @@ def infer_network(
     regulators : sequence, optional
         Names of genes (gene numbers for an array) or a mask. Only their pairs are scored, and
         edges start at them. Names that are not among the genes are left out with a warning.
+    other_expression : as ``expression``, optional
+        A second table of the same samples, matched by name: each of its rows is paired with each
+        gene of ``expression``, and is the source of the edge. Not beside ``regulators``.
     key_added : str, optional
         Only for an AnnData: store the network in it, as :func:`add_network` does
         (``varp[key_added]`` and ``uns[key_added]``), and return None.
@@ -125,19 +136,32 @@ def infer_network(
     if settings["score"] == "auto":
         decided["score"] = auto_score(regulators is not None)
     samples = stated_samples(labels, settings["step"])
-    config = _KEYWORDS.config({**settings, **decided}, samples=samples)
+    if other_expression is not None and (regulators is not None or key_added is not None):
+        raise ValueError("other_expression: found it beside regulators or key_added")
+    config = _KEYWORDS.config(
+        {**settings, **decided},
+        samples=samples,
+        other_expression=None if other_expression is None else "in memory",
+    )
     seed = int(settings["seed"])
     table = as_table(expression, **table_keywords(settings), sparse=True)
-    ready = prepared_table(expression, table, config, labels)
-    among, found = np.empty(0, dtype=np.int32), list(ready.messages)
-    genes = table.labels[ready.kept]
+    among, columns = np.empty(0, dtype=np.int32), None
+    if other_expression is not None:
+        ready, both = prepared_tables(expression, table, other_expression, config, labels)
+        among, columns = both.rows, int(both.rows[0])
+        genes = pd.Index(ready.prepared.genes)
+        config = counts_by_rank(config, both.parameters["other_preprocess"])
+    else:
+        ready = prepared_table(expression, table, config, labels)
+        genes = table.labels[ready.kept]
+    found = list(ready.messages)
     if regulators is not None:
         listed = listed_genes(regulators, table.labels, named=table.genes is not None)
         among = listed.among(ready.kept)
         found += listed.absent_warnings(genes)
     config = counts_by_rank(config, ready.prepared.parameters)
     opened, made = open_analysis(
-        ready.prepared.values, among, config, choose(settings["backend"]), ready.design
+        ready.prepared.values, among, config, choose(settings["backend"]), ready.design, columns
     )
     tiles = opened.space(opened.state).tiles()
     result = network_in_memory(opened, tiles, seed)

@@ -8,6 +8,7 @@ class InferNetworkKeywords(TypedDict, total=False):
     keep: Mapping[str, Any] | str
     dpi: Mapping[str, Any] | bool | None
     preprocess: Mapping[str, Any] | None
+    other_preprocess: Mapping[str, Any] | None
     bins: Literal["auto"] | int
     order: Literal["auto"] | int
     knots: Literal["clamped", "uniform"]

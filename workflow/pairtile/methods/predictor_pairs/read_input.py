@@ -18,8 +18,7 @@ from pairtile.io.annotations import AnnotationTable
 from pairtile.io.expression import Expression, read_expression
 from pairtile.io.names import match_samples
 from pairtile.io.regulators import read_regulators
-from pairtile.io.text_file import open_rows
-from pairtile.io.text_table import find_delimiter
+from pairtile.io.text_file import find_delimiter, open_rows
 from pairtile.methods.predictor_pairs.config import MAX_LEVELS, PredictorPairsConfig
 from pairtile.preprocess.expression import Prepared
 from pairtile.preprocess.samples import (

@@ -12,9 +12,11 @@ from pairtile.methods.predictor_pairs.network import SET_NAMES
 from pairtile.methods.predictor_pairs.report_results import predictor_results
 from pairtile.methods.predictor_pairs.report_sections import levels_section, sets_section
 from pairtile.report.make_figures import COMMON_FIGURES
-from pairtile.report.method_report import MethodReport, MethodText
+from pairtile.report.method_report import ANSWER_ROWS, Answer, MethodReport, MethodText
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pairtile.declare.messages import Message
     from pairtile.methods.predictor_pairs.report_results import PredictorResults
     from pairtile.report.results import Results
@@ -116,8 +118,22 @@ TEXT = MethodText(
     empty=message("no_predictor_sets"),
 )
 
+
+def best_explained(results: Results) -> tuple[str, pd.DataFrame]:
+    """The targets that their best set tells most of, surest first."""
+    found = results.cached(predictor_results)
+    best = found.best
+    unsure = best["p_value"].fillna(1.0) if found.tested else 0.0
+    left = best["mce_bits"] / best["target_entropy_bits"]
+    order = best.assign(unsure=unsure, left=left).sort_values(["unsure", "left", "target"])
+    columns = ["target", *found.members, "mce_bits", "target_entropy_bits"]
+    shown = order.head(ANSWER_ROWS)[[*columns, *(["q_value"] if found.tested else [])]]
+    return "The genes best explained, with their predictors", shown
+
+
 REPORT = MethodReport(
     text=TEXT,
+    answer=Answer(best_explained, "predictors.tsv"),
     figures={**COMMON_FIGURES, **FIGURES},
     sections=(
         levels_section,

@@ -29,10 +29,12 @@ from pairtile.methods.trajectory_correlation.report_structure import structure_s
 from pairtile.methods.trajectory_correlation.structures import HEX_COLOURS
 from pairtile.report.formats import count, number
 from pairtile.report.method_report import (
+    Answer,
     CaptionedFigure,
     MethodReport,
     MethodText,
     PageSection,
+    best_edges,
 )
 from pairtile.report.packed_columns import cells
 from pairtile.report.results import Results
@@ -190,6 +192,7 @@ TEXT = MethodText(
 
 REPORT = MethodReport(
     text=TEXT,
+    answer=Answer(best_edges, pictures=("difference", "correlation")),
     figures=FIGURES,
     sections=(structure_section, motion_section, states_section),
     grouping=community_grouping,

@@ -8,7 +8,12 @@ from pairtile.config.downstream import PACKAGE
 from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
 from pairtile.report.sections.cleaning import cleaning_section
-from pairtile.report.sections.findings import findings_section
+from pairtile.report.sections.findings import (
+    DIAGNOSTICS,
+    answer_picture,
+    findings_section,
+    trust_section,
+)
 from pairtile.report.sections.network import drawing_section, edges_section, evaluation_section
 from pairtile.report.sections.run import files_section, methods_section, run_section
 
@@ -16,15 +21,17 @@ __all__ = ["CaptionedFigure", "PageSection", "page_sections"]
 
 
 def page_sections(results: Results, pictures: list[CaptionedFigure]) -> list[PageSection]:
-    """The sections that have something to show; those of method and stages come after figures."""
+    """The sections that have something to show; those of method and stages follow the edges."""
+    on_top = answer_picture(results, pictures)
     makers = (
         findings_section,
-        figures_section,
         *results.method_report.sections,
         *resolve_name(f"{PACKAGE}.page:SECTIONS"),
-        drawing_section,
+        *([drawing_section] if on_top or results.network.empty else []),
         edges_section,
+        figures_section,
         evaluation_section,
+        trust_section,
         cleaning_section,
         files_section,
         run_section,
@@ -34,7 +41,13 @@ def page_sections(results: Results, pictures: list[CaptionedFigure]) -> list[Pag
 
 
 def figures_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-    """The pictures that could be made, None when there is none."""
+    """The pictures that stand nowhere else, None when there is none."""
+    elsewhere = DIAGNOSTICS.union(on_top.name for on_top in answer_picture(results, pictures))
+    return figures_section_of([picture for picture in pictures if picture.name not in elsewhere])
+
+
+def figures_section_of(pictures: list[CaptionedFigure]) -> PageSection | None:
+    """The section of some figures, None when there is none."""
     if not pictures:
         return None
     return PageSection(

@@ -1,27 +1,114 @@
-"""The top of the page: what was found, in numbers and plain sentences, and what to beware of."""
+"""The top of the page: what was found, and, further down, whether to trust it."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
 from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
+from pairtile.report.sections.network import drawing_section, ends, table_cells
 from pairtile.report.text import page_text
+
+_OF_SAMPLES = {"cleaning", "samples", "components", "hidden_factors"}
+DIAGNOSTICS = frozenset({"score_distribution", "degree_distribution", *_OF_SAMPLES})
+"""Figures that say whether to believe the others."""
 
 
 def findings_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
-    """Headline, key numbers (value, what it is, what it is set against), sentences, warnings."""
-    text = page_text(results)
+    """The first screen: what makes the result doubtful, its first rows and one picture; then key
+    numbers (value, what it is, what it is set against) and sentences."""
+    text, answer = page_text(results), results.method_report.answer
+    above, table = answer.rows(results)
+    shown = answer_picture(results, pictures)
+    drawing = None if shown or results.network.empty else drawing_section(results, pictures)
+    return first_screen(
+        results.summary,
+        numbers=[*text.rows("key_numbers"), *text.rows("gold_standard_number")],
+        sentences=[
+            sentence
+            for name in ("findings", "gold_standard", "stages")
+            for sentence in text.lines(name)
+        ],
+        above=above,
+        headings=_headings(results, table),
+        rows=table_cells(table),
+        pictures=shown,
+        drawing=drawing,
+    )
+
+
+def first_screen(
+    summary: Mapping[str, Any],
+    *,
+    numbers: Sequence[tuple[str, ...]],
+    sentences: Sequence[str],
+    above: str,
+    headings: Sequence[tuple[str, str]],
+    rows: Sequence[Sequence[str]],
+    pictures: Sequence[CaptionedFigure] = (),
+    drawing: PageSection | None = None,
+) -> PageSection:
+    """The first section of a page: rows under ``headings``, beside them the picture."""
     return PageSection(
         id="findings",
         title="What was found",
         template="section_findings.html.j2",
         values={
-            "headline": text.text("headline"),
-            "numbers": [*text.rows("key_numbers"), *text.rows("gold_standard_number")],
-            "sentences": [
-                sentence
-                for name in ("findings", "gold_standard", "stages", "cost")
-                for sentence in text.lines(name)
-            ],
-            "warnings": results.warnings,
+            "severe": [_SENTENCE.split(said["text"])[0] for said in _severe(summary)],
+            "n_warnings": len(summary.get("warnings") or ()),
+            "above": above,
+            "headings": headings,
+            "rows": rows,
+            "pictures": pictures,
+            "drawing": drawing and drawing.values,
+            "numbers": numbers,
+            "sentences": sentences,
         },
+        scripts=drawing.scripts if drawing else (),
+    )
+
+
+def answer_picture(results: Results, pictures: list[CaptionedFigure]) -> list[CaptionedFigure]:
+    """The figure of the first screen; none where it is the drawing of the network."""
+    made = {picture.name: picture for picture in pictures}
+    return [made[name] for name in results.method_report.answer.pictures if name in made][:1]
+
+
+def _headings(results: Results, table: pd.DataFrame) -> list[tuple[str, str]]:
+    names = [str(name) for name in table]
+    known = results.text.headings(names, results.method_report.answer.file)
+    if names[:2] != ["source", "target"]:
+        return known
+    return [*((end, "") for end in ends(results)), *known[2:]]
+
+
+_SENTENCE = re.compile(r"(?<=[.:]) (?=[A-Z])")
+
+
+def _severe(summary: Mapping[str, Any]) -> list[Mapping[str, str]]:
+    """The messages that say that the result is doubtful."""
+    return [said for said in summary.get("messages") or [] if said["severity"] == "severe"]
+
+
+def trust_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+    """Warnings and the figures of scores and samples."""
+    return trust(results.summary, [some for some in pictures if some.name in DIAGNOSTICS])
+
+
+def trust(summary: Mapping[str, Any], pictures: Sequence[CaptionedFigure] = ()) -> PageSection:
+    """Warnings of a summary and figures; open where a message is severe."""
+    return PageSection(
+        id="trust",
+        title="Can I trust it?",
+        template="section_trust.html.j2",
+        values={
+            "open": bool(_severe(summary)),
+            "warnings": summary.get("warnings") or [],
+            "pictures": pictures,
+        },
+        scripts=("save_file.js", "figures.js"),
     )

@@ -99,9 +99,9 @@ def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
         title=f"Strongest {results.text.edge}s",
         template="section_edges.html.j2",
         values={
-            "ends": _ends(results),
+            "ends": ends(results),
             "headings": results.text.headings(columns, "network.parquet"),
-            "rows": _rows(table.head(FIRST_ROWS), columns),
+            "rows": table_cells(table.head(FIRST_ROWS)[["source", "target", *columns]]),
             "data": {
                 "rows_a_page": FIRST_ROWS,
                 "columns": [
@@ -130,7 +130,8 @@ def _is_decimal(results: Results, table: pd.DataFrame) -> bool:
     return not np.isinf(table[results.strength]).any()
 
 
-def _ends(results: Results) -> list[str]:
+def ends(results: Results) -> list[str]:
+    """What the page calls the two ends of an edge."""
     if results.regulators:
         return [results.text.regulator, results.text.target or "target"]
     if results.directed:
@@ -139,14 +140,10 @@ def _ends(results: Results) -> list[str]:
     return [f"{item} 1", f"{item} 2"]
 
 
-def _rows(table: pd.DataFrame, columns: list[str]) -> list[list[str]]:
-    """The cells of each edge as the script writes them."""
-    kinds = {column: table[column].dtype.kind for column in columns}
-    return [
-        [str(record["source"]), str(record["target"])]
-        + [_shown(record[column], kinds[column]) for column in columns]
-        for record in table.to_dict("records")
-    ]
+def table_cells(table: pd.DataFrame) -> list[list[str]]:
+    """The cells of each row as the scripts of tables write them."""
+    kinds = [kind.kind for kind in table.dtypes]
+    return [list(map(_shown, row, kinds)) for row in table.itertuples(index=False, name=None)]
 
 
 def _shown(value: Any, kind: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from pairtile.methods.multimodal_correlation.group_factors import group_factors
+from pairtile.statistics.group_factors import group_factors
 
 SIZE, GENES = 60, 120
 GROUPS = np.repeat([0, 1], SIZE).astype(np.int32)

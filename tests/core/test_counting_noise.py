@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from pairtile.io.sparse_rows import SparseRows
-from pairtile.methods.multimodal_correlation.counting_noise import (
+from pairtile.preprocess.statistics import whole_counts
+from pairtile.statistics.counting_noise import (
     EqualNoise,
     equal_noise,
     relative_depths,
 )
-from pairtile.preprocess.statistics import whole_counts
 from scipy import sparse, stats
 
 GROUPS = np.repeat([0, 1], 200).astype(np.int32)

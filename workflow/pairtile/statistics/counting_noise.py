@@ -9,6 +9,9 @@ that of a smaller mean, and of a negative-binomial one likewise (Gerard 2020, BM
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +41,43 @@ class EqualNoise(NamedTuple):
 
     values: NDArray[np.float64]
     unequal: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What the values were made from.
+
+    counts : unsigned integers (genes, samples). depths : float64 (samples,), relative. keys :
+    uint64 (genes,), of random draws. effects_removed : whether the values hold less than these
+    counts do, so that thinned ones cannot take their place.
+    """
+
+    counts: NDArray[np.unsignedinteger]
+    depths: NDArray[np.float64]
+    keys: NDArray[np.uint64]
+    effects_removed: bool = False
+
+    @classmethod
+    def of(cls, state: Mapping[str, object]) -> Counts | None:
+        """None where values were made from something else, or their counts are not known."""
+        if "counts" not in state:
+            return None
+        counts, removed = np.asarray(state["counts"]), bool(state["effects_removed"])
+        keys = np.asarray(state["keys"], dtype=np.uint64)
+        return cls(counts, relative_depths(counts), keys, removed)
+
+    def equalised(
+        self, values: NDArray[np.float64], genes: NDArray[np.int64], codes: NDArray[np.int32]
+    ) -> EqualNoise:
+        """Values (genes, samples) of some genes, with equal noise in all strata if that can be."""
+        found = equal_noise(values, self.counts[genes], self.depths, codes, self.keys[genes])
+        return found._replace(values=values) if self.effects_removed else found
+
+
+def name_keys(names: Sequence[str]) -> NDArray[np.uint64]:
+    """A number for each name, uint64 (names,), that depends on nothing but the name."""
+    digests = [hashlib.blake2b(name.encode(), digest_size=8).digest() for name in names]
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
 def equal_noise(

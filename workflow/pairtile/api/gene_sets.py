@@ -1,0 +1,203 @@
+"""Enrichment of gene sets, and activity of regulators, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pairtile.api.table import as_table
+from pairtile.io.networks.table import VALUE_COLUMNS
+from pairtile.io.sparse_rows import SparseRows
+
+METHODS = ("ulm", "viper")
+_WEIGHTS = ("weight", "spearman", "correlation")
+
+
+def enrichment(
+    lists: Mapping[str, Iterable[str]] | pd.DataFrame,
+    gene_sets: str | PathLike[str] | Mapping[str, Sequence[str]],
+    background: Iterable[str] | None = None,
+    *,
+    expression: Any = None,
+    eigengenes: pd.DataFrame | None = None,
+    ignore_case: bool = False,
+    ignore_versions: bool = False,
+) -> pd.DataFrame:
+    """Find gene sets that are over-represented in lists of genes, or ranked high by eigengenes.
+
+    Parameters
+    ----------
+    lists : mapping or DataFrame
+        Name -> genes; modules (``gene``, ``module``, as of ``network_modules``); or a network
+        (``source``, ``target``): the targets of each source.
+    gene_sets : path or mapping
+        A ``.gmt`` file, a table of two columns (gene, set), or name -> genes.
+    background : iterable of str, optional
+        All analysed genes. None: those of ``expression``.
+    expression : optional
+        Genes x samples, in any form; needed with ``eigengenes``.
+    eigengenes : DataFrame, shape (modules, samples), optional
+        Profiles over the samples of ``expression``: its genes are ranked by their correlation with
+        each, and the mean ranks of the sets tested, correlations of genes respected.
+    ignore_case, ignore_versions : bool
+        Whether names stand for genes that differ in capitals, or in the version after a last point.
+
+    Returns
+    -------
+    DataFrame
+        The rows of ``enrichment.tsv`` (docs/results.md), best first; q-values are over all tests.
+        ``attrs["counts"]``: sets and names that were not found, lists too small, tests.
+
+    Raises
+    ------
+    ValueError
+        No background; genes that are not in it; eigengenes of other samples.
+    InputError
+        A file that cannot be read; no set with five genes or more.
+
+    Examples
+    --------
+    >>> genes = [f"g{k}" for k in range(100)]
+    >>> found = enrichment({"mine": genes[:10]}, {"s": genes[5:15], "t": genes[50:60]}, genes)
+    >>> found[["list", "gene_set", "overlap", "expected"]].to_numpy().tolist()
+    [['mine', 's', 5, 1.0]]
+    """
+    from pairtile.downstream import enrichment as stage
+    from pairtile.downstream.gene_sets import find_gene_sets, read_gene_sets
+
+    table = None if expression is None else as_table(expression)
+    if background is None and table is None:
+        raise ValueError("background: found None; expected all analysed genes, or expression")
+    genes = [*map(str, background if background is not None else table.labels)]  # type: ignore[union-attr]
+    row = {name: k for k, name in enumerate(genes)}
+    if isinstance(lists, pd.DataFrame):
+        named = ["gene"] if "module" in lists else ["source", "target"]
+        listed = {name for column in named for name in lists[column]}
+    else:
+        members = {str(name): [*dict.fromkeys(given)] for name, given in lists.items()}
+        listed = {name for given in members.values() for name in given}
+    if unknown := sorted(listed - row.keys()):
+        raise ValueError(f"lists: found {unknown[0]!r}; expected genes of the background")
+    if not isinstance(lists, pd.DataFrame):
+        wanted = [
+            stage.GeneList("list", name, np.array([row[gene] for gene in given], dtype=np.int64))
+            for name, given in members.items()
+        ]
+    elif "module" in lists:
+        wanted = stage.module_lists(lists, row)
+    else:
+        wanted = stage.regulon_lists(lists.drop_duplicates(["source", "target"]), row)
+    profiles, values, n_samples = [], None, 0
+    if eigengenes is not None:
+        if table is None or eigengenes.shape[1] != table.n_samples:
+            raise ValueError("eigengenes: expected a column for each sample of expression")
+        if table.genes is not None and genes != [*map(str, table.genes)]:
+            table_rows = table.genes.astype(str).get_indexer(pd.Index(genes))
+            if (table_rows < 0).any():
+                raise ValueError("background: expected genes of expression, where it is given")
+            values = table.values[table_rows]
+        else:
+            values = table.values
+        n_samples = table.n_samples
+        profiles = [
+            stage.Eigengene("module kME", str(name), profile.to_numpy(dtype=np.float64))
+            for name, profile in eigengenes.iterrows()
+        ]
+    source: str | PathLike[str] = "gene_sets"
+    if not isinstance(gene_sets, Mapping):
+        source, gene_sets = gene_sets, read_gene_sets(gene_sets, genes)
+    sets = find_gene_sets(
+        gene_sets, genes, source, ignore_case=ignore_case, ignore_versions=ignore_versions
+    )
+    found, counts = stage.enrichment_table(sets, genes, wanted, profiles, values, n_samples)
+    found.attrs["counts"] = {**sets.counts, **counts}
+    return found
+
+
+def activity(
+    expression: Any,
+    regulons: pd.DataFrame,
+    *,
+    method: str = "ulm",
+    scale: bool = True,
+    min_targets: int = 5,
+    orientation: str = "genes_in_rows",
+    layer: str | None = None,
+) -> pd.DataFrame:
+    """Estimate what each regulator does in each sample, by the expression of its targets.
+
+    Parameters
+    ----------
+    expression
+        Genes x samples, in any form, normalised and on a logarithmic scale; NaN where missing. A
+        sparse matrix stays sparse.
+    regulons : DataFrame
+        ``source``, ``target`` and their ``weight``, -1 to 1 (else ``spearman`` or ``correlation``,
+        as networks have; else 1), with ``likelihood``, 0 to 1 (else the size of ``mi_bits`` and
+        the like beside the largest; else 1). Of several rows of a pair the likeliest counts.
+    method : {"ulm", "viper"}
+        ``ulm``: t of a univariate linear model on the weights (decoupler's). ``viper``: normalised
+        enrichment scores, without VIPER's correction for shared targets.
+    scale : bool
+        Whether each gene is centred and scaled over the samples before. Activities are then those
+        beside the mean of all samples.
+    min_targets : int
+        Regulators with fewer targets among the genes are left out, and counted in ``attrs``.
+    orientation, layer
+        As for ``infer_network``.
+
+    Returns
+    -------
+    DataFrame, shape (regulators, samples)
+
+    Raises
+    ------
+    ValueError
+        An unknown method, columns that are not there, a weight or likelihood out of range, no
+        regulator with enough targets.
+
+    Examples
+    --------
+    >>> expression = pd.DataFrame({"a": [1.0, 5, 4, 0, 1], "b": [2.0, 0, 0, 3, 1], "c": 1.0})
+    >>> expression.index = ["g1", "g2", "g3", "g4", "g5"]
+    >>> edges = pd.DataFrame({"source": "tf", "target": ["g2", "g3", "g4"], "weight": [1, 1, -1]})
+    >>> activity(expression, edges, min_targets=3, scale=False).round(1).loc["tf"].tolist()[:2]
+    [4.7, -6.1]
+    """
+    from pairtile.downstream import activity_scores
+    from pairtile.downstream.activity import regulons_of
+
+    if method not in METHODS:
+        raise ValueError(f"method: found {method!r}; expected one of {', '.join(METHODS)}")
+    missing = [name for name in ("source", "target") if name not in regulons]
+    if missing:
+        raise ValueError(f"regulons: found no column {', '.join(missing)}")
+    table = as_table(expression, orientation=orientation, layer=layer, sparse=True)
+    edges = regulons[["source", "target"]].astype(str)
+    weight = next((name for name in _WEIGHTS if name in regulons), None)
+    size = next((name for name in VALUE_COLUMNS if name in regulons), None)
+    edges["weight"] = 1.0 if weight is None else regulons[weight].fillna(0.0).astype(float)
+    if "likelihood" in regulons:
+        edges["likelihood"] = regulons["likelihood"].astype(float)
+    else:
+        values = 1.0 if size is None else regulons[size].abs().fillna(0.0)
+        edges["likelihood"] = values / max(float(np.max(values)), np.finfo(float).tiny)
+    for name, low in (("weight", -1.0), ("likelihood", 0.0)):
+        if not edges[name].between(low, 1.0).all():
+            raise ValueError(f"regulons: {name}: expected numbers from {low:g} to 1")
+    edges = edges.sort_values("likelihood", ascending=False, kind="stable")
+    edges = edges.drop_duplicates(["source", "target"]).sort_index()
+    found, few = regulons_of(edges, [*map(str, table.labels)], min_targets)
+    if not found.names:
+        raise ValueError(f"regulons: found no regulator with {min_targets} targets or more")
+    matrix = table.values.matrix if isinstance(table.values, SparseRows) else table.values
+    scores = activity_scores.viper if method == "viper" else activity_scores.univariate_linear_model
+    result = scores(matrix, found, activity_scores.gene_scale(matrix) if scale else None)
+    samples = table.samples if table.samples is not None else pd.RangeIndex(table.n_samples)
+    activities = pd.DataFrame(result, index=pd.Index(found.names), columns=samples)
+    activities.attrs["regulators_with_few_targets"] = few
+    return activities

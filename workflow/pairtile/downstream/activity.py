@@ -1,0 +1,150 @@
+"""Stage ``activity``: what regulators do in each sample, by the expression of their targets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from pairtile.config.downstream import label_columns
+from pairtile.declare.messages import Message, messages_of
+from pairtile.downstream.activity_scores import (
+    Regulons,
+    gene_scale,
+    univariate_linear_model,
+    viper,
+)
+from pairtile.downstream.given import Given, Written
+from pairtile.downstream.label_tests import label_test
+from pairtile.io.annotations import AnnotationTable, Condition, ConditionEntry, annotations_of_table
+from pairtile.io.networks.edge_lists import regulon_table
+from pairtile.runtime.files import atomic_path
+from pairtile.statistics.correction import benjamini_hochberg
+
+message = messages_of(__package__)
+
+MIN_TARGETS = 5
+"""Targets that a regulator needs among the genes (decoupler's default)."""
+
+Q_VALUE = 0.05
+TESTS = ("regulator", "label", "targets", "units", "effect", "p_value", "q_value", "viper_p_value")
+
+Floats = NDArray[np.float64]
+
+
+def regulons_of(
+    edges: pd.DataFrame, genes: Sequence[str], min_targets: int = MIN_TARGETS
+) -> tuple[Regulons, int]:
+    """The regulons of edges among the genes, and how many regulators have too few targets.
+
+    edges : ``source``, ``target``, ``weight`` (-1 to 1), ``likelihood`` (0 to 1); each pair once.
+    """
+    row = pd.Index(genes)
+    target = np.asarray(row.get_indexer(pd.Index(edges["target"].astype(str))), dtype=np.int64)
+    here = (target >= 0) & (edges["likelihood"] > 0).to_numpy()
+    here &= (edges["source"] != edges["target"]).to_numpy()
+    edges, target = edges[here], target[here]
+    codes, names = pd.factorize(edges["source"].astype(str).to_numpy(dtype=object))
+    # A target of weight 0 is none to a linear model, so it does not count here.
+    signed = (edges["weight"] != 0).to_numpy()
+    enough = np.bincount(codes[signed], minlength=len(names)) >= min_targets
+    number = np.cumsum(enough) - 1
+    kept = enough[codes]
+    at = (number[codes[kept]], target[kept])
+    shape = (int(enough.sum()), len(genes))
+    weights, likelihood = (
+        csr_array((edges[column].to_numpy(dtype=np.float64)[kept], at), shape=shape)
+        for column in ("weight", "likelihood")
+    )
+    return Regulons(list(names[enough]), weights, likelihood), int((~enough).sum())
+
+
+def activity_tests(
+    activities: Mapping[str, Floats],
+    regulons: Regulons,
+    conditions: Sequence[Condition],
+    blocks: Sequence[NDArray[np.int32]] = (),
+    degrees_given_up: int = 0,
+) -> tuple[pd.DataFrame, list[Message]]:
+    """Test the activities (``ulm`` and ``viper``, float64 (regulators, samples)) against labels.
+
+    Returns the rows of ``activity_tests.tsv``, best first, and what could not be tested or was
+    tested by blocks.
+    """
+    parts, notes = [], []
+    targets = np.diff(regulons.weights.indptr)
+    spread = np.nanstd(activities["ulm"], axis=1, ddof=1)
+    for condition in conditions:
+        ulm, other = (
+            label_test(activities[kind], condition, blocks, degrees_given_up)
+            for kind in ("ulm", "viper")
+        )
+        if np.isnan(ulm.p_value).all():
+            notes.append(message("untested_label", label=condition.name))
+        elif ulm.of_blocks:
+            notes.append(message("blocks_compared", label=condition.name, n=ulm.units))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            effect = ulm.effect / spread
+        columns = (regulons.names, condition.name, targets, ulm.units, effect, ulm.p_value)
+        part = pd.DataFrame(dict(zip(TESTS[:6], columns, strict=True)))
+        parts.append(part.assign(viper_p_value=other.p_value))
+    if not parts:
+        return pd.DataFrame(columns=list(TESTS)), notes
+    table = pd.concat(parts, ignore_index=True)
+    known = table["p_value"].notna()
+    table.loc[known, "q_value"] = benjamini_hochberg(table.loc[known, "p_value"])
+    table = table.sort_values("p_value", kind="stable", ignore_index=True)
+    return table.reindex(columns=list(TESTS)), notes
+
+
+def run(given: Given) -> Written:
+    """Write ``activity.tsv``, ``activity_viper.tsv`` and ``activity_tests.tsv``."""
+    network, notes = given.network_table, []
+    edges = regulon_table(network)
+    regulons, few = regulons_of(edges, given.genes)
+    if not (given.directed or network.is_regulator.any()):
+        notes.append(message("every_gene_a_regulator", n=len(regulons.names)))
+    if not regulons.names:
+        notes.append(message("no_activity", n=MIN_TARGETS))
+    scale = gene_scale(given.values)
+    activities = {}
+    for kind, method, file in (
+        ("ulm", univariate_linear_model, "activity.tsv"),
+        ("viper", viper, "activity_viper.tsv"),
+    ):
+        activities[kind] = method(given.values, regulons, scale)
+        write_activity(given.folder / file, regulons.names, given.samples, activities[kind])
+    labels = label_columns(given.config) if regulons.names else []
+    table = AnnotationTable(
+        "samples", given.samples, dict(given.annotations), ["samples"] * len(given.samples), []
+    )
+    asked = [ConditionEntry(label) for label in labels]
+    conditions = annotations_of_table(table, asked).conditions if asked else []
+    given_up = int(np.sum(given.known.get("degrees_given_up", 0)))
+    blocks = [codes for codes in (given.series, given.batch) if codes is not None]
+    tests, said = activity_tests(activities, regulons, conditions, blocks, given_up)
+    given.write("activity_tests.tsv", tests)
+    counts = {
+        "activity_regulators": len(regulons.names),
+        "activity_regulators_with_few_targets": few,
+    }
+    if conditions:
+        counts["activity_tests"] = int(tests["p_value"].notna().sum())
+        counts["activity_tests_impossible"] = int(tests["p_value"].isna().sum())
+        counts["activity_found"] = int((tests["q_value"] <= Q_VALUE).sum())
+    return Written(counts, [*notes, *said])
+
+
+def write_activity(
+    path: Path, regulators: Sequence[str], samples: Sequence[str], activity: Floats
+) -> None:
+    """A line for each regulator, by lines: a table of 1e5 columns is slow as such."""
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as lines:
+        lines.write("\t".join(["regulator", *samples]) + "\n")
+        for name, row in zip(regulators, activity, strict=True):
+            cells = ["" if value != value else repr(value) for value in row.tolist()]
+            lines.write("\t".join([name, *cells]) + "\n")

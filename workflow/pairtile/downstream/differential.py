@@ -1,0 +1,328 @@
+"""Stage ``differential``: every pair of genes between each pair of groups of samples.
+
+Groups are the labels of a column of annotations. More than two are compared two at a time, as
+users of DGCA do (McKenzie et al. 2016, BMC Syst Biol 10:106): a difference then has a direction,
+from the first label in the order of the alphabet to the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from pairtile.config.downstream import DifferentialConfig
+from pairtile.declare.columns import with_metadata
+from pairtile.declare.messages import Message, messages_of
+from pairtile.downstream.given import Given, Written
+from pairtile.downstream.group_comparison import (
+    CLASSES,
+    Q_VALUE,
+    Block,
+    GroupComparison,
+    TestedPairs,
+)
+from pairtile.downstream.group_scores import MIN_SAMPLES
+from pairtile.errors import InputError
+from pairtile.gpu.device import Device
+from pairtile.io.regulators import find_regulators
+from pairtile.runtime.files import atomic_path
+from pairtile.runtime.record import log
+from pairtile.statistics.correction import benjamini_hochberg
+from pairtile.statistics.counting_noise import Counts
+from pairtile.statistics.exchangeable import Exchangeable
+from pairtile.statistics.group_factors import group_factors
+from pairtile.statistics.modules import leiden_modules
+
+message = messages_of(__package__)
+
+TABLE, BEST, HUBS = "differential.parquet", "differential.tsv", "differential_hubs.tsv"
+
+MAX_ROWS = 50_000_000
+"""Of the table of pairs: of more, those up to the largest of ``LIMITS`` that leaves no more."""
+
+LIMITS = (1.0, 0.1, 0.01, 1e-3, 1e-4)
+MAX_BEST = 100_000
+MAX_MODULE_EDGES = 1_000_000
+FACTOR_DRAWS = 200
+
+
+@dataclass(frozen=True)
+class LabelledSamples:
+    """What is compared.
+
+    values : float64 (genes, samples), NaN where missing. genes : names. labels : a text for each
+    sample, "" where there is none. counts : that the values were made from, if known.
+    """
+
+    values: NDArray[np.float64]
+    genes: Sequence[Any]
+    labels: Sequence[str]
+    exchangeable: Exchangeable
+    counts: Counts | None = None
+    regulators: NDArray[np.integer] | None = None
+    given_up: int = 0
+
+
+@dataclass(frozen=True)
+class ComparedGroups:
+    """Two labels, how their pairs were tested, and a row for each gene with significant ones."""
+
+    first: str
+    second: str
+    tested: TestedPairs
+    hubs: pd.DataFrame
+    messages: list[Message]
+
+    @property
+    def limit(self) -> float:
+        """The largest p that the table of pairs holds."""
+        tested = self.tested
+        for limit in LIMITS:
+            if tested.observed[tested.p <= limit].sum() <= MAX_ROWS:
+                return limit
+        return LIMITS[-1]
+
+
+def compared_groups(
+    samples: LabelledSamples, score: str, device: Device, name: str = "label"
+) -> Iterator[ComparedGroups]:
+    """Compare each pair of groups that have ``MIN_SAMPLES`` samples.
+
+    Raises InputError where fewer than two groups have; ``name``: of the labels, for messages.
+    """
+    labels = np.array(samples.labels, dtype=object)
+    sizes = pd.Series(labels[labels != ""]).value_counts().sort_index()
+    large = [str(label) for label in sizes.index[sizes >= MIN_SAMPLES]]
+    if len(large) < 2:
+        found = ", ".join(f"{label!r} ({n})" for label, n in sizes.items()) or "no labels"
+        raise InputError(
+            f"differential: {name!r} has {found}; expected two labels with at least {MIN_SAMPLES} "
+            "samples each"
+        )
+    small = [f"{label!r} ({sizes[label]})" for label in sizes.index if label not in large]
+    said = [message("small_groups", names=", ".join(small), least=MIN_SAMPLES)] if small else []
+    for first, second in combinations(large, 2):
+        codes = np.where(labels == first, 0, np.where(labels == second, 1, -1)).astype(np.int32)
+        yield _compare(samples, codes, (first, second), score, device, said)
+        said = []
+
+
+def _compare(
+    samples: LabelledSamples,
+    codes: NDArray[np.int32],
+    names: tuple[str, str],
+    score: str,
+    device: Device,
+    said: list[Message],
+) -> ComparedGroups:
+    values, between = samples.values, {"first": names[0], "second": names[1]}
+    said = list(said)
+    if samples.counts is not None:
+        rows = np.arange(len(values))
+        equal = samples.counts.equalised(np.asarray(values), rows, codes)
+        if n := int(equal.unequal.sum()):
+            code = "unequal_noise_kept" if samples.counts.effects_removed else "noise_made_equal"
+            said.append(message(code, n=n, **between))
+        values = equal.values
+    comparison = GroupComparison(
+        values,
+        codes,
+        score,
+        device,
+        exchangeable=samples.exchangeable,
+        regulators=samples.regulators,
+        given_up=samples.given_up,
+    )
+    log.info("%s against %s: %d pairs, %d draws", *names, comparison.n_pairs, comparison.draws)
+    tested = comparison.test()
+    said += _messages(tested, names)
+    permuted, _ = samples.exchangeable.permute(codes, FACTOR_DRAWS)
+    for each in group_factors(np.array(values), codes, permuted):
+        label = names[each.group]
+        said.append(message("factors_of_group", label=label, share=each.share, n=each.number))
+    found = ComparedGroups(*names, tested, _hubs(tested, samples.genes), said)
+    if found.limit < 1.0:
+        left = int(tested.observed[tested.p > found.limit].sum())
+        said.append(message("pairs_left_out", n=left, p=found.limit, **between))
+    return found
+
+
+def _messages(tested: TestedPairs, names: tuple[str, str]) -> list[Message]:
+    comparison = tested.comparison
+    between = {"first": names[0], "second": names[1]}
+    n_first, n_second = (int((comparison.layout.codes == k).sum()) for k in (0, 1))
+    if not comparison.movable:
+        return [message("labels_not_exchangeable", n=comparison.units, **between)]
+    said = []
+    if untested := comparison.n_genes - comparison.genes.size:
+        said.append(message("genes_untested", n=untested, least=MIN_SAMPLES, **between))
+    numbers = {**between, "n_first": n_first, "n_second": n_second, "pairs": tested.n_tested}
+    r = tested.detectable_correlation()
+    if np.isnan(r):
+        return [*said, message("nothing_detectable", **numbers)]
+    return [*said, message("detectable_difference", r=r, found=tested.n_differing, **numbers)]
+
+
+def _hubs(tested: TestedPairs, names: Sequence[Any]) -> pd.DataFrame:
+    """A row for each gene with significant pairs, those with most first."""
+    n_genes = len(names)
+    edges = _edges(tested)
+    ends = np.concatenate([edges["i"], edges["j"]]).astype(np.int64)
+    kinds = np.tile(edges["kind"], 2)
+    pairs = np.bincount(ends, minlength=n_genes)
+    rows = np.flatnonzero(pairs)
+    # Permuted counts are known from a few limits on: the one that leaves about as many pairs.
+    totals = tested.hubs.sum(axis=1) / 2
+    limit = max(0, int((totals >= len(edges)).sum()) - 1)
+    place = np.full(n_genes, -1)
+    place[tested.comparison.genes] = np.arange(tested.comparison.genes.size)
+    observed = tested.hubs[limit][place[rows]]
+    chance = np.sort(tested.by_chance[:, limit].ravel())
+    p = (chance.size - np.searchsorted(chance, observed) + 1.0) / (chance.size + 1.0)
+    strongest = edges.nsmallest(MAX_MODULE_EDGES, "p")
+    difference = strongest["score_b"] - strongest["score_a"]
+    module = leiden_modules(strongest["i"], strongest["j"], difference, n_genes, seed=1)
+    table = {"gene": np.asarray(names, dtype=object)[rows], "pairs": pairs[rows]}
+    for number, kind in list(enumerate(CLASSES))[1:]:
+        table[kind] = np.bincount(ends[kinds == number], minlength=n_genes)[rows]
+    table |= {
+        "module": module[rows],
+        "p_value": p,
+        "q_value": benjamini_hochberg(p, n_tests=tested.comparison.genes.size),
+    }
+    found = pd.DataFrame(table)
+    return found.sort_values(["pairs", "p_value", "gene"], ascending=[False, True, True])
+
+
+def _edges(tested: TestedPairs) -> pd.DataFrame:
+    """The significant pairs."""
+    blocks = [block for block in tested.blocks(tested.significant_p) if block.i.size]
+    columns = {
+        name: np.concatenate([getattr(block, name) for block in blocks]) if blocks else np.empty(0)
+        for name in Block._fields
+    }
+    return (table := pd.DataFrame(columns))[table["q"] <= Q_VALUE]
+
+
+# --- tables ---
+
+
+def rows_of_pairs(
+    block: Block, found: ComparedGroups, genes: Sequence[Any], groups: Sequence[str]
+) -> pd.DataFrame:
+    """Rows of the table of pairs; ``groups``: all labels, each of which has a column of scores."""
+    nowhere = np.full(block.i.size, np.nan, dtype=np.float32)
+    scores = {found.first: block.score_a, found.second: block.score_b}
+    return pd.DataFrame(
+        {
+            "source": pd.Categorical.from_codes(block.i, dtype=_names(genes)),
+            "target": pd.Categorical.from_codes(block.j, dtype=_names(genes)),
+            **{f"score_{label}": scores.get(label, nowhere) for label in groups},
+            "difference": block.score_b - block.score_a,
+            "z": block.z,
+            "p_value": block.p,
+            "q_value": block.q,
+            "class": pd.Categorical.from_codes(block.kind, categories=list(CLASSES)),
+            "comparison": pd.Categorical.from_codes(
+                np.zeros(block.i.size, np.int8), categories=[f"{found.second} vs {found.first}"]
+            ),
+        }
+    )
+
+
+def _names(genes: Sequence[Any]) -> pd.CategoricalDtype:
+    return pd.CategoricalDtype(pd.Index(genes, dtype=object))
+
+
+def best_pairs(
+    found: ComparedGroups, genes: Sequence[Any], groups: Sequence[str], most: int = MAX_BEST
+) -> pd.DataFrame:
+    """The pairs of smallest p, at most so many, ascending."""
+    limit = found.tested.p_of_rank(most)
+    blocks = [block for block in found.tested.blocks(limit) if block.i.size]
+    if not blocks:
+        blocks = [Block(*(np.empty(0, np.int32) for _ in Block._fields))]
+    whole = Block(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+    order = np.lexsort((whole.j, whole.i, -np.abs(whole.z), whole.p))[:most]
+    return rows_of_pairs(Block(*(part[order] for part in whole)), found, genes, groups)
+
+
+def run(given: Given) -> Written:
+    """Write ``differential.parquet``, ``differential.tsv`` and ``differential_hubs.tsv``."""
+    config: DifferentialConfig = given.config.differential  # type: ignore[assignment]
+    regulators = find_regulators(
+        getattr(given.config, "regulators", None),
+        given.genes,
+        given.config.ignore_case,
+        given.config.ignore_versions,
+    ).regulators
+    samples = LabelledSamples(
+        given.values,
+        given.genes,
+        given.annotations[config.label],
+        Exchangeable.of(given.known),
+        Counts.of(given.known),
+        regulators if regulators.size else None,
+        int(given.known.get("degrees_given_up", np.zeros(1))[0]),
+    )
+    groups = sorted(
+        label
+        for label, n in pd.Series(samples.labels).value_counts().items()
+        if label and n >= MIN_SAMPLES
+    )
+    said: list[Message] = []
+    counts = dict.fromkeys(("differential_tested", "differential_significant"), 0)
+    best, hubs = [], []
+    with atomic_path(given.folder / TABLE) as temporary, _PairWriter(temporary) as pairs:
+        for found in compared_groups(samples, config.score, given.device, config.label):
+            for block in found.tested.blocks(found.limit):
+                pairs.write(rows_of_pairs(block, found, given.genes, groups))
+            best.append(best_pairs(found, given.genes, groups).astype({"comparison": str}))
+            hubs.append(found.hubs.assign(comparison=f"{found.second} vs {found.first}"))
+            counts["differential_tested"] += found.tested.n_tested
+            counts["differential_significant"] += found.tested.n_differing
+            said += found.messages
+    whole = pd.concat(best).sort_values("p_value", kind="stable").head(MAX_BEST)
+    given.write(BEST, whole)
+    given.write(HUBS, pd.concat(hubs))
+    return Written(counts, said)
+
+
+class _PairWriter:
+    """Writes rows of pairs to one file, with the declared metadata."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.writer: pq.ParquetWriter | None = None
+
+    def __enter__(self) -> _PairWriter:
+        return self
+
+    def write(self, rows: pd.DataFrame) -> None:
+        """Add rows."""
+        table = pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata(None)
+        text = [name for name in table.column_names if pa.types.is_dictionary(table[name].type)]
+        for name in text:  # the same type whatever the comparison
+            table = table.set_column(
+                table.column_names.index(name),
+                pa.field(name, kind := pa.dictionary(pa.int32(), pa.string())),
+                table[name].cast(kind),
+            )
+        if self.writer is None:
+            self.writer = pq.ParquetWriter(
+                self.path, with_metadata(table.schema, __package__, TABLE)
+            )
+        self.writer.write_table(table.cast(self.writer.schema))
+
+    def __exit__(self, *_: object) -> None:
+        if self.writer is not None:
+            self.writer.close()

@@ -1,0 +1,282 @@
+"""Stage ``enrichment``: gene sets that are over-represented in what an analysis found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairtile.config.preprocess import TableAnalysis
+from pairtile.declare.messages import messages_of
+from pairtile.downstream.enrichment_tests import (
+    MAX_SAMPLES,
+    correlations,
+    evenly_spaced,
+    excess_by_profile,
+    overlap_tests,
+    rank_tests,
+    standardised,
+)
+from pairtile.downstream.gene_sets import (
+    MIN_SET_GENES,
+    GeneSets,
+    find_gene_sets,
+    read_gene_sets,
+)
+from pairtile.downstream.given import Given, Written
+from pairtile.io.networks.edge_lists import regulon_table
+from pairtile.statistics.correction import benjamini_hochberg
+from pairtile.statistics.modules import leiden_modules
+
+message = messages_of(__package__)
+
+Q_VALUE = 0.05
+"""Up to which edges of a condition are listed, and rows are counted as found."""
+
+MAX_ROWS = 100_000
+"""Rows of the table, those of the smallest p-values; all tests count for q."""
+
+LEADING_GENES = 20
+"""Genes that are named of a set whose ranks were tested."""
+
+FILE = "enrichment.tsv"
+_CONDITION_Q = re.compile(r"(.+)_coexpression_q_value")
+
+
+class GeneList(NamedTuple):
+    """``rows``: analysed genes that are listed. ``impossible``: those that could not be."""
+
+    kind: str
+    name: str
+    rows: NDArray[np.int64]
+    impossible: tuple[int, ...] = ()
+
+
+class Eigengene(NamedTuple):
+    """A profile over the samples that genes are ranked by, float64 (samples,)."""
+
+    kind: str
+    name: str
+    profile: NDArray[np.float64]
+
+
+def enrichment_table(
+    sets: GeneSets,
+    genes: Sequence[str],
+    lists: Iterable[GeneList],
+    eigengenes: Iterable[Eigengene] = (),
+    values: NDArray[np.float64] | None = None,
+    free_samples: int = 0,
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Test every set with every list and every eigengene; q-values are over all of these tests.
+
+    values : float64 (genes, samples), what genes are correlated with eigengenes by.
+    free_samples : samples, less the degrees of freedom that were taken off the values before.
+
+    Returns the rows of ``enrichment.tsv``, best first, without those of no common gene, and counts.
+    """
+    size = np.rint(sets.members.sum(axis=1)).astype(np.int64)
+    parts: list[pd.DataFrame] = []
+    tested: list[GeneList | Eigengene] = []
+    scores: dict[int, NDArray[np.float64]] = {}
+    n_tests = few = 0
+    for each in lists:
+        if each.rows.size < MIN_SET_GENES:
+            few += 1
+            continue
+        listed, possible = np.zeros(len(genes), dtype=bool), np.ones(len(genes), dtype=bool)
+        listed[each.rows], possible[list(each.impossible)] = True, False
+        found = overlap_tests(listed, sets.members, possible)
+        n_tests += size.size
+        rows = np.flatnonzero(found.overlap)
+        expected = found.expected[rows]
+        parts.append(
+            pd.DataFrame(
+                {
+                    "number": len(tested),
+                    "set": rows,
+                    "overlap": found.overlap[rows],
+                    "size": size[rows],
+                    "expected": expected,
+                    "effect": found.overlap[rows] / expected,
+                    "p_value": found.p_value[rows],
+                }
+            )
+        )
+        tested.append(each)
+    profiles = list(eigengenes)
+    if profiles:
+        assert values is not None
+        all_kme = correlations(values, np.stack([each.profile for each in profiles]))
+        taken = evenly_spaced(values.shape[1])
+        some_values = np.asarray(values[:, taken])
+    for each, kme in zip(profiles, all_kme.T if profiles else (), strict=True):
+        excess, degrees = excess_by_profile(
+            kme, some_values, each.profile[taken], sets.members, free_samples
+        )
+        ranked = rank_tests(kme, sets.members, excess, degrees)
+        n_tests += size.size
+        parts.append(
+            pd.DataFrame(
+                {
+                    "number": len(tested),
+                    "set": np.arange(size.size),
+                    "size": size,
+                    "effect": ranked.share,
+                    "p_value": ranked.p_value,
+                }
+            )
+        )
+        scores[len(tested)] = kme
+        tested.append(each)
+    columns = ["list", "kind", "gene_set", "overlap", "size", "expected", "effect"]
+    counts = {
+        "enrichment_lists": len(tested),
+        "enrichment_lists_with_few_genes": few,
+        "enrichment_tests": n_tests,
+        "enrichment_rows_left_out": 0,
+    }
+    if not parts:
+        empty = pd.DataFrame(columns=[*columns, "p_value", "q_value", "genes"])
+        return empty, {**counts, "enrichment_found": 0}
+    table = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
+    table["q_value"] = benjamini_hochberg(table["p_value"], n_tests)
+    counts["enrichment_found"] = int((table["q_value"] <= Q_VALUE).sum())
+    counts["enrichment_rows_left_out"] = max(0, len(table) - MAX_ROWS)
+    table = table.sort_values(["p_value", "number", "set"], ignore_index=True).head(MAX_ROWS)
+    table["list"] = [tested[k].name for k in table["number"]]
+    table["kind"] = [tested[k].kind for k in table["number"]]
+    table["gene_set"] = [sets.names[k] for k in table["set"]]
+    if "overlap" in table:
+        table["overlap"] = table["overlap"].astype("Int64")
+    else:
+        table = table.assign(overlap=pd.NA, expected=np.nan)
+    member = sets.members
+    named = []
+    for number, k, effect in zip(table["number"], table["set"], table["effect"], strict=True):
+        rows = member.indices[member.indptr[k] : member.indptr[k + 1]]
+        here = tested[number]
+        if isinstance(here, GeneList):
+            rows = np.intersect1d(rows, here.rows)
+        else:
+            up = scores[number][rows] if effect >= 0.5 else -scores[number][rows]
+            rows = rows[np.argsort(-up, kind="stable")[:LEADING_GENES]]
+        named.append(";".join(genes[row] for row in rows))
+    return table[[*columns, "p_value", "q_value"]].assign(genes=named), counts
+
+
+def sets_of(config: TableAnalysis, items: pd.DataFrame) -> GeneSets:
+    """The sets of ``gene_sets`` among the kept items. Raises InputError."""
+    kept = items[items["kept"].astype(bool)]
+    genes = kept["name"].astype(str).tolist()
+    symbols = kept["symbol"].astype(str).tolist() if "symbol" in kept else None
+    path = str(config.gene_sets)
+    return find_gene_sets(
+        read_gene_sets(path, [*genes, *(symbols or [])]),
+        genes,
+        path,
+        symbols=symbols,
+        ignore_case=config.ignore_case,
+        ignore_versions=config.ignore_versions,
+    )
+
+
+def validate(config: TableAnalysis, items: pd.DataFrame) -> None:
+    """Refuse a file that cannot be used, before anything is scored."""
+    if config.gene_sets is not None:
+        sets_of(config, items)
+
+
+def regulon_lists(edges: pd.DataFrame, row: Mapping[str, int]) -> list[GeneList]:
+    """The targets of each regulator; a regulator is no target of its own."""
+    return [
+        GeneList(
+            "regulon", str(name), group["target"].map(row).to_numpy(np.int64), (row[str(name)],)
+        )
+        for name, group in edges[edges["source"] != edges["target"]].groupby("source", sort=False)
+    ]
+
+
+def edge_lists(edges: pd.DataFrame, kind: str, name: str, row: Mapping[str, int]) -> GeneList:
+    """The genes of some edges as a list."""
+    ends = np.unique(edges[["source", "target"]].to_numpy(dtype=object).ravel().astype(str))
+    return GeneList(kind, name, np.array([row[end] for end in ends], dtype=np.int64))
+
+
+def module_lists(modules: pd.DataFrame, row: Mapping[str, int]) -> list[GeneList]:
+    """From ``gene`` and ``module``; module 0 is none."""
+    return [
+        GeneList("module", str(name), group["gene"].map(row).to_numpy(np.int64))
+        for name, group in modules.groupby("module", sort=True)
+        if str(name) != "0"
+    ]
+
+
+def run(given: Given) -> Written:
+    """Write ``enrichment.tsv``."""
+    sets = sets_of(given.config, given.items)
+    row = {name: k for k, name in enumerate(given.genes)}
+    lists, eigengenes = _modules(given, row)
+    if given.directed or given.network_table.is_regulator.any():
+        lists += regulon_lists(regulon_table(given.network_table), row)
+    network = given.network
+    for column in network.columns:
+        if found := _CONDITION_Q.fullmatch(str(column)):
+            chosen = network[network[column] <= Q_VALUE]
+            lists.append(edge_lists(chosen, "condition", found[1], row))
+    if getattr(given.config, "differential", None):
+        edges = given.table("differential.tsv")
+        edges = edges[edges["q_value"] <= Q_VALUE]
+        lists.append(edge_lists(edges, "differential", "all", row))
+        for name, group in edges.groupby("class", sort=True):
+            lists.append(edge_lists(group, "differential", str(name), row))
+    free = len(given.samples) - int(np.sum(given.known.get("degrees_given_up", 0)))
+    table, counts = enrichment_table(sets, given.genes, lists, eigengenes, given.values, free)
+    given.write(FILE, table)
+    notes = []
+    unknown = sets.counts["gene_set_names_unknown"]
+    if unknown > sets.counts["gene_set_names"] / 2:
+        notes.append(message("gene_set_names_unknown", n=unknown, of=sets.counts["gene_set_names"]))
+    if not counts["enrichment_lists"]:
+        notes.append(message("nothing_to_enrich", n=MIN_SET_GENES))
+    return Written({**sets.counts, **counts}, notes)
+
+
+def _modules(given: Given, row: Mapping[str, int]) -> tuple[list[GeneList], list[Eigengene]]:
+    """Modules of the stage where it was asked for, else communities of the network; and what genes
+    are ranked by: the eigengenes of these."""
+    if getattr(given.config, "modules", None):
+        lists = module_lists(given.table("modules.tsv"), row)
+        profiles = given.table("eigengenes.tsv").set_index("module")[given.samples]
+        named = {str(name): profile.to_numpy(np.float64) for name, profile in profiles.iterrows()}
+    else:
+        table = given.network_table
+        weight = table.edges[table.value_column].abs().to_numpy(dtype=np.float64)
+        apart = table.source != table.target
+        ends = table.source[apart], table.target[apart]
+        found = leiden_modules(*ends, weight[apart], len(row), seed=given.seed)
+        lists = module_lists(pd.DataFrame({"gene": given.genes, "module": found}), row)
+        named = {}
+    eigengenes = []
+    for each in lists:
+        if each.rows.size >= MIN_SET_GENES:
+            profile = named.get(each.name)
+            if profile is None:
+                profile = eigengene(given.values, each.rows)
+            eigengenes.append(Eigengene("module kME", each.name, profile))
+    return lists, eigengenes
+
+
+def eigengene(values: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """First principal component of standardised genes, in the direction of their mean: float64
+    (samples,) (Langfelder and Horvath 2007, BMC Syst Biol 1:54)."""
+    z = standardised(values[rows[:: max(1, rows.size // MAX_SAMPLES)]])
+    if z.shape[0] <= z.shape[1]:
+        profile = np.linalg.eigh(z @ z.T)[1][:, -1] @ z
+    else:
+        profile = np.linalg.eigh(z.T @ z)[1][:, -1]
+    return np.asarray(profile * (np.sign(profile @ z.mean(axis=0)) or 1.0))

@@ -1,0 +1,87 @@
+"""Figures of enrichment and activity."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from pairtile.downstream.enrichment import FILE, Q_VALUE
+from pairtile.report.charts import DIVERGING, bars, heat_map
+from pairtile.report.formats import shortened
+from pairtile.report.method_report import FigureWithText
+from pairtile.report.results import Results, read_result_table
+from pairtile.report.text import page_text
+
+SHOWN = 20
+"""Sets, or regulators, in a figure."""
+
+MAX_COLUMNS = 400
+"""Samples of the heat map; of more, so many evenly spaced ones."""
+
+_NAME = 44
+
+
+def enriched_sets(table: pd.DataFrame) -> Figure:
+    """Overlaps of gene sets with lists, and what chance gives of them.
+
+    table : rows of ``enrichment.tsv`` of overlaps, in the order of the figure.
+    """
+    lists = table["list"].where(table["kind"] != "module", "module " + table["list"])
+    names = [
+        f"{shortened(name, 14)}: {shortened(gene_set, _NAME - 16)}"
+        for name, gene_set in zip(lists, table["gene_set"], strict=True)
+    ]
+    by_chance = np.minimum(table["expected"], table["overlap"].astype(float)).to_numpy()
+    more = table["overlap"].to_numpy(dtype=float) - by_chance
+    heights = {"expected by chance": by_chance, "more": more}
+    return bars(names, heights, orientation="horizontal", xlabel="genes of the set in the list")
+
+
+def activity_map(activity: pd.DataFrame) -> Figure:
+    """Activities (regulators x samples) as standard deviations from the mean of each regulator."""
+    values = activity.to_numpy(dtype=float)
+    spread = np.nanstd(values, axis=1, keepdims=True)
+    z = (values - np.nanmean(values, axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
+    return heat_map(
+        z, "activity (standard deviations)", cmap=DIVERGING, limits=(-3.0, 3.0), aspect="auto",
+        rows={k: shortened(str(name)) for k, name in enumerate(activity.index)}, xlabel="samples",
+        size=(6.4, 1.6 + 0.25 * len(activity)),
+    )  # fmt: skip
+
+
+def enrichment_figure(results: Results) -> FigureWithText | None:
+    """The sets with the smallest q-values, where any are found."""
+    path = results.folder / FILE
+    if not path.is_file():
+        return None
+    table = read_result_table(path, __package__)
+    shown = table[(table["q_value"] <= Q_VALUE) & table["overlap"].notna()].head(SHOWN)
+    if shown.empty:
+        return None
+    return page_text(results).figure("enrichment", enriched_sets(shown), shown=len(shown))
+
+
+def activity_figure(results: Results) -> FigureWithText | None:
+    """The regulators that go with a label most clearly, else those that vary most."""
+    path = results.folder / "activity.tsv"
+    if not path.is_file():
+        return None
+    tests = read_result_table(results.folder / "activity_tests.tsv", __package__)
+    with path.open(encoding="utf-8") as lines:
+        n_samples = lines.readline().count("\t")
+    taken = np.unique(np.linspace(0, n_samples - 1, min(n_samples, MAX_COLUMNS)).astype(int))
+    activity = pd.read_csv(
+        path, sep="\t", usecols=[0, *(taken + 1)], dtype={0: str}, keep_default_na=False,
+        na_values={k: [""] for k in (taken + 1).tolist()},
+    ).set_index("regulator")  # fmt: skip
+    tested = tests.loc[tests["q_value"] <= Q_VALUE, "regulator"].drop_duplicates()
+    order = tested if len(tested) else activity.std(axis=1).nlargest(SHOWN).index
+    shown = activity.loc[order[:SHOWN]]
+    if shown.empty or shown.shape[1] < 2:
+        return None
+    shown.index = pd.Index([results.labels.get(name, name) for name in shown.index])
+    found = bool(len(tested))
+    return page_text(results).figure(
+        "activity", activity_map(shown), shown=len(shown), found=found, samples=shown.shape[1]
+    )

@@ -1,0 +1,438 @@
+"""Differential co-expression: is a pair of genes correlated differently in two groups of samples?
+
+Every pair is scored in both groups, by ranks or values that were centred and scaled within the
+group, so that neither differential expression nor unequal variances count. The statistic of a pair
+is the difference of Fisher's z over the standard error that it has for normal genes. What it is by
+chance is found by permuting the labels of samples: permuted statistics of all pairs are pooled, by
+how strongly a pair is correlated in both groups together, and by how irregular the distributions
+of its genes are (``statistics.pooled_null``). Pairs that differ much are left out of the pool: the
+mixture of a pair's two groups is no sample of what it would be without the difference (Xie, Pan
+and Khodursky 2005, Bioinformatics 21:4280).
+
+Pairs are scored three times, in tiles: to know which differ much, permuted, and for the table. No
+array of all pairs is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from pairtile.downstream.group_scores import (
+    MIN_SAMPLES,
+    SCORERS,
+    Group,
+    Layout,
+    within_groups,
+)
+from pairtile.gpu.device import Device
+from pairtile.runtime.threads import in_threads
+from pairtile.statistics.exchangeable import Exchangeable
+from pairtile.statistics.pooled_null import (
+    N_BINS,
+    PER_UNIT,
+    histogram_q_values,
+    pooled_p_values,
+)
+
+Q_VALUE = 0.05
+"""Up to which a difference is given a class, counted for hubs and clustered to modules."""
+
+POOL, MIN_DRAWS, MAX_DRAWS = 50_000_000, 30, 1000
+"""Permuted statistics wanted of all pairs; permutations, at least and at most."""
+
+INFORMATION_COST = 20
+"""Of a pair's mutual information, beside its correlation: so many permutations fewer."""
+
+MIN_UNITS = 8
+"""Samples, or series, whose labels are exchanged: fewer have next to no permutations."""
+
+DIFFERS = 1.5
+"""Statistic from which a pair is left out of the pool: of 1 in 8 by chance."""
+
+HUB_LIMITS = np.arange(3.0, 7.1, 0.5)
+"""Statistics from which a gene's pairs are counted, observed and permuted."""
+
+LEVEL_ERRORS = (2.0, 3.0, 4.0, 5.0, 6.0)
+LEVEL_Z = (0.5, 1.0, 1.5)
+LEVELS = 1 + len(LEVEL_ERRORS) + len(LEVEL_Z)
+"""Edges of the strata by the mean of Fisher's z in both groups: in its standard errors, then on its
+own scale, which are at least as far."""
+
+LOWEST_SHARE = 0.3
+"""Of the false discoveries that may be, which pairs of the lowest level have; the others share the
+rest evenly."""
+
+KURTOSES = (4.0, 8.0, 16.0)
+"""Of a gene within groups, between the classes of irregular genes: 1.8 of ranks, 3 of normal
+values, n / k of a count that is above 0 in k of n samples."""
+
+TILES = {"cpu": 1024, "cuda": 8192}
+CLASSES = ("", "gained", "lost", "reversed", "stronger", "weaker")
+
+
+class Block(NamedTuple):
+    """Results of some pairs. ``i``, ``j``: int32, rows of the table; of regulators, ``i`` is one.
+    ``score_a``, ``score_b``, ``z`` float32, ``p``, ``q`` float64, ``kind`` int8, of ``CLASSES``."""
+
+    i: NDArray[np.int32]
+    j: NDArray[np.int32]
+    score_a: NDArray[np.float32]
+    score_b: NDArray[np.float32]
+    z: NDArray[np.float32]
+    p: NDArray[np.float64]
+    q: NDArray[np.float64]
+    kind: NDArray[np.int8]
+
+
+class Tile(NamedTuple):
+    """Rows and columns of the ordered genes; ``diagonal``: whether both are the same."""
+
+    rows: slice
+    columns: slice
+    diagonal: bool
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Of a tile: Fisher's z of both groups with their degrees of freedom, the statistic ``t`` and
+    the stratum and bin that it falls into, ``nowhere`` where there is no test."""
+
+    z: tuple[Any, Any]
+    free: tuple[Any, Any]
+    t: Any
+    place: Any
+
+
+class GroupComparison:
+    """All pairs of genes between two groups of samples.
+
+    Parameters
+    ----------
+    values : float64 (genes, samples)
+        NaN where missing.
+    codes : int32 (samples,)
+        0 or 1, -1 for a sample that takes no part.
+    score : {"spearman", "pearson", "mi"}
+    device : Device
+    exchangeable : Exchangeable, optional
+        Which samples may be exchanged; batches are also taken off within each group.
+    regulators : int (R,), optional
+        Rows; only their pairs are tested. None: all.
+    given_up : int
+        Degrees of freedom that went with effects removed from the values.
+    draws : int, optional
+        Permutations. None: as many as ``POOL`` asks for.
+    """
+
+    def __init__(
+        self,
+        values: NDArray[np.float64],
+        codes: NDArray[np.int32],
+        score: str,
+        device: Device,
+        *,
+        exchangeable: Exchangeable | None = None,
+        regulators: NDArray[np.integer] | None = None,
+        given_up: int = 0,
+        draws: int | None = None,
+    ) -> None:
+        there = np.flatnonzero(codes >= 0)
+        exchangeable = (exchangeable or Exchangeable.of({})).of_samples(there)
+        codes = np.ascontiguousarray(codes[there])
+        batch = exchangeable.batch if exchangeable.batch.size else np.zeros_like(codes)
+        self.layout = Layout(codes, batch, given_up)
+        self.device, self.score = device, score
+        self.scorer = SCORERS[score](device)
+        kept = values[:, there]
+        self.n_genes = len(kept)
+        self.testable = _varies(kept, codes)
+        order = np.flatnonzero(self.testable)
+        self.n_rows = order.size
+        if regulators is not None:
+            chosen = np.isin(order, regulators)
+            order = np.concatenate([order[chosen], order[~chosen]])
+            self.n_rows = int(chosen.sum())
+        self.genes = order.astype(np.int32)
+        self.within = within_groups(kept[order], self.layout, self.scorer.by_rank)
+        self.irregular = _irregularity(self.within, codes)
+        r, g = self.n_rows, order.size
+        self.n_pairs = r * (r - 1) // 2 + r * (g - r)
+        cost = INFORMATION_COST if score == "mi" else 1
+        wanted = -(-POOL // max(1, self.n_pairs * cost))
+        self.draws = draws or int(np.clip(wanted, MIN_DRAWS, MAX_DRAWS))
+        self.permuted, self.units = exchangeable.permute(codes, self.draws)
+        self.movable = self.units >= MIN_UNITS and bool((self.permuted != codes).any())
+        error = 1.0 / np.sqrt(max(1.0, self.layout.free(0) + self.layout.free(1)))
+        edges = np.sort([each * error for each in LEVEL_ERRORS] + list(LEVEL_Z))
+        fine = (np.arange(_FINE) + 0.5) / _PER_Z
+        self.levels = np.searchsorted(edges, fine).astype(np.int32)
+        side = TILES[device.backend]
+        self.tiles = [
+            Tile(
+                slice(row, min(row + side, r)), slice(column, min(column + side, g)), column == row
+            )
+            for row in range(0, r, side)
+            for column in range(row, g, side)
+        ]
+
+    # --- passes over all pairs ---
+
+    @cached_property
+    def _observed(self) -> tuple[Group, Group]:
+        return self._groups(self.layout)
+
+    def _groups(self, layout: Layout) -> tuple[Group, Group]:
+        within = within_groups(self.within, layout, self.scorer.by_rank)
+        first, second = (self.scorer.of_group(within, layout, group) for group in (0, 1))
+        return first, second
+
+    def _statistics(self, tile: Tile, groups: tuple[Group, Group]) -> Statistics:
+        xp = self.device.xp
+        (a, n_a), (b, n_b) = (
+            self.scorer.of_tile(group, tile.rows, tile.columns) for group in groups
+        )
+        mean = (n_a * a + n_b * b) / (n_a + n_b)
+        t = b - a
+        t /= xp.sqrt(
+            (1.0 + self.scorer.rank_variance * xp.tanh(mean) ** 2) * (1.0 / n_a + 1.0 / n_b)
+        )
+        level = xp.asarray(self.levels)[_fine(xp, mean)]
+        bins = xp.minimum(xp.abs(t) * PER_UNIT, N_BINS - 1)
+        kinds = xp.asarray(self.irregular * LEVELS)
+        with np.errstate(invalid="ignore"):
+            place = level + kinds[tile.rows, None] + kinds[tile.columns]
+            place = place * N_BINS + bins.astype(np.int32)
+        if groups[0].observed is not None or groups[1].observed is not None:
+            place[xp.isnan(t)] = _NOWHERE
+        if tile.diagonal:
+            rows = xp.arange(*tile.rows.indices(1 << 31)[:2])
+            columns = xp.arange(*tile.columns.indices(1 << 31)[:2])
+            place[columns <= rows[:, None]] = _NOWHERE
+        return Statistics((a, b), (n_a, n_b), t, place)
+
+    def _count(self, place: Any) -> NDArray[np.int64]:
+        found = self.device.xp.bincount(place.ravel(), minlength=_NOWHERE + 1)
+        return np.asarray(self.device.to_host(found)[:_NOWHERE], dtype=np.int64)
+
+    def _far(self, tile: Tile, found: Statistics) -> NDArray[np.int64]:
+        """How many statistics each gene has from each of ``HUB_LIMITS``, int64 (limits, genes)."""
+        xp = self.device.xp
+        size = xp.abs(found.t)
+        far = xp.flatnonzero((size >= HUB_LIMITS[0]) & (found.place != _NOWHERE))
+        limit = np.searchsorted(HUB_LIMITS, self.device.to_host(size.ravel()[far]), side="right")
+        row, column = np.divmod(self.device.to_host(far), found.t.shape[1])
+        genes = np.concatenate([row + tile.rows.start, column + tile.columns.start])
+        n = self.genes.size
+        counts = np.bincount(np.tile(limit - 1, 2) * n + genes, minlength=HUB_LIMITS.size * n)
+        return counts.reshape(HUB_LIMITS.size, n)[::-1].cumsum(axis=0)[::-1]
+
+    def test(self) -> TestedPairs:
+        """Score all pairs, permute, and find the p- and q-value of each place of a statistic."""
+        observed = np.zeros(_NOWHERE, np.int64)
+        hubs = np.zeros((HUB_LIMITS.size, self.genes.size), np.int64)
+        far: list[Any] = []
+
+        def look(tile: Tile) -> tuple[NDArray[np.int64], Any, NDArray[np.int64]]:
+            found = self._statistics(tile, self._observed)
+            differs = self.device.xp.flatnonzero(self.device.xp.abs(found.t) >= DIFFERS)
+            return self._count(found.place), differs.astype(np.int32), self._far(tile, found)
+
+        for counts, differs, of_genes in self._over(look, self.tiles):
+            observed += counts
+            hubs += of_genes
+            far.append(differs)
+        pool = np.zeros(_NOWHERE, np.int64)
+        by_chance = np.zeros((self.draws, *hubs.shape), np.int32)
+        for draw in range(self.draws if self.movable else 0):
+            groups = self._groups(self.layout._replace(codes=self.permuted[draw]))
+
+            def permute(
+                part: tuple[Tile, Any], groups: tuple[Group, Group] = groups
+            ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+                found = self._statistics(part[0], groups)
+                of_genes = self._far(part[0], found)
+                found.place.ravel()[part[1]] = _NOWHERE
+                return self._count(found.place), of_genes
+
+            for counts, of_genes in self._over(permute, list(zip(self.tiles, far, strict=True))):
+                pool += counts
+                by_chance[draw] += of_genes.astype(np.int32)
+        shape = (_CLASSES, LEVELS, N_BINS)
+        p = pooled_p_values(pool.reshape(shape))
+        q = histogram_q_values(observed.reshape(shape), p / _weights(observed.reshape(shape)))
+        return TestedPairs(self, p.ravel(), q.ravel(), observed, pool, hubs, by_chance)
+
+    def _over(self, work: Any, parts: list[Any]) -> Iterator[Any]:
+        """In threads on the CPU, whose matrix products then have one each."""
+        if self.device.backend != "cpu":
+            return map(work, parts)
+        return in_threads(work, parts)
+
+    def blocks(
+        self, p: NDArray[np.float64], q: NDArray[np.float64], limit: float
+    ) -> Iterator[Block]:
+        """Pairs whose p is at most ``limit``, tile by tile; ``p`` and ``q`` of each place."""
+
+        def make(tile: Tile) -> Block:
+            found = self._statistics(tile, self._observed)
+            place = self.device.to_host(found.place).ravel()
+            chosen = np.flatnonzero((p[np.minimum(place, p.size - 1)] <= limit) & (place < p.size))
+            place = place[chosen]
+
+            def part(array: Any) -> NDArray[np.float32]:
+                if np.ndim(array) == 0:
+                    return np.full(chosen.size, array, np.float32)
+                return np.asarray(self.device.to_host(array).ravel()[chosen])
+
+            row, column = np.divmod(chosen, found.t.shape[1])
+            z, free = [part(each) for each in found.z], [part(each) for each in found.free]
+            a, b = (
+                self.scorer.scores(*each).astype(np.float32)
+                for each in zip(z, self._observed, free, strict=True)
+            )
+            kind = self._kinds((a, b), z, free, q[place] <= Q_VALUE)
+            i = self.genes[row + tile.rows.start]
+            j = self.genes[column + tile.columns.start]
+            return Block(i, j, a, b, part(found.t), p[place], q[place], kind)
+
+        return self._over(make, self.tiles)
+
+    def _kinds(
+        self,
+        scores: tuple[NDArray[np.float32], NDArray[np.float32]],
+        z: list[NDArray[np.float32]],
+        free: list[NDArray[np.float32]],
+        differs: NDArray[np.bool_],
+    ) -> NDArray[np.int8]:
+        """Classes by which groups have a correlation at p <= 0.05, and its signs there."""
+        there_a, there_b = (
+            np.abs(each) * np.sqrt(n) >= stats.norm.isf(0.025)
+            for each, n in zip(z, free, strict=True)
+        )
+        a, b = scores
+        kind = np.where(np.abs(b) > np.abs(a), 4, 5)
+        opposite = (np.sign(a) * np.sign(b) < 0) & (there_a == there_b)
+        kind[opposite] = 3
+        kind[there_b & ~there_a], kind[there_a & ~there_b] = 1, 2
+        return np.where(differs, kind, 0).astype(np.int8)
+
+
+_FINE, _PER_Z = 1600, 200.0
+
+
+def _fine(xp: Any, z: Any) -> Any:
+    """Place of Fisher's z in the table of levels."""
+    with np.errstate(invalid="ignore"):
+        return xp.minimum(xp.abs(z) * _PER_Z, _FINE - 1).astype(np.int32)
+
+
+def _weights(observed: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Weight of a p-value in each level, of mean 1 over all pairs, (1, levels, 1)."""
+    pairs = observed.sum(axis=(0, 2))
+    share = np.where(np.arange(LEVELS) == 0, LOWEST_SHARE, (1.0 - LOWEST_SHARE) / (LEVELS - 1))
+    share = np.where(pairs > 0, share, 0.0)
+    share /= max(share.sum(), 1e-12)
+    weight = np.divide(share * pairs.sum(), pairs, out=np.ones(LEVELS), where=pairs > 0)
+    return weight[None, :, None]
+
+
+_CLASSES = 2 * len(KURTOSES) + 1
+_NOWHERE = _CLASSES * LEVELS * N_BINS
+
+
+def _varies(values: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Genes (genes,) with enough samples in both groups that are not all the same."""
+    varies = np.ones(len(values), dtype=bool)
+    for group in (0, 1):
+        part = values[:, codes == group]
+        seen = ~np.isnan(part)
+        low = np.where(seen, part, np.inf).min(axis=1, initial=np.inf)
+        high = np.where(seen, part, -np.inf).max(axis=1, initial=-np.inf)
+        varies &= (seen.sum(axis=1) >= MIN_SAMPLES) & (high > low)
+    return varies
+
+
+def _irregularity(within: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Class of each gene by its kurtosis, mean of both groups."""
+    kurtosis = np.zeros(len(within))
+    for group in (0, 1):
+        part = within[:, codes == group]
+        part = part - np.nanmean(part, axis=1, keepdims=True)
+        variance = np.nanmean(part**2, axis=1)
+        fourth = np.nanmean(part**4, axis=1)
+        kurtosis += 0.5 * fourth / np.maximum(variance**2, 1e-30)
+    return np.searchsorted(KURTOSES, kurtosis).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class TestedPairs:
+    """What ``GroupComparison.test`` found.
+
+    p, q : float64, of each place of a statistic. observed, pool : int64, how many statistics fell
+    there. hubs : int64 (limits, genes); by_chance : int32 (draws, limits, genes), pairs of each
+    gene from each of ``HUB_LIMITS``.
+    """
+
+    comparison: GroupComparison
+    p: NDArray[np.float64]
+    q: NDArray[np.float64]
+    observed: NDArray[np.int64]
+    pool: NDArray[np.int64]
+    hubs: NDArray[np.int64]
+    by_chance: NDArray[np.int32]
+
+    @property
+    def n_tested(self) -> int:
+        """Pairs with a test."""
+        return int(self.observed.sum())
+
+    @property
+    def n_differing(self) -> int:
+        """Pairs with q <= ``Q_VALUE``."""
+        with np.errstate(invalid="ignore"):
+            return int(self.observed[self.q <= Q_VALUE].sum())
+
+    @property
+    def significant_p(self) -> float:
+        """The largest p of a pair with q <= ``Q_VALUE``; -1 where there is none."""
+        with np.errstate(invalid="ignore"):
+            return float(self.p[(self.q <= Q_VALUE) & (self.observed > 0)].max(initial=-1.0))
+
+    def detectable_correlation(self, power: float = 0.8) -> float:
+        """The least correlation in one group, against none in the other, that is found where no
+        other pair differs; NaN where 0.995 is not."""
+        comparison, shape = self.comparison, (_CLASSES, LEVELS, N_BINS)
+        p = self.p.reshape(shape)[0]
+        share = np.r_[LOWEST_SHARE, np.full(LEVELS - 1, (1.0 - LOWEST_SHARE) / (LEVELS - 1))]
+        allowed = Q_VALUE * share / np.maximum(self.observed.reshape(shape).sum(axis=(0, 2)), 1)
+        free = [comparison.layout.free(group) for group in (0, 1)]
+        for r in np.arange(0.05, 1.0, 0.005):
+            z = np.arctanh(r)
+            # Of the two groups, the one in which it shows less.
+            mean = z * min(free) / sum(free)
+            t = z / np.sqrt(
+                (1.0 + comparison.scorer.rank_variance * np.tanh(mean) ** 2)
+                * (1.0 / free[0] + 1.0 / free[1])
+            )
+            level = comparison.levels[int(_fine(np, mean))]
+            place = int((t - stats.norm.ppf(power)) * PER_UNIT)
+            if place > 0 and p[level, min(place, N_BINS - 1)] <= allowed[level]:
+                return float(r)
+        return float("nan")
+
+    def p_of_rank(self, n: int) -> float:
+        """The least p at which at least ``n`` pairs are, or all."""
+        order = np.argsort(self.p, kind="stable")
+        at = np.searchsorted(self.observed[order].cumsum(), n)
+        return float(self.p[order][min(at, order.size - 1)])
+
+    def blocks(self, limit: float = 1.0) -> Iterator[Block]:
+        """Pairs whose p is at most ``limit``, in the order of tiles."""
+        return self.comparison.blocks(self.p, self.q, limit)

@@ -1,0 +1,222 @@
+"""Networks of groups of samples side by side: what they share, and where they differ.
+
+Of an analysis with ``split_by``; the tests are those of ``statistics.shared_edges``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairtile.config.downstream import GROUP_TABLES
+from pairtile.config.preprocess import TableAnalysis
+from pairtile.declare.messages import Message, messages_of
+from pairtile.engine.state import open_state
+from pairtile.runtime.files import read_table
+from pairtile.statistics.exchangeable import Exchangeable
+from pairtile.statistics.shared_edges import (
+    EdgeDifferences,
+    GroupNetwork,
+    edge_differences,
+    overlap,
+    sharing,
+)
+
+message = messages_of(__package__)
+
+FDR = 0.05
+"""q-value at most, of an edge that differs between groups."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """One group: its analysis, its label, and what that analysis left: edges, the kept items, and
+    the values that were scored (``ValueArrays``)."""
+
+    analysis: str
+    label: str
+    network: pd.DataFrame
+    items: pd.DataFrame
+    values: Mapping[str, NDArray[np.generic]]
+
+    @classmethod
+    def read(cls, folder: Path, label: str) -> Group:
+        """From the folder of the group's results."""
+        items = read_table(folder / "items.parquet")
+        kept = items[items["kept"]].reset_index(drop=True)
+        network = read_table(folder / "network.parquet")
+        return cls(folder.name, label, network, kept, open_state(folder / "values"))
+
+    @property
+    def suffix(self) -> str:
+        """What columns of the group end with: the last part of the name of its analysis."""
+        return self.analysis.rpartition(".")[2]
+
+
+class GroupTables(NamedTuple):
+    """The contents of ``GROUP_TABLES``, by name; counts and messages."""
+
+    tables: dict[str, pd.DataFrame]
+    counts: dict[str, int]
+    messages: list[Message]
+
+
+def compare_groups(groups: list[Group], config: TableAnalysis, seed: int) -> GroupTables:
+    """What the networks of groups share, each edge beside all groups, and where edges differ.
+
+    Directions are left aside, and so is which of a pair's modes an edge is.
+    """
+    names = pd.Index(pd.unique(np.concatenate([group.items["name"] for group in groups])))
+    kinds = np.zeros(len(names), dtype=np.int64)
+    ends: dict[tuple[int, int], tuple[str, str]] = {}
+    networks = []
+    for group in groups:
+        place = names.get_indexer(pd.Index(group.items["name"]))
+        kinds[place] |= group.items["is_regulator"].to_numpy(dtype=np.int64)
+        there = np.zeros(len(names), dtype=bool)
+        there[place] = True
+        pairs = (
+            names.get_indexer(pd.Index(group.network["source"])),
+            names.get_indexer(pd.Index(group.network["target"])),
+        )
+        edges = np.unique(np.sort(np.stack(pairs, axis=1), axis=1), axis=0)
+        given = group.network[["source", "target"]].itertuples(index=False, name=None)
+        for i, j, (source, target) in zip(*pairs, given, strict=True):
+            ends.setdefault((min(i, j), max(i, j)), (source, target))
+        networks.append(GroupNetwork(edges, there))
+    overlaps = _overlap_table(groups, networks, kinds, seed)
+    everything = np.unique(np.concatenate([network.edges for network in networks]), axis=0)
+    found, n_pairs = _differences(groups, networks, kinds, everything, names, config)
+    edges = _edge_table(groups, networks, everything, found, ends)
+    shared = sharing(networks)
+    sizes = pd.DataFrame(
+        {
+            "group": [group.label for group in groups],
+            "analysis": [group.analysis for group in groups],
+            "samples": [len(group.values["samples"]) for group in groups],
+            "genes": [len(group.items) for group in groups],
+            "edges": [len(network.edges) for network in networks],
+            "edges_alone": [
+                int(((edges["n_groups"] == 1) & edges[f"in_{group.suffix}"]).sum())
+                for group in groups
+            ],
+        }
+    )
+    classes = edges["class"].value_counts()
+    counts = {
+        "groups": len(groups),
+        "edges_of_any_group": len(edges),
+        "edges_of_all_groups": int(shared[-1]),
+        "pairs": n_pairs,
+        **{f"edges_{name}": int(classes.get(name, 0)) for name in ("specific", "missing")},
+    }
+    said = []
+    if len(edges) and edges["p_value"].isna().all():
+        said.append(message("groups_not_compared"))
+    return GroupTables(dict(zip(GROUP_TABLES, (sizes, overlaps, edges), strict=True)), counts, said)
+
+
+def _overlap_table(
+    groups: list[Group], networks: list[GroupNetwork], kinds: NDArray[np.int64], seed: int
+) -> pd.DataFrame:
+    rows = []
+    for a, b in combinations(range(len(groups)), 2):
+        found = overlap(networks[a], networks[b], kinds, seed)
+        labels = groups[a].label, groups[b].label
+        sizes = found.first, found.second, found.shared
+        rows.append((*labels, *sizes, found.jaccard, found.expected, found.p_value))
+    columns = ("first", "second", "edges_first", "edges_second", "shared", "jaccard")
+    return pd.DataFrame(rows, columns=[*columns, "expected", "p_value"])
+
+
+def _differences(
+    groups: list[Group],
+    networks: list[GroupNetwork],
+    kinds: NDArray[np.int64],
+    edges: NDArray[np.int64],
+    names: pd.Index[str],
+    config: TableAnalysis,
+) -> tuple[EdgeDifferences, int]:
+    """Tests of all edges, and how many pairs could have been one: those of two groups or more."""
+    used, places = np.unique(edges, return_inverse=True)
+    values, labels, stated = [], [], {"batch": [], "series": []}  # type: ignore[var-annotated]
+    for number, group in enumerate(groups):
+        row = pd.Index(group.values["genes"].astype(str)).get_indexer(names[used])
+        own = np.asarray(group.values["values"])[np.maximum(row, 0)]
+        own[row < 0] = np.nan
+        values.append(own)
+        samples = own.shape[1]
+        labels.append(np.full(samples, number, dtype=np.int32))
+        cells = dict(zip(group.values["columns"].tolist(), group.values["cells"], strict=True))
+        for key, known in stated.items():
+            known.append(cells.get(getattr(config.samples, key), np.full(samples, "")))
+    codes = {key: pd.factorize(np.concatenate(known))[0] for key, known in stated.items()}
+    none = np.empty(0, dtype=np.int32)
+    exchangeable = Exchangeable(
+        *(codes[key].astype(np.int32) if codes[key].any() else none for key in ("series", "batch"))
+    )
+    several = np.sum([network.genes for network in networks], axis=0) > 1
+    n, special = int(several.sum()), int(kinds[several].sum())
+    n_pairs = n * (n - 1) // 2
+    if getattr(config, "other_expression", None) is not None:
+        n_pairs = special * (n - special)
+    elif special:
+        n_pairs = special * (n - 1) - special * (special - 1) // 2
+    found = edge_differences(
+        np.concatenate(values, axis=1),
+        np.concatenate(labels),
+        places.reshape(-1, 2),
+        exchangeable,
+        n_pairs,
+    )
+    return found, n_pairs
+
+
+def _edge_table(
+    groups: list[Group],
+    networks: list[GroupNetwork],
+    edges: NDArray[np.int64],
+    found: EdgeDifferences,
+    ends: Mapping[tuple[int, int], tuple[str, str]],
+) -> pd.DataFrame:
+    """A row for each edge of any group, those of most groups first."""
+    size = networks[0].genes.size
+    codes = edges[:, 0] * size + edges[:, 1]
+    held = [
+        np.isin(codes, network.edges[:, 0] * size + network.edges[:, 1]) for network in networks
+    ]
+    within = np.stack(held, axis=1)
+    n_groups = within.sum(axis=1)
+    labels = np.array([group.label for group in groups], dtype=object)
+    own = within[np.arange(len(edges)), np.maximum(found.group, 0)]
+    differs = found.q_value <= FDR  # NaN is not
+    kind = np.where(n_groups == len(groups), "shared", "open").astype(object)
+    kind[differs] = "different"
+    kind[differs & own & (n_groups == 1)] = "specific"
+    kind[differs & ~own & (n_groups == len(groups) - 1)] = "missing"
+    pairs = [ends[i, j] for i, j in edges.tolist()]
+    table = {
+        "source": [source for source, _ in pairs],
+        "target": [target for _, target in pairs],
+        "n_groups": n_groups,
+        "groups": ["; ".join(labels[row]) for row in within],
+        "class": kind,
+        "most_different": np.where(found.group < 0, "", labels[np.maximum(found.group, 0)]),
+        "difference": found.difference,
+        "p_value": found.p_value,
+        "q_value": found.q_value,
+    }
+    for k, group in enumerate(groups):
+        table[f"in_{group.suffix}"] = within[:, k]
+        table[f"correlation_{group.suffix}"] = found.correlation[:, k]
+    order = ["n_groups", "p_value", "source", "target"]
+    return pd.DataFrame(table).sort_values(
+        order, ascending=[False, True, True, True], kind="stable", ignore_index=True
+    )

@@ -1,0 +1,148 @@
+"""Whether profiles over the samples, such as activities, go with what is known of the samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import f as f_distribution
+
+from pairtile.io.annotations import Condition
+
+MAX_SAMPLES_WITH_OWN_DEGREES = 2000
+"""Above, degrees of freedom are those of the samples: the variance of each group is known well."""
+
+_TOLERANCE = 1e-9
+
+Floats = NDArray[np.float64]
+
+
+class LabelTest(NamedTuple):
+    """``p_value`` float64 (profiles,), NaN where nothing could be tested. ``effect``: difference of
+    the two labels' means (second less first), or slope on a number, in the blocks; NaN of three
+    labels or more. ``units``: samples, or blocks, that were compared. ``of_blocks``: whether these
+    are blocks."""
+
+    effect: Floats
+    p_value: Floats
+    units: int
+    of_blocks: bool
+
+
+def label_test(
+    profiles: Floats,
+    condition: Condition,
+    blocks: Sequence[NDArray[np.int32]] = (),
+    degrees_given_up: int = 0,
+) -> LabelTest:
+    """Test each profile for a difference between labels, or a slope on numbers.
+
+    Least squares with the blocks as fixed effects. Labels may differ in variance: standard errors
+    are those of HC2 (MacKinnon and White 1985), of two labels without blocks Welch's, with the
+    degrees of freedom of Bell and McCaffrey (2002) and, for several labels, the F of Hotelling's
+    T squared (Tipton and Pustejovsky 2015, J Educ Behav Stat 40:604). Where the label is the same
+    all over every block (a donor with many cells), the means of the blocks are compared instead,
+    within the larger blocks that these are in.
+
+    Parameters
+    ----------
+    profiles : float64 (profiles, samples)
+        Samples that lack all values are left out; a profile that lacks some others has no p-value.
+    condition : Condition
+        Labels or numbers of the samples; those without one are left out.
+    blocks : sequence of int (samples,)
+        Series (subject, run) and batch of each sample, the smaller blocks first.
+    degrees_given_up : int
+        Degrees of freedom that were taken off the values before.
+    """
+    known = condition.known & ~np.isnan(profiles).all(axis=0)
+    values = profiles[:, known]
+    if condition.kind == "categorical":
+        codes = np.unique(condition.codes[known], return_inverse=True)[1]
+        labels = indicators(codes)
+    else:
+        labels = condition.numbers[known][:, None]
+    fixed = np.zeros(len(labels), dtype=np.int64)
+    of_blocks = False
+    outer = [codes[known] for codes in blocks]
+    for k in range(len(outer)):
+        block = np.unique(outer[k], return_inverse=True)[1]
+        if not block.any() or (np.abs(_within(labels, block)) > _TOLERANCE).any():
+            fixed = np.unique(np.stack([fixed, block]), axis=1, return_inverse=True)[1]
+            continue
+        of_blocks, first = True, np.unique(block, return_index=True)[1]
+        nested = [codes if (codes[first][block] == codes).all() else 0 * codes for codes in outer]
+        outer = [codes[first] for codes in nested]
+        labels, values = _means(labels, block), _means(values.T, block).T
+        fixed = np.zeros(len(labels), dtype=np.int64)
+    effect, p = _tests(values, labels, fixed, degrees_given_up)
+    return LabelTest(effect, p, values.shape[1], of_blocks)
+
+
+def indicators(codes: NDArray[np.integer]) -> Floats:
+    """float64 (samples, codes): 1 where a sample has a code, from 0."""
+    return (codes[:, None] == np.arange(codes.max(initial=0) + 1)).astype(np.float64)
+
+
+def _means(columns: Floats, block: NDArray[np.int64]) -> Floats:
+    member = indicators(block)
+    return (member.T @ columns) / member.sum(axis=0)[:, None]
+
+
+def _within(columns: Floats, block: NDArray[np.int64]) -> Floats:
+    """Columns (samples, any) less the means of their blocks."""
+    return columns - _means(columns, block)[block]
+
+
+def _tests(
+    values: Floats, labels: Floats, block: NDArray[np.int64], given_up: int
+) -> tuple[Floats, Floats]:
+    """Effect and p-value of each profile."""
+    n = values.shape[1]
+    nothing = np.full(len(values), np.nan)
+    if n < 3:
+        return nothing, nothing
+    x = _within(labels, block)
+    left, size, _ = np.linalg.svd(x, full_matrices=False)
+    q = int((size > _TOLERANCE * max(float(size[0]), 1e-300)).sum()) if size[0] > _TOLERANCE else 0
+    freedom = n - int(block.max()) - 1 - q - given_up
+    if not q or freedom < 1:
+        return nothing, nothing
+    basis = left[:, :q]
+    y = _within(values.T, block).T
+    along = y @ basis
+    residuals = y - along @ basis.T
+    leverage = np.minimum(1 / np.bincount(block)[block] + (basis**2).sum(axis=1), 1.0)
+    alone = leverage > 1 - _TOLERANCE  # the only one of its label: its spread is unknown
+    pooled = (residuals**2).sum(axis=1, keepdims=True) / freedom
+    spread = np.where(alone, pooled, residuals**2 / np.where(alone, 1.0, 1 - leverage))
+    variance = np.einsum("ps,si,sj->pij", spread, basis, basis, optimize=True)
+    degrees = min(float(freedom), _own_degrees(basis, block, leverage))
+    ok = (np.abs(y).max(axis=1) > 0) & (pooled[:, 0] > 0)
+    variance[~ok] = np.eye(q)
+    squared = np.einsum("pi,pi->p", along, np.linalg.solve(variance, along[..., None])[..., 0])
+    rest = degrees - q + 1
+    if rest <= 0:
+        return nothing, nothing
+    p = f_distribution.sf(squared * rest / (degrees * q), q, rest)
+    effect = nothing
+    if labels.shape[1] == 1 or q == 1:
+        # Of two labels the last column: by it the second lies above the first.
+        step = x[:, -1]
+        effect = (y @ step) / (step @ step)
+    return effect, np.where(ok, p, np.nan)
+
+
+def _own_degrees(basis: Floats, block: NDArray[np.int64], leverage: Floats) -> float:
+    """Degrees of freedom of the variance, as those of a Wishart matrix with its total variance."""
+    n, q = basis.shape
+    if n > MAX_SAMPLES_WITH_OWN_DEGREES:
+        return float(n)
+    same = block[:, None] == block
+    shared = basis @ basis.T
+    left = np.eye(n) - same / np.bincount(block)[block][:, None] - shared
+    weight = np.where(leverage > 1 - _TOLERANCE, 0.0, 1 / np.maximum(1 - leverage, _TOLERANCE))
+    total = float(weight @ (left * shared) ** 2 @ weight)
+    return q * (q + 1) / (2 * total) if total > 0 else float(n)

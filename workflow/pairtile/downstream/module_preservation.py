@@ -1,0 +1,158 @@
+"""Whether modules of one table are modules of another, and modules that several tables share.
+
+Preservation: Langfelder, Luo, Oldham and Horvath 2011 (PLoS Comput Biol 7:e1001057); observed
+statistics are those of WGCNA's modulePreservation, and their Z by random sets of as many genes of
+the other table. Consensus: Langfelder and Horvath 2007 (BMC Syst Biol 1:54).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairtile.downstream.eigengenes import correlations, eigengene, standardise
+from pairtile.downstream.topological_overlap import (
+    Adjacency,
+    NetworkType,
+    overlap_distances,
+)
+from pairtile.downstream.wgcna import Labels, WgcnaSettings, modules_of_distances
+from pairtile.gpu.device import Device
+
+Floats = NDArray[np.float64]
+
+DENSITY = ("variance_explained", "mean_kme", "mean_correlation", "mean_adjacency")
+CONNECTIVITY = ("connectivity_correlation", "kme_correlation", "correlation_correlation")
+
+CALIBRATION_QUANTILE = 0.95
+"""Of topological overlaps, made equal in all tables by a power of them."""
+
+
+def preservation_table(
+    reference: Floats,
+    test: Floats,
+    labels: Labels,
+    *,
+    power: float,
+    network_type: NetworkType,
+    device: Device,
+    permutations: int = 200,
+    seed: int = 1,
+) -> pd.DataFrame:
+    """How well each module of the reference is kept in the other table.
+
+    Parameters
+    ----------
+    reference, test : float64 array, shape (genes, samples of each)
+        The same genes in the same order, NaN where missing.
+    labels : int32 array, shape (genes,)
+        Modules of the reference, 0 for none; these genes stay among those drawn at random.
+    power, network_type
+        Of the adjacency of both.
+    permutations : int
+        Random sets of genes for each size of a module.
+    seed : int
+        The same seed, the same sets.
+
+    Returns
+    -------
+    DataFrame
+        ``module``, ``n_genes``, the observed statistics of the test table (``DENSITY`` and
+        ``CONNECTIVITY``), ``z_density`` and ``z_connectivity`` (medians of their Z), ``z_summary``
+        (their mean; below 2: not preserved, above 10: strongly, in the paper's words) and
+        ``p_value``: the share of random sets with as large a ``z_summary``.
+    """
+    tables = [_Table(values, power, network_type, device) for values in (reference, test)]
+    rows = []
+    for module in range(1, int(labels.max(initial=0)) + 1):
+        genes = np.flatnonzero(labels == module)
+        if genes.size < 3:
+            continue
+        rng = np.random.default_rng([seed, module])
+        own = tables[0].measures(genes)
+        sets = [genes, *(rng.permutation(len(test))[: genes.size] for _ in range(permutations))]
+        found = np.array([_statistics(own, tables[1].measures(drawn)) for drawn in sets])
+        spread = found[1:].std(axis=0, ddof=1)
+        z = (found - found[1:].mean(axis=0)) / np.where(spread > 0, spread, np.inf)
+        density = np.median(z[:, : len(DENSITY)], axis=1)
+        connectivity = np.median(z[:, len(DENSITY) :], axis=1)
+        summary = (density + connectivity) / 2
+        p = (1 + (summary[1:] >= summary[0]).sum()) / (1 + permutations)
+        rows.append((module, genes.size, *found[0], density[0], connectivity[0], summary[0], p))
+    names = ["module", "n_genes", *DENSITY, *CONNECTIVITY]
+    return pd.DataFrame(
+        rows, columns=[*names, "z_density", "z_connectivity", "z_summary", "p_value"]
+    )
+
+
+class _Measures:
+    """Of a set of genes in a table: correlations and adjacencies of its pairs, kME."""
+
+    def __init__(self, r: Floats, adjacency: Floats, z: Floats, values: Floats) -> None:
+        upper = np.triu_indices(len(r), 1)
+        self.r, self.adjacency = r[upper], adjacency[upper]
+        self.connectivity = adjacency.sum(axis=1)
+        self.kme = correlations(values, eigengene(z)[0][None])[:, 0]
+
+
+class _Table:
+    def __init__(
+        self, values: Floats, power: float, network_type: NetworkType, device: Device
+    ) -> None:
+        self.values, self.z = values, standardise(values)
+        self.power, self.network_type, self.device = power, network_type, device
+
+    def measures(self, genes: NDArray[np.int64]) -> _Measures:
+        few = Adjacency(self.values[genes], self.network_type, self.device)
+        every = slice(0, genes.size)
+        r = few.device.to_host(few.correlations(every))
+        adjacency = np.abs(few.device.to_host(few.rows(every, self.power)))
+        return _Measures(r, adjacency, self.z[genes], self.values[genes])
+
+
+def _statistics(own: _Measures, other: _Measures) -> Floats:
+    """Of a set in the test table, beside its module in the reference; the sign of an eigengene is
+    that of a mean, which may be about 0, so that means and correlations of kME are without it."""
+    return np.array(
+        [
+            float((other.kme**2).mean()),
+            abs(float((np.sign(own.kme) * other.kme).mean())),
+            float((np.sign(own.r) * other.r).mean()),
+            float(other.adjacency.mean()),
+            _correlation(own.connectivity, other.connectivity),
+            abs(_correlation(own.kme, other.kme)),
+            _correlation(own.r, other.r),
+        ]
+    )
+
+
+def _correlation(x: Floats, y: Floats) -> float:
+    return float(correlations(x[None], y[None])[0, 0])
+
+
+def consensus_modules(
+    tables: Sequence[Floats], powers: Sequence[float], settings: WgcnaSettings, device: Device
+) -> Labels:
+    """Modules that all tables share: those of the least topological overlap of each pair.
+
+    tables : float64 (genes, samples of each), the same genes in the same order. powers : of each.
+    Overlaps of the later tables are raised to the power that brings their quantile
+    ``CALIBRATION_QUANTILE`` to that of the first.
+    """
+    consensus: NDArray[np.floating] | None = None
+    first = 0.0
+    for values, power in zip(tables, powers, strict=True):
+        overlap = overlap_distances(Adjacency(values, settings.network_type, device), power)
+        np.subtract(1.0, overlap, out=overlap)
+        quantile = float(np.quantile(overlap, CALIBRATION_QUANTILE))
+        if consensus is None:
+            consensus, first = overlap, quantile
+        else:
+            np.power(overlap, np.log(first) / np.log(quantile), out=overlap)
+            np.minimum(consensus, overlap, out=consensus)
+    assert consensus is not None  # there is a table
+    np.subtract(1.0, consensus, out=consensus)
+    return modules_of_distances(consensus, tables, settings)

@@ -1,0 +1,159 @@
+"""Whether a module is more than what the same search finds in noise.
+
+Every way to find modules finds some in genes that have nothing in common, and picks those that
+agree most, so that no test of the agreement within a module by itself is right. Here the same
+search is made in tables whose genes are permuted one by one, as the null of the samples allows.
+A module is measured by the largest eigenvalue of its correlations; p is the share of tables in
+which any module has as large a one, so that it holds over all modules at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.downstream.eigengenes import eigengene, standardise
+from pairtile.preprocess.null_design import NullDesign
+from pairtile.statistics.modules import leiden_modules
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int32]
+
+MIN_TABLES, MAX_TABLES = 19, 99
+"""Permuted tables: 19 are the fewest that can give p = 0.05."""
+
+_GENES_SQUARED = 4e8
+"""Pairs of genes of all permuted tables together, above which fewer tables are made."""
+
+_THINNING = (1, 4, 16, 64)
+"""Networks of a permuted table: of as many strongest pairs as the network has edges, and of so many
+times fewer, as noise in a network may stand among its strongest edges."""
+
+
+def n_tables(n_genes: int) -> int:
+    """How many permuted tables are made for so many genes."""
+    return int(np.clip(_GENES_SQUARED / n_genes**2, MIN_TABLES, MAX_TABLES))
+
+
+def strength(z: Floats, labels: Labels) -> Floats:
+    """Of each module: the largest eigenvalue of its correlations over what a module of that size
+    has at most in noise, about: random genes (Marchenko and Pastur) and the choice among all.
+
+    z : standardised genes, (genes, samples). Returns float64 (modules,).
+    """
+    genes, n = z.shape
+    found = np.zeros(int(labels.max(initial=0)))
+    for module in range(1, found.size + 1):
+        rows = z[labels == module]
+        size = len(rows)
+        if size > 1:
+            noise = (1 + np.sqrt(size / n)) ** 2 + 2 * size * np.log(genes / size) / n
+            found[module - 1] = eigengene(rows)[1] * size / noise
+    return found
+
+
+def noise_p_values(
+    values: Floats,
+    labels: Labels,
+    find: Callable[[Floats], list[Labels]],
+    design: NullDesign,
+    *,
+    seed: int,
+    inflation: float = 1.0,
+    tables: int | None = None,
+) -> Floats:
+    """p of each module, float64 (modules,): (1 + tables with a stronger one) / (1 + tables).
+
+    Parameters
+    ----------
+    values : float64 array, shape (genes, samples)
+        NaN where missing.
+    labels : int32 array, shape (genes,)
+        The modules that were found, 0 for none.
+    find : function
+        The same search in another table; it may give several sets of modules.
+    design : NullDesign
+        Which samples a permutation exchanges.
+    seed : int
+        The same seed, the same tables.
+    inflation : float
+        By how much r squared of unrelated genes is larger than in permuted ones, where degrees of
+        freedom went with effects that were removed.
+    tables : int, optional
+        How many are made; by the number of genes if None.
+    """
+    observed = strength(standardise(values), labels)
+    if not observed.size:
+        return observed
+    exceeded = np.ones(observed.size)
+    count = tables or n_tables(len(values))
+    for table in range(count):
+        noise = permuted(values, design, np.random.default_rng([seed, table]))
+        z = standardise(noise)
+        largest = max(
+            (float(strength(z, found).max(initial=0.0)) for found in find(noise)), default=0.0
+        )
+        exceeded += largest * inflation >= observed
+    return exceeded / (1 + count)
+
+
+def permuted(values: Floats, design: NullDesign, rng: np.random.Generator) -> Floats:
+    """Each gene exchanged among samples by itself."""
+    return np.take_along_axis(values, orders(design, len(values), rng), 1)
+
+
+def orders(design: NullDesign, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Orders of samples that the design allows, (rows, samples): permuted within each group, or
+    shifted along in it."""
+    found = np.empty((rows, design.groups.size), dtype=np.int64)
+    for group, shifted in enumerate(design.shifted):
+        columns = np.flatnonzero(design.groups == group)
+        if shifted:
+            steps = rng.integers(columns.size, size=(rows, 1))
+            found[:, columns] = columns[(np.arange(columns.size) + steps) % columns.size]
+        else:
+            found[:, columns] = rng.permuted(np.tile(columns, (rows, 1)), axis=1)
+    return found
+
+
+def strongest_pairs_modules(
+    values: Floats, n_edges: int, min_size: int, resolution: float, seed: int
+) -> list[Labels]:
+    """Leiden modules of the networks of the ``n_edges`` strongest correlations, and of fewer."""
+    z = standardise(values)
+    z /= np.maximum(np.sqrt((z * z).sum(axis=1, keepdims=True)), 1e-300)
+    i, j, r = _strongest(z, n_edges)
+    order = np.argsort(-np.abs(r), kind="stable")
+    found = []
+    for thinning in _THINNING:
+        kept = order[: -(-n_edges // thinning)]
+        labels = leiden_modules(
+            i[kept], j[kept], r[kept], len(z), resolution=resolution, seed=seed, runs=1
+        )
+        found.append(without_small(labels, min_size))
+    return found
+
+
+def without_small(labels: Labels, min_size: int) -> Labels:
+    """Modules numbered by size, without those of fewer genes than ``min_size``."""
+    large = np.bincount(labels) >= min_size
+    return np.where(large[labels], labels, 0).astype(np.int32)
+
+
+def _strongest(z: Floats, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """The pairs of largest |r| among genes of length 1."""
+    i, j, r = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)
+    step = max(1, (1 << 24) // len(z))
+    for start in range(0, len(z), step):
+        block = z[start : start + step] @ z[start:].T
+        least = np.sort(np.abs(r))[0] if r.size == count else 0.0
+        rows, columns = np.nonzero(np.triu(np.abs(block) > least, 1))
+        i = np.concatenate([i, rows + start])
+        j = np.concatenate([j, columns + start])
+        r = np.concatenate([r, block[rows, columns]])
+        if r.size > count:
+            kept = np.argpartition(-np.abs(r), count - 1)[:count]
+            i, j, r = i[kept], j[kept], r[kept]
+    return i, j, r

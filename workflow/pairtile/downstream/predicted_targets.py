@@ -1,0 +1,240 @@
+"""Predicted targets of miRNAs beside their expression: those that go against their miRNA, and
+whether predicted targets do so more than other genes (``statistics.target_enrichment``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairtile.config.preprocess import TwoTableAnalysis
+from pairtile.declare.messages import Message, messages_of
+from pairtile.downstream.given import Given, Written
+from pairtile.errors import InputError
+from pairtile.io.names import some, without_version
+from pairtile.preprocess.null_design import inflation, null_design
+from pairtile.preprocess.two_tables import KEPT_APART, TABLES
+from pairtile.report.method_report import FigureWithText
+from pairtile.report.results import Results
+from pairtile.report.text import page_text
+from pairtile.statistics.correction import benjamini_hochberg
+from pairtile.statistics.hidden_factors import Exchange
+from pairtile.statistics.ranks import spearman
+from pairtile.statistics.target_enrichment import (
+    MIN_FAMILIES,
+    permuted_correlations,
+    rank_profiles,
+    target_enrichment,
+)
+
+message = messages_of(__package__)
+
+NAMES_OF_GENES = ("gene", "symbol", "transcript")
+"""Columns of ``targets.tsv`` that may name the genes of the expression table."""
+
+MIN_TARGETS = 5
+"""Predicted targets among the genes of the table, from which a miRNA is tested."""
+
+NULL_CORRELATIONS = 4_000_000
+
+ENRICHMENT = (
+    *("mirna", "n_targets", "r_targets", "r_others"),
+    *("p_samples", "p_sets", "p_value", "q_value"),
+)
+"""Columns of ``target_enrichment.tsv``."""
+
+
+class Predicted(NamedTuple):
+    """Pairs with a canonical site whose miRNA and gene have expression.
+
+    pairs : a row for each, ``mirna`` and ``target`` as the items are called, with the sites. row,
+    gene : int64 (pairs,), places among the rows of the other table and among the genes.
+    """
+
+    pairs: pd.DataFrame
+    row: NDArray[np.int64]
+    gene: NDArray[np.int64]
+    messages: list[Message]
+
+
+def run(given: Given) -> Written:
+    """Write ``predicted_targets.tsv``, ``target_enrichment.tsv`` and ``target_correlations.tsv``.
+
+    Raises
+    ------
+    InputError
+        No predicted pair whose miRNA and gene both have expression.
+    """
+    config = given.config
+    assert isinstance(config, TwoTableAnalysis)
+    table = given.items.loc[given.items["kept"], "table"].to_numpy()
+    rows, genes = (np.flatnonzero(table == name) for name in reversed(TABLES))
+    file = given.folder.parent / str(config.mirna_targets) / "targets.tsv"
+    names = np.array(given.genes, dtype=object)
+    found = predicted_pairs(file, names[rows], names[genes], config.ignore_versions)
+    design = null_design("auto", given.known, len(given.samples))
+    groups = None if design.shifted.any() else design.groups
+    values = np.asarray(given.values)
+    tables = _Tables(
+        names[rows],
+        rank_profiles(values[rows], groups),
+        rank_profiles(values[genes], groups),
+        Exchange(design.groups, design.shifted),
+        inflation(given.known, len(given.samples)),
+        given.seed,
+    )
+    pairs = found.pairs
+    pairs["correlation"] = spearman(values, rows[found.row], values, genes[found.gene])
+    pairs["p_value"] = tables.p_values(found)
+    pairs["q_value"] = benjamini_hochberg(pairs["p_value"])
+    edges = set(zip(given.network["source"], given.network["target"], strict=True))
+    ends = zip(pairs["mirna"], pairs["target"], strict=True)
+    pairs["in_network"] = [pair in edges for pair in ends]
+    against = pairs[pairs["correlation"] < 0.0]
+    order = ["p_value", "correlation", "mirna", "target"]
+    given.write("predicted_targets.tsv", against.sort_values(order, kind="stable"))
+    targets = np.zeros((rows.size, genes.size), dtype=bool)
+    targets[found.row, found.gene] = True
+    summary, quantiles, said = _enrichment(tables, targets)
+    given.write("target_enrichment.tsv", summary)
+    given.write("target_correlations.tsv", quantiles)
+    number = targets.sum(axis=1)
+    counts = {
+        "predicted_pairs": len(pairs),
+        "predicted_pairs_against": len(against),
+        "predicted_pairs_at_fdr_0.05": int((against["q_value"] <= 0.05).sum()),
+        "mirnas_tested": max(0, len(summary) - 1),
+        "mirnas_with_few_targets": int(((number > 0) & (number < MIN_TARGETS)).sum()),
+    }
+    return Written(counts, [*found.messages, *said])
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """Names of the miRNAs, rank profiles of these and of the genes, and what may be exchanged."""
+
+    mirnas: NDArray[np.object_]
+    profiles: NDArray[np.float64]
+    genes: NDArray[np.float64]
+    exchange: Exchange
+    inflation: float
+    seed: int
+
+    def p_values(self, found: Predicted) -> NDArray[np.float64]:
+        """One-sided p of each predicted pair, by pairs of which one had its samples exchanged."""
+        draws = NULL_CORRELATIONS
+        null = permuted_correlations(self.profiles, self.genes, self.exchange, draws, self.seed)
+        r = np.einsum("ij,ij->i", self.profiles[found.row], self.genes[found.gene])
+        null *= np.float32(np.sqrt(self.inflation))
+        return (1.0 + np.searchsorted(null, r, side="right")) / (1.0 + null.size)
+
+
+def _enrichment(
+    tables: _Tables, targets: NDArray[np.bool_]
+) -> tuple[pd.DataFrame, pd.DataFrame, list[Message]]:
+    """Tests of all miRNAs together (first) and of each, best first; and how correlations with
+    targets and with other genes are distributed."""
+    number = targets.sum(axis=1)
+    tested = np.flatnonzero((number >= MIN_TARGETS) & (number < targets.shape[1]))
+    shares = np.linspace(0.0, 1.0, 101)
+    if not tested.size:
+        nothing = {"share": shares, "r_targets": np.nan, "r_others": np.nan}
+        return pd.DataFrame(columns=ENRICHMENT), pd.DataFrame(nothing), []
+    profiles, targets = tables.profiles[tested], targets[tested]
+    test = target_enrichment(
+        profiles,
+        tables.genes,
+        targets,
+        tables.exchange,
+        seed=tables.seed,
+        inflation=tables.inflation,
+    )
+    p = (test.p_samples, test.p_sets, test.p_value, benjamini_hochberg(test.p_value))
+    columns = (tables.mirnas[tested], number[tested], test.r_targets, test.r_others, *p)
+    each = pd.DataFrame(dict(zip(ENRICHMENT, columns, strict=True)))
+    each = each.sort_values(["p_value", "r_targets"], kind="stable")
+    of_all = (test.all_p_samples, test.all_p_sets, test.all_p_value, test.all_p_value)
+    mean = (float(test.r_targets.mean()), float(test.r_others.mean()))
+    whole = pd.DataFrame([("all", int(number[tested].sum()), *mean, *of_all)], columns=ENRICHMENT)
+    r = profiles @ tables.genes.T
+    of_set = {"r_targets": r[targets], "r_others": r[~targets]}
+    quantiles = {name: np.quantile(some, shares) for name, some in of_set.items()}
+    few = message("few_target_sets", families=test.families, least=MIN_FAMILIES)
+    said = [few] if test.families < MIN_FAMILIES else []
+    summary = pd.concat([whole, each], ignore_index=True)
+    return summary, pd.DataFrame({"share": shares, **quantiles}), said
+
+
+def predicted_pairs(
+    file: Path, rows: NDArray[np.object_], genes: NDArray[np.object_], ignore_versions: bool
+) -> Predicted:
+    """The pairs of ``targets.tsv`` with a canonical site, by rows and genes that have expression.
+
+    Transcripts of one gene are joined: their sites are added up, the best score and energy stand.
+    """
+    texts = dict.fromkeys(("mirna", *NAMES_OF_GENES, "best_seed_class", "positions"), str)
+    table = pd.read_csv(
+        file,
+        sep="\t",
+        dtype=texts,
+        keep_default_na=False,
+        na_values={"min_energy_kcal_mol": [""]},
+    )
+    table = table[table["n_canonical_sites"] > 0]
+    bare = [str(name).removeprefix(KEPT_APART) for name in rows]
+    place_of_row = pd.Series(np.arange(rows.size), index=bare)
+    place_of_gene = pd.Series(np.arange(genes.size), index=genes)
+    given = {name: table[name] for name in NAMES_OF_GENES if name in table}
+    if ignore_versions:
+        given = {key: names.map(without_version) for key, names in given.items()}
+    key = max(given, key=lambda name: len(set(given[name]) & set(genes)))
+    row = table["mirna"].map(place_of_row)
+    gene = given[key].map(place_of_gene)
+    there = row.notna() & gene.notna()
+    if not there.any():
+        found = (
+            f"{row.notna().sum()} pairs of miRNAs in other_expression ({some(bare)}), "
+            f"{gene.notna().sum()} of genes in expression ({some(list(genes))}), none of both, "
+            f"among {len(table)} with a canonical site ({some(table['mirna'].unique().tolist())}; "
+            f"{some(given[key].unique().tolist())})"
+        )
+        raise InputError.at(file, "", found, "miRNAs and genes named as in the two tables")
+    pairs = table[there].assign(row=row[there].astype(int), gene=gene[there].astype(int))
+    how = {"n_hits": "sum", "n_canonical_sites": "sum", "max_score": "max"}
+    joined = pairs.groupby(["row", "gene"], as_index=False).agg(
+        {**how, "min_energy_kcal_mol": "min"}
+    )
+    at_row, at_gene = (joined.pop(name).to_numpy(np.int64) for name in ("row", "gene"))
+    joined.insert(0, "mirna", rows[at_row])
+    joined.insert(1, "target", genes[at_gene])
+    lost = {
+        "pairs": len(table),
+        "joined": len(joined),
+        "mirnas": int(table.loc[row.isna(), "mirna"].nunique()),
+        "genes": int(given[key][gene.isna()].nunique()),
+    }
+    return Predicted(joined, at_row, at_gene, [message("targets_joined", column=key, **lost)])
+
+
+def target_correlations(results: Results) -> FigureWithText | None:
+    """How many predicted targets, and other genes, have at most each correlation."""
+    from pairtile.report.charts import lines
+    from pairtile.report.results import read_result_table
+
+    file = results.folder / "target_correlations.tsv"
+    if not file.is_file():
+        return None
+    table = read_result_table(file, __package__)
+    if table["r_targets"].isna().all():
+        return None
+    share = table["share"]
+    curves = {
+        "predicted targets": (table["r_targets"], share),
+        "other genes": (table["r_others"], share),
+    }
+    figure = lines(curves, xlabel="rank correlation with the miRNA", ylabel="share at most")
+    return page_text(results).figure("target_correlations", figure)

@@ -1,0 +1,335 @@
+"""Weighted co-expression networks as WGCNA makes them: soft power, topological overlap, a tree.
+
+Adjacency and topological overlap are those of Zhang and Horvath 2005 (Stat Appl Genet Mol Biol
+4:17), computed exactly in tiles. What grows with the square of the genes is one array, the
+distances of all pairs (upper triangle by rows, as ``scipy.spatial.distance.pdist`` lays them out):
+in float64 up to ``MAX_FLOAT64_GENES``, in float32 above, which is 5 GB for 50,000 genes; it may be
+a file mapped into memory. A tile needs two blocks of ``TILE_VALUES`` adjacencies beside it, on the
+CPU or the GPU. The tree needs the same array once more, as it is overwritten.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairtile.cpu.njit import njit
+from pairtile.gpu.device import Device
+
+NetworkType = Literal["unsigned", "signed", "signed_hybrid"]
+
+POWERS = (*range(1, 11), *range(12, 21, 2))
+"""That are tried, as pickSoftThreshold does."""
+
+MIN_FIT = 0.85
+"""R squared of the scale-free fit that a power must exceed."""
+
+MAX_FLOAT64_GENES = 16_384
+"""Genes above which distances are float32."""
+
+TILE_VALUES = 1 << 27
+"""Adjacencies of a block of genes with all genes."""
+
+_USUAL_POWERS = {20: 9, 30: 8, 40: 7}
+"""By samples below which a power is usual where none fits; half of it in a signed network."""
+
+
+@dataclass(frozen=True)
+class Adjacency:
+    """Adjacency of genes: |r|^power, ((1 + r) / 2)^power, or r^power where r > 0 (signed_hybrid).
+
+    values : float64 (genes, samples), NaN where missing: correlations are over the samples that
+        both genes have, and 0 where these are fewer than three or a gene is constant in them.
+    power : above 0. device : where it is computed.
+    """
+
+    values: NDArray[np.float64]
+    network_type: NetworkType
+    device: Device
+
+    @property
+    def n_genes(self) -> int:
+        return len(self.values)
+
+    @property
+    def dtype(self) -> type[np.floating]:
+        return np.float64 if self.n_genes <= MAX_FLOAT64_GENES else np.float32
+
+    @cached_property
+    def blocks(self) -> list[slice]:
+        """Of rows: the same on every machine, so that results are."""
+        n = self.n_genes
+        step = max(64, min(n, TILE_VALUES // max(n, 1)))
+        return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+    @cached_property
+    def _genes(self) -> tuple[Any, Any]:
+        """Centred values, 0 where missing, scaled to length 1 where none is; which are there."""
+        xp = self.device.xp
+        values = xp.asarray(self.values)
+        there = ~xp.isnan(values)
+        n = xp.maximum(there.sum(axis=1, keepdims=True), 1)
+        x = xp.where(there, values, 0.0)
+        x = xp.where(there, x - x.sum(axis=1, keepdims=True) / n, 0.0)
+        length = xp.sqrt((x * x).sum(axis=1, keepdims=True))
+        x = xp.divide(x, xp.where(length > 0, length, 1.0)).astype(self.dtype)
+        return x, None if bool(there.all()) else there.astype(self.dtype)
+
+    def correlations(self, rows: slice) -> Any:
+        """r of these genes with all, (rows, genes), an array of the device."""
+        xp = self.device.xp
+        x, there = self._genes
+        if there is None:
+            return x[rows] @ x.T
+        n = xp.maximum(there[rows] @ there.T, 1.0)
+        sum_i, sum_j = x[rows] @ there.T, there[rows] @ x.T
+        products = x[rows] @ x.T - sum_i * sum_j / n
+        square_i = (x[rows] * x[rows]) @ there.T - sum_i * sum_i / n
+        square_j = there[rows] @ (x * x).T - sum_j * sum_j / n
+        spread = xp.sqrt(xp.maximum(square_i, 0) * xp.maximum(square_j, 0))
+        enough = (n >= 3) & (spread > 1e-12)
+        return xp.where(enough, products / xp.where(enough, spread, 1), 0).astype(self.dtype)
+
+    def similarities(self, rows: slice) -> Any:
+        """What is raised to the power, (rows, genes); with the sign of r in an unsigned network."""
+        xp = self.device.xp
+        r = xp.clip(self.correlations(rows), -1.0, 1.0)
+        if self.network_type == "signed":
+            r += 1.0
+            r *= 0.5
+        elif self.network_type == "signed_hybrid":
+            xp.maximum(r, 0.0, out=r)
+        return r
+
+    def rows(self, rows: slice, power: float) -> Any:
+        """Adjacency of these genes with all, 0 with themselves, (rows, genes)."""
+        xp = self.device.xp
+        similarity = self.similarities(rows)
+        found = _power(xp, xp.abs(similarity), power)
+        if self.network_type == "unsigned":
+            found = xp.copysign(found, similarity)
+        own = xp.arange(rows.start, rows.stop)
+        found[own - rows.start, own] = 0.0
+        return found
+
+
+def _power(xp: Any, base: Any, power: float) -> Any:
+    """Of numbers from 0 to 1; whole powers by squaring, which is ten times as fast."""
+    if power != int(power):
+        return xp.power(base, power)
+    found, left = None, int(power)
+    while left:
+        if left & 1:
+            found = base.copy() if found is None else xp.multiply(found, base, out=found)
+        left >>= 1
+        if left:
+            base = base * base
+    return found
+
+
+@dataclass(frozen=True)
+class SoftPower:
+    """power : that is taken. fits : one row a power that was tried: ``power``, ``r_squared`` and
+    ``slope`` of the scale-free fit, ``mean_connectivity``. fitted : whether one exceeded
+    ``MIN_FIT``; else the power is the usual one for so many samples (WGCNA's FAQ)."""
+
+    power: float
+    fits: pd.DataFrame
+    fitted: bool
+
+
+def soft_power(adjacency: Adjacency) -> SoftPower:
+    """The lowest power whose network is scale-free (R squared over ``MIN_FIT``)."""
+    connectivity = connectivities(adjacency)
+    rows = []
+    for power, k in zip(POWERS, connectivity, strict=True):
+        r_squared, slope = scale_free_fit(k)
+        rows.append((power, r_squared, slope, float(k.mean())))
+    fits = pd.DataFrame(rows, columns=["power", "r_squared", "slope", "mean_connectivity"])
+    good = fits["power"][fits["r_squared"] > MIN_FIT]
+    if len(good):
+        return SoftPower(float(good.iloc[0]), fits, True)
+    n = adjacency.values.shape[1]
+    usual = next((power for most, power in _USUAL_POWERS.items() if n < most), 6)
+    return SoftPower(float(usual * (1 + (adjacency.network_type == "signed"))), fits, False)
+
+
+def connectivities(adjacency: Adjacency) -> NDArray[np.float64]:
+    """Summed adjacency of each gene with all others at each of ``POWERS``, (powers, genes)."""
+    device, xp = adjacency.device, adjacency.device.xp
+    found = np.empty((len(POWERS), adjacency.n_genes))
+    for rows in adjacency.blocks:
+        base = xp.abs(adjacency.similarities(rows))
+        own = xp.arange(rows.start, rows.stop)
+        base[own - rows.start, own] = 0.0
+        raised, reached = base.copy(), 1
+        for row, power in enumerate(POWERS):
+            for _ in range(power - reached):
+                raised *= base
+            reached = power
+            found[row, rows] = device.to_host(raised.sum(axis=1, dtype=np.float64))
+    return found
+
+
+def scale_free_fit(k: NDArray[np.float64], n_bins: int = 10) -> tuple[float, float]:
+    """R squared and slope of log10 p(k) on log10 k over bins of equal width.
+
+    k : connectivities, (genes,). As scaleFreeFitIndex: k of a bin is the mean of those in it, the
+    middle of an empty one, whose p is 0; 1e-9 is added to p. (0, 0) where all k are equal.
+    """
+    low, high = float(k.min()), float(k.max())
+    if not high > low:
+        return 0.0, 0.0
+    edges = np.linspace(low, high, n_bins + 1)
+    bins = np.clip(np.searchsorted(edges, k, side="left") - 1, 0, n_bins - 1)
+    counts = np.bincount(bins, minlength=n_bins)
+    means = np.bincount(bins, weights=k, minlength=n_bins) / np.maximum(counts, 1)
+    middle = (edges[1:] + edges[:-1]) / 2
+    x = np.log10(np.where((counts > 0) & (means != 0), means, middle))
+    y = np.log10(counts / k.size + 1e-9)
+    x, y = x - x.mean(), y - y.mean()
+    slope = (x @ y) / (x @ x)
+    return float(slope * (x @ y) / (y @ y)) if y.any() else 0.0, float(slope)
+
+
+def overlap_distances(
+    adjacency: Adjacency, power: float, out: NDArray[np.floating] | None = None
+) -> NDArray[np.floating]:
+    """1 - topological overlap of all pairs, condensed, (genes * (genes - 1) / 2,).
+
+    TOM_ij = |a_ij + sum_u a_iu a_uj| / (min(k_i, k_j) + 1 - |a_ij|), where a has the sign of r in
+    an unsigned network (TOMType "signed", as in blockwiseModules).
+
+    out : where to, of the type ``adjacency.dtype``; a new array if None.
+    """
+    device, xp = adjacency.device, adjacency.device.xp
+    n = adjacency.n_genes
+    if out is None:
+        out = np.empty(n * (n - 1) // 2, dtype=adjacency.dtype)
+    blocks = adjacency.blocks
+    kept = adjacency.rows(blocks[0], power) if len(blocks) == 1 else None
+    k = xp.empty(n, dtype=adjacency.dtype)
+    for rows in blocks:
+        block = adjacency.rows(rows, power) if kept is None else kept
+        k[rows] = xp.abs(block).sum(axis=1)
+    for first, rows in enumerate(blocks):
+        own = adjacency.rows(rows, power) if kept is None else kept
+        for columns in blocks[first:]:
+            other = own if columns == rows else adjacency.rows(columns, power)
+            tile = own @ other.T
+            direct = own[:, columns]
+            tile += direct
+            xp.abs(tile, out=tile)
+            tile /= xp.minimum(k[rows, None], k[None, columns]) + 1.0 - xp.abs(direct)
+            xp.subtract(1.0, tile, out=tile)
+            _store(device.to_host(tile), rows.start, columns.start, n, out)
+    return out
+
+
+@njit(nogil=True)
+def _store(tile, first_row, first_column, n, out):  # type: ignore[no-untyped-def]
+    """Write a tile to its place among the condensed distances."""
+    for row in range(tile.shape[0]):
+        i = first_row + row
+        start = i * (2 * n - i - 1) // 2 - i - 1
+        for column in range(max(0, i + 1 - first_column), tile.shape[1]):
+            out[start + first_column + column] = tile[row, column]
+
+
+def average_linkage(distances: NDArray[np.floating], n: int) -> NDArray[np.float64]:
+    """The tree of average linkage, as ``scipy.cluster.hierarchy.linkage`` gives it: (n - 1, 4).
+
+    distances : condensed, float32 or float64. **They are overwritten**: no second copy is made,
+    and none in float64 (scipy makes both). By the nearest-neighbour chain (Murtagh 1985).
+    """
+    merges, heights = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
+    _nearest_neighbour_chain(distances, n, merges, heights)
+    order = np.argsort(heights, kind="stable")
+    tree = np.empty((n - 1, 4))
+    _label(merges[order], heights[order], n, tree)
+    return tree
+
+
+@njit(nogil=True)
+def _nearest_neighbour_chain(d, n, merges, heights):  # type: ignore[no-untyped-def]
+    size = np.ones(n, dtype=np.int64)
+    following = np.arange(1, n + 1)  # clusters that are left, linked in order
+    before = np.arange(-1, n - 1)
+    start = 0
+    chain = np.empty(n, dtype=np.int64)
+    length = 0
+    for merge in range(n - 1):
+        if length == 0:
+            chain[0] = start
+            length = 1
+        while True:
+            x = chain[length - 1]
+            y = -1
+            nearest = np.inf
+            if length > 1:
+                y = chain[length - 2]
+                i, j = min(x, y), max(x, y)
+                nearest = d[i * (2 * n - i - 1) // 2 + j - i - 1]
+            other = start
+            while other < x:
+                distance = d[other * (2 * n - other - 1) // 2 + x - other - 1]
+                if distance < nearest:
+                    nearest = distance
+                    y = other
+                other = following[other]
+            other = following[x]
+            row = x * (2 * n - x - 1) // 2 - x - 1
+            while other < n:
+                distance = d[row + other]
+                if distance < nearest:
+                    nearest = distance
+                    y = other
+                other = following[other]
+            if length > 1 and y == chain[length - 2]:
+                break
+            chain[length] = y
+            length += 1
+        length -= 2
+        x, y = min(x, y), max(x, y)
+        merges[merge, 0] = x
+        merges[merge, 1] = y
+        heights[merge] = nearest
+        # y takes the place of both.
+        if x == start:
+            start = following[x]
+        else:
+            following[before[x]] = following[x]
+        if following[x] < n:
+            before[following[x]] = before[x]
+        total = size[x] + size[y]
+        share_x, share_y = size[x] / total, size[y] / total
+        size[y] = total
+        other = start
+        while other < n:
+            if other != y:
+                i, j = min(other, y), max(other, y)
+                to_y = i * (2 * n - i - 1) // 2 + j - i - 1
+                i, j = min(other, x), max(other, x)
+                to_x = i * (2 * n - i - 1) // 2 + j - i - 1
+                d[to_y] = share_x * d[to_x] + share_y * d[to_y]
+            other = following[other]
+
+
+@njit(nogil=True)
+def _label(merges, heights, n, tree):  # type: ignore[no-untyped-def]
+    """Clusters are numbered from n on in the order of their heights."""
+    cluster = np.arange(n)
+    size = np.ones(2 * n - 1)
+    for row in range(n - 1):
+        x, y = cluster[merges[row, 0]], cluster[merges[row, 1]]
+        cluster[merges[row, 1]] = n + row
+        size[n + row] = size[x] + size[y]
+        tree[row, 0] = min(x, y)
+        tree[row, 1] = max(x, y)
+        tree[row, 2] = heights[row]
+        tree[row, 3] = size[n + row]

@@ -1,0 +1,250 @@
+"""Clusters of a tree by the shape of its branches: Dynamic Hybrid tree cut.
+
+After Langfelder, Zhang and Horvath 2008 (Bioinformatics 24:719 and its supplement). Merges are
+followed from the leaves up. A branch is a cluster where it is large enough, its core is tight and
+the gap between its core and the height at which it joins another is wide; a branch that is not
+joins the other. Genes that are in no cluster then go to the nearest one below them in the tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.cpu.njit import njit
+
+_CORE_SCATTER = (0.64, 0.73, 0.82, 0.91, 0.95)
+"""Largest mean distance in a core by ``deep_split``, as a share of the heights that are cut."""
+
+_REFERENCE = 0.05
+"""Quantile of the heights from which shares of heights are measured."""
+
+
+@dataclass
+class _Branch:
+    """genes : joined to it one by one, or with a branch that was no cluster; the first are its
+    core. below : numbers of the simple branches under a composite one. ends : the height at which
+    it met another. absorbed : it was no cluster there; too_small : only for its size."""
+
+    genes: list[int]
+    size: int
+    below: list[int] = field(default_factory=list)
+    simple: bool = True
+    absorbed: bool = False
+    ends: float = np.inf
+    too_small: bool = False
+
+
+class _Cut:
+    """One pass over the merges of a tree."""
+
+    def __init__(
+        self, distances: NDArray[np.floating], n: int, scatter: float, gap: float, min_size: int
+    ) -> None:
+        self.distances, self.n = distances, n
+        self.scatter, self.gap, self.min_size = scatter, gap, min_size
+        self.branches: list[_Branch] = []
+        self.composite_of = np.full(n, -1)
+
+    def core(self, branch: _Branch) -> list[int]:
+        base = self.min_size / 2 + 1
+        size = len(branch.genes)
+        return branch.genes[: int(base + sqrt(size - base)) if base < size else size]
+
+    def core_scatter(self, branch: _Branch) -> float:
+        return float(_mean_distance(self.distances, self.n, np.array(self.core(branch))))
+
+    def fails(self, branch: _Branch, height: float) -> tuple[bool, bool]:
+        """Whether a branch is no cluster where it joins another, and whether only for its size."""
+        if not branch.simple:
+            return False, False
+        scatter = self.core_scatter(branch)
+        shape = scatter > self.scatter or height - scatter < self.gap
+        return shape or branch.size < self.min_size, not shape
+
+    def is_cluster(self, branch: _Branch, ends: float) -> bool:
+        if not branch.simple or branch.absorbed or branch.size < self.min_size:
+            return False
+        scatter = self.core_scatter(branch)
+        return scatter < self.scatter and ends - scatter > self.gap
+
+    def join(self, one: int, other: int, height: float) -> int:
+        """The branch that two become."""
+        small, large = one, other
+        if self.branches[large].size < self.branches[small].size:
+            small, large = large, small
+        fails, too_small = self.fails(self.branches[small], height)
+        if not fails:
+            fails, too_small = self.fails(self.branches[large], height)
+            if fails:
+                small, large = large, small
+        lost, kept = self.branches[small], self.branches[large]
+        lost.ends = height
+        if fails:
+            lost.absorbed, lost.too_small = True, too_small
+            kept.size += lost.size
+            if kept.simple:
+                kept.genes.extend(lost.genes)
+            else:
+                self.composite_of[lost.genes] = large
+            return large
+        kept.ends = height
+        below = [
+            number
+            for branch in (small, large)
+            for number in (
+                [branch] if self.branches[branch].simple else self.branches[branch].below
+            )
+        ]
+        self.branches.append(_Branch([], lost.size + kept.size, below, simple=False))
+        return len(self.branches) - 1
+
+    def add(self, number: int, gene: int) -> None:
+        branch = self.branches[number]
+        branch.size += 1
+        if branch.simple:
+            branch.genes.append(gene)
+        else:
+            self.composite_of[gene] = number
+
+
+def cut_tree(
+    tree: NDArray[np.float64],
+    distances: NDArray[np.floating],
+    *,
+    cut_height: float = 0.995,
+    deep_split: int = 2,
+    min_size: int = 20,
+) -> NDArray[np.int32]:
+    """Cluster of each leaf: 1 is the largest, 0 is none.
+
+    Parameters
+    ----------
+    tree : float64 array, shape (leaves - 1, 4)
+        As ``average_linkage`` gives it.
+    distances : array, shape (leaves * (leaves - 1) / 2,)
+        The distances that it was made of, condensed.
+    cut_height : float
+        Branches do not reach above it, nor above the highest merge.
+    deep_split : int
+        From 0 (few, large clusters) to 4 (many, small ones).
+    min_size : int
+        Leaves of a cluster, at least 2.
+    """
+    n = len(tree) + 1
+    heights = tree[:, 2]
+    reference = heights[max(1, round(_REFERENCE * (n - 1))) - 1]
+    cut = min(cut_height, heights[-1])
+    share = _CORE_SCATTER[deep_split]
+    if (heights <= cut).sum() < min_size:
+        return np.zeros(n, dtype=np.int32)
+    scatter = reference + share * (cut - reference)
+    gap = (1 - share) * 3 / 4 * (cut - reference)
+    found = _Cut(distances, n, scatter, gap, min_size)
+    branch_of = np.full(n - 1, -1)
+    for row in range(int((heights <= cut).sum())):
+        one, other = int(tree[row, 0]), int(tree[row, 1])
+        if other < n:
+            found.branches.append(_Branch([one, other], 2))
+            branch_of[row] = len(found.branches) - 1
+        elif one < n:
+            branch_of[row] = branch_of[other - n]
+            found.add(int(branch_of[row]), one)
+        else:
+            joined = int(branch_of[one - n]), int(branch_of[other - n])
+            branch_of[row] = found.join(*joined, float(heights[row]))
+    return by_size(_assign(found, cut))
+
+
+def _assign(cut: _Cut, height: float) -> NDArray[np.int64]:
+    """Label the clusters, then give the genes that are left to the nearest below them."""
+    n, distances = cut.n, cut.distances
+    labels = np.zeros(n, dtype=np.int64)
+    label_of = np.zeros(len(cut.branches), dtype=np.int64)
+    small = np.zeros(n, dtype=np.int64)
+    for number, branch in enumerate(cut.branches):
+        if branch.too_small:
+            small[branch.genes] = number + 1
+        if cut.is_cluster(branch, min(branch.ends, height)):
+            label_of[number] = label_of.max() + 1
+            labels[branch.genes] = label_of[number]
+    small[labels > 0] = 0
+    n_labels = int(label_of.max(initial=0))
+    if not n_labels or (labels > 0).all():
+        return labels
+    core_labels = labels.copy()
+    diameters = np.zeros(n_labels + 1)
+    members = [np.flatnonzero(core_labels == label) for label in range(n_labels + 1)]
+    for label in range(1, n_labels + 1):
+        diameters[label] = _diameter(distances, n, members[label])
+
+    def nearest(genes: NDArray[np.int64], composite: int) -> int:
+        if composite < 0:
+            return 0
+        near = sorted({int(label_of[number]) for number in cut.branches[composite].below} - {0})
+        if not near:
+            return 0
+        means = [_mean_between(distances, n, genes, members[label]) for label in near]
+        best = int(np.argmin(means))
+        allowed = max(diameters[near[best]], height)
+        return near[best] if means[best] < allowed else 0
+
+    for number in np.unique(small[small > 0]):
+        genes = np.flatnonzero(small == number)
+        labels[genes] = nearest(genes, int(cut.composite_of[genes[0]])) or -1
+    for gene in np.flatnonzero(labels == 0):
+        labels[gene] = nearest(np.array([gene]), int(cut.composite_of[gene]))
+    return np.maximum(labels, 0)
+
+
+def by_size(labels: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Numbered from 1 by falling size, of equals by their number; 0 stays."""
+    sizes = np.bincount(labels)
+    sizes[0] = 0
+    order = np.argsort(-sizes[1:], kind="stable") + 1
+    number = np.zeros(sizes.size, dtype=np.int32)
+    number[order[sizes[order] > 0]] = np.arange(1, (sizes > 0).sum() + 1)
+    return number[labels]
+
+
+@njit(nogil=True)
+def _distance(d, n, i, j):  # type: ignore[no-untyped-def]
+    if i == j:
+        return 0.0
+    if i > j:
+        i, j = j, i
+    return float(d[i * (2 * n - i - 1) // 2 + j - i - 1])
+
+
+@njit(nogil=True)
+def _mean_between(d, n, some, others):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for i in some:
+        for j in others:
+            total += _distance(d, n, i, j)
+    return total / (some.size * others.size)
+
+
+@njit(nogil=True)
+def _mean_distance(d, n, genes):  # type: ignore[no-untyped-def]
+    """Of all pairs of these genes."""
+    total = 0.0
+    for i in genes:
+        for j in genes:
+            total += _distance(d, n, i, j)
+    return total / (genes.size * (genes.size - 1))
+
+
+@njit(nogil=True)
+def _diameter(d, n, genes):  # type: ignore[no-untyped-def]
+    """Largest mean distance of a gene to the others."""
+    largest = 0.0
+    for i in genes:
+        total = 0.0
+        for j in genes:
+            total += _distance(d, n, i, j)
+        largest = max(largest, total / max(genes.size - 1, 1))
+    return largest

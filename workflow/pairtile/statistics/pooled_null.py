@@ -1,0 +1,71 @@
+"""p-values from a pool of permuted statistics that many pairs share, in bounded memory.
+
+Each permutation of the samples gives a statistic of every pair. They are counted in fine bins, by
+strata within which pairs have about the same null distribution. The pooled p-value of a pair is
+the share of its stratum's pool that is as large, so that a few permutations of very many pairs
+reach very small p (Storey and Tibshirani 2003, PNAS 100:9440). Beyond the largest of the pool the
+tail goes on exponentially, with the mean excess of the largest ones (the generalised Pareto tail of
+Knijnenburg et al. 2009, Bioinformatics 25:i161, of shape 0, which is heavier than a normal one).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+PER_UNIT, N_BINS = 512, 16384
+"""Bins of a statistic for each unit, and in all; the last one is open."""
+
+MIN_POOL = 20_000
+"""Statistics that a stratum needs for a distribution of its own."""
+
+IN_TAIL = 100
+"""Of the largest of a pool, which say how the tail goes on."""
+
+
+def pooled_p_values(pool: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Upper-tail p at the lower edge of each bin.
+
+    pool : int64 (classes, levels, N_BINS), permuted statistics by two properties of their pairs. A
+    stratum of fewer than ``MIN_POOL`` shares the pool of the nearest ones, both properties at a
+    time. Returns float64 of the same shape, 1 where there is no pool at all.
+    """
+    classes, levels, _ = pool.shape
+    totals = pool.sum(axis=2)
+    p = np.ones(pool.shape)
+    for a in range(classes):
+        for b in range(levels):
+            for reach in range(max(classes, levels)):
+                near = (
+                    slice(max(0, a - reach), a + reach + 1),
+                    slice(max(0, b - reach), b + reach + 1),
+                )
+                if totals[near].sum() >= MIN_POOL:
+                    break
+            p[a, b] = _upper_tail(pool[near].sum(axis=(0, 1)))
+    return p
+
+
+def _upper_tail(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    exceed = counts[::-1].cumsum()[::-1]
+    p = (exceed + 1.0) / (exceed[0] + 1.0)
+    begin = int((exceed >= IN_TAIL).sum()) - 1
+    if begin >= 0:
+        beyond = np.arange(N_BINS - begin)
+        mean_excess = ((beyond + 0.5) * counts[begin:]).sum() / exceed[begin]
+        p[begin:] = p[begin] * np.exp(-beyond / mean_excess)
+    return p
+
+
+def histogram_q_values(observed: NDArray[np.int64], p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Benjamini and Hochberg's q of each bin, from how many tests fell into it; both arrays have
+    the same shape. NaN for an empty bin."""
+    q = np.full(p.size, np.nan)
+    filled = np.flatnonzero(observed)
+    order = filled[np.argsort(p.ravel()[filled], kind="stable")]
+    ascending, counts = p.ravel()[order], observed.ravel()[order].cumsum()
+    if order.size:
+        last = np.searchsorted(ascending, ascending, side="right") - 1
+        scaled = ascending * counts[-1] / counts[last]
+        q[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return q.reshape(p.shape)

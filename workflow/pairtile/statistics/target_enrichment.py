@@ -1,0 +1,226 @@
+"""Do the predicted targets of a regulator go against it in expression, more than other genes do?
+
+For a regulator m and a set of genes s, the score t(m, s) is the correlation, over samples, of the
+profile of m with the mean profile of the genes in s less that of all others. Two nulls are held
+against t(m, targets of m):
+
+- samples: the samples of the regulators are exchanged, of all in the same way, against those of the
+  genes. Genes keep all that they share. It asks whether the regulator has anything to do with them.
+- sets: the sets of the other regulators take the place of its own. They are of the same genes, with
+  the same long transcripts and modules, and so ask whether it goes against its own targets rather
+  than against genes that are anybody's targets. Regulators whose sets are alike (a family) are no
+  comparison for each other.
+
+A regulator that follows a module is strange to the first null whatever its targets are, and one
+whose targets lie in a module to the second; so the larger of both p-values counts, as a test of the
+union of the two null hypotheses does (Berger 1982, Technometrics 24:295).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from pairtile.statistics.hidden_factors import Exchange
+from pairtile.statistics.ranks import average_ranks
+
+SAME_FAMILY = 0.5
+"""Genes that two sets share, of those in either, from which they count as alike."""
+
+MIN_FAMILIES = 10
+"""Families of sets from which one can be held against the others."""
+
+_BLOCK = 1 << 22
+"""Values that are permuted together."""
+
+
+@dataclass(frozen=True)
+class TargetEnrichment:
+    """Tests of R regulators, and of all of them together. All p-values are one-sided: small where
+    targets go against their regulator.
+
+    r_targets, r_others : float64 (R,), mean rank correlation with its targets, with other genes.
+    score : float64 (R,), t of the regulator with its own set.
+    p_samples, p_sets, p_value : float64 (R,); ``p_sets`` is NaN with too few families of sets, and
+        ``p_value`` the larger of those that are known.
+    all_p_samples, all_p_sets, all_p_value : of the mean over all regulators.
+    families : how many families of sets there are.
+    """
+
+    r_targets: NDArray[np.float64]
+    r_others: NDArray[np.float64]
+    score: NDArray[np.float64]
+    p_samples: NDArray[np.float64]
+    p_sets: NDArray[np.float64]
+    p_value: NDArray[np.float64]
+    all_p_samples: float
+    all_p_sets: float
+    all_p_value: float
+    families: int
+
+
+def rank_profiles(
+    values: NDArray[np.float64], groups: NDArray[np.integer] | None = None
+) -> NDArray[np.float64]:
+    """Ranks of each row with mean 0 and length 1, 0 where missing: float64 (rows, samples).
+
+    groups : batches (samples,), whose means are taken off the ranks. A row that does not change is
+    0 throughout.
+    """
+    ranks = np.empty_like(values, order="C")
+    average_ranks(np.ascontiguousarray(values), ranks)
+    groups = np.zeros(values.shape[1], dtype=np.int64) if groups is None else groups
+    for group in np.unique(groups):
+        here = np.flatnonzero(groups == group)
+        n = np.maximum((~np.isnan(ranks[:, here])).sum(axis=1, keepdims=True), 1)
+        ranks[:, here] -= np.nansum(ranks[:, here], axis=1, keepdims=True) / n
+    return _unit(np.nan_to_num(ranks, copy=False))
+
+
+def target_enrichment(
+    regulators: NDArray[np.float64],
+    genes: NDArray[np.float64],
+    targets: NDArray[np.bool_],
+    exchange: Exchange,
+    *,
+    draws: int = 20_000,
+    seed: int = 0,
+    inflation: float = 1.0,
+) -> TargetEnrichment:
+    """Test whether targets are more negatively correlated with their regulators than other genes.
+
+    Parameters
+    ----------
+    regulators, genes : float64 (R, S), (G, S)
+        As ``rank_profiles`` gives them.
+    targets : bool (R, G)
+        Each regulator has a target, and a gene that is none.
+    exchange
+        Which samples may be exchanged where regulators have nothing to do with genes.
+    draws
+        Permutations of samples, and of sets.
+    inflation
+        Of the variance of a correlation, for degrees of freedom that both tables have lost.
+    """
+    size = targets.sum(axis=1, keepdims=True)
+    in_set = targets.astype(np.float64) @ genes
+    mean_others = (genes.sum(axis=0) - in_set) / (targets.shape[1] - size)
+    mean_targets = in_set / size
+    sets = _unit(mean_targets - mean_others)
+    scores = regulators @ sets.T
+    own = np.diag(scores).copy()
+    random = np.random.Generator(np.random.Philox(key=[seed, 0x74617267]))  # "targ"
+    p_samples, all_p_samples = _against_samples(
+        regulators, sets, own, exchange, draws, random, np.sqrt(inflation)
+    )
+    family = _families(targets)
+    p_sets, all_p_sets = _against_sets(scores, family, draws, random)
+    return TargetEnrichment(
+        np.einsum("ij,ij->i", regulators, mean_targets),
+        np.einsum("ij,ij->i", regulators, mean_others),
+        own,
+        p_samples,
+        p_sets,
+        np.fmax(p_samples, p_sets),
+        all_p_samples,
+        all_p_sets,
+        float(np.fmax(all_p_samples, all_p_sets)),
+        int(family.max(initial=-1)) + 1,
+    )
+
+
+def permuted_correlations(
+    regulators: NDArray[np.float64],
+    genes: NDArray[np.float64],
+    exchange: Exchange,
+    number: int,
+    seed: int = 0,
+) -> NDArray[np.float32]:
+    """Correlations of regulators with genes whose samples were exchanged against theirs, ascending:
+    at least ``number``, of up to ``number`` ** 0.5 regulators and genes each time."""
+    random = np.random.Generator(np.random.Philox(key=[seed, 0x70616972]))  # "pair"
+    side = int(np.ceil(np.sqrt(number)))
+    drawn = random.integers(len(genes), size=side)
+    columns = genes[drawn].T
+    found = []
+    for begin in range(0, side, 1024):
+        rows = regulators[random.integers(len(regulators), size=min(1024, side - begin))]
+        found.append((exchange.exchanged(rows, random) @ columns).astype(np.float32).ravel())
+    return np.sort(np.concatenate(found))
+
+
+def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    return rows / np.where(length > 1e-12, length, np.inf)
+
+
+def _against_samples(
+    regulators: NDArray[np.float64],
+    sets: NDArray[np.float64],
+    own: NDArray[np.float64],
+    exchange: Exchange,
+    draws: int,
+    random: np.random.Generator,
+    scale: float,
+) -> tuple[NDArray[np.float64], float]:
+    """p-values of each regulator and of the mean, by exchanged samples."""
+    samples = np.arange(regulators.shape[1], dtype=np.float64)
+    reached, all_reached, done = np.zeros(own.size, dtype=np.int64), 0, 0
+    step = max(1, _BLOCK // max(1, regulators.size))
+    while done < draws:
+        number = min(step, draws - done)
+        order = exchange.exchanged(np.tile(samples, (number, 1)), random).astype(np.int64)
+        null = scale * np.einsum("rds,rs->rd", regulators[:, order], sets)
+        reached += (null <= own[:, None]).sum(axis=1)
+        all_reached += int((null.mean(axis=0) <= own.mean()).sum())
+        done += number
+    return (1.0 + reached) / (1.0 + draws), (1.0 + all_reached) / (1.0 + draws)
+
+
+def _families(targets: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """A number from 0 for each set; sets that are alike, or joined by others, have the same."""
+    some = targets.astype(np.float32)
+    shared = some @ some.T
+    size = np.diag(shared)
+    alike = shared >= SAME_FAMILY * (size[:, None] + size[None, :] - shared)
+    return np.asarray(connected_components(csr_array(alike), directed=False)[1], dtype=np.int64)
+
+
+def _against_sets(
+    scores: NDArray[np.float64],
+    family: NDArray[np.int64],
+    draws: int,
+    random: np.random.Generator,
+) -> tuple[NDArray[np.float64], float]:
+    """p-values of each regulator and of the mean, by the sets of other families.
+
+    Each regulator's scores are set against those that it has with other sets (their mean and
+    standard deviation), so that those of all regulators make one null.
+    """
+    n_families = int(family.max(initial=-1)) + 1
+    if n_families < MIN_FAMILIES:
+        return np.full(len(scores), np.nan), float("nan")
+    other = family[:, None] != family[None, :]
+    n = other.sum(axis=1, keepdims=True)
+    mean = np.where(other, scores, 0.0).sum(axis=1, keepdims=True) / n
+    off = scores - mean
+    squares = np.where(other, off * off, 0.0).sum(axis=1, keepdims=True)
+    # Each by the mean and deviation of those beside it: what is own is no part of either.
+    beside = (squares - n / (n - 1) * off * off) / (n - 2)
+    z = n / (n - 1) * off / np.sqrt(np.maximum(beside, 1e-12))
+    null = np.sort(z[other])
+    own_z = np.diag(off) / np.sqrt(np.maximum(squares[:, 0] / (n[:, 0] - 1), 1e-12))
+    p = (1.0 + np.searchsorted(null, own_z, side="right")) / (1.0 + null.size)
+    # Of all together: families exchange their sets, so that what a family shares stays one case.
+    member = (np.arange(n_families)[:, None] == family[None, :]).astype(np.float64)
+    member /= member.sum(axis=1, keepdims=True)
+    means = member @ (off / np.sqrt(np.maximum(squares / (n - 1), 1e-12))) @ member.T
+    places = np.arange(n_families)
+    observed = means[places, places].sum()
+    orders = random.permuted(np.tile(places, (draws, 1)), axis=1)
+    reached = int((means[places, orders].sum(axis=1) <= observed + 1e-12).sum())
+    return p, (1.0 + reached) / (1.0 + draws)

@@ -1,0 +1,79 @@
+"""Rules ``groups``: the networks of the groups of an analysis with ``split_by``, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pairtile import __version__
+from pairtile.config.preprocess import TableAnalysis
+from pairtile.config.root import Split
+from pairtile.declare.messages import Message, messages_of, notes_of, warnings_of
+from pairtile.downstream.groups import Group, compare_groups
+from pairtile.downstream.groups_page import groups_page
+from pairtile.runtime.files import atomic_path, verified, write_json
+from pairtile.runtime.record import recorded
+
+message = messages_of("pairtile.downstream")
+
+
+def groups(
+    name: str,
+    split: Split,
+    config: TableAnalysis,
+    networks: Sequence[Path],
+    out: Path,
+    seed: int,
+) -> None:
+    """Write tables, figures, ``summary.json`` and the page of an analysis that was split.
+
+    Parameters
+    ----------
+    name
+        Of the analysis in the configuration.
+    split
+        Its groups, in the order of ``networks``.
+    config
+        The analysis of one of them.
+    networks
+        ``network.parquet`` of each group, whose folders have its items and values.
+    out
+        The folder ``results/NAME``.
+    """
+    with recorded("groups") as step:
+        labels = split.groups.values()
+        read = [Group.read(verified(p).parent, n) for p, n in zip(networks, labels, strict=True)]
+        found = compare_groups(read, config, seed)
+        step.count(**found.counts)
+        step.say(*_left_out(split), *found.messages)
+        for file, table in found.tables.items():
+            with atomic_path(out / file) as temporary:
+                table.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
+        summary: dict[str, Any] = {
+            "analysis": name,
+            "method": config.method,
+            "pairtile_version": __version__,
+            "split_by": split.column,
+            "groups": split.groups,
+            "left_out": split.left_out,
+            "counts": step.counts,
+            "messages": [said.as_json() for said in step.messages],
+            "warnings": warnings_of(step.messages),
+            "notes": notes_of(step.messages),
+        }
+        page = groups_page(summary, found.tables, out / "figures")
+        with atomic_path(out / "report.html") as temporary:
+            temporary.write_text(page, encoding="utf-8", newline="\n")
+        write_json(out / "summary.json", summary)
+
+
+def _left_out(split: Split) -> list[Message]:
+    said = []
+    if split.left_out:
+        listed = ", ".join(f"{label} ({n})" for label, n in split.left_out.items())
+        n = len(split.left_out)
+        said.append(message("groups_left_out", n=n, column=split.column, listed=listed))
+    if split.unlabelled:
+        said.append(message("samples_without_group", n=split.unlabelled, column=split.column))
+    return said
