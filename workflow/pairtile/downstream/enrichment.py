@@ -257,9 +257,10 @@ def run(given: Given) -> Written:
     if getattr(given.config, "differential", None):
         edges = given.table("differential.tsv")
         edges = edges[edges["q_value"] <= Q_VALUE]
-        lists.append(edge_lists(edges, "differential", "all", row))
-        for name, group in edges.groupby("class", sort=True):
-            lists.append(edge_lists(group, "differential", str(name), row))
+        for compared, pairs in edges.groupby("comparison", sort=True):
+            lists.append(edge_lists(pairs, "differential", str(compared), row))
+            for name, group in pairs.groupby("class", sort=True):
+                lists.append(edge_lists(group, "differential", f"{compared}: {name}", row))
     free = len(given.samples) - int(np.sum(given.known.get("degrees_given_up", 0)))
     table, counts = enrichment_table(sets, given.genes, lists, eigengenes, given.values, free)
     given.write(FILE, table)
