@@ -1,10 +1,17 @@
 """The public names, for type checkers and for ``lazy_loader``, which imports each on first use."""
 
 from .api.anndata_network import add_network as add_network
+from .api.differential import Differential as Differential
+from .api.differential import differential as differential
 from .api.gene_sets import activity as activity
 from .api.gene_sets import enrichment as enrichment
 from .api.modules import network_modules as network_modules
 from .api.prepare import prepare_expression as prepare_expression
+from .api.wgcna import Modules as Modules
+from .api.wgcna import consensus_modules as consensus_modules
+from .api.wgcna import find_modules as find_modules
+from .api.wgcna import module_preservation as module_preservation
+from .api.wgcna import module_traits as module_traits
 from .errors import ConfigError as ConfigError
 from .errors import DeviceError as DeviceError
 from .errors import InputError as InputError

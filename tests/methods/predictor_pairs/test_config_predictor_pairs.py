@@ -18,6 +18,7 @@ DEFAULTS: dict[str, Any] = {
     "orientation": "genes_in_rows",
     "layer": "auto",
     "obs": {},
+    "split_by": None,
     "duplicates": "error",
     "ignore_case": False,
     "ignore_versions": False,

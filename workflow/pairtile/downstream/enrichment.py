@@ -276,7 +276,7 @@ def run(given: Given) -> Written:
 def _modules(given: Given, row: Mapping[str, int]) -> tuple[list[GeneList], list[Eigengene]]:
     """Modules of the stage where it was asked for, else communities of the network; and what genes
     are ranked by: the eigengenes of these."""
-    if getattr(given.config, "modules", None):
+    if given.config.gene_modules is not None:
         lists = module_lists(given.table("modules.tsv"), row)
         profiles = given.table("eigengenes.tsv").set_index("module")[given.samples]
         named = {str(name): profile.to_numpy(np.float64) for name, profile in profiles.iterrows()}

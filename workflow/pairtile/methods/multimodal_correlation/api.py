@@ -440,6 +440,8 @@ def network_of_modes(
         tests = conditions_tested(config, state, samples, annotations.conditions)
     chosen = condition_networks(edges, tests, config.condition_networks.q_value)
     modules = pd.DataFrame(columns=["gene", "module", "degree", "degree_in_module"])
+    if config.gene_modules is not None:
+        raise ValueError("modules: find_modules finds those of wgcna, and eigengenes")
     if config.modules:
         modules = module_rows(config.modules, numbered, labels.to_numpy())
     conditions = [] if annotations is None else annotations.conditions
