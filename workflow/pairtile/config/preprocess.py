@@ -323,7 +323,8 @@ class TableAnalysis(Analysis):
     )
 
     differential: Annotated[
-        DifferentialConfig | None, UsedBy("values", "differential", names_items=True)
+        DifferentialConfig | None,
+        UsedBy("values", "differential", "enrichment", "activity", names_items=True),
     ] = Field(
         default=None,
         description=(
