@@ -1,6 +1,8 @@
 """The public names, for type checkers and for ``lazy_loader``, which imports each on first use."""
 
 from .api.anndata_network import add_network as add_network
+from .api.differential import Differential as Differential
+from .api.differential import differential as differential
 from .api.gene_sets import activity as activity
 from .api.gene_sets import enrichment as enrichment
 from .api.modules import network_modules as network_modules

@@ -22,7 +22,7 @@ class GeneModulesConfig(ConfigModel):
     )
     resolution: Annotated[float, Field(gt=0, le=1000)] = Field(
         default=1.0,
-        description="`leiden`: above 1 makes more and smaller modules, below 1 fewer and larger ones.",
+        description="`leiden`: above 1 makes more and smaller modules, below 1 fewer, larger ones.",
     )
     power: Literal["auto"] | Annotated[float, Field(ge=1, le=50)] = Field(
         default="auto",

@@ -28,12 +28,11 @@ from pairtile.downstream.group_comparison import (
     Q_VALUE,
     Block,
     GroupComparison,
-    TestedPairs,
+    PairResults,
 )
 from pairtile.downstream.group_scores import MIN_SAMPLES
 from pairtile.errors import InputError
 from pairtile.gpu.device import Device
-from pairtile.io.regulators import find_regulators
 from pairtile.runtime.files import atomic_path
 from pairtile.runtime.record import log
 from pairtile.statistics.correction import benjamini_hochberg
@@ -78,7 +77,7 @@ class ComparedGroups:
 
     first: str
     second: str
-    tested: TestedPairs
+    tested: PairResults
     hubs: pd.DataFrame
     messages: list[Message]
 
@@ -92,6 +91,12 @@ class ComparedGroups:
         return LIMITS[-1]
 
 
+def large_groups(labels: Sequence[str]) -> list[str]:
+    """Labels with samples enough to be compared, in the order of the alphabet."""
+    sizes = pd.Series(list(labels)).value_counts()
+    return sorted(str(label) for label in sizes.index[sizes >= MIN_SAMPLES] if label)
+
+
 def compared_groups(
     samples: LabelledSamples, score: str, device: Device, name: str = "label"
 ) -> Iterator[ComparedGroups]:
@@ -99,9 +104,8 @@ def compared_groups(
 
     Raises InputError where fewer than two groups have; ``name``: of the labels, for messages.
     """
-    labels = np.array(samples.labels, dtype=object)
+    labels, large = np.array(samples.labels, dtype=object), large_groups(samples.labels)
     sizes = pd.Series(labels[labels != ""]).value_counts().sort_index()
-    large = [str(label) for label in sizes.index[sizes >= MIN_SAMPLES]]
     if len(large) < 2:
         found = ", ".join(f"{label!r} ({n})" for label, n in sizes.items()) or "no labels"
         raise InputError(
@@ -156,7 +160,7 @@ def _compare(
     return found
 
 
-def _messages(tested: TestedPairs, names: tuple[str, str]) -> list[Message]:
+def _messages(tested: PairResults, names: tuple[str, str]) -> list[Message]:
     comparison = tested.comparison
     between = {"first": names[0], "second": names[1]}
     n_first, n_second = (int((comparison.layout.codes == k).sum()) for k in (0, 1))
@@ -172,7 +176,7 @@ def _messages(tested: TestedPairs, names: tuple[str, str]) -> list[Message]:
     return [*said, message("detectable_difference", r=r, found=tested.n_differing, **numbers)]
 
 
-def _hubs(tested: TestedPairs, names: Sequence[Any]) -> pd.DataFrame:
+def _hubs(tested: PairResults, names: Sequence[Any]) -> pd.DataFrame:
     """A row for each gene with significant pairs, those with most first."""
     n_genes = len(names)
     edges = _edges(tested)
@@ -203,7 +207,7 @@ def _hubs(tested: TestedPairs, names: Sequence[Any]) -> pd.DataFrame:
     return found.sort_values(["pairs", "p_value", "gene"], ascending=[False, True, True])
 
 
-def _edges(tested: TestedPairs) -> pd.DataFrame:
+def _edges(tested: PairResults) -> pd.DataFrame:
     """The significant pairs."""
     blocks = [block for block in tested.blocks(tested.significant_p) if block.i.size]
     columns = {
@@ -259,12 +263,8 @@ def best_pairs(
 def run(given: Given) -> Written:
     """Write ``differential.parquet``, ``differential.tsv`` and ``differential_hubs.tsv``."""
     config: DifferentialConfig = given.config.differential  # type: ignore[assignment]
-    regulators = find_regulators(
-        getattr(given.config, "regulators", None),
-        given.genes,
-        given.config.ignore_case,
-        given.config.ignore_versions,
-    ).regulators
+    kept = given.items[given.items["kept"]]
+    regulators = np.flatnonzero(kept["is_regulator"]) if "is_regulator" in kept else np.empty(0)
     samples = LabelledSamples(
         given.values,
         given.genes,
@@ -274,11 +274,7 @@ def run(given: Given) -> Written:
         regulators if regulators.size else None,
         int(given.known.get("degrees_given_up", np.zeros(1))[0]),
     )
-    groups = sorted(
-        label
-        for label, n in pd.Series(samples.labels).value_counts().items()
-        if label and n >= MIN_SAMPLES
-    )
+    groups = large_groups(samples.labels)
     said: list[Message] = []
     counts = dict.fromkeys(("differential_tested", "differential_significant"), 0)
     best, hubs = [], []

@@ -216,6 +216,32 @@ def module_lists(modules: pd.DataFrame, row: Mapping[str, int]) -> list[GeneList
     ]
 
 
+def named_lists(
+    lists: Mapping[str, Iterable[str]] | pd.DataFrame, genes: Sequence[str]
+) -> list[GeneList]:
+    """Lists of names, modules (``gene``, ``module``) or a network (``source``, ``target``).
+
+    Raises ValueError for a name that is none of the genes.
+    """
+    row = {name: k for k, name in enumerate(genes)}
+    if isinstance(lists, pd.DataFrame):
+        columns = ["gene"] if "module" in lists else ["source", "target"]
+        listed = {name for column in columns for name in lists[column]}
+    else:
+        members = {str(name): list(dict.fromkeys(given)) for name, given in lists.items()}
+        listed = {name for given in members.values() for name in given}
+    if unknown := sorted(listed - row.keys()):
+        raise ValueError(f"lists: found {unknown[0]!r}; expected genes of the background")
+    if not isinstance(lists, pd.DataFrame):
+        return [
+            GeneList("list", name, np.array([row[gene] for gene in given], dtype=np.int64))
+            for name, given in members.items()
+        ]
+    if "module" in lists:
+        return module_lists(lists, row)
+    return regulon_lists(lists.drop_duplicates(["source", "target"]), row)
+
+
 def run(given: Given) -> Written:
     """Write ``enrichment.tsv``."""
     sets = sets_of(given.config, given.items)

@@ -233,7 +233,7 @@ class GroupComparison:
         counts = np.bincount(np.tile(limit - 1, 2) * n + genes, minlength=HUB_LIMITS.size * n)
         return counts.reshape(HUB_LIMITS.size, n)[::-1].cumsum(axis=0)[::-1]
 
-    def test(self) -> TestedPairs:
+    def test(self) -> PairResults:
         """Score all pairs, permute, and find the p- and q-value of each place of a statistic."""
         observed = np.zeros(_NOWHERE, np.int64)
         hubs = np.zeros((HUB_LIMITS.size, self.genes.size), np.int64)
@@ -267,11 +267,11 @@ class GroupComparison:
         shape = (_CLASSES, LEVELS, N_BINS)
         p = pooled_p_values(pool.reshape(shape))
         q = histogram_q_values(observed.reshape(shape), p / _weights(observed.reshape(shape)))
-        return TestedPairs(self, p.ravel(), q.ravel(), observed, pool, hubs, by_chance)
+        return PairResults(self, p.ravel(), q.ravel(), observed, pool, hubs, by_chance)
 
     def _over(self, work: Any, parts: list[Any]) -> Iterator[Any]:
         """In threads on the CPU, whose matrix products then have one each."""
-        if self.device.backend != "cpu":
+        if self.device.backend != "cpu" or len(parts) == 1:
             return map(work, parts)
         return in_threads(work, parts)
 
@@ -280,16 +280,18 @@ class GroupComparison:
     ) -> Iterator[Block]:
         """Pairs whose p is at most ``limit``, tile by tile; ``p`` and ``q`` of each place."""
 
+        xp = self.device.xp
+        wanted = xp.asarray(np.append(p <= limit, False))
+
         def make(tile: Tile) -> Block:
             found = self._statistics(tile, self._observed)
-            place = self.device.to_host(found.place).ravel()
-            chosen = np.flatnonzero((p[np.minimum(place, p.size - 1)] <= limit) & (place < p.size))
-            place = place[chosen]
+            far = xp.flatnonzero(wanted[found.place.ravel()])
+            chosen, place = (self.device.to_host(each) for each in (far, found.place.ravel()[far]))
 
             def part(array: Any) -> NDArray[np.float32]:
                 if np.ndim(array) == 0:
                     return np.full(chosen.size, array, np.float32)
-                return np.asarray(self.device.to_host(array).ravel()[chosen])
+                return np.asarray(self.device.to_host(array.ravel()[far]))
 
             row, column = np.divmod(chosen, found.t.shape[1])
             z, free = [part(each) for each in found.z], [part(each) for each in found.free]
@@ -372,7 +374,7 @@ def _irregularity(within: NDArray[np.float64], codes: NDArray[np.int32]) -> NDAr
 
 
 @dataclass(frozen=True)
-class TestedPairs:
+class PairResults:
     """What ``GroupComparison.test`` found.
 
     p, q : float64, of each place of a statistic. observed, pool : int64, how many statistics fell

@@ -86,11 +86,11 @@ def compare_groups(groups: list[Group], config: TableAnalysis, seed: int) -> Gro
             names.get_indexer(pd.Index(group.network["source"])),
             names.get_indexer(pd.Index(group.network["target"])),
         )
-        edges = np.unique(np.sort(np.stack(pairs, axis=1), axis=1), axis=0)
+        own = np.unique(np.sort(np.stack(pairs, axis=1), axis=1), axis=0)
         given = group.network[["source", "target"]].itertuples(index=False, name=None)
         for i, j, (source, target) in zip(*pairs, given, strict=True):
             ends.setdefault((min(i, j), max(i, j)), (source, target))
-        networks.append(GroupNetwork(edges, there))
+        networks.append(GroupNetwork(own, there))
     overlaps = _overlap_table(groups, networks, kinds, seed)
     everything = np.unique(np.concatenate([network.edges for network in networks]), axis=0)
     found, n_pairs = _differences(groups, networks, kinds, everything, names, config)

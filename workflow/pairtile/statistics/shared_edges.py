@@ -150,15 +150,15 @@ def edge_differences(
     """
     groups = int(codes.max()) + 1
     ranks = np.full(values.shape, np.nan)
-    for group in range(groups):
-        own = codes == group
+    for number in range(groups):
+        own = codes == number
         part = np.ascontiguousarray(values[:, own])
         average_ranks(part, part)
         n = np.maximum((~np.isnan(part)).sum(axis=1, keepdims=True), 1)
         ranks[:, own] = (part - 0.5) / n - 0.5
     correlation, statistic, difference = _contrasts(ranks, codes[None, :], edges, groups)
-    number = int(np.clip(NULL_DIFFERENCES // max(1, statistic.size), 20, 400))
-    permuted, _ = exchangeable.permute(codes, number)
+    draws = int(np.clip(NULL_DIFFERENCES // max(1, statistic.size), 20, 400))
+    permuted, _ = exchangeable.permute(codes, draws)
     size = np.abs(statistic[:, 0])
     known = ~np.isnan(size).all(axis=1)
     p = np.full(len(edges), np.nan)
