@@ -500,7 +500,7 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
         default=MixtureEstimatorConfig(),
         description="How pairs are split into modes and correlated.",
     )
-    lag: Annotated[int, Field(ge=0, le=1000), SCORING] = Field(
+    lag: Annotated[int, Field(ge=0, le=1000)] = Field(
         default=0,
         description=(
             "Of time courses, with `clustering: none`: correlate each gene with the others so many "
