@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pairtile import multimodal_correlation
+from pairtile import infer_network, multimodal_correlation
 from scipy.signal import lfilter
 
 from benchmarks.validity.claims import claim, claim_of_mean, mean_at_most, of_share
@@ -212,14 +212,14 @@ def courses(tables: int) -> list[dict[str, Any]]:
     rows = []
     for n_series, length, phi in ((1, 100, 0.8), (4, 25, 0.8), (4, 25, 0.5), (8, 12, 0.9)):
         series = [f"s{k}" for k in np.repeat(np.arange(n_series), length)]
-        for score in ("spearman", "kendall", "bicor"):
+        for score in ("spearman", "kendall", "bicor", "mutual information"):
             random = np.random.default_rng([n_series, length, 14])
             hits = back = true = false = 0
             for _ in range(tables):
                 values = _courses(random, 40, n_series, length, phi)
-                hits += len(edges_of(scored(values, score, series=series, lag=1))) > 0
+                hits += len(_lagged_edges(values, score, series)) > 0
                 values[1:20:2, 1:] = 0.8 * values[0:20:2, :-1] + 0.6 * values[1:20:2, 1:]
-                edges = edges_of(scored(values, score, series=series, lag=1))
+                edges = _lagged_edges(values, score, series)
                 source, target = edges["source"].to_numpy(), edges["target"].to_numpy()
                 follows = (target == source + 1) & (source % 2 == 0) & (source < 20)
                 turned = (source == target + 1) & (target % 2 == 0) & (target < 20)
@@ -262,6 +262,15 @@ def courses(tables: int) -> list[dict[str, Any]]:
                     )
                 )  # fmt: skip
     return rows
+
+
+def _lagged_edges(values: Floats, score: str, series: list[str]) -> pd.DataFrame:
+    if score != "mutual information":
+        return edges_of(scored(values, score, series=series, lag=1))
+    cleaning = {"log2": False, "sample_scale": False}
+    rule: dict[str, Any] = {"keep": {"fdr": LEVEL}, "preprocess": cleaning, "backend": "cpu"}
+    found: pd.DataFrame = infer_network(values, series=series, lag=1, **rule)
+    return found
 
 
 def _courses(

@@ -458,6 +458,16 @@ class MutualInformationConfig(TwoTableAnalysis):
     estimator: SplineEstimatorConfig = Field(
         default=SplineEstimatorConfig(), description="How mutual information is estimated."
     )
+    lag: Annotated[int, Field(ge=0, le=1000)] = Field(
+        default=0,
+        description=(
+            "Of time courses: pair each gene with the others so many samples later in the same "
+            "series (`samples.series`, `samples.time`). Edges are then directed, `source` comes "
+            "first, and the null shifts genes along their series. Only with `score: mi` (which "
+            "`auto` takes) and without `bootstraps` and `other_expression`; no DPI. 0: in the same "
+            "sample."
+        ),
+    )
     score: Annotated[Literal["auto", "mi", "clr", "target_z", "combined"], SCORING_STEPS] = Field(
         default="auto",
         description=(
@@ -511,9 +521,28 @@ class MutualInformationConfig(TwoTableAnalysis):
     @field_validator("score")
     @classmethod
     def _score_decided(cls, score: str, info: ValidationInfo) -> str:
+        if info.data.get("lag"):
+            if score not in ("auto", "mi"):
+                raise refusal("mi or auto beside lag", ("mi", "auto"))
+            return "mi"
         if score != "auto":
             return score
         return auto_score(info.data.get("regulators") is not None)
+
+    @field_validator("dpi")
+    @classmethod
+    def _dpi_in_one_sample(
+        cls, dpi: DpiConfig | Literal[False], info: ValidationInfo
+    ) -> DpiConfig | Literal[False]:
+        return False if info.data.get("lag") else dpi  # it compares pairs of the same samples
+
+    @model_validator(mode="after")
+    def _lag_of_one_table(self) -> Self:
+        if self.lag and self.bootstraps.number:
+            raise refusal("0 beside lag", key="bootstraps")
+        if self.lag and self.other_expression is not None:
+            raise refusal("null beside lag", key="other_expression")
+        return self
 
     @model_validator(mode="after")
     def _blocks_are_stated(self) -> Self:
@@ -524,8 +553,10 @@ class MutualInformationConfig(TwoTableAnalysis):
     @property
     def directed(self) -> bool:
         """Whether each direction of a pair has a score of its own."""
-        return self.score in ("target_z", "combined") or (
-            self.score == "clr" and (self.regulators or self.other_expression) is not None
+        return (
+            bool(self.lag)
+            or self.score in ("target_z", "combined")
+            or (self.score == "clr" and (self.regulators or self.other_expression) is not None)
         )
 
     @property

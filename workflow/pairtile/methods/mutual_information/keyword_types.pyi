@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
 
 class InferNetworkKeywords(TypedDict, total=False):
+    lag: int
     score: Literal["auto", "mi", "clr", "target_z", "combined"]
     keep: Mapping[str, Any] | str
     dpi: Mapping[str, Any] | bool | None
