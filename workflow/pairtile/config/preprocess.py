@@ -323,7 +323,8 @@ class TableAnalysis(Analysis):
     )
 
     differential: Annotated[
-        DifferentialConfig | None, UsedBy("values", "differential", names_items=True)
+        DifferentialConfig | None,
+        UsedBy("values", "differential", "enrichment", "activity", names_items=True),
     ] = Field(
         default=None,
         description=(
@@ -399,8 +400,8 @@ class ExpressionAnalysis(TableAnalysis):
         description=(
             "The expression table, genes x samples. Formats, by suffix: `.tsv`, `.tab`, `.csv`, "
             "`.txt` and `.gct` (each also `.gz`), `.parquet`, `.h5ad` (AnnData), `.h5` (Cell "
-            "Ranger's), or a 10x folder with `matrix.mtx`. A relative path starts at the working "
-            "directory, not at this file."
+            "Ranger's), `.loom`, or a 10x folder with `matrix.mtx`. A relative path starts at the "
+            "working directory, not at this file."
         )
     )
 

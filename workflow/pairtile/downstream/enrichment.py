@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.declare.messages import messages_of
+from pairtile.downstream.eigengenes import eigengene, standardise
 from pairtile.downstream.enrichment_tests import (
     MAX_SAMPLES,
     correlations,
@@ -19,7 +20,6 @@ from pairtile.downstream.enrichment_tests import (
     excess_by_profile,
     overlap_tests,
     rank_tests,
-    standardised,
 )
 from pairtile.downstream.gene_sets import (
     MIN_SET_GENES,
@@ -257,9 +257,10 @@ def run(given: Given) -> Written:
     if getattr(given.config, "differential", None):
         edges = given.table("differential.tsv")
         edges = edges[edges["q_value"] <= Q_VALUE]
-        lists.append(edge_lists(edges, "differential", "all", row))
-        for name, group in edges.groupby("class", sort=True):
-            lists.append(edge_lists(group, "differential", str(name), row))
+        for compared, pairs in edges.groupby("comparison", sort=True):
+            lists.append(edge_lists(pairs, "differential", str(compared), row))
+            for name, group in pairs.groupby("class", sort=True):
+                lists.append(edge_lists(group, "differential", f"{compared}: {name}", row))
     free = len(given.samples) - int(np.sum(given.known.get("degrees_given_up", 0)))
     table, counts = enrichment_table(sets, given.genes, lists, eigengenes, given.values, free)
     given.write(FILE, table)
@@ -292,17 +293,7 @@ def _modules(given: Given, row: Mapping[str, int]) -> tuple[list[GeneList], list
         if each.rows.size >= MIN_SET_GENES:
             profile = named.get(each.name)
             if profile is None:
-                profile = eigengene(given.values, each.rows)
+                some = each.rows[:: max(1, each.rows.size // MAX_SAMPLES)]
+                profile, _ = eigengene(standardise(given.values[some]))
             eigengenes.append(Eigengene("module kME", each.name, profile))
     return lists, eigengenes
-
-
-def eigengene(values: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """First principal component of standardised genes, in the direction of their mean: float64
-    (samples,) (Langfelder and Horvath 2007, BMC Syst Biol 1:54)."""
-    z = standardised(values[rows[:: max(1, rows.size // MAX_SAMPLES)]])
-    if z.shape[0] <= z.shape[1]:
-        profile = np.linalg.eigh(z @ z.T)[1][:, -1] @ z
-    else:
-        profile = np.linalg.eigh(z.T @ z)[1][:, -1]
-    return np.asarray(profile * (np.sign(profile @ z.mean(axis=0)) or 1.0))

@@ -512,7 +512,7 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
         default=MixtureEstimatorConfig(),
         description="How pairs are split into modes and correlated.",
     )
-    lag: Annotated[int, Field(ge=0, le=1000), SCORING] = Field(
+    lag: Annotated[int, Field(ge=0, le=1000)] = Field(
         default=0,
         description=(
             "Of time courses, with `clustering: none`: correlate each gene with the others so many "
@@ -536,7 +536,7 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
         default=PowerConfig(),
         description=(
             "Removal of modes with too few samples for their correlation, after the threshold; "
-            "`false` turns it off. Never of `correlation: partial`."
+            "`false` turns it off. Never of partial correlations."
         ),
     )
     annotations: Annotated[OptionalPath, InputFile("network"), CHOOSING] = Field(

@@ -197,7 +197,7 @@ def mode_null(
         columns = across + np.arange(tile.column_begin, tile.column_end)
         modes = scorer.tile(rows, columns, not across and tile.row_begin == tile.column_begin)
         differ = genes[rows[modes.row]] != genes[columns[modes.column]]
-        standard = modes.correlation
+        standard: NDArray[np.floating] = modes.correlation
         if is_standardised(config):
             assert isinstance(scorer, PlainCorrelation)
             standard = standard_correlation(scorer.p_values(modes, rows, columns), modes.n_samples)
