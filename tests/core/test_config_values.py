@@ -47,6 +47,8 @@ DEFAULTS: dict[str, Any] = {
     | {"combine": "auto", "unannotated": "error"},
     "regulators": None,
     "gold_standard": None,
+    "modules": None,
+    "traits": [],
     "gene_sets": None,
     "activity": False,
     "estimator": {
