@@ -41,6 +41,11 @@ CASES: dict[str, tuple[str, float, bool, int]] = {
     "spearman_missing": ("spearman", 0.05, False, 50),
     "spearman_missing_outliers": ("spearman", 0.05, True, 50),
     "pearson_dense": ("pearson", 0.0, False, 5),
+    "bicor": ("bicor", 0.0, False, 50),
+    "bicor_missing": ("bicor", 0.05, False, 50),
+    "kendall": ("kendall", 0.0, False, 50),
+    "kendall_missing": ("kendall", 0.05, False, 50),
+    "partial": ("partial", 0.0, False, 50),
 }
 """Correlation, share of values missing, outliers taken away, modules."""
 

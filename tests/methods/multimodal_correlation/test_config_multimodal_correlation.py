@@ -28,6 +28,10 @@ DEFAULTS: dict[str, Any] = {
     "orientation": "genes_in_rows",
     "layer": "auto",
     "obs": {},
+    "split_by": None,
+    "other_expression": None,
+    "other_preprocess": None,
+    "mirna_targets": None,
     "duplicates": "error",
     "ignore_case": False,
     "ignore_versions": False,
@@ -49,6 +53,8 @@ DEFAULTS: dict[str, Any] = {
     "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate", "step"))
     | {"combine": "auto", "unannotated": "error"},
     "gold_standard": None,
+    "gene_sets": None,
+    "activity": False,
     "compatibility": "none",
     "lag": 0,
     "estimator": {

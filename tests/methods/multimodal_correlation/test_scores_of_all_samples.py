@@ -180,16 +180,26 @@ def test_partial_correlation_is_that_of_corpcor(backend):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_partial_correlation_of_an_exchanged_gene_is_that_of_one_more_gene(backend):
-    """By the inverse of the whole matrix of all genes and this one, at the same intensity."""
+def test_unrelated_halves_are_scored_as_any_table_with_the_same_intensity(backend):
+    """By the inverse of the whole matrix, and the spread by its definition."""
     for _, values in partial_tables():
         found = PartialCorrelations(values, choose(backend))
-        more = np.random.default_rng(5).permuted(values[:1], axis=1)
-        matrix = (1 - found.shrinkage) * np.corrcoef(np.concatenate([values, more]))
+        order = np.random.default_rng(5).permutation(values.shape[1])
+        half = np.arange(len(values)) % 2 == 1
+        moved = np.where(half[:, None], values[:, order], values)
+        matrix = (1 - found.shrinkage) * np.corrcoef(moved)
         np.fill_diagonal(matrix, 1.0)
         inverse = np.linalg.inv(matrix)
-        expected = -inverse[-1, :-1] / np.sqrt(inverse[-1, -1] * np.diag(inverse)[:-1])
-        np.testing.assert_allclose(found.of_exchanged(more)[0], expected, atol=1e-12)
+        scores = -inverse / np.sqrt(np.outer(np.diag(inverse), np.diag(inverse)))
+        r, standard = found.unrelated(order, np.flatnonzero(half), 1000)
+        expected = scores[np.ix_(half, ~half)].ravel()
+        np.testing.assert_allclose(r, expected, atol=1e-12)
+        # Residuals given all genes, R^-1 x: their length over the root of their share of R^-1.
+        x = (moved - moved.mean(axis=1, keepdims=True)) / moved.std(axis=1, keepdims=True)
+        lengths = np.linalg.norm(inverse @ x, axis=1) / np.sqrt(np.diag(inverse))
+        between = np.outer(lengths[half], lengths[~half]).ravel()
+        ratio = between * standard / np.where(r == 0, 1, r)
+        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["pearson", "spearman", "bicor", "kendall"])

@@ -12,7 +12,7 @@ from pairtile.engine import tiles
 from pairtile.errors import InputError
 from pairtile.methods.multimodal_correlation import score as method
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
-from pairtile.methods.multimodal_correlation.score import correlation_p_value
+from pairtile.methods.multimodal_correlation.p_values import correlation_p_value
 from pairtile.runtime.files import read_json
 from pairtile.statistics.counting_noise import name_keys
 from planted_modes import SAMPLES, planted, section

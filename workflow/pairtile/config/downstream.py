@@ -79,6 +79,13 @@ shows of them (``page``)."""
 
 STAGES: tuple[Stage, ...] = (
     Stage(
+        "modules",
+        "gene_modules",
+        ("modules.tsv", "module_summary.tsv", "eigengenes.tsv", "module_membership.tsv"),
+        gpu=True,
+    ),
+    Stage("traits", "traits_of_modules", ("module_traits.tsv",), reads=("modules",)),
+    Stage(
         "predicted_targets",
         "mirna_targets",
         ("predicted_targets.tsv", "target_enrichment.tsv", "target_correlations.tsv"),
@@ -106,7 +113,7 @@ def stages_of(config: Analysis) -> list[Stage]:
 
 def label_columns(config: Analysis) -> list[str]:
     """The columns of annotations that stages name, each once."""
-    named: list[str] = []
+    named: list[str] = [*getattr(config, "traits", ())]
     if (differential := getattr(config, "differential", None)) is not None:
         named.append(differential.label)
     return list(dict.fromkeys(named))

@@ -18,6 +18,8 @@ _BLOCK_VALUES = 1 << 22
 _EPSILON = 2.2e-16  # decoupler's, so that |r| = 1 has a finite t
 
 Floats = NDArray[np.float64]
+Table = Any
+"""float64 (genes, samples), NaN where missing; or any of scipy's sparse kinds, of that shape."""
 
 
 class Regulons(NamedTuple):
@@ -38,7 +40,7 @@ class Scale(NamedTuple):
     sd: Floats
 
 
-def gene_scale(values: Any) -> Scale:
+def gene_scale(values: Table) -> Scale:
     """Of float64 (genes, samples), NaN where missing, or a scipy sparse table."""
     n_genes, n_samples = values.shape
     mean, squares, free = np.zeros(n_genes), np.zeros(n_genes), np.empty(n_genes)
@@ -66,7 +68,9 @@ def gene_scale(values: Any) -> Scale:
     return Scale(mean, np.where(sd > 1e-12 * np.abs(mean), sd, 1.0))
 
 
-def univariate_linear_model(values: Any, regulons: Regulons, scale: Scale | None = None) -> Floats:
+def univariate_linear_model(
+    values: Table, regulons: Regulons, scale: Scale | None = None
+) -> Floats:
     """t of the slope, over the genes of one sample, of expression on a regulator's weights.
 
     Genes that are no target have weight 0 (Badia-i-Mompel et al. 2022, Bioinform Adv 2:vbac016;
@@ -129,7 +133,7 @@ def _slope_t(
         return np.asarray(r * np.sqrt((n - 2) / ((1 - r + _EPSILON) * (1 + r + _EPSILON))))
 
 
-def viper(values: Any, regulons: Regulons, scale: Scale | None = None) -> Floats:
+def viper(values: Table, regulons: Regulons, scale: Scale | None = None) -> Floats:
     """Normalised enrichment scores of VIPER's aREA (Alvarez et al. 2016, Nat Genet 48:838).
 
     Expression of a sample is ranked over the genes and made normal; the score of a regulator is
@@ -169,7 +173,7 @@ def _sample_blocks(n_genes: int, n_samples: int) -> Iterator[tuple[int, int]]:
         yield begin, min(begin + step, n_samples)
 
 
-def _dense(values: Any, begin: int, end: int, scale: Scale | None) -> Floats:
+def _dense(values: Table, begin: int, end: int, scale: Scale | None) -> Floats:
     """A new array of some samples, scaled."""
     part = values[:, begin:end]
     block = part.toarray() if sparse.issparse(part) else np.array(part)

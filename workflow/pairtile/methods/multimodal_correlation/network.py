@@ -48,8 +48,8 @@ from pairtile.methods.multimodal_correlation.null import (
     draws_needed,
     is_standardised,
     mode_null,
-    standard_correlation,
 )
+from pairtile.methods.multimodal_correlation.p_values import standard_correlation
 from pairtile.methods.multimodal_correlation.thresholds import (
     RankedPairs,
     Threshold,

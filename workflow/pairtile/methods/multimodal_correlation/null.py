@@ -17,12 +17,13 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from pairtile.engine.tiles import PairSpace
 from pairtile.gpu.device import Device
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, lagged_of
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
+from pairtile.methods.multimodal_correlation.p_values import standard_correlation
+from pairtile.methods.multimodal_correlation.partial_correlation import NullSpread
 from pairtile.methods.multimodal_correlation.plain_correlation import (
     PlainCorrelation,
     pair_scorer,
@@ -46,8 +47,9 @@ DRAW_EDGE: Final = 256
 """Copies along each side of a tile of draws."""
 
 
-FREEDOM_DRAWS: Final = 64
-"""Exchanged genes whose partial correlations with all others tell their spread."""
+HALVES, SPREAD_HALVES = 12, 3
+"""Halves of the genes whose samples are exchanged: for the tail of the null of partial correlation,
+and for its spread alone, which every chunk needs."""
 
 
 @dataclass(frozen=True)
@@ -163,19 +165,9 @@ def draws_needed(n_genes: int, fdr: float) -> int:
     return max(MIN_DRAWS, min(pairs, int(np.ceil(RESOLVED * pairs / (fdr * n_genes)))))
 
 
-def standard_correlation(
-    p_value: NDArray[np.float64], n_samples: NDArray[np.integer]
-) -> NDArray[np.float64]:
-    """The size of correlation whose ``likelihood_ratio`` is that of a normal deviate with this
-    two-sided p-value: scores whose spread between unrelated genes depends on the genes (Kendall's
-    tau on their ties, bicor on their skewness) are compared by it."""
-    z = special.ndtri(0.5 * np.maximum(p_value, np.finfo(np.float64).tiny))
-    return np.asarray(np.sqrt(-np.expm1(-z * z / np.maximum(n_samples - 2.0, 1.0))))
-
-
 def is_standardised(config: MultimodalCorrelationConfig) -> bool:
     """Whether ``standard_correlation`` takes the place of the score where p-values are made."""
-    return config.estimator.correlation in ("bicor", "kendall")
+    return config.estimator.correlation in ("bicor", "kendall", "partial")
 
 
 def mode_null(
@@ -188,14 +180,11 @@ def mode_null(
     """
     every = config.estimator.model_copy(update={"min_correlation": 0.0, "max_correlation": 1.0})
     asked = config.model_copy(update={"estimator": every})
-    n_samples = np.asarray(state["values"]).shape[1]
-    lost = np.sqrt(inflation(state, n_samples))  # of a correlation's square
     if every.correlation == "partial":
         values, keys = np.asarray(state["values"]), np.asarray(state["keys"])
         opened = pair_scorer(asked, values, keys, device, seed)
         assert isinstance(opened, PlainCorrelation)
-        found = lost * partial_of_exchanged(state, opened, seed, 1 + draws // len(values))
-        return ModeNull.of(found.size, np.clip(found, -1.0, 1.0), np.full(found.size, n_samples))
+        return _partial_null(state, opened, seed, draws)
     genes, table, space = _drawn_pairs(state, seed, draws)
     across = space.rows if space.kind == "rectangle" else 0
     keys = np.arange(len(genes), dtype=np.uint64)
@@ -208,7 +197,7 @@ def mode_null(
         columns = across + np.arange(tile.column_begin, tile.column_end)
         modes = scorer.tile(rows, columns, not across and tile.row_begin == tile.column_begin)
         differ = genes[rows[modes.row]] != genes[columns[modes.column]]
-        standard = modes.correlation
+        standard: NDArray[np.floating] = modes.correlation
         if is_standardised(config):
             assert isinstance(scorer, PlainCorrelation)
             standard = standard_correlation(scorer.p_values(modes, rows, columns), modes.n_samples)
@@ -219,30 +208,53 @@ def mode_null(
     if across:
         pairs = space.rows * space.columns
     sizes, standard, n = (np.concatenate(each) for each in zip(*parts, strict=True))
+    lost = np.sqrt(inflation(state, table.shape[1]))  # of a correlation's square
     sizes, standard = (np.clip(each * lost, -1.0, 1.0) for each in (sizes, standard))
     return ModeNull.of(pairs, standard, n, sizes)
 
 
-def partial_of_exchanged(
-    state: ModeArrays, opened: PlainCorrelation, seed: int, number: int
-) -> NDArray[np.float64]:
-    """Partial correlations of so many genes, whose samples are exchanged, with all other genes:
-    float64 (pairs,)."""
+def partial_spread(state: ModeArrays, opened: PlainCorrelation, seed: int) -> NullSpread:
+    """Of partial correlations of unrelated genes."""
+    found = [
+        np.mean(each * each) for each in _unrelated(state, opened, seed, SPREAD_HALVES, MIN_DRAWS)
+    ]
+    by = inflation(state, len(state["samples"]))
+    return NullSpread(*(max(float(each) * by, np.finfo(np.float64).tiny) for each in found))
+
+
+def _partial_null(state: ModeArrays, opened: PlainCorrelation, seed: int, draws: int) -> ModeNull:
+    spread = partial_spread(state, opened, seed)
+    lost = np.sqrt(inflation(state, len(state["samples"])))
+    r, standard = (lost * each for each in _unrelated(state, opened, seed, HALVES, draws))
+    one = np.ones(1)
+    p = spread.p_values(standard, one, one)
+    n = np.full(p.size, len(state["samples"]))
+    return ModeNull.of(p.size, standard_correlation(p, n), n, r)
+
+
+def _unrelated(
+    state: ModeArrays, opened: PlainCorrelation, seed: int, halves: int, draws: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Scores of at least ``draws`` pairs of unrelated genes, where there are as many, and
+    standardised ones; half of the genes drawn ``halves`` times, samples exchanged as
+    ``null_design`` allows."""
     assert opened.partial is not None
-    genes, values = permuted_genes(state, seed, number)
+    by_name = np.argsort(np.asarray(state["keys"]), kind="stable")
+    design = null_design("auto", state, len(state["samples"]))
+    groups = [np.flatnonzero(design.groups == group) for group in range(design.shifted.size)]
     found = []
-    for begin in range(0, number, DRAW_EDGE):
-        part = slice(begin, begin + DRAW_EDGE)
-        r = opened.partial.of_exchanged(values[part])
-        found.append(r[genes[part, None] != np.arange(r.shape[1])])
-    return np.concatenate(found)
-
-
-def partial_freedom(state: ModeArrays, opened: PlainCorrelation, seed: int) -> float:
-    """Degrees of freedom kappa of partial correlations, from ``FREEDOM_DRAWS`` exchanged genes."""
-    found = partial_of_exchanged(state, opened, seed, FREEDOM_DRAWS)
-    square = float((found * found).mean()) * inflation(state, len(state["samples"]))
-    return max(1.0, 1.0 / max(square, 1e-12))
+    for number in range(halves):
+        random = _generator(seed, number)
+        half = random.permutation(by_name)[: by_name.size // 2]
+        order = np.arange(len(state["samples"]))
+        for group, shifted in zip(groups, design.shifted, strict=True):
+            if shifted:
+                order[group] = np.roll(group, random.integers(group.size))
+            else:
+                order[group] = random.permutation(group)
+        found.append(opened.partial.unrelated(order, half, -(-draws // halves)))
+    r, standard = (np.concatenate(each) for each in zip(*found, strict=True))
+    return r, standard
 
 
 def _drawn_pairs(

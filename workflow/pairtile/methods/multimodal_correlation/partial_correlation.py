@@ -9,65 +9,92 @@ and F = sqrt(a) X M^(-1/2), lambda Omega = I - F F'. So the partial correlation 
 G_i G_j of rows G_i = F_i / sqrt(1 - F_i F_i): a tile of it is one product of genes x samples, and
 no p x p matrix is ever made. (With fewer genes than samples, F has a column for each gene.)
 
-What unrelated genes have: a gene whose samples are exchanged is added to the others and held
-against each of them. With y = sqrt(a) M^(-1/2) x of its standardised values x, its partial
-correlation with gene i, given all genes, is q / sqrt(1 + y y + q^2), q = G_i y. The same intensity
-and the same other genes: the null is that of these data, which no formula for n samples gives where
-p is large. Its mean square is 1 / kappa; kappa stands for the degrees of freedom (as in Schäfer and
-Strimmer 2005, section 3.2, who fit it to all pairs).
+What unrelated genes have: the samples of half of the genes are exchanged, all in the same way, and
+the scores of these with the other half are taken, at the same intensity. Every pair of them is
+unrelated, and both halves keep the modules that they have. This spread differs between genes by an
+order of magnitude: what other genes explain of a gene leaves less of it to vary. It goes with
+s_i = abs(sqrt(a) M^(-1/2) G_i), so scores are compared as r / (s_i s_j). (One number of degrees of
+freedom for all pairs, as in Schäfer and Strimmer 2005, section 3.2, called 10 % of pairs of lone
+genes at p <= 0.05, and no pair of genes in large modules.)
 """
 
 from __future__ import annotations
 
 from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.gpu.device import Device
+from pairtile.methods.multimodal_correlation.p_values import correlation_p_value
 from pairtile.statistics.shrinkage import DeviceArray, correlation_sums, standardised
 
 MIN_SHRINKAGE = 1e-3
 """Genes that are copies of each other leave nothing to invert without some."""
 
 
+class NullSpread(NamedTuple):
+    """Mean squares of partial correlations of unrelated genes: of the score itself, and of
+    r / (s_i s_j)."""
+
+    score: float
+    standard: float
+
+    def p_values(
+        self, r: NDArray[np.floating], x: NDArray[np.float64], y: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Two-sided, of scores of genes with these s: by Student's t, as of a correlation of as
+        many samples as have the mean square of these scores."""
+        alike = r / (x * y) * np.sqrt(self.score / self.standard)
+        n = np.full(r.shape, 1.0 / self.score + 1.0)
+        return correlation_p_value(np.clip(alike, -1.0, 1.0), n)
+
+
 class PartialCorrelations:
     """Of all genes of a table.
 
     rows : float64 (genes, k) on the device, k the smaller of genes and samples; products of two of
-    them are partial correlations. shrinkage : lambda.
+    them are partial correlations. spread : float64 (genes,) on the host, s_i. shrinkage : lambda.
     """
 
-    def __init__(self, values: NDArray[np.float64], device: Device) -> None:
-        """values : float64 (genes, samples); what is missing counts as the gene's mean."""
-        self._device = device
+    def __init__(
+        self, values: NDArray[np.float64], device: Device, intensity: float | None = None
+    ) -> None:
+        """values : float64 (genes, samples); what is missing counts as the gene's mean. intensity :
+        lambda; None: that of the values."""
+        self.values, self._device = values, device
         xp = device.xp
         x = standardised(xp.asarray(values), xp)
         genes, n = x.shape
-        self.shrinkage = lam = shrinkage(x, xp)
+        self.shrinkage = lam = shrinkage(x, xp) if intensity is None else intensity
         a = (1.0 - lam) / n
         if n <= genes:
             squares, basis = xp.linalg.eigh(x.T @ x)
+            coordinates = x @ basis
         else:
-            squares, basis = xp.linalg.eigh(x @ x.T)
-            known = squares > 1e-12 * xp.maximum(squares.max(), 1.0)
-            basis = (x.T @ basis) * xp.where(known, 1.0 / xp.sqrt(xp.where(known, squares, 1)), 0)
-        self._basis, self._of_rest = basis, a / lam
-        self._weights = basis * xp.sqrt(a / (lam + a * xp.maximum(squares, 0.0)))
-        rows = x @ self._weights
+            squares, coordinates = xp.linalg.eigh(x @ x.T)
+            coordinates = coordinates * xp.sqrt(xp.maximum(squares, 0.0))
+        weights = xp.sqrt(a / (lam + a * xp.maximum(squares, 0.0)))
+        rows = coordinates * weights
         self.rows = rows / xp.sqrt(1.0 - (rows * rows).sum(axis=1))[:, None]
+        spread = xp.sqrt(((self.rows * weights) ** 2).sum(axis=1))
+        self.spread = device.to_host(xp.where(spread > 0.0, spread, 1.0))
 
-    def of_exchanged(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Partial correlations of genes that have nothing to do with any, float64 (exchanged,
-        genes). values : float64 (exchanged, samples), genes with their samples exchanged."""
-        xp = self._device.xp
-        x = standardised(xp.asarray(values), xp)
-        inside = x @ self._basis
-        rest = (x * x).sum(axis=1) - (inside * inside).sum(axis=1)
-        y = x @ self._weights
-        size = (y * y).sum(axis=1) + self._of_rest * xp.maximum(rest, 0.0)
-        q = y @ self.rows.T
-        return np.asarray(self._device.to_host(q / xp.sqrt(1.0 + size[:, None] + q * q)))
+    def unrelated(
+        self, order: NDArray[np.integer], exchanged: NDArray[np.integer], most: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Scores, and r / (s_i s_j), of unrelated genes: the samples of the ``exchanged`` genes,
+        (genes,), stand in this ``order``, (samples,). At least ``most`` pairs where there are as
+        many: the first of the exchanged genes with all others. Both float64 (pairs,)."""
+        values = self.values.copy()
+        values[exchanged] = values[exchanged][:, order]
+        made = PartialCorrelations(values, self._device, self.shrinkage)
+        others = np.delete(np.arange(len(values)), exchanged)
+        moved = exchanged[: -(-most // max(1, others.size))]
+        r = self._device.to_host(made.rows[moved] @ made.rows[others].T)
+        standard = r / np.outer(made.spread[moved], made.spread[others])
+        return r.ravel(), standard.ravel()
 
 
 def shrinkage(values: DeviceArray, xp: ModuleType) -> float:

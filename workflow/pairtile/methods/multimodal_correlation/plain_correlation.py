@@ -26,7 +26,6 @@ from typing import Any
 import numba
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from pairtile.gpu.device import Device
@@ -67,6 +66,7 @@ from pairtile.methods.multimodal_correlation.mixtures import (
     Modes,
     PairMixtures,
 )
+from pairtile.methods.multimodal_correlation.p_values import correlation_p_value
 from pairtile.methods.multimodal_correlation.partial_correlation import PartialCorrelations
 from pairtile.methods.multimodal_correlation.plain_correlation_cuda import CudaBlocks
 from pairtile.methods.multimodal_correlation.plain_correlation_genes import Genes
@@ -306,8 +306,8 @@ class PlainCorrelation:
         joined = Modes.joined(modes, self._genes.n_samples, named, histogram_k, histogram_r)
         if self.lagged is None:
             return joined
-        masks = {name: self._of_targets(getattr(joined, name)) for name in ("samples", "outliers")}
-        return replace(joined, **masks)
+        samples, outliers = self._of_targets(joined.samples), self._of_targets(joined.outliers)
+        return replace(joined, samples=samples, outliers=outliers)
 
     def _of_targets(self, masks: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Masks of transitions as masks of the samples of their targets."""
@@ -372,18 +372,6 @@ def _means_for_missing(
     total, count = np.where(usable, values, 0.0).sum(axis=1), usable.sum(axis=1)
     mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     return np.where(usable, values, mean[:, None])
-
-
-def correlation_p_value(
-    correlation: NDArray[np.floating], n_samples: NDArray[np.integer] | NDArray[np.floating]
-) -> NDArray[np.float64]:
-    """Two-sided p-value of correlations, shape (n,), by Student's t with n_samples - 2 degrees of
-    freedom; 0 where \\|r\\| is 1, NaN for fewer than three samples."""
-    r = np.abs(correlation.astype(np.float64))
-    freedom = n_samples.astype(np.float64) - 2.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = special.betainc(freedom / 2.0, 0.5, 1.0 - r * r)
-    return np.where(freedom > 0, p, np.nan)
 
 
 def pair_scorer(

@@ -40,10 +40,11 @@ from pairtile.methods.multimodal_correlation.network import (
     pairs_permuted,
     strongest_modes,
 )
-from pairtile.methods.multimodal_correlation.null import partial_freedom
+from pairtile.methods.multimodal_correlation.null import partial_spread
+from pairtile.methods.multimodal_correlation.p_values import correlation_p_value
+from pairtile.methods.multimodal_correlation.partial_correlation import NullSpread
 from pairtile.methods.multimodal_correlation.plain_correlation import (
     PlainCorrelation,
-    correlation_p_value,
     pair_scorer,
 )
 from pairtile.methods.multimodal_correlation.tables import write_tables
@@ -269,14 +270,15 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
             return correlation_p_value(modes.correlation, modes.n_samples)
         if self.engine.partial is None:
             return self.engine.p_values(modes, rows, columns)
-        n = np.full(len(modes), self._freedom + 1.0)
-        return correlation_p_value(modes.correlation, n)
+        of_gene = self.engine.partial.spread
+        x, y = of_gene[rows[modes.row]], of_gene[columns[modes.column]]
+        return self._spread.p_values(modes.correlation, x, y)
 
     @cached_property
-    def _freedom(self) -> float:
+    def _spread(self) -> NullSpread:
         """Of partial correlations."""
         assert isinstance(self.engine, PlainCorrelation)
-        return partial_freedom(self.state, self.engine, self.seed)
+        return partial_spread(self.state, self.engine, self.seed)
 
     # --- network --------------------------------------------------------------------------------
 
