@@ -45,6 +45,7 @@ DEFAULTS: dict[str, Any] = {
     },
     "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate", "step"))
     | {"combine": "auto", "unannotated": "error"},
+    "differential": None,
     "regulators": None,
     "gold_standard": None,
     "modules": None,
