@@ -62,6 +62,7 @@ DEFAULTS: dict[str, Any] = {
     "score": "clr",
     "null": {"kind": "auto", "permutations": "auto"},
     "keep": "auto",
+    "lag": 0,
     "dpi": {"tolerance": 0.1, "rule": "relative"},
     "bootstraps": {
         "number": 0,

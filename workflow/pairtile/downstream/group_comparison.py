@@ -445,7 +445,7 @@ class PairResults:
     def p_of_rank(self, n: int) -> float:
         """The least p at which at least ``n`` pairs are, or all."""
         order = np.argsort(self.p, kind="stable")
-        at = np.searchsorted(self.observed[order].cumsum(), n)
+        at = int(np.searchsorted(self.observed[order].cumsum(), n))
         return float(self.p[order][min(at, order.size - 1)])
 
     def blocks(self, limit: float = 1.0) -> Iterator[pd.DataFrame]:

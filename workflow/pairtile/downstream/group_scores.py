@@ -65,7 +65,9 @@ def within_groups(
         part = np.ascontiguousarray(values[:, own])
         seen = ~np.isnan(part)
         batch = layout.batch[own]
-        cells = np.unique(batch) if np.unique(batch).size > 1 or not by_rank else []
+        cells = np.unique(batch)
+        if by_rank and cells.size == 1:
+            cells = cells[:0]
         for cell in cells:
             here = batch == cell
             n = np.maximum(seen[:, here].sum(axis=1, keepdims=True), 1)

@@ -46,7 +46,8 @@ class RowsOnGpu:
 
     def resampled(self, samples: NDArray[np.int64]) -> Any:
         """``Resampling.rows``, as an array of CuPy."""
-        nothing = Exchange(*[np.zeros(1, dtype=np.int32)] * 4)
+        none, no_group = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int32)
+        nothing = Exchange(none, none, no_group, no_group)
         return self._rows(None, len(self._values), samples, (0, 0, 0), nothing)
 
     def permuted(
