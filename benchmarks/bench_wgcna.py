@@ -22,7 +22,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pairtile.downstream.eigengenes import eigengenes, standardise
-
 from pairtile.downstream.topological_overlap import Adjacency, soft_power
 from pairtile.downstream.wgcna import WgcnaSettings, wgcna_modules
 from pairtile.gpu.device import choose
@@ -108,9 +107,10 @@ def run_r(folder: Path, tables: dict[str, Floats], types: tuple[str, ...], *more
     for name, values in tables.items():
         np.ascontiguousarray(values.T).tofile(folder / f"{name}.bin")
     sizes = ",".join(f"{name}={len(values)}" for name, values in tables.items())
-    script = Path(__file__).parent / "peers/wgcna.R"
+    script = Path(__file__).resolve().parent / "peers/wgcna.R"
     command = ["Rscript", str(script), str(folder), sizes, ",".join(types), *more]
-    subprocess.run(command, check=True, env=os.environ | ONE_CORE, stdout=subprocess.DEVNULL)
+    quiet = {"stdout": subprocess.DEVNULL, "cwd": folder}  # R leaves files where it is
+    subprocess.run(command, check=True, env=os.environ | ONE_CORE, **quiet)
 
 
 def read(folder: Path, name: str) -> pd.DataFrame:
@@ -164,9 +164,7 @@ def run() -> dict[str, Any]:
     return results
 
 
-def second(
-    folder: Path, values: Floats, other: Floats, labels: NDArray[np.int32]
-) -> dict[str, Any]:
+def second(folder: Path) -> dict[str, Any]:
     """Preservation and consensus: what R gives of them, after ``run_r(..., "second")``."""
     found: dict[str, Any] = {}
     for network_type in TYPES[:2]:
@@ -174,7 +172,7 @@ def second(
         rows = rows[rows["module"] >= 1]
         found[network_type] = {
             "consensus": _letters(read(folder, f"two.{network_type}.consensus.tsv")["module"]),
-            "preservation": {name: rows[f"{name}"].tolist() for name in PRESERVATION},
+            "preservation": {name: rows[name].tolist() for name in PRESERVATION},
             "z_summary": rows["Zsummary"].round(2).tolist(),
         }
     return found
@@ -223,7 +221,7 @@ def golden() -> dict[str, Any]:
         np.ascontiguousarray(other.T).tofile(folder / "two.second.bin")
         np.savetxt(folder / "two.modules.txt", labels, fmt="%d")
         run_r(folder, {"two": one}, TYPES[:2], "second")
-        found["two"] = second(folder, one, other, labels)
+        found["two"] = second(folder)
         found["wgcna"] = str(run["version"])
     return found
 

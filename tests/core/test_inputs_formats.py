@@ -18,7 +18,7 @@ import pytest
 from pairtile.declare.messages import Message
 from pairtile.errors import ConfigError, InputError
 from pairtile.io.anndata_file import read_obs
-from pairtile.io.expression import Expression, read_expression
+from pairtile.io.expression import Expression, read_expression, read_sparsely
 from scipy import io, sparse
 
 GENES, SAMPLES = ["a", "b"], ["s1", "s2", "s3"]
@@ -502,3 +502,47 @@ def test_names_that_are_empty_are_refused_whatever_is_done_with_duplicates(tmp_p
         read_expression(path, duplicates="first")
     with pytest.raises(ConfigError, match="duplicates: found 'sum'; expected error or mean"):
         read_expression(path, duplicates="sum")
+
+
+def loom(path: Path, matrix: np.ndarray, rows: dict[str, list[str]], cells: list[str]) -> Path:
+    with h5py.File(path, "w") as file:
+        file["matrix"] = matrix
+        for name, values in rows.items():
+            file[f"row_attrs/{name}"] = np.array(values, dtype=object)
+        file["col_attrs/CellID"] = np.array(cells, dtype=object)
+        file.create_group("layers")
+    return path
+
+
+@pytest.mark.parametrize("sparse_values", [False, True])
+def test_loom_has_genes_in_rows_with_symbols_or_accessions(
+    tmp_path: Path, sparse_values: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pairtile.io.anndata_file._ENTRIES", 5)  # several blocks
+    matrix = np.arange(12, dtype=np.float32).reshape(3, 4)
+    if sparse_values:
+        matrix[:, ::2] = 0
+    rows = {"Gene": ["a", "b", "b"], "Accession": ["E1", "E2", "E3"]}
+    path = loom(tmp_path / "t.loom", matrix, rows, list("wxyz"))
+    found = read_expression(path)
+    assert (found.genes, found.samples) == (["a", "E2", "E3"], list("wxyz"))
+    np.testing.assert_array_equal(found.values, matrix)
+    assert hasattr(read_sparsely(path).values, "stored") == sparse_values
+    loompy = pytest.importorskip("loompy", reason="loompy is not installed")
+    loompy.create(
+        str(tmp_path / "own.loom"),
+        matrix,
+        {"Gene": np.array(["a", "b", "c"])},
+        {"CellID": np.array(list("wxyz"))},
+    )
+    np.testing.assert_array_equal(read_expression(tmp_path / "own.loom").values, matrix)
+
+
+def test_loom_without_names_says_which_are_known(tmp_path: Path) -> None:
+    path = loom(tmp_path / "t.loom", np.ones((2, 3)), {"Chromosome": ["1", "2"]}, list("xyz"))
+    with pytest.raises(InputError, match=r"row_attrs.*Chromosome.*Gene"):
+        read_expression(path)
+    with h5py.File(tmp_path / "u.loom", "w") as file:
+        file["other"] = [1]
+    with pytest.raises(InputError, match="col_attrs"):
+        read_expression(tmp_path / "u.loom")

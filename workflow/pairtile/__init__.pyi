@@ -1,10 +1,17 @@
 """The public names, for type checkers and for ``lazy_loader``, which imports each on first use."""
 
 from .api.anndata_network import add_network as add_network
+from .api.differential import Differential as Differential
+from .api.differential import differential as differential
 from .api.gene_sets import activity as activity
 from .api.gene_sets import enrichment as enrichment
 from .api.modules import network_modules as network_modules
 from .api.prepare import prepare_expression as prepare_expression
+from .api.wgcna import Modules as Modules
+from .api.wgcna import consensus_modules as consensus_modules
+from .api.wgcna import find_modules as find_modules
+from .api.wgcna import module_preservation as module_preservation
+from .api.wgcna import module_traits as module_traits
 from .errors import ConfigError as ConfigError
 from .errors import DeviceError as DeviceError
 from .errors import InputError as InputError
@@ -27,6 +34,7 @@ from .methods.multimodal_correlation.api import (
     power_law_threshold as power_law_threshold,
 )
 from .methods.multimodal_correlation.api import rmt_threshold as rmt_threshold
+from .methods.multimodal_correlation.kinc_text import read_kinc_modes as read_kinc_modes
 from .methods.multimodal_correlation.thresholds import Threshold as Threshold
 from .methods.multimodal_correlation.thresholds import correlation_power as correlation_power
 from .methods.mutual_information.api import PermutationNull as PermutationNull
@@ -47,8 +55,10 @@ from .methods.trajectory_correlation.api import (
 from .methods.trajectory_correlation.api import trajectory_correlation as trajectory_correlation
 from .preprocess.expression import Prepared as Prepared
 from .simulate import BooleanSimulation as BooleanSimulation
+from .simulate import ConditionsSimulation as ConditionsSimulation
 from .simulate import Simulation as Simulation
 from .simulate import simulate_boolean as simulate_boolean
+from .simulate import simulate_conditions as simulate_conditions
 from .simulate import simulate_kinetic as simulate_kinetic
 from .statistics.comparison import Comparison as Comparison
 from .statistics.comparison import compare_networks as compare_networks

@@ -12,9 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from pairtile import multimodal_correlation
+from pairtile.errors import InputError
+from pairtile.io.expression import read_expression
 from pairtile.methods.multimodal_correlation import kinc_text, modes
 from pairtile.methods.multimodal_correlation.conditions import ConditionTest, ConditionTests
-from pairtile.methods.multimodal_correlation.kinc_text import sample_strings, write_kinc_texts
+from pairtile.methods.multimodal_correlation.kinc_text import (
+    read_kinc_modes,
+    sample_strings,
+    write_cmx,
+    write_kinc_texts,
+)
 from pairtile.methods.multimodal_correlation.modes import ModeSamples, tukey_outliers
 
 GOLDEN = ("rice300.icl_spearman", "rice300.defaults_gmm", "synth.icl_spearman", "synth.bic_pearson")
@@ -329,3 +337,71 @@ def test_an_error_leaves_the_former_files_and_nothing_else(tmp_path: Path) -> No
     with pytest.raises(ValueError, match="is in the mode, but"):
         replace(network, samples=replace(network.samples, members=everywhere)).write(tmp_path)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+# --- matrices that KINC imports and exports -----------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GOLDEN[:2])
+def test_modes_of_kinc_are_read_and_written_as_it_has_them(
+    shared: Path, name: str, tmp_path: Path
+) -> None:
+    path = shared / "golden" / "multimodal" / f"{name}.cmx.txt.gz"
+    text, strings, values, genes = golden_modes(shared, name)
+    samples = [f"s{k}" for k in range(values.shape[1])]
+    read = read_kinc_modes(path, genes, samples)
+    np.testing.assert_array_equal(read["correlation"].astype(np.float32), text["correlation"])
+    assert read["source"].tolist() == [genes[k] for k in text["x"]]
+    np.testing.assert_array_equal(read[samples].sum(axis=1), text["n_samples"])
+    with gzip.open(path, "rt") as lines:
+        expected = [line.rstrip("\n").split("\t") for line in lines]
+    modes = text.rename(columns={"x": "i", "y": "j"}).assign(n_clusters=read["n_clusters"])
+    masks = packed(strings, b"1"), packed(strings, b"78")
+    of = ModeSamples(text["x"].to_numpy(), text["y"].to_numpy(), masks[0], values, masks[1])
+    write_cmx(modes, of, True, tmp_path / "t.cmx.txt")
+    found = [line.split("\t") for line in (tmp_path / "t.cmx.txt").read_text().splitlines()]
+    assert len(found) == len(expected) > 3000
+    for mine, theirs in zip(found, sorted(expected, key=lambda f: [*map(int, f[:3])]), strict=True):
+        assert mine[:5] == theirs[:5]
+        assert mine[6] == theirs[6]
+        assert float(mine[5]) == pytest.approx(float(theirs[5]), abs=1e-7)
+
+
+def test_the_library_writes_what_kinc_imports(tmp_path: Path) -> None:
+    draw = np.random.default_rng(5)
+    values = draw.standard_normal((6, 80))
+    values[1] = values[0] + 0.3 * draw.standard_normal(80)
+    values[2, :7] = np.nan
+    table = pd.DataFrame(values, index=list("abcdef"), columns=[f"s{k}" for k in range(80)])
+    found = multimodal_correlation(table, preprocess={"sample_scale": False})
+    found.write_kinc(tmp_path, "t")
+    read = read_kinc_modes(tmp_path / "t.cmx.txt", list(found.labels), list(found.samples))
+    assert len(read) == len(found.modes) > 0
+    members = found.members()
+    for (_, row), (_, own) in zip(
+        read.sort_values(["target", "source", "cluster"]).iterrows(),
+        found.modes.sort_values(["source", "target", "cluster"]).iterrows(),
+        strict=True,
+    ):
+        assert (row["target"], row["source"]) == (own["source"], own["target"])
+        assert row["correlation"] == pytest.approx(own["correlation"], abs=1e-6)
+        assert (row[members.columns].to_numpy(bool) == members.loc[own.name].to_numpy()).all()
+    back = read_expression(tmp_path / "t.emx.txt")
+    assert (back.genes, back.samples) == (list("abcdef"), list(table.columns))
+    np.testing.assert_allclose(back.values, found.state["values"], rtol=1e-6)
+    assert "NaN" in (tmp_path / "t.emx.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("1\t0\t1\t1\t3\t0.5", "6 fields"),
+        ("1\t0\t1\t1\tthree\t0.5\t111", "three"),
+        ("4\t0\t1\t1\t3\t0.5\t111", "genes 4 and 0"),
+        ("1\t0\t1\t1\t3\t0.5\t1111", "4 digits"),
+    ],
+)
+def test_what_is_no_matrix_of_kinc_is_refused(line: str, found: str, tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text(f"2\t1\t1\t1\t3\t0.5\t111\n{line}\n")
+    with pytest.raises(InputError, match=f"line 2.*{found}"):
+        read_kinc_modes(tmp_path / "t.txt", ["a", "b", "c"], ["x", "y", "z"])

@@ -18,6 +18,7 @@ DEFAULTS: dict[str, Any] = {
     "orientation": "genes_in_rows",
     "layer": "auto",
     "obs": {},
+    "split_by": None,
     "duplicates": "error",
     "ignore_case": False,
     "ignore_versions": False,
@@ -44,6 +45,10 @@ DEFAULTS: dict[str, Any] = {
     "regulators": None,
     "targets": None,
     "gold_standard": None,
+    "modules": None,
+    "traits": [],
+    "gene_sets": None,
+    "activity": False,
     "estimator": {
         "penalty": "no_obs",
         "alpha": 1.0,
@@ -56,6 +61,7 @@ DEFAULTS: dict[str, Any] = {
     "null": {"kind": "auto", "permutations": "auto"},
     "keep": "auto",
     "chunks": "auto",
+    "rules": False,
     "export": "auto",
 }
 

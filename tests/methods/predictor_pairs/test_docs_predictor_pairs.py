@@ -39,6 +39,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "gold_standard": None,
         "estimator": {"cardinality": 3, "top": 3},
         "null": {"permutations": 9},
+        "rules": True,
         "export": ["tsv"],
     }
     return Analysis(folder, section).all().out

@@ -6,15 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from pairtile.api.table import as_table
-from pairtile.io.networks.table import VALUE_COLUMNS
 from pairtile.io.sparse_rows import SparseRows
-
-METHODS = ("ulm", "viper")
-_WEIGHTS = ("weight", "spearman", "correlation")
 
 
 def enrichment(
@@ -73,24 +68,7 @@ def enrichment(
     if background is None and table is None:
         raise ValueError("background: found None; expected all analysed genes, or expression")
     genes = [*map(str, background if background is not None else table.labels)]  # type: ignore[union-attr]
-    row = {name: k for k, name in enumerate(genes)}
-    if isinstance(lists, pd.DataFrame):
-        named = ["gene"] if "module" in lists else ["source", "target"]
-        listed = {name for column in named for name in lists[column]}
-    else:
-        members = {str(name): [*dict.fromkeys(given)] for name, given in lists.items()}
-        listed = {name for given in members.values() for name in given}
-    if unknown := sorted(listed - row.keys()):
-        raise ValueError(f"lists: found {unknown[0]!r}; expected genes of the background")
-    if not isinstance(lists, pd.DataFrame):
-        wanted = [
-            stage.GeneList("list", name, np.array([row[gene] for gene in given], dtype=np.int64))
-            for name, given in members.items()
-        ]
-    elif "module" in lists:
-        wanted = stage.module_lists(lists, row)
-    else:
-        wanted = stage.regulon_lists(lists.drop_duplicates(["source", "target"]), row)
+    wanted = stage.named_lists(lists, genes)
     profiles, values, n_samples = [], None, 0
     if eigengenes is not None:
         if table is None or eigengenes.shape[1] != table.n_samples:
@@ -104,15 +82,13 @@ def enrichment(
             values = table.values
         n_samples = table.n_samples
         profiles = [
-            stage.Eigengene("module kME", str(name), profile.to_numpy(dtype=np.float64))
+            stage.Eigengene("module kME", str(name), profile.to_numpy(dtype=float))
             for name, profile in eigengenes.iterrows()
         ]
-    source: str | PathLike[str] = "gene_sets"
-    if not isinstance(gene_sets, Mapping):
-        source, gene_sets = gene_sets, read_gene_sets(gene_sets, genes)
-    sets = find_gene_sets(
-        gene_sets, genes, source, ignore_case=ignore_case, ignore_versions=ignore_versions
-    )
+    given = gene_sets if isinstance(gene_sets, Mapping) else read_gene_sets(gene_sets, genes)
+    source = "gene_sets" if given is gene_sets else str(gene_sets)
+    spelling = (None, ignore_case, ignore_versions)
+    sets = find_gene_sets(given, genes, source, *spelling)
     found, counts = stage.enrichment_table(sets, genes, wanted, profiles, values, n_samples)
     found.attrs["counts"] = {**sets.counts, **counts}
     return found
@@ -169,28 +145,12 @@ def activity(
     [4.7, -6.1]
     """
     from pairtile.downstream import activity_scores
-    from pairtile.downstream.activity import regulons_of
+    from pairtile.downstream.activity import regulons_of, weighted_edges
 
-    if method not in METHODS:
-        raise ValueError(f"method: found {method!r}; expected one of {', '.join(METHODS)}")
-    missing = [name for name in ("source", "target") if name not in regulons]
-    if missing:
-        raise ValueError(f"regulons: found no column {', '.join(missing)}")
+    if method not in ("ulm", "viper"):
+        raise ValueError(f"method: found {method!r}; expected ulm or viper")
     table = as_table(expression, orientation=orientation, layer=layer, sparse=True)
-    edges = regulons[["source", "target"]].astype(str)
-    weight = next((name for name in _WEIGHTS if name in regulons), None)
-    size = next((name for name in VALUE_COLUMNS if name in regulons), None)
-    edges["weight"] = 1.0 if weight is None else regulons[weight].fillna(0.0).astype(float)
-    if "likelihood" in regulons:
-        edges["likelihood"] = regulons["likelihood"].astype(float)
-    else:
-        values = 1.0 if size is None else regulons[size].abs().fillna(0.0)
-        edges["likelihood"] = values / max(float(np.max(values)), np.finfo(float).tiny)
-    for name, low in (("weight", -1.0), ("likelihood", 0.0)):
-        if not edges[name].between(low, 1.0).all():
-            raise ValueError(f"regulons: {name}: expected numbers from {low:g} to 1")
-    edges = edges.sort_values("likelihood", ascending=False, kind="stable")
-    edges = edges.drop_duplicates(["source", "target"]).sort_index()
+    edges = weighted_edges(regulons)
     found, few = regulons_of(edges, [*map(str, table.labels)], min_targets)
     if not found.names:
         raise ValueError(f"regulons: found no regulator with {min_targets} targets or more")

@@ -4,6 +4,18 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import Any, Literal, TypedDict
 
+class DifferentialKeywords(TypedDict, total=False):
+    score: Literal["spearman", "pearson", "mi"]
+    preprocess: Mapping[str, Any] | None
+    series: Any
+    time: Any
+    step: Mapping[str, float] | None
+    batch: Any
+    orientation: Literal["genes_in_rows", "samples_in_rows"]
+    layer: str | None
+    obs: Mapping[str, Any] | None
+    backend: Literal["auto", "cpu", "cuda"]
+
 class PrepareExpressionKeywords(TypedDict, total=False):
     log2: Literal["auto"] | bool
     pseudocount: Literal["auto"] | float

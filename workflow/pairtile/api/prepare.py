@@ -157,7 +157,8 @@ def prepared_tables(
                 f"{name}: found {of_name.n_samples} samples without names; expected "
                 f"{table.n_samples}, in the order of expression"
             )
-    both = prepare_two_tables(*given, config, table=label_table(labels, table))
+    first, second = given
+    both = prepare_two_tables(first, second, config, table=label_table(labels, table))
     found = [*both.prepared.messages, *formula_warnings(both.prepared.genes)]
     kept = np.empty(0, dtype=np.int64)
     return PreparedTable(both.prepared, kept, both.prepared.design, found), both

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from pairtile.config.models import Analysis, ConfigModel
+from pairtile.config.values import Text
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,7 @@ class DifferentialConfig(ConfigModel):
     """Differential co-expression: pairs of genes that are correlated differently in two groups of
     samples."""
 
-    label: str = Field(
-        min_length=1,
+    label: Annotated[str, Text("the name of a column")] = Field(
         description=(
             "The column of annotations whose labels are the groups. Each pair of labels with at "
             "least 8 samples is compared."
@@ -79,6 +79,13 @@ shows of them (``page``)."""
 
 STAGES: tuple[Stage, ...] = (
     Stage(
+        "modules",
+        "gene_modules",
+        ("modules.tsv", "module_summary.tsv", "eigengenes.tsv", "module_membership.tsv"),
+        gpu=True,
+    ),
+    Stage("traits", "traits_of_modules", ("module_traits.tsv",), reads=("modules",)),
+    Stage(
         "predicted_targets",
         "mirna_targets",
         ("predicted_targets.tsv", "target_enrichment.tsv", "target_correlations.tsv"),
@@ -106,7 +113,7 @@ def stages_of(config: Analysis) -> list[Stage]:
 
 def label_columns(config: Analysis) -> list[str]:
     """The columns of annotations that stages name, each once."""
-    named: list[str] = []
+    named: list[str] = [*getattr(config, "traits", ())]
     if (differential := getattr(config, "differential", None)) is not None:
         named.append(differential.label)
     return list(dict.fromkeys(named))

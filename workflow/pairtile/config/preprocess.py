@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from pairtile.config.downstream import DifferentialConfig
 from pairtile.config.models import Analysis, ConfigModel, Fault, InputFile, UsedBy
+from pairtile.config.modules import GeneModulesConfig
 from pairtile.config.network import (
     GeneSetsFile,
     NamesTable,
@@ -284,6 +285,22 @@ class TableAnalysis(Analysis):
 
     # What follows the network (``config.downstream``): keys marked with the stages that use them,
     # and those that name a column of annotations with ``values`` and ``names_items`` too.
+    modules: Annotated[GeneModulesConfig | None, UsedBy("modules", "traits", "enrichment")] = Field(
+        default=None,
+        description=(
+            "Groups of genes that go together: adds `modules.tsv`, `module_summary.tsv`, "
+            "`eigengenes.tsv` and `module_membership.tsv`. null: none."
+        ),
+    )
+    traits: Annotated[Columns, UsedBy("values", "traits", "activity", names_items=True)] = Field(
+        default=(),
+        description=(
+            "Columns of annotations (of `samples.annotations`, or `obs` of an `.h5ad` file): each "
+            "eigengene is tested against each of them, batches and series respected; adds "
+            "`module_traits.tsv`. With `activity`, activities are tested too. Needs `modules` or "
+            "`activity`."
+        ),
+    )
     gene_sets: GeneSetsFile = Field(
         default=None,
         description=(
@@ -306,7 +323,8 @@ class TableAnalysis(Analysis):
     )
 
     differential: Annotated[
-        DifferentialConfig | None, UsedBy("values", "differential", names_items=True)
+        DifferentialConfig | None,
+        UsedBy("values", "differential", "enrichment", "activity", names_items=True),
     ] = Field(
         default=None,
         description=(
@@ -314,6 +332,16 @@ class TableAnalysis(Analysis):
             "for every pair; null: nothing is compared."
         ),
     )
+
+    @property
+    def gene_modules(self) -> GeneModulesConfig | None:
+        """How the stage ``modules`` finds them; None where it is not asked for."""
+        return self.modules
+
+    @property
+    def traits_of_modules(self) -> tuple[str, ...]:
+        """Columns that eigengenes are tested against."""
+        return self.traits if self.gene_modules is not None else ()
 
     def table_path(self) -> str | None:
         """The table that ``orientation`` and ``layer`` speak of."""
@@ -337,6 +365,17 @@ class TableAnalysis(Analysis):
             raise refusal(expected, key="samples")
         if self.preprocess.regress_out:
             raise refusal("no columns, or a table under samples.annotations", key="preprocess")
+        if self.traits:
+            raise refusal("no columns, or a table under samples.annotations", key="traits")
+        return self
+
+    @model_validator(mode="after")
+    def _traits_have_a_use(self) -> Self:
+        if self.traits and self.gene_modules is None and not self.activity:
+            raise refusal(
+                "no columns, or modules (with eigengenes) or activity that they go with",
+                key="traits",
+            )
         return self
 
     @model_validator(mode="after")
@@ -361,8 +400,8 @@ class ExpressionAnalysis(TableAnalysis):
         description=(
             "The expression table, genes x samples. Formats, by suffix: `.tsv`, `.tab`, `.csv`, "
             "`.txt` and `.gct` (each also `.gz`), `.parquet`, `.h5ad` (AnnData), `.h5` (Cell "
-            "Ranger's), or a 10x folder with `matrix.mtx`. A relative path starts at the working "
-            "directory, not at this file."
+            "Ranger's), `.loom`, or a 10x folder with `matrix.mtx`. A relative path starts at the "
+            "working directory, not at this file."
         )
     )
 

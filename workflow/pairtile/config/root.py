@@ -186,7 +186,10 @@ class Config(ConfigModel):
                     place = f"analyses.{name}.split_by"
                     raise ConfigError.at("config", place, found, "another name for either")
                 analyses[group] = analysis.model_copy(
-                    update={"split_by": None, "obs": {**analysis.obs, column: (label,)}}
+                    update={
+                        "split_by": None,
+                        "obs": {**getattr(analysis, "obs", {}), column: (label,)},
+                    }
                 )
         made = self.model_copy(update={"analyses": analyses})
         made._splits = dict(splits)

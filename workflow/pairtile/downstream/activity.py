@@ -22,6 +22,7 @@ from pairtile.downstream.given import Given, Written
 from pairtile.downstream.label_tests import label_test
 from pairtile.io.annotations import AnnotationTable, Condition, ConditionEntry, annotations_of_table
 from pairtile.io.networks.edge_lists import regulon_table
+from pairtile.io.networks.table import VALUE_COLUMNS
 from pairtile.runtime.files import atomic_path
 from pairtile.statistics.correction import benjamini_hochberg
 
@@ -29,6 +30,9 @@ message = messages_of(__package__)
 
 MIN_TARGETS = 5
 """Targets that a regulator needs among the genes (decoupler's default)."""
+
+WEIGHTS = ("weight", "spearman", "correlation")
+"""Columns that say the sign and size of a relation; the first that a network has."""
 
 Q_VALUE = 0.05
 TESTS = ("regulator", "label", "targets", "units", "effect", "p_value", "q_value", "viper_p_value")
@@ -61,6 +65,31 @@ def regulons_of(
         for column in ("weight", "likelihood")
     )
     return Regulons(list(names[enough]), weights, likelihood), int((~enough).sum())
+
+
+def weighted_edges(network: pd.DataFrame) -> pd.DataFrame:
+    """The edges of any network as ``regulons_of`` takes them, the likeliest row of each pair.
+
+    ``weight`` is ``spearman`` or ``correlation`` where there is none, else 1; ``likelihood`` the
+    size of the score beside the largest, else 1. Raises ValueError for columns that are not there
+    and for numbers out of range.
+    """
+    if missing := [name for name in ("source", "target") if name not in network]:
+        raise ValueError(f"regulons: found no column {', '.join(missing)}")
+    edges = network[["source", "target"]].astype(str)
+    weight = next((name for name in WEIGHTS if name in network), None)
+    score = next((name for name in VALUE_COLUMNS if name in network), None)
+    edges["weight"] = 1.0 if weight is None else network[weight].fillna(0.0).astype(float)
+    if "likelihood" in network:
+        edges["likelihood"] = network["likelihood"].astype(float)
+    else:
+        size = pd.Series(1.0, network.index) if score is None else network[score].abs().fillna(0.0)
+        edges["likelihood"] = size / max(float(size.max()), np.finfo(float).tiny)
+    for name, low in (("weight", -1.0), ("likelihood", 0.0)):
+        if not edges[name].between(low, 1.0).all():
+            raise ValueError(f"regulons: {name}: expected numbers from {low:g} to 1")
+    edges = edges.sort_values("likelihood", ascending=False, kind="stable")
+    return edges.drop_duplicates(["source", "target"]).sort_index()
 
 
 def activity_tests(

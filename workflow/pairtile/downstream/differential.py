@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,14 +25,12 @@ from pairtile.downstream.given import Given, Written
 from pairtile.downstream.group_comparison import (
     CLASSES,
     Q_VALUE,
-    Block,
     GroupComparison,
-    TestedPairs,
+    PairResults,
 )
 from pairtile.downstream.group_scores import MIN_SAMPLES
 from pairtile.errors import InputError
 from pairtile.gpu.device import Device
-from pairtile.io.regulators import find_regulators
 from pairtile.runtime.files import atomic_path
 from pairtile.runtime.record import log
 from pairtile.statistics.correction import benjamini_hochberg
@@ -64,7 +61,7 @@ class LabelledSamples:
     """
 
     values: NDArray[np.float64]
-    genes: Sequence[Any]
+    genes: Sequence[object]
     labels: Sequence[str]
     exchangeable: Exchangeable
     counts: Counts | None = None
@@ -78,7 +75,7 @@ class ComparedGroups:
 
     first: str
     second: str
-    tested: TestedPairs
+    tested: PairResults
     hubs: pd.DataFrame
     messages: list[Message]
 
@@ -92,6 +89,12 @@ class ComparedGroups:
         return LIMITS[-1]
 
 
+def large_groups(labels: Sequence[str]) -> list[str]:
+    """Labels with samples enough to be compared, in the order of the alphabet."""
+    sizes = pd.Series(list(labels)).value_counts()
+    return sorted(str(label) for label in sizes.index[sizes >= MIN_SAMPLES] if label)
+
+
 def compared_groups(
     samples: LabelledSamples, score: str, device: Device, name: str = "label"
 ) -> Iterator[ComparedGroups]:
@@ -99,9 +102,8 @@ def compared_groups(
 
     Raises InputError where fewer than two groups have; ``name``: of the labels, for messages.
     """
-    labels = np.array(samples.labels, dtype=object)
+    labels, large = np.array(samples.labels, dtype=object), large_groups(samples.labels)
     sizes = pd.Series(labels[labels != ""]).value_counts().sort_index()
-    large = [str(label) for label in sizes.index[sizes >= MIN_SAMPLES]]
     if len(large) < 2:
         found = ", ".join(f"{label!r} ({n})" for label, n in sizes.items()) or "no labels"
         raise InputError(
@@ -156,7 +158,7 @@ def _compare(
     return found
 
 
-def _messages(tested: TestedPairs, names: tuple[str, str]) -> list[Message]:
+def _messages(tested: PairResults, names: tuple[str, str]) -> list[Message]:
     comparison = tested.comparison
     between = {"first": names[0], "second": names[1]}
     n_first, n_second = (int((comparison.layout.codes == k).sum()) for k in (0, 1))
@@ -172,7 +174,7 @@ def _messages(tested: TestedPairs, names: tuple[str, str]) -> list[Message]:
     return [*said, message("detectable_difference", r=r, found=tested.n_differing, **numbers)]
 
 
-def _hubs(tested: TestedPairs, names: Sequence[Any]) -> pd.DataFrame:
+def _hubs(tested: PairResults, names: Sequence[object]) -> pd.DataFrame:
     """A row for each gene with significant pairs, those with most first."""
     n_genes = len(names)
     edges = _edges(tested)
@@ -203,68 +205,58 @@ def _hubs(tested: TestedPairs, names: Sequence[Any]) -> pd.DataFrame:
     return found.sort_values(["pairs", "p_value", "gene"], ascending=[False, True, True])
 
 
-def _edges(tested: TestedPairs) -> pd.DataFrame:
+def _edges(tested: PairResults) -> pd.DataFrame:
     """The significant pairs."""
-    blocks = [block for block in tested.blocks(tested.significant_p) if block.i.size]
-    columns = {
-        name: np.concatenate([getattr(block, name) for block in blocks]) if blocks else np.empty(0)
-        for name in Block._fields
-    }
-    return (table := pd.DataFrame(columns))[table["q"] <= Q_VALUE]
+    table = pd.concat(tested.blocks(tested.significant_p), ignore_index=True)
+    return table[table["q"] <= Q_VALUE]
 
 
 # --- tables ---
 
 
 def rows_of_pairs(
-    block: Block, found: ComparedGroups, genes: Sequence[Any], groups: Sequence[str]
+    block: pd.DataFrame, found: ComparedGroups, genes: Sequence[object], groups: Sequence[str]
 ) -> pd.DataFrame:
     """Rows of the table of pairs; ``groups``: all labels, each of which has a column of scores."""
-    nowhere = np.full(block.i.size, np.nan, dtype=np.float32)
-    scores = {found.first: block.score_a, found.second: block.score_b}
+    nowhere = pd.Series(np.nan, index=block.index, dtype=np.float32)
+    scores = {found.first: block["score_a"], found.second: block["score_b"]}
+    comparison = pd.CategoricalDtype([f"{found.second} vs {found.first}"])
+    only = np.zeros(len(block), dtype=np.int64)
     return pd.DataFrame(
         {
-            "source": pd.Categorical.from_codes(block.i, dtype=_names(genes)),
-            "target": pd.Categorical.from_codes(block.j, dtype=_names(genes)),
+            "source": _named(block["i"], genes),
+            "target": _named(block["j"], genes),
             **{f"score_{label}": scores.get(label, nowhere) for label in groups},
-            "difference": block.score_b - block.score_a,
-            "z": block.z,
-            "p_value": block.p,
-            "q_value": block.q,
-            "class": pd.Categorical.from_codes(block.kind, categories=list(CLASSES)),
-            "comparison": pd.Categorical.from_codes(
-                np.zeros(block.i.size, np.int8), categories=[f"{found.second} vs {found.first}"]
-            ),
+            "difference": block["score_b"] - block["score_a"],
+            "z": block["z"],
+            "p_value": block["p"],
+            "q_value": block["q"],
+            "class": _named(block["kind"], CLASSES),
+            "comparison": pd.Categorical.from_codes(only, dtype=comparison),
         }
     )
 
 
-def _names(genes: Sequence[Any]) -> pd.CategoricalDtype:
-    return pd.CategoricalDtype(pd.Index(genes, dtype=object))
+def _named(codes: pd.Series[int], names: Sequence[object]) -> pd.Categorical:
+    kind = pd.CategoricalDtype(pd.Index(names, dtype=object))
+    return pd.Categorical.from_codes(codes.to_numpy(), dtype=kind)
 
 
 def best_pairs(
-    found: ComparedGroups, genes: Sequence[Any], groups: Sequence[str], most: int = MAX_BEST
+    found: ComparedGroups, genes: Sequence[object], groups: Sequence[str], most: int = MAX_BEST
 ) -> pd.DataFrame:
     """The pairs of smallest p, at most so many, ascending."""
-    limit = found.tested.p_of_rank(most)
-    blocks = [block for block in found.tested.blocks(limit) if block.i.size]
-    if not blocks:
-        blocks = [Block(*(np.empty(0, np.int32) for _ in Block._fields))]
-    whole = Block(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
-    order = np.lexsort((whole.j, whole.i, -np.abs(whole.z), whole.p))[:most]
-    return rows_of_pairs(Block(*(part[order] for part in whole)), found, genes, groups)
+    whole = pd.concat(found.tested.blocks(found.tested.p_of_rank(most)), ignore_index=True)
+    order = np.lexsort([whole["j"], whole["i"], -whole["z"].abs(), whole["p"]])[:most]
+    return rows_of_pairs(whole.iloc[order].reset_index(drop=True), found, genes, groups)
 
 
 def run(given: Given) -> Written:
     """Write ``differential.parquet``, ``differential.tsv`` and ``differential_hubs.tsv``."""
     config: DifferentialConfig = given.config.differential  # type: ignore[assignment]
-    regulators = find_regulators(
-        getattr(given.config, "regulators", None),
-        given.genes,
-        given.config.ignore_case,
-        given.config.ignore_versions,
-    ).regulators
+    kept = given.items[given.items["kept"]]
+    of_items = kept["is_regulator"] if "is_regulator" in kept else np.zeros(0, dtype=bool)
+    regulators = np.flatnonzero(of_items)
     samples = LabelledSamples(
         given.values,
         given.genes,
@@ -274,11 +266,7 @@ def run(given: Given) -> Written:
         regulators if regulators.size else None,
         int(given.known.get("degrees_given_up", np.zeros(1))[0]),
     )
-    groups = sorted(
-        label
-        for label, n in pd.Series(samples.labels).value_counts().items()
-        if label and n >= MIN_SAMPLES
-    )
+    groups = large_groups(samples.labels)
     said: list[Message] = []
     counts = dict.fromkeys(("differential_tested", "differential_significant"), 0)
     best, hubs = [], []

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.declare.messages import messages_of
+from pairtile.downstream.eigengenes import eigengene, standardise
 from pairtile.downstream.enrichment_tests import (
     MAX_SAMPLES,
     correlations,
@@ -19,7 +20,6 @@ from pairtile.downstream.enrichment_tests import (
     excess_by_profile,
     overlap_tests,
     rank_tests,
-    standardised,
 )
 from pairtile.downstream.gene_sets import (
     MIN_SET_GENES,
@@ -114,9 +114,9 @@ def enrichment_table(
         all_kme = correlations(values, np.stack([each.profile for each in profiles]))
         taken = evenly_spaced(values.shape[1])
         some_values = np.asarray(values[:, taken])
-    for each, kme in zip(profiles, all_kme.T if profiles else (), strict=True):
+    for ranking, kme in zip(profiles, all_kme.T if profiles else (), strict=True):
         excess, degrees = excess_by_profile(
-            kme, some_values, each.profile[taken], sets.members, free_samples
+            kme, some_values, ranking.profile[taken], sets.members, free_samples
         )
         ranked = rank_tests(kme, sets.members, excess, degrees)
         n_tests += size.size
@@ -132,7 +132,7 @@ def enrichment_table(
             )
         )
         scores[len(tested)] = kme
-        tested.append(each)
+        tested.append(ranking)
     columns = ["list", "kind", "gene_set", "overlap", "size", "expected", "effect"]
     counts = {
         "enrichment_lists": len(tested),
@@ -154,18 +154,18 @@ def enrichment_table(
     if "overlap" in table:
         table["overlap"] = table["overlap"].astype("Int64")
     else:
-        table = table.assign(overlap=pd.NA, expected=np.nan)
+        table = table.assign(overlap=np.nan, expected=np.nan).astype({"overlap": "Int64"})
     member = sets.members
     named = []
     for number, k, effect in zip(table["number"], table["set"], table["effect"], strict=True):
-        rows = member.indices[member.indptr[k] : member.indptr[k + 1]]
+        rows = np.asarray(member.indices[member.indptr[k] : member.indptr[k + 1]], dtype=np.int64)
         here = tested[number]
         if isinstance(here, GeneList):
-            rows = np.intersect1d(rows, here.rows)
+            rows = rows[np.isin(rows, here.rows)]
         else:
             up = scores[number][rows] if effect >= 0.5 else -scores[number][rows]
             rows = rows[np.argsort(-up, kind="stable")[:LEADING_GENES]]
-        named.append(";".join(genes[row] for row in rows))
+        named.append(";".join(genes[row] for row in rows.tolist()))
     return table[[*columns, "p_value", "q_value"]].assign(genes=named), counts
 
 
@@ -194,11 +194,13 @@ def validate(config: TableAnalysis, items: pd.DataFrame) -> None:
 def regulon_lists(edges: pd.DataFrame, row: Mapping[str, int]) -> list[GeneList]:
     """The targets of each regulator; a regulator is no target of its own."""
     return [
-        GeneList(
-            "regulon", str(name), group["target"].map(row).to_numpy(np.int64), (row[str(name)],)
-        )
+        GeneList("regulon", str(name), _rows(group["target"], row), (row[str(name)],))
         for name, group in edges[edges["source"] != edges["target"]].groupby("source", sort=False)
     ]
+
+
+def _rows(names: pd.Series, row: Mapping[str, int]) -> NDArray[np.int64]:
+    return np.array([row[str(name)] for name in names], dtype=np.int64)
 
 
 def edge_lists(edges: pd.DataFrame, kind: str, name: str, row: Mapping[str, int]) -> GeneList:
@@ -210,10 +212,36 @@ def edge_lists(edges: pd.DataFrame, kind: str, name: str, row: Mapping[str, int]
 def module_lists(modules: pd.DataFrame, row: Mapping[str, int]) -> list[GeneList]:
     """From ``gene`` and ``module``; module 0 is none."""
     return [
-        GeneList("module", str(name), group["gene"].map(row).to_numpy(np.int64))
+        GeneList("module", str(name), _rows(group["gene"], row))
         for name, group in modules.groupby("module", sort=True)
         if str(name) != "0"
     ]
+
+
+def named_lists(
+    lists: Mapping[str, Iterable[str]] | pd.DataFrame, genes: Sequence[str]
+) -> list[GeneList]:
+    """Lists of names, modules (``gene``, ``module``) or a network (``source``, ``target``).
+
+    Raises ValueError for a name that is none of the genes.
+    """
+    row = {name: k for k, name in enumerate(genes)}
+    if isinstance(lists, pd.DataFrame):
+        columns = ["gene"] if "module" in lists else ["source", "target"]
+        listed = {name for column in columns for name in lists[column]}
+    else:
+        members = {str(name): list(dict.fromkeys(given)) for name, given in lists.items()}
+        listed = {name for given in members.values() for name in given}
+    if unknown := sorted(listed - row.keys()):
+        raise ValueError(f"lists: found {unknown[0]!r}; expected genes of the background")
+    if not isinstance(lists, pd.DataFrame):
+        return [
+            GeneList("list", name, np.array([row[gene] for gene in given], dtype=np.int64))
+            for name, given in members.items()
+        ]
+    if "module" in lists:
+        return module_lists(lists, row)
+    return regulon_lists(lists.drop_duplicates(["source", "target"]), row)
 
 
 def run(given: Given) -> Written:
@@ -231,9 +259,10 @@ def run(given: Given) -> Written:
     if getattr(given.config, "differential", None):
         edges = given.table("differential.tsv")
         edges = edges[edges["q_value"] <= Q_VALUE]
-        lists.append(edge_lists(edges, "differential", "all", row))
-        for name, group in edges.groupby("class", sort=True):
-            lists.append(edge_lists(group, "differential", str(name), row))
+        for compared, pairs in edges.groupby("comparison", sort=True):
+            lists.append(edge_lists(pairs, "differential", str(compared), row))
+            for name, group in pairs.groupby("class", sort=True):
+                lists.append(edge_lists(group, "differential", f"{compared}: {name}", row))
     free = len(given.samples) - int(np.sum(given.known.get("degrees_given_up", 0)))
     table, counts = enrichment_table(sets, given.genes, lists, eigengenes, given.values, free)
     given.write(FILE, table)
@@ -249,7 +278,7 @@ def run(given: Given) -> Written:
 def _modules(given: Given, row: Mapping[str, int]) -> tuple[list[GeneList], list[Eigengene]]:
     """Modules of the stage where it was asked for, else communities of the network; and what genes
     are ranked by: the eigengenes of these."""
-    if getattr(given.config, "modules", None):
+    if given.config.gene_modules is not None:
         lists = module_lists(given.table("modules.tsv"), row)
         profiles = given.table("eigengenes.tsv").set_index("module")[given.samples]
         named = {str(name): profile.to_numpy(np.float64) for name, profile in profiles.iterrows()}
@@ -266,17 +295,7 @@ def _modules(given: Given, row: Mapping[str, int]) -> tuple[list[GeneList], list
         if each.rows.size >= MIN_SET_GENES:
             profile = named.get(each.name)
             if profile is None:
-                profile = eigengene(given.values, each.rows)
+                some = each.rows[:: max(1, each.rows.size // MAX_SAMPLES)]
+                profile, _ = eigengene(standardise(given.values[some]))
             eigengenes.append(Eigengene("module kME", each.name, profile))
     return lists, eigengenes
-
-
-def eigengene(values: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """First principal component of standardised genes, in the direction of their mean: float64
-    (samples,) (Langfelder and Horvath 2007, BMC Syst Biol 1:54)."""
-    z = standardised(values[rows[:: max(1, rows.size // MAX_SAMPLES)]])
-    if z.shape[0] <= z.shape[1]:
-        profile = np.linalg.eigh(z @ z.T)[1][:, -1] @ z
-    else:
-        profile = np.linalg.eigh(z.T @ z)[1][:, -1]
-    return np.asarray(profile * (np.sign(profile @ z.mean(axis=0)) or 1.0))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,15 @@ from pairtile.splines.scorer import BsplineScorer, SplineSettings
 from pairtile.splines.values import scaled
 from pairtile.statistics.ranks import average_ranks
 
+Array: TypeAlias = Any
+"""Of NumPy or, on a GPU, of CuPy; a number where it is the same for all pairs."""
+
 MIN_SAMPLES = 8
 """Samples of a group that a pair must have for a test."""
+
+MIN_VARIED = 5
+"""Samples of a group in which a gene must have another value than its most common one: what fewer
+have in common is next to nothing."""
 
 MAX_CORRELATION = 1.0 - 1e-6
 """Beyond it Fisher's z of a float32 has no digits."""
@@ -49,8 +56,10 @@ def within_groups(
 ) -> NDArray[np.float64]:
     """Values of each gene centred in each group, and there in each batch, with the same spread in
     both groups; by rank, as quantiles from -0.5 to 0.5. float64 (genes, samples), NaN where
-    missing. Neither means nor variances of the groups are left to tell them apart."""
+    missing. Neither means nor variances of the groups are left to tell them apart. Where the
+    lowest value is that of several samples, as of zeros, it is the same in both groups."""
     out = np.full(values.shape, np.nan)
+    lowest, tied = np.zeros((2, len(values), 1)), np.zeros((len(values), 1), dtype=bool)
     for group in (0, 1):
         own = layout.codes == group
         part = np.ascontiguousarray(values[:, own])
@@ -61,15 +70,22 @@ def within_groups(
             here = batch == cell
             n = np.maximum(seen[:, here].sum(axis=1, keepdims=True), 1)
             part[:, here] -= np.nansum(part[:, here], axis=1, keepdims=True) / n
+            # What is left varies less in a batch of few: samples are to have the same variance.
+            part[:, here] *= np.sqrt(n / np.maximum(n - 1.0, 1.0))
         n = np.maximum(seen.sum(axis=1, keepdims=True), 1)
         if by_rank:
             average_ranks(part, part)
             part = (part - 0.5) / n - 0.5
+            lowest[group] = np.where(seen, part, 0.5).min(axis=1, keepdims=True)
+            tied |= (part == lowest[group]).sum(axis=1, keepdims=True) > 1
         else:
             spread = np.sqrt(np.nansum(part**2, axis=1, keepdims=True) / n)
             part = np.divide(part, spread, out=np.zeros_like(part), where=spread > 1e-12)
             part[~seen] = np.nan
         out[:, own] = part
+    if by_rank:
+        for group in (0, 1):
+            out[:, layout.codes == group] -= np.where(tied, lowest[group], 0.0)
     return out
 
 
@@ -79,8 +95,8 @@ class Group:
     samples) on the device, None where nothing is missing; ``free``: of ``Layout``; ``chance``: mean
     score of unrelated genes (of mutual information)."""
 
-    rows: Any
-    observed: Any
+    rows: Array
+    observed: Array
     n: int
     free: float
     chance: float = 0.0
@@ -97,11 +113,11 @@ class Scorer(Protocol):
     def of_group(self, values: NDArray[np.float64], layout: Layout, group: int) -> Group:
         """Values as ``within_groups`` gives them."""
 
-    def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[Any, Any]:
+    def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[Array, Array]:
         """Fisher's z, float32 (rows, columns), and its degrees of freedom: a number, or an array
         where values are missing, NaN where a pair has fewer than ``MIN_SAMPLES``."""
 
-    def scores(self, z: Any, group: Group, free: Any) -> Any:
+    def scores(self, z: Array, group: Group, free: Array) -> Array:
         """As the table has them: correlations, or bits."""
 
 
@@ -131,11 +147,11 @@ class Correlations:
             xp.asarray(part.astype(np.float32)), observed, part.shape[1], layout.free(group)
         )
 
-    def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[Any, Any]:
+    def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[Array, Array]:
         xp = self.device.xp
         x, y = group.rows[rows], group.rows[columns]
         r = x @ y.T
-        n: Any = group.n
+        n: Array = group.n
         if group.observed is not None:
             seen_x, seen_y = group.observed[rows], group.observed[columns]
             n = seen_x @ seen_y.T
@@ -143,17 +159,20 @@ class Correlations:
             spread_x = n * ((x * x) @ seen_y.T) - sum_x**2
             spread_y = n * (seen_x @ (y * y).T) - sum_y**2
             r = (n * r - sum_x * sum_y) / xp.sqrt(xp.maximum(spread_x * spread_y, 1e-20))
-        xp.clip(r, -MAX_CORRELATION, MAX_CORRELATION, out=r)
+        # Ranks of few samples agree fully by chance: half a step of Spearman's is left.
+        step = 6.0 / (group.n**3 - group.n) if self.by_rank else 0.0
+        largest = min(MAX_CORRELATION, 1.0 - step)
+        xp.clip(r, -largest, largest, out=r)
         z = xp.arctanh(r)
         z -= r / (2.0 * (n - 1.0))  # its bias (Fisher 1921)
         if group.observed is None:
             return z, group.free
         return z, xp.where(n >= MIN_SAMPLES, group.free - (group.n - n), np.float32(np.nan))
 
-    def scores(self, z: Any, group: Group, free: Any) -> Any:
+    def scores(self, z: Array, group: Group, free: Array) -> Array:
         n = group.n if group.observed is None else free - group.free + group.n
         r = np.tanh(z)
-        for _ in range(3):  # its bias was taken off
+        for _ in range(4):  # its bias was taken off
             r = np.tanh(z + r / (2.0 * (n - 1.0)))
         return r
 
@@ -181,7 +200,7 @@ class Informations:
         observed = True if np.isnan(part).any() else None
         return Group(part, observed, part.shape[1], layout.free(group), chance)
 
-    def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[Any, Any]:
+    def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[Array, Array]:
         xp = self.device.xp
         x, y = (self.scorer.weights(group.rows[part]) for part in (rows, columns))
         bits, n = self.scorer.scores(x, y)
@@ -191,7 +210,7 @@ class Informations:
             return z, group.free
         return z, xp.where(n >= MIN_SAMPLES, group.free - (group.n - n), np.nan)
 
-    def scores(self, z: Any, group: Group, free: Any) -> Any:
+    def scores(self, z: Array, group: Group, free: Array) -> Array:
         r = np.tanh(np.asarray(z, dtype=np.float64))
         nats = -0.5 * np.log1p(-(r**2)) + group.chance
         return nats / LN_2

@@ -69,7 +69,7 @@ def label_test(
     outer = [codes[known] for codes in blocks]
     for k in range(len(outer)):
         block = np.unique(outer[k], return_inverse=True)[1]
-        if not block.any() or (np.abs(_within(labels, block)) > _TOLERANCE).any():
+        if not block.any() or (np.abs(within(labels, block)) > _TOLERANCE).any():
             fixed = np.unique(np.stack([fixed, block]), axis=1, return_inverse=True)[1]
             continue
         of_blocks, first = True, np.unique(block, return_index=True)[1]
@@ -86,12 +86,12 @@ def indicators(codes: NDArray[np.integer]) -> Floats:
     return (codes[:, None] == np.arange(codes.max(initial=0) + 1)).astype(np.float64)
 
 
-def _means(columns: Floats, block: NDArray[np.int64]) -> Floats:
+def _means(columns: Floats, block: NDArray[np.integer]) -> Floats:
     member = indicators(block)
     return (member.T @ columns) / member.sum(axis=0)[:, None]
 
 
-def _within(columns: Floats, block: NDArray[np.int64]) -> Floats:
+def within(columns: Floats, block: NDArray[np.integer]) -> Floats:
     """Columns (samples, any) less the means of their blocks."""
     return columns - _means(columns, block)[block]
 
@@ -104,14 +104,14 @@ def _tests(
     nothing = np.full(len(values), np.nan)
     if n < 3:
         return nothing, nothing
-    x = _within(labels, block)
+    x = within(labels, block)
     left, size, _ = np.linalg.svd(x, full_matrices=False)
     q = int((size > _TOLERANCE * max(float(size[0]), 1e-300)).sum()) if size[0] > _TOLERANCE else 0
     freedom = n - int(block.max()) - 1 - q - given_up
     if not q or freedom < 1:
         return nothing, nothing
     basis = left[:, :q]
-    y = _within(values.T, block).T
+    y = within(values.T, block).T
     along = y @ basis
     residuals = y - along @ basis.T
     leverage = np.minimum(1 / np.bincount(block)[block] + (basis**2).sum(axis=1), 1.0)

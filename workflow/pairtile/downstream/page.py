@@ -9,6 +9,7 @@ import pandas as pd
 
 from pairtile.declare.columns import explained
 from pairtile.downstream.gene_set_charts import activity_figure, enrichment_figure
+from pairtile.downstream.module_charts import module_traits_figure
 from pairtile.downstream.predicted_targets import target_correlations
 from pairtile.report.formats import shortened, spaced
 from pairtile.report.method_report import CaptionedFigure, FigureMaker, PageSection, SectionMaker
@@ -60,6 +61,7 @@ def table_of_page(table: pd.DataFrame, file: str, title: str, intro: str) -> Pag
 
 FIGURES: Mapping[str, FigureMaker] = {
     "target_correlations": target_correlations,
+    "module_traits": module_traits_figure,
     "enrichment": enrichment_figure,
     "activity": activity_figure,
 }
@@ -70,6 +72,8 @@ SECTIONS: tuple[SectionMaker, ...] = (
     table_section("differential_hubs.tsv", "Genes with pairs that differ"),
     table_section("target_enrichment.tsv", "Do targets go against their miRNA?"),
     table_section("predicted_targets.tsv", "Predicted targets that go against their miRNA"),
+    table_section("module_summary.tsv", "Modules"),
+    table_section("module_traits.tsv", "Modules and traits"),
     table_section("enrichment.tsv", "Gene sets"),
     table_section("activity_tests.tsv", "Master regulators"),
 )

@@ -20,6 +20,7 @@ from pairtile.errors import InputError
 from pairtile.io.annotations import AnnotationTable
 from pairtile.io.binary_table import sound
 from pairtile.io.cells import (
+    MIN_ZEROS,
     Found,
     Matrices,
     as_text,
@@ -389,3 +390,58 @@ def read_10x_h5(path: str | PathLike[str]) -> Table:
         notes.append(message("features_left_out", n=n, kinds=listed))
         values = values.take(rows)
     return Table(values, names, barcodes, notes)
+
+
+# --- loom ---------------------------------------------------------------------------------------
+
+_LOOM_GENES = ("Gene", "gene_names", "var_names", "Name")
+_LOOM_IDENTIFIERS = ("Accession", "gene_ids", "GeneID")
+_LOOM_CELLS = ("CellID", "obs_names", "cell_names", "barcode")
+
+
+def read_loom(path: str | PathLike[str], scratch: Path | None = None) -> Table:
+    """Read a ``.loom`` file (genes x cells) as a table with genes in rows: its main matrix.
+
+    Genes are named as in a 10x folder, by ``Gene`` (or ``gene_names``, ``var_names``, ``Name``) and
+    ``Accession``; cells by ``CellID`` or the like. A matrix of a fifth of zeros or more is kept
+    sparse. Raises InputError for other content.
+    """
+    from scipy import sparse
+
+    with _open(path, "loom") as file:
+        if not {"matrix", "row_attrs", "col_attrs"} <= set(file):
+            found = f"HDF5 with {', '.join(file) or 'nothing'}"
+            raise InputError.at(path, "", found, "matrix, row_attrs and col_attrs of a loom file")
+        matrix, shape = file["matrix"], tuple(file["matrix"].shape)
+        check_unpacked_size(path, _bytes(matrix))
+
+        def texts(group: str, known: tuple[str, ...], length: int) -> list[str]:
+            name = next((name for name in known if name in file[group]), None)
+            names = [] if name is None else list(map(as_text, file[group][name][:]))
+            if name is not None and len(names) != length:
+                raise ValueError(f"{group}/{name} of {len(names)} for {length}")
+            return names
+
+        symbols = texts("row_attrs", _LOOM_GENES, shape[0])
+        identifiers = texts("row_attrs", _LOOM_IDENTIFIERS, shape[0]) or symbols
+        cells = texts("col_attrs", _LOOM_CELLS, shape[1])
+        for group, found_names, known in (
+            ("row_attrs", identifiers, _LOOM_GENES),
+            ("col_attrs", cells, _LOOM_CELLS),
+        ):
+            if not found_names:
+                there = ", ".join(file[group]) or "nothing"
+                raise InputError.at(path, group, there, f"one of {', '.join(known)}")
+        step = max(1, _ENTRIES // max(1, shape[1]))
+        blocks = [slice(begin, begin + step) for begin in range(0, shape[0], step)]
+        filled = sum(int(np.count_nonzero(matrix[rows])) for rows in blocks)
+        values: Values
+        if filled <= (1 - MIN_ZEROS) * matrix.size:
+            parts = [sparse.csr_array(matrix[rows]) for rows in blocks]
+            values = SparseRows(sparse.vstack(parts, format="csr"))
+        else:
+            values = empty_table(shape, scratch)
+            for rows in blocks:
+                values[rows] = matrix[rows]
+    names, notes = gene_names(identifiers, symbols or [""] * shape[0], "row_attrs")
+    return Table(values, names, cells, notes)

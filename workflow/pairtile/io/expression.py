@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.large_table import in_row_order, take_rows
 from pairtile.errors import ConfigError, InputError
-from pairtile.io.anndata_file import read_10x_h5, read_h5ad
+from pairtile.io.anndata_file import read_10x_h5, read_h5ad, read_loom
 from pairtile.io.binary_table import read_parquet
 from pairtile.io.by_products import by_product_rows, converted_names
 from pairtile.io.gct import read_gct
@@ -30,7 +30,9 @@ message = messages_of(__package__)
 ORIENTATIONS = ("genes_in_rows", "samples_in_rows")
 DUPLICATES = ("error", "mean", "max", "first")
 _KEPT = {"max": "with the largest mean", "first": "that stands first"}
-FORMATS = ".tsv .tab .csv .txt .gct (each also .gz), .parquet, .h5ad, .h5, or a 10x mtx folder"
+FORMATS = (
+    ".tsv .tab .csv .txt .gct (each also .gz), .parquet, .h5ad, .h5, .loom, or a 10x mtx folder"
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,8 +72,8 @@ def read_expression(
       NaN, null or None. ``.csv`` is split at commas or semicolons, ``.txt`` also at tabs: at what
       its first line has most of. Numbers may have decimal commas, or marks between thousands.
     - ``.gct`` (1.2, 1.3), ``.parquet``, ``.h5ad`` (cells x genes by itself), ``.h5`` of Cell Ranger
-      (gene expression alone), and folders with ``matrix.mtx``, ``features.tsv`` or ``genes.tsv``,
-      and ``barcodes.tsv``, plain or gzip, all three with the same prefix or none.
+      (gene expression alone), ``.loom``, and folders with ``matrix.mtx``, ``features.tsv`` or
+      ``genes.tsv``, and ``barcodes.tsv``, plain or gzip, all three with the same prefix or none.
 
     Units are those of the file: nothing is transformed here. Annotation columns and rows that
     other programs write beside the genes (``io.by_products``) are left out with a note; gene names
@@ -237,6 +239,8 @@ def _read(
         return read_h5ad(path, layer, scratch, obs), True
     if suffix == ".h5":
         return read_10x_h5(path), True
+    if suffix == ".loom":
+        return read_loom(path, scratch), True
     if suffix in (".parquet", ".pq"):
         return read_parquet(path, kinds, scratch), genes_in_rows
     if suffix in (".gct", ".gct.gz"):

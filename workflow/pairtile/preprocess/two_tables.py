@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.config.downstream import label_columns
 from pairtile.config.preprocess import TwoTableAnalysis
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.large_table import empty_table
@@ -82,9 +83,11 @@ def prepare_two_tables(
     """
     of_other = config.preprocess_of_other
     first, other, counts, said = _matched(first, other, config, scratch)
-    effects = tuple(dict.fromkeys((*config.preprocess.regress_out, *of_other.regress_out)))
+    effects = (*config.preprocess.regress_out, *of_other.regress_out, *label_columns(config))
     if table is None:
-        first, table = annotated_samples(first, config.samples, effects, scratch)
+        asked = tuple(dict.fromkeys(effects))
+        chosen = bool(config.obs)
+        first, table = annotated_samples(first, config.samples, asked, scratch, chosen)
     else:
         table = table.of(first.samples)
     place = pd.Index(other.samples).get_indexer(pd.Index(first.samples))
@@ -102,7 +105,7 @@ def prepare_two_tables(
             names = [f"{KEPT_APART}{name}" for name in arranged.samples]
             arranged = replace(arranged, samples=names)
         done.append(prepare_expression(arranged, settings, True, design, scratch))
-    joined = _joined(*done, scratch)
+    joined = _joined(done[0], done[1], scratch)
     joined.counts.update(counts)
     joined.messages[:0] = said
     if twice := len(set(done[0].genes) & set(done[1].genes)):

@@ -35,7 +35,16 @@ LITTLE_BYTES = 1 << 20
 LITTLE_SECONDS = 1.0
 """Of one core: what is less is not worth more cores than one."""
 
-UNPACKED = {".gz": 6, ".bz2": 8, ".xz": 8, ".zst": 6, ".parquet": 4, ".h5ad": 4, ".h5": 4}
+UNPACKED = {
+    ".gz": 6,
+    ".bz2": 8,
+    ".xz": 8,
+    ".zst": 6,
+    ".parquet": 4,
+    ".h5ad": 4,
+    ".h5": 4,
+    ".loom": 8,
+}
 """How many times its bytes a compressed file stands for (a Parquet file says it itself)."""
 
 VALUE_BYTES = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-PER_UNIT, N_BINS = 512, 16384
+PER_UNIT, N_BINS = 128, 4096
 """Bins of a statistic for each unit, and in all; the last one is open."""
 
 MIN_POOL = 20_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -35,6 +36,7 @@ from pairtile.methods.multimodal_correlation.conditions import (
     condition_networks,
 )
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
+from pairtile.methods.multimodal_correlation.kinc_text import write_cmx, write_emx
 from pairtile.methods.multimodal_correlation.modes import PairModes, packed_masks
 from pairtile.methods.multimodal_correlation.network import (
     MASKS,
@@ -359,6 +361,25 @@ class ModeCorrelation(HasMessages):
         tell(made.messages)
         return made
 
+    def write_kinc(self, folder: str | PathLike[str], name: str = "pairtile") -> None:
+        """Write the expression and all modes as KINC's texts: ``NAME.emx.txt`` for ``kinc run
+        import-emx`` (missing values are ``NaN``) and ``NAME.cmx.txt`` for ``import-cmx``.
+
+        Genes are the kept ones, in their order. Raises ValueError for modes with a lag, or between
+        two tables, which KINC does not know.
+        """
+        if "lag" in self.state or "columns" in self.state:
+            raise ValueError(
+                "write_kinc: found modes with a lag, or of two tables; expected pairs of one table"
+            )
+        shared = {key: self.settings[key] for key in ("compatibility", "estimator", "lag")}
+        config = analysis_config(MultimodalCorrelationConfig, expression="in memory", **shared)
+        samples = mode_samples(config, self.state, self.merged.pairs)
+        genes, names = [*map(str, self.labels)], [*map(str, self.samples)]
+        write_emx(samples.values, genes, names, Path(folder) / f"{name}.emx.txt")
+        before = config.estimator.outliers_before
+        write_cmx(self.merged.pairs, samples, before, Path(folder) / f"{name}.cmx.txt")
+
     def _bits(self, column: str, modes: pd.DataFrame | None) -> pd.DataFrame:
         assert column in MASKS
         chosen = self.modes.index if modes is None else modes.index
@@ -440,6 +461,8 @@ def network_of_modes(
         tests = conditions_tested(config, state, samples, annotations.conditions)
     chosen = condition_networks(edges, tests, config.condition_networks.q_value)
     modules = pd.DataFrame(columns=["gene", "module", "degree", "degree_in_module"])
+    if config.gene_modules is not None:
+        raise ValueError("modules: find_modules finds those of wgcna, and eigengenes")
     if config.modules:
         modules = module_rows(config.modules, numbered, labels.to_numpy())
     conditions = [] if annotations is None else annotations.conditions

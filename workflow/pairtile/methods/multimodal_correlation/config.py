@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, Tag, ValidationInfo, field_validator, model_validator
 
 from pairtile.config.models import ConfigModel, InputFile, JobNeeds, UsedBy
+from pairtile.config.modules import GeneModulesConfig
 from pairtile.config.network import (
     Chunks,
     ExportList,
@@ -442,22 +443,33 @@ class ConditionNetworksConfig(ConfigModel):
     )
 
 
-class ModulesConfig(ConfigModel):
-    """Modules: groups of genes with more edges among them than to others."""
+class ModulesConfig(GeneModulesConfig):
+    """Modules: groups of genes that go together. `min_size` and `max_p` do nothing without
+    `eigengenes`."""
 
-    method: Literal["leiden", "link_communities"] = Field(
+    method: Literal["leiden", "link_communities", "wgcna"] = Field(  # type: ignore[assignment]
         default="leiden",
         description=(
-            "`leiden`: each gene in one module, by modularity (Traag et al. 2019). "
+            "`leiden`: each gene of the network in one module, by modularity (Traag et al. 2019). "
             "`link_communities`: edges are grouped, by the same method on the graph of edges "
             "(Evans and Lambiotte 2010), so that a gene can be in several modules; refused where "
-            "hubs make that graph too large."
+            "hubs make that graph too large. `wgcna`: branches of a tree of the topological "
+            "overlap of all genes, whatever the network, as R's WGCNA finds them."
         ),
     )
-    resolution: Annotated[float, Field(gt=0, le=1000)] = Field(
-        default=1.0,
-        description="Above 1 makes more and smaller modules, below 1 fewer and larger ones.",
+    eigengenes: bool = Field(
+        default=False,
+        description=(
+            "`leiden`: whether modules are tested against noise and get eigengenes, as `traits` "
+            "needs them; those of `wgcna` always are."
+        ),
     )
+
+    @model_validator(mode="after")
+    def _genes_have_one_module(self) -> Self:
+        if self.eigengenes and self.method == "link_communities":
+            raise refusal("false, since link_communities put genes in several", key="eigengenes")
+        return self
 
 
 ModulesOrFalse = Annotated[
@@ -524,7 +536,7 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
         default=PowerConfig(),
         description=(
             "Removal of modes with too few samples for their correlation, after the threshold; "
-            "`false` turns it off. Never of `correlation: partial`."
+            "`false` turns it off. Never of partial correlations."
         ),
     )
     annotations: Annotated[OptionalPath, InputFile("network"), CHOOSING] = Field(
@@ -547,7 +559,9 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
     condition_networks: Annotated[ConditionNetworksConfig, CHOOSING] = Field(
         default=ConditionNetworksConfig(), description="Which edges belong to a condition."
     )
-    modules: Annotated[ModulesOrFalse, CHOOSING] = Field(
+    modules: Annotated[  # type: ignore[assignment]
+        ModulesOrFalse, UsedBy("network", "tables", "modules", "traits", "enrichment")
+    ] = Field(
         default=ModulesConfig(), description="Groups of genes in the network; `false` turns it off."
     )
     kinc_text: Annotated[bool, UsedBy("tables")] = Field(
@@ -573,6 +587,12 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
     node_tables: ClassVar[Mapping[str, tuple[str, ...]]] = {"modules.tsv": ("gene", "module")}
 
     @property
+    def gene_modules(self) -> GeneModulesConfig | None:
+        """The stage writes ``modules.tsv`` then, in place of the tables of this method."""
+        asked = self.modules and (self.modules.eigengenes or self.modules.method == "wgcna")
+        return self.modules if self.modules and asked else None
+
+    @property
     def writes_kinc_text(self) -> bool:
         """KINC's texts have no direction."""
         return self.kinc_text and not self.lag
@@ -583,7 +603,7 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
             left_out.add("threshold.tsv")
         if self.annotations is None:
             left_out.update(CONDITION_TABLES)
-        if self.modules is False:
+        if self.modules is False or self.gene_modules is not None:
             left_out.add("modules.tsv")
         if not self.writes_kinc_text:
             left_out.update(KINC_TEXTS)

@@ -13,6 +13,7 @@ target and mode. Numbers have eight significant digits; what is undefined is ``n
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.errors import InputError
+from pairtile.io.text_file import open_rows
 from pairtile.methods.multimodal_correlation.conditions import (
     REGRESSION,
     ConditionTest,
@@ -175,3 +178,100 @@ def sample_strings(modes: ModeSamples, outliers_before: bool) -> NDArray[np.byte
             )
         strings[block.rows] = (states + ord("0")).view(strings.dtype)[:, 0]
     return strings
+
+
+# --- matrices as KINC's import and export have them ---
+
+CMX_COLUMNS = ("i", "j", "cluster", "n_clusters", "n_samples", "correlation", "string")
+
+
+def write_emx(values: NDArray[np.floating], genes: Sequence[str], samples: Sequence[str],
+              path: Path) -> None:  # fmt: skip
+    """Write expression as ``kinc run import-emx`` reads it (``--nan NaN``): a line of the names of
+    samples, then a line for each gene."""
+    _write(
+        path,
+        [*samples],
+        ([gene, *(["NaN" if x != x else f"{x:.9g}" for x in row.tolist()])]
+         for gene, row in zip(genes, values, strict=True)),
+    )  # fmt: skip
+
+
+def write_cmx(modes: pd.DataFrame, samples: ModeSamples, outliers_before: bool, path: Path) -> None:
+    """Write modes as ``kinc run export-cmx`` does and ``import-cmx`` reads them: no header; gene,
+    earlier gene, mode, number of modes, samples, correlation, and a digit for each sample.
+
+    modes : ``i``, ``j``, ``cluster``, ``n_clusters``, ``n_samples``, ``correlation``; samples : of
+    the same modes. outliers_before : as for ``sample_strings``, whose ValueError is raised.
+    """
+    later, earlier = (pick(modes["i"], modes["j"]) for pick in (np.maximum, np.minimum))
+    order = np.lexsort((modes["cluster"], earlier, later))
+    step = max(1, _CHARACTERS // max(1, samples.n_samples))
+    numbers = modes.assign(i=later, j=earlier)[list(CMX_COLUMNS[:5])].to_numpy(dtype=np.int64)
+
+    def rows() -> Iterator[Sequence[str]]:
+        for begin in range(0, len(order), step):
+            part = order[begin : begin + step]
+            strings = sample_strings(samples.take(part), outliers_before).tolist()
+            correlations = _numbers(modes["correlation"].to_numpy()[part])
+            for row, r, digits in zip(numbers[part].tolist(), correlations, strings, strict=True):
+                yield [*map(str, row), r, digits.decode("ascii")]
+
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as output:
+        output.writelines("\t".join(fields) + "\n" for fields in rows())
+
+
+def read_kinc_modes(
+    path: str | PathLike[str], genes: Sequence[str], samples: Sequence[str]
+) -> pd.DataFrame:
+    """Read the modes that ``kinc run export-cmx`` has written (text, plain or gzip).
+
+    Parameters
+    ----------
+    path : path
+        Lines of gene, gene, mode, number of modes, samples, correlation, and a digit for each
+        sample, between tabs.
+    genes, samples : sequence of str
+        Of KINC's expression matrix, in its order.
+
+    Returns
+    -------
+    DataFrame
+        A row for each mode: ``source`` and ``target`` (the later gene first, as KINC has it),
+        ``cluster`` (from 1), ``n_clusters``, ``n_samples``, ``correlation``; and, for each sample
+        by its name, whether it is in the mode.
+
+    Raises
+    ------
+    InputError
+        File missing or damaged, another number of fields, what is no number, a gene out of range,
+        digits for another number of samples.
+    """
+    rows, members = [], []
+    with open_rows(path, "\t") as lines:
+        for line, fields in lines:
+            place = f"line {line}"
+            if len(fields) != len(CMX_COLUMNS):
+                expected = f"{len(CMX_COLUMNS)} (as kinc run export-cmx writes)"
+                raise InputError.at(path, place, f"{len(fields)} fields", expected)
+            digits = np.frombuffer(fields[6].encode(), dtype=np.uint8)
+            try:
+                i, j, cluster, n_clusters, n_samples = map(int, fields[:5])
+                r = float(fields[5])
+            except ValueError as error:
+                raise InputError.at(path, place, str(error), "numbers") from None
+            if not 0 <= min(i, j) <= max(i, j) < len(genes):
+                expected = f"genes from 0 to {len(genes) - 1}"
+                raise InputError.at(path, place, f"genes {i} and {j}", expected)
+            if digits.size != len(samples):
+                expected = f"{len(samples)}, one for each sample"
+                raise InputError.at(path, place, f"{digits.size} digits", expected)
+            members.append(np.packbits(digits == ord("0") + IN_MODE))
+            rows.append((genes[i], genes[j], cluster, n_clusters, n_samples, r))
+    columns = ["source", "target", *CMX_COLUMNS[2:6]]
+    bits = np.array(members, dtype=np.uint8).reshape(len(rows), -1)
+    inside = np.unpackbits(bits, axis=1, count=len(samples)).astype(bool) if rows else bits > 0
+    inside = inside.reshape(len(rows), len(samples))
+    return pd.concat(
+        [pd.DataFrame(rows, columns=columns), pd.DataFrame(inside, columns=list(samples))], axis=1
+    )

@@ -147,6 +147,7 @@ def mode_results(results: Results) -> ModeResults:
     networks = _read(results.folder / NETWORKS, asked.get("annotations") is not None)
     networks["unique"] = networks["unique"].astype(bool)
     modules = _read(results.folder / MODULES, bool(asked.get("modules")))
+    modules = modules[modules["module"] > 0]
     names = results.items.loc[results.items["kept"].astype(bool), "name"]
     return ModeResults(
         results.folder,

@@ -68,7 +68,7 @@ def write_tables(
         for label in chosen.counts.to_dict("records"):
             name = "_".join(filter(None, (str(label["condition"]), str(label["label"]))))
             done.counts[f"edges_of_{name}"] = int(label["modes"])
-    if config.modules:
+    if config.modules and config.gene_modules is None:
         table = module_rows(config.modules, edges, items["name"].to_numpy())
         _write_frame(add_symbols(table, items, ["gene"]), folder / "modules.tsv")
         done.counts["modules"] = int(table["module"].nunique())

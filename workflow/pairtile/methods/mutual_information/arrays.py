@@ -7,10 +7,11 @@ from typing import NotRequired
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.preprocess.courses import CourseArrays
 from pairtile.preprocess.sample_arrays import SampleArrays
 
 
-class GeneArrays(SampleArrays, total=False):
+class GeneArrays(SampleArrays, CourseArrays, total=False):
     """Of each gene: ``observed``, its share of the samples, where any is missing;
     ``autocorrelation`` at lag 1."""
 

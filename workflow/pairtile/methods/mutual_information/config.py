@@ -154,14 +154,17 @@ class SplineEstimatorConfig(ConfigModel):
 class NullConfig(ConfigModel):
     """The null distribution: what the scores of unrelated genes look like."""
 
-    kind: Literal["auto", "permutation", "circular_shift", "blocks"] = Field(
+    kind: Literal["auto", "permutation", "circular_shift", "courses", "blocks"] = Field(
         default="auto",
         description=(
             "What is done to the samples of a gene. `permutation`: every sample changes places "
             "with any other; right where samples are independent. `circular_shift`: samples are "
             "moved along in their order, each series (`samples.series`) within itself; right for "
-            "time courses, in which neighbours are alike. `blocks`: samples are permuted within "
-            "their batch (`samples.batch`). `auto`: shifts where series or times are stated, else "
+            "time courses, in which neighbours are alike. `courses`: whole series change places "
+            "with others of equal times (and batch); right for replicates of one stimulus, in "
+            "which genes go together in time whether or not they act on each other. `blocks`: "
+            "samples are permuted within their batch (`samples.batch`). `auto`: courses where "
+            "stated series follow one course, else shifts where series or times are stated, else "
             "blocks where batches are, else shifts where neighbours in the table are more alike "
             "than in any of 999 random orders, else permutation; `summary.json` says which and why."
         ),
@@ -548,6 +551,8 @@ class MutualInformationConfig(TwoTableAnalysis):
     def _blocks_are_stated(self) -> Self:
         if self.null.kind == "blocks" and self.samples.batch is None:
             raise refusal("another kind, or a column under samples.batch", key="null/kind")
+        if self.null.kind == "courses" and self.samples.series is None:
+            raise refusal("another kind, or a column under samples.series", key="null/kind")
         return self
 
     @property

@@ -16,7 +16,7 @@ class InferNetworkKeywords(TypedDict, total=False):
     transform: Literal["auto", "rank", "none"]
     precision: Literal["auto", "float64", "mixed"]
     permutations: Literal["auto"] | int
-    null: Literal["auto", "permutation", "circular_shift", "blocks"]
+    null: Literal["auto", "permutation", "circular_shift", "courses", "blocks"]
     series: Any
     time: Any
     step: Mapping[str, float] | None
@@ -40,7 +40,7 @@ class MutualInformationKeywords(TypedDict, total=False):
 
 class PermutationNullKeywords(TypedDict, total=False):
     permutations: Literal["auto"] | int
-    null: Literal["auto", "permutation", "circular_shift", "blocks"]
+    null: Literal["auto", "permutation", "circular_shift", "courses", "blocks"]
     series: Any
     time: Any
     step: Mapping[str, float] | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +20,12 @@ from pairtile.methods.mutual_information.config import (
     MutualInformationConfig,
     SplineEstimatorConfig,
 )
-from pairtile.methods.mutual_information.null_design import entropy_classes, measured_samples
+from pairtile.methods.mutual_information.null_design import (
+    check_courses,
+    chosen_null,
+    entropy_classes,
+    measured_samples,
+)
 from pairtile.preprocess.expression import prepare_expression
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import dependence_warnings, read_arranged
@@ -130,6 +136,9 @@ def state_of_values(
         low, high = np.percentile(entropy[entropy > 0.0], [5, 95])
         messages.append(message("entropy_classes", low=low, high=high, classes=n_classes))
     dependence, measured = measured_samples(z, design)
+    check_courses(config, measured)
+    if chosen_null(config, {"z": z, **measured}).kind == "courses":
+        dependence = replace(dependence, factors=0)  # that course is what most genes share
     state: SplineArrays = {
         "z": z,
         "entropy_bits": entropy,

@@ -67,6 +67,9 @@ Thresholds = Annotated[
 ]
 
 
+RULE_FILES = ("network.bnet", "network.sbml", "rules.tsv", "attractors.tsv")
+
+
 class QuantizeConfig(ConfigModel):
     """How the values of each gene become levels 0, 1, ... (low to high), each gene by itself over
     all its observed samples. A gene that never changes has level 0 everywhere; a missing value
@@ -390,11 +393,31 @@ class PredictorPairsConfig(TableAnalysis):
             "x."
         ),
     )
+    rules: Annotated[bool, UsedBy("tables")] = Field(
+        default=False,
+        description=(
+            "Whether the best kept set of each target is written as a rule (truth table) from one "
+            "sample to the next: `network.bnet` (BoolNet; two levels), `network.sbml` (SBML-qual), "
+            "`rules.tsv` with how well each rule gives what was measured, a step on and all along "
+            "the course, and `attractors.tsv` of networks of up to 2^20 states (20 genes of two "
+            "levels). Needs `lag` of 1 or more."
+        ),
+    )
     chunks: Chunks = chunks_field("the search is")
     export: ExportList = export_field()
 
-    tables: ClassVar[tuple[str, ...]] = ("predictors.tsv", "hyperedges.tsv")
+    tables: ClassVar[tuple[str, ...]] = ("predictors.tsv", "hyperedges.tsv", *RULE_FILES)
     jobs: ClassVar[JobNeeds] = JobNeeds(report_state=True, prepare_seed=True, network_gpu=False)
+
+    def result_tables(self) -> tuple[str, ...]:
+        return tuple(table for table in self.tables if self.rules or table not in RULE_FILES)
+
+    @model_validator(mode="after")
+    def _rules_are_steps_in_time(self) -> Self:
+        if self.rules and self.lag == 0:
+            raise refusal("false with lag: 0, since rules lead from one sample to the next",
+                          key="rules")  # fmt: skip
+        return self
 
     def table_path(self) -> str | None:
         return self.expression if self.levels is None else self.levels

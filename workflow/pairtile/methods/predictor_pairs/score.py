@@ -57,6 +57,7 @@ from pairtile.methods.predictor_pairs.network import (
 )
 from pairtile.methods.predictor_pairs.predictor_levels import PredictorLevels
 from pairtile.methods.predictor_pairs.prepare import prepare_predictors
+from pairtile.methods.predictor_pairs.rules import rule_messages, rule_network, write_rules
 from pairtile.methods.predictor_pairs.search import PredictorSearch
 from pairtile.methods.predictor_pairs.state import search_input
 from pairtile.methods.predictor_pairs.tables import stored_sets, tested_sets, write_predictor_tables
@@ -247,7 +248,18 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
 
     def tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
         sets = tested_sets(self, merged)
-        return write_predictor_tables(sets, kept_sets(sets, self.config.keep), items, folder)
+        kept = kept_sets(sets, self.config.keep)
+        written = write_predictor_tables(sets, kept, items, folder)
+        if self.config.rules:
+            state = self.state
+            levels = np.asarray(state["levels"])
+            course = (np.asarray(state["source_samples"]), np.asarray(state["target_samples"]))
+            names = items["name"].astype(str).tolist()
+            before, after = (levels[:, samples] for samples in course)
+            network = rule_network(kept, names, before, after, int(state["n_levels"][0]))
+            written.counts.update(write_rules(network, levels, *course, folder))
+            written.messages.extend(rule_messages(network))
+        return written
 
 
 def sets_in(state: PredictorArrays, tile: Tile) -> int:

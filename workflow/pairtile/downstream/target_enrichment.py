@@ -178,7 +178,8 @@ def _against_samples(
         reached += (null <= own[:, None]).sum(axis=1)
         all_reached += int((null.mean(axis=0) <= own.mean()).sum())
         done += number
-    return (1.0 + reached) / (1.0 + draws), (1.0 + all_reached) / (1.0 + draws)
+    p = np.asarray((1.0 + reached) / (1.0 + draws), dtype=np.float64)
+    return p, (1.0 + all_reached) / (1.0 + draws)
 
 
 def _families(targets: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -214,7 +215,8 @@ def _against_sets(
     z = n / (n - 1) * off / np.sqrt(np.maximum(beside, 1e-12))
     null = np.sort(z[other])
     own_z = np.diag(off) / np.sqrt(np.maximum(squares[:, 0] / (n[:, 0] - 1), 1e-12))
-    p = (1.0 + np.searchsorted(null, own_z, side="right")) / (1.0 + null.size)
+    reached = np.searchsorted(null, own_z, side="right")
+    p = np.asarray((1.0 + reached) / (1.0 + null.size), dtype=np.float64)
     # Of all together: families exchange their sets, so that what a family shares stays one case.
     member = (np.arange(n_families)[:, None] == family[None, :]).astype(np.float64)
     member /= member.sum(axis=1, keepdims=True)
@@ -222,5 +224,5 @@ def _against_sets(
     places = np.arange(n_families)
     observed = means[places, places].sum()
     orders = random.permuted(np.tile(places, (draws, 1)), axis=1)
-    reached = int((means[places, orders].sum(axis=1) <= observed + 1e-12).sum())
-    return p, (1.0 + reached) / (1.0 + draws)
+    lower = int((means[places, orders].sum(axis=1) <= observed + 1e-12).sum())
+    return p, (1.0 + lower) / (1.0 + draws)

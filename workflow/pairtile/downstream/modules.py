@@ -1,0 +1,276 @@
+"""Modules of an analysis: which genes go together, beyond what noise gives; eigengenes and kME."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairtile.config.modules import GeneModulesConfig
+from pairtile.declare.messages import Message, messages_of
+from pairtile.downstream.eigengenes import correlation_p, correlations, eigengene, standardise
+from pairtile.downstream.given import Given, Written
+from pairtile.downstream.module_quality import (
+    n_tables,
+    noise_p_values,
+    strongest_pairs_modules,
+    without_small,
+)
+from pairtile.downstream.tree_cut import by_size
+from pairtile.downstream.wgcna import WgcnaSettings, wgcna_modules
+from pairtile.gpu.device import Device
+from pairtile.preprocess.null_design import NullDesign, inflation, null_design
+from pairtile.statistics.modules import leiden_modules
+
+message = messages_of(__package__)
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int32]
+
+MIN_SIZE_LEIDEN = 5
+
+
+class Edges(NamedTuple):
+    """Of a network: numbers of genes and strength, (edges,)."""
+
+    i: NDArray[np.int64]
+    j: NDArray[np.int64]
+    weight: Floats
+
+
+@dataclass(frozen=True)
+class FoundModules:
+    """labels : int32 (genes,), 1 the largest, 0 none. p_values : of each module; NaN where none was
+    asked for. removed : genes of each module that was no more than noise. power : of ``wgcna``."""
+
+    labels: Labels
+    p_values: Floats
+    removed: tuple[int, ...] = ()
+    power: float = np.nan
+    fitted: bool = True
+
+
+def wgcna_settings(config: GeneModulesConfig) -> WgcnaSettings:
+    return WgcnaSettings(
+        power=None if config.power == "auto" else config.power,
+        network_type=config.network_type,
+        min_size=None if config.min_size == "auto" else config.min_size,
+        cut_height=config.cut_height,
+        deep_split=config.deep_split,
+        merge_height=config.merge_height,
+    )
+
+
+def find(
+    values: Floats,
+    config: GeneModulesConfig,
+    device: Device,
+    design: NullDesign,
+    *,
+    seed: int,
+    edges: Edges | None = None,
+    inflation: float = 1.0,
+) -> FoundModules:
+    """Modules of a table, or of the network that was made of it, and their p-values.
+
+    values : float64 (genes, samples), NaN where missing. edges : of ``leiden``.
+    design, inflation : as for ``noise_p_values``.
+    """
+    min_size = MIN_SIZE_LEIDEN if config.min_size == "auto" else config.min_size
+    if config.method == "leiden":
+        assert edges is not None  # of every caller that asks for leiden
+        own = leiden_modules(*edges, len(values), resolution=config.resolution, seed=seed)
+        found = FoundModules(without_small(own, min_size), np.empty(0))
+    else:
+        settings = wgcna_settings(config)
+        own_found = wgcna_modules(values, settings, device)
+        chosen = replace(settings, power=own_found.power)
+        labels, power, _, fitted = own_found
+        found = FoundModules(labels, np.empty(0), power=power, fitted=fitted)
+
+    def search(noise: Floats) -> list[Labels]:
+        if config.method == "leiden":
+            assert edges is not None
+            return strongest_pairs_modules(noise, edges.i.size, min_size, config.resolution, seed)
+        searches = [chosen, settings] if settings.power is None else [chosen]
+        return [wgcna_modules(noise, each, device).labels for each in searches]
+
+    n_modules = int(found.labels.max(initial=0))
+    if config.max_p is None or not n_modules:
+        return replace(found, p_values=np.full(n_modules, np.nan))
+    tables = max(n_tables(len(values)), int(np.ceil(1 / config.max_p)) - 1)
+    p = noise_p_values(
+        values, found.labels, search, design, seed=seed, inflation=inflation, tables=tables
+    )
+    kept = p <= config.max_p
+    sizes = np.bincount(found.labels)[1:]
+    labels = by_size(
+        np.concatenate([[0], np.where(kept, np.arange(1, p.size + 1), 0)])[found.labels]
+    )
+    return replace(found, labels=labels, p_values=p[kept], removed=tuple(sizes[~kept].tolist()))
+
+
+@dataclass(frozen=True)
+class ModuleTables:
+    """What is written of modules: see ``columns.toml``."""
+
+    modules: pd.DataFrame
+    summary: pd.DataFrame
+    eigengenes: pd.DataFrame
+    membership: pd.DataFrame
+
+
+def module_tables(
+    values: Floats,
+    found: FoundModules,
+    genes: Sequence[str],
+    samples: Sequence[str],
+    batch: NDArray[np.int32] | None = None,
+    degrees_given_up: int = 0,
+) -> ModuleTables:
+    """Eigengenes, kME with p and hubs of modules.
+
+    kME is Pearson's r of a gene with an eigengene. Its p-value is that of r within batches, by
+    Student's t; of a gene of the module, r is with the eigengene less what the gene itself adds.
+    """
+    labels, z = found.labels, standardise(values)
+    count = int(labels.max(initial=0))
+    profiles, explained = np.zeros((count, z.shape[1])), np.zeros(count)
+    for module in range(count):
+        profiles[module], explained[module] = eigengene(z[labels == module + 1])
+    kme = correlations(values, profiles)
+    p = _kme_p(values, z, labels, profiles, batch, degrees_given_up)
+    order = np.lexsort((-np.abs(_own(kme, labels)), np.where(labels == 0, count + 1, labels)))
+    names = np.array(genes, dtype=object)
+    modules = pd.DataFrame(
+        {
+            "gene": names[order],
+            "module": labels[order],
+            "kme": _own(kme, labels)[order],
+            "p_value": np.concatenate([[np.nan], found.p_values])[labels[order]],
+        }
+    )
+    number = np.arange(1, count + 1)
+    hubs = modules[modules["module"] > 0].drop_duplicates("module")
+    summary = pd.DataFrame(
+        {
+            "module": number,
+            "genes": np.bincount(labels, minlength=count + 1)[1:],
+            "variance_explained": explained,
+            "p_value": found.p_values,
+            "hub": hubs["gene"].to_numpy(),
+            "hub_kme": hubs["kme"].to_numpy(),
+        }
+    )
+    eigengenes = pd.DataFrame(profiles, columns=list(samples))
+    eigengenes.insert(0, "module", number)
+    membership = pd.DataFrame(
+        {
+            "module": np.repeat(number, len(names)),
+            "gene": np.tile(names, count),
+            "kme": kme.T.ravel(),
+            "p_value": p.T.ravel(),
+            "member": (labels[None, :] == number[:, None]).ravel(),
+        }
+    )
+    strength = -membership["kme"].abs()
+    membership = membership.iloc[np.lexsort((strength, membership["module"]))]
+    return ModuleTables(modules, summary, eigengenes, membership.reset_index(drop=True))
+
+
+def _own(kme: Floats, labels: Labels) -> Floats:
+    """kME of each gene in its module; NaN without one."""
+    padded = np.column_stack([np.full(len(kme), np.nan), kme])
+    return np.asarray(padded[np.arange(len(kme)), labels])
+
+
+def _kme_p(
+    values: Floats,
+    z: Floats,
+    labels: Labels,
+    profiles: Floats,
+    batch: NDArray[np.int32] | None,
+    degrees_given_up: int,
+) -> Floats:
+    """(genes, modules)."""
+    codes = np.zeros(z.shape[1], dtype=np.int64) if batch is None else batch
+    within_z, within = _within(values, codes), _within(profiles, codes)
+    r = correlations(within_z, within)
+    for module in range(1, len(profiles) + 1):
+        own = np.flatnonzero(labels == module)
+        weights = z[own] @ profiles[module - 1]
+        others = (weights @ z[own]) - weights[:, None] * z[own]
+        x, y = np.nan_to_num(within_z[own]), _within(others, codes)
+        y = np.where(np.isnan(values[own]), 0.0, y)
+        length = np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
+        r[own, module - 1] = (x * y).sum(axis=1) / np.where(length > 0, length, 1.0)
+    observed = (~np.isnan(values)).sum(axis=1, keepdims=True)
+    degrees = observed - 1 - np.unique(codes).size - degrees_given_up
+    return correlation_p(np.clip(r, -1.0, 1.0), degrees.astype(np.float64))
+
+
+def _within(rows: Floats, codes: NDArray[np.integer]) -> Floats:
+    """Less the mean of each batch."""
+    found = rows.copy()
+    for code in np.unique(codes):
+        some = found[:, codes == code]
+        there = ~np.isnan(some)
+        sums = np.where(there, some, 0.0).sum(axis=1, keepdims=True)
+        found[:, codes == code] = some - sums / np.maximum(there.sum(axis=1, keepdims=True), 1)
+    return found
+
+
+def run(given: Given) -> Written:
+    """Write the tables of modules."""
+    config = given.config.gene_modules
+    assert config is not None  # the stage was asked for
+    edges = None
+    if config.method == "leiden":
+        table = given.network_table
+        weight = table.edges[table.value_column].abs().to_numpy(dtype=np.float64)
+        apart = table.source != table.target
+        edges = Edges(table.source[apart], table.target[apart], weight[apart])
+    design = null_design("auto", given.known, len(given.samples))
+    values = np.asarray(given.values)
+    found = find(
+        values,
+        config,
+        given.device,
+        design,
+        seed=given.seed,
+        edges=edges,
+        inflation=inflation(given.known, len(given.samples)),
+    )
+    given_up = int(np.sum(given.known.get("degrees_given_up", 0)))
+    tables = module_tables(values, found, given.genes, given.samples, given.batch, given_up)
+    given.write("modules.tsv", tables.modules)
+    given.write("module_summary.tsv", tables.summary)
+    given.write("eigengenes.tsv", tables.eigengenes)
+    given.write("module_membership.tsv", tables.membership)
+    counts = {
+        "modules_found": len(tables.summary),
+        "module_genes": int((found.labels > 0).sum()),
+        "module_genes_unassigned": int((found.labels == 0).sum()),
+        "modules_of_noise": len(found.removed),
+    }
+    return Written(counts, module_messages(found, config, design.kind == "circular_shift"))
+
+
+def module_messages(found: FoundModules, config: GeneModulesConfig, courses: bool) -> list[Message]:
+    """What a user should know of how modules were found."""
+    notes = []
+    if config.method == "wgcna" and config.power == "auto":
+        code = "soft_power" if found.fitted else "no_scale_free_power"
+        notes.append(message(code, power=found.power))
+    if found.removed:
+        n, genes = len(found.removed), sum(found.removed)
+        notes.append(message("modules_of_noise", n=n, genes=genes, limit=config.max_p))
+    if not found.labels.any():
+        notes.append(message("no_modules"))
+    if courses:
+        notes.append(message("kme_of_courses"))
+    return notes

@@ -1,0 +1,359 @@
+"""Truth tables of kept predictor sets: a network of rules, its attractors and its course; BoolNet
+and SBML-qual.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from pairtile.declare.messages import Message, messages_of
+from pairtile.methods.predictor_pairs.network import members
+from pairtile.runtime.files import atomic_path
+
+message = messages_of(__package__)
+
+MAX_STATES = 1 << 20
+"""States of a network whose attractors are searched: 20 genes of two levels, 12 of three."""
+
+MAX_ROWS = 10_000
+"""Rows of ``attractors.tsv``: of the attractors with the largest basins."""
+
+Levels = NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class RuleNetwork:
+    """Genes and how each follows from others one step before.
+
+    ``genes`` int64 (n,): item numbers. ``names``: theirs. ``inputs``: of each gene the places in
+    ``genes`` of its predictors; none: nothing is known of it, and it keeps its level. ``tables``:
+    its next level for each combination of levels of these, int8 (levels,) * inputs. ``unseen``:
+    combinations that were never observed, for which the gene's most frequent level stands.
+    """
+
+    genes: NDArray[np.int64]
+    names: list[str]
+    n_levels: int
+    inputs: list[tuple[int, ...]]
+    tables: list[Levels]
+    unseen: int
+
+    def step(self, levels: Levels) -> Levels:
+        """The next levels, all genes at once: int8 (genes, any); -1 where an input is unknown."""
+        result = levels.copy()
+        for gene, (inputs, table) in enumerate(zip(self.inputs, self.tables, strict=True)):
+            if inputs:
+                before = levels[list(inputs)]
+                known = (before >= 0).all(axis=0)
+                result[gene] = np.where(known, table[tuple(np.maximum(before, 0))], -1)
+        return result
+
+
+def rule_network(
+    sets: pd.DataFrame,
+    names: Sequence[str],
+    before: Levels,
+    after: Levels,
+    n_levels: int,
+) -> RuleNetwork:
+    """The rules of the best set of each target.
+
+    Parameters
+    ----------
+    sets : DataFrame
+        ``target``, ``rank`` and ``predictor_1`` ..., item numbers, -1 where there is none.
+    names : sequence of str
+        Of all items.
+    before, after : int8 (items, transitions)
+        Levels of each item before and after each transition, -1 where missing. A rule gives the
+        most frequent level after those levels of the predictors; of equally frequent ones the
+        one that is more frequent in all, then the lower.
+    """
+    best = sets.sort_values(["target", "rank"], kind="stable").drop_duplicates("target")
+    columns = members(sets)
+    used = best[["target", *columns]].to_numpy(dtype=np.int64)
+    genes = np.unique(used[used >= 0])
+    place = {int(gene): k for k, gene in enumerate(genes)}
+    inputs: list[tuple[int, ...]] = [()] * genes.size
+    tables: list[Levels] = [np.empty(0, dtype=np.int8)] * genes.size
+    unseen = 0
+    for target, *predictors in used.tolist():
+        chosen = [predictor for predictor in predictors if predictor >= 0]
+        shape = (n_levels,) * len(chosen)
+        known = (before[chosen] >= 0).all(axis=0) & (after[target] >= 0)
+        cell = np.ravel_multi_index(tuple(before[chosen][:, known]), shape)
+        seen = np.zeros((n_levels ** len(chosen), n_levels))
+        np.add.at(seen, (cell, after[target][known]), 1.0)
+        in_all = seen.sum(axis=0)
+        unseen += int((seen.sum(axis=1) == 0).sum())
+        # Less than a half of one observation: ties alone are decided by it.
+        table = (seen + in_all / (2 * in_all.sum() + 1)).argmax(axis=1)
+        inputs[place[target]] = tuple(place[predictor] for predictor in chosen)
+        tables[place[target]] = table.astype(np.int8).reshape(shape)
+    return RuleNetwork(genes, [names[g] for g in genes], n_levels, inputs, tables, unseen)
+
+
+def attractors(network: RuleNetwork) -> pd.DataFrame | None:
+    """Cycles of states that all others lead to under synchronous updates; None for more than
+    ``MAX_STATES`` states.
+
+    Returns
+    -------
+    DataFrame
+        ``attractor`` (1 has the largest basin), ``step``, ``length`` (1: a fixed point),
+        ``basin`` (states that lead to it, its own included), ``basin_share``, and the level of each
+        gene: a row for each state of each attractor.
+    """
+    n, q = len(network.names), network.n_levels
+    if not _is_small(network):
+        return None
+    weights = q ** np.arange(n, dtype=np.int64)
+    states = np.arange(q**n, dtype=np.int64)
+    following = network.step((states // weights[:, None] % q).astype(np.int8))
+    after = weights @ following.astype(np.int64) if n else np.zeros(1, dtype=np.int64)
+    # Every state leads to one other, so each connected part has one cycle.
+    graph = coo_array(
+        (np.ones(states.size, dtype=np.int8), (states, after)), shape=(states.size, states.size)
+    )
+    _, part = connected_components(graph.tocsr(), directed=False)
+    basin = np.bincount(part)
+    on_cycle = after
+    for _ in range(int(np.ceil(np.log2(states.size))) + 1):
+        on_cycle = on_cycle[on_cycle]  # 2, 4, 8, ... steps on
+    first = np.full(basin.size, states.size)
+    np.minimum.at(first, part, on_cycle)
+    rows = []
+    for number, k in enumerate(np.lexsort((first, -basin)), start=1):
+        cycle = [int(first[k])]
+        while (found := int(after[cycle[-1]])) != cycle[0]:
+            cycle.append(found)
+        for step, state in enumerate(cycle):
+            rows.append((number, step, len(cycle), int(basin[k]), basin[k] / states.size, state))
+        if len(rows) >= MAX_ROWS:
+            break
+    names = ["attractor", "step", "length", "basin", "basin_share", "state"]
+    table = pd.DataFrame(rows, columns=names)
+    levels = table.pop("state").to_numpy()[:, None] // weights % q
+    return pd.concat([table, pd.DataFrame(levels, columns=network.names)], axis=1)
+
+
+def simulated_course(
+    network: RuleNetwork, levels: Levels, source: NDArray[np.int32], target: NDArray[np.int32]
+) -> Levels:
+    """The course that the rules give from the first sample of each series on.
+
+    Genes without a rule have their measured levels throughout. levels : int8 (items, samples);
+    source, target : samples of each transition, in the order of time within a series.
+
+    Returns int8 (genes, samples); -1 where an input is not known.
+    """
+    measured = levels[network.genes]
+    result = measured.copy()
+    ruled = np.array([bool(inputs) for inputs in network.inputs])
+    for before, after in zip(source, target, strict=True):
+        result[ruled, after] = network.step(result[:, before : before + 1])[ruled, 0]
+    return result
+
+
+def rule_messages(network: RuleNetwork) -> list[Message]:
+    """What a reader of the rules has to know."""
+    found = []
+    combinations = sum(table.size for table in network.tables)
+    if network.unseen:
+        found.append(message("rules_unseen", n=network.unseen, of=combinations))
+    if not _is_small(network):
+        genes, limit = len(network.names), MAX_STATES
+        found.append(message("no_attractors", n=genes, levels=network.n_levels, limit=limit))
+    return found
+
+
+def _is_small(network: RuleNetwork) -> bool:
+    return len(network.names) * np.log2(network.n_levels) <= np.log2(MAX_STATES) + 1e-9
+
+
+def write_rules(
+    network: RuleNetwork,
+    levels: Levels,
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
+    folder: Path,
+) -> dict[str, int]:
+    """Write ``network.bnet``, ``network.sbml``, ``attractors.tsv`` and ``rules.tsv``; counts."""
+    found = attractors(network)
+    counts = {
+        "rules": sum(map(bool, network.inputs)),
+        "rules_combinations_unseen": network.unseen,
+    }
+    if found is not None:
+        counts["attractors"] = int(found["attractor"].max()) if len(found) else 0
+        counts["attractor_states"] = network.n_levels ** len(network.names)
+    else:
+        columns = ["attractor", "step", "length", "basin", "basin_share"]
+        found = pd.DataFrame(columns=columns)
+    for name, frame in (
+        ("attractors.tsv", found),
+        ("rules.tsv", _agreement(network, levels, source, target)),
+    ):
+        with atomic_path(folder / name) as temporary:
+            frame.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
+    for name, text in (("network.bnet", boolnet(network)), ("network.sbml", sbml_qual(network))):
+        with atomic_path(folder / name) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    return counts
+
+
+def _agreement(
+    network: RuleNetwork, levels: Levels, source: NDArray[np.int32], target: NDArray[np.int32]
+) -> pd.DataFrame:
+    """How often each rule gives what was measured: a step on, and all along the course."""
+    measured = levels[network.genes]
+    after = measured[:, target]
+    one_step = network.step(measured[:, source])
+    course = simulated_course(network, levels, source, target)[:, target]
+    rows = []
+    for gene, inputs in enumerate(network.inputs):
+        if inputs:
+            known = after[gene] >= 0
+            count = np.bincount(after[gene][known], minlength=network.n_levels)
+            rows.append(
+                {
+                    "target": network.names[gene],
+                    "rule": _formula(network, gene, network.names),
+                    "transitions": int(known.sum()),
+                    "one_step": float((one_step[gene] == after[gene])[known].mean()),
+                    "course": float((course[gene] == after[gene])[known].mean()),
+                    "constant": float(count.max() / max(known.sum(), 1)),
+                }
+            )
+    columns = ["target", "rule", "transitions", "one_step", "course", "constant"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def identifiers(names: Sequence[str]) -> list[str]:
+    """Names as programs take them, letters, digits and underscores, all different."""
+    found: list[str] = []
+    taken: set[str] = set()
+    for name in names:
+        plain = re.sub(r"\W", "_", name, flags=re.ASCII)
+        plain = plain if re.match(r"[A-Za-z_]", plain) else f"x{plain}"
+        number, unique = 1, plain
+        while unique.lower() in taken:
+            number += 1
+            unique = f"{plain}_{number}"
+        taken.add(unique.lower())
+        found.append(unique)
+    return found
+
+
+def _formula(network: RuleNetwork, gene: int, names: Sequence[str]) -> str:
+    """Two levels: in the operators of BoolNet; more: ``level: combinations`` of each level."""
+    inputs, table = network.inputs[gene], network.tables[gene]
+    if network.n_levels > 2:
+        return "; ".join(
+            f"{level}: "
+            + " | ".join(
+                " & ".join(f"{names[k]}={x}" for k, x in zip(inputs, cell, strict=True))
+                for cell in np.argwhere(table == level).tolist()
+            )
+            for level in range(1, network.n_levels)
+            if (table == level).any()
+        )
+    if not table.any() or table.all():
+        return str(int(table.all()))
+    terms = []
+    for cell in np.argwhere(table).tolist():
+        factors = [names[k] if x else f"!{names[k]}" for k, x in zip(inputs, cell, strict=True)]
+        terms.append(f"({' & '.join(factors)})")
+    return " | ".join(terms)
+
+
+def boolnet(network: RuleNetwork) -> str:
+    """The text that BoolNet's ``loadNetwork`` and pyboolnet read, of a network of two levels."""
+    if network.n_levels > 2:
+        return f"# {network.n_levels} levels: see network.sbml\n"
+    names = identifiers(network.names)
+    lines = [
+        f"{names[k]}, {_formula(network, k, names) if inputs else names[k]}"
+        for k, inputs in enumerate(network.inputs)
+    ]
+    return "\n".join(["targets, factors", *lines]) + "\n"
+
+
+_SBML = """<?xml version="1.0" encoding="UTF-8"?>
+<sbml xmlns="http://www.sbml.org/sbml/level3/version1/core" level="3" version="1"
+      xmlns:qual="http://www.sbml.org/sbml/level3/version1/qual/version1" qual:required="true">
+<model id="pairtile">
+<listOfCompartments><compartment id="cell" constant="true"/></listOfCompartments>
+<qual:listOfQualitativeSpecies>
+{species}
+</qual:listOfQualitativeSpecies>
+<qual:listOfTransitions>
+{transitions}
+</qual:listOfTransitions>
+</model>
+</sbml>
+"""
+
+
+def sbml_qual(network: RuleNetwork) -> str:
+    """The network as SBML level 3 with the package qual (Chaouiya et al. 2013, BMC Syst Biol
+    7:135), of any number of levels."""
+    ids = identifiers(network.names)
+    top = network.n_levels - 1
+    species = [
+        f'<qual:qualitativeSpecies qual:id="{key}" qual:name={quoteattr(name)} '
+        f'qual:compartment="cell" qual:constant="{str(not inputs).lower()}" '
+        f'qual:maxLevel="{top}"/>'
+        for key, name, inputs in zip(ids, network.names, network.inputs, strict=True)
+    ]
+    transitions = [
+        _transition(network, k, ids) for k, inputs in enumerate(network.inputs) if inputs
+    ]
+    return _SBML.format(species="\n".join(species), transitions="\n".join(transitions))
+
+
+def _transition(network: RuleNetwork, gene: int, ids: Sequence[str]) -> str:
+    inputs, table = network.inputs[gene], network.tables[gene]
+    default = int(np.bincount(table.ravel()).argmax())
+    terms = [f'<qual:defaultTerm qual:resultLevel="{default}"/>']
+    for level in range(network.n_levels):
+        cells = [c for c in product(range(network.n_levels), repeat=len(inputs))
+                 if table[c] == level]  # fmt: skip
+        if level == default or not cells:
+            continue
+        conditions = []
+        for cell in cells:
+            equal = [
+                f'<apply><eq/><ci>{ids[k]}</ci><cn type="integer">{x}</cn></apply>'
+                for k, x in zip(inputs, cell, strict=True)
+            ]
+            joined = "".join(equal)
+            conditions.append(f"<apply><and/>{joined}</apply>" if len(equal) > 1 else joined)
+        whole = "".join(conditions)
+        whole = f"<apply><or/>{whole}</apply>" if len(conditions) > 1 else whole
+        terms.append(
+            f'<qual:functionTerm qual:resultLevel="{level}">'
+            f'<math xmlns="http://www.w3.org/1998/Math/MathML">{whole}</math></qual:functionTerm>'
+        )
+    of = "".join(
+        f'<qual:input qual:qualitativeSpecies="{ids[k]}" qual:transitionEffect="none"/>'
+        for k in dict.fromkeys(inputs)
+    )
+    return (
+        f'<qual:transition qual:id="tr_{ids[gene]}">'
+        f"<qual:listOfInputs>{of}</qual:listOfInputs><qual:listOfOutputs>"
+        f'<qual:output qual:qualitativeSpecies="{ids[gene]}" '
+        'qual:transitionEffect="assignmentLevel"/></qual:listOfOutputs>'
+        f"<qual:listOfFunctionTerms>{''.join(terms)}</qual:listOfFunctionTerms></qual:transition>"
+    )
