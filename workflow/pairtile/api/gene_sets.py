@@ -87,8 +87,8 @@ def enrichment(
         ]
     given = gene_sets if isinstance(gene_sets, Mapping) else read_gene_sets(gene_sets, genes)
     source = "gene_sets" if given is gene_sets else str(gene_sets)
-    spelling = {"ignore_case": ignore_case, "ignore_versions": ignore_versions}
-    sets = find_gene_sets(given, genes, source, **spelling)
+    spelling = (None, ignore_case, ignore_versions)
+    sets = find_gene_sets(given, genes, source, *spelling)
     found, counts = stage.enrichment_table(sets, genes, wanted, profiles, values, n_samples)
     found.attrs["counts"] = {**sets.counts, **counts}
     return found

@@ -22,6 +22,11 @@ Table = Any
 """float64 (genes, samples), NaN where missing; or any of scipy's sparse kinds, of that shape."""
 
 
+def is_sparse(values: Table) -> bool:
+    """Whether a table is one of scipy's sparse kinds."""
+    return bool(sparse.issparse(values))
+
+
 class Regulons(NamedTuple):
     """Signed, weighted targets. ``weights`` float64 csr (regulators, genes): sign and size of the
     relation, VIPER's mode of regulation, -1 to 1. ``likelihood``, of the same shape: how sure a
@@ -44,11 +49,11 @@ def gene_scale(values: Table) -> Scale:
     """Of float64 (genes, samples), NaN where missing, or a scipy sparse table."""
     n_genes, n_samples = values.shape
     mean, squares, free = np.zeros(n_genes), np.zeros(n_genes), np.empty(n_genes)
-    rows_of = sparse.csr_array(values) if sparse.issparse(values) else values
+    rows_of = sparse.csr_array(values) if is_sparse(values) else values
     step = max(1, _BLOCK_VALUES // max(1, n_samples))
     for begin in range(0, n_genes, step):
         rows = slice(begin, begin + step)
-        if sparse.issparse(values):
+        if is_sparse(values):
             block = rows_of[rows].astype(np.float64)
             mean[rows] = block.sum(axis=1) / n_samples
             stored = np.diff(block.indptr)
@@ -90,22 +95,10 @@ def univariate_linear_model(
     """
     weights = regulons.weights
     squared = weights.multiply(weights).tocsr()
-    totals = weights.sum(axis=1)[:, None], squared.sum(axis=1)[:, None]
+    totals = _row_sums(weights), _row_sums(squared)
     result = np.empty((weights.shape[0], values.shape[1]))
-    if sparse.issparse(values):
-        inverse = np.ones(values.shape[0]) if scale is None else 1 / scale.sd
-        offset = np.zeros(values.shape[0]) if scale is None else scale.mean / scale.sd
-        scaled_weights = (weights @ sparse.diags_array(inverse)).tocsr()
-        columns = sparse.csc_array(values)
-        n = float(values.shape[0])
-        for begin, end in _sample_blocks(*values.shape):
-            block = columns[:, begin:end].astype(np.float64)
-            doubled = block.copy()
-            doubled.data = doubled.data**2
-            sum_y = inverse @ block - offset.sum()
-            sum_yy = inverse**2 @ doubled - 2 * ((inverse * offset) @ block) + offset @ offset
-            sum_xy = (scaled_weights @ block).toarray() - (weights @ offset)[:, None]
-            result[:, begin:end] = _slope_t(n, *totals, sum_y, sum_yy, sum_xy)
+    if is_sparse(values):
+        _fit_sparse(values, weights, totals, scale, result)
         return result
     for begin, end in _sample_blocks(*values.shape):
         block = _dense(values, begin, end, scale)
@@ -120,6 +113,34 @@ def univariate_linear_model(
         sums = block.sum(axis=0), np.einsum("ij,ij->j", block, block)
         result[:, begin:end] = _slope_t(n_known, sum_x, sum_xx, *sums, weights @ block)
     return result
+
+
+def _row_sums(weights: sparse.csr_array) -> Floats:
+    return np.asarray(weights.sum(axis=1), dtype=np.float64)[:, None]
+
+
+def _fit_sparse(
+    values: Table,
+    weights: sparse.csr_array,
+    totals: tuple[Floats, Floats],
+    scale: Scale | None,
+    result: Floats,
+) -> None:
+    """Fill ``result``. A scaled value is a stored one by the inverse of the standard deviation,
+    less an offset of its gene: sums over the genes need the stored values alone."""
+    n_genes = values.shape[0]
+    inverse = np.ones(n_genes) if scale is None else 1 / scale.sd
+    offset = np.zeros(n_genes) if scale is None else scale.mean / scale.sd
+    scaled_weights = (weights @ sparse.diags_array(inverse)).tocsr()
+    columns: Table = sparse.csc_array(values)
+    for begin, end in _sample_blocks(*values.shape):
+        block = columns[:, begin:end].astype(np.float64)
+        squares = block.copy()
+        squares.data = squares.data**2
+        sum_y = inverse @ block - offset.sum()
+        sum_yy = inverse**2 @ squares - 2 * ((inverse * offset) @ block) + offset @ offset
+        sum_xy = (scaled_weights @ block).toarray() - (weights @ offset)[:, None]
+        result[:, begin:end] = _slope_t(float(n_genes), *totals, sum_y, sum_yy, sum_xy)
 
 
 def _slope_t(
@@ -151,7 +172,7 @@ def viper(values: Table, regulons: Regulons, scale: Scale | None = None) -> Floa
     share = (sparse.diags_array(1 / np.where(total > 0, total, 1.0)) @ share).tocsr()
     signed = share.multiply(regulons.weights).tocsr()
     unsure = (share - share.multiply(abs(regulons.weights))).tocsr()
-    columns = sparse.csc_array(values) if sparse.issparse(values) else values
+    columns = sparse.csc_array(values) if is_sparse(values) else values
     result = np.empty((signed.shape[0], values.shape[1]))
     for begin, end in _sample_blocks(*values.shape):
         block = np.ascontiguousarray(_dense(columns, begin, end, scale).T)
@@ -176,7 +197,7 @@ def _sample_blocks(n_genes: int, n_samples: int) -> Iterator[tuple[int, int]]:
 def _dense(values: Table, begin: int, end: int, scale: Scale | None) -> Floats:
     """A new array of some samples, scaled."""
     part = values[:, begin:end]
-    block = part.toarray() if sparse.issparse(part) else np.array(part)
+    block = part.toarray() if is_sparse(part) else np.array(part)
     block = block.astype(np.float64, copy=False)
     if scale is not None:
         block -= scale.mean[:, None]

@@ -114,9 +114,9 @@ def enrichment_table(
         all_kme = correlations(values, np.stack([each.profile for each in profiles]))
         taken = evenly_spaced(values.shape[1])
         some_values = np.asarray(values[:, taken])
-    for each, kme in zip(profiles, all_kme.T if profiles else (), strict=True):
+    for ranking, kme in zip(profiles, all_kme.T if profiles else (), strict=True):
         excess, degrees = excess_by_profile(
-            kme, some_values, each.profile[taken], sets.members, free_samples
+            kme, some_values, ranking.profile[taken], sets.members, free_samples
         )
         ranked = rank_tests(kme, sets.members, excess, degrees)
         n_tests += size.size
@@ -132,7 +132,7 @@ def enrichment_table(
             )
         )
         scores[len(tested)] = kme
-        tested.append(each)
+        tested.append(ranking)
     columns = ["list", "kind", "gene_set", "overlap", "size", "expected", "effect"]
     counts = {
         "enrichment_lists": len(tested),
@@ -154,18 +154,18 @@ def enrichment_table(
     if "overlap" in table:
         table["overlap"] = table["overlap"].astype("Int64")
     else:
-        table = table.assign(overlap=pd.NA, expected=np.nan)
+        table = table.assign(overlap=np.nan, expected=np.nan).astype({"overlap": "Int64"})
     member = sets.members
     named = []
     for number, k, effect in zip(table["number"], table["set"], table["effect"], strict=True):
-        rows = member.indices[member.indptr[k] : member.indptr[k + 1]]
+        rows = np.asarray(member.indices[member.indptr[k] : member.indptr[k + 1]], dtype=np.int64)
         here = tested[number]
         if isinstance(here, GeneList):
-            rows = np.intersect1d(rows, here.rows)
+            rows = rows[np.isin(rows, here.rows)]
         else:
             up = scores[number][rows] if effect >= 0.5 else -scores[number][rows]
             rows = rows[np.argsort(-up, kind="stable")[:LEADING_GENES]]
-        named.append(";".join(genes[row] for row in rows))
+        named.append(";".join(genes[row] for row in rows.tolist()))
     return table[[*columns, "p_value", "q_value"]].assign(genes=named), counts
 
 
@@ -194,11 +194,13 @@ def validate(config: TableAnalysis, items: pd.DataFrame) -> None:
 def regulon_lists(edges: pd.DataFrame, row: Mapping[str, int]) -> list[GeneList]:
     """The targets of each regulator; a regulator is no target of its own."""
     return [
-        GeneList(
-            "regulon", str(name), group["target"].map(row).to_numpy(np.int64), (row[str(name)],)
-        )
+        GeneList("regulon", str(name), _rows(group["target"], row), (row[str(name)],))
         for name, group in edges[edges["source"] != edges["target"]].groupby("source", sort=False)
     ]
+
+
+def _rows(names: pd.Series, row: Mapping[str, int]) -> NDArray[np.int64]:
+    return np.array([row[str(name)] for name in names], dtype=np.int64)
 
 
 def edge_lists(edges: pd.DataFrame, kind: str, name: str, row: Mapping[str, int]) -> GeneList:
@@ -210,7 +212,7 @@ def edge_lists(edges: pd.DataFrame, kind: str, name: str, row: Mapping[str, int]
 def module_lists(modules: pd.DataFrame, row: Mapping[str, int]) -> list[GeneList]:
     """From ``gene`` and ``module``; module 0 is none."""
     return [
-        GeneList("module", str(name), group["gene"].map(row).to_numpy(np.int64))
+        GeneList("module", str(name), _rows(group["gene"], row))
         for name, group in modules.groupby("module", sort=True)
         if str(name) != "0"
     ]

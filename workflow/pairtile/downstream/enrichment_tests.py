@@ -100,7 +100,7 @@ def rank_tests(scores: Floats, sets: csr_array, excess: Floats, degrees: float) 
         z = np.where(drawn > 0, difference / np.sqrt(drawn + added), 0.0)
         freedom = np.where(added > 0, degrees * ((drawn + added) / added) ** 2, np.inf)
     share = 0.5 + difference / n
-    p = 2 * t.sf(np.abs(z), np.minimum(freedom, 1e9))
+    p = np.asarray(2 * t.sf(np.abs(z), np.minimum(freedom, 1e9)))
     return RankTests(share, z, p, 1 + added / np.where(drawn > 0, drawn, 1.0))
 
 

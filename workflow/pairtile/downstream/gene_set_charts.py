@@ -32,8 +32,9 @@ def enriched_sets(table: pd.DataFrame) -> Figure:
         f"{shortened(name, 14)}: {shortened(gene_set, _NAME - 16)}"
         for name, gene_set in zip(lists, table["gene_set"], strict=True)
     ]
-    by_chance = np.minimum(table["expected"], table["overlap"].astype(float)).to_numpy()
-    more = table["overlap"].to_numpy(dtype=float) - by_chance
+    overlap = table["overlap"].to_numpy(dtype=float)
+    by_chance = np.minimum(table["expected"].to_numpy(dtype=float), overlap)
+    more = overlap - by_chance
     heights = {"expected by chance": by_chance, "more": more}
     return bars(names, heights, orientation="horizontal", xlabel="genes of the set in the list")
 

@@ -107,7 +107,6 @@ def find_gene_sets(
     sets: Mapping[str, Sequence[str]],
     genes: Sequence[str],
     source: str | PathLike[str] = "gene_sets",
-    *,
     symbols: Sequence[str] | None = None,
     ignore_case: bool = False,
     ignore_versions: bool = False,
