@@ -54,6 +54,7 @@ DEFAULTS: dict[str, Any] = {
     | {"combine": "auto", "unannotated": "error"},
     "gold_standard": None,
     "traits": [],
+    "differential": None,
     "gene_sets": None,
     "activity": False,
     "compatibility": "none",

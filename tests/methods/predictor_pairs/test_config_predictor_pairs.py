@@ -47,6 +47,7 @@ DEFAULTS: dict[str, Any] = {
     "gold_standard": None,
     "modules": None,
     "traits": [],
+    "differential": None,
     "gene_sets": None,
     "activity": False,
     "estimator": {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -129,8 +129,8 @@ class ModuleTables:
 def module_tables(
     values: Floats,
     found: FoundModules,
-    genes: Sequence[str],
-    samples: Sequence[str],
+    genes: Iterable[object],
+    samples: Iterable[object],
     batch: NDArray[np.int32] | None = None,
     degrees_given_up: int = 0,
 ) -> ModuleTables:
@@ -147,7 +147,7 @@ def module_tables(
     kme = correlations(values, profiles)
     p = _kme_p(values, z, labels, profiles, batch, degrees_given_up)
     order = np.lexsort((-np.abs(_own(kme, labels)), np.where(labels == 0, count + 1, labels)))
-    names = np.array(genes, dtype=object)
+    names = np.array(list(genes), dtype=object)
     modules = pd.DataFrame(
         {
             "gene": names[order],
