@@ -25,6 +25,9 @@ from pairtile.io.sparse_rows import SparseRows, Values, plain_matrix, stored_val
 from pairtile.preprocess.expression import Prepared
 from pairtile.simulate import Simulation
 
+Labels = Any
+"""A label for each sample: array-like, or by the sample's name a mapping or Series."""
+
 Matrix = Any
 """A numpy array where the expression came as an array, a DataFrame with the genes' names where it
 came with names. Which of the two is known to the caller and not to a type checker."""

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pairtile.api.messages import tell
 from pairtile.api.prepare import label_table, sample_labels
 from pairtile.api.settings import checked_section
-from pairtile.api.table import ExpressionTable, as_table
+from pairtile.api.table import ExpressionTable, Labels, Matrix, as_table
 from pairtile.config.modules import GeneModulesConfig
 from pairtile.gpu.device import choose
 from pairtile.io.annotations import ConditionEntry, annotations_of_table
@@ -30,11 +31,11 @@ class Modules(NamedTuple):
 
 
 def find_modules(
-    expression: Any,
+    expression: Matrix,
     network: pd.DataFrame | None = None,
     *,
     weight: str | None = None,
-    batch: Any = None,
+    batch: Labels = None,
     seed: int = 1,
     backend: str = "auto",
     **settings: Any,
@@ -109,10 +110,10 @@ def find_modules(
 
 def module_traits(
     eigengenes: pd.DataFrame,
-    traits: Mapping[str, Any] | pd.DataFrame,
+    traits: Mapping[str, Labels] | pd.DataFrame,
     *,
-    batch: Any = None,
-    series: Any = None,
+    batch: Labels = None,
+    series: Labels = None,
     seed: int = 1,
 ) -> pd.DataFrame:
     """Test eigengenes against traits of the samples.
@@ -171,8 +172,8 @@ def module_traits(
 
 
 def module_preservation(
-    reference: Any,
-    test: Any,
+    reference: Matrix,
+    test: Matrix,
     modules: pd.DataFrame,
     *,
     power: float = 6.0,
@@ -248,7 +249,7 @@ def module_preservation(
 
 
 def consensus_modules(
-    expressions: Sequence[Any],
+    expressions: Sequence[Matrix],
     *,
     power: float | Sequence[float] = 6.0,
     backend: str = "auto",
@@ -323,7 +324,7 @@ def _common(tables: list[ExpressionTable]) -> list[ExpressionTable]:
     ]
 
 
-def _rows(table: ExpressionTable, names: pd.Series, what: str) -> Any:
+def _rows(table: ExpressionTable, names: pd.Series, what: str) -> NDArray[np.int64]:
     rows = table.labels.get_indexer(pd.Index(names))
     if (rows < 0).any():
         unknown = names.iloc[int(np.argmin(rows))]
@@ -331,7 +332,7 @@ def _rows(table: ExpressionTable, names: pd.Series, what: str) -> Any:
     return rows.astype(np.int64)
 
 
-def _codes(name: str, labels: Any, table: ExpressionTable) -> Any:
+def _codes(name: str, labels: Labels, table: ExpressionTable) -> NDArray[np.int32] | None:
     """Numbers of labels of the samples, int32; None for none."""
     if labels is None:
         return None

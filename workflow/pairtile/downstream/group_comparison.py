@@ -29,12 +29,11 @@ from pairtile.downstream.group_scores import (
     MIN_SAMPLES,
     MIN_VARIED,
     SCORERS,
-    Array,
     Group,
     Layout,
     within_groups,
 )
-from pairtile.gpu.device import Device
+from pairtile.gpu.device import Device, DeviceArray
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.exchangeable import Exchangeable
 from pairtile.statistics.pooled_null import (
@@ -96,10 +95,10 @@ class Statistics:
     """Of a tile: Fisher's z of both groups with their degrees of freedom, the statistic ``t`` and
     the stratum and bin that it falls into, ``nowhere`` where there is no test."""
 
-    z: tuple[Array, Array]
-    free: tuple[Array, Array]
-    t: Array
-    place: Array
+    z: tuple[DeviceArray, DeviceArray]
+    free: tuple[DeviceArray, DeviceArray]
+    t: DeviceArray
+    place: DeviceArray
 
 
 class GroupComparison:
@@ -212,7 +211,7 @@ class GroupComparison:
             place[columns <= rows[:, None]] = _NOWHERE
         return Statistics((a, b), (n_a, n_b), t, place)
 
-    def _count(self, place: Array) -> NDArray[np.int64]:
+    def _count(self, place: DeviceArray) -> NDArray[np.int64]:
         found = self.device.xp.bincount(place.ravel(), minlength=_NOWHERE + 1)
         return np.asarray(self.device.to_host(found)[:_NOWHERE], dtype=np.int64)
 
@@ -232,9 +231,9 @@ class GroupComparison:
         """Score all pairs, permute, and find the p- and q-value of each place of a statistic."""
         observed = np.zeros(_NOWHERE, np.int64)
         hubs = np.zeros((HUB_LIMITS.size, self.genes.size), np.int64)
-        far: list[Array] = []
+        far: list[DeviceArray] = []
 
-        def look(tile: Tile) -> tuple[NDArray[np.int64], Array, NDArray[np.int64]]:
+        def look(tile: Tile) -> tuple[NDArray[np.int64], DeviceArray, NDArray[np.int64]]:
             found = self._statistics(tile, self._observed)
             differs = self.device.xp.flatnonzero(self.device.xp.abs(found.t) >= DIFFERS)
             return self._count(found.place), differs.astype(np.int32), self._far(tile, found)
@@ -249,7 +248,7 @@ class GroupComparison:
             groups = self._permuted(draw)
 
             def permute(
-                part: tuple[Tile, Array], groups: tuple[Group, Group] = groups
+                part: tuple[Tile, DeviceArray], groups: tuple[Group, Group] = groups
             ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
                 found = self._statistics(part[0], groups)
                 of_genes = self._far(part[0], found)
@@ -286,7 +285,7 @@ class GroupComparison:
             far = xp.flatnonzero(wanted[found.place.ravel()])
             chosen, place = (self.device.to_host(each) for each in (far, found.place.ravel()[far]))
 
-            def part(array: Array) -> NDArray[np.float32]:
+            def part(array: DeviceArray) -> NDArray[np.float32]:
                 if np.ndim(array) == 0:
                     return np.full(chosen.size, array, np.float32)
                 return np.asarray(self.device.to_host(array.ravel()[far]))
@@ -338,7 +337,7 @@ class GroupComparison:
 _FINE, _PER_Z = 1600, 200.0
 
 
-def _fine(xp: Array, z: Array) -> Array:
+def _fine(xp: DeviceArray, z: DeviceArray) -> DeviceArray:
     """Place of Fisher's z in the table of levels."""
     with np.errstate(invalid="ignore"):
         return xp.minimum(xp.abs(z) * _PER_Z, _FINE - 1).astype(np.int32)

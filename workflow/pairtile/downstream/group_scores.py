@@ -9,18 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.gpu.device import Device
+from pairtile.gpu.device import Device, DeviceArray
 from pairtile.splines.scorer import BsplineScorer, SplineSettings
 from pairtile.splines.values import scaled
 from pairtile.statistics.ranks import average_ranks
-
-Array: TypeAlias = Any
-"""Of NumPy or, on a GPU, of CuPy; a number where it is the same for all pairs."""
 
 MIN_SAMPLES = 8
 """Samples of a group that a pair must have for a test."""
@@ -97,8 +94,8 @@ class Group:
     samples) on the device, None where nothing is missing; ``free``: of ``Layout``; ``chance``: mean
     score of unrelated genes (of mutual information)."""
 
-    rows: Array
-    observed: Array
+    rows: DeviceArray
+    observed: DeviceArray
     n: int
     free: float
     chance: float = 0.0
@@ -115,11 +112,11 @@ class Scorer(Protocol):
     def of_group(self, values: NDArray[np.float64], layout: Layout, group: int) -> Group:
         """Values as ``within_groups`` gives them."""
 
-    def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[Array, Array]:
+    def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[DeviceArray, DeviceArray]:
         """Fisher's z, float32 (rows, columns), and its degrees of freedom: a number, or an array
         where values are missing, NaN where a pair has fewer than ``MIN_SAMPLES``."""
 
-    def scores(self, z: Array, group: Group, free: Array) -> Array:
+    def scores(self, z: DeviceArray, group: Group, free: DeviceArray) -> DeviceArray:
         """As the table has them: correlations, or bits."""
 
 
@@ -149,11 +146,11 @@ class Correlations:
             xp.asarray(part.astype(np.float32)), observed, part.shape[1], layout.free(group)
         )
 
-    def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[Array, Array]:
+    def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[DeviceArray, DeviceArray]:
         xp = self.device.xp
         x, y = group.rows[rows], group.rows[columns]
         r = x @ y.T
-        n: Array = group.n
+        n: DeviceArray = group.n
         if group.observed is not None:
             seen_x, seen_y = group.observed[rows], group.observed[columns]
             n = seen_x @ seen_y.T
@@ -171,7 +168,7 @@ class Correlations:
             return z, group.free
         return z, xp.where(n >= MIN_SAMPLES, group.free - (group.n - n), np.float32(np.nan))
 
-    def scores(self, z: Array, group: Group, free: Array) -> Array:
+    def scores(self, z: DeviceArray, group: Group, free: DeviceArray) -> DeviceArray:
         n = group.n if group.observed is None else free - group.free + group.n
         r = np.tanh(z)
         for _ in range(4):  # its bias was taken off
@@ -202,7 +199,7 @@ class Informations:
         observed = True if np.isnan(part).any() else None
         return Group(part, observed, part.shape[1], layout.free(group), chance)
 
-    def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[Array, Array]:
+    def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[DeviceArray, DeviceArray]:
         xp = self.device.xp
         x, y = (self.scorer.weights(group.rows[part]) for part in (rows, columns))
         bits, n = self.scorer.scores(x, y)
@@ -212,7 +209,7 @@ class Informations:
             return z, group.free
         return z, xp.where(n >= MIN_SAMPLES, group.free - (group.n - n), np.nan)
 
-    def scores(self, z: Array, group: Group, free: Array) -> Array:
+    def scores(self, z: DeviceArray, group: Group, free: DeviceArray) -> DeviceArray:
         r = np.tanh(np.asarray(z, dtype=np.float64))
         nats = -0.5 * np.log1p(-(r**2)) + group.chance
         return nats / LN_2

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from types import ModuleType
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
-from pairtile.gpu.device import Device
+from pairtile.gpu.device import Device, DeviceArray
 
 NetworkType = Literal["unsigned", "signed", "signed_hybrid"]
 
@@ -68,7 +69,7 @@ class Adjacency:
         return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
     @cached_property
-    def _genes(self) -> tuple[Any, Any]:
+    def _genes(self) -> tuple[DeviceArray, DeviceArray]:
         """Centred values, 0 where missing, scaled to length 1 where none is; which are there."""
         xp = self.device.xp
         values = xp.asarray(self.values)
@@ -80,7 +81,7 @@ class Adjacency:
         x = xp.divide(x, xp.where(length > 0, length, 1.0)).astype(self.dtype)
         return x, None if bool(there.all()) else there.astype(self.dtype)
 
-    def correlations(self, rows: slice) -> Any:
+    def correlations(self, rows: slice) -> DeviceArray:
         """r of these genes with all, (rows, genes), an array of the device."""
         xp = self.device.xp
         x, there = self._genes
@@ -95,7 +96,7 @@ class Adjacency:
         enough = (n >= 3) & (spread > 1e-12)
         return xp.where(enough, products / xp.where(enough, spread, 1), 0).astype(self.dtype)
 
-    def similarities(self, rows: slice) -> Any:
+    def similarities(self, rows: slice) -> DeviceArray:
         """What is raised to the power, (rows, genes); with the sign of r in an unsigned network."""
         xp = self.device.xp
         r = xp.clip(self.correlations(rows), -1.0, 1.0)
@@ -106,7 +107,7 @@ class Adjacency:
             xp.maximum(r, 0.0, out=r)
         return r
 
-    def rows(self, rows: slice, power: float) -> Any:
+    def rows(self, rows: slice, power: float) -> DeviceArray:
         """Adjacency of these genes with all, 0 with themselves, (rows, genes)."""
         xp = self.device.xp
         similarity = self.similarities(rows)
@@ -118,7 +119,7 @@ class Adjacency:
         return found
 
 
-def _power(xp: Any, base: Any, power: float) -> Any:
+def _power(xp: ModuleType, base: DeviceArray, power: float) -> DeviceArray:
     """Of numbers from 0 to 1; whole powers by squaring, which is ten times as fast."""
     if power != int(power):
         return xp.power(base, power)

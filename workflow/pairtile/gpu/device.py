@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,10 @@ from pairtile.errors import DeviceError
 from pairtile.runtime.host_memory import free_host_bytes
 
 BACKENDS = ("auto", "cpu", "cuda")
+
+
+DeviceArray: TypeAlias = Any
+"""An array of NumPy or of CuPy, which has no types."""
 
 
 @dataclass(frozen=True)

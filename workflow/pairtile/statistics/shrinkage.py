@@ -4,12 +4,11 @@ Mol. Biol. 4:32), for ``score: combined`` and ``correlation: partial``."""
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-DeviceArray = Any
-"""An array of NumPy or, on a GPU, of CuPy."""
+from pairtile.gpu.device import DeviceArray
 
 
 class CorrelationSums(NamedTuple):

@@ -21,7 +21,7 @@ from scipy.special import digamma
 from pairtile.cpu.vectors import LANES
 from pairtile.engine.state import release
 from pairtile.errors import DeviceError
-from pairtile.gpu.device import Device
+from pairtile.gpu.device import Device, DeviceArray
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.kernels import ksg
 from pairtile.methods.trajectory_correlation.kernels.cyclic_bspline import (
@@ -33,9 +33,6 @@ from pairtile.splines.scorer import SAMPLE_PADDING, BsplineScorer, SplineSetting
 from pairtile.splines.values import scaled
 
 MAX_COORDINATES = 16
-
-DeviceArray: TypeAlias = Any
-"""An array of NumPy or CuPy."""
 
 Block: TypeAlias = tuple[DeviceArray, ...]
 """Variables made ready for an estimator, the series first."""
