@@ -50,6 +50,8 @@ LIMITS = (1.0, 0.1, 0.01, 1e-3, 1e-4)
 MAX_BEST = 100_000
 MAX_MODULE_EDGES = 1_000_000
 FACTOR_DRAWS = 200
+MAX_IRREGULAR = 0.05
+"""Share of genes with heavy tails, above which Pearson's correlation is warned of."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +169,9 @@ def _messages(tested: PairResults, names: tuple[str, str]) -> list[Message]:
     said = []
     if untested := comparison.n_genes - comparison.genes.size:
         said.append(message("genes_untested", n=untested, least=MIN_SAMPLES, **between))
+    irregular = float((comparison.irregular > 0).mean()) if comparison.irregular.size else 0.0
+    if comparison.score == "pearson" and irregular > MAX_IRREGULAR:
+        said.append(message("irregular_genes", share=irregular, **between))
     numbers = {**between, "n_first": n_first, "n_second": n_second, "pairs": tested.n_tested}
     r = tested.detectable_correlation()
     if np.isnan(r):

@@ -58,8 +58,8 @@ INFORMATION_COST = 20
 MIN_UNITS = 8
 """Samples, or series, whose labels are exchanged: fewer have next to no permutations."""
 
-DIFFERS = 1.5
-"""Statistic from which a pair is left out of the pool: of 1 in 8 by chance."""
+DIFFERS = 3.0
+"""Statistic from which a pair is left out of the pool: of 1 in 400 by chance."""
 
 HUB_LIMITS = np.arange(3.0, 7.1, 0.5)
 """Statistics from which a gene's pairs are counted, observed and permuted."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 PER_UNIT, N_BINS = 128, 4096
 """Bins of a statistic for each unit, and in all; the last one is open."""
 
-MIN_POOL = 20_000
+MIN_POOL = 3000
 """Statistics that a stratum needs for a distribution of its own."""
 
 IN_TAIL = 100
