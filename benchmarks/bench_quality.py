@@ -41,6 +41,18 @@ RANKING: dict[str, Any] = {
 FORMER = {"bins": 10, "order": 3, "transform": "rank"}
 """The estimator that was the default before it went by the data."""
 
+CORRELATIONS = ("pearson", "spearman", "bicor", "kendall", "partial")
+"""Of all samples, every pair ranked by the size of its score."""
+
+EVERY_PAIR: dict[str, Any] = {
+    "method": "multimodal_correlation",
+    "threshold": {"method": "none"},
+    "power": False,
+    "modules": False,
+    "kinc_text": False,
+}
+
+
 NETWORKS: dict[str, dict[str, Any]] = {
     "defaults": {},
     "fdr 0.01": {"keep": {"fdr": 0.01}},
@@ -76,21 +88,21 @@ def judged(data: str, **settings: Any) -> dict[str, Any]:
         items = out / "items.parquet"
         prepare(section, 1, {}, items, state, out / "prepare.json")
         plan(section, "cpu", 1, state, items, plan_file, out / "plan-record.json")
-        null(section, plan_file, state, out / "null.npz", out / "null.json")
+        null_file = out / "null.npz" if section.method == "mutual_information" else None
+        if null_file:
+            null(section, plan_file, state, null_file, out / "null.json")
         planned = read_plan(plan_file)
         scan = None
         for stage in ["scan", "chunks"] if planned.scan else ["chunks"]:
             files = []
             for part in planned.chunks:
                 files.append(out / stage / f"{part.name}.parquet")
-                chunk(
-                    section, plan_file, state, out / "null.npz", scan, stage, part.name, files[-1]
-                )
+                chunk(section, plan_file, state, null_file, scan, stage, part.name, files[-1])
             second = stage == "chunks"
             merge(
                 section,
                 stage,
-                MergeInputs(plan_file, state, files, out / "null.npz" if second else None),
+                MergeInputs(plan_file, state, files, null_file if second else None),
                 MergeOutputs(
                     out / f"{stage}.npz",
                     out / f"merge-{stage}.json",
@@ -102,9 +114,7 @@ def judged(data: str, **settings: Any) -> dict[str, Any]:
         made = NetworkFiles(out / "network.parquet", out / "scores.npz")
         network(
             section,
-            MergedFiles(
-                *(plan_file, state, items, pairs, out / "chunks.npz", out / "null.npz", scan)
-            ),
+            MergedFiles(*(plan_file, state, items, pairs, out / "chunks.npz", null_file, scan)),
             made,
             out / "network.json",
         )
@@ -135,6 +145,15 @@ def main() -> None:
             results[label] = aupr
             cells = [f"{value:.3f}" for value in aupr.values()]
             print("| " + " | ".join([label, *cells]) + " |", flush=True)
+    for kind in CORRELATIONS:
+        estimator = {"clustering": "none", "correlation": kind, "min_correlation": 0.0}
+        estimator |= {"min_samples": 10, "outliers_before": False}
+        aupr = {name: judged(name, estimator=estimator, **EVERY_PAIR)["aupr"] for name in sets}
+        nets = [aupr[name] for name in sets if name.startswith("dream4")]
+        aupr["dream4_mean"] = sum(nets) / len(nets) if nets else float("nan")
+        results[f"{kind} correlation"] = aupr
+        cells = [f"{value:.3f}" for value in aupr.values()]
+        print("| " + " | ".join([f"{kind} correlation", *cells]) + " |", flush=True)
     print("\n| network | set | edges | precision | recall |\n|---|---|---|---|---|")
     for label, settings in NETWORKS.items():
         for name in sets:

@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from pairtile.downstream.differential import LabelledSamples, compared_groups
 from pairtile.downstream.group_comparison import Q_VALUE
@@ -168,12 +169,9 @@ def planted(size: int, rho: float, tables: int) -> list[dict[str, Any]]:
             known = Exchangeable(NONE, NONE)
             samples = LabelledSamples(values, range(GENES), labels, known)
             found = next(compared_groups(samples, score, choose("cpu")))
-            blocks = list(found.tested.blocks(found.tested.significant_p))
-            i, j, q = (
-                np.concatenate([getattr(each, name) for each in blocks]) for name in ("i", "j", "q")
-            )
-            called = q <= Q_VALUE
-            share, recall = truth(i[called], j[called])
+            pairs = pd.concat(found.tested.blocks(found.tested.significant_p))
+            called = pairs[pairs["q"] <= Q_VALUE]
+            share, recall = truth(called["i"].to_numpy(), called["j"].to_numpy())
             false[score].append(share)
             i, j = dgca(random, values, codes, score)
             lost[score].append(truth(i, j)[1] - recall)

@@ -98,6 +98,36 @@ def short_courses(draw: np.random.Generator) -> Simulated:
     return np.concatenate(parts, axis=1), {"series": np.repeat(np.arange(20), 5)}
 
 
+def replicates(
+    draw: np.random.Generator, number: int, steps: int, share: Any = 0.7, phi: float = 0.0
+) -> tuple[Floats, Floats]:
+    """What genes do of their own in so many replicates of one stimulus (``phi``: how slowly), and
+    their smooth responses to it, ``share`` of the variance: (genes, number, steps) and (genes, 1,
+    steps)."""
+    time = np.linspace(0.0, 1.0, steps)
+    smooth = np.exp(-((time[:, None] - time) ** 2) / (2 * 0.25**2)) + 1e-6 * np.eye(steps)
+    response = draw.standard_normal((GENES, steps)) @ np.linalg.cholesky(smooth).T
+    response -= response.mean(axis=1, keepdims=True)
+    response /= response.std(axis=1, keepdims=True)
+    own = np.stack([autoregressive(draw, steps, phi) for _ in range(number)], axis=1)
+    part = np.broadcast_to(share, (GENES,))[:, None, None]
+    return np.sqrt(1 - part) * own, np.sqrt(part) * response[:, None]
+
+
+def one_stimulus(
+    draw: np.random.Generator, number: int, steps: int, share: Any = 0.7, phi: float = 0.0
+) -> Simulated:
+    """Replicates of one stimulus, in which unrelated genes respond."""
+    values = np.add(*replicates(draw, number, steps, share, phi)).reshape(GENES, -1)
+    return values, {"series": np.repeat(np.arange(number), steps)}
+
+
+def two_stimuli(draw: np.random.Generator) -> Simulated:
+    """Three replicates of each of two stimuli."""
+    values = [one_stimulus(draw, 3, 8)[0] for _ in range(2)]
+    return np.concatenate(values, axis=1), {"series": np.repeat(np.arange(6), 8)}
+
+
 def measured_thrice(draw: np.random.Generator) -> Floats:
     """33 specimens measured three times, 80 % of the variance between specimens."""
     specimens = np.repeat(draw.standard_normal((GENES, 33)), 3, axis=1)
@@ -166,6 +196,19 @@ TABLES: dict[str, Callable[[np.random.Generator], Simulated]] = {
     "eight batches of 12, 1.5 SD apart, `batch`": eight_batches,
     "10 courses of 4 to 40 times, phi 0.8, `series`": unequal_courses,
     "triplicates (ICC 0.8), `replicate`": triplicates,
+    **{
+        f"{n} replicates of {steps} samples of one stimulus, `series`": (
+            lambda draw, n=n, steps=steps: one_stimulus(draw, n, steps)  # type: ignore[misc]
+        )
+        for n, steps in ((5, 8), (3, 8), (6, 5), (3, 12), (5, 12))
+    },
+    "5 replicates of 8 samples, 20 % of variance by the stimulus, AR(1) of 0.6": (
+        lambda draw: one_stimulus(draw, 5, 8, 0.2, 0.6)
+    ),
+    "5 replicates of 8 samples, a third of the genes responds": (
+        lambda draw: one_stimulus(draw, 5, 8, np.where(np.arange(GENES) % 3, 0.0, 0.7))
+    ),
+    "3 replicates of each of 2 stimuli, 8 samples": two_stimuli,
 }
 
 

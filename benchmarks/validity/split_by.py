@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pairtile.downstream.shared_edges import GroupNetwork, edge_differences, overlap
 from pairtile.statistics.exchangeable import Exchangeable
-from pairtile.statistics.shared_edges import GroupNetwork, edge_differences, overlap
 from scipy.stats import rankdata
 
 from benchmarks.validity.claims import claim_of_mean, mean_at_most

@@ -16,10 +16,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from pairtile import infer_network, multimodal_correlation
 from pairtile.api.settings import analysis_config
+from pairtile.downstream.target_enrichment import rank_profiles, target_enrichment
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.null import mode_null
 from pairtile.statistics.hidden_factors import Exchange
-from pairtile.statistics.target_enrichment import rank_profiles, target_enrichment
 from scipy.signal import lfilter
 
 from benchmarks.validity.cells import cells

@@ -45,8 +45,11 @@ DEFAULTS: dict[str, Any] = {
     },
     "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate", "step"))
     | {"combine": "auto", "unannotated": "error"},
+    "differential": None,
     "regulators": None,
     "gold_standard": None,
+    "modules": None,
+    "traits": [],
     "gene_sets": None,
     "activity": False,
     "estimator": {
@@ -59,6 +62,7 @@ DEFAULTS: dict[str, Any] = {
     "score": "clr",
     "null": {"kind": "auto", "permutations": "auto"},
     "keep": "auto",
+    "lag": 0,
     "dpi": {"tolerance": 0.1, "rule": "relative"},
     "bootstraps": {
         "number": 0,

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from pairtile import InputError, benjamini_hochberg, differential
 from pairtile.downstream import group_comparison
-from pairtile.downstream.group_comparison import CLASSES, Block, GroupComparison, PairResults
+from pairtile.downstream.group_comparison import CLASSES, GroupComparison, PairResults
 from pairtile.gpu.device import Device, choose
 from pairtile.statistics.exchangeable import Exchangeable
 from pairtile.statistics.pooled_null import N_BINS, PER_UNIT, pooled_p_values
@@ -23,11 +23,8 @@ CODES = np.repeat([0, 1], [25, 40]).astype(np.int32)
 
 
 def table_of(tested: PairResults, limit: float = 1.0) -> pd.DataFrame:
-    blocks = list(tested.blocks(limit))
-    columns = {
-        name: np.concatenate([getattr(each, name) for each in blocks]) for name in Block._fields
-    }
-    return pd.DataFrame(columns).sort_values(["i", "j"], ignore_index=True)
+    whole = pd.concat(tested.blocks(limit))
+    return whole.sort_values(["i", "j"], ignore_index=True)
 
 
 def values_with_modules(genes: int = 30, seed: int = 1) -> NDArray[np.float64]:

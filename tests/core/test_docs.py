@@ -27,6 +27,7 @@ from documents import (
 )
 from pairtile import __version__
 from pairtile.config import load_config
+from pairtile.config.downstream import GROUP_TABLES, STAGES
 from pairtile.config.models import Analysis, models_in
 from pairtile.config.root import Config, models
 from pairtile.errors import ConfigError
@@ -168,6 +169,7 @@ def rule_outputs() -> set[str]:
     text = "".join(text_of(path) for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
     named = set(re.findall(r'f"\{ANALYSIS\}/([^"{}]+)"', text))
     named |= {table for method in models().values() for table in method.tables}
+    named |= {table for stage in STAGES for table in stage.tables} | {*GROUP_TABLES}
     return named | {f"network{exporter.suffix}" for exporter in EXPORTERS.values()}
 
 

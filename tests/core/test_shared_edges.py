@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from pairtile.config import load_config
 from pairtile.downstream.groups import Group, compare_groups
 from pairtile.downstream.groups_page import groups_page
-from pairtile.statistics.exchangeable import Exchangeable
-from pairtile.statistics.shared_edges import (
+from pairtile.downstream.shared_edges import (
     GroupNetwork,
     edge_differences,
     overlap,
     sharing,
 )
+from pairtile.statistics.exchangeable import Exchangeable
 from scipy.stats import spearmanr
 
 NONE = np.empty(0, np.int32)

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.errors import ConfigError
-from pairtile.preprocess.samples import read_samples
+from pairtile.preprocess.samples import read_arranged, read_samples
 from pairtile.steps.split import load_run
 from paths import ROOT
 
@@ -53,6 +53,8 @@ def test_an_analysis_becomes_one_for_each_label_with_enough_samples(folder: Path
     assert isinstance(of_group, TableAnalysis)
     assert (of_group.split_by, of_group.obs) == (None, {"cell": ("T cell",)})
     assert read_samples(of_group).samples == [f"s{k}" for k in range(30)]
+    codes = [note.code for note in read_arranged(of_group)[1].notes]
+    assert "samples_of_no_column" not in codes  # they were left out on purpose
 
 
 def test_samples_of_one_specimen_count_once(folder: Path) -> None:

@@ -13,10 +13,10 @@ from pairtile.config import load_config
 from pairtile.config.downstream import STAGES
 from pairtile.downstream.given import Given
 from pairtile.downstream.predicted_targets import predicted_pairs, run
+from pairtile.downstream.target_enrichment import rank_profiles, target_enrichment
 from pairtile.errors import InputError
 from pairtile.gpu.device import choose
 from pairtile.statistics.hidden_factors import Exchange
-from pairtile.statistics.target_enrichment import rank_profiles, target_enrichment
 from scipy.stats import rankdata, spearmanr
 
 NONE = Exchange(np.zeros(40, dtype=np.int64), np.zeros(1, dtype=bool))

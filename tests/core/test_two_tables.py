@@ -120,10 +120,21 @@ def test_degrees_that_one_table_alone_gave_up_are_not_lost_by_its_correlations()
     assert _degrees_of_both(two, three) == 2
 
 
-def test_every_pair_across_and_no_other_has_the_score_of_the_library() -> None:
+BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_every_pair_across_and_no_other_has_the_score_of_the_library(backend: str) -> None:
     first, other = frames()
     network = infer_network(
-        first, other_expression=other, keep="all", score="mi", dpi=False, permutations=1000
+        first,
+        other_expression=other,
+        keep="all",
+        score="mi",
+        dpi=False,
+        permutations=1000,
+        precision="float64",
+        backend=backend,
     )
     assert len(network) == 12 * 5
     shared = [name for name in first if name in other]
@@ -136,11 +147,15 @@ def test_every_pair_across_and_no_other_has_the_score_of_the_library() -> None:
     assert (network["q_value"] >= network["p_value"] - 1e-12).all()
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("clustering", ["none", "gmm"])
-def test_correlations_go_from_rows_of_the_other_table_to_genes(clustering: str) -> None:
+def test_correlations_go_from_rows_of_the_other_table_to_genes(
+    clustering: str, backend: str
+) -> None:
     first, other = frames(samples=60)
     other.loc["m1"] = -first.loc["g2"] + 0.2 * other.loc["m1"]
     how: dict[str, Any] = {"clustering": clustering, "min_correlation": 0.0, "min_samples": 20}
+    how["backend"] = backend
     how |= {"max_clusters": 1, "outliers_before": False, "outliers_after": False}
     found = multimodal_correlation(first, other_expression=other, **how)
     modes = found.modes.set_index(["source", "target"])["correlation"]

@@ -108,12 +108,12 @@ def naive_permuted_rows(
     for draw, (gene, row) in enumerate(zip(genes, rows, strict=True)):
         bits = np.random.Philox(key=key, counter=[0, draw, side, pair_class])
         order = np.random.Generator(bits).permutation(np.arange(values.shape[1]))
-        for group, shifted in enumerate(exchange.shifted):
-            members = np.flatnonzero(exchange.group == group)
-            if shifted:
-                n = members.size
+        for group, step in enumerate(exchange.step):
+            members = exchange.by_group[exchange.group[exchange.by_group] == group]
+            if step:
+                n = members.size // step
                 shift = order[exchange.start[group]] % (n // 4 + 1) + (n // 2) * side
-                row[members] = np.roll(values[gene, members], -shift)
+                row[members] = np.roll(values[gene, members], -shift * step)
             else:  # missing ones stay in their places
                 observed = members[~np.isnan(values[gene, members])]
                 row[observed] = values[gene, order[np.isin(order, observed)]]

@@ -55,8 +55,10 @@ from .methods.trajectory_correlation.api import (
 from .methods.trajectory_correlation.api import trajectory_correlation as trajectory_correlation
 from .preprocess.expression import Prepared as Prepared
 from .simulate import BooleanSimulation as BooleanSimulation
+from .simulate import ConditionsSimulation as ConditionsSimulation
 from .simulate import Simulation as Simulation
 from .simulate import simulate_boolean as simulate_boolean
+from .simulate import simulate_conditions as simulate_conditions
 from .simulate import simulate_kinetic as simulate_kinetic
 from .statistics.comparison import Comparison as Comparison
 from .statistics.comparison import compare_networks as compare_networks

@@ -26,6 +26,7 @@ from pairtile.methods.mutual_information.null import (
     class_pairs,
     permutations_needed,
 )
+from pairtile.preprocess.null_design import CourseSteps, NullDesign
 from pairtile.splines.scorer import SplineSettings
 from pairtile.splines.values import marginal_entropies, scale_rows
 from pairtile.statistics.ranks import row_orders
@@ -169,7 +170,7 @@ def test_null_depends_on_the_seed_alone():
 
 def free(samples: int) -> Exchange:
     """Every sample with every other."""
-    return Exchange.within(np.zeros(samples, dtype=np.int32), np.zeros(1, dtype=bool))
+    return Exchange.within(NullDesign.permutation(samples))
 
 
 def test_draw_number_d_does_not_depend_on_how_many_there_are():
@@ -295,21 +296,25 @@ GROUPS = {
     "permuted": (np.zeros(60, dtype=np.int32), [False]),
     "shifted": (np.zeros(60, dtype=np.int32), [True]),
     "of each": ((np.arange(60) % 3).astype(np.int32), [True, False, True]),
+    "courses": ((np.arange(60) % 3).astype(np.int32), [True, False, True], [5, 1, 10]),
 }
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("by_rank", [True, False], ids=["rank", "none"])
-@pytest.mark.parametrize(("groups", "shifted"), GROUPS.values(), ids=GROUPS.keys())
+@pytest.mark.parametrize("exchanged", GROUPS.values(), ids=GROUPS.keys())
 @pytest.mark.filterwarnings("ignore:invalid value")
 def test_rows_of_the_gpu_are_those_of_the_cpu(
-    groups: NDArray[np.int32], shifted: list[bool], by_rank: bool, monkeypatch: pytest.MonkeyPatch
+    exchanged: tuple[NDArray[np.int32], list[bool]], by_rank: bool, monkeypatch: pytest.MonkeyPatch
 ):
+    groups, shifted, *steps = exchanged
     monkeypatch.setattr(permuted_rows_cuda, "SCRATCH_BYTES", 7 * 1000)  # seven rows at a time
     values, device = awkward(), choose("cuda")
     order = row_orders(values if by_rank else np.empty((0, 0)))
     on_gpu = permuted_rows_cuda.RowsOnGpu(device, values, order, TOP)
-    exchange = Exchange.within(groups, np.array(shifted))
+    order_of_groups = np.argsort(groups, kind="stable")
+    courses = CourseSteps(np.array(steps[0]), order_of_groups) if steps else None
+    exchange = Exchange.within(NullDesign("", groups, np.array(shifted), courses=courses))
     genes = np.random.default_rng(1).integers(0, len(values), 200)
     spline = SplineSettings(10, 3, "clamped", "float64")
     for samples in SAMPLES.values():

@@ -13,6 +13,7 @@ from pairtile import infer_network, mutual_information, permutation_null
 from pairtile.api.settings import analysis_config
 from pairtile.engine.in_memory import network_in_memory
 from pairtile.engine.network import Network
+from pairtile.errors import InputError
 from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information.api import open_analysis
 from pairtile.methods.mutual_information.config import MutualInformationConfig
@@ -25,7 +26,8 @@ from pairtile.methods.mutual_information.null_design import (
     order_warnings,
 )
 from pairtile.methods.mutual_information.series_joins import loss_by_joins
-from pairtile.preprocess.null_design import NullDesign, null_design
+from pairtile.preprocess.courses import course_arrays
+from pairtile.preprocess.null_design import CourseSteps, NullDesign, null_design
 from pairtile.splines.bspline import bspline_weights, dense_weights
 from pairtile.splines.scorer import SplineSettings
 
@@ -145,7 +147,7 @@ def test_pairs_of_unlike_numbers_of_shared_samples_have_the_same_level(pattern: 
 
 
 @pytest.mark.parametrize("side", [0, 1])
-@pytest.mark.parametrize("kind", ["blocks", "circular_shift"])
+@pytest.mark.parametrize("kind", ["blocks", "circular_shift", "courses"])
 def test_rows_are_exchanged_within_their_groups(kind: str, side: int) -> None:
     random = np.random.default_rng(3)
     values = random.normal(size=(6, 41))
@@ -154,8 +156,13 @@ def test_rows_are_exchanged_within_their_groups(kind: str, side: int) -> None:
     values[3] = 7.0
     group = random.integers(0, 4, 41).astype(np.int32)
     group[:4] = range(4)
-    shifted = np.array([True, True, False, True]) if kind == "circular_shift" else np.zeros(4, bool)
-    exchange = Exchange.within(group, shifted)
+    courses = None
+    if kind == "courses":
+        group = np.repeat(np.arange(4, dtype=np.int32), [10, 15, 6, 10])
+        order = np.lexsort((random.random(41), group))
+        courses = CourseSteps(np.array([2, 5, 1, 10]), order)
+    shifted = np.array([True, True, False, True]) & (kind != "blocks")
+    exchange = Exchange.within(NullDesign(kind, group, shifted, courses=courses))
     genes = random.integers(0, 6, 50)
     np.testing.assert_array_equal(
         permuted_rows(values, genes, 9, side, 2, exchange),
@@ -166,7 +173,8 @@ def test_rows_are_exchanged_within_their_groups(kind: str, side: int) -> None:
 def test_two_sides_are_never_closer_than_a_quarter_of_the_series() -> None:
     for n in (2, 3, 4, 5, 8, 21, 100):
         row = np.arange(float(n))[None]
-        exchange = Exchange.within(np.zeros(n, dtype=np.int32), np.ones(1, dtype=bool))
+        one = np.zeros(n, dtype=np.int32)
+        exchange = Exchange.within(NullDesign("circular_shift", one, np.ones(1, dtype=bool)))
         genes = np.zeros(200, dtype=np.int64)
         first = permuted_rows(row, genes, 1, 0, 0, exchange)[:, 0]
         second = permuted_rows(row, genes, 1, 1, 0, exchange)[:, 0]
@@ -178,6 +186,51 @@ def test_a_shifted_gene_does_not_meet_itself() -> None:
     values = np.random.default_rng(3).normal(size=(2, 60))
     found = permutation_null(values, series=np.zeros(60, int), permutations=10_000)
     assert 4_000 < sum(draws.size for draws in found.null.statistic) < 6_000  # of 10,000
+
+
+def replicates(number: int, steps: int, seed: int = 0) -> NDArray[np.float64]:
+    """Unrelated genes that respond to one stimulus, 70 % of their variance, in each series."""
+    random = np.random.default_rng(seed)
+    response = np.tile(autoregressive(GENES, steps, 0.8, seed), number)
+    return np.sqrt(0.7) * response + np.sqrt(0.3) * random.normal(size=response.shape)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("number", "steps"), [(5, 8), (3, 12)])
+def test_unrelated_genes_that_respond_alike_are_not_called(number: int, steps: int) -> None:
+    series = np.repeat(np.arange(number), steps)
+    tables = [replicates(number, steps, seed) for seed in range(3)]
+    assert np.mean([share_below(table, series=series) for table in tables]) < 0.07
+    shifted = [share_below(table, series=series, null="circular_shift") for table in tables]
+    assert np.mean(shifted) > 0.09
+
+
+def test_courses_keep_together_in_any_order_of_the_columns() -> None:
+    values, series = replicates(5, 8), np.repeat(np.arange(5), 8)
+    mixed = np.argsort(np.tile(np.arange(8), 5), kind="stable")  # moment by moment
+    for order in (np.arange(40), mixed):
+        held = {"sample_series": series[order].astype(np.int32)}
+        found = course_arrays(values[:, order], held)
+        assert found["course_steps"].tolist() == [8]
+        courses = found["course_order"].reshape(5, 8)
+        assert (series[order][courses] == np.arange(5)[:, None]).all()
+        assert (np.arange(40)[order][courses] % 8 == np.arange(8)).all()
+
+
+def test_only_common_moments_move_with_their_course() -> None:
+    values, series = replicates(5, 8), np.repeat(np.arange(5), 8).astype(np.int32)
+    kept = np.arange(40) != 3  # the first series lacks its fourth sample
+    held = {"sample_series": series[kept], "sample_time": np.tile(np.arange(8.0), 5)[kept]}
+    found = course_arrays(values[:, kept], held)
+    assert found["course_steps"].tolist() == [7, 0]
+    assert np.bincount(found["course_groups"]).tolist() == [35, 4]
+
+
+def test_series_without_a_course_in_common_are_shifted() -> None:
+    values, series = autoregressive(GENES, 60, 0.8), np.repeat(np.arange(5), 12)
+    assert "course_groups" not in course_arrays(values, {"sample_series": series.astype("i4")})
+    with pytest.raises(InputError, match=r"null\.kind: courses"):
+        permutation_null(values, series=np.arange(60) // 30 + np.arange(60) % 2, null="courses")
 
 
 def state(values: NDArray[np.float64], **arrays: Any) -> dict[str, NDArray[Any]]:

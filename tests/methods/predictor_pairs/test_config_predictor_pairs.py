@@ -45,6 +45,8 @@ DEFAULTS: dict[str, Any] = {
     "regulators": None,
     "targets": None,
     "gold_standard": None,
+    "modules": None,
+    "traits": [],
     "gene_sets": None,
     "activity": False,
     "estimator": {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from pairtile.methods.predictor_pairs.courses import (
-    common_courses,
     most_exchanges,
     replicate_courses,
 )
@@ -19,6 +18,7 @@ from pairtile.methods.predictor_pairs.null import (
     shifted_targets,
     targets_within_batches,
 )
+from pairtile.statistics.courses import common_courses
 
 TARGETS = np.array(
     [

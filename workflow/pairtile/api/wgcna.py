@@ -91,16 +91,16 @@ def find_modules(
     table = as_table(expression)
     edges = None
     if network is not None:
-        ends = [_rows(table, network[end], "network") for end in ("source", "target")]
+        source, target = (_rows(table, network[end], "network") for end in ("source", "target"))
         strength = np.ones(len(network)) if weight is None else network[weight].abs().to_numpy()
-        edges = Edges(*ends, strength.astype(np.float64))
+        edges = Edges(source, target, strength.astype(np.float64))
     codes = _codes("batch", batch, table)
     design = NullDesign.permutation(table.n_samples)
     if codes is not None:
         design = NullDesign("blocks", codes, np.zeros(codes.max() + 1, dtype=bool))
     found = find(table.values, config, choose(backend), design, seed=seed, edges=edges)
     samples = pd.RangeIndex(table.n_samples) if table.samples is None else table.samples
-    tables = module_tables(table.values, found, list(table.labels), list(samples), codes)
+    tables = module_tables(table.values, found, list(map(str, table.labels)), list(samples), codes)
     tell(module_messages(found, config, courses=False))
     tables.modules.attrs |= {"power": found.power, "removed": list(found.removed)}
     eigengenes = tables.eigengenes.set_index("module")

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from pairtile.config.models import Analysis, ConfigModel
+from pairtile.config.values import Text
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,7 @@ class DifferentialConfig(ConfigModel):
     """Differential co-expression: pairs of genes that are correlated differently in two groups of
     samples."""
 
-    label: str = Field(
-        min_length=1,
+    label: Annotated[str, Text("the name of a column")] = Field(
         description=(
             "The column of annotations whose labels are the groups. Each pair of labels with at "
             "least 8 samples is compared."

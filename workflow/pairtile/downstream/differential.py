@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,7 +25,6 @@ from pairtile.downstream.given import Given, Written
 from pairtile.downstream.group_comparison import (
     CLASSES,
     Q_VALUE,
-    Block,
     GroupComparison,
     PairResults,
 )
@@ -63,7 +61,7 @@ class LabelledSamples:
     """
 
     values: NDArray[np.float64]
-    genes: Sequence[Any]
+    genes: Sequence[object]
     labels: Sequence[str]
     exchangeable: Exchangeable
     counts: Counts | None = None
@@ -176,7 +174,7 @@ def _messages(tested: PairResults, names: tuple[str, str]) -> list[Message]:
     return [*said, message("detectable_difference", r=r, found=tested.n_differing, **numbers)]
 
 
-def _hubs(tested: PairResults, names: Sequence[Any]) -> pd.DataFrame:
+def _hubs(tested: PairResults, names: Sequence[object]) -> pd.DataFrame:
     """A row for each gene with significant pairs, those with most first."""
     n_genes = len(names)
     edges = _edges(tested)
@@ -209,62 +207,56 @@ def _hubs(tested: PairResults, names: Sequence[Any]) -> pd.DataFrame:
 
 def _edges(tested: PairResults) -> pd.DataFrame:
     """The significant pairs."""
-    blocks = [block for block in tested.blocks(tested.significant_p) if block.i.size]
-    columns = {
-        name: np.concatenate([getattr(block, name) for block in blocks]) if blocks else np.empty(0)
-        for name in Block._fields
-    }
-    return (table := pd.DataFrame(columns))[table["q"] <= Q_VALUE]
+    table = pd.concat(tested.blocks(tested.significant_p), ignore_index=True)
+    return table[table["q"] <= Q_VALUE]
 
 
 # --- tables ---
 
 
 def rows_of_pairs(
-    block: Block, found: ComparedGroups, genes: Sequence[Any], groups: Sequence[str]
+    block: pd.DataFrame, found: ComparedGroups, genes: Sequence[object], groups: Sequence[str]
 ) -> pd.DataFrame:
     """Rows of the table of pairs; ``groups``: all labels, each of which has a column of scores."""
-    nowhere = np.full(block.i.size, np.nan, dtype=np.float32)
-    scores = {found.first: block.score_a, found.second: block.score_b}
+    nowhere = pd.Series(np.nan, index=block.index, dtype=np.float32)
+    scores = {found.first: block["score_a"], found.second: block["score_b"]}
+    comparison = pd.CategoricalDtype([f"{found.second} vs {found.first}"])
+    only = np.zeros(len(block), dtype=np.int64)
     return pd.DataFrame(
         {
-            "source": pd.Categorical.from_codes(block.i, dtype=_names(genes)),
-            "target": pd.Categorical.from_codes(block.j, dtype=_names(genes)),
+            "source": _named(block["i"], genes),
+            "target": _named(block["j"], genes),
             **{f"score_{label}": scores.get(label, nowhere) for label in groups},
-            "difference": block.score_b - block.score_a,
-            "z": block.z,
-            "p_value": block.p,
-            "q_value": block.q,
-            "class": pd.Categorical.from_codes(block.kind, categories=list(CLASSES)),
-            "comparison": pd.Categorical.from_codes(
-                np.zeros(block.i.size, np.int8), categories=[f"{found.second} vs {found.first}"]
-            ),
+            "difference": block["score_b"] - block["score_a"],
+            "z": block["z"],
+            "p_value": block["p"],
+            "q_value": block["q"],
+            "class": _named(block["kind"], CLASSES),
+            "comparison": pd.Categorical.from_codes(only, dtype=comparison),
         }
     )
 
 
-def _names(genes: Sequence[Any]) -> pd.CategoricalDtype:
-    return pd.CategoricalDtype(pd.Index(genes, dtype=object))
+def _named(codes: pd.Series[int], names: Sequence[object]) -> pd.Categorical:
+    kind = pd.CategoricalDtype(pd.Index(names, dtype=object))
+    return pd.Categorical.from_codes(codes.to_numpy(), dtype=kind)
 
 
 def best_pairs(
-    found: ComparedGroups, genes: Sequence[Any], groups: Sequence[str], most: int = MAX_BEST
+    found: ComparedGroups, genes: Sequence[object], groups: Sequence[str], most: int = MAX_BEST
 ) -> pd.DataFrame:
     """The pairs of smallest p, at most so many, ascending."""
-    limit = found.tested.p_of_rank(most)
-    blocks = [block for block in found.tested.blocks(limit) if block.i.size]
-    if not blocks:
-        blocks = [Block(*(np.empty(0, np.int32) for _ in Block._fields))]
-    whole = Block(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
-    order = np.lexsort((whole.j, whole.i, -np.abs(whole.z), whole.p))[:most]
-    return rows_of_pairs(Block(*(part[order] for part in whole)), found, genes, groups)
+    whole = pd.concat(found.tested.blocks(found.tested.p_of_rank(most)), ignore_index=True)
+    order = np.lexsort([whole["j"], whole["i"], -whole["z"].abs(), whole["p"]])[:most]
+    return rows_of_pairs(whole.iloc[order].reset_index(drop=True), found, genes, groups)
 
 
 def run(given: Given) -> Written:
     """Write ``differential.parquet``, ``differential.tsv`` and ``differential_hubs.tsv``."""
     config: DifferentialConfig = given.config.differential  # type: ignore[assignment]
     kept = given.items[given.items["kept"]]
-    regulators = np.flatnonzero(kept["is_regulator"]) if "is_regulator" in kept else np.empty(0)
+    of_items = kept["is_regulator"] if "is_regulator" in kept else np.zeros(0, dtype=bool)
+    regulators = np.flatnonzero(of_items)
     samples = LabelledSamples(
         given.values,
         given.genes,

@@ -15,18 +15,21 @@ array of all pairs is held.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
 from pairtile.downstream.group_scores import (
     MIN_SAMPLES,
+    MIN_VARIED,
     SCORERS,
+    Array,
     Group,
     Layout,
     within_groups,
@@ -40,6 +43,9 @@ from pairtile.statistics.pooled_null import (
     histogram_q_values,
     pooled_p_values,
 )
+
+P = TypeVar("P")
+R = TypeVar("R")
 
 Q_VALUE = 0.05
 """Up to which a difference is given a class, counted for hubs and clustered to modules."""
@@ -77,20 +83,6 @@ TILES = {"cpu": 1024, "cuda": 8192}
 CLASSES = ("", "gained", "lost", "reversed", "stronger", "weaker")
 
 
-class Block(NamedTuple):
-    """Results of some pairs. ``i``, ``j``: int32, rows of the table; of regulators, ``i`` is one.
-    ``score_a``, ``score_b``, ``z`` float32, ``p``, ``q`` float64, ``kind`` int8, of ``CLASSES``."""
-
-    i: NDArray[np.int32]
-    j: NDArray[np.int32]
-    score_a: NDArray[np.float32]
-    score_b: NDArray[np.float32]
-    z: NDArray[np.float32]
-    p: NDArray[np.float64]
-    q: NDArray[np.float64]
-    kind: NDArray[np.int8]
-
-
 class Tile(NamedTuple):
     """Rows and columns of the ordered genes; ``diagonal``: whether both are the same."""
 
@@ -104,10 +96,10 @@ class Statistics:
     """Of a tile: Fisher's z of both groups with their degrees of freedom, the statistic ``t`` and
     the stratum and bin that it falls into, ``nowhere`` where there is no test."""
 
-    z: tuple[Any, Any]
-    free: tuple[Any, Any]
-    t: Any
-    place: Any
+    z: tuple[Array, Array]
+    free: tuple[Array, Array]
+    t: Array
+    place: Array
 
 
 class GroupComparison:
@@ -186,10 +178,13 @@ class GroupComparison:
 
     @cached_property
     def _observed(self) -> tuple[Group, Group]:
-        return self._groups(self.layout)
+        return self._groups(self.within, self.layout)
 
-    def _groups(self, layout: Layout) -> tuple[Group, Group]:
-        within = within_groups(self.within, layout, self.scorer.by_rank)
+    def _permuted(self, draw: int) -> tuple[Group, Group]:
+        layout = self.layout._replace(codes=self.permuted[draw])
+        return self._groups(within_groups(self.within, layout, self.scorer.by_rank), layout)
+
+    def _groups(self, within: NDArray[np.float64], layout: Layout) -> tuple[Group, Group]:
         first, second = (self.scorer.of_group(within, layout, group) for group in (0, 1))
         return first, second
 
@@ -217,7 +212,7 @@ class GroupComparison:
             place[columns <= rows[:, None]] = _NOWHERE
         return Statistics((a, b), (n_a, n_b), t, place)
 
-    def _count(self, place: Any) -> NDArray[np.int64]:
+    def _count(self, place: Array) -> NDArray[np.int64]:
         found = self.device.xp.bincount(place.ravel(), minlength=_NOWHERE + 1)
         return np.asarray(self.device.to_host(found)[:_NOWHERE], dtype=np.int64)
 
@@ -237,9 +232,9 @@ class GroupComparison:
         """Score all pairs, permute, and find the p- and q-value of each place of a statistic."""
         observed = np.zeros(_NOWHERE, np.int64)
         hubs = np.zeros((HUB_LIMITS.size, self.genes.size), np.int64)
-        far: list[Any] = []
+        far: list[Array] = []
 
-        def look(tile: Tile) -> tuple[NDArray[np.int64], Any, NDArray[np.int64]]:
+        def look(tile: Tile) -> tuple[NDArray[np.int64], Array, NDArray[np.int64]]:
             found = self._statistics(tile, self._observed)
             differs = self.device.xp.flatnonzero(self.device.xp.abs(found.t) >= DIFFERS)
             return self._count(found.place), differs.astype(np.int32), self._far(tile, found)
@@ -251,10 +246,10 @@ class GroupComparison:
         pool = np.zeros(_NOWHERE, np.int64)
         by_chance = np.zeros((self.draws, *hubs.shape), np.int32)
         for draw in range(self.draws if self.movable else 0):
-            groups = self._groups(self.layout._replace(codes=self.permuted[draw]))
+            groups = self._permuted(draw)
 
             def permute(
-                part: tuple[Tile, Any], groups: tuple[Group, Group] = groups
+                part: tuple[Tile, Array], groups: tuple[Group, Group] = groups
             ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
                 found = self._statistics(part[0], groups)
                 of_genes = self._far(part[0], found)
@@ -269,7 +264,7 @@ class GroupComparison:
         q = histogram_q_values(observed.reshape(shape), p / _weights(observed.reshape(shape)))
         return PairResults(self, p.ravel(), q.ravel(), observed, pool, hubs, by_chance)
 
-    def _over(self, work: Any, parts: list[Any]) -> Iterator[Any]:
+    def _over(self, work: Callable[[P], R], parts: Sequence[P]) -> Iterator[R]:
         """In threads on the CPU, whose matrix products then have one each."""
         if self.device.backend != "cpu" or len(parts) == 1:
             return map(work, parts)
@@ -277,18 +272,21 @@ class GroupComparison:
 
     def blocks(
         self, p: NDArray[np.float64], q: NDArray[np.float64], limit: float
-    ) -> Iterator[Block]:
-        """Pairs whose p is at most ``limit``, tile by tile; ``p`` and ``q`` of each place."""
+    ) -> Iterator[pd.DataFrame]:
+        """Pairs whose p is at most ``limit``, tile by tile; ``p`` and ``q`` of each place.
 
+        Columns: ``i``, ``j`` int32, rows of the table (of regulators, ``i`` is one); ``score_a``,
+        ``score_b``, ``z`` float32; ``p``, ``q`` float64; ``kind`` int8, of ``CLASSES``.
+        """
         xp = self.device.xp
         wanted = xp.asarray(np.append(p <= limit, False))
 
-        def make(tile: Tile) -> Block:
+        def make(tile: Tile) -> pd.DataFrame:
             found = self._statistics(tile, self._observed)
             far = xp.flatnonzero(wanted[found.place.ravel()])
             chosen, place = (self.device.to_host(each) for each in (far, found.place.ravel()[far]))
 
-            def part(array: Any) -> NDArray[np.float32]:
+            def part(array: Array) -> NDArray[np.float32]:
                 if np.ndim(array) == 0:
                     return np.full(chosen.size, array, np.float32)
                 return np.asarray(self.device.to_host(array.ravel()[far]))
@@ -302,7 +300,18 @@ class GroupComparison:
             kind = self._kinds((a, b), z, free, q[place] <= Q_VALUE)
             i = self.genes[row + tile.rows.start]
             j = self.genes[column + tile.columns.start]
-            return Block(i, j, a, b, part(found.t), p[place], q[place], kind)
+            return pd.DataFrame(
+                {
+                    "i": i,
+                    "j": j,
+                    "score_a": a,
+                    "score_b": b,
+                    "z": part(found.t),
+                    "p": p[place],
+                    "q": q[place],
+                    "kind": kind,
+                }
+            )
 
         return self._over(make, self.tiles)
 
@@ -329,7 +338,7 @@ class GroupComparison:
 _FINE, _PER_Z = 1600, 200.0
 
 
-def _fine(xp: Any, z: Any) -> Any:
+def _fine(xp: Array, z: Array) -> Array:
     """Place of Fisher's z in the table of levels."""
     with np.errstate(invalid="ignore"):
         return xp.minimum(xp.abs(z) * _PER_Z, _FINE - 1).astype(np.int32)
@@ -350,14 +359,18 @@ _NOWHERE = _CLASSES * LEVELS * N_BINS
 
 
 def _varies(values: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Genes (genes,) with enough samples in both groups that are not all the same."""
+    """Genes (genes,) with enough samples in both groups, and enough that are not all the same."""
     varies = np.ones(len(values), dtype=bool)
     for group in (0, 1):
-        part = values[:, codes == group]
-        seen = ~np.isnan(part)
-        low = np.where(seen, part, np.inf).min(axis=1, initial=np.inf)
-        high = np.where(seen, part, -np.inf).max(axis=1, initial=-np.inf)
-        varies &= (seen.sum(axis=1) >= MIN_SAMPLES) & (high > low)
+        ordered = np.sort(values[:, codes == group], axis=1)  # missing ones last
+        n = (~np.isnan(ordered)).sum(axis=1)
+        varies &= n >= MIN_SAMPLES
+        most = np.ones(len(ordered), dtype=np.int64)
+        run = np.ones(len(ordered), dtype=np.int64)
+        for column in range(1, ordered.shape[1]):
+            run = np.where(ordered[:, column] == ordered[:, column - 1], run + 1, 1)
+            np.maximum(most, run, out=most)
+        varies &= n - most >= MIN_VARIED
     return varies
 
 
@@ -432,9 +445,9 @@ class PairResults:
     def p_of_rank(self, n: int) -> float:
         """The least p at which at least ``n`` pairs are, or all."""
         order = np.argsort(self.p, kind="stable")
-        at = np.searchsorted(self.observed[order].cumsum(), n)
+        at = int(np.searchsorted(self.observed[order].cumsum(), n))
         return float(self.p[order][min(at, order.size - 1)])
 
-    def blocks(self, limit: float = 1.0) -> Iterator[Block]:
-        """Pairs whose p is at most ``limit``, in the order of tiles."""
+    def blocks(self, limit: float = 1.0) -> Iterator[pd.DataFrame]:
+        """Pairs whose p is at most ``limit``, as ``GroupComparison.blocks``."""
         return self.comparison.blocks(self.p, self.q, limit)

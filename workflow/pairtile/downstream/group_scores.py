@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,15 @@ from pairtile.splines.scorer import BsplineScorer, SplineSettings
 from pairtile.splines.values import scaled
 from pairtile.statistics.ranks import average_ranks
 
+Array: TypeAlias = Any
+"""Of NumPy or, on a GPU, of CuPy; a number where it is the same for all pairs."""
+
 MIN_SAMPLES = 8
 """Samples of a group that a pair must have for a test."""
+
+MIN_VARIED = 5
+"""Samples of a group in which a gene must have another value than its most common one: what fewer
+have in common is next to nothing."""
 
 MAX_CORRELATION = 1.0 - 1e-6
 """Beyond it Fisher's z of a float32 has no digits."""
@@ -49,27 +56,38 @@ def within_groups(
 ) -> NDArray[np.float64]:
     """Values of each gene centred in each group, and there in each batch, with the same spread in
     both groups; by rank, as quantiles from -0.5 to 0.5. float64 (genes, samples), NaN where
-    missing. Neither means nor variances of the groups are left to tell them apart."""
+    missing. Neither means nor variances of the groups are left to tell them apart. Where the
+    lowest value is that of several samples, as of zeros, it is the same in both groups."""
     out = np.full(values.shape, np.nan)
+    lowest, tied = np.zeros((2, len(values), 1)), np.zeros((len(values), 1), dtype=bool)
     for group in (0, 1):
         own = layout.codes == group
         part = np.ascontiguousarray(values[:, own])
         seen = ~np.isnan(part)
         batch = layout.batch[own]
-        cells = np.unique(batch) if np.unique(batch).size > 1 or not by_rank else []
+        cells = np.unique(batch)
+        if by_rank and cells.size == 1:
+            cells = cells[:0]
         for cell in cells:
             here = batch == cell
             n = np.maximum(seen[:, here].sum(axis=1, keepdims=True), 1)
             part[:, here] -= np.nansum(part[:, here], axis=1, keepdims=True) / n
+            # What is left varies less in a batch of few: samples are to have the same variance.
+            part[:, here] *= np.sqrt(n / np.maximum(n - 1.0, 1.0))
         n = np.maximum(seen.sum(axis=1, keepdims=True), 1)
         if by_rank:
             average_ranks(part, part)
             part = (part - 0.5) / n - 0.5
+            lowest[group] = np.where(seen, part, 0.5).min(axis=1, keepdims=True)
+            tied |= (part == lowest[group]).sum(axis=1, keepdims=True) > 1
         else:
             spread = np.sqrt(np.nansum(part**2, axis=1, keepdims=True) / n)
             part = np.divide(part, spread, out=np.zeros_like(part), where=spread > 1e-12)
             part[~seen] = np.nan
         out[:, own] = part
+    if by_rank:
+        for group in (0, 1):
+            out[:, layout.codes == group] -= np.where(tied, lowest[group], 0.0)
     return out
 
 
@@ -79,8 +97,8 @@ class Group:
     samples) on the device, None where nothing is missing; ``free``: of ``Layout``; ``chance``: mean
     score of unrelated genes (of mutual information)."""
 
-    rows: Any
-    observed: Any
+    rows: Array
+    observed: Array
     n: int
     free: float
     chance: float = 0.0
@@ -97,11 +115,11 @@ class Scorer(Protocol):
     def of_group(self, values: NDArray[np.float64], layout: Layout, group: int) -> Group:
         """Values as ``within_groups`` gives them."""
 
-    def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[Any, Any]:
+    def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[Array, Array]:
         """Fisher's z, float32 (rows, columns), and its degrees of freedom: a number, or an array
         where values are missing, NaN where a pair has fewer than ``MIN_SAMPLES``."""
 
-    def scores(self, z: Any, group: Group, free: Any) -> Any:
+    def scores(self, z: Array, group: Group, free: Array) -> Array:
         """As the table has them: correlations, or bits."""
 
 
@@ -131,11 +149,11 @@ class Correlations:
             xp.asarray(part.astype(np.float32)), observed, part.shape[1], layout.free(group)
         )
 
-    def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[Any, Any]:
+    def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[Array, Array]:
         xp = self.device.xp
         x, y = group.rows[rows], group.rows[columns]
         r = x @ y.T
-        n: Any = group.n
+        n: Array = group.n
         if group.observed is not None:
             seen_x, seen_y = group.observed[rows], group.observed[columns]
             n = seen_x @ seen_y.T
@@ -153,7 +171,7 @@ class Correlations:
             return z, group.free
         return z, xp.where(n >= MIN_SAMPLES, group.free - (group.n - n), np.float32(np.nan))
 
-    def scores(self, z: Any, group: Group, free: Any) -> Any:
+    def scores(self, z: Array, group: Group, free: Array) -> Array:
         n = group.n if group.observed is None else free - group.free + group.n
         r = np.tanh(z)
         for _ in range(4):  # its bias was taken off
@@ -184,7 +202,7 @@ class Informations:
         observed = True if np.isnan(part).any() else None
         return Group(part, observed, part.shape[1], layout.free(group), chance)
 
-    def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[Any, Any]:
+    def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[Array, Array]:
         xp = self.device.xp
         x, y = (self.scorer.weights(group.rows[part]) for part in (rows, columns))
         bits, n = self.scorer.scores(x, y)
@@ -194,7 +212,7 @@ class Informations:
             return z, group.free
         return z, xp.where(n >= MIN_SAMPLES, group.free - (group.n - n), np.nan)
 
-    def scores(self, z: Any, group: Group, free: Any) -> Any:
+    def scores(self, z: Array, group: Group, free: Array) -> Array:
         r = np.tanh(np.asarray(z, dtype=np.float64))
         nats = -0.5 * np.log1p(-(r**2)) + group.chance
         return nats / LN_2

@@ -1,6 +1,6 @@
 """Networks of groups of samples side by side: what they share, and where they differ.
 
-Of an analysis with ``split_by``; the tests are those of ``statistics.shared_edges``.
+Of an analysis with ``split_by``; the tests are those of ``downstream.shared_edges``.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 from pairtile.config.downstream import GROUP_TABLES
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.declare.messages import Message, messages_of
-from pairtile.engine.state import open_state
-from pairtile.runtime.files import read_table
-from pairtile.statistics.exchangeable import Exchangeable
-from pairtile.statistics.shared_edges import (
+from pairtile.downstream.shared_edges import (
     EdgeDifferences,
     GroupNetwork,
     edge_differences,
     overlap,
     sharing,
 )
+from pairtile.engine.state import open_state
+from pairtile.runtime.files import read_table
+from pairtile.statistics.exchangeable import Exchangeable
 
 message = messages_of(__package__)
 
@@ -199,8 +199,9 @@ def _edge_table(
     differs = found.q_value <= FDR  # NaN is not
     kind = np.where(n_groups == len(groups), "shared", "open").astype(object)
     kind[differs] = "different"
-    kind[differs & own & (n_groups == 1)] = "specific"
     kind[differs & ~own & (n_groups == len(groups) - 1)] = "missing"
+    # Of two groups, which one differs from the other is no question.
+    kind[differs & (own | (len(groups) == 2)) & (n_groups == 1)] = "specific"
     pairs = [ends[i, j] for i, j in edges.tolist()]
     table = {
         "source": [source for source, _ in pairs],

@@ -88,10 +88,11 @@ def _figures(
             xlabel="groups that have the edge",
             ylabel="edges",
         ),
-        "group_overlap": heat_map(
-            shared, "shared edges, of those of either", rows=ticks, columns=ticks
-        ),
     }
+    if len(labels) > 2:
+        made["group_overlap"] = heat_map(
+            shared, "shared edges, of those of either", rows=ticks, columns=ticks
+        )
     folder.mkdir(parents=True, exist_ok=True)
     svgs = save_figures(made, folder, 1, lambda: None)
     captions = {name: text.figure(name, figure) for name, figure in made.items()}

@@ -98,11 +98,15 @@ def multiple_correlation(y: Floats, x: Floats) -> Floats:
     if x.shape[1] == 1:
         return correlations(x.T, y)[0]
     y = y - y.mean(axis=1, keepdims=True)
-    x = x - x.mean(axis=0)
-    basis, singular, _ = np.linalg.svd(x, full_matrices=False)
-    basis = basis[:, singular > 1e-9 * max(singular[0], 1e-300)]
     length = np.sqrt((y * y).sum(axis=1))
-    return np.asarray(np.sqrt(((y @ basis) ** 2).sum(axis=1)) / np.where(length > 0, length, 1.0))
+    explained = ((y @ _basis(x - x.mean(axis=0))) ** 2).sum(axis=1)
+    return np.asarray(np.sqrt(explained) / np.where(length > 0, length, 1.0))
+
+
+def _basis(x: Floats) -> Floats:
+    """Orthonormal columns that span those of x."""
+    basis, singular, _ = np.linalg.svd(x, full_matrices=False)
+    return np.asarray(basis[:, singular > 1e-9 * max(singular[0], 1e-300)])
 
 
 def _shifted_p(y: Floats, x: Floats, series: NDArray[np.int32], seed: list[int]) -> Floats:
@@ -113,8 +117,9 @@ def _shifted_p(y: Floats, x: Floats, series: NDArray[np.int32], seed: list[int])
     if np.median(length) < MIN_COURSE:
         return np.zeros(len(y))
     design = NullDesign("circular_shift", groups, np.ones(length.size, dtype=bool))
-    y, x = within(y.T, groups).T, within(x, groups)
-    observed = np.abs(multiple_correlation(y, x)) * (1 - 1e-9)
-    draws = orders(design, SHIFTS, np.random.default_rng(seed))
-    found = np.array([np.abs(multiple_correlation(y, x[order])) for order in draws])
+    y, basis = within(y.T, groups).T, _basis(within(x, groups))
+    observed = ((y @ basis) ** 2).sum(axis=1) * (1 - 1e-9)
+    # Shifts leave the columns orthonormal.
+    shifted = basis[orders(design, SHIFTS, np.random.default_rng(seed))]
+    found = (np.einsum("mn,snk->smk", y, shifted, optimize=True) ** 2).sum(axis=2)
     return np.asarray((1 + (found >= observed).sum(axis=0)) / (1 + SHIFTS))

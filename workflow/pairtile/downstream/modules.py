@@ -95,7 +95,9 @@ def find(
     def search(noise: Floats) -> list[Labels]:
         if config.method == "leiden":
             assert edges is not None
-            return strongest_pairs_modules(noise, edges.i.size, min_size, config.resolution, seed)
+            # As large a share of the pairs, where the table has some of the genes.
+            n_edges = int(np.ceil(edges.i.size * (len(noise) / len(values)) ** 2))
+            return strongest_pairs_modules(noise, n_edges, min_size, config.resolution, seed)
         searches = [chosen, settings] if settings.power is None else [chosen]
         return [wgcna_modules(noise, each, device).labels for each in searches]
 

@@ -1,5 +1,5 @@
 """Predicted targets of miRNAs beside their expression: those that go against their miRNA, and
-whether predicted targets do so more than other genes (``statistics.target_enrichment``)."""
+whether predicted targets do so more than other genes (``downstream.target_enrichment``)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ from numpy.typing import NDArray
 from pairtile.config.preprocess import TwoTableAnalysis
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.given import Given, Written
+from pairtile.downstream.target_enrichment import (
+    MIN_FAMILIES,
+    permuted_correlations,
+    rank_profiles,
+    target_enrichment,
+)
 from pairtile.errors import InputError
 from pairtile.io.names import some, without_version
 from pairtile.preprocess.null_design import inflation, null_design
@@ -24,12 +30,6 @@ from pairtile.report.text import page_text
 from pairtile.statistics.correction import benjamini_hochberg
 from pairtile.statistics.hidden_factors import Exchange
 from pairtile.statistics.ranks import spearman
-from pairtile.statistics.target_enrichment import (
-    MIN_FAMILIES,
-    permuted_correlations,
-    rank_profiles,
-    target_enrichment,
-)
 
 message = messages_of(__package__)
 

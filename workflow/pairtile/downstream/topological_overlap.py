@@ -32,7 +32,7 @@ MIN_FIT = 0.85
 MAX_FLOAT64_GENES = 16_384
 """Genes above which distances are float32."""
 
-TILE_VALUES = 1 << 27
+TILE_VALUES = 1 << 26
 """Adjacencies of a block of genes with all genes."""
 
 _USUAL_POWERS = {20: 9, 30: 8, 40: 7}

@@ -80,7 +80,8 @@ def wgcna_modules(values: Floats, settings: WgcnaSettings, device: Device) -> Wg
     power = chosen.power if chosen else float(settings.power or 1)
     distances = overlap_distances(adjacency, power)
     labels = modules_of_distances(distances, [values], settings)
-    return WgcnaModules(labels, power, chosen and chosen.fits, chosen is None or chosen.fitted)
+    fits = chosen.fits if chosen else None
+    return WgcnaModules(labels, power, fits, chosen is None or chosen.fitted)
 
 
 def modules_of_distances(

@@ -10,6 +10,7 @@ permuted within each batch (exchangeability blocks: Winkler et al. 2015, NeuroIm
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,21 +42,31 @@ DRIFTING = 0.3
 ones in a short course, 35 to 60 % of random walks, all that follow a trend."""
 
 
+class CourseSteps(NamedTuple):
+    """steps : int64 (groups,), samples of each course of a group, which a shift keeps together; 1
+    where single samples move. order : int64 (samples,), course by course within each group."""
+
+    steps: NDArray[np.int64]
+    order: NDArray[np.int64]
+
+
 @dataclass(frozen=True)
 class NullDesign:
     """What a null does to the samples of a gene.
 
-    kind : ``permutation``, ``circular_shift`` or ``blocks``.
+    kind : ``permutation``, ``circular_shift``, ``courses`` or ``blocks``.
     groups : int32 (samples,), the series or batch of each sample, from 0.
     shifted : bool (groups,): samples of this group are shifted along in their order; of the others
         they are permuted within the group.
     reason : why, a sentence for the log.
+    courses : where groups of whole courses are shifted by one of them at a time; None elsewhere.
     """
 
     kind: str
     groups: NDArray[np.int32]
     shifted: NDArray[np.bool_]
     reason: str = ""
+    courses: CourseSteps | None = None
 
     @classmethod
     def permutation(cls, n_samples: int, reason: str = "") -> NullDesign:
@@ -162,6 +173,11 @@ def neighbours_alike(state: SampleArrays) -> str:
         f"Neighbouring samples are alike (lag-1 autocorrelation {mean:.2f} on average over genes, "
         f"at most {chance:.2f} in 999 random orders)."
     )
+
+
+def common_course_warning(common: str, kind: str) -> Message:
+    """That the null ``kind`` takes apart the course that series have in common (``common``)."""
+    return message("common_course", common=common, kind=kind)
 
 
 def shift_warnings(state: SampleArrays) -> list[Message]:

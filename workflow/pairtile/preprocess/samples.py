@@ -212,9 +212,11 @@ def annotated_samples(
     config: SamplesConfig,
     regress_out: tuple[str, ...] = (),
     scratch: Path | None = None,
+    chosen: bool = False,
 ) -> tuple[Expression, AnnotationTable | None]:
     """The table of annotations that is stated; else, where a column is asked for, an ``.h5ad``
-    file's ``obs``; None where nothing is asked for. Samples without a row may be left out."""
+    file's ``obs``; None where nothing is asked for. Samples without a row may be left out.
+    ``chosen``: rows of other samples are no surprise, as only some were taken."""
     if config.annotations is None:
         columns = list(dict.fromkeys([*config.columns.values(), *regress_out]))
         if not columns:
@@ -228,6 +230,8 @@ def annotated_samples(
         warning = message("samples_without_annotations", n=len(table.unannotated), names=names)
         table = read_annotation_table(config.annotations, expression.samples)
         table.notes.append(warning)
+    if chosen:
+        table.notes[:] = [note for note in table.notes if note.code != "samples_of_no_column"]
     return expression, table
 
 
@@ -255,7 +259,8 @@ def read_arranged(
     expression, regress_out = read_samples(config, scratch), config.preprocess.regress_out
     labels = label_columns(config)
     columns = (*regress_out, *labels)
-    expression, table = annotated_samples(expression, config.samples, columns, scratch)
+    chosen = bool(config.obs)
+    expression, table = annotated_samples(expression, config.samples, columns, scratch, chosen)
     if table is not None:
         for name in labels:
             _column(table, name)

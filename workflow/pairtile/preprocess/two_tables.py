@@ -86,7 +86,8 @@ def prepare_two_tables(
     effects = (*config.preprocess.regress_out, *of_other.regress_out, *label_columns(config))
     if table is None:
         asked = tuple(dict.fromkeys(effects))
-        first, table = annotated_samples(first, config.samples, asked, scratch)
+        chosen = bool(config.obs)
+        first, table = annotated_samples(first, config.samples, asked, scratch, chosen)
     else:
         table = table.of(first.samples)
     place = pd.Index(other.samples).get_indexer(pd.Index(first.samples))

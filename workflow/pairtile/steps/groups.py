@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pairtile import __version__
+from pairtile.config.downstream import GROUP_TABLES
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.config.root import Split
 from pairtile.declare.messages import Message, messages_of, notes_of, warnings_of
@@ -14,8 +15,9 @@ from pairtile.downstream.groups import Group, compare_groups
 from pairtile.downstream.groups_page import groups_page
 from pairtile.runtime.files import atomic_path, verified, write_json
 from pairtile.runtime.record import recorded
+from pairtile.steps.result_files import ResultFiles
 
-message = messages_of("pairtile.downstream")
+message, old_message = messages_of("pairtile.downstream"), messages_of(__package__)
 
 
 def groups(
@@ -46,7 +48,7 @@ def groups(
         read = [Group.read(verified(p).parent, n) for p, n in zip(networks, labels, strict=True)]
         found = compare_groups(read, config, seed)
         step.count(**found.counts)
-        step.say(*_left_out(split), *found.messages)
+        step.say(*_left_out(split), *found.messages, *_remove_old_results(out, config))
         for file, table in found.tables.items():
             with atomic_path(out / file) as temporary:
                 table.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
@@ -66,6 +68,18 @@ def groups(
         with atomic_path(out / "report.html") as temporary:
             temporary.write_text(page, encoding="utf-8", newline="\n")
         write_json(out / "summary.json", summary)
+
+
+def _remove_old_results(out: Path, config: TableAnalysis) -> list[Message]:
+    """What the analysis had made before it was split."""
+    files = ResultFiles(str(out), config)
+    own = {*GROUP_TABLES, "summary.json", "report.html"}
+    paths = [Path(path) for path in dict.fromkeys([*files.wanted(), *files.exports(0)])]
+    old = [path for path in paths if path.is_file() and path.name not in own]
+    for path in old:
+        path.unlink()
+    names = ", ".join(path.name for path in old)
+    return [old_message("old_results_removed", n=len(old), files=names)] if old else []
 
 
 def _left_out(split: Split) -> list[Message]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, get_args
 
-from pairtile.config.downstream import STAGES, stage_tables, stages_of
+from pairtile.config.downstream import GROUP_TABLES, STAGES, stage_tables, stages_of
 from pairtile.config.models import Analysis
 from pairtile.config.network import ExportFormat, exported_formats
 
@@ -46,7 +46,8 @@ class ResultFiles:
         suffixes = (EXPORT_SUFFIX.get(name, name) for name in get_args(ExportFormat))
         exports = (f"network.{suffix}" for suffix in suffixes)
         of_stages = (table for stage in STAGES for table in stage.tables)
-        known = self.paths([*exports, *self.config.tables, *of_stages, "evaluation.json"])
+        tables = (*self.config.tables, *of_stages, *GROUP_TABLES)
+        known = self.paths([*exports, *tables, "evaluation.json"])
         wanted = {*self.wanted(), *self.exports(n_edges)}
         return [path for path in known if path not in wanted]
 

@@ -536,7 +536,7 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
         default=PowerConfig(),
         description=(
             "Removal of modes with too few samples for their correlation, after the threshold; "
-            "`false` turns it off. Never of `correlation: partial`."
+            "`false` turns it off. Never of partial correlations."
         ),
     )
     annotations: Annotated[OptionalPath, InputFile("network"), CHOOSING] = Field(

@@ -47,9 +47,12 @@ DRAW_EDGE: Final = 256
 """Copies along each side of a tile of draws."""
 
 
-HALVES, SPREAD_HALVES = 12, 3
+HALVES, MAX_HALVES, SPREAD_HALVES = 12, 100, 3
 """Halves of the genes whose samples are exchanged: for the tail of the null of partial correlation,
 and for its spread alone, which every chunk needs."""
+
+PARTIAL_DRAWS: Final = 200_000
+"""Pairs of that tail, at least: they cost little, and values with heavy tails bend it."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +200,7 @@ def mode_null(
         columns = across + np.arange(tile.column_begin, tile.column_end)
         modes = scorer.tile(rows, columns, not across and tile.row_begin == tile.column_begin)
         differ = genes[rows[modes.row]] != genes[columns[modes.column]]
-        standard = modes.correlation
+        standard: NDArray[np.floating] = modes.correlation
         if is_standardised(config):
             assert isinstance(scorer, PlainCorrelation)
             standard = standard_correlation(scorer.p_values(modes, rows, columns), modes.n_samples)
@@ -225,7 +228,10 @@ def partial_spread(state: ModeArrays, opened: PlainCorrelation, seed: int) -> Nu
 def _partial_null(state: ModeArrays, opened: PlainCorrelation, seed: int, draws: int) -> ModeNull:
     spread = partial_spread(state, opened, seed)
     lost = np.sqrt(inflation(state, len(state["samples"])))
-    r, standard = (lost * each for each in _unrelated(state, opened, seed, HALVES, draws))
+    of_half = len(state["keys"]) ** 2 // 4
+    draws = max(draws, PARTIAL_DRAWS)
+    halves = min(MAX_HALVES, max(HALVES, -(-draws // max(1, of_half))))
+    r, standard = (lost * each for each in _unrelated(state, opened, seed, halves, draws))
     one = np.ones(1)
     p = spread.p_values(standard, one, one)
     n = np.full(p.size, len(state["samples"]))

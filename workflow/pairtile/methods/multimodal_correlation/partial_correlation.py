@@ -92,7 +92,9 @@ class PartialCorrelations:
         made = PartialCorrelations(values, self._device, self.shrinkage)
         others = np.delete(np.arange(len(values)), exchanged)
         moved = exchanged[: -(-most // max(1, others.size))]
-        r = self._device.to_host(made.rows[moved] @ made.rows[others].T)
+        xp = self._device.xp
+        product = made.rows[xp.asarray(moved)] @ made.rows[xp.asarray(others)].T
+        r = self._device.to_host(product)
         standard = r / np.outer(made.spread[moved], made.spread[others])
         return r.ravel(), standard.ravel()
 

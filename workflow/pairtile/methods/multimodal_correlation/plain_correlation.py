@@ -306,8 +306,8 @@ class PlainCorrelation:
         joined = Modes.joined(modes, self._genes.n_samples, named, histogram_k, histogram_r)
         if self.lagged is None:
             return joined
-        masks = {name: self._of_targets(getattr(joined, name)) for name in ("samples", "outliers")}
-        return replace(joined, **masks)
+        samples, outliers = self._of_targets(joined.samples), self._of_targets(joined.outliers)
+        return replace(joined, samples=samples, outliers=outliers)
 
     def _of_targets(self, masks: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Masks of transitions as masks of the samples of their targets."""

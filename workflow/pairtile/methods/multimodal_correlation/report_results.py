@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pairtile.declare.columns import declared_columns
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.io.annotations import Condition
-from pairtile.methods.multimodal_correlation.arrays import source_values
+from pairtile.methods.multimodal_correlation.arrays import ModeArrays, source_values
 from pairtile.methods.multimodal_correlation.conditions import (
     conditions_of_arrays,
     counts_of_network,
@@ -117,7 +117,7 @@ class ModeResults:
             part = rows[(rows["i"] == i) & (rows["j"] == j)]
             if len(part):
                 found[names] = PairModes.of(
-                    part, source_values(state, i), state["values"][j], names
+                    part, source_values(cast(ModeArrays, state), i), state["values"][j], names
                 )
         return found
 

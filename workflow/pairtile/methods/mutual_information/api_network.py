@@ -54,7 +54,7 @@ ArrayOrFrame = TypeVar("ArrayOrFrame", NDArray[np.float64], pd.DataFrame)
 
 _KEYWORDS = Keywords(
     MutualInformationConfig,
-    *("score", "keep", "dpi", "preprocess", "other_preprocess", "estimator.*"),
+    *("lag", "score", "keep", "dpi", "preprocess", "other_preprocess", "estimator.*"),
     *("null.permutations", "null.kind"),
     *(*SAMPLES, "seed", *TABLE, "backend"),
     null="null.kind",
@@ -133,7 +133,7 @@ def infer_network(
     check_storage(expression, key_added, copy)
     labels = label_keywords(settings)
     decided: dict[str, Any] = {"preprocess": preprocess_of(expression, settings["preprocess"])}
-    if settings["score"] == "auto":
+    if settings["score"] == "auto" and not settings["lag"]:
         decided["score"] = auto_score(regulators is not None)
     samples = stated_samples(labels, settings["step"])
     if other_expression is not None and (regulators is not None or key_added is not None):

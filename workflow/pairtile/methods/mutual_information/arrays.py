@@ -7,10 +7,11 @@ from typing import NotRequired
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.preprocess.courses import CourseArrays
 from pairtile.preprocess.sample_arrays import SampleArrays
 
 
-class GeneArrays(SampleArrays, total=False):
+class GeneArrays(SampleArrays, CourseArrays, total=False):
     """Of each gene: ``observed``, its share of the samples, where any is missing;
     ``autocorrelation`` at lag 1."""
 
@@ -25,6 +26,7 @@ class SplineArrays(GeneArrays):
     | z | (genes, samples) | scaled to [0, bins - order + 1] over observed samples, NaN: missing |
     | entropy_bits | (genes,) | marginal entropy |
     | regulators | (regulators,) | their item numbers; empty: every gene with every gene |
+    | z_source | (genes, samples) | with a lag: the same of the samples of sources; z: of targets |
     | columns | () | of two tables: items of the first; those after them are the regulators |
     | bins_order, by_rank | (2,), () | the estimator as decided |
     """
@@ -32,6 +34,7 @@ class SplineArrays(GeneArrays):
     z: NDArray[np.float64]
     entropy_bits: NDArray[np.float64]
     regulators: NDArray[np.int32]
+    z_source: NotRequired[NDArray[np.float64]]
     columns: NotRequired[NDArray[np.int64]]
     bins_order: NDArray[np.int64]
     by_rank: NDArray[np.bool_]

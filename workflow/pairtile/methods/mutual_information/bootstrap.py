@@ -127,26 +127,27 @@ class UnrelatedGenes(NamedTuple):
 def unrelated_genes(z: NDArray[np.float64], design: NullDesign, seed: int) -> UnrelatedGenes:
     """Exchange the samples of every gene once, as ``design`` allows.
 
-    Genes that are shifted are put in up to four groups at random, a quarter of each series apart:
-    closer shifts would leave related genes in step.
+    Genes that are shifted are put in up to four groups at random, a quarter of each series (or of
+    the courses that change places) apart: closer shifts would leave related genes in step.
     """
     genes = np.arange(len(z))
-    exchange = Exchange.within(design.groups, design.shifted)
+    exchange = Exchange.within(design)
     if not design.shifted.any():
         return UnrelatedGenes(permuted_rows(z, genes, seed, 2, 0, exchange), None)
     random = np.random.Generator(np.random.Philox(key=[seed, 0x756E72656C]))  # "unrel"
-    shortest = int(np.bincount(design.groups)[design.shifted].min())
-    n_groups = min(4, shortest)
+    sizes = exchange.sizes[design.shifted]
+    n_groups = min(4, int((sizes // exchange.step[design.shifted]).min()))
     group = random.integers(n_groups, size=len(z)).astype(np.int32)
     out = np.ascontiguousarray(z).copy()
-    for number, shifted in enumerate(design.shifted):
-        members = np.flatnonzero(design.groups == number)
-        if not shifted:
+    for number, step in enumerate(exchange.step.tolist()):
+        members = exchange.by_group[exchange.start[number] : exchange.start[number + 1]]
+        if not step:
             out[:, members] = random.permuted(out[:, members], axis=1)
             continue
         for k in range(1, n_groups):
             rows = np.flatnonzero(group == k)[:, None]
-            out[rows, members] = z[rows, np.roll(members, -(k * members.size // n_groups))]
+            shift = k * (members.size // step) // n_groups * step
+            out[rows, members] = z[rows, np.roll(members, -shift)]
     return UnrelatedGenes(out, group)
 
 

@@ -23,7 +23,7 @@ def strongest_edges(results: Results) -> FigureWithText | None:
     if results.network.empty or not (results.folder / "state").is_dir():
         return None
     state = open_state(results.folder / "state")
-    row = _rows(results)
+    row, sources = _rows(results), state.get("z_source", state["z"])
     best = results.network.head(PANELS).to_dict("records")
     batch = state.get("sample_batch")
     groups = None
@@ -33,7 +33,7 @@ def strongest_edges(results: Results) -> FigureWithText | None:
     figure, panels = figure_of_panels(len(best), min(3, len(best)), width=3.0, height=2.9)
     for edge, panel in zip(best, panels, strict=True):
         scatter(
-            state["z"][row[edge["source"]]], state["z"][row[edge["target"]]], groups, s=14.0,
+            sources[row[edge["source"]]], state["z"][row[edge["target"]]], groups, s=14.0,
             ax=panel, title=_label(edge), xlabel=shortened(edge["source"]),
             ylabel=shortened(edge["target"]), legend=False,
         )  # fmt: skip

@@ -154,14 +154,17 @@ class SplineEstimatorConfig(ConfigModel):
 class NullConfig(ConfigModel):
     """The null distribution: what the scores of unrelated genes look like."""
 
-    kind: Literal["auto", "permutation", "circular_shift", "blocks"] = Field(
+    kind: Literal["auto", "permutation", "circular_shift", "courses", "blocks"] = Field(
         default="auto",
         description=(
             "What is done to the samples of a gene. `permutation`: every sample changes places "
             "with any other; right where samples are independent. `circular_shift`: samples are "
             "moved along in their order, each series (`samples.series`) within itself; right for "
-            "time courses, in which neighbours are alike. `blocks`: samples are permuted within "
-            "their batch (`samples.batch`). `auto`: shifts where series or times are stated, else "
+            "time courses, in which neighbours are alike. `courses`: whole series change places "
+            "with others of equal times (and batch); right for replicates of one stimulus, in "
+            "which genes go together in time whether or not they act on each other. `blocks`: "
+            "samples are permuted within their batch (`samples.batch`). `auto`: courses where "
+            "stated series follow one course, else shifts where series or times are stated, else "
             "blocks where batches are, else shifts where neighbours in the table are more alike "
             "than in any of 999 random orders, else permutation; `summary.json` says which and why."
         ),
@@ -458,6 +461,16 @@ class MutualInformationConfig(TwoTableAnalysis):
     estimator: SplineEstimatorConfig = Field(
         default=SplineEstimatorConfig(), description="How mutual information is estimated."
     )
+    lag: Annotated[int, Field(ge=0, le=1000)] = Field(
+        default=0,
+        description=(
+            "Of time courses: pair each gene with the others so many samples later in the same "
+            "series (`samples.series`, `samples.time`). Edges are then directed, `source` comes "
+            "first, and the null shifts genes along their series. Only with `score: mi` (which "
+            "`auto` takes) and without `bootstraps` and `other_expression`; no DPI. 0: in the same "
+            "sample."
+        ),
+    )
     score: Annotated[Literal["auto", "mi", "clr", "target_z", "combined"], SCORING_STEPS] = Field(
         default="auto",
         description=(
@@ -511,21 +524,44 @@ class MutualInformationConfig(TwoTableAnalysis):
     @field_validator("score")
     @classmethod
     def _score_decided(cls, score: str, info: ValidationInfo) -> str:
+        if info.data.get("lag"):
+            if score not in ("auto", "mi"):
+                raise refusal("mi or auto beside lag", ("mi", "auto"))
+            return "mi"
         if score != "auto":
             return score
         return auto_score(info.data.get("regulators") is not None)
+
+    @field_validator("dpi")
+    @classmethod
+    def _dpi_in_one_sample(
+        cls, dpi: DpiConfig | Literal[False], info: ValidationInfo
+    ) -> DpiConfig | Literal[False]:
+        return False if info.data.get("lag") else dpi  # it compares pairs of the same samples
+
+    @model_validator(mode="after")
+    def _lag_of_one_table(self) -> Self:
+        if self.lag and self.bootstraps.number:
+            raise refusal("0 beside lag", key="bootstraps")
+        if self.lag and self.other_expression is not None:
+            raise refusal("null beside lag", key="other_expression")
+        return self
 
     @model_validator(mode="after")
     def _blocks_are_stated(self) -> Self:
         if self.null.kind == "blocks" and self.samples.batch is None:
             raise refusal("another kind, or a column under samples.batch", key="null/kind")
+        if self.null.kind == "courses" and self.samples.series is None:
+            raise refusal("another kind, or a column under samples.series", key="null/kind")
         return self
 
     @property
     def directed(self) -> bool:
         """Whether each direction of a pair has a score of its own."""
-        return self.score in ("target_z", "combined") or (
-            self.score == "clr" and (self.regulators or self.other_expression) is not None
+        return (
+            bool(self.lag)
+            or self.score in ("target_z", "combined")
+            or (self.score == "clr" and (self.regulators or self.other_expression) is not None)
         )
 
     @property

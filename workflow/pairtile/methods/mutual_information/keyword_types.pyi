@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
 
 class InferNetworkKeywords(TypedDict, total=False):
+    lag: int
     score: Literal["auto", "mi", "clr", "target_z", "combined"]
     keep: Mapping[str, Any] | str
     dpi: Mapping[str, Any] | bool | None
@@ -15,7 +16,7 @@ class InferNetworkKeywords(TypedDict, total=False):
     transform: Literal["auto", "rank", "none"]
     precision: Literal["auto", "float64", "mixed"]
     permutations: Literal["auto"] | int
-    null: Literal["auto", "permutation", "circular_shift", "blocks"]
+    null: Literal["auto", "permutation", "circular_shift", "courses", "blocks"]
     series: Any
     time: Any
     step: Mapping[str, float] | None
@@ -39,7 +40,7 @@ class MutualInformationKeywords(TypedDict, total=False):
 
 class PermutationNullKeywords(TypedDict, total=False):
     permutations: Literal["auto"] | int
-    null: Literal["auto", "permutation", "circular_shift", "blocks"]
+    null: Literal["auto", "permutation", "circular_shift", "courses", "blocks"]
     series: Any
     time: Any
     step: Mapping[str, float] | None

@@ -245,7 +245,7 @@ def draw_null(
     inflation: float = 1.0,
 ) -> dict[str, NDArray[Any]]:
     """At least ``draws`` null statistics (n_samples * MI) for each pair of classes of genes that is
-    paired, none for others.
+    paired, none for others; where courses change places, as many as there are different ones.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def draw_null(
     """
     z, varied, classes, paired = genes
     side = int(np.ceil(np.sqrt(draws)))
-    exchange = Exchange.within(design.groups, design.shifted)
+    exchange = Exchange.within(design)
 
     def permuted(of_class: int, which: int, number: int) -> DrawnRows:
         pool = np.flatnonzero(varied & (classes == of_class))
@@ -276,6 +276,10 @@ def draw_null(
         key, counter = [seed, 1], [0, 0, which, number]
         random = np.random.Generator(np.random.Philox(key=key, counter=counter))
         drawn = random.choice(pool, size=side)
+        if design.courses is not None:
+            # Courses have few places to go: what is drawn again only repeats what was drawn.
+            most = pool.size * int((exchange.sizes // np.maximum(exchange.step, 1) // 4 + 1).max())
+            drawn = np.resize(random.permutation(pool), min(side, most))
         rows = permuted_rows(z, drawn, seed, which, number, exchange, resampling)
         keeps = design.kind != "permutation"
         return DrawnRows(rows, drawn if keeps and pool.size > 1 else None)
@@ -290,7 +294,7 @@ def draw_null(
     ]
     if inflation != 1.0:
         statistics = [drawn * np.float32(inflation) for drawn in statistics]
-    if np.count_nonzero(design.shifted) > 1:
+    if design.courses is None and np.count_nonzero(design.shifted) > 1:
         scale = loss_by_joins(z, varied, classes, design, scorer.settings)
         statistics = [
             drawn * np.float32(scale[pair])

@@ -7,11 +7,15 @@ from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.state import release
+from pairtile.errors import InputError
 from pairtile.methods.mutual_information.arrays import GeneArrays, SplineArrays
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.null import class_pairs
+from pairtile.preprocess.courses import course_arrays
 from pairtile.preprocess.null_design import (
+    CourseSteps,
     NullDesign,
+    common_course_warning,
     dependence_arrays,
     neighbours_alike,
     null_design,
@@ -32,6 +36,9 @@ OBSERVED_SPREAD = 0.05
 AUTOCORRELATION_SPREAD = 0.3
 """Likewise for autocorrelation, where samples are shifted."""
 
+COURSE_SPREAD = 0.3
+"""Likewise for how far genes follow the course that series have in common."""
+
 MAX_CLASSES = 4
 
 
@@ -49,12 +56,31 @@ def measured_samples(z: NDArray[np.float64], stated: SampleArrays) -> tuple[Depe
         release(z)
     if observed.min() < 1.0:
         arrays["observed"] = observed
+    if "sample_series" in stated:
+        arrays.update(course_arrays(z, stated))
     return found, arrays
 
 
 def chosen_null(config: MutualInformationConfig, state: SplineArrays) -> NullDesign:
     """The null that the section asks for."""
-    return null_design(config.null.kind, state, int(state["z"].shape[1]))
+    kind, why = config.null.kind, str(state.get("courses_found", [""])[0])
+    if "course_groups" in state and (kind == "courses" or (kind == "auto" and why)):
+        steps = state["course_steps"]
+        courses = CourseSteps(np.maximum(steps, 1), state["course_order"])
+        reason = why if kind == "auto" else "as set"
+        return NullDesign("courses", state["course_groups"], steps > 0, reason, courses)
+    return null_design(kind, state, int(state["z"].shape[1]))
+
+
+def check_courses(config: MutualInformationConfig, measured: GeneArrays) -> None:
+    """Raise InputError where courses are to change places and cannot."""
+    if config.null.kind == "courses" and "course_groups" not in measured:
+        raise InputError.at(
+            config.samples.annotations or "samples",
+            "samples.series",
+            "most samples are of series that share their times (and batch) with no other",
+            "series of equal times for null.kind: courses",
+        )
 
 
 def order_matters(config: MutualInformationConfig, state: SplineArrays) -> bool:
@@ -78,8 +104,12 @@ def order_warnings(
             warnings.append(message("order_ignored", **alike))
         elif config.null.kind == "auto":
             warnings.append(message("order_kept", **alike))
-    if chosen_null(config, state).kind == "circular_shift":
+    kind = chosen_null(config, state).kind
+    if kind == "circular_shift":
         warnings += shift_warnings(state)
+    common = str(state.get("courses_found", [""])[0])
+    if common and kind != "courses":
+        warnings.append(common_course_warning(common, kind))
     return warnings
 
 
@@ -93,7 +123,8 @@ def null_classes(state: SplineArrays, design: NullDesign) -> NDArray[np.int8]:
     """Which genes share a null distribution, int8 (genes,), numbered from 0.
 
     By marginal entropy; by the number of samples in which they are observed; and, where samples
-    are shifted, by autocorrelation. Where several of these spread widely, each makes two classes,
+    are shifted, by autocorrelation; where courses change places, by how far genes follow
+    them. Where several of these spread widely, each makes two classes,
     else the one makes up to four. The genes of two tables have classes of their own, those of the
     first before those of the other.
     """
@@ -111,8 +142,10 @@ def _classes_of(state: SplineArrays, design: NullDesign, genes: slice) -> NDArra
     criteria = [(entropy, ENTROPY_SPREAD_BITS)]
     if "observed" in state:
         criteria.append((np.asarray(state["observed"][genes], dtype=np.float64), OBSERVED_SPREAD))
-    if design.kind == "circular_shift" and "autocorrelation" in state:
+    if design.kind in ("circular_shift", "courses") and "autocorrelation" in state:
         criteria.append((np.asarray(state["autocorrelation"][genes]), AUTOCORRELATION_SPREAD))
+    if design.kind == "courses":
+        criteria.append((np.asarray(state["course_strength"][genes]), COURSE_SPREAD))
     active = [c for c in criteria if quantile_classes(c[0], varied, c[1], 2).any()]
     most = MAX_CLASSES if len(active) < 2 else 2
     number = np.zeros(entropy.size, dtype=np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,17 +13,24 @@ from numpy.typing import NDArray
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.engine.state import release
+from pairtile.errors import InputError
 from pairtile.io.regulators import FoundRegulators, find_regulators
 from pairtile.methods.mutual_information.arrays import SplineArrays
 from pairtile.methods.mutual_information.config import (
     MutualInformationConfig,
     SplineEstimatorConfig,
 )
-from pairtile.methods.mutual_information.null_design import entropy_classes, measured_samples
+from pairtile.methods.mutual_information.null_design import (
+    check_courses,
+    chosen_null,
+    entropy_classes,
+    measured_samples,
+)
 from pairtile.preprocess.expression import prepare_expression
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import dependence_warnings, read_arranged
 from pairtile.preprocess.statistics import row_blocks
+from pairtile.preprocess.transitions import lagged_samples
 from pairtile.preprocess.two_tables import read_two_tables
 from pairtile.runtime.threads import in_threads
 from pairtile.splines.scorer import SplineSettings
@@ -107,6 +115,9 @@ def state_of_values(
     design : what is known of the samples (``SampleDesign.state``). columns : of two tables, rows of
     the first, which stand before those of the other.
     """
+    sources = None
+    if config.lag:
+        sources, values, design = lagged_values(values, design, config)
     n_samples, floor = values.shape[1], floor_share(values[:columns])
     if columns is not None:
         floor = max(floor, floor_share(values[columns:]))
@@ -125,6 +136,9 @@ def state_of_values(
         low, high = np.percentile(entropy[entropy > 0.0], [5, 95])
         messages.append(message("entropy_classes", low=low, high=high, classes=n_classes))
     dependence, measured = measured_samples(z, design)
+    check_courses(config, measured)
+    if chosen_null(config, {"z": z, **measured}).kind == "courses":
+        dependence = replace(dependence, factors=0)  # that course is what most genes share
     state: SplineArrays = {
         "z": z,
         "entropy_bits": entropy,
@@ -136,8 +150,38 @@ def state_of_values(
     }
     if columns is not None:
         state["columns"] = np.array(columns)
+    if sources is not None:
+        state["z_source"] = scale_genes(sources, settings, estimator.transform)
+        if np.isnan(sources).any():
+            state.setdefault("observed", np.ones(len(z)))
     messages += dependence_warnings(dependence, config) + few_samples_warnings(config, n_samples)
     return SplineState(config, state, messages)
+
+
+def lagged_values(
+    values: NDArray[np.float64], design: SampleArrays, config: MutualInformationConfig
+) -> tuple[NDArray[np.float64], NDArray[np.float64], SampleArrays]:
+    """Values of sources and of targets, float64 (genes, pairs of samples ``lag`` steps apart), and
+    the design of these pairs: a course for each series, all one where none is stated.
+
+    Raises InputError where no series has as many samples, or too few pairs are left.
+    """
+    series = design.get("sample_series", np.zeros(values.shape[1], dtype=np.int32))
+    lagged = lagged_samples(series, config.lag, str(config.expression))
+    pairs, least = lagged.source.size, config.preprocess.min_samples
+    if pairs < least:
+        found = f"{pairs} pairs of samples {config.lag} steps apart in one series"
+        raise InputError.at(config.expression, "", found, f"at least min_samples ({least})")
+    kept = ("degrees_given_up", "hidden_factors", "factor_columns", "factor_labels")
+    paired: SampleArrays = {
+        "sample_series": np.unique(series[lagged.source], return_inverse=True)[1].astype(np.int32)
+    }
+    if "sample_time" in design:
+        paired["sample_time"] = design["sample_time"][lagged.source]
+    for key in kept:
+        if key in design:
+            paired[key] = design[key]  # type: ignore[literal-required]
+    return values[:, lagged.source], values[:, lagged.target], paired
 
 
 def scale_genes(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,8 @@ def _complete(state: SplineArrays) -> bool:
     z = state["z"]
     if isinstance(z, np.memmap) and "autocorrelation" in state:
         return "observed" not in state
+    if "z_source" in state and np.isnan(state["z_source"]).any():
+        return False
     if not isinstance(z, np.ndarray):  # of a bootstrap, on the GPU
         return not bool((z != z).any())
     return count(np.isnan, z) == 0
@@ -196,7 +199,7 @@ class MutualInformation(
         if state["regulators"].size:
             columns = int(state.get("columns", genes))
             return PairSpace("rectangle", int(state["regulators"].size), columns)
-        return PairSpace("triangle", genes, genes)
+        return PairSpace("rectangle" if "z_source" in state else "triangle", genes, genes)
 
     @classmethod
     def cost(
@@ -260,6 +263,7 @@ class MutualInformation(
             "null": config.null,
             "keep": config.keep,
             "min_samples": config.preprocess.min_samples,
+            **({"lag": config.lag} if config.lag else {}),
             "ranking": config.gold_standard is not None,
         }
 
@@ -349,8 +353,10 @@ class MutualInformation(
     # --- tiles ----------------------------------------------------------------------------------
 
     def n_pairs(self) -> int:
-        """Unordered pairs of the space."""
+        """Unordered pairs of the space; with a lag ordered ones."""
         regulators = int(self.state["regulators"].size)
+        if "z_source" in self.state:
+            return (regulators or self.genes) * (self.genes - 1)
         if not regulators:
             return self.genes * (self.genes - 1) // 2
         if "columns" in self.state:
@@ -363,9 +369,10 @@ class MutualInformation(
         return np.asarray(self.state["regulators"][begin:end], dtype=np.int64)
 
     def _block(self, kind: str, begin: int, end: int) -> Weights:
-        key = ("column" if self.is_regulator is None else kind, begin)
+        lagged = "z_source" in self.state
+        key = ("column" if self.is_regulator is None and not lagged else kind, begin)
         if key not in self._cache:
-            z = self.state["z"]
+            z = self.state["z_source"] if lagged and kind == "row" else self.state["z"]
             rows: Any = self._row_items(begin, end) if kind == "row" else slice(begin, end)
             if kind == "row" and not isinstance(z, np.ndarray):
                 rows = self.device.xp.asarray(rows)
@@ -385,7 +392,9 @@ class MutualInformation(
         xp = self.device.xp
         rows = self._row_items(tile.row_begin, tile.row_end)
         columns = np.arange(tile.column_begin, tile.column_end)
+        lagged = "z_source" in self.state
         on_diagonal = self.is_regulator is None and tile.row_begin == tile.column_begin
+        on_diagonal = on_diagonal and not lagged
         from_column = np.arange(rows.size) + 1 if on_diagonal else None
         bits, n_samples = self.scorer.scores(
             self._block("row", tile.row_begin, tile.row_end),
@@ -394,7 +403,10 @@ class MutualInformation(
         )
         statistic, scored = self._statistic(bits, n_samples)
         within = None if "columns" in self.state else self.is_regulator
-        wanted = wanted_pairs(xp, rows, columns, on_diagonal, within)
+        if lagged:  # a gene is not its own target
+            wanted = xp.asarray(rows)[:, None] != xp.asarray(columns)
+        else:
+            wanted = wanted_pairs(xp, rows, columns, on_diagonal, within)
         if wanted is not None:
             scored = wanted if scored is None else wanted & scored
         return ScoredTile(rows, columns, bits, n_samples, wanted, scored, statistic)
@@ -559,11 +571,14 @@ class MutualInformation(
         if self._resampling is None:
             z = np.asarray(self.state["z"])
             expected = self.null_of(merged.null).expected(result.edges) / z.shape[1]
-            result.edges = with_signs(result.edges, z, expected)
+            sources = np.asarray(self.state.get("z_source", z))
+            result.edges = with_signs(result.edges, sources, z, expected)
+        result.directed = result.directed or "z_source" in self.state
         return result
 
     def ranking(self, merged: Merged) -> Ranking:
-        return rank_pairs(self, merged)
+        ranked = rank_pairs(self, merged)
+        return replace(ranked, directed=ranked.directed or "z_source" in self.state)
 
     def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
         return score_histogram(self, merged, network.threshold_value)

@@ -36,12 +36,15 @@ def modes(
 
 
 def with_signs(
-    edges: pd.DataFrame, z: NDArray[np.float64], null_bits: NDArray[np.float64]
+    edges: pd.DataFrame,
+    sources: NDArray[np.float64],
+    z: NDArray[np.float64],
+    null_bits: NDArray[np.float64],
 ) -> pd.DataFrame:
-    """The edges (``source`` and ``target``: rows of ``z``) with ``spearman`` and ``mode`` after
-    their scores."""
+    """The edges (``source`` and ``target``: rows of ``sources`` and of ``z``) with ``spearman`` and
+    ``mode`` after their scores."""
     i, j = edges["source"].to_numpy(), edges["target"].to_numpy()
-    rho = spearman(z, i, z, j)
+    rho = spearman(sources, i, z, j)
     after = ("support", "p_method")
     place = next(k for k, name in enumerate(edges.columns) if name in after)
     signed = edges.copy(deep=False)

@@ -12,7 +12,7 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
-from pairtile.methods.predictor_pairs.courses import Courses, found_courses, moments_of
+from pairtile.methods.predictor_pairs.courses import Courses, found_courses
 from pairtile.methods.predictor_pairs.null import (
     MIN_SHIFTS,
     NullTargets,
@@ -23,8 +23,9 @@ from pairtile.methods.predictor_pairs.null import (
     targets_within_batches,
 )
 from pairtile.methods.predictor_pairs.prepare import PreparedPredictors
-from pairtile.preprocess.null_design import dependence_arrays
+from pairtile.preprocess.null_design import common_course_warning, dependence_arrays
 from pairtile.preprocess.samples import dependence_warnings
+from pairtile.statistics.courses import moments_of
 from pairtile.statistics.dependence import trending_share
 
 message = messages_of(__package__)
@@ -123,7 +124,9 @@ def _chosen_null(
     slow, courses = None, Courses([], 0, "")
     if asked.permutations != 0:
         slow = _slowness(targets, series, prepared.n_levels)
-        moments = moments_of(series, prepared.stated.get("sample_time"), prepared.target_samples)
+        times = prepared.stated.get("sample_time")
+        times = None if times is None else times[prepared.target_samples]
+        moments = moments_of(series, times)
         courses = found_courses(targets, series, moments, batch)
     kind, reason = str(asked.kind), "as set"
     if asked.kind == "auto":
@@ -161,7 +164,7 @@ def _chosen_null(
         if slow is not None and _is_ordered(config):
             said.append(message("levels_change_slowly", slow=slow))
     if courses.clause and kind != "courses":
-        said.append(message("common_course", common=courses.clause, kind=kind))
+        said.append(common_course_warning(courses.clause, kind))
     if asked.permutations != 0 and kind != "courses":
         values = np.where(targets < 0, np.nan, targets.astype(np.float64))
         drifting = trending_share(values, series)

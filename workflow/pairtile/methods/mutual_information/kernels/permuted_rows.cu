@@ -55,26 +55,28 @@ __device__ void permute(u64 k0, u64 k1, u64 *counter, int n, int *out, size_t st
 }
 
 // Which sample's value each sample takes, from a random order of all samples: samples of a group change
-// places with each other, or (shifted) the group moves along its order. by_group: samples sorted by
-// group; start: (groups + 1,), where each group begins in it; place: scratch of a number for each group.
+// places with each other (step 0), or the group moves along its order, by a multiple of step. by_group:
+// samples sorted by group; start: (groups + 1,), where each group begins in it; place: scratch of a number for each group.
 __device__ void exchange(const double *row, const int *permuted, int samples, const int *by_group,
-                         const int *start, const int *group, const unsigned char *shifted, int groups,
+                         const int *start, const int *group, const int *step, int groups,
                          bool second_side, int *place, int *picked, size_t stride)
 {
     for (int k = 0; k < samples; ++k) picked[k * stride] = k;
     for (int g = 0; g < groups; ++g) place[g * stride] = start[g];
     for (int k = 0; k < samples; ++k) {
         const int sample = permuted[k * stride], g = group[sample];
-        if (shifted[g] || isnan(row[sample])) continue;
+        if (step[g] || isnan(row[sample])) continue;
         int to = place[g * stride];
         while (isnan(row[by_group[to]])) ++to;
         picked[by_group[to] * stride] = sample;
         place[g * stride] = to + 1;
     }
     for (int g = 0; g < groups; ++g) {
-        if (!shifted[g]) continue;
+        if (!step[g]) continue;
         const int begin = start[g], size = start[g + 1] - begin;
-        const int shift = permuted[begin * stride] % (size / 4 + 1) + (second_side ? size / 2 : 0);
+        const int number = size / step[g];
+        const int turns = permuted[begin * stride] % (number / 4 + 1) + (second_side ? number / 2 : 0);
+        const int shift = turns * step[g];
         for (int k = 0; k < size; ++k)
             picked[by_group[begin + k] * stride] = by_group[begin + (k + shift) % size];
     }
@@ -88,7 +90,7 @@ __device__ void exchange(const double *row, const int *permuted, int samples, co
 extern "C" __global__ void permuted_rows(const double *values, int samples, const long long *genes,
                                          int rows, long long first_draw, u64 k0, u64 k1, u64 side,
                                          u64 pair_class, const int *by_group, const int *start,
-                                         const int *group, const unsigned char *shifted, int groups,
+                                         const int *group, const int *step, int groups,
                                          const int *chosen, int chosen_samples, const int *order,
                                          double top, int *permuted, int *picked, int *place,
                                          double *ranks, double *out)
@@ -102,7 +104,7 @@ extern "C" __global__ void permuted_rows(const double *values, int samples, cons
     if (genes) {
         u64 counter[4] = {0, (u64)(first_draw + r), side, pair_class};
         permute(k0, k1, counter, samples, permuted, stride);
-        exchange(row, permuted, samples, by_group, start, group, shifted, groups, side == 1, place,
+        exchange(row, permuted, samples, by_group, start, group, step, groups, side == 1, place,
                  picked, stride);
     } else {
         for (int k = 0; k < samples; ++k) picked[k * stride] = k;

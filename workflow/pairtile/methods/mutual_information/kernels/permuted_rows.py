@@ -56,7 +56,8 @@ def permuted_rows(
     A permutation exchanges observed values only: missing ones stay where they are, so that two
     genes share as many samples as they do in the data. A group that is shifted moves whole, by up
     to a quarter of its length on side 0 and by a half to three quarters on side 1: rows of the two
-    sides are never closer to each other than a quarter of it.
+    sides are never closer to each other than a quarter of it. Of whole courses, none then stands
+    beside itself.
 
     Draw number d of a (side, class) always gets the same permutation: it is keyed on (seed, class,
     side, d) through the counter of a Philox generator.
@@ -121,24 +122,26 @@ def _permute_and_resample(  # type: ignore[no-untyped-def]
 @njit()
 def _exchanged(row, permuted, exchange, second_side):  # type: ignore[no-untyped-def]
     """Which sample's value each sample takes, from a random order of all samples."""
-    by_group, start, group, shifted = exchange
+    by_group, start, group, step = exchange
     picked = np.arange(row.size)
     place = start[:-1].copy()  # of the next sample of each group that takes a value
     for sample in permuted:
         g = group[sample]
-        if shifted[g] or np.isnan(row[sample]):
+        if step[g] or np.isnan(row[sample]):
             continue
         while np.isnan(row[by_group[place[g]]]):
             place[g] += 1
         picked[by_group[place[g]]] = sample
         place[g] += 1
-    for g in range(shifted.size):
-        if not shifted[g]:
+    for g in range(step.size):
+        if not step[g]:
             continue
         begin, size = start[g], start[g + 1] - start[g]
         # A number from the random order: below the number of samples, so its remainder is even
         # but for a part in (samples / quarter).
-        shift = permuted[begin] % (size // 4 + 1) + (size // 2 if second_side else 0)
+        number = size // step[g]
+        shift = permuted[begin] % (number // 4 + 1) + (number // 2 if second_side else 0)
+        shift *= step[g]
         for k in range(size):
             picked[by_group[begin + k]] = by_group[begin + (k + shift) % size]
     return picked

@@ -46,10 +46,9 @@ class RowsOnGpu:
 
     def resampled(self, samples: NDArray[np.int64]) -> Any:
         """``Resampling.rows``, as an array of CuPy."""
-        nothing, groups = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=bool)
-        return self._rows(
-            None, len(self._values), samples, (0, 0, 0), nothing, nothing, nothing, groups
-        )
+        none, no_group = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int32)
+        nothing = Exchange(none, none, no_group, no_group)
+        return self._rows(None, len(self._values), samples, (0, 0, 0), nothing)
 
     def permuted(
         self,
@@ -61,7 +60,7 @@ class RowsOnGpu:
         exchange: Exchange,
     ) -> Any:
         """``permuted_rows`` of a resampling, as an array of CuPy."""
-        return self._rows(genes, genes.size, samples, (seed, side, pair_class), *exchange)
+        return self._rows(genes, genes.size, samples, (seed, side, pair_class), exchange)
 
     def _rows(
         self,
@@ -69,18 +68,14 @@ class RowsOnGpu:
         number: int,
         samples: NDArray[np.int64],
         keys: tuple[int, int, int],
-        by_group: NDArray[Any],
-        start: NDArray[Any],
-        group: NDArray[Any],
-        shifted: NDArray[np.bool_],
+        exchange: Exchange,
     ) -> Any:
-        xp, n_samples, n_groups = self._xp, self._values.shape[1], shifted.size
+        xp, n_samples, n_groups = self._xp, self._values.shape[1], exchange.step.size
         seed, side, pair_class = keys
         drawn = None if genes is None else xp.asarray(genes)
-        chosen, by_group, start, group = (
-            xp.asarray(array, dtype=np.int32) for array in (samples, by_group, start, group)
+        chosen, by_group, start, group, step = (
+            xp.asarray(array, dtype=np.int32) for array in (samples, *exchange)
         )
-        is_shifted = xp.asarray(shifted, dtype=np.uint8)
         of_a_row = SAMPLE_BYTES * n_samples + 4 * n_groups
         rows = max(1, min(number, SCRATCH_BYTES // of_a_row))
         permuted, picked = (xp.empty((n_samples, rows), dtype=np.int32) for _ in range(2))
@@ -102,7 +97,7 @@ class RowsOnGpu:
                 by_group,
                 start,
                 group,
-                is_shifted,
+                step,
                 np.int32(n_groups),
                 chosen,
                 np.int32(samples.size),

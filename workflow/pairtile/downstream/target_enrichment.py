@@ -178,7 +178,8 @@ def _against_samples(
         reached += (null <= own[:, None]).sum(axis=1)
         all_reached += int((null.mean(axis=0) <= own.mean()).sum())
         done += number
-    return (1.0 + reached) / (1.0 + draws), (1.0 + all_reached) / (1.0 + draws)
+    p = np.asarray((1.0 + reached) / (1.0 + draws), dtype=np.float64)
+    return p, (1.0 + all_reached) / (1.0 + draws)
 
 
 def _families(targets: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -28,8 +28,9 @@ from pairtile.statistics.ranks import average_ranks
 MIN_SAMPLES = 8
 """Samples of a group that a pair must have to be compared."""
 
-LABEL_DRAWS = 1000
-"""Networks with exchanged names, for each pair of groups."""
+LABEL_DRAWS, MIN_DRAWS, LOOKED_UP = 1000, 99, 100_000_000
+"""Networks with exchanged names, for each pair of groups; fewer of large networks, so that so many
+edges are looked up."""
 
 NULL_DIFFERENCES = 2_000_000
 """Differences under exchanged labels, of all edges together, that make the null."""
@@ -73,7 +74,7 @@ def overlap(
     two: GroupNetwork,
     kinds: NDArray[np.integer],
     seed: int = 0,
-    draws: int = LABEL_DRAWS,
+    draws: int | None = None,
 ) -> Overlap:
     """Compare two networks of the same genes.
 
@@ -85,6 +86,8 @@ def overlap(
     first, second = (n.edges[both[n.edges].all(axis=1)] for n in (one, two))
     codes = np.sort(first[:, 0] * size + first[:, 1])
     random = np.random.default_rng([seed, 0x73686172])  # "shar"
+    if draws is None:
+        draws = int(np.clip(LOOKED_UP // max(1, len(second)), MIN_DRAWS, LABEL_DRAWS))
     shared = _number_of(second, codes, size)
     degree = np.frexp(np.bincount(first.ravel(), minlength=size))[1]  # 0, 1, 2 to 3, 4 to 7, ...
     alike = np.unique(np.stack([kinds, degree]), axis=1, return_inverse=True)[1].ravel()
