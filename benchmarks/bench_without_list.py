@@ -1,0 +1,180 @@
+"""AUPR without a list of regulators: which score ``auto`` takes.
+
+    python -m benchmarks.bench_without_list
+
+Every gene is a candidate. ``undirected``: a pair has the better of its two scores and is true if
+either direction is; ``directed``: ordered pairs (``clr`` and ``mi`` give both directions one
+score). ``network``: F1 of the pairs of the default network. Writes
+``results/without_list.MACHINE.json``.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pairtile
+import pandas as pd
+
+from benchmarks.bench_quality import DATA
+from benchmarks.bench_rankings import table_of
+from benchmarks.machine import write
+from benchmarks.published_simulators import MODELS, curated, sergio
+from benchmarks.ranking_tables import KINDS, Floats, Table
+from benchmarks.validity.claims import of_mean
+
+Score = Literal["clr", "target_z", "combined"]
+SCORES: tuple[Score, ...] = ("clr", "target_z", "combined")
+PAGE = Path(__file__).resolve().parent.parent / "docs/quality.md"
+BEGIN, END = "<!-- table: without list -->", "<!-- end of without list -->"
+SEEDS = range(2000, 2001)
+PUBLIC = ("syntren300", *(f"dream4/net{n}" for n in range(1, 6)))
+RAW: dict[str, Any] = {"log2": False, "normalize": "none"}
+
+
+def tables() -> Iterator[tuple[str, str, Table, dict[str, Any]]]:
+    """Family, kind, table, and how it is prepared."""
+    for seed in SEEDS:
+        for number, model in enumerate(MODELS):
+            for lost in (0.0, 0.5):
+                draw = np.random.default_rng([seed, number, int(10 * lost)])
+                yield "curated", model, curated(draw, model, 500, lost), RAW
+        for cells in (200, 500):
+            for technical in (False, True):
+                draw = np.random.default_rng([seed, cells, technical])
+                kind = "SERGIO, technical noise" if technical else "SERGIO"
+                made = sergio(draw, cells, technical=technical)
+                yield "sergio", kind, made, {} if technical else RAW
+        for kind in KINDS:
+            yield "simulated", kind, table_of(kind, 100, seed), RAW
+    for name in PUBLIC:
+        if (DATA / name).is_dir():
+            yield "public", name.split("/")[0], public(name), {}
+
+
+def public(name: str) -> Table:
+    """A set of ``bench_quality`` whose every edge is known."""
+    source = DATA / name
+    table = pd.read_csv(next(source.glob("expression.tsv*")), sep="\t", index_col=0)
+    gold = pd.read_csv(source / "gold_standard.tsv", sep="\t")
+    place = {str(gene): k for k, gene in enumerate(table.index)}
+    edges = np.zeros((len(place), len(place)), dtype=bool)
+    for source_gene, target in zip(
+        gold.iloc[:, 0].astype(str), gold.iloc[:, 1].astype(str), strict=True
+    ):
+        edges[place[source_gene], place[target]] = True
+    return Table(table.to_numpy(dtype=float), np.arange(len(place)), edges)
+
+
+def true_edges(table: Table) -> Floats:
+    """Of all genes with all: bool (genes, genes)."""
+    found = np.zeros((len(table.values),) * 2, dtype=bool)
+    found[table.regulators] = table.edges
+    return found
+
+
+def average_precision(scores: Floats, true: Floats) -> float:
+    """Equal scores in the order of a random draw."""
+    order = np.lexsort((np.random.default_rng(0).random(scores.size), -scores))
+    hits = true[order]
+    precision = np.cumsum(hits) / np.arange(1, hits.size + 1)
+    return float(precision[hits].mean())
+
+
+def both_ways(scores: Floats, table: Table) -> dict[str, float]:
+    """AUPR of a matrix of scores, (sources, targets)."""
+    true = true_edges(table)
+    upper, off = np.triu_indices(len(true), 1), ~np.eye(len(true), dtype=bool)
+    pairs = np.maximum(scores, scores.T)[upper]
+    return {
+        "undirected": average_precision(pairs, (true | true.T)[upper]),
+        "directed": average_precision(scores[off], true[off]),
+    }
+
+
+def measured(table: Table, preprocess: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Of each score."""
+    found: dict[str, dict[str, float]] = {}
+    true = true_edges(table)
+    for score in SCORES:
+        asked = {"score": score, "preprocess": preprocess, "backend": "cpu"}
+        every = pairtile.infer_network(
+            table.values, keep="all", dpi=False, permutations=1000, **asked
+        )
+        ends = every["source"].to_numpy(), every["target"].to_numpy()
+        scores = np.full(true.shape, -np.inf)
+        scores[ends] = every[score]
+        if score == "clr":
+            scores = np.maximum(scores, scores.T)
+        found[score] = both_ways(scores, table)
+        network = pairtile.infer_network(table.values, permutations=100_000, **asked)
+        pairs = np.zeros_like(true)
+        pairs[network["source"].to_numpy(int), network["target"].to_numpy(int)] = True
+        pairs, wanted = np.triu(pairs | pairs.T, 1), np.triu(true | true.T, 1)
+        found[score]["network"] = 2 * (pairs & wanted).sum() / max(1, pairs.sum() + wanted.sum())
+    return found
+
+
+def summary(rows: pd.DataFrame) -> dict[str, Any]:
+    """Of each kind, family and of all: mean of ``clr``, and of the others the mean difference to it
+    with half of its 95 %."""
+    groups = {
+        f"{family}: {kind}": here for (family, kind), here in rows.groupby(["family", "kind"])
+    }
+    groups |= {f"all {family}": here for family, here in rows.groupby("family")}
+    groups["all"] = rows
+    result: dict[str, Any] = {}
+    for name, here in groups.items():
+        result[name] = {"tables": len(here)}
+        for what in ("undirected", "directed", "network"):
+            base = here[f"clr {what}"]
+            result[name][what] = {"clr": round(float(base.mean()), 4)}
+            for score in SCORES[1:]:
+                gain = (here[f"{score} {what}"] - base).tolist()
+                half = (
+                    round((of_mean(gain)[1] - of_mean(gain)[0]) / 2, 4) if len(gain) > 1 else None
+                )
+                result[name][what][score] = [round(float(np.mean(gain)), 4), half]
+    return result
+
+
+def markdown(results: dict[str, Any]) -> str:
+    """The table of the page."""
+    measures = ("undirected", "directed", "network")
+    columns = [f"{what}, {score}" for what in measures for score in SCORES]
+    lines = [f"| tables | {' | '.join(columns)} |", "| --- " * (len(columns) + 1) + "|"]
+    for name, found in results.items():
+        cells = [f"{name} ({found['tables']})"]
+        for what in measures:
+            cells.append(f"{found[what]['clr']:.4f}")
+            for score in SCORES[1:]:
+                gain, half = found[what][score]
+                cells.append(f"{gain:+.4f}" if half is None else f"{gain:+.4f} ± {half:.4f}")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print and write the table."""
+    logging.getLogger("pairtile").setLevel(logging.ERROR)
+    warnings.simplefilter("ignore")
+    rows = []
+    for family, kind, table, preprocess in tables():
+        found = measured(table, preprocess)
+        flat = {f"{s} {what}": value for s, of in found.items() for what, value in of.items()}
+        rows.append({"family": family, "kind": kind, **flat})
+        print(rows[-1], flush=True)
+    results = summary(pd.DataFrame(rows))
+    print(markdown(results))
+    path = write("without_list", "cpu", results)
+    head, _, rest = PAGE.read_text().partition(BEGIN)
+    text = f"From `{path.name}`:\n\n{markdown(results)}"
+    PAGE.write_text(f"{head}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}")
+
+
+if __name__ == "__main__":
+    main()
