@@ -559,9 +559,9 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
     condition_networks: Annotated[ConditionNetworksConfig, CHOOSING] = Field(
         default=ConditionNetworksConfig(), description="Which edges belong to a condition."
     )
-    modules: Annotated[  # type: ignore[assignment]
+    modules: Annotated[
         ModulesOrFalse, UsedBy("network", "tables", "modules", "traits", "enrichment")
-    ] = Field(
+    ] = Field(  # type: ignore[assignment]
         default=ModulesConfig(), description="Groups of genes in the network; `false` turns it off."
     )
     kinc_text: Annotated[bool, UsedBy("tables")] = Field(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,7 +137,7 @@ def state_of_values(
         messages.append(message("entropy_classes", low=low, high=high, classes=n_classes))
     dependence, measured = measured_samples(z, design)
     check_courses(config, measured)
-    if chosen_null(config, {"z": z, **measured}).kind == "courses":
+    if chosen_null(config, cast(SplineArrays, {"z": z, **measured})).kind == "courses":
         dependence = replace(dependence, factors=0)  # that course is what most genes share
     state: SplineArrays = {
         "z": z,
