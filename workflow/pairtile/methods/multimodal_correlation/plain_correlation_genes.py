@@ -252,7 +252,7 @@ class Genes:
             return marks
         xp = self.device.xp
         octets = xp.ascontiguousarray(marks).view(np.uint8).ravel()
-        return xp.unpackbits(octets, bitorder="little").reshape(len(marks), -1)
+        return xp.unpackbits(octets, bitorder="little").reshape(len(marks), 32 * marks.shape[1])
 
 
 def _macros(samples: int, spearman: bool) -> dict[str, str | int]:
