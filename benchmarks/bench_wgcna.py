@@ -30,7 +30,7 @@ from benchmarks.machine import write
 
 ROOT = Path(__file__).resolve().parents[1]
 REAL = ROOT / "../shared/data/bsub/expression.tsv.gz"
-GOLDEN = ROOT / "tests/golden/wgcna.json"
+GOLDEN = ROOT / "tests/core/wgcna.json"
 TYPES = ("unsigned", "signed", "signed_hybrid")
 ONE_CORE = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 

@@ -193,7 +193,7 @@ def test_where_no_counts_are_a_warning_says_so(made: str, n_genes: int) -> None:
     prepared = pairtile.prepare_expression(data)
     found = next(w for w in prepared.warnings if "normalised_cells" in codes([w]))
     assert isinstance(found, Message)
-    assert (found.severity, found.key) == ("warning", "layer")
+    assert (found.severity, found.key) == ("severe", "layer")
     as_frame = pairtile.prepare_expression(data.to_df(), orientation="samples_in_rows")
     assert "normalised_cells" in codes(as_frame.warnings)
 

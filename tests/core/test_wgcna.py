@@ -34,7 +34,7 @@ from benchmarks.bench_wgcna import (
     two_tables,
 )
 
-GOLDEN = json.loads((ROOT / "tests/golden/wgcna.json").read_text())
+GOLDEN = json.loads((ROOT / "tests/core/wgcna.json").read_text())
 MADE = {"planted": planted_table(TABLES["500 genes x 30"]), "close": close_modules()}
 CPU = choose("cpu")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,6 @@ from pairtile.methods.mutual_information.config import (
     SplineEstimatorConfig,
 )
 from pairtile.methods.mutual_information.null_design import (
-    check_courses,
-    chosen_null,
     entropy_classes,
     measured_samples,
 )
@@ -136,8 +134,7 @@ def state_of_values(
         low, high = np.percentile(entropy[entropy > 0.0], [5, 95])
         messages.append(message("entropy_classes", low=low, high=high, classes=n_classes))
     dependence, measured = measured_samples(z, design)
-    check_courses(config, measured)
-    if chosen_null(config, cast(SplineArrays, {"z": z, **measured})).kind == "courses":
+    if any(measured.get("courses_found", ())):
         dependence = replace(dependence, factors=0)  # that course is what most genes share
     state: SplineArrays = {
         "z": z,

@@ -65,6 +65,7 @@ from pairtile.methods.mutual_information.null import (
     permutations_needed,
 )
 from pairtile.methods.mutual_information.null_design import (
+    check_courses,
     chosen_null,
     null_classes,
     order_matters,
@@ -173,6 +174,7 @@ class MutualInformation(
     def resolve_auto(
         cls, config: MutualInformationConfig, state: SplineArrays
     ) -> tuple[MutualInformationConfig, list[Message]]:
+        check_courses(config, state)
         bins, order = state["bins_order"].tolist()
         transform = "rank" if state["by_rank"] else "none"
         how = {"bins": bins, "order": order, "transform": transform}
