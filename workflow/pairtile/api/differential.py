@@ -21,7 +21,7 @@ from pairtile.api.prepare import (
 )
 from pairtile.api.regulators import listed_genes
 from pairtile.api.settings import checked_section
-from pairtile.api.table import as_table
+from pairtile.api.table import Labels, Matrix, as_table
 from pairtile.config.downstream import DifferentialConfig
 from pairtile.config.preprocess import Preprocess, TableAnalysis
 from pairtile.config.samples import SamplesConfig
@@ -65,8 +65,8 @@ class Differential(HasMessages):
 
 @_KEYWORDS.signature
 def differential(
-    expression: Any,
-    label: Any,
+    expression: Matrix,
+    label: Labels,
     *,
     regulators: Sequence[Any] | NDArray[Any] | None = None,
     best: int = MAX_BEST,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any
 
 import pandas as pd
 
-from pairtile.api.table import as_table
+from pairtile.api.table import Matrix, as_table
 from pairtile.io.sparse_rows import SparseRows
 
 
@@ -17,7 +16,7 @@ def enrichment(
     gene_sets: str | PathLike[str] | Mapping[str, Sequence[str]],
     background: Iterable[str] | None = None,
     *,
-    expression: Any = None,
+    expression: Matrix = None,
     eigengenes: pd.DataFrame | None = None,
     ignore_case: bool = False,
     ignore_versions: bool = False,
@@ -95,7 +94,7 @@ def enrichment(
 
 
 def activity(
-    expression: Any,
+    expression: Matrix,
     regulons: pd.DataFrame,
     *,
     method: str = "ulm",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -38,7 +38,7 @@ def find_modules(
     batch: Labels = None,
     seed: int = 1,
     backend: str = "auto",
-    **settings: Any,
+    **settings: object,
 ) -> Modules:
     """Find groups of genes that go together, beyond what noise gives.
 
@@ -253,7 +253,7 @@ def consensus_modules(
     *,
     power: float | Sequence[float] = 6.0,
     backend: str = "auto",
-    **settings: Any,
+    **settings: object,
 ) -> pd.DataFrame:
     """Find modules that several tables share: genes near each other in every one of them.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,14 +13,12 @@ from pairtile.report.charts import bars, heat_map
 from pairtile.report.method_report import ANSWER_ROWS, CaptionedFigure, PageSection
 from pairtile.report.page import render_sections
 from pairtile.report.sections import figures_section_of
-from pairtile.report.sections.findings import first_screen, trust
+from pairtile.report.sections.findings import Summary, first_screen, trust
 from pairtile.report.style import save_figures
 from pairtile.report.text import StageText
 
 
-def groups_page(
-    summary: Mapping[str, Any], tables: Mapping[str, pd.DataFrame], figures: Path
-) -> str:
+def groups_page(summary: Summary, tables: Mapping[str, pd.DataFrame], figures: Path) -> str:
     """The page as text; its figures are written into a folder.
 
     summary : what ``summary.json`` holds.

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
+from pairtile.gpu.device import DeviceArray
 
-def matrix_product_transposed(cupy: Any, a: Any, b: Any, out: Any) -> None:
+
+def matrix_product_transposed(
+    cupy: ModuleType, a: DeviceArray, b: DeviceArray, out: DeviceArray
+) -> None:
     """out = a b^T for row-major a (m, k), b (n, k); float16 input is summed in float32.
 
     Straight to cuBLAS, because ``cupy.matmul`` would round a product of float16 to float16.

@@ -162,8 +162,6 @@ class MethodReport:
     ----------
     text
         Names and sentences.
-    answer
-        What the first screen shows.
     figures
         Name of the file -> maker, in the order of the page. None: the common ones
         (``pairtile.report.make_figures.COMMON_FIGURES``).
@@ -172,13 +170,15 @@ class MethodReport:
     grouping
         The groups of nodes that the analysis itself has found, from the results and the names of
         the nodes; None where it found none: then the page finds communities by Leiden.
+    answer
+        What the first screen shows.
     """
 
     text: MethodText
-    answer: Answer = field(default=Answer(best_edges))
     figures: Mapping[str, FigureMaker] | None = None
     sections: tuple[SectionMaker, ...] = field(default=())
     grouping: Callable[[Results, pd.Index[Any]], Grouping | None] = lambda results, names: None
+    answer: Answer = field(default=Answer(best_edges))
 
 
 # --- the results that it is given -----------------------------------------------------------------

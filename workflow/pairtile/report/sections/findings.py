@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -13,8 +13,8 @@ from pairtile.report.results import Results
 from pairtile.report.sections.network import drawing_section, ends, table_cells
 from pairtile.report.text import page_text
 
-_OF_SAMPLES = {"cleaning", "samples", "components", "hidden_factors"}
-DIAGNOSTICS = frozenset({"score_distribution", "degree_distribution", *_OF_SAMPLES})
+_SAMPLES = {"cleaning", "samples", "components", "hidden_factors"}
+DIAGNOSTICS = _SAMPLES | {"score_distribution", "degree_distribution"}
 """Figures that say whether to believe the others."""
 
 
@@ -42,7 +42,7 @@ def findings_section(results: Results, pictures: list[CaptionedFigure]) -> PageS
 
 
 def first_screen(
-    summary: Mapping[str, Any],
+    summary: Summary,
     *,
     numbers: Sequence[tuple[str, ...]],
     sentences: Sequence[str],
@@ -86,10 +86,12 @@ def _headings(results: Results, table: pd.DataFrame) -> list[tuple[str, str]]:
     return [*((end, "") for end in ends(results)), *known[2:]]
 
 
+Summary: TypeAlias = Mapping[str, Any]
+"""What ``summary.json`` holds."""
 _SENTENCE = re.compile(r"(?<=[.:]) (?=[A-Z])")
 
 
-def _severe(summary: Mapping[str, Any]) -> list[Mapping[str, str]]:
+def _severe(summary: Summary) -> list[Mapping[str, str]]:
     """The messages that say that the result is doubtful."""
     return [said for said in summary.get("messages") or [] if said["severity"] == "severe"]
 
@@ -99,7 +101,7 @@ def trust_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
     return trust(results.summary, [some for some in pictures if some.name in DIAGNOSTICS])
 
 
-def trust(summary: Mapping[str, Any], pictures: Sequence[CaptionedFigure] = ()) -> PageSection:
+def trust(summary: Summary, pictures: Sequence[CaptionedFigure] = ()) -> PageSection:
     """Warnings of a summary and figures; open where a message is severe."""
     return PageSection(
         id="trust",
