@@ -8,6 +8,7 @@ import json
 from pairtile.gpu.device import choose
 
 from benchmarks import (
+    bench_downstream,
     bench_dpi,
     bench_eigenvalues,
     bench_mirna_targets,
@@ -52,6 +53,7 @@ def main() -> None:
         "plain_correlation": lambda: bench_plain_correlation.run(backend),
         "scaling": bench_scaling.run,
         "small_runs": bench_small_runs.run,
+        "downstream": lambda: bench_downstream.run(backend),
         "eigenvalues": lambda: bench_eigenvalues.run(backend),
         "workflow": lambda: {
             f"{genes} genes x {samples} samples": bench_workflow.run(genes, samples, backend, draws)
