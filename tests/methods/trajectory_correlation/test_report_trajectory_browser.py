@@ -159,18 +159,18 @@ def test_names_that_look_like_markup_do_no_harm(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "flags"),
+    ("width", "height", "flags"),
     [
-        (1280, []),
-        pytest.param(1280, [DARK], marks=pytest.mark.complete),
-        pytest.param(500, [], marks=pytest.mark.complete),
+        (1280, 8500, []),
+        pytest.param(1280, 8500, [DARK], marks=pytest.mark.complete),
+        pytest.param(500, 14000, [], marks=pytest.mark.complete),
     ],
 )
 def test_the_page_as_seen_is_not_blank(
-    demo: Path, tmp_path: Path, width: int, flags: list[str]
+    demo: Path, tmp_path: Path, width: int, height: int, flags: list[str]
 ) -> None:
     shot, address = tmp_path / "page.png", (demo / "report.html").as_uri()
-    size = f"--window-size={width},8500"
+    size = f"--window-size={width},{height}"
     browse(address, tmp_path / "profile", size, f"--screenshot={shot}", *flags)
     image = matplotlib.image.imread(shot)[..., :3]
     assert image.shape[1] == width
