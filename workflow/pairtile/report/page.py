@@ -21,7 +21,7 @@ from pairtile.runtime.files import atomic_path
 
 HERE = Path(__file__).parent
 # Taken into every page: before the sections' scripts, and after them.
-FIRST_SCRIPTS = ("errors.js",)
+FIRST_SCRIPTS = ("errors.js", "choose.js")
 LAST_SCRIPTS = ("ready.js",)
 
 
@@ -151,6 +151,6 @@ def _own_text(name: str) -> str:
 
 
 def _template_folders() -> list[Path]:
-    """Those of the page, then those of the stages and the methods."""
-    rooms = [HERE, HERE.parent / "downstream", *(method.folder for method in methods().values())]
-    return [room / "templates" for room in rooms]
+    """Those of the page, then those of the stages, of the view and of the methods."""
+    shared = [HERE.parent / room for room in ("report", "downstream", "view")]
+    return [room / "templates" for room in (*shared, *(m.folder for m in methods().values()))]
