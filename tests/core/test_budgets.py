@@ -43,9 +43,9 @@ HOOKS = {"Estimator": 14, "Analysis": 17, "MethodText": 18, "MethodReport": 5}
 HOOKS |= {"NullStage": 3, "FirstPass": 2, "CandidateMerge": 1, "Bootstraps": 2, "NetworkData": 1}
 
 SOURCES = {".py", ".pyi", ".cu", ".cuh", ".j2", ".toml", ".js", ".css"}
-SNAKEMAKE_MANUAL = {"cores", "current_basedir"}
-"""Attributes of ``workflow`` that rules may read: the first is documented, and without the second
-the package cannot be found."""
+SNAKEMAKE_MANUAL = {"cores", "source_path", "current_basedir"}
+"""Attributes of ``workflow`` that rules may read: the first two are documented, and without the
+third the package cannot be found."""
 
 
 @cache
