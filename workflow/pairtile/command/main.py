@@ -62,12 +62,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"{'differs' if name in found.differing else 'same'}: {name}")
             for name in found.with_times:
                 print(f"not compared, as it holds times: {name}")
-            number = counted(len(found.compared), "result")
+            compared = counted(len(found.compared), "result")
             if found.differing or not found.compared:
-                differing = f"{len(found.differing)} of {number} compared differ"
+                differing = f"{len(found.differing)} of {compared} compared differ"
                 print(f"{options.out}: {differing}", file=sys.stderr)
                 return 1
-            print(f"{options.out}: {number} compared, all the same to the byte")
+            print(f"{options.out}: {compared} compared, all the same to the byte")
         elif options.command == "warm":
             from pairtile.command.warm import warm
 
