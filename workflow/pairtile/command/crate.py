@@ -246,13 +246,13 @@ def _check_files(crate: Path, parts: Mapping[str, Part], folder: Path) -> None:
             raise InputError.at(crate / name, "", "another content", "the file of the run")
 
 
-def _configuration(crate: Path, inputs: Mapping[str, Part]) -> Any:
+def _configuration(crate: Path, inputs: Mapping[str, Part]) -> dict[str, object]:
     """The configuration of a crate, which reads and writes nothing elsewhere but addresses with
     checksums."""
     path = _file_of(crate, CONFIG)
     if CONFIG not in inputs or path.stat().st_size > _MAX_CONFIG_BYTES:
         raise InputError.at(path, "", "a huge file or an unnamed one", "what pairtile crate writes")
-    config, given, files = load_config(path), read_mapping_file(path), inputs.keys() - {CONFIG}
+    config, files = load_config(path), inputs.keys() - {CONFIG}
     if config.results != RESULTS:
         raise ConfigError.at(path, "results", repr(config.results), f"{RESULTS}, as in any crate")
     for name, analysis in config.analyses.items():
@@ -265,7 +265,7 @@ def _configuration(crate: Path, inputs: Mapping[str, Part]) -> Any:
             if not known:
                 expected = "a file that the metadata of the crate name, or an address with checksum"
                 raise ConfigError.at(path, f"analyses.{name}.{key}", repr(file), expected)
-    return given
+    return dict(read_mapping_file(path))
 
 
 def _summary(folder: Path) -> dict[str, Any]:
