@@ -9,17 +9,21 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import anndata
 import lxml.etree
 import numpy as np
 import pandas as pd
 import pytest
+from export_networks import chain, items_table, write
 from motion_reports import of_tables
 from pairtile.errors import InputError
+from pairtile.io.networks import EXPORTERS
 from pairtile.runtime.files import read_json
 from planted_modes import section as modes_section
 from predictor_levels import random_levels
@@ -236,6 +240,62 @@ def test_trajectory_correlation(tmp_path: Path) -> None:
     values = np.cumsum(random.normal(size=(120, len(HOSTILE))), axis=1)
     out = of_tables(tmp_path, values, names=HOSTILE, estimator={"kind": "gaussian"})
     assert_harmless(out)
+
+
+# --- every format of networks -------------------------------------------------------------------
+
+
+def lines_of(path: Path) -> list[list[str]]:
+    return [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def xml_values(path: Path, tag: str, name: str) -> set[str]:
+    """An attribute, or the text, of elements."""
+    found = lxml.etree.parse(path).iter(f"{{*}}{tag}")
+    return {str(element.get(name) if name else element.text) for element in found}
+
+
+def cx2_names(path: Path) -> set[str]:
+    [nodes] = [part["nodes"] for part in json.loads(path.read_text()) if "nodes" in part]
+    return {node["v"]["name"] for node in nodes}
+
+
+def matrix_names(path: Path) -> set[str]:
+    with np.load(path) as arrays:
+        assert not [name for name in arrays.files if set(name) & set("/\\")]  # paths in an archive
+        return set(arrays["genes"].tolist())
+
+
+NAMES_IN: dict[str, Callable[[Path], set[str]]] = {
+    "tsv": lambda p: names_in(pd.read_csv(p, sep="\t", keep_default_na=False)),
+    "parquet": lambda p: names_in(pd.read_parquet(p)),
+    "graphml": lambda p: xml_values(p, "node", "id"),
+    "gexf": lambda p: xml_values(p, "node", "label"),
+    "sif": lambda p: {name for line in lines_of(p) for name in (line[0], line[2])},
+    "cx2": cx2_names,
+    "adjacency": matrix_names,
+    "h5ad": lambda p: set(anndata.read_h5ad(p).var_names),
+    "regulon": lambda p: {name for line in lines_of(p)[1:] for name in line[:2]},
+    "adj": lambda p: {line[0] for line in lines_of(p)} | {line[1] for line in lines_of(p)},
+    "adjacencies": lambda p: names_in(
+        pd.read_csv(p, sep="\t", keep_default_na=False).rename(columns={"TF": "source"})
+    ),
+    "gmt": lambda p: {name for line in lines_of(p) for name in line[2:]},
+}
+
+
+@pytest.mark.parametrize("format", sorted(EXPORTERS.keys() - {"html"}))  # html: a page, as above
+def test_names_columns_and_settings_stay_text_in_every_format(format: str, tmp_path: Path) -> None:
+    network = chain(HOSTILE, directed=True)
+    for column in (*HOSTILE, "/../../outside"):  # as a user may call a condition
+        network[column] = 0.5
+    path = write(tmp_path, format, network, items_table(HOSTILE, len(HOSTILE)), directed=True)
+    assert NAMES_IN[format](path) == set(HOSTILE)
+    if format in ("graphml", "gexf"):
+        elements = list(lxml.etree.parse(path).iter("*"))
+        tags = {lxml.etree.QName(element).localname for element in elements}
+        assert not tags & (SCRIPTING - {"meta"})  # GEXF has one of its own
+        assert not [key for element in elements for key in element.attrib if key[:2] == "on"]
 
 
 # --- names that no table can hold ---------------------------------------------------------------

@@ -7,6 +7,7 @@ import ast
 import pickle
 import re
 import tomllib
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -200,6 +201,34 @@ def test_the_one_loader_of_yaml_is_a_safe_one() -> None:
     assert users == ["load.py"]
     text = (ROOT / "workflow/pairtile/config/load.py").read_text(encoding="utf-8")
     assert "class Loader(yaml.SafeLoader):" in text
+
+
+# --- archives -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_no_archive_is_unpacked_to_the_disk(path: Path) -> None:
+    """Then no path in one can lead anywhere."""
+    called = {name.rpartition(".")[2] for name, _ in calls(path)}
+    assert not called & {"extractall", "unpack_archive", "extractfile"}
+    assert "tarfile" not in path.read_text(encoding="utf-8")
+
+
+def test_paths_in_an_archive_lead_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    path = tmp_path / "inner/x.npz"
+    write_arrays(path, {"a": np.zeros(2)})
+    content = (tmp_path / "inner/a.npy", "../outside.npy", "/tmp/outside.npy", "a\x00b.npy")
+    np.save(content[0], np.ones(3))
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in content[1:]:
+            archive.write(content[0], name)
+    before = sorted(tmp_path.rglob("*"))
+    with suppress(PairtileError):  # without its checksum it is damaged
+        read_arrays(path)
+    with np.load(path) as arrays:  # as readers of a user's own .npz do
+        assert [arrays[name].shape for name in arrays.files] == [(3,)] * 3
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 # --- no shell -----------------------------------------------------------------------------------

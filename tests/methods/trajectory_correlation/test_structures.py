@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,7 @@ from pairtile.methods.trajectory_correlation.structures import (
     residue_communities,
     residue_means,
     strongest_links,
+    write_chimerax_attributes,
     write_pymol_script,
     write_structure_pdb,
     write_vmd_script,
@@ -196,6 +198,74 @@ def test_vmd_script_is_tcl_that_draws_every_link_and_community(tmp_path):
     coloured = [tcl.splitlist(call)[1:] for call in tcl.splitlist(tcl.eval("set calls"))]
     assert ("modcolor", "2", "3", "Beta") in coloured
     assert ("scaleminmax", "3", "2", "0", "0.5") in coloured
+
+
+HOSTILE = (
+    "'];raise SystemExit('ran')#",
+    '"; error ran; "',
+    "[error ran]",
+    "$env(HOME)",
+    "}\nerror ran\n{",
+    "\npython end\nquit\n",
+    "\nopen http://x\n",
+    ";quit",
+    "a\x1b]0;ran\x07",
+    "\N{GREEK SMALL LETTER ALPHA}" * 4,
+)
+"""Names that PyMOL (Python), VMD (Tcl), ChimeraX or a terminal could take for commands."""
+
+
+def hostile_structure() -> np.ndarray:
+    made = structure(HOSTILE)
+    made["icode"][:-1] = [name[0] for name in HOSTILE for _ in range(3)]
+    for key in ("name", "resname", "element"):
+        made[key][:-1] = [name for name in HOSTILE for _ in range(3)]
+    return made
+
+
+def test_scripts_and_files_hold_hostile_names_as_nothing_but_names(tmp_path):
+    tkinter = pytest.importorskip("tkinter")
+    molecule = hostile_structure()
+    n = len(HOSTILE) + 1
+    values = {"closeness": np.arange(n) / 8}
+    given = ("structure.pdb", links(), 2, (), molecule, values)
+    write_pymol_script(tmp_path / "s.pml", *given)
+    write_vmd_script(tmp_path / "s.vmd", *given)
+    write_chimerax_attributes(tmp_path / "s.defattr", molecule, values)
+    write_structure_pdb(tmp_path / "s.pdb", molecule, np.zeros(n), np.zeros(n), HOSTILE[5])
+
+    # The same commands as for a molecule of plain names, and labels of letters and digits.
+    plain = structure(tuple("ABCDEFGHIJ"))
+    write_pymol_script(tmp_path / "plain.pml", *given[:4], plain, values)
+    text, expected = ((tmp_path / name).read_text() for name in ("s.pml", "plain.pml"))
+    assert len(text.splitlines()) == len(expected.splitlines())
+    python = text.split("\npython\n")[1].split("\npython end")[0]
+    loaded: dict = {"cmd": SimpleNamespace(load_cgo=lambda *_: 0, extend=lambda *_: 0)}
+    exec(
+        re.sub("^from pymol.*$", "", python, flags=re.MULTILINE), loaded | {"CYLINDER": 9.0}, loaded
+    )
+    labels = loaded["values_of_residues"]["closeness"]
+    assert len(labels) == n
+    assert all(re.fullmatch(r"[A-Za-z0-9]:[0-9]+[A-Za-z0-9]?", label) for label in labels)
+
+    tcl = tkinter.Tcl()
+    tcl.eval("proc molinfo args { return 3 }")
+    for command in ("mol", "graphics", "color"):
+        tcl.eval(f"proc {command} args {{}}")
+    before = tcl.eval("info commands")
+    tcl.eval(f"source {{{tmp_path}/s.vmd}}")  # an error, or a new command, would be a name's
+    assert set(tcl.eval("info commands").split()) - set(before.split()) == {"colour_by"}
+
+    attributes = (tmp_path / "s.defattr").read_text().splitlines()[3:]
+    assert len(attributes) == n
+    assert all(re.fullmatch(r"\t/[A-Za-z0-9]:[0-9]+[A-Za-z0-9]?\t[0-9.]+", a) for a in attributes)
+
+    records = (tmp_path / "s.pdb").read_bytes().decode("ascii").splitlines()
+    assert {line[:6].strip() for line in records} == {"REMARK", "ATOM", "END"}
+    assert all(line.isprintable() for line in records)
+    atoms = [line for line in records if line.startswith("ATOM")]
+    assert {len(line) for line in atoms} == {78}
+    assert [float(line[30:38]) for line in atoms] == molecule["position"][:, 0].tolist()
 
 
 def test_scripts_without_links_or_communities_draw_the_structure(tmp_path):

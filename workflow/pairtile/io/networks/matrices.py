@@ -57,7 +57,8 @@ def write_adjacency(network: NetworkTable, path: Path) -> None:
     | is_regulator | bool, shape (genes,) |
     | value | name of the column that the matrix holds |
     | directed | bool |
-    | data_COLUMN | the network's other numbers, in the order of the matrix' stored cells |
+    | data_COLUMN | the network's other numbers, in the order of the matrix' stored cells; a slash
+      in the name, which would be a path in the archive, becomes an underscore |
 
     So ``csr_array((f["data_clr"], f["indices"], f["indptr"]), f["shape"])`` is the matrix of
     ``clr``. Where a pair has several rows, all matrices hold the numbers of the strongest.
@@ -77,7 +78,8 @@ def write_adjacency(network: NetworkTable, path: Path) -> None:
         "value": np.array(value[0]),
         "directed": np.array(network.directed),
     }
-    arrays.update({f"data_{name}": other.data for name, other in others})
+    names = _without_slash([name for name, _ in others])
+    arrays |= {f"data_{name}": matrix.data for name, (_, matrix) in zip(names, others, strict=True)}
     with path.open("wb") as output:
         np.savez_compressed(output, allow_pickle=False, **arrays)
 
@@ -123,10 +125,11 @@ def write_h5ad(network: NetworkTable, path: Path) -> None:
 
 
 def _without_slash(names: Iterable[str]) -> list[str]:
-    """Names that HDF5 can hold (a slash would mean a group inside a group), all different."""
+    """Names without a slash, all different: in HDF5 it would mean a group inside a group, in an
+    archive a path, which may lead out of the folder where that is unpacked."""
     safe: list[str] = []
     for name in names:
-        plain = name.replace("/", "_")
+        plain = name.replace("/", "_").replace("\\", "_")
         number, unique = 1, plain
         while unique in safe:
             number += 1

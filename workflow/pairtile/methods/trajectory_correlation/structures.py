@@ -6,6 +6,7 @@ of the file would change.
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ HEX_COLOURS = tuple(f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in C
 HEX_NEITHER = "#bebebe"
 """The same for pages and figures; and of what is in no community."""
 
+_NOT_IN_PDB, _NO_ICODE = re.compile("[^ -~]"), re.compile("[^0-9A-Za-z]")
 _CHAINS = string.ascii_uppercase + string.ascii_lowercase + string.digits
 _LARGEST = 999  # what the column of occupancies holds
 _DRAWN = 40  # communities in colours of their own
@@ -103,7 +105,7 @@ def residue_values(
     _, first = np.unique(structure["residue"], return_index=True)
     labels = {
         int(atom["residue"]): f"{letters[str(atom['chain'])]}:{_in_columns(atom['resid'])}"
-        f"{atom['icode']!s:.1}"
+        f"{_icode(atom)}"
         for atom in structure[first]
     }
     return {
@@ -225,7 +227,7 @@ def write_structure_pdb(
     community = np.where(community > _LARGEST, 0, community)
     remarks = [f"B-FACTOR: {meaning}", "OCCUPANCY: COMMUNITY, 0 FOR NONE"]
     remarks += [f"CHAIN {new}: {old or 'NO NAME'}" for old, new in letters.items() if new != old]
-    lines = [f"REMARK   6 {' '.join(text.split())[:68]}" for text in remarks]
+    lines = [f"REMARK   6 {_field(' '.join(text.split()), 68)}" for text in remarks]
     _write_lines(path, [*lines, *atom_lines(structure, value, community), "END"])
 
 
@@ -406,17 +408,28 @@ def _rgb(colour: tuple[int, int, int]) -> str:
 def _atom_line(
     number: int, atom: np.void, letters: Mapping[str, str], value: float, community: int
 ) -> str:
-    element = str(atom["element"])[:2].upper()
-    name = str(atom["name"])[:4]
+    element = _field(atom["element"], 2).upper()
+    name = _field(atom["name"], 4)
     # Names of elements of one letter begin in the second column.
     name = f" {name:<3}" if len(element) < 2 and len(name) < 4 else f"{name:<4}"
     x, y, z = atom["position"]
-    place = f"{letters[str(atom['chain'])]}{_in_columns(atom['resid']):>4}{atom['icode']!s:1.1}"
+    place = f"{letters[str(atom['chain'])]}{_in_columns(atom['resid']):>4}{_icode(atom):1}"
     return (
-        f"ATOM  {number % 100_000:>5} {name} {str(atom['resname'])[:4]:<4}{place}   "
+        f"ATOM  {number % 100_000:>5} {name} {_field(atom['resname'], 4):<4}{place}   "
         f"{x:8.3f}{y:8.3f}{z:8.3f}{community:6.2f}{min(max(value, -99.99), 999.99):6.2f}"
         f"          {element:>2}"
     )
+
+
+def _field(text: object, width: int) -> str:
+    """Text as a PDB file holds it, a byte a column: "?" for what is no printable ASCII. A line
+    break in a name would begin another record."""
+    return _NOT_IN_PDB.sub("?", str(text))[:width]
+
+
+def _icode(atom: np.void) -> str:
+    """The insertion code, a letter or digit, or none: in scripts, others would mean something."""
+    return _NO_ICODE.sub("", str(atom["icode"]))[:1]
 
 
 def _in_columns(resid: int) -> int:
