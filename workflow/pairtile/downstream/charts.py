@@ -66,7 +66,7 @@ def module_traits_figure(results: Results) -> FigureWithText | None:
     r = table.pivot(index="module", columns="trait", values="correlation")
     q = table.pivot(index="module", columns="trait", values="q_value").to_numpy()
     drawn = heat_map(
-        r.to_numpy(dtype=float), "correlation", cmap=DIVERGING, limits=(-1.0, 1.0), aspect="auto",
+        r.to_numpy(dtype=float), "correlation", cmap=DIVERGING, aspect="auto",
         rows={k: f"module {name}" for k, name in enumerate(r.index)},
         columns={k: shortened(str(name), 18) for k, name in enumerate(r.columns)},
         dots=np.nan_to_num(q, nan=1.0) <= Q_VALUE, size=(6.4, 1.8 + 0.25 * len(r)),
