@@ -21,7 +21,7 @@ from paths import ROOT
 
 pytestmark = [pytest.mark.install, pytest.mark.timeout(3000)]
 
-PYTHON, CONTAINER, SNAKEMAKE = blocks(ROOT / "README.md", "console")[:3]
+PYTHON, CONTAINER, SNAKEMAKE = blocks(ROOT / "README.md", "console")[1:4]
 
 
 def follow(commands: str, folder: Path, path: Path, **variables: str) -> None:
