@@ -129,3 +129,9 @@ def test_charts_share_a_figure_and_leave_the_settings_of_matplotlib_alone() -> N
     assert right.get_legend() is not None
     assert left.get_legend() is None
     assert dict(matplotlib.rcParams) == before
+
+
+def test_colours_of_two_directions_reach_as_far_on_both_sides() -> None:
+    figure = charts.heat_map([[0.1, -0.3], [np.nan, 0.2]], "r", cmap=charts.DIVERGING)
+    assert figure.axes[0].images[0].get_clim() == (-0.3, 0.3)
+    assert figure.axes[0].images[0].colorbar.extend == "neither"

@@ -6,12 +6,15 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
+import lxml.etree
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.image import imread
 from pairtile.report import network_figures as figures
-from pairtile.report.style import new_figure, save_figure, save_figures, styled
+from pairtile.report.charts import bars, scatter
+from pairtile.report.style import figure_of_panels, save_figure, save_figures, styled
 
 
 def labels(figure: Figure) -> list[str]:
@@ -130,7 +133,7 @@ def test_figures_written_side_by_side_are_those_written_one_after_another(
         drawn = {}
         with styled():
             for n in range(3):
-                drawn[f"line{n}"], axes = new_figure()
+                drawn[f"line{n}"], [axes] = figure_of_panels()
                 axes.plot([0, n], [n, 1])
         folder = tmp_path / str(processes)
         folder.mkdir()
@@ -142,3 +145,36 @@ def test_figures_written_side_by_side_are_those_written_one_after_another(
     assert files == {f"line{n}.{kind}" for n in range(3) for kind in ("svg", "png")}
     for name in files:
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
+
+
+@pytest.mark.parametrize(("panels", "millimetres"), [(1, 89), (2, 89), (3, 183)])
+def test_figures_are_as_wide_as_a_journal_has_columns_and_their_text_has_7_points(
+    tmp_path: Path, panels: int, millimetres: float
+) -> None:
+    figure, axes = figure_of_panels(panels, panels, width=3.4, height=3.2)
+    for each in axes:
+        bars(["a", "b"], {"first": [1, 2], "second": [3, 4]}, ax=each, title="t", xlabel="x")
+    svg = save_figure(figure, tmp_path, "bars").decode()
+    width, box = re.findall(r'<svg [^>]*?width="([\d.]+)pt"[^>]*viewBox="0 0 ([\d.]+)', svg)[0]
+    assert width == box  # a unit of the drawing is a point
+    assert float(width) == pytest.approx(millimetres / 25.4 * 72)
+    assert {float(size) for size in re.findall(r"font-size: ([\d.]+)px", svg)} == {7.0}
+    pixels = imread(tmp_path / "bars.png").shape[1]
+    assert pixels == pytest.approx(millimetres / 25.4 * 300, abs=1)
+
+
+def test_marks_of_one_style_say_it_once_and_stay_where_they_are(tmp_path: Path) -> None:
+    x, y = np.random.default_rng(1).normal(size=(2, 90))
+    figure = scatter(x, y, {"few": x > 1}, xlim=(-4, 4), ylim=(-4, 4))
+    svg = save_figure(figure, tmp_path, "points")
+    drawn = lxml.etree.fromstring(svg)
+    marks = [
+        use for use in drawn.iter("{*}use") if "fill-opacity" in use.getparent().get("style", "")
+    ]
+    assert len(marks) == 90
+    axes = figure.axes[0]
+    inside = axes.transData.transform(np.c_[x, y]) * 72 / figure.dpi
+    height = figure.get_figheight() * 72
+    found = sorted((float(use.get("x")), height - float(use.get("y"))) for use in marks)
+    np.testing.assert_allclose(found, sorted(map(tuple, inside)), atol=0.02)
+    assert svg.count(b"fill-opacity: 0.75") <= 3

@@ -13,14 +13,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from fetched_workflow import ADDRESS, TAG, make_repository
 from pairtile import __version__
 from workflow_runs import ROOT, Run, environment
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(600)]
-
-ADDRESS = "https://github.com/pairtile/pairtile"
-SERVED = ("workflow/Snakefile", "workflow/rules", "workflow/report", "scripts", "envs", "config")
-SERVED += ("LICENSE", "profiles/default", "workflow/pairtile/__init__.py")
 
 IMPORTING = """
 configfile: "config/config.yaml"
@@ -37,19 +34,9 @@ use rule * from pairtile
 """
 
 
-@pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A git repository with a tag, which has what a workflow is fetched for."""
-    folder = tmp_path_factory.mktemp("repository")
-    for name in SERVED:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, folder / name)
-    person = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
-    tag = f"v{__version__}"
-    for call in (["init", "-q"], ["add", "-A"], [*person, "commit", "-qm", "All"], ["tag", tag]):
-        subprocess.run(["git", *call], cwd=folder, check=True)
-    return folder
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    return tmp_path / "repository"
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
@@ -60,6 +47,7 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 @pytest.fixture
 def server(repository: Path) -> Iterator[str]:
     """The address of a web server of this machine, which has the repository's files."""
+    make_repository(repository)
     handler = partial(_Quiet, directory=str(repository))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as serving:
         threading.Thread(target=serving.serve_forever, daemon=True).start()
@@ -91,12 +79,10 @@ def snakemake(folder: Path, *arguments: str, **variables: str) -> Run:
 def test_the_demo_runs_as_the_workflow_catalogue_deploys_it(
     repository: Path, tmp_path: Path
 ) -> None:
-    # Git fetches what stands at the address from the repository here.
-    here = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"url.{repository}.insteadOf"}
-    here["GIT_CONFIG_VALUE_0"] = ADDRESS
+    here = make_repository(repository)
     deploy = [Path(sys.executable).with_name("snakedeploy"), "deploy-workflow", ADDRESS, "."]
     subprocess.run(
-        [*deploy, "--tag", f"v{__version__}"],
+        [*deploy, "--tag", TAG],
         cwd=tmp_path,
         env=environment() | here,
         check=True,

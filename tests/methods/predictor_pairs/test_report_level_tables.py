@@ -15,7 +15,7 @@ from pairtile.methods.predictor_pairs.report_results import (
     level_counts,
     rule_of_two,
 )
-from pairtile.report.style import LEVEL_COLOURS, save_figure
+from pairtile.report.style import save_figure
 
 
 @given(
@@ -140,7 +140,7 @@ def test_colour_is_the_leading_level_and_paler_where_it_leads_less(
     colour, found = charts.cell_colour(cell)
     assert found == pytest.approx(strength)
     if level is not None:
-        assert colour == LEVEL_COLOURS[len(cell)][level]
+        assert colour == charts.LEVEL_COLOURS[len(cell)][level]
 
 
 def test_thousands_of_points_stay_a_small_file(tmp_path: Path) -> None:

@@ -177,3 +177,18 @@ def test_a_map_of_many_residues_stays_small(tmp_path: Path) -> None:
     names = tuple(f"A:R{k}" for k in range(1000))
     figure = charts.correlation_map(np.abs(matrix(1000)), ResidueMarks(names))
     assert len(save_figure(figure, tmp_path, "large")) < 1_300_000
+
+
+def test_colours_of_a_map_follow_its_values_and_maps_that_are_compared_share_them() -> None:
+    random = np.random.default_rng(1)
+    weak, strong = random.uniform(0.05, 0.15, (N, N)), random.uniform(-0.4, 0.4, (N, N))
+    alone = charts.correlation_map(weak, MARKS).axes[0].images[0]
+    assert alone.norm.vmin == 0.0
+    assert 0.14 < alone.norm.vmax < 0.15
+    assert alone.colorbar.extend == "max"  # says that some values lie beyond
+    limit = charts.colour_limit(weak, strong, None)
+    for matrix in (weak, strong):
+        figure = charts.correlation_map(matrix, MARKS, diverging=True, limit=limit)
+        assert figure.axes[0].images[0].get_clim() == (-limit, limit)
+    assert np.mean(np.abs(np.r_[weak, strong]) > limit) == pytest.approx(0.01, abs=0.005)
+    assert charts.colour_limit(np.full((N, N), np.nan)) == 1.0

@@ -36,6 +36,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from pairtile.command.run import run
 
             return run(options.config, for_snakemake)
+        if options.command in ("demo", "network"):
+            from pairtile.command.short import OneNetwork, demo, network
+
+            if options.command == "demo":
+                return demo(for_snakemake)
+            return network(
+                OneNetwork(*(getattr(options, name) for name in OneNetwork._fields)), for_snakemake
+            )
         if options.command == "init":
             from pairtile.command.init import init
 
@@ -129,6 +137,19 @@ def _parser() -> argparse.ArgumentParser:
         epilog="What stands after -- is for Snakemake: pairtile run my.yaml -- --cores 4 --dry-run",
     )
     run.add_argument("config", type=Path, help="YAML or JSON; results go to the working directory")
+    commands.add_parser("demo", help="run the demo here: results/demo/report.html")
+    network = commands.add_parser(
+        "network",
+        help="a network of one table, without a configuration file",
+        epilog="What stands after -- is for Snakemake.",
+    )
+    network.add_argument("table", type=Path, help="genes in rows, samples in columns")
+    network.add_argument("--out", type=Path, required=True, help="the folder of the results")
+    network.add_argument("--method", default="mutual_information", help="default: %(default)s")
+    network.add_argument("--regulators", type=Path, help="a file with one name a line")
+    network.add_argument(
+        "--settings", default="{}", help="further keys of the analysis: 'keep: {fdr: 0.05}'"
+    )
     crate = commands.add_parser("crate", help="pack up a finished run as an RO-Crate")
     crate.add_argument("config", type=Path, help="that of the run; results as it says")
     crate.add_argument("--out", type=Path, required=True, help="a new folder")

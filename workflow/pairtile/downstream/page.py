@@ -8,8 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from pairtile.declare.columns import explained
-from pairtile.downstream.gene_set_charts import activity_figure, enrichment_figure
-from pairtile.downstream.module_charts import module_traits_figure
+from pairtile.downstream.charts import activity_figure, enrichment_figure, module_traits_figure
 from pairtile.downstream.predicted_targets import target_correlations
 from pairtile.report.formats import shortened, spaced
 from pairtile.report.method_report import CaptionedFigure, FigureMaker, PageSection, SectionMaker

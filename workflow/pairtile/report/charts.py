@@ -43,7 +43,7 @@ from pairtile.report.style import (
     ORANGE,
     PALE,
     SKY,
-    new_figure,
+    figure_of_panels,
     styled,
 )
 
@@ -93,7 +93,8 @@ class Options(TypedDict, total=False):
 def chart(**options: Unpack[Options]) -> Iterator[Axes]:
     """The axes to draw a chart on; labels, scales, limits, lines, names and legend follow."""
     with styled():
-        ax = options["ax"] if "ax" in options else new_figure(*options.get("size", (6.4, 4.0)))[1]
+        width, height = options.get("size", (6.4, 4.0))
+        ax = options.get("ax") or figure_of_panels(width=width, height=height)[1][0]
         yield ax
         for draw, marks, colours in (
             (ax.axvline, options.get("vlines", {}), (INK,)),
@@ -102,7 +103,7 @@ def chart(**options: Unpack[Options]) -> Iterator[Axes]:
             for n, (label, places) in enumerate(marks.items()):
                 for k, place in enumerate(_known(places)):
                     draw(
-                        place, color=colours[n % len(colours)] if label else GREY, linewidth=1.5,
+                        place, color=colours[n % len(colours)] if label else GREY, linewidth=1.0,
                         linestyle=(0, (5, 3)) if label else "-", label="" if k else label,
                     )  # fmt: skip
         keys = ("xscale", "yscale", "xlim", "ylim", "title", "xlabel", "ylabel")
@@ -190,11 +191,11 @@ def histogram(
                 alpha=0.85,
             )  # fmt: skip
             base = base + values
-        ax.stairs(base, bins, color=BLUE, linewidth=1.0)
+        ax.stairs(base, bins, color=BLUE, linewidth=0.7)
         for k, (name, values) in enumerate(chance.items()):
             if values.any():
                 ax.stairs(
-                    values, bins, color=(ORANGE, GREEN)[k % 2], linewidth=2.0, label=name,
+                    values, bins, color=(ORANGE, GREEN)[k % 2], linewidth=1.4, label=name,
                     baseline=None,
                 )  # fmt: skip
         if options.get("yscale") == "log":
@@ -259,7 +260,7 @@ def bars(
         for k, (name, values) in enumerate(groups.items()):
             draw = ax.barh if across else ax.bar
             drawn = draw(
-                places, values, 0.75, base, color=FILLS[k], edgecolor=GREY, linewidth=0.6,
+                places, values, 0.75, base, color=FILLS[k], edgecolor=GREY, linewidth=0.4,
                 label=name,
             )  # fmt: skip
             base = base + values
@@ -267,7 +268,7 @@ def bars(
             end = " ({})" if across else "\n{}"
             whole = max(float(totals.sum()), 1.0)
             texts = [count(n) + (end.format(percent(n / whole)) if shares else "") for n in totals]
-            ax.bar_label(drawn, texts, padding=3, fontsize=9)
+            ax.bar_label(drawn, texts, padding=2)
         every = 1 if len(names) <= MAX_BAR_LABELS or across else 5
         _name_ticks(ax, "y" if across else "x", {k: names[k] for k in range(0, len(names), every)})
         if across:
@@ -307,7 +308,7 @@ def lines(
             colour = COLOURS[k % len(COLOURS)]
             ax.plot(
                 x, y, marker="D" if x.size == 1 else marker, linestyle=linestyle, color=colour,
-                linewidth=2.4 if name == highlight else 1.4, markersize=7 if x.size == 1 else 3.5,
+                linewidth=1.7 if name == highlight else 1.0, markersize=5 if x.size == 1 else 2.5,
                 zorder=3 if name == highlight or x.size == 1 else 2, label=name,
                 rasterized=bool(marker) and x.size > MANY_POINTS,
             )  # fmt: skip
@@ -326,7 +327,7 @@ def scatter(
     values: ArrayLike | None = None,
     limits: tuple[float, float] | None = None,
     faint: ArrayLike | None = None,
-    s: float = 22.0,
+    s: float = 11.0,
     diagonal: str | None = None,
     **options: Unpack[Options],
 ) -> Figure:
@@ -374,7 +375,7 @@ def scatter(
         if diagonal is not None:
             ends = [min(np.nanmin(z, initial=0.0) for z in (x, y)),
                     max(np.nanmax(z, initial=0.0) for z in (x, y))]  # fmt: skip
-            ax.plot(ends, ends, color=GREY, linestyle=(0, (5, 3)), linewidth=1.3, label=diagonal)
+            ax.plot(ends, ends, color=GREY, linestyle=(0, (5, 3)), linewidth=0.9, label=diagonal)
     return figure_of(ax)
 
 
@@ -385,7 +386,7 @@ def embedding(
     names: Sequence[str] = (),
     *,
     unit: str = "",
-    s: float = 22.0,
+    s: float = 11.0,
     **options: Unpack[Options],
 ) -> Figure:
     """Points on two principal components.
@@ -444,7 +445,8 @@ def heat_map(
     cmap : str
         Colour map, such as ``SEQUENTIAL`` or ``DIVERGING``.
     limits : (float, float), optional
-        Values of the first and of the last colour. None: the least and the largest.
+        Values of the first and of the last colour. None: the least and the largest; for
+        ``DIVERGING`` as far on both sides of 0.
     rows, columns : mapping of place to str, optional
         What to write beside places along y and x; the first row and column are at 0.
     blocks : sequence of (int, int)
@@ -459,6 +461,9 @@ def heat_map(
     values = np.asarray(matrix, dtype=np.float64)
     n, m = values.shape
     ends = (-0.5, n - 0.5) if origin == "lower" else (n - 0.5, -0.5)
+    if limits is None and cmap == DIVERGING:
+        largest = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+        limits = (-largest, largest)
     with chart(**options) as ax:
         ax.grid(visible=False)
         image = ax.imshow(
@@ -468,10 +473,10 @@ def heat_map(
         )  # fmt: skip
         for start, end in blocks:
             frame = (start - 0.5, start - 0.5), end - start, end - start
-            ax.add_patch(Rectangle(*frame, fill=False, edgecolor=INK, linewidth=0.7))
+            ax.add_patch(Rectangle(*frame, fill=False, edgecolor=INK, linewidth=0.5))
         if dots is not None:
             i, j = np.nonzero(np.asarray(dots))
-            ax.plot(j, i, "o", color="white", markeredgecolor=INK, markersize=4.2, mew=0.6)
+            ax.plot(j, i, "o", color="white", markeredgecolor=INK, markersize=2.9, mew=0.4)
         _name_ticks(ax, "x", columns or {})
         _name_ticks(ax, "y", rows or {})
         color_bar([ax], image, label)
@@ -490,9 +495,13 @@ def color_bar(
     if isinstance(colors, tuple):
         colors = ScalarMappable(Normalize(*colors), SEQUENTIAL)
     with styled():
+        drawn, (low, high) = colors.get_array(), colors.get_clim()
+        beyond = drawn is not None and (low > np.nanmin(drawn), high < np.nanmax(drawn))
+        extend = {(True, False): "min", (False, True): "max", (True, True): "both"}.get(beyond)
         bar = figure_of(axes[0]).colorbar(
-            colors, ax=list(axes), location=location, shrink=0.75, aspect=30, pad=0.02
-        )
+            colors, ax=list(axes), location=location, shrink=0.75, aspect=30, pad=0.02,
+            extend=extend,
+        )  # fmt: skip
         bar.outline.set_visible(False)
         bar.set_label(label, parse_math=False)
         if ticks:
@@ -510,7 +519,7 @@ def add_legend(
         return
     texts = [shortened(text, MAX_LEGEND_TEXT) for text in texts]
     figure = figure_of(ax)
-    letters = figure.get_figwidth() * (13.0 if loc else 20.0 * ax.get_position().width)
+    letters = figure.get_figwidth() * (18.0 if loc else 28.0 * ax.get_position().width)
     ncols = max(1, min(len(texts), int(letters / (max(map(len, texts)) + (6 if loc else 4)))))
     with styled():
         if loc:
@@ -520,7 +529,7 @@ def add_legend(
         else:
             legend = ax.legend(
                 handles, texts, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=ncols,
-                fontsize=8.5, handletextpad=0.4, columnspacing=0.8, borderaxespad=0.1,
+                handletextpad=0.4, columnspacing=0.8, borderaxespad=0.1,
             )  # fmt: skip
     for text in (legend.get_title(), *legend.get_texts()):
         text.set_parse_math(False)
@@ -570,7 +579,7 @@ def _name_ticks(ax: Axes, side: Literal["x", "y"], names: Ticks) -> None:
     texts = [shortened(name, MAX_NAME) for name in names.values()]
     axis = ax.xaxis if side == "x" else ax.yaxis
     turned = side == "x" and sum(map(len, texts)) > 60
-    axis.set_ticks([*names], texts, parse_math=False, rotation=90 if turned else 0, fontsize=9)
+    axis.set_ticks([*names], texts, parse_math=False, rotation=90 if turned else 0)
     axis.set_tick_params(length=0)
 
 
@@ -583,8 +592,8 @@ def _name_points(ax: Axes, named: Sequence[tuple[str, float, float]], most: int)
             break
         right = ax.transAxes.inverted().transform(ax.transData.transform((x, y)))[0] > 0.5
         text = ax.annotate(
-            shortened(name, MAX_NAME), (x, y), xytext=(-7 if right else 7, -1),
-            textcoords="offset points", ha="right" if right else "left", va="center", fontsize=9,
+            shortened(name, MAX_NAME), (x, y), xytext=(-5 if right else 5, -1),
+            textcoords="offset points", ha="right" if right else "left", va="center",
             parse_math=False,
         )  # fmt: skip
         box = text.get_window_extent().padded(NAME_MARGIN)

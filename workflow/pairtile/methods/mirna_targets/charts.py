@@ -43,7 +43,7 @@ from pairtile.report.charts import (
 from pairtile.report.formats import count, plain
 from pairtile.report.method_report import FigureMaker, FigureWithText
 from pairtile.report.results import Results
-from pairtile.report.style import BLUE, GREY, INK, PALE, figure_of_panels, new_figure
+from pairtile.report.style import BLUE, GREY, INK, PALE, figure_of_panels
 from pairtile.report.text import page_text
 
 __all__ = [
@@ -159,7 +159,7 @@ def signal_and_chance(
         xlabel="sites / sites of shuffles", ylabel="seed class",
     ):  # fmt: skip
         left.errorbar(
-            ratio, place, xerr=[ratio - low, high - ratio], fmt="o", color=BLUE, capsize=3
+            ratio, place, xerr=[ratio - low, high - ratio], fmt="o", color=BLUE, capsize=2
         )
         left.set_yticks(place, names)
         left.grid(axis="y", visible=False)
@@ -370,7 +370,7 @@ def site_map(hits: pd.DataFrame, colours: Mapping[str, str]) -> Figure:
     if open_sites:
         figure, (axes, below) = figure_of_panels(2, 1, width=9.0, height=2.2)
     else:
-        figure, axes = new_figure(9.0, 3.0)
+        figure, [axes] = figure_of_panels(width=9.0, height=3.0)
     hits = hits.sort_values("score", ascending=False, kind="stable")
     middle = (hits["site_begin"] + hits["site_end"]).to_numpy() / 2
     score, seed_class = hits["score"].to_numpy(), hits["seed_class"].astype(str).to_numpy()
@@ -383,9 +383,9 @@ def site_map(hits: pd.DataFrame, colours: Mapping[str, str]) -> Figure:
         for name, shade in shades.items():
             own = seed_class == name
             if own.any():
-                axes.vlines(middle[own], low, score[own], color=shade, linewidth=1.2, label=name)
+                axes.vlines(middle[own], low, score[own], color=shade, linewidth=0.8, label=name)
                 fill = [(shade, 0.1 + 0.9 * share) for share in rate[own]]
-                axes.scatter(middle[own], score[own], s=36, edgecolors=[shade], facecolors=fill)
+                axes.scatter(middle[own], score[own], s=18, edgecolors=[shade], facecolors=fill)
         axes.grid(axis="x", visible=False)
     if open_sites:
         with chart(
@@ -394,7 +394,11 @@ def site_map(hits: pd.DataFrame, colours: Mapping[str, str]) -> Figure:
         ):  # fmt: skip
             share = hits["accessibility"].clip(lower=MIN_ACCESSIBILITY)
             below.vlines(
-                middle, MIN_ACCESSIBILITY, share, color=[shades[c] for c in seed_class], linewidth=5
+                middle,
+                MIN_ACCESSIBILITY,
+                share,
+                color=[shades[c] for c in seed_class],
+                linewidth=3.5,
             )
             below.grid(axis="x", visible=False)
     return figure
@@ -456,7 +460,7 @@ def alignment(hit: Mapping[str, Any] | Any) -> Figure:
             for column, letter in enumerate(text):
                 axes.text(
                     column, -row, letter, ha="center", va="center", family="DejaVu Sans Mono",
-                    fontsize=12, color=BLUE if row == 1 else INK, parse_math=False,
+                    fontsize=7, color=BLUE if row == 1 else INK, parse_math=False,
                 )  # fmt: skip
         axes.set_axis_off()
     return figure_of(axes)

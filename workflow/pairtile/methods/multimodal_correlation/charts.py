@@ -171,7 +171,7 @@ def draw_modes(ax: Axes, pair: PairModes, ellipses: bool) -> None:
         ax=ax, xlabel=shortened(pair.names[0]), ylabel=shortened(pair.names[1]),
     )  # fmt: skip
     crosses = pair.observed & pair.outliers
-    ax.scatter(pair.x[crosses], pair.y[crosses], s=16, color=GREY, marker="x", linewidths=0.9)
+    ax.scatter(pair.x[crosses], pair.y[crosses], s=8, color=GREY, marker="x", linewidths=0.6)
     for k in range(len(texts) if ellipses else 0):
         if np.isfinite(pair.covariances[k]).all():
             ax.add_patch(_ellipse(pair.means[k], pair.covariances[k], COLOURS[k % len(COLOURS)]))
@@ -183,7 +183,7 @@ def _ellipse(mean: NDArray[np.float64], covariance: NDArray[np.float64], colour:
     angle = float(np.degrees(np.arctan2(directions[1, 1], directions[0, 1])))
     return Ellipse(
         (float(mean[0]), float(mean[1])), float(width), float(height), angle=angle, fill=False,
-        edgecolor=colour, linewidth=1.3, alpha=0.9,
+        edgecolor=colour, linewidth=0.9, alpha=0.9,
     )  # fmt: skip
 
 
@@ -334,7 +334,7 @@ def module_heat_map(matrix: ArrayLike, modules: ArrayLike) -> Figure:
     }
     return heat_map(
         np.where(values == 0.0, np.nan, values), "correlation of the edge", cmap=DIVERGING,
-        limits=(-1.0, 1.0), blocks=blocks, rows=named, columns=named, size=(6.4, 5.6),
+        blocks=blocks, rows=named, columns=named, size=(6.4, 5.6),
         xlabel="genes by module", ylabel="genes by module",
     )  # fmt: skip
 

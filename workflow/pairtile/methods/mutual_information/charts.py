@@ -33,7 +33,7 @@ def strongest_edges(results: Results) -> FigureWithText | None:
     figure, panels = figure_of_panels(len(best), min(3, len(best)), width=3.0, height=2.9)
     for edge, panel in zip(best, panels, strict=True):
         scatter(
-            sources[row[edge["source"]]], state["z"][row[edge["target"]]], groups, s=14.0,
+            sources[row[edge["source"]]], state["z"][row[edge["target"]]], groups, s=7.0,
             ax=panel, title=_label(edge), xlabel=shortened(edge["source"]),
             ylabel=shortened(edge["target"]), legend=False,
         )  # fmt: skip

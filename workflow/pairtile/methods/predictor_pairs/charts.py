@@ -20,7 +20,7 @@ from pairtile.report.formats import count, counted
 from pairtile.report.method_report import FigureMaker, FigureWithText
 from pairtile.report.results import Results
 from pairtile.report.sample_figures import drawn_series, time_courses
-from pairtile.report.style import GREY, LEVEL_COLOURS, PALE
+from pairtile.report.style import BLUE, GREEN, GREY, ORANGE, PALE, SKY, YELLOW
 from pairtile.report.text import page_text
 
 __all__ = [
@@ -31,6 +31,9 @@ __all__ = [
     "tie_distribution",
 ]
 
+
+LEVEL_COLOURS = {2: (BLUE, ORANGE), 3: (BLUE, GREEN, ORANGE), 4: (BLUE, SKY, YELLOW, ORANGE)}
+"""Colours of levels, low to high, by how many there are."""
 
 P_BINS = 20
 MAX_COURSES = 6
@@ -205,11 +208,11 @@ def level_table(counts: ArrayLike, predictors: Sequence[str], target: str) -> Fi
             axes.add_patch(
                 Rectangle(
                     (x - 0.5, y - 0.5), 1, 1, facecolor="white" if empty else (colour, strength),
-                    edgecolor=GREY, linewidth=0.8, hatch="///" if empty else None,
+                    edgecolor=GREY, linewidth=0.6, hatch="///" if empty else None,
                 )
             )  # fmt: skip
             if not empty:
-                axes.text(x, y, "  ".join(map(str, cell)), ha="center", va="center", fontsize=9.5)
+                axes.text(x, y, "  ".join(map(str, cell)), ha="center", va="center")
         axes.set_xticks(range(q), [str(level) for level in range(q)])
         axes.set_yticks(range(len(lines)), [" ".join(map(str, line)) for line in lines])
         axes.grid(visible=False)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.methods.predictor_pairs.charts import cell_colour
+from pairtile.methods.predictor_pairs.charts import LEVEL_COLOURS, cell_colour
 from pairtile.methods.predictor_pairs.report_results import (
     GAINS,
     PredictorResults,
@@ -21,7 +21,6 @@ from pairtile.report.formats import count, number
 from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.packed_columns import cells
 from pairtile.report.results import Results
-from pairtile.report.style import LEVEL_COLOURS
 
 MAX_TARGETS = 12
 

@@ -39,7 +39,7 @@ from pairtile.report.formats import count
 from pairtile.report.make_figures import score_distribution
 from pairtile.report.method_report import FigureMaker, FigureWithText
 from pairtile.report.results import Results
-from pairtile.report.style import INK, figure_of_panels, new_figure, styled
+from pairtile.report.style import INK, figure_of_panels, styled
 from pairtile.report.text import page_text
 
 __all__ = [
@@ -78,7 +78,7 @@ def correlation_map(
     diverging : bool
         Whether 0 is the middle (a correlation with a sign, a difference); else the least colour.
     limit : float, optional
-        Value of the strongest colour. None: 1, or for ``diverging`` the largest size in the matrix.
+        Value of the strongest colour. None: ``colour_limit`` of the matrix.
 
     Raises
     ------
@@ -91,10 +91,8 @@ def correlation_map(
     >>> figure = correlation_map(matrix, ResidueMarks(("A1", "A2", "A3")))
     """
     values = _shown(matrix, shown_above, len(marks))
-    if limit is None:
-        largest = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 1.0
-        limit = (largest or 1.0) if diverging else 1.0
-    figure, axes = new_figure(7.0, 6.2)
+    limit = limit or colour_limit(values)
+    figure, [axes] = figure_of_panels(width=7.0, height=6.2)
     heat_map(
         values, label, cmap=DIVERGING if diverging else SEQUENTIAL, origin="lower", ax=axes,
         limits=(-limit if diverging else 0.0, limit), xlabel=marks.label(), ylabel=marks.label(),
@@ -102,8 +100,8 @@ def correlation_map(
     with styled():
         for border in marks.chain_borders():
             for line in (axes.axvline, axes.axhline):
-                line(border - 0.5, color="white", linewidth=2.4)
-                line(border - 0.5, color=INK, linewidth=0.9)
+                line(border - 0.5, color="white", linewidth=1.7)
+                line(border - 0.5, color=INK, linewidth=0.6)
         sides: tuple[Side, Side] = ("x", "y")
         for side in sides:
             marks.set_ticks(axes, side)
@@ -112,6 +110,14 @@ def correlation_map(
         figure.get_layout_engine().set(w_pad=0.3)  # type: ignore[union-attr,call-arg]
         marks.add_legend(figure)
     return figure
+
+
+def colour_limit(*matrices: ArrayLike | None) -> float:
+    """The strongest colour of maps that are compared: that of the top hundredth, as neighbours
+    would take the scale."""
+    sizes = np.concatenate([np.abs(np.ravel(m)) for m in matrices if m is not None])
+    known = sizes[np.isfinite(sizes)]
+    return float(np.percentile(known, 99.0)) or 1.0 if known.size else 1.0
 
 
 def _shown(matrix: ArrayLike, shown_above: ArrayLike | None, n_marks: int) -> NDArray[np.float64]:
@@ -158,7 +164,7 @@ def two_profiles(
     >>> figure = two_profiles(states, ("bound", "free"), "RMSF (A)", marks, [False, False, True])
     """
     n, where = len(marks), np.flatnonzero(np.asarray(marked, dtype=bool))
-    figure, axes = new_figure(12.0, 3.6)
+    figure, [axes] = figure_of_panels(width=12.0, height=3.6)
     curves = dict(zip(names, map(marks.course, profiles), strict=True))
     lines(
         curves, ax=axes, ylim=(0.0, None), xlim=(-0.5, n - 0.5), xlabel=marks.label(), ylabel=label
@@ -206,7 +212,7 @@ def frames_figure(frames: pd.DataFrame, shares: ArrayLike) -> Figure:
     )  # fmt: skip
     if known:
         embedding(
-            drawn[["pc1", "pc2"]], shares, replicas, unit="Å", s=6.0, ax=panels[1], legend=False
+            drawn[["pc1", "pc2"]], shares, replicas, unit="Å", s=3.0, ax=panels[1], legend=False
         )
     return figure
 
@@ -257,7 +263,7 @@ def null_against_value(
     parts = ((other, ~chosen), (label, chosen)) if chosen.any() else ((other, ~chosen),)
     low = float(min(np.nanmin(null, initial=0.0), np.nanmin(value, initial=0.0)))
     return scatter(
-        null, value, {f"{name} ({count(which.sum())})": which for name, which in parts}, s=4.0,
+        null, value, {f"{name} ({count(which.sum())})": which for name, which in parts}, s=2.0,
         diagonal="value = surrogates' mean", xlim=(low, 1.03 * np.nanmax(null, initial=1e-3)),
         xlabel="mean of the time-shifted surrogates (nats)", ylabel="mutual information (nats)",
     )  # fmt: skip
@@ -321,7 +327,7 @@ def correlation_against_distance(
     x, y = (np.asarray(values, dtype=np.float64) for values in (distance, correlation))
     known = np.isfinite(x) & np.isfinite(y)
     x, y = x[known], y[known]
-    _, axes = new_figure()
+    _, [axes] = figure_of_panels(width=6.4, height=4.0)
     medians = {"median": _medians(x, y)} if x.size else {}
     if x.size:
         cells = axes.hexbin(
@@ -352,9 +358,6 @@ def _medians(
 MAX_PAIRS = 30_000
 """Of a scatter plot; of more pairs some are drawn, evenly taken."""
 
-STRONGEST_COLOUR = 99.0
-"""Percentile of the strongest colour of a map of sums: neighbours would take the scale."""
-
 
 def _correlation(results: Results) -> FigureWithText | None:
     found = results.cached(motion_results)
@@ -364,7 +367,7 @@ def _correlation(results: Results) -> FigureWithText | None:
     shown, limit = _above(results, found)
     figure = correlation_map(
         matrix, found.marks, shown, label=score_name(results),
-        diverging=kind_of(results) == "dcc", limit=1.0,
+        diverging=kind_of(results) == "dcc", limit=colour_limit(matrix, found.matrix("dcc")),
     )  # fmt: skip
     median = float(np.nanmedian(matrix[np.triu_indices(len(matrix), 1)]))
     return page_text(results).figure(
@@ -378,8 +381,9 @@ def _dcc(results: Results) -> FigureWithText | None:
     if matrix is None:
         return None
     figure = correlation_map(
-        matrix, found.marks, label="dynamical cross-correlation", diverging=True, limit=1.0
-    )
+        matrix, found.marks, label="dynamical cross-correlation", diverging=True,
+        limit=colour_limit(matrix, found.matrix(score_of(results))),
+    )  # fmt: skip
     return page_text(results).figure("dcc", figure, n=len(matrix))
 
 
@@ -392,10 +396,7 @@ def _residue_sums(results: Results) -> FigureWithText | None:
         return None
     kept = results.items[results.items["kept"].astype(bool)]
     marks = ResidueMarks.of(found.residues[~kept["residue"].duplicated().to_numpy()])
-    limit = float(np.nanpercentile(matrix, STRONGEST_COLOUR))
-    figure = correlation_map(
-        matrix, marks, label="summed mutual information (nats)", limit=max(limit, 1e-9)
-    )
+    figure = correlation_map(matrix, marks, label="summed mutual information (nats)")
     return page_text(results).figure(
         "residue_sums", figure, n=len(matrix), centred=centred is not None
     )

@@ -93,7 +93,7 @@ class ResidueMarks:
     def draw_borders(self, axes: Axes) -> None:
         """A line between two chains."""
         for border in self.chain_borders():
-            axes.axvline(border - 0.5, color=INK, linewidth=0.9)
+            axes.axvline(border - 0.5, color=INK, linewidth=0.6)
 
     def set_ticks(self, axes: Axes, side: Side) -> None:
         """Write the ticks on an axis whose unit is one variable, the first at 0."""
@@ -142,7 +142,7 @@ class ResidueMarks:
                         middle = (start + end - 1) / 2
                         strip.text(
                             *((middle, 0.45) if side == "x" else (0.45, middle)), value,
-                            ha="center", va="center", fontsize=7.5, color="white",
+                            ha="center", va="center", fontsize=5.0, color="white",
                         )  # fmt: skip
             place += width * 4 / 3
 

@@ -1,7 +1,7 @@
 // Each figure to a file, from the page alone: as it is drawn (SVG), or as pixels (PNG).
 "use strict";
 (() => {
-  const PIXELS = 3; // for each of the drawing's own: about 200 to the inch
+  const PIXELS = 3; // for each of the drawing's own: about 300 to the inch
   const decoded = (image) => Uint8Array.from(atob(image.src.split(",")[1]), (letter) => letter.charCodeAt(0));
   function pixels(image, name) {
     const canvas = document.createElement("canvas");
