@@ -21,6 +21,14 @@ const numberColumn = (value, write) => ({
     return value(k) ?? (kind === "file" ? "" : -1e308);
   },
 });
+// A column whose cells choose what `items` says of their row.
+const linkedColumn = (column, items) => ({
+  ...column,
+  data: ([k], kind) => {
+    const text = column.data([k], kind);
+    return kind === "display" ? `<a href="${chosenAddress(items(k))}">${text}</a>` : text;
+  },
+});
 // A column that pack_column made; `value` in place of its own where another has its numbers.
 function tableColumn(column, value = packedColumn(column)) {
   if (column.kind === "text") return textColumn(value);

@@ -20,8 +20,8 @@
     data: Array.from({ length: data.n }, (_, k) => [k]),
     columns: [
       numberColumn((k) => k + 1, writtenInteger),
-      textColumn(mirna),
-      textColumn(transcript),
+      linkedColumn(textColumn(mirna), (k) => [mirna(k)]),
+      linkedColumn(textColumn(transcript), (k) => [transcript(k)]),
       { orderable: false, searchable: false, data: ([k], kind) => (kind === "display" ? button(k) : "") },
       ...columns,
     ],
