@@ -87,8 +87,11 @@ def table_samples(
     )
 
 
-def evidence_section(samples: Callable[[Results, State], Samples | None]) -> SectionMaker:
-    """The panel; ``samples`` is asked where the state is there. None without an edge."""
+def evidence_section(
+    samples: Callable[[Results, State], Samples | None], symbols: bool = True
+) -> SectionMaker:
+    """The panel; ``samples`` is asked where the state is there. ``symbols``: names are those of
+    genes, which databases can look up. None without an edge."""
 
     def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
         if results.network.empty:
@@ -106,6 +109,7 @@ def evidence_section(samples: Callable[[Results, State], Samples | None]) -> Sec
                     "edge": results.text.edge,
                     "ends": ends(results),
                     "strength": results.text.column(results.strength) if results.strength else "",
+                    "symbols": symbols,
                     "structure": _structure(results),
                     "samples": None if found is None else _packed_samples(results, found),
                 }

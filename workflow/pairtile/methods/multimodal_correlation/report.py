@@ -54,7 +54,7 @@ def edge_table(results: Results, table: pd.DataFrame) -> pd.DataFrame:
         return table
     columns = ["source", "target", "correlation", "n_samples"]
     columns += ["cluster", "n_modes"] if mixture(results) else []
-    shown = table[[*columns, "p_value"]].copy()
+    shown = table[[*columns, *(c for c in ("p_value", "q_value") if c in table)]].copy()
     apart = differs_in(table)
     if apart is not None and (apart != "").any():
         shown["differs_in"] = apart

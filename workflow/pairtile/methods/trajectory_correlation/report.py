@@ -223,6 +223,11 @@ REPORT = MethodReport(
     text=TEXT,
     answer=Answer(best_edges, pictures=("difference", "correlation")),
     figures=FIGURES,
-    sections=(evidence_section(samples), structure_section, motion_section, states_section),
+    sections=(
+        evidence_section(samples, symbols=False),
+        structure_section,
+        motion_section,
+        states_section,
+    ),
     grouping=community_grouping,
 )

@@ -17,7 +17,7 @@ const textColumn = (value, more = () => undefined) => ({
 const numberColumn = (value, write) => ({
   type: "num",
   data: ([k], kind) => {
-    if (kind === "display" || kind === "filter") return write(value(k));
+    if (kind === "display" || kind === "filter") return write(value(k), k);
     return value(k) ?? (kind === "file" ? "" : -1e308);
   },
 });

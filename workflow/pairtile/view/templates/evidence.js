@@ -44,7 +44,7 @@
       link.href = `#module=${module}`;
       facts.append(", in ", link);
     }
-    const links = linksOut([name, ...(identifier ? [identifier] : [])], data.structure).map(([database, address]) => {
+    const links = linksOut([name, ...(identifier ? [identifier] : [])], data.symbols, data.structure).map(([database, address]) => {
       const link = element("a", database);
       Object.assign(link, { href: address, rel: "noreferrer", target: "_blank" });
       return element("li", link);

@@ -1,6 +1,6 @@
 // Where databases know an item, by what its names look like: [database, address] each.
 "use strict";
-function linksOut(names, structure) {
+function linksOut(names, symbols, structure) {
   const found = new Map();
   const add = (database, address, name) => {
     if (!found.has(database)) found.set(database, address + encodeURIComponent(name));
@@ -13,7 +13,7 @@ function linksOut(names, structure) {
     if (/^(MI(MAT)?\d{7}|[a-z]{3,5}-(mir|let|lin|bantam|iab)-?.*)$/i.test(name)) add("miRBase", "https://www.mirbase.org/results/?query=", name);
   }
   if (structure) add("RCSB", "https://www.rcsb.org/structure/", structure);
-  else if (!found.has("miRBase")) {
+  if (symbols && !found.has("miRBase")) {
     // A symbol or a locus tag, which these look up by themselves.
     const name = names[0];
     add("NCBI", "https://www.ncbi.nlm.nih.gov/gene/?term=", name);
