@@ -23,12 +23,7 @@
   let around = null; // the node whose neighbourhood is the view
   let chosen = null; // the node that is marked
 
-  const option = (value, text) => {
-    const made = document.createElement("option");
-    made.value = value;
-    made.textContent = text;
-    return made;
-  };
+  const option = (value, text) => new Option(text, value);
   const overview = data.whole
     ? [option("all", "all edges"), option("modules", `${data.words} (${data.n_modules})`)]
     : [option("modules", `${data.words} (${data.n_modules})`), option("top", `the ${data.top_edges} strongest edges`)];
@@ -42,11 +37,7 @@
   view.append(...(data.modules.length ? overview : overview.filter(({ value }) => value !== "modules")), near);
   if (data.modules.length) view.append(list);
   view.selectedIndex = 0;
-  byId("names").append(...[...nodeOf.keys()].sort().map((name) => {
-    const made = document.createElement("option");
-    made.value = name;
-    return made;
-  }));
+  byId("names").append(...[...nodeOf.keys()].sort().map((name) => option(name, "")));
 
   const cy = cytoscape({
     container: canvas, elements: [], layout: { name: "preset" }, minZoom: 0.02, maxZoom: 6,
@@ -116,6 +107,7 @@
       item.append(mark, text);
       return item;
     }));
+    for (const list of document.querySelectorAll("[data-legend]")) list.hidden = (list.dataset.legend === "modules") !== (view.value === "modules");
   }
 
   const still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -126,17 +118,20 @@
   function showAll() {
     if (view.value === "near") view.selectedIndex = 0;
     input.value = "";
+    choose([]);
     draw();
   }
 
-  function mark(node) {
-    const drawn = cy.getElementById(`n${node}`);
-    const close = drawn.closedNeighborhood();
+  function emphasise(drawn, close) {
     cy.elements().removeClass("near chosen").addClass("faded");
     close.removeClass("faded").addClass("near");
     drawn.addClass("chosen");
     nameNodes();
     move({ fit: { eles: close, padding: 60 } });
+  }
+  function mark(node) {
+    const drawn = cy.getElementById(`n${node}`);
+    emphasise(drawn, drawn.closedNeighborhood());
     const [name, , , degree, , module] = data.nodes[node];
     const names = views.neighbours(node, first()).sort();
     const listed = names.slice(0, 30).join(", ") + (names.length > 30 ? ", …" : "");
@@ -164,7 +159,26 @@
     else neighbourhood(node);
   }
 
-  function search(text) {
+  function showPair(nodes) {
+    const found = () => nodes.map((node) => cy.getElementById(`n${node}`));
+    if (found().some((drawn) => drawn.empty())) neighbourhood(nodes[0]);
+    const [one, other] = found();
+    const edges = one.edgesWith(other);
+    emphasise(one.union(other), one.union(other).union(edges));
+    canvas.dataset.chosen = nodes.map((node) => data.nodes[node][0]).join();
+    status.textContent = edges.map(views.titleOf).join("; ") || "No edge of this view joins the two.";
+  }
+  // What is chosen anywhere on the page is shown here.
+  document.addEventListener("pairtile:chosen", ({ detail: { items } }) => {
+    const nodes = items.map((name) => nodeOf.get(name)).filter((node) => node !== undefined);
+    if (nodes.length > 1) showPair(nodes);
+    else if (nodes.length) show(nodes[0]);
+    else if (items.length) search(items[0], true);
+    else if (canvas.dataset.chosen) draw(false);
+  });
+
+  // Shown as it is typed; chosen where it is a whole name, or with Enter.
+  function search(text, sure = false) {
     const wanted = text.trim().toLowerCase();
     if (!wanted) return showAll();
     const names = [...nodeOf.keys()];
@@ -172,7 +186,8 @@
       names.find((name) => name.toLowerCase() === wanted) ??
       names.find((name) => name.toLowerCase().startsWith(wanted)) ??
       names.find((name) => name.toLowerCase().includes(wanted));
-    if (found !== undefined) return show(nodeOf.get(found));
+    if (found !== undefined && !sure && found.toLowerCase() !== wanted) return show(nodeOf.get(found));
+    if (found !== undefined) return choose([data.nodes[nodeOf.get(found)][0]]);
     status.textContent = `“${text.trim()}” is not among the drawn names; look for it in the network files beside this page.`;
   }
 
@@ -193,16 +208,19 @@
   input.addEventListener("input", () => search(input.value));
   byId("search").addEventListener("submit", (event) => {
     event.preventDefault();
-    search(input.value);
+    search(input.value, true);
   });
   cy.on("tap", "node", (event) => {
     const { node, module } = event.target.data();
-    if (module === undefined) return view.value === "near" && node !== around ? neighbourhood(node) : mark(node);
-    view.value = `m${module}`;
-    draw();
+    if (module === undefined) return choose([data.nodes[node][0]]);
+    openModule(module);
+  });
+  cy.on("tap", "edge", (event) => {
+    const { joint, source, target } = event.target.data();
+    if (!joint) choose([source, target].map((id) => data.nodes[id.slice(1)][0]));
   });
   cy.on("tap", (event) => {
-    if (event.target === cy && chosen !== null) draw();
+    if (event.target === cy) choose([]);
   });
 
   // The wheel scrolls the page until the drawing has been clicked or reached with Tab.
@@ -258,17 +276,19 @@
     cy.resize();
     fitAll();
     nameNodes();
-    // report.html#gene=NAME opens with that gene in view, #module=3 with that module.
-    const asked = location.hash.match(/^#(gene|module)=(.+)$/);
-    if (!asked) return;
-    const wanted = decodeURIComponent(asked[2]);
-    if (asked[1] === "gene") {
-      input.value = wanted;
-      search(wanted);
-    } else if ([...view.options].some(({ value }) => value === `m${wanted}`)) {
-      view.value = `m${wanted}`;
-      draw();
-    }
-    document.getElementById("network").scrollIntoView();
+    followModule();
   });
+  // report.html#module=3 shows that module; #gene= and #pair= are choose.js's.
+  function openModule(number) {
+    if (![...view.options].some(({ value }) => value === `m${number}`)) return;
+    view.value = `m${number}`;
+    draw();
+  }
+  function followModule() {
+    const asked = location.hash.match(/^#module=(\d+)$/);
+    if (!asked) return;
+    openModule(asked[1]);
+    document.getElementById("network").scrollIntoView();
+  }
+  addEventListener("hashchange", followModule);
 })();
