@@ -129,7 +129,7 @@ def _dumps(value: object, **options: object) -> str:
 
 def _script_names(sections: list[PageSection]) -> list[str]:
     named = [name for section in sections for name in section.scripts]
-    return list(dict.fromkeys(["errors.js", *named, "ready.js"]))
+    return list(dict.fromkeys(["errors.js", "choose.js", *named, "ready.js"]))
 
 
 def _script(name: str) -> Markup:
@@ -148,6 +148,6 @@ def _own_text(name: str) -> str:
 
 
 def _template_folders() -> list[Path]:
-    """Those of the page, then those of the stages and the methods."""
-    rooms = [HERE, HERE.parent / "downstream", *(method.folder for method in methods().values())]
-    return [room / "templates" for room in rooms]
+    """Those of the page, then those of the stages, of the view and of the methods."""
+    shared = [HERE.parent / room for room in ("report", "downstream", "view")]
+    return [room / "templates" for room in (*shared, *(m.folder for m in methods().values()))]
