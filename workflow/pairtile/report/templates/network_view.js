@@ -24,9 +24,9 @@
   let chosen = null; // the node that is marked
 
   const option = (value, text) => new Option(text, value);
-  const overview = data.whole
-    ? [option("all", "all edges"), option("modules", `${data.words} (${data.n_modules})`)]
-    : [option("modules", `${data.words} (${data.n_modules})`), option("top", `the ${data.top_edges} strongest edges`)];
+  const inModules = data.modules.length ? [option("modules", `${data.words} (${data.n_modules})`)] : [];
+  const all = option("all", data.whole ? "all edges" : `all ${views.counted(data.edges.length, "edge")}`);
+  const top = option("top", `the ${data.top_edges} strongest edges`);
   const list = document.createElement("optgroup");
   list.label = `one ${data.word}`;
   for (const [number, genes, hub] of data.modules) {
@@ -34,7 +34,7 @@
   }
   const near = option("near", "a neighbourhood");
   near.hidden = near.disabled = true;
-  view.append(...(data.modules.length ? overview : overview.filter(({ value }) => value !== "modules")), near);
+  view.append(...(data.whole ? [all, ...inModules] : [...inModules, top, all]), near);
   if (data.modules.length) view.append(list);
   view.selectedIndex = 0;
   byId("names").append(...[...nodeOf.keys()].sort().map((name) => option(name, "")));
@@ -44,6 +44,29 @@
     userZoomingEnabled: false, boxSelectionEnabled: false,
   });
   const nameNodes = networkLabels(cy);
+
+  // Many edges take a second to draw. Such a drawing is held, in a batch of cytoscape.js in which
+  // nothing is drawn; while it is moved, so is its picture, and where it rests it is drawn once.
+  const picture = canvas.querySelector("canvas").parentElement;
+  const many = () => cy.edges().length > MANY_EDGES;
+  let resting, held = null; // the viewport of the picture
+  function redraw() {
+    if (held) cy.endBatch();
+    held = null;
+    cy.one("render", () => {
+      picture.style.transform = "";
+      if (held || !many()) return;
+      held = { zoom: cy.zoom(), ...cy.pan() };
+      cy.startBatch();
+    });
+  }
+  cy.on("viewport", () => {
+    if (!held) return;
+    clearTimeout(resting);
+    resting = setTimeout(redraw, 150);
+    const scale = cy.zoom() / held.zoom;
+    picture.style.transform = `translate(${cy.pan("x") - scale * held.x}px, ${cy.pan("y") - scale * held.y}px) scale(${scale})`;
+  });
 
   // The slider goes through the edges by strength: all of them at its left, the best at its right.
   const first = () => Math.max(1, Math.round(data.edges.length * (1 - least.value / 1000)));
@@ -64,10 +87,7 @@
   }
   function inSight() {
     const { x1, y1, x2, y2 } = cy.extent();
-    return cy.nodes().some((node) => {
-      const { x, y } = node.position();
-      return x1 <= x && x <= x2 && y1 <= y && y <= y2;
-    });
+    return cy.nodes().some((n) => x1 <= n.position("x") && n.position("x") <= x2 && y1 <= n.position("y") && n.position("y") <= y2);
   }
   // Draw the view that is chosen; `fit` moves all of it into sight, as is done where none of it is.
   function draw(fit = true) {
@@ -77,9 +97,11 @@
     else if (view.value[0] === "m" && view.value !== "modules") made = views.module(Number(view.value.slice(1)), n, colouring);
     else made = views[view.value](n, colouring);
     cy.stop(true); // a move towards what is drawn no more
+    redraw();
     cy.startBatch();
     cy.elements().remove();
-    cy.add(made.nodes.map((node) => ({ group: "nodes", ...node })));
+    const pannable = made.edges.length > MANY_EDGES; // there, dragging moves the whole
+    cy.add(made.nodes.map((node) => ({ group: "nodes", pannable, ...node })));
     cy.add(made.edges.map((edge) => ({ group: "edges", ...edge })));
     cy.endBatch();
     cy.style(networkStyle(data.directed, curved));
@@ -92,16 +114,12 @@
     status.textContent = made.nodes.length
       ? `${made.text}${idle}`
       : "Nothing is left in this view: choose another kind of edge, or move the slider to the left.";
-    Object.assign(canvas.dataset, {
-      view: view.value, nodes: cy.nodes().length, edges: cy.edges().length, first: n,
-    });
-    return made;
+    Object.assign(canvas.dataset, { view: view.value, nodes: cy.nodes().length, edges: cy.edges().length, first: n });
   }
 
   function legend() {
     byId("colours").replaceChildren(...views.colours[colour.value]().map(([text, shade]) => {
-      const item = document.createElement("li");
-      const mark = document.createElement("span");
+      const [item, mark] = ["li", "span"].map((name) => document.createElement(name));
       mark.className = "mark";
       mark.style.background = shade;
       item.append(mark, text);
@@ -111,7 +129,6 @@
   }
 
   const still = matchMedia("(prefers-reduced-motion: reduce)");
-  const move = (to) => cy.animate({ ...to, duration: still.matches ? 0 : 250 });
   const zoom = (factor) =>
     cy.zoom({ level: cy.zoom() * factor, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
 
@@ -127,7 +144,8 @@
     close.removeClass("faded").addClass("near");
     drawn.addClass("chosen");
     nameNodes();
-    move({ fit: { eles: close, padding: 60 } });
+    if (held) cy.fit(close, 60);
+    else cy.animate({ fit: { eles: close, padding: 60 }, duration: still.matches ? 0 : 250 });
   }
   function mark(node) {
     const drawn = cy.getElementById(`n${node}`);
@@ -200,10 +218,12 @@
   view.addEventListener("change", () => draw());
   colour.addEventListener("change", () => again(false));
   if (kind) kind.addEventListener("change", () => again(false));
+  // Many edges are drawn anew only where the slider is let go.
   least.addEventListener("input", () => {
     sayLeast();
-    again(false);
+    if (!many()) again(false);
   });
+  least.addEventListener("change", () => many() && again(false));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => again(false));
   input.addEventListener("input", () => search(input.value));
   byId("search").addEventListener("submit", (event) => {
@@ -224,7 +244,7 @@
   });
 
   // The wheel scrolls the page until the drawing has been clicked or reached with Tab.
-  canvas.addEventListener("pointerdown", () => canvas.focus({ preventScroll: true }));
+  canvas.addEventListener("click", () => canvas.focus({ preventScroll: true }));
   canvas.addEventListener("focus", () => cy.userZoomingEnabled(true));
   canvas.addEventListener("blur", () => cy.userZoomingEnabled(false));
 
@@ -265,6 +285,7 @@
   // On paper, an SVG in the colours of the light scheme: the canvas is as wide as the screen.
   const onPaper = (paper) => {
     document.documentElement.classList.toggle("on-paper", paper);
+    redraw();
     cy.style(networkStyle(data.directed, curved));
     document.getElementById("network-print").replaceChildren(...(paper ? [networkSvg(cy, views.titleOf)] : []));
   };
