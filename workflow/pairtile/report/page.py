@@ -20,9 +20,6 @@ from pairtile.report.text import page_text
 from pairtile.runtime.files import atomic_path
 
 HERE = Path(__file__).parent
-# Taken into every page: before the sections' scripts, and after them.
-FIRST_SCRIPTS = ("errors.js", "choose.js")
-LAST_SCRIPTS = ("ready.js",)
 
 
 def write_report(
@@ -132,7 +129,7 @@ def _dumps(value: object, **options: object) -> str:
 
 def _script_names(sections: list[PageSection]) -> list[str]:
     named = [name for section in sections for name in section.scripts]
-    return list(dict.fromkeys([*FIRST_SCRIPTS, *named, *LAST_SCRIPTS]))
+    return list(dict.fromkeys(["errors.js", "choose.js", *named, "ready.js"]))
 
 
 def _script(name: str) -> Markup:
