@@ -47,6 +47,7 @@ def activity_map(activity: pd.DataFrame) -> Figure:
     return heat_map(
         z, "activity (standard deviations)", cmap=DIVERGING, limits=(-3.0, 3.0), aspect="auto",
         rows={k: shortened(str(name)) for k, name in enumerate(activity.index)}, xlabel="samples",
+        hover={"regulator": [*map(str, activity.index)], "sample": [*map(str, activity.columns)]},
         size=(6.4, 1.6 + 0.25 * len(activity)),
     )  # fmt: skip
 

@@ -30,13 +30,15 @@ message = messages_of(__package__)
 
 @dataclass(frozen=True)
 class CaptionedFigure:
-    """A figure as the page shows it: file name without suffix, caption, and the SVG itself."""
+    """A figure as the page shows it: file name without suffix, caption, the SVG itself, and, of one
+    that can be looked into, its specification in Vega-Lite."""
 
     name: str
     title: str
     caption: str
     alternative: str
     svg: bytes
+    chart: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True)
