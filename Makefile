@@ -2,8 +2,10 @@
 # make test       set up, lint, types, the tests of every change
 # make test-complete  what they leave out: long tests, all architectures of CUDA
 # make test-oldest  the tests with the oldest dependencies that pyproject.toml allows
-# make wheel      build the packages into dist/, install the wheel into a new environment, try it
-# make container  build the image of Containerfile (CONTAINER=docker where there is no podman)
+# make wheel      build the packages into dist/, install each into a new environment, run the demo
+# make test-install  the README's ways in, in clean environments
+# make container  build the image of Containerfile, run the demo in it (CONTAINER=docker without podman)
+# make test-next-snakemake  the tests that touch Snakemake, with its main branch
 # make gpu-test   tests of the CUDA kernels (needs a GPU and CuPy)
 # make test-slurm  runs through a Slurm of its own on this machine (Debian or Ubuntu, root)
 # make test-storage  runs from and to a pretend S3 (installs a storage plugin and moto)
@@ -25,7 +27,7 @@ BIN := $(VENV)/bin
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DELETE_ON_ERROR:
-.PHONY: demo setup test lint types unit test-oldest wheel container test-slurm test-storage test-faults test-fuzz mutations nightly lock audit gpu-test bench validity quality compare-peers docs rule-graphs clean
+.PHONY: demo setup test lint types unit test-oldest wheel test-install container test-next-snakemake test-slurm test-storage test-faults test-fuzz mutations nightly lock audit gpu-test bench validity quality compare-peers docs rule-graphs clean
 
 demo: setup
 	$(BIN)/snakemake --cores $(CORES)
@@ -82,22 +84,37 @@ $(VENV)-oldest/.stamp: pyproject.toml
 
 wheel: $(VENV)/.stamp
 	rm -rf dist build $(VENV)-wheel
-	$(BIN)/python -m pip install --quiet build
+	$(BIN)/python -m pip install --quiet build twine
 	$(BIN)/python -m build --outdir dist
-	$(PYTHON) -m venv $(VENV)-wheel
-	$(VENV)-wheel/bin/python -m pip install --quiet dist/*.whl
-	$(VENV)-wheel/bin/pairtile init mutual_information --out $(VENV)-wheel/my.yaml
-	cd $(VENV)-wheel && bin/python -c \
-		'import pairtile; print(pairtile.__version__, pairtile.duplex_energy("ACGU", "ACGU"))'
-	cd $(VENV)-wheel && bin/pairtile simulate --genes 60 --samples 80 --out sim && \
-		printf 'analyses: {net: {method: mutual_information, expression: %s}}\n' \
-			sim/expression.tsv.gz > run.yaml && bin/pairtile run run.yaml
+	$(BIN)/twine check --strict dist/*
+	for package in whl tar.gz; do \
+		$(PYTHON) -m venv --clear $(VENV)-wheel && \
+		$(VENV)-wheel/bin/python -m pip install --quiet dist/*.$$package && \
+		mkdir $(VENV)-wheel/empty && (cd $(VENV)-wheel/empty && ../bin/pairtile demo && \
+		test -s results/demo/report.html) || exit 1; \
+	done
+
+# The commands of the README in clean environments, with these packages.
+test-install: $(VENV)/.stamp-test wheel
+	$(BIN)/python -m pytest -m install tests/workflow/test_install.py
 
 CONTAINER ?= podman
+IMAGE ?= ghcr.io/pairtile/pairtile
 
 container:
-	$(CONTAINER) build --tag pairtile --file Containerfile .
-	$(CONTAINER) run --rm pairtile --version
+	$(CONTAINER) build --tag $(IMAGE) --file Containerfile .
+	$(CONTAINER) run --rm $(IMAGE) demo
+
+# What the next Snakemake will change.
+test-next-snakemake: $(VENV)-next/.stamp
+	$(VENV)-next/bin/python -m pytest tests/workflow/test_snakemake_internals.py \
+		tests/workflow/test_workflow_module.py tests/workflow/test_workflow_end_to_end.py
+
+$(VENV)-next/.stamp: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-next
+	$(VENV)-next/bin/python -m pip install --quiet --editable '.[test]'
+	$(VENV)-next/bin/python -m pip install --quiet git+https://github.com/snakemake/snakemake
+	@touch $@
 
 # On a machine with a GPU, with whatever Python has CuPy (make gpu-test BIN=/usr/bin).
 gpu-test:

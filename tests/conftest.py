@@ -23,7 +23,7 @@ settings.load_profile("pairtile")
 ALL_EXAMPLES = "HYPOTHESIS_PROFILE" in os.environ
 """Whether property tests try all the examples that they ask for (``make nightly``)."""
 
-LEFT_OUT = ("faults", "complete")
+LEFT_OUT = ("faults", "complete", "install")
 """Marks of tests that run only when -m asks for them."""
 
 LONG_FOLDERS = ("tests/methods", "tests/workflow")

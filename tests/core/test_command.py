@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -260,6 +261,59 @@ def test_check_asks_about_a_table_of_more_samples_than_genes(
         assert main(["check", str(config)]) == 0
         hints.append("see orientation" in capsys.readouterr().out)
     assert hints == [False, True]
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
+    """The configurations that would be run, from an empty folder."""
+    found: list[Path] = []
+
+    def run(config: Path, arguments: Sequence[str]) -> int:
+        assert list(arguments) == ["--cores", "2"]
+        found.append(config)
+        return 0
+
+    monkeypatch.setattr("pairtile.command.short.run", run)
+    monkeypatch.chdir(tmp_path)
+    return found
+
+
+def test_demo_lays_its_files_here_but_over_no_other(
+    runs: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(2):  # the same command goes on after a kill
+        assert main(["demo", "--", "--cores", "2"]) == 0
+    [analysis] = load_config(runs[0]).analyses.values()
+    assert all(Path(path).is_file() for path in analysis.input_files().values())
+    runs[0].write_text("analyses: {}")
+    assert main(["demo", "--", "--cores", "2"]) == 1
+    assert str(runs[0]) in capsys.readouterr().err
+    assert len(runs) == 2
+
+
+def test_network_writes_the_configuration_of_one_analysis(
+    runs: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def network(*arguments: str) -> int:
+        return main(["network", "table.tsv", "--out", "net", *arguments, "--", "--cores", "2"])
+
+    given = ("--regulators", "tfs.txt", "--settings", "{keep: {fdr: 0.05}, export: [tsv]}")
+    assert network(*given) == network(*given) == 0
+    config = load_config(runs[-1])
+    assert config.results == "net"
+    analysis = config.analyses["network"]
+    assert analysis.method == "mutual_information"
+    assert analysis.input_files() == {"expression": "table.tsv", "regulators": "tfs.txt"}
+    assert analysis.resolved()["keep"] == {"fdr": 0.05}
+    for wrong, told in [
+        (("--method", "predictor_pairs"), "net/config.yaml"),
+        (("--method", "mirna_targets"), "'mirna_targets'"),
+        (("--settings", "fdr"), "'fdr'"),
+        (("--settings", "{fdr"), "'{fdr'"),
+    ]:
+        assert network(*wrong) == 1
+        assert told in capsys.readouterr().err
+    assert len(runs) == 2
 
 
 def test_simulate_is_the_simulation(tmp_path: Path) -> None:

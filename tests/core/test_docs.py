@@ -273,6 +273,13 @@ def test_citation_file_is_complete_and_of_this_version():
     assert citation["license"] == "BSD-3-Clause"
 
 
+def test_pages_deploy_this_version():
+    for page in (ROOT / "README.md", ROOT / "docs/module.md"):
+        assert re.findall(r"snakedeploy deploy-workflow .* --tag v(.+)", text_of(page)) == [
+            __version__
+        ]
+
+
 def test_changelog_has_a_place_for_this_version():
     changelog = text_of(ROOT / "CHANGELOG.md")
     assert "## [Unreleased]" in changelog or f"## [{__version__}]" in changelog

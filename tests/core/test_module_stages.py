@@ -111,7 +111,7 @@ def test_modes_keep_their_own_modules_unless_eigengenes_are_asked_for() -> None:
     own = settings("multimodal_correlation")
     assert own.gene_modules is None
     assert "modules.tsv" in own.result_tables()
-    for section in ({"eigengenes": True}, {"method": "wgcna"}):
+    for section in ({"eigengenes": True}, {"method": "wgcna"}, {}):  # traits are of eigengenes
         asked = settings("multimodal_correlation", modules=section, traits=["drug"])
         assert asked.gene_modules is asked.modules
         assert "modules.tsv" not in asked.result_tables()
@@ -131,6 +131,9 @@ def test_modes_keep_their_own_modules_unless_eigengenes_are_asked_for() -> None:
 def test_settings_that_do_not_fit_are_refused(section) -> None:
     with pytest.raises((ValidationError, ConfigError)):
         settings(**section)
+    for section in (False, {"eigengenes": False}):
+        with pytest.raises((ValidationError, ConfigError)):
+            settings("multimodal_correlation", modules=section, traits=["drug"])
     with pytest.raises((ValidationError, ConfigError)):
         settings(
             "multimodal_correlation", modules={"method": "link_communities", "eigengenes": True}

@@ -68,6 +68,34 @@ def test_any_gene_of_a_large_network_is_found_with_all_its_neighbours(
     assert f"here with {len(partners)} neighbours" in status(page)
 
 
+def test_all_edges_move_as_a_picture_and_are_drawn_where_they_rest(large: Path, page: Page) -> None:
+    page.open((large / "report.html").as_uri())
+    cy = "document.getElementById('network-canvas')._cyreg.cy"
+    moved = "document.querySelector('#network-canvas canvas').parentElement.style.transform"
+    choose(page, "view", "all")
+    assert canvas(page)["edges"] == str(LARGE)
+    page.wait_for(f"{cy}.batching()")  # drawn, and held
+    page.ask(f"window.drawn = 0; {cy}.on('render', () => window.drawn++); 0")
+    page.ask("document.getElementById('network').scrollIntoView()")
+    middle = "document.getElementById('network-canvas').getBoundingClientRect()"
+    x, y = (page.ask(f"{middle}.{side}") + 200 for side in ("x", "y"))
+    mouse = {"button": "left", "buttons": 1, "clickCount": 1}
+    before = page.ask(f"{cy}.pan('x')")
+    page.call("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, **mouse)
+    for step in range(0, 51, 5):
+        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=x + step, y=y, **mouse)
+    assert page.ask(f"{cy}.pan('x')") == pytest.approx(before + 50, abs=2)
+    assert page.ask(moved).startswith("translate(")
+    assert page.ask("window.drawn") == 0
+    page.call("Input.dispatchMouseEvent", type="mouseReleased", x=x, y=y, **mouse)
+    page.wait_for(f"window.drawn === 1 && {moved} === '' && {cy}.batching()")
+    # The click has given the drawing the focus: the wheel zooms.
+    zoom = page.ask(f"{cy}.zoom()")
+    page.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=-120)
+    page.wait_for(f"{cy}.zoom() > {zoom}")
+    page.wait_for(f"window.drawn === 2 && {moved} === ''")
+
+
 def test_fewer_edges_are_drawn_as_the_slider_goes_up(small: Path, page: Page) -> None:
     page.open((small / "report.html").as_uri())
     scores = pd.read_parquet(small / "network.parquet")["mi_bits"].sort_values(ascending=False)

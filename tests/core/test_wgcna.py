@@ -11,7 +11,7 @@ import pytest
 from pairtile import consensus_modules, find_modules, module_preservation, module_traits
 from pairtile.downstream import module_quality, topological_overlap
 from pairtile.downstream.eigengenes import eigengenes, standardise
-from pairtile.downstream.module_quality import noise_p_values
+from pairtile.downstream.module_quality import noise_p_values, strength, strength_bound
 from pairtile.downstream.topological_overlap import (
     Adjacency,
     average_linkage,
@@ -178,6 +178,42 @@ def test_noise_is_judged_within_batches() -> None:
     across = noise_p_values(values, labels, search, NullDesign.permutation(40), seed=1, tables=39)
     assert across[0] == 1 / 40
     assert within[0] > 0.05
+
+
+def test_no_set_of_genes_is_stronger_than_the_bound() -> None:
+    draw = np.random.default_rng(5)
+    for shared in (0.0, 2.0):
+        values = draw.standard_normal((400, 25))
+        values[:40] += shared * draw.standard_normal(25)
+        values[0, 3] = np.nan
+        z = standardise(values)
+        bound = strength_bound(z)
+        own = np.abs(np.corrcoef(z))
+        sets = [np.argsort(-own[k])[:size] for k in (0, 50) for size in (2, 5, 30, 300, 400)]
+        found = [strength(z, np.isin(np.arange(400), each).astype(np.int32))[0] for each in sets]
+        assert max(found) <= bound < 6 * max(found)
+
+
+def test_a_table_that_cannot_have_a_stronger_module_is_not_searched() -> None:
+    draw = np.random.default_rng(4)
+    values = draw.standard_normal((300, 40))
+    values[:60] += 2 * draw.standard_normal(40)
+    labels = np.repeat([1, 0, 2, 0], [60, 20, 20, 200]).astype(np.int32)
+    searched = []
+
+    def search(noise: np.ndarray) -> list[np.ndarray]:
+        searched.append(noise)
+        strongest = np.zeros(300, dtype=np.int32)
+        strongest[np.argsort(-np.abs(np.corrcoef(noise)[0]))[:20]] = 1
+        return [strongest]
+
+    design = NullDesign.permutation(40)
+    exact = noise_p_values(values, labels, search, design, seed=1, tables=19)
+    assert len(searched) == 19  # the second module is noise
+    p = noise_p_values(values, labels, search, design, seed=1, tables=19, limit=0.05)
+    assert len(searched) == 20
+    assert p[0] == exact[0] == 1 / 20
+    assert 0.05 < p[1] <= exact[1]
 
 
 def test_leiden_modules_of_a_network_are_tested_too(few_tables) -> None:

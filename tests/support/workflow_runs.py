@@ -235,15 +235,17 @@ class Analysis:
         later = self.model.later_inputs()
         inputs = {key: path for key, path in self.files.items() if key not in later}
         record = self.record("prepare")
-        prepare(self.model, self.seed, inputs, items, self.out / "state", record)
+        prepare(self.model.to_prepare(), self.seed, inputs, items, self.out / "state", record)
         if self.network_data_file:
             found = self.network_data_file, self.record("network_data")
-            network_data(self.model, items, inputs, *found)
+            network_data(self.model.for_step("network_data"), items, inputs, *found)
         state = self.out / "state"
         out = self.out / "plan.json"
-        plan(self.model, self.backend, self.seed, state, items, out, self.record("plan"))
+        asked, record = self.model.for_step("plan"), self.record("plan")
+        plan(asked, self.backend, self.seed, state, items, out, record, self.model)
         if self.null_file:
-            null(self.model, out, state, self.null_file, self.record("null"))
+            asked, record = self.model.for_step("score"), self.record("null")
+            null(asked, out, state, self.null_file, record)
         return self
 
     def chunk_files(self, stage: str) -> list[Path]:
@@ -252,7 +254,7 @@ class Analysis:
     def compute(self, stage: str, names: Iterable[str] | None = None) -> Analysis:
         for name in names or [planned.name for planned in self.plan.chunks]:
             chunk(
-                self.model,
+                self.model.for_step("score"),
                 self.out / "plan.json",
                 self.out / "state",
                 self.null_file,
@@ -266,7 +268,7 @@ class Analysis:
     def merge(self, stage: str = "chunks", files: list[Path] | None = None) -> Analysis:
         second = stage == "chunks"
         merge(
-            self.model,
+            self.model.for_step("score"),
             stage,
             MergeInputs(
                 self.out / "plan.json",
@@ -312,11 +314,12 @@ class Analysis:
         return NetworkFiles(self.out / "network.parquet", self.out / "scores.npz")
 
     def network(self) -> Analysis:
+        asked = self.model.for_step("network")
         for (first, last), path in zip(self.plan.bootstraps, self.bootstrap_files(), strict=True):
             if not path.exists():
                 plan_file, state = self.out / "plan.json", self.out / "state"
-                bootstrap(self.model, plan_file, state, first, last, path)
-        network(self.model, self.merged_files, self.network_files, self.record("network"))
+                bootstrap(asked, plan_file, state, first, last, path)
+        network(asked, self.merged_files, self.network_files, self.record("network"))
         return self
 
     def tables(self) -> Analysis:
@@ -324,13 +327,13 @@ class Analysis:
         if self.model.result_tables():
             # As the rule: without scan and bootstraps.
             merged_files = self.merged_files._replace(scan=None, bootstraps=())
-            record = self.record("tables")
-            tables(self.model, merged_files, self.network_files, self.out, record)
+            asked, record = self.model.for_step("tables"), self.record("tables")
+            tables(asked, merged_files, self.network_files, self.out, record)
         return self
 
     def evaluate(self) -> Analysis:
         evaluate(
-            self.model,
+            self.model.for_step("evaluate"),
             EvaluationInputs(
                 self.out / "state",
                 self.out / "items.parquet",

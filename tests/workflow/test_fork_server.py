@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pairtile.runtime.fork_server import VARIABLE, listen, start_fork_server
+from pairtile.runtime.fork_server import VARIABLE, hand_over, listen, start_fork_server
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="used on Linux alone")
 
@@ -145,3 +145,17 @@ def test_only_the_user_who_started_the_server_is_served(server, tmp_path, monkey
     job = subprocess.run([sys.executable, script], capture_output=True, text=True)
     assert job.returncode == 1
     assert "ran" not in job.stdout
+
+
+def test_a_script_hands_nothing_to_another_user_who_listens(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The name of a server that was killed is free to anybody, and can be read off the system."""
+    monkeypatch.setenv(VARIABLE, "")
+    with listen() as listening:
+        user = os.getuid()
+        monkeypatch.setattr(os, "getuid", lambda: user + 1)
+        hand_over()  # comes back: this script runs by itself
+        asked, _ = listening.accept()
+        with asked:
+            assert asked.recv(1) == b""

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import re
+import shutil
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from pairtile.command.run import _TOLD
+from pairtile.errors import DeviceError
 from pairtile.gpu.device import ALLOCATIONS, leased_gpu
 from workflow_runs import ROOT, command, write_config, write_data
 
@@ -180,3 +185,91 @@ def test_no_gpu_is_leased_on_the_cpu_or_where_all_are_hidden(
     with leased_gpu(backend) as gpu:
         assert gpu is None
         assert os.environ["CUDA_VISIBLE_DEVICES"] == visible
+
+
+# --- a folder that others made first ------------------------------------------------------------
+
+
+@pytest.fixture
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """Where leases lie: among temporary files, or in the folder of a session."""
+    for name in ("tmp", "session"):
+        (tmp_path / name).mkdir(mode=0o700)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "session"))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    for name in ALLOCATIONS:
+        monkeypatch.delenv(name, raising=False)
+    name = f"pairtile-gpu-leases-{os.getuid()}"
+    return tmp_path / "tmp" / name, tmp_path / "session" / name
+
+
+def open_to_all(folder: Path) -> None:
+    folder.mkdir()
+    folder.chmod(0o777)
+
+
+def link_elsewhere(folder: Path) -> None:
+    (folder.parent / "victim").mkdir(mode=0o700)
+    folder.symlink_to("victim")
+
+
+def of_another_user(folder: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root can give a folder away")
+    folder.mkdir(mode=0o700)
+    os.chown(folder, 65534, -1)
+
+
+@pytest.mark.parametrize("take", [open_to_all, link_elsewhere, of_another_user])
+def test_leases_lie_in_no_folder_that_another_user_has_made(
+    folders: tuple[Path, Path], take: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = folders
+    take(first)
+    with leased_gpu("cuda"):
+        assert [path.name for path in second.iterdir()] == ["gpu-0.lock"]
+        assert second.stat().st_mode & 0o777 == 0o700
+    shutil.rmtree(second)
+    take(second)
+    with pytest.raises(DeviceError, match="others can write to"), leased_gpu("cuda"):
+        pass
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    with pytest.raises(DeviceError, match="others can write to"), leased_gpu("cuda"):
+        pass
+    assert not list(folders[0].parent.rglob("*.lock"))
+
+
+def test_a_linked_lock_is_not_followed(folders: tuple[Path, Path]) -> None:
+    with leased_gpu("cuda"):
+        pass
+    lock = folders[0] / "gpu-0.lock"
+    lock.unlink()
+    lock.symlink_to(folders[0].parent / "victim")
+    with pytest.raises(OSError, match="symbolic links"), leased_gpu("cuda"):
+        pass
+    assert not (folders[0].parent / "victim").exists()
+
+
+def test_a_long_wait_says_who_holds_the_gpus(
+    folders: tuple[Path, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr("pairtile.gpu.device.SILENT_SECONDS", 0.1)
+    caplog.set_level("INFO", "pairtile")
+    first = leased_gpu("cuda")
+    with contextlib.ExitStack() as held:
+        held.enter_context(first)
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+        waiting = threading.Thread(target=lambda: leased_gpu("cuda", 0.01).__enter__(), daemon=True)
+        waiting.start()
+        end = time.monotonic() + 30
+        while not caplog.records and time.monotonic() < end:
+            time.sleep(0.01)
+    waiting.join(30)
+    assert not waiting.is_alive()
+    said = caplog.records[0].getMessage()
+    assert f"0 (process {os.getpid()})" in said
+    assert str(folders[0]) in said
+    assert _TOLD.match(f"00:00:00 INFO {said}"), "pairtile run does not show it"

@@ -100,6 +100,15 @@ def test_there_is_one_environment_and_every_rule_uses_it() -> None:
         assert re.search(r"^ +conda:\n +ENVIRONMENT$", text, re.M), name
 
 
+def test_the_image_of_the_workflow_is_the_one_that_is_built_and_that_pages_name() -> None:
+    image = "ghcr.io/pairtile/pairtile"
+    assert (
+        f'container: f"docker://{image}:{{VERSION}}"' in (ROOT / "workflow/Snakefile").read_text()
+    )
+    assert f"IMAGE ?= {image}\n" in (ROOT / "Makefile").read_text()
+    assert f" {image} demo\n" in (ROOT / "README.md").read_text()
+
+
 @pytest.mark.complete  # `make lint` says so of the first
 @pytest.mark.workflow
 @pytest.mark.parametrize("snakefile", ["Snakefile", "workflow/Snakefile"])

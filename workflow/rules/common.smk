@@ -10,7 +10,6 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
-from pairtile import __version__ as VERSION
 from pairtile.config.addresses import scheme
 from pairtile.config import check_inputs_exist, check_results_writable
 from pairtile.config.load import read_mapping_file
@@ -65,7 +64,8 @@ if MAIN_PROCESS and not IMPORTED:
 ANALYSIS = f"{CONFIG.results}/{{analysis}}"
 LOGS = f"{ANALYSIS}/logs"
 STEPS = f"{ANALYSIS}/steps"
-ENVIRONMENT = f"{WORKFLOW_FOLDER}/../envs/pairtile.yaml"
+# From the folder of the rules, as Snakemake looks for it, also in a workflow fetched from elsewhere.
+ENVIRONMENT = "../../envs/pairtile.yaml"
 
 
 wildcard_constraints:

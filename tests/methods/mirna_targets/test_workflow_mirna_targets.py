@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,9 @@ from pairtile.methods.mirna_targets import export
 from pairtile.methods.mirna_targets import score as mirna_targets
 from pairtile.runtime.files import read_json
 from workflow_runs import Analysis, run, write_config
+
+from benchmarks.peers import built
+from benchmarks.peers.inputs import checksums
 
 pytest.importorskip("RNA", reason="needs the package ViennaRNA")
 
@@ -45,6 +50,12 @@ COMMANDS = (
     "emptyfile",
 )
 """The golden runs in which miRanda reads its whole input."""
+
+RECORDED = json.loads((built.GOLDEN / "miranda.json").read_text())
+"""What miRanda gave on sequences that are made here; each run's hits lie beside it."""
+
+QUICK = ("default", "keyval", "strict", "energy", "any_letter_low", "long", "line_ends")
+"""Recorded runs of every change: both forms of text, most hits, all letters."""
 
 # Those in which it gives up: test_inputs_fasta has the files.
 BAD = {"bad_query", "bad_empty", "bad_char", "bad_nohdr", "bad_noname", "bad_trunc"}
@@ -101,6 +112,39 @@ def test_miranda_text_is_that_of_miranda(
     changes = section(golden(shared)[name], shared / "golden/mirna/inputs")
     analysis = Analysis(tmp_path, changes).pairs().network().results()
     assert (analysis.out / "miranda.txt").read_bytes() == expected_text(shared, name)
+
+
+@pytest.fixture(scope="module")
+def sequences(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sequences")
+    built.write_sequences(folder)
+    return folder
+
+
+def test_the_sequences_are_those_that_miranda_had(sequences: Path) -> None:
+    assert RECORDED["inputs"] == checksums(sequences)
+
+
+@both_backends
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in QUICK else pytest.mark.complete)
+        for name in built.MIRANDA_RUNS
+    ],
+)
+def test_recorded_hits_and_text_are_those_of_miranda(
+    sequences: Path, tmp_path: Path, name: str, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Analysis, "backend", backend)
+    recorded = RECORDED["runs"][name]
+    changes = section(f"miranda {recorded['arguments']}", sequences)
+    analysis = Analysis(tmp_path, changes).pairs().network().results()
+    text = (analysis.out / "miranda.txt").read_text()
+    with gzip.open(built.GOLDEN / "miranda_hits.tsv.gz", "rt") as lines:
+        expected = [line.strip() for line in lines if line.startswith(f"{name}\t")]
+    assert [f"{name}\t{row}" for row in built.hits_of(text)] == expected
+    assert hashlib.sha256(text.encode()).hexdigest() == recorded["sha256"]
 
 
 def test_every_golden_command_is_tested(shared: Path) -> None:

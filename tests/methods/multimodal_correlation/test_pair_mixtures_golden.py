@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import recorded_kinc
 from mixture_modes import both_backends, mixture_config
 from numpy.typing import NDArray
 from pairtile.gpu.device import choose
@@ -35,7 +36,10 @@ def table(shared: Path, name: str) -> NDArray[np.float64]:
 
 
 def kinc_modes(shared: Path, name: str, backend: str, **how: Any) -> Modes:
-    values = table(shared, name)
+    return modes_of(table(shared, name), backend, how)
+
+
+def modes_of(values: NDArray[np.float64], backend: str, how: dict[str, Any]) -> Modes:
     chosen = mixture_config(**{"correlation": "pearson", "compatibility": "kinc"} | how)
     genes = np.arange(len(values))
     keys = genes.astype(np.uint64)
@@ -94,6 +98,16 @@ def test_modes_are_those_of_kinc_on_98_percent_of_pairs(
 ) -> None:
     got = kinc_modes(shared, name.split(".")[0], backend, **RESULTS[name])
     share, worst = compare(got, golden_modes(shared, name))
+    assert share >= 0.98
+    assert worst < 1e-4
+
+
+@both_backends
+@pytest.mark.parametrize("name", ["icl_spearman", "bic_pearson", "defaults"])
+def test_recorded_modes_are_those_of_kinc_on_98_percent_of_pairs(backend: str, name: str) -> None:
+    how = RESULTS.get(f"synth.{name}", {})
+    got = modes_of(recorded_kinc.values(), backend, how)
+    share, worst = compare(got, recorded_kinc.modes(name))
     assert share >= 0.98
     assert worst < 1e-4
 

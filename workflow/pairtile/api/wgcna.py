@@ -147,7 +147,7 @@ def module_traits(
     >>> module_traits(profile, {"dose": np.tile([1, 2, 1], 4)})["correlation"].round(2).tolist()
     [0.87]
     """
-    from pairtile.downstream.module_traits import module_trait_tests
+    from pairtile.downstream.traits import module_trait_tests
 
     values = eigengenes.to_numpy(dtype=np.float64)
     table = ExpressionTable(values, eigengenes.index, eigengenes.columns)

@@ -7,15 +7,17 @@ A crate is a folder with the configuration, its input files, the results, and
 
 from __future__ import annotations
 
+import hashlib
 import json
 import mimetypes
 import os
+import posixpath
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import chdir
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 import yaml
@@ -24,9 +26,10 @@ from pairtile import __version__
 from pairtile.command.run import SNAKEFILE, run
 from pairtile.config.addresses import scheme
 from pairtile.config.downstream import GROUP_TABLES
-from pairtile.config.load import read_mapping_file
+from pairtile.config.load import load_config, read_mapping_file
 from pairtile.config.root import Config
 from pairtile.errors import ConfigError, InputError
+from pairtile.report.formats import counted, memory
 from pairtile.runtime.files import file_digest
 from pairtile.steps.result_files import ResultFiles
 from pairtile.steps.split import load_run
@@ -34,7 +37,11 @@ from pairtile.steps.split import load_run
 if TYPE_CHECKING:
     from rocrate.rocrate import ROCrate
 
-CONFIG, RESULTS = "config.yaml", "results"
+CONFIG, INPUTS, RESULTS = "config.yaml", "inputs", "results"
+METADATA = "ro-crate-metadata.json"
+_MAX_METADATA_BYTES = 1 << 26
+_TOO_MUCH = (RecursionError, OverflowError)
+_MAX_CONFIG_BYTES = 1 << 20  # what a person can look through
 PROFILES = {
     "Process Run Crate": "https://w3id.org/ro/wfrun/process/0.5",
     "Workflow Run Crate": "https://w3id.org/ro/wfrun/workflow/0.5",
@@ -60,11 +67,17 @@ def write_crate(config: Path, out: Path) -> int:
         raise ConfigError(f"{out}: found it there already; expected a new folder")
     given, known = read_mapping_file(config), load_run(config)
     summaries = {name: _summary(Path(known.results) / name) for name in known.analyses}
-    places = _places_of_inputs(known, summaries)
+    places, checksums = _places_of_inputs(known, summaries)
     given = _with_places(given, places) | {"results": RESULTS}
+    if checksums:
+        given["checksums"] = checksums | (given.get("checksums") or {})
     backends = {summary["backend"]["name"] for summary in summaries.values()}
     if len(backends) == 1:
         given["backend"] = backends.pop()
+    results_of_run = _places_of_results(known)
+    for path in results_of_run:
+        if not Path(path).is_file():
+            raise InputError.at(path, "", "no such file", "a finished run")
     crate = _new_crate()
     workflow = crate.add_workflow(SNAKEFILE, "Snakefile", main=True, lang="snakemake")
     workflow["version"] = __version__
@@ -74,11 +87,16 @@ def write_crate(config: Path, out: Path) -> int:
     workflow["input"] = parameter
     inputs, results = (
         [crate.add_file(path, place, properties=_facts(path)) for path, place in files.items()]
-        for files in (_each_file(places), _results(known))
+        for files in (_each_file(places), results_of_run)
     )
     last = max(summaries.values(), key=lambda summary: summary["run"]["date"])["run"]
     text = yaml.safe_dump(given, sort_keys=False, allow_unicode=True)
-    settings = crate.add_file(StringIO(text), CONFIG, properties={"exampleOfWork": parameter})
+    facts = {
+        "contentSize": len(text.encode()),
+        "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "exampleOfWork": parameter,
+    }
+    settings = crate.add_file(StringIO(text), CONFIG, properties=facts)
     parameter["workExample"] = settings
     action = crate.add_action(
         workflow,
@@ -96,56 +114,158 @@ def write_crate(config: Path, out: Path) -> int:
     return len(results)
 
 
-def reproduce(crate: Path, folder: Path, arguments: Sequence[str] = ()) -> list[str]:
-    """Run what a crate holds in a new folder; returns the results that differ from those of the
-    crate in any byte (but ``WITH_TIMES``).
+class Part(NamedTuple):
+    """A file that the metadata of a crate names, as it states it."""
 
-    arguments : for Snakemake, as of ``run``.
+    sha256: str
+    size: int
+
+
+class Comparison(NamedTuple):
+    """Results of a run done again, as places in its folder: those compared with the crate's, those
+    of them that differ in any byte, and those that hold times (``WITH_TIMES``)."""
+
+    compared: list[str]
+    differing: list[str]
+    with_times: list[str]
+
+
+def reproduce(
+    crate: Path, folder: Path, agreed: Callable[[str], bool], arguments: Sequence[str] = ()
+) -> Comparison:
+    """Run what a crate holds in a new folder, and compare its results with those of the crate.
+
+    A crate is a stranger's: only its configuration and the input files that its metadata name are
+    taken, the configuration as data (no template is filled in), and only the new folder is written.
+
+    agreed : is given what would be run, and says whether to. arguments : for Snakemake, as of
+    ``run``.
 
     Raises
     ------
     ConfigError
-        The crate is of another version, or ``folder`` is there already.
+        The crate is of another version, its configuration names files or results elsewhere,
+        ``folder`` is there already, or ``agreed`` declines.
     InputError
-        No crate, or one whose files were changed; or the run fails.
+        No crate; one whose files were changed, are links, or are not all stated; one that does not
+        state every result that its configuration makes; or the run fails.
     """
     if folder.exists():
         raise ConfigError(f"{folder}: found it there already; expected a new folder")
-    files = _files_of_run(crate)
-    for name, digest in files.items():
-        if not _is(crate / name, digest):
-            raise InputError.at(crate / name, "", "another content or none", "the file of the run")
-    shutil.copytree(crate, folder, ignore=lambda top, _: [RESULTS] if Path(top) == crate else [])
+    inputs, results = _parts_of_run(crate)
+    _check_files(crate, inputs | results, folder)
+    given = _configuration(crate, inputs)
+    with chdir(crate):
+        made = set(_places_of_results(load_run(given)).values())
+    if differing := sorted(made ^ results.keys()):
+        expected = "the checksum of each result that its configuration makes, and no other"
+        raise InputError.at(crate, METADATA, f"other results, {differing[0]} for one", expected)
+    shown = json.dumps(given, indent=2)  # ASCII: nothing in it for the terminal to obey
+    size = memory(sum(part.size for part in inputs.values()))
+    if not agreed(
+        f"{shown}\n{crate}: pairtile {__version__} will run this configuration on "
+        f"{counted(len(inputs) - 1, 'input file')} ({size}) in the new folder {folder.absolute()}, "
+        f"and compare {counted(len(results), 'result')}. Nothing else in the crate is used."
+    ):
+        raise ConfigError(f"{crate}: not agreed to, so nothing was run")
+    for name in inputs.keys() - {CONFIG}:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(crate / name, folder / name)
+    # JSON: in YAML, Snakemake would fill in templates.
+    (folder / CONFIG).write_text(shown + "\n", encoding="utf-8")
     with chdir(folder):
         code = run(Path(CONFIG), arguments)
     if code:
         raise InputError(f"{folder}: the run ended with exit code {code}")
-    return [
-        name
-        for name, digest in files.items()
-        if name.startswith(f"{RESULTS}/")
-        and Path(name).name not in WITH_TIMES
-        and not _is(folder / name, digest)
-    ]
+    with_times = sorted(name for name in results if Path(name).name in WITH_TIMES)
+    compared = sorted(results.keys() - set(with_times))
+    differing = [name for name in compared if not _is(folder / name, results[name].sha256)]
+    return Comparison(compared, differing, with_times)
 
 
 def _is(path: Path, digest: str) -> bool:
     return path.is_file() and file_digest(path) == digest
 
 
-def _files_of_run(crate: Path) -> dict[str, str]:
-    """Inputs and results of the run that a crate holds, and their SHA-256."""
+def _parts_of_run(crate: Path) -> tuple[dict[str, Part], dict[str, Part]]:
+    """Configuration and inputs of the run that a crate holds, and its results."""
+    metadata = _file_of(crate, METADATA)
     try:
-        graph = json.loads((crate / "ro-crate-metadata.json").read_text(encoding="utf-8"))["@graph"]
+        if metadata.stat().st_size > _MAX_METADATA_BYTES:
+            raise ValueError("a huge file")
+        graph = json.loads(metadata.read_text(encoding="utf-8"))["@graph"]
         entities = {entity["@id"]: entity for entity in graph}
         action = entities[RUN]
-        version = entities[action["instrument"]["@id"]]["version"]
-        parts = [entities[part["@id"]] for key in ("object", "result") for part in action[key]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError.at(crate, "", f"no run ({error})", "what pairtile crate writes") from error
+        version = str(entities[action["instrument"]["@id"]]["version"])
+        stated = [
+            {
+                unquote(part["@id"]): Part(str(part["sha256"]), int(part["contentSize"]))
+                for part in (entities[part["@id"]] for part in action[key])
+            }
+            for key in ("object", "result")
+        ]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, *_TOO_MUCH) as error:
+        found = f"no run ({type(error).__name__}: {error})"
+        raise InputError.at(crate, METADATA, found, "what pairtile crate writes") from error
     if version != __version__:
-        raise ConfigError(f"{crate}: found pairtile {version}; expected {__version__}, as is here")
-    return {unquote(part["@id"]): part["sha256"] for part in parts if "sha256" in part}
+        raise ConfigError.at(crate, "", f"pairtile {version}", f"{__version__}, as is here")
+    for parts, top in zip(stated, (INPUTS, RESULTS), strict=True):
+        for name in parts.keys() - {CONFIG}:
+            inside = name.startswith(f"{top}/") and posixpath.normpath(name) == name
+            if not (inside and name.isprintable()):
+                expected = f"{CONFIG}, or a file below {INPUTS}/ or, of a result, {RESULTS}/"
+                raise InputError.at(crate, METADATA, repr(name), expected)
+    inputs, results = stated
+    return inputs, results
+
+
+def _file_of(crate: Path, name: str) -> Path:
+    """A file of a crate: not one elsewhere by a link, and no pipe or device."""
+    path = crate / name
+    for part in (path, *path.parents[: len(Path(name).parts) - 1]):
+        if os.path.islink(part):
+            raise InputError.at(part, "", "a link", "a file or folder of the crate itself")
+    if not os.path.isfile(path):  # unlike Path's, false of a name that is too long, too
+        hint = " (unpack it)" if crate.is_file() else ""
+        raise InputError.at(path, "", "no such file", f"a folder that pairtile crate wrote{hint}")
+    return path
+
+
+def _check_files(crate: Path, parts: Mapping[str, Part], folder: Path) -> None:
+    """Files of a crate are those that its metadata state, and there is room for as much."""
+    for name, part in parts.items():
+        # Sizes before contents: a stranger's file may be as large as any.
+        if os.path.getsize(_file_of(crate, name)) != part.size:
+            raise InputError.at(crate / name, "", "another size", "the file of the run")
+    free = shutil.disk_usage(next(top for top in folder.absolute().parents if top.exists())).free
+    if (size := sum(part.size for part in parts.values())) > free:
+        expected = f"at most what is free for {folder}, {memory(free)}"
+        raise InputError.at(crate, "", f"files of {memory(size)}", expected)
+    for name, part in parts.items():
+        if not _is(crate / name, part.sha256):
+            raise InputError.at(crate / name, "", "another content", "the file of the run")
+
+
+def _configuration(crate: Path, inputs: Mapping[str, Part]) -> dict[str, object]:
+    """The configuration of a crate, which reads and writes nothing elsewhere but addresses with
+    checksums."""
+    path = _file_of(crate, CONFIG)
+    if CONFIG not in inputs or path.stat().st_size > _MAX_CONFIG_BYTES:
+        raise InputError.at(path, "", "a huge file or an unnamed one", "what pairtile crate writes")
+    config, files = load_config(path), inputs.keys() - {CONFIG}
+    if config.results != RESULTS:
+        raise ConfigError.at(path, "results", repr(config.results), f"{RESULTS}, as in any crate")
+    for name, analysis in config.analyses.items():
+        for key, file in analysis.input_files().items():
+            known = (
+                file in config.checksums
+                if scheme(file)
+                else any(f"{part}/".startswith(f"{file}/") for part in files)
+            )
+            if not known:
+                expected = "a file that the metadata of the crate name, or an address with checksum"
+                raise ConfigError.at(path, f"analyses.{name}.{key}", repr(file), expected)
+    return dict(read_mapping_file(path))
 
 
 def _summary(folder: Path) -> dict[str, Any]:
@@ -158,18 +278,23 @@ def _summary(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _places_of_inputs(known: Config, summaries: Mapping[str, Any]) -> dict[str, str]:
-    """Path -> place in the crate, of all input files that are on this machine."""
+def _places_of_inputs(
+    known: Config, summaries: Mapping[str, Any]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Path -> place in the crate, of all input files that are on this machine; address -> checksum
+    of all others."""
     places: dict[str, str] = {}
+    checksums: dict[str, str] = {}
     for name, analysis in known.analyses.items():
         for key, path in analysis.input_files().items():
-            if scheme(path):
-                continue
             read = summaries[name]["inputs"].get(key, {}).get("sha256")
+            if scheme(path):
+                checksums |= {path: f"sha256:{read}"} if read else {}
+                continue
             if read and read != file_digest(path):
                 raise InputError.at(path, "", "another content", "what the run has read")
-            places.setdefault(path, f"inputs/{name}/{key}/{Path(path).name}")
-    return places
+            places.setdefault(path, f"{INPUTS}/{name}/{key}/{Path(path).name}")
+    return places, checksums
 
 
 def _each_file(places: Mapping[str, str]) -> dict[str, str]:
@@ -192,19 +317,17 @@ def _with_places(given: Any, places: Mapping[str, str]) -> Any:
     return places.get(given, given) if isinstance(given, str) else given
 
 
-def _results(known: Config) -> dict[str, str]:
-    """Path -> place in the crate, of all that the run has made for people."""
+def _places_of_results(known: Config) -> dict[str, str]:
+    """Path -> place in the crate, of all that a run makes for people."""
     top = Path(known.results)
-    found = {}
-    for name, analysis in known.analyses.items():
-        for path in map(Path, ResultFiles(str(top / name), analysis).wanted()):
-            if not path.is_file():
-                raise InputError.at(path, "", "no such file", "a finished run")
-            found[str(path)] = str(Path(RESULTS, path.relative_to(top)))
-    for name in known.splits:
-        for file in (*GROUP_TABLES, "summary.json", "report.html"):
-            found[str(top / name / file)] = str(Path(RESULTS, name, file))
-    return found
+    paths = [
+        path
+        for name, analysis in known.analyses.items()
+        for path in ResultFiles(str(top / name), analysis).wanted()
+    ]
+    of_groups = (*GROUP_TABLES, "summary.json", "report.html")
+    paths += [str(top / name / file) for name in known.splits for file in of_groups]
+    return {path: str(Path(RESULTS, Path(path).relative_to(top))) for path in paths}
 
 
 def _facts(path: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pairtile import __version__
-from pairtile.errors import PairtileError
+from pairtile.errors import ConfigError, PairtileError
 from pairtile.runtime.user_cache import do_without_a_home
 
 
@@ -36,6 +36,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from pairtile.command.run import run
 
             return run(options.config, for_snakemake)
+        if options.command in ("demo", "network"):
+            from pairtile.command.short import OneNetwork, demo, network
+
+            if options.command == "demo":
+                return demo(for_snakemake)
+            return network(
+                OneNetwork(*(getattr(options, name) for name in OneNetwork._fields)), for_snakemake
+            )
         if options.command == "init":
             from pairtile.command.init import init
 
@@ -54,13 +62,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{options.out}: {number} results, with configuration and input files")
         elif options.command == "reproduce":
             from pairtile.command.crate import reproduce
+            from pairtile.report.formats import counted
 
-            differing = reproduce(options.crate, options.out, for_snakemake)
-            for name in differing:
-                print(f"{options.out / name}: differs", file=sys.stderr)
-            if differing:
+            agreed = _print_only if options.yes else _asked
+            found = reproduce(options.crate, options.out, agreed, for_snakemake)
+            for name in found.compared:
+                print(f"{'differs' if name in found.differing else 'same'}: {name}")
+            for name in found.with_times:
+                print(f"not compared, as it holds times: {name}")
+            compared = counted(len(found.compared), "result")
+            if found.differing or not found.compared:
+                differing = f"{len(found.differing)} of {compared} compared differ"
+                print(f"{options.out}: {differing}", file=sys.stderr)
                 return 1
-            print(f"{options.out}: all results are the same to the byte")
+            print(f"{options.out}: {compared} compared, all the same to the byte")
         elif options.command == "warm":
             from pairtile.command.warm import warm
 
@@ -78,6 +93,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0
+
+
+def _print_only(description: str) -> bool:
+    print(description)
+    return True
+
+
+def _asked(description: str) -> bool:
+    print(description)
+    if not sys.stdin.isatty():
+        raise ConfigError("found nobody to ask; expected --yes, once you have read the above")
+    return input("Run it? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _at_dashes(arguments: list[str]) -> tuple[list[str], list[str]]:
@@ -110,6 +137,19 @@ def _parser() -> argparse.ArgumentParser:
         epilog="What stands after -- is for Snakemake: pairtile run my.yaml -- --cores 4 --dry-run",
     )
     run.add_argument("config", type=Path, help="YAML or JSON; results go to the working directory")
+    commands.add_parser("demo", help="run the demo here: results/demo/report.html")
+    network = commands.add_parser(
+        "network",
+        help="a network of one table, without a configuration file",
+        epilog="What stands after -- is for Snakemake.",
+    )
+    network.add_argument("table", type=Path, help="genes in rows, samples in columns")
+    network.add_argument("--out", type=Path, required=True, help="the folder of the results")
+    network.add_argument("--method", default="mutual_information", help="default: %(default)s")
+    network.add_argument("--regulators", type=Path, help="a file with one name a line")
+    network.add_argument(
+        "--settings", default="{}", help="further keys of the analysis: 'keep: {fdr: 0.05}'"
+    )
     crate = commands.add_parser("crate", help="pack up a finished run as an RO-Crate")
     crate.add_argument("config", type=Path, help="that of the run; results as it says")
     crate.add_argument("--out", type=Path, required=True, help="a new folder")
@@ -117,6 +157,7 @@ def _parser() -> argparse.ArgumentParser:
         "reproduce", help="run again what a crate holds, and compare the results"
     )
     reproduce.add_argument("crate", type=Path, help="a folder that pairtile crate wrote")
+    reproduce.add_argument("--yes", action="store_true", help="run it without asking")
     reproduce.add_argument("--out", type=Path, required=True, help="a new folder to run in")
     commands.add_parser(
         "warm", help="compile for this CPU and GPU ahead, which a first run would wait for"

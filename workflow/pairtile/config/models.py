@@ -133,7 +133,7 @@ class Analysis(ConfigModel):
 
     def for_step(self, step: str) -> Self:
         """This analysis without the keys that ``step`` does not use (``UsedBy``): reading one of
-        them raises AttributeError, and a change of them does not run the step again."""
+        them is an error, and a change of them does not run the step again."""
         used = marked(type(self), UsedBy)
         return self._without({key for key, mark in used.items() if step not in mark.steps})
 
@@ -150,6 +150,16 @@ class Analysis(ConfigModel):
         for key in keys:
             copy.__dict__.pop(key, None)
         return copy
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, key: str) -> object:
+            # No AttributeError: getattr(config, key, default) would take the default unseen.
+            if key in type(self).model_fields:
+                raise RuntimeError(
+                    f"a step reads {key}, which is not marked as used by it (UsedBy)"
+                )
+            return super().__getattr__(key)
 
     @classmethod
     def inputs(cls, step: str) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numba
 
-from pairtile.runtime.user_cache import user_cache
+from pairtile.runtime.user_cache import code_folder, user_cache
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _IMPORT = re.compile(r"^from pairtile([\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
@@ -32,7 +32,7 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         module = Path(inspect.getfile(function)).resolve()
         settings: Any = numba.config
         before = settings.CACHE_DIR  # NUMBA_CACHE_DIR, or ""
-        settings.CACHE_DIR = str(Path(before or _folder()) / content_of(module))
+        settings.CACHE_DIR = str(_folder(before, content_of(module)))
         try:
             return numba.njit(cache=True, **options)(function)
         finally:
@@ -64,8 +64,9 @@ def _imported(text: str) -> set[Path]:
 
 
 @cache
-def _folder() -> Path:
-    """Beside the package or, where nothing can be written there, the user's."""
-    if os.access(_PACKAGE, os.W_OK):
-        return _PACKAGE / "__pycache__"
-    return user_cache() / "pairtile"
+def _folder(given: str, content: str) -> Path:
+    """Below the folder that is given, else beside the package or, where nothing can be written
+    there or others can write, too, the user's: numba runs what it finds."""
+    beside = _PACKAGE if os.access(_PACKAGE, os.W_OK) else user_cache()
+    top = given or beside / ("__pycache__" if beside == _PACKAGE else "pairtile")
+    return code_folder(Path(top, content), f"pairtile/{content}")

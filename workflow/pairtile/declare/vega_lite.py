@@ -102,11 +102,8 @@ def specification(figure: Figure) -> Json | None:
         return None
     for ax in figure.axes:
         if (bar := _bar_of(ax)) and not isinstance(bar.mappable, AxesImage):
-            layer = {
-                "data": {"values": [{"shade": 0.0}]},
-                "mark": {"type": "point", "opacity": 0},
-                "encoding": {"fill": _shades("shade", bar.mappable)},
-            }
+            mark, fill = {"type": "point", "opacity": 0}, _shades("shade", bar.mappable)
+            layer = {"data": {"values": [{}]}, "mark": mark, "encoding": {"fill": fill}}
             cast(list[Json], views[-1]["layer"]).append(layer)
     grid = panels[0].get_subplotspec()
     whole: Json = {

@@ -20,6 +20,7 @@ from pairtile.downstream.module_quality import (
     strongest_pairs_modules,
     without_small,
 )
+from pairtile.downstream.topological_overlap import Adjacency, soft_power
 from pairtile.downstream.tree_cut import by_size
 from pairtile.downstream.wgcna import WgcnaSettings, wgcna_modules
 from pairtile.gpu.device import Device
@@ -98,7 +99,10 @@ def find(
             # As large a share of the pairs, where the table has some of the genes.
             n_edges = int(np.ceil(edges.i.size * (len(noise) / len(values)) ** 2))
             return strongest_pairs_modules(noise, n_edges, min_size, config.resolution, seed)
-        searches = [chosen, settings] if settings.power is None else [chosen]
+        powers = {chosen.power}
+        if settings.power is None:
+            powers.add(soft_power(Adjacency(noise, settings.network_type, device)).power)
+        searches = [replace(settings, power=power) for power in powers]
         return [wgcna_modules(noise, each, device).labels for each in searches]
 
     n_modules = int(found.labels.max(initial=0))
@@ -106,8 +110,9 @@ def find(
         return replace(found, p_values=np.full(n_modules, np.nan))
     tables = max(n_tables(len(values)), int(np.ceil(1 / config.max_p)) - 1)
     p = noise_p_values(
-        values, found.labels, search, design, seed=seed, inflation=inflation, tables=tables
-    )
+        values, found.labels, search, design,
+        seed=seed, inflation=inflation, tables=tables, limit=config.max_p,
+    )  # fmt: skip
     kept = p <= config.max_p
     sizes = np.bincount(found.labels)[1:]
     labels = by_size(

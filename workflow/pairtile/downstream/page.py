@@ -8,8 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from pairtile.declare.columns import explained
-from pairtile.downstream.gene_set_charts import activity_figure, enrichment_figure
-from pairtile.downstream.module_charts import module_traits_figure
+from pairtile.downstream.charts import activity_figure, enrichment_figure, module_traits_figure
 from pairtile.downstream.predicted_targets import target_correlations
 from pairtile.report.formats import shortened, spaced
 from pairtile.report.method_report import CaptionedFigure, FigureMaker, PageSection, SectionMaker
@@ -18,6 +17,11 @@ from pairtile.report.sections.network import table_cells
 from pairtile.report.text import page_text
 
 SHOWN_ROWS, MAX_TEXT = 20, 80
+LEVEL = 0.05
+"""A trait or a gene set that a module goes with has at most this q-value."""
+NEWS, MODULES = "goes_with", "module_summary.tsv"
+NO_Q = ["viper_p_value"]
+"""p-values that no q-value of their table comes from: they stay in the file."""
 
 
 def table_section(file: str, title: str) -> SectionMaker:
@@ -30,18 +34,43 @@ def table_section(file: str, title: str) -> SectionMaker:
             return None
         table = read_result_table(path, __package__)
         intro = page_text(results).text(f"about_{path.stem}", rows=len(table))
+        table = table.drop(columns=NO_Q, errors="ignore")
+        if file == MODULES:
+            table = _with_news(results, table)
         ends = [name for name in ("source", "target", "gene", "regulator") if name in table]
-        return table_of_page(results.labelled(table, ends), file, title, intro)
+        return table_of_page(results.labelled(table, [*ends, "hub"]), file, title, intro)
 
     return section
 
 
+def _with_news(results: Results, modules: pd.DataFrame) -> pd.DataFrame:
+    """Modules with the traits and gene sets that they go with, where any was tested."""
+    tested, found = False, pd.Series(dtype=object)
+    names = {"module_traits.tsv": ("module", "trait"), "enrichment.tsv": ("list", "gene_set")}
+    for file, (module, name) in names.items():
+        if (results.folder / file).is_file():
+            table = read_result_table(results.folder / file, __package__)
+            table = table[table["kind"] == "module"] if "kind" in table else table
+            tested |= not table.empty
+            table = table[table["q_value"] <= LEVEL]
+            sure = table.set_index(table[module].astype(int))[name].groupby(level=0, sort=False)
+            found = found.add(sure.agg(", ".join) + ", ", fill_value="")
+    news = modules["module"].map(found).fillna("").str.removesuffix(", ")
+    return modules.assign(**{NEWS: news}) if tested else modules
+
+
 def table_of_page(table: pd.DataFrame, file: str, title: str, intro: str) -> PageSection:
-    """The first rows of a table as it is written in ``file``, or of some of its columns."""
-    shown = table.head(SHOWN_ROWS)
+    """The first rows of a table as it is written in ``file``, or of some of its columns; those
+    without news, where it has such a column, are folded."""
     known = {name: explained(__package__, file, name) for name in map(str, table)}
-    texts = shown.select_dtypes("object").columns
-    shown = shown.assign(**{t: shown[t].map(lambda x: shortened(str(x), MAX_TEXT)) for t in texts})
+    texts = table.select_dtypes("object").columns
+    plain = table[NEWS] == "" if NEWS in table else pd.Series(False, table.index)
+    rows, folded = (
+        table_cells(
+            part.assign(**{t: part[t].map(lambda x: shortened(str(x), MAX_TEXT)) for t in texts})
+        )
+        for part in (table[~plain].head(SHOWN_ROWS), table[plain].head(SHOWN_ROWS))
+    )
     return PageSection(
         id=Path(file).stem.replace("_", "-"),
         title=title,
@@ -52,7 +81,8 @@ def table_of_page(table: pd.DataFrame, file: str, title: str, intro: str) -> Pag
                 ((c and c.heading_of(name)) or spaced(name), c.hint if c else "")
                 for name, c in known.items()
             ],
-            "rows": table_cells(shown),
+            "rows": rows,
+            "folded": folded,
             "total": len(table),
             "file": file,
         },
@@ -72,7 +102,7 @@ SECTIONS: tuple[SectionMaker, ...] = (
     table_section("differential_hubs.tsv", "Genes with pairs that differ"),
     table_section("target_enrichment.tsv", "Do targets go against their miRNA?"),
     table_section("predicted_targets.tsv", "Predicted targets that go against their miRNA"),
-    table_section("module_summary.tsv", "Modules"),
+    table_section(MODULES, "Modules"),
     table_section("module_traits.tsv", "Modules and traits"),
     table_section("enrichment.tsv", "Gene sets"),
     table_section("activity_tests.tsv", "Master regulators"),

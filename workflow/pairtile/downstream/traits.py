@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairtile.declare.messages import Message, messages_of
+from pairtile.downstream.eigengenes import correlations
 from pairtile.downstream.given import Given, Written
-from pairtile.downstream.module_traits import module_trait_tests
-from pairtile.io.annotations import AnnotationTable, ConditionEntry, annotations_of_table
+from pairtile.downstream.label_tests import indicators, label_test, within
+from pairtile.downstream.module_quality import orders
+from pairtile.io.annotations import (
+    AnnotationTable,
+    Condition,
+    ConditionEntry,
+    annotations_of_table,
+)
+from pairtile.preprocess.null_design import NullDesign
+from pairtile.statistics.correction import benjamini_hochberg
+
+message = messages_of(__package__)
+
+Floats = NDArray[np.float64]
 
 Q_VALUE = 0.05
+SHIFTS = 999
+
+MIN_COURSE = 4
+"""Samples of a series from which neighbours in it may be alike."""
 
 
 def run(given: Given) -> Written:
@@ -33,3 +55,102 @@ def run(given: Given) -> Written:
         "module_traits_found": int((tests["q_value"] <= Q_VALUE).sum()),
     }
     return Written(counts, [*found.notes, *notes])
+
+
+def module_trait_tests(
+    eigengenes: Floats,
+    conditions: Sequence[Condition],
+    *,
+    batch: NDArray[np.int32] | None = None,
+    series: NDArray[np.int32] | None = None,
+    degrees_given_up: int = 0,
+    seed: int = 1,
+) -> tuple[pd.DataFrame, list[Message]]:
+    """Test each eigengene against each trait.
+
+    p-values are those of ``label_test``, with batches and series as blocks. Where a trait changes
+    within series of ``MIN_COURSE`` samples or more, neighbours in time may be alike: p is at least
+    the share of 999 circular shifts of the trait within its series that give as high a correlation
+    with the eigengene within series.
+
+    Parameters
+    ----------
+    eigengenes : float64 array, shape (modules, samples)
+    conditions : traits of the same samples
+    batch, series : int32 array, shape (samples,)
+        Batch, and series (subject, run), of each sample.
+    degrees_given_up : int
+        Degrees of freedom that were taken off the values before.
+    seed : int
+        The same seed, the same shifts.
+
+    Returns
+    -------
+    DataFrame
+        The rows of ``module_traits.tsv``, module by module, and what could not be tested.
+    """
+    parts, notes = [], []
+    blocks = [codes for codes in (series, batch) if codes is not None]
+    for number, trait in enumerate(conditions):
+        known = trait.known
+        x = trait.numbers[:, None]
+        if trait.kind == "categorical":
+            x = np.zeros((known.size, len(trait.labels)))
+            x[known] = indicators(trait.codes[known])
+            x = x[:, 1:] if len(trait.labels) == 2 else x
+        test = label_test(eigengenes, trait, blocks, degrees_given_up)
+        p = test.p_value
+        if series is not None and not test.of_blocks:
+            shifted = _shifted_p(eigengenes[:, known], x[known], series[known], [seed, number])
+            p = np.maximum(p, shifted)
+        if np.isnan(p).all():
+            notes.append(message("untested_trait", trait=trait.name))
+        elif test.of_blocks:
+            notes.append(message("blocks_compared", label=trait.name, n=test.units))
+        columns = {"module": np.arange(1, len(p) + 1), "trait": trait.name}
+        columns |= {"labels": ", ".join(trait.labels), "units": test.units}
+        r = multiple_correlation(eigengenes[:, known], x[known])
+        parts.append(pd.DataFrame(columns | {"correlation": r, "p_value": p}))
+    names = ["module", "trait", "labels", "units", "correlation", "p_value", "q_value"]
+    if not parts:
+        return pd.DataFrame(columns=names), notes
+    table = pd.concat(parts, ignore_index=True).assign(q_value=np.nan)
+    tested = table["p_value"].notna()
+    table.loc[tested, "q_value"] = benjamini_hochberg(table.loc[tested, "p_value"])
+    return table[names], notes
+
+
+def multiple_correlation(y: Floats, x: Floats) -> Floats:
+    """Of each row of y with the columns of x, (rows,): Pearson's r with one column, which has a
+    sign; with several from 0 on.
+
+    y : (rows, samples). x : (samples, columns).
+    """
+    if x.shape[1] == 1:
+        return correlations(x.T, y)[0]
+    y = y - y.mean(axis=1, keepdims=True)
+    length = np.sqrt((y * y).sum(axis=1))
+    explained = ((y @ _basis(x - x.mean(axis=0))) ** 2).sum(axis=1)
+    return np.asarray(np.sqrt(explained) / np.where(length > 0, length, 1.0))
+
+
+def _basis(x: Floats) -> Floats:
+    """Orthonormal columns that span those of x."""
+    basis, singular, _ = np.linalg.svd(x, full_matrices=False)
+    return np.asarray(basis[:, singular > 1e-9 * max(singular[0], 1e-300)])
+
+
+def _shifted_p(y: Floats, x: Floats, series: NDArray[np.int32], seed: list[int]) -> Floats:
+    """p of the correlation within series, against shifts of the trait in each; 0 where series are
+    too short."""
+    groups = np.unique(series, return_inverse=True)[1].astype(np.int32)
+    length = np.bincount(groups)
+    if np.median(length) < MIN_COURSE:
+        return np.zeros(len(y))
+    design = NullDesign("circular_shift", groups, np.ones(length.size, dtype=bool))
+    y, basis = within(y.T, groups).T, _basis(within(x, groups))
+    observed = ((y @ basis) ** 2).sum(axis=1) * (1 - 1e-9)
+    # Shifts leave the columns orthonormal.
+    shifted = basis[orders(design, SHIFTS, np.random.default_rng(seed))]
+    found = (np.einsum("mn,snk->smk", y, shifted, optimize=True) ** 2).sum(axis=2)
+    return np.asarray((1 + (found >= observed).sum(axis=0)) / (1 + SHIFTS))

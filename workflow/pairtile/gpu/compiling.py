@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pairtile.runtime.record import COMPILING
+from pairtile.runtime.user_cache import code_folder
 
 log = logging.getLogger(__name__)
 
@@ -28,8 +29,16 @@ OPTIONS = ("--std=c++17",)
 comparisons with subnormal numbers; kernels name the fast functions they mean)."""
 
 
-CACHE = "~/.cupy/kernel_cache"
-"""Where CuPy keeps compiled code, without CUPY_CACHE_DIR."""
+CACHE = "CUPY_CACHE_DIR"
+"""Where CuPy keeps compiled code, in the environment; without it, below the home folder."""
+
+
+def secure_cache() -> Path:
+    """Where CuPy keeps compiled code from here on: elsewhere if others can write to its folder."""
+    given = os.environ.get(CACHE) or os.path.expanduser("~/.cupy/kernel_cache")
+    folder = code_folder(Path(given), "cupy")
+    os.environ[CACHE] = str(folder)
+    return folder
 
 
 def source(kernel: Path) -> str:
@@ -65,8 +74,7 @@ def _module(kernel: Path, opts: tuple[str, ...], device: int) -> Any:
     version = cupy.__version__, cupy.cuda.runtime.runtimeGetVersion()
     made_of = code, opts, version, cupy.cuda.Device(device).compute_capability
     digest = hashlib.sha256(repr(made_of).encode()).hexdigest()[:16]
-    cache = Path(os.environ.get("CUPY_CACHE_DIR") or CACHE).expanduser()
-    mark = cache / f"pairtile-{kernel.stem}-{digest}.compiled"
+    mark = secure_cache() / f"pairtile-{kernel.stem}-{digest}.compiled"
     if not mark.exists():
         log.info("Compiling %s for this GPU, once: later runs find it done.", kernel.stem)
     COMPILING.start()

@@ -7,6 +7,7 @@ runs on both takes ``device.xp`` (numpy or cupy).
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import platform
 import tempfile
@@ -20,7 +21,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pairtile.errors import DeviceError
+from pairtile.gpu.compiling import secure_cache
 from pairtile.runtime.host_memory import free_host_bytes
+from pairtile.runtime.user_cache import make_private
+
+log = logging.getLogger(__name__)
 
 BACKENDS = ("auto", "cpu", "cuda")
 
@@ -88,6 +93,7 @@ def _cuda_problem() -> str:
     except Exception as error:  # a broken CUDA installation raises all kinds
         return f"CuPy cannot be imported ({error})"
     try:
+        secure_cache()
         if cupy.cuda.runtime.getDeviceCount() < 1:
             return "no CUDA device is visible"
         cupy.zeros(1).sum().item()
@@ -145,6 +151,9 @@ def visible_gpus() -> list[str]:
 ALLOCATIONS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID")
 """Where schedulers write the number of the job that a process is in."""
 
+SILENT_SECONDS = 3.0
+"""Of a wait for a GPU."""
+
 HIDDEN = ("", "-1", "NoDevFiles")
 """Values of CUDA_VISIBLE_DEVICES that hide every GPU."""
 
@@ -152,13 +161,18 @@ HIDDEN = ("", "-1", "NoDevFiles")
 def _lease_folder() -> Path:
     """Where the locks of this host's GPUs lie, for one user and one allocation of a scheduler.
 
-    Two allocations never share a GPU, but each may number its own from 0.
+    Two allocations never share a GPU, but each may number its own from 0. Where another user has
+    made the folder, that of the session, which not all jobs have, takes its place.
     """
     given = [os.environ[name] for name in ALLOCATIONS if os.environ.get(name)]
-    name = "-".join(["pairtile-gpu-leases", str(os.getuid()), *given[:1]])
-    folder = Path(tempfile.gettempdir()) / name.replace("/", "_")
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return folder
+    name = "-".join(["pairtile-gpu-leases", str(os.getuid()), *given[:1]]).replace("/", "_")
+    tops = [tempfile.gettempdir(), *filter(None, [os.environ.get("XDG_RUNTIME_DIR")])]
+    folders = [Path(top, name) for top in tops]
+    for folder in folders:
+        if make_private(folder):
+            return folder
+    expected = "a folder of this user alone (or set TMPDIR to another one, the same in all jobs)"
+    raise DeviceError.at(folders[0], "", "a link, or a folder that others can write to", expected)
 
 
 @contextmanager
@@ -169,6 +183,8 @@ def leased_gpu(backend: str, poll_seconds: float = 0.2) -> Iterator[str | None]:
     each has. So each job takes the lock of the first free GPU and shows only that one to CUDA. A
     scheduler that has set CUDA_VISIBLE_DEVICES is obeyed: the lease then chooses among those. Locks
     are released by the kernel when a process ends, however it ends. Call before CUDA is first used.
+
+    Raises DeviceError where others can write to the folder of the locks.
     """
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     gpus = visible_gpus()
@@ -176,15 +192,20 @@ def leased_gpu(backend: str, poll_seconds: float = 0.2) -> Iterator[str | None]:
         yield None
         return
     folder = _lease_folder()
+    begun, patience = time.monotonic(), SILENT_SECONDS
     while True:
+        holders = []
         for gpu in gpus:
             lock = folder / f"gpu-{gpu.replace('/', '_')}.lock"
-            handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+            handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+            except BlockingIOError:
+                holders.append(f"{gpu} (process {os.pread(handle, 20, 0).decode() or 'unknown'})")
                 os.close(handle)
                 continue
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, str(os.getpid()).encode(), 0)
             os.environ["CUDA_VISIBLE_DEVICES"] = gpu
             try:
                 yield gpu
@@ -195,4 +216,8 @@ def leased_gpu(backend: str, poll_seconds: float = 0.2) -> Iterator[str | None]:
                     os.environ["CUDA_VISIBLE_DEVICES"] = visible
                 os.close(handle)
             return
+        if time.monotonic() - begun > patience:
+            patience *= 4
+            held = ", ".join(holders)
+            log.info("Waiting for a GPU: all are held by jobs, %s, in %s", held, folder)
         time.sleep(poll_seconds)

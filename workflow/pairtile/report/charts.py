@@ -67,7 +67,6 @@ MAX_NAME, MAX_LEGEND_TEXT = 40, 48
 NAME_MARGIN = 3.0
 """Pixels around a name beside a point that no other may touch."""
 
-
 Ticks = Mapping[int, str] | Mapping[float, str]
 """Places along an axis, and what to write there."""
 

@@ -24,14 +24,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-
 message = messages_of(__package__)
 
 
 @dataclass(frozen=True)
 class CaptionedFigure:
-    """A figure as the page shows it: file name without suffix, caption, the SVG itself, and, of one
-    that can be looked into, its specification in Vega-Lite."""
+    """A figure as the page shows it: file name without suffix, caption, SVG, Vega-Lite if any."""
 
     name: str
     title: str

@@ -24,18 +24,15 @@ BEYOND = 511
 _KINDS = {"i": "integer", "u": "integer", "f": "decimal"}
 
 
-def pack_column(values: pd.Series, *, in_drawing: bool = False) -> dict[str, Any]:
+def pack_column(values: pd.Series) -> dict[str, Any]:
     """A column of at most 65,536 rows as JSON can hold it.
 
     Either distinct ``values`` and ``codes``, the number of each row's value among them (base64 of
     uint8, or of little-endian uint16 where there are more than 256 of them), or, for decimal
     numbers that are mostly distinct, ``decimals``: base64 of a little-endian int32 for each row.
-    ``kind`` is integer, decimal (rounded to four significant digits) or text. With ``in_drawing``
-    there is ``kind`` only: the drawing's data has the numbers.
+    ``kind`` is integer, decimal (rounded to four significant digits) or text.
     """
     kind = _KINDS.get(values.dtype.kind, "text")
-    if in_drawing:
-        return {"kind": kind}
     rows = values.tolist()
     if kind == "decimal":
         rows = [to_digits(value) for value in rows]

@@ -21,9 +21,6 @@ from pairtile.report.text import page_text
 from pairtile.runtime.files import atomic_path
 
 HERE = Path(__file__).parent
-# Taken into every page: before the sections' scripts, and after them.
-FIRST_SCRIPTS = ("errors.js",)
-LAST_SCRIPTS = ("ready.js",)
 PACKED = ("vega.min.js", "vega-interpreter.min.js", "vega-lite.min.js")
 """What charts.js unpacks when it first draws: a third of the bytes, and nothing to read before."""
 
@@ -138,7 +135,7 @@ def _dumps(value: object, **options: object) -> str:
 
 def _script_names(sections: list[PageSection]) -> list[str]:
     named = [name for section in sections for name in section.scripts]
-    return list(dict.fromkeys([*FIRST_SCRIPTS, *named, *LAST_SCRIPTS]))
+    return list(dict.fromkeys(["errors.js", "choose.js", *named, "ready.js"]))
 
 
 def _script(name: str) -> Markup:
@@ -157,7 +154,6 @@ def _own_text(name: str) -> str:
 
 
 def _template_folders() -> list[Path]:
-    """Those of the page, then those of the stages and the methods."""
-    shared = (HERE.parent / room for room in ("declare", "downstream"))
-    rooms = [HERE, *shared, *(method.folder for method in methods().values())]
-    return [room / "templates" for room in rooms]
+    """Those of the page, then those of the stages, of the view and of the methods."""
+    shared = [HERE.parent / room for room in ("report", "declare", "downstream", "view")]
+    return [room / "templates" for room in (*shared, *(m.folder for m in methods().values()))]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _FULL = {errno.ENOSPC: "full disk", errno.EDQUOT: "used-up quota", errno.EFBIG: "file too large"}
 _CLOSED = {errno.EROFS: "read-only file system", errno.EACCES: "denied permission"}
-_CLOSED |= {errno.EPERM: "forbidden operation"}
+_CLOSED |= {errno.EPERM: "forbidden operation", errno.ELOOP: "link in its place"}
 
 
 @contextmanager

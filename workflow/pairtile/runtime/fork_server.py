@@ -122,6 +122,8 @@ def hand_over() -> None:
             server.connect(f"\0{name}")
         except OSError:  # the server was killed; its jobs can do without
             return
+        if _user_of(server) != os.getuid():  # the name is free, and another user has taken it
+            return
         request = {"arguments": sys.argv, "folder": os.getcwd(), "environment": dict(os.environ)}
         socket.send_fds(server, [json.dumps(request).encode() + _END], [0, 1, 2])
         code = server.recv(1)
@@ -145,7 +147,7 @@ def serve(listening: socket.socket, later: Iterable[str]) -> None:
             return
         asking, _ = listening.accept()
         with asking:
-            if _user_of(asking) != os.getuid():
+            if _user_of(asking) != os.getuid():  # each end asks who the other is
                 continue
             content = b""
             files: list[int] = []
@@ -164,8 +166,9 @@ def serve(listening: socket.socket, later: Iterable[str]) -> None:
                 os.close(descriptor)
 
 
-def _user_of(asking: socket.socket) -> int:
-    credentials = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 3 * 4)
+def _user_of(other: socket.socket) -> int:
+    """Of the other end, as the kernel knows it: who connected, or who listens."""
+    credentials = other.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 3 * 4)
     _process, user, _group = struct.unpack("3i", credentials)
     return int(user)
 

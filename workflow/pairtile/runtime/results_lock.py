@@ -35,7 +35,7 @@ def hold_results(folder: str | os.PathLike[str]) -> None:
     path = Path(folder) / LOCK_FILE
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         lives_here, holder = False, _read(handle)

@@ -90,9 +90,9 @@ def network_data(
         identifier where the name is a symbol. ``edges``: the numbers of both ends, the score, and
         the verdict where there is one. ``categories``: what edges can be coloured and filtered by:
         ``heading``, ``values``, ``codes`` (of each edge, the number of its value) and, where it is
-        a property of nodes, ``of_nodes``. ``whole``: x and y are places in a drawing of everything,
-        else in one of the node's module. ``top``: places of the first nodes in a drawing of the
-        ``top_edges`` strongest edges. ``modules``: number, genes, hub, x, y.
+        a property of nodes, ``of_nodes``. ``whole``: x and y are places in one drawing of all,
+        else in drawings of each module, side by side. ``top``: places of the first nodes in a
+        drawing of the ``top_edges`` strongest edges. ``modules``: number, genes, hub, x, y.
     """
     names = node_names(edges)
     ends = np.column_stack(
@@ -225,18 +225,22 @@ def _modules(
 
 
 def _places_in_modules(of_node: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Places in a drawing of each node's module alone; of no use for nodes without one."""
-    places = np.zeros((len(of_node), 2))
+    """Places in a drawing of each module, these side by side; last, of the nodes without one."""
     inside = ends[of_node[ends[:, 0]] == of_node[ends[:, 1]]]
     order = np.argsort(of_node[inside[:, 0]], kind="stable")
     inside = inside[order]
     of_edge = of_node[inside[:, 0]]
     row = np.zeros(len(of_node), dtype=np.int64)
-    for number in np.unique(of_node[of_node > 0]).tolist():
+    groups, boxes = [], []
+    for number in sorted(np.unique(of_node).tolist(), key=lambda number: number or np.inf):
         members = np.flatnonzero(of_node == number)
         row[members] = np.arange(len(members))
         first, last = np.searchsorted(of_edge, [number, number + 1])
-        places[members] = place_nodes(len(members), _pairs(row[inside[first:last]]))
+        groups.append(members)
+        boxes.append(place_nodes(len(members), _pairs(row[inside[first:last]])))
+    places = np.zeros((len(of_node), 2))
+    for members, box, corner in zip(groups, boxes, _pack(boxes), strict=True):
+        places[members] = box + corner
     return places
 
 

@@ -48,8 +48,9 @@ def write_html(network: NetworkTable, path: Path) -> None:
     environment.filters["count"] = "{:,}".format
     scripts = []
     drawing = () if network.edges.empty else DRAWING_SCRIPTS
-    for name in ("errors.js", *drawing, "ready.js"):
-        place = "vendor" if name == "cytoscape.min.js" else "templates"
+    places = {"cytoscape.min.js": "vendor", "choose.js": "../view/templates"}
+    for name in ("errors.js", "choose.js", *drawing, "ready.js"):
+        place = places.get(name, "templates")
         scripts.append((folder / place / name).read_text(encoding="utf-8"))
     page = environment.get_template("network.html.j2").render(
         name=network.name or "network",

@@ -13,6 +13,7 @@ from pairtile.methods.mirna_targets.report_numbers import message, numbers, warn
 from pairtile.report.formats import count
 from pairtile.report.make_figures import precision_recall
 from pairtile.report.method_report import ANSWER_ROWS, Answer, MethodReport, MethodText, best_edges
+from pairtile.view.evidence import evidence_section
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results
@@ -94,5 +95,6 @@ REPORT = MethodReport(
     text=TEXT,
     answer=Answer(surest_pairs, pictures=("signal", "site_map", "target_map")),
     figures={**FIGURES, "precision_recall": precision_recall},
-    sections=(report_hits.section,),
+    # What a pair is judged by is its alignments, which the table of hits has.
+    sections=(evidence_section(lambda results, state: None), report_hits.section),
 )

@@ -460,8 +460,8 @@ class ModulesConfig(GeneModulesConfig):
     eigengenes: bool = Field(
         default=False,
         description=(
-            "`leiden`: whether modules are tested against noise and get eigengenes, as `traits` "
-            "needs them; those of `wgcna` always are."
+            "`leiden`: whether modules are tested against noise and get eigengenes; `traits` "
+            "without `activity` turn it on. Those of `wgcna` always are."
         ),
     )
 
@@ -559,9 +559,7 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
     condition_networks: Annotated[ConditionNetworksConfig, CHOOSING] = Field(
         default=ConditionNetworksConfig(), description="Which edges belong to a condition."
     )
-    modules: Annotated[
-        ModulesOrFalse, UsedBy("network", "tables", "modules", "traits", "enrichment")
-    ] = Field(  # type: ignore[assignment]
+    modules: Annotated[ModulesOrFalse, UsedBy("tables", "modules", "traits", "enrichment")] = Field(  # type: ignore[assignment]
         default=ModulesConfig(), description="Groups of genes in the network; `false` turns it off."
     )
     kinc_text: Annotated[bool, UsedBy("tables")] = Field(
@@ -608,6 +606,16 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
         if not self.writes_kinc_text:
             left_out.update(KINC_TEXTS)
         return tuple(table for table in self.tables if table not in left_out)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _traits_are_of_eigengenes(cls, given: object) -> object:
+        if not isinstance(given, Mapping) or not given.get("traits") or given.get("activity"):
+            return given
+        section = given.get("modules", {})
+        if not isinstance(section, Mapping) or section.get("method", "leiden") != "leiden":
+            return given
+        return {**given, "modules": {"eigengenes": True, **section}}
 
     @field_validator("threshold")
     @classmethod

@@ -13,11 +13,12 @@ correlations than their number allows; so classes of n have a null each.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairtile.arrays import Float64Array, Int64Array
 from pairtile.engine.tiles import PairSpace
 from pairtile.gpu.device import Device
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, lagged_of
@@ -67,9 +68,9 @@ class ModeNull:
     """
 
     pairs: int
-    limits: NDArray[np.int64]
-    statistics: list[NDArray[np.float64]]
-    sizes: NDArray[np.float64]
+    limits: Int64Array
+    statistics: list[Float64Array]
+    sizes: Float64Array
 
     @classmethod
     def of(
@@ -101,7 +102,7 @@ class ModeNull:
         """How many modes have at least this absolute correlation."""
         return self.sizes.size - int(np.searchsorted(self.sizes, correlation, side="left"))
 
-    def p_value(self, correlation: ArrayLike, n_samples: ArrayLike) -> NDArray[np.float64]:
+    def p_value(self, correlation: ArrayLike, n_samples: ArrayLike) -> Float64Array:
         """Share of the null modes of the class that are at least as strong, shape (modes,).
 
         (1 + exceedances) / (1 + modes) where at least ``RESOLVED`` exceed. Beyond, ln p goes on as
@@ -116,7 +117,7 @@ class ModeNull:
             p[here] = _tail_share(null, s[here])
         return p
 
-    def q_value(self, p: NDArray[np.float64], n_pairs: int) -> NDArray[np.float64]:
+    def q_value(self, p: Float64Array, n_pairs: int) -> Float64Array:
         """False discovery rate at which each mode is accepted, from the p-values of all stored
         modes of ``n_pairs`` pairs.
 
@@ -132,14 +133,14 @@ class ModeNull:
         return q
 
 
-def likelihood_ratio(correlation: ArrayLike, n_samples: ArrayLike) -> NDArray[np.float64]:
+def likelihood_ratio(correlation: ArrayLike, n_samples: ArrayLike) -> Float64Array:
     """-(n - 2) / 2 ln(1 - r^2) of correlations, in single precision as they are stored."""
     r = np.asarray(correlation, dtype=np.float32).astype(np.float64)
     left = np.maximum(1.0 - r * r, np.finfo(np.float32).eps)
     return np.asarray(-0.5 * (np.asarray(n_samples) - 2.0) * np.log(left))
 
 
-def _tail_share(null: NDArray[np.float64], s: NDArray[np.float64]) -> NDArray[np.float64]:
+def _tail_share(null: Float64Array, s: Float64Array) -> Float64Array:
     size = null.size
     reach = size - np.searchsorted(null, s, side="left")
     p = np.asarray((1.0 + reach) / (1.0 + size), dtype=np.float64)
@@ -240,7 +241,7 @@ def _partial_null(state: ModeArrays, opened: PlainCorrelation, seed: int, draws:
 
 def _unrelated(
     state: ModeArrays, opened: PlainCorrelation, seed: int, halves: int, draws: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Float64Array, Float64Array]:
     """Scores of at least ``draws`` pairs of unrelated genes, where there are as many, and
     standardised ones; half of the genes drawn ``halves`` times, samples exchanged as
     ``null_design`` allows."""
@@ -265,7 +266,7 @@ def _unrelated(
 
 def _drawn_pairs(
     state: ModeArrays, seed: int, draws: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64], PairSpace]:
+) -> tuple[Int64Array, Float64Array, PairSpace]:
     """Copies of genes, as ``permuted_genes``, that make at least ``draws`` pairs, and which: all of
     them, or (rectangle) each of the first with each of those after them."""
     n_genes = len(state["values"])
@@ -282,12 +283,8 @@ def _drawn_pairs(
 
 
 def permuted_genes(
-    state: ModeArrays,
-    seed: int,
-    number: int,
-    among: NDArray[np.int64] | None = None,
-    stream: int = 0,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    state: ModeArrays, seed: int, number: int, among: Int64Array | None = None, stream: int = 0
+) -> tuple[Int64Array, Float64Array]:
     """Copies of genes with their samples exchanged, each by itself, as ``null_design`` allows.
 
     Values are permuted among the samples in which the gene has one, within each batch where batches
@@ -323,6 +320,6 @@ def permuted_genes(
     return genes, permuted
 
 
-def _generator(seed: int, number: int) -> Any:
+def _generator(seed: int, number: int) -> np.random.Generator:
     key = np.array([seed % (1 << 64), 0x6E756C6C], dtype=np.uint64)  # "null": no other use's draws
     return np.random.Generator(np.random.Philox(key=key, counter=[0, 0, 0, number]))

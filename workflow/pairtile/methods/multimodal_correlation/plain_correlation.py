@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from pairtile.arrays import Float32Array, Float64Array, Int32Array, Int64Array, UInt8Array
 from pairtile.gpu.device import Device
 from pairtile.methods.multimodal_correlation.bicor import bicor_of_pairs
 from pairtile.methods.multimodal_correlation.config import (
@@ -100,7 +101,7 @@ class PlainCorrelation:
 
     def __init__(
         self,
-        values: NDArray[np.float64],
+        values: Float64Array,
         config: MultimodalCorrelationConfig,
         device: Device,
         threads: int | None = None,
@@ -145,7 +146,7 @@ class PlainCorrelation:
         else:
             self._blocks = CudaBlocks(self._genes, limits)
 
-    def tile(self, rows: NDArray[np.int64], columns: NDArray[np.int64], upper: bool) -> Modes:
+    def tile(self, rows: Int64Array, columns: Int64Array, upper: bool) -> Modes:
         """The modes of every row gene with every column gene; ``upper``: rows are the columns, and
         only later columns are wanted.
 
@@ -170,7 +171,7 @@ class PlainCorrelation:
     # --- one strip of rows ----------------------------------------------------------------------
 
     def _strip(
-        self, rows: NDArray[np.int64], columns: NDArray[np.int64], upper: bool, begin: int, end: int
+        self, rows: Int64Array, columns: Int64Array, upper: bool, begin: int, end: int
     ) -> tuple[dict[str, NDArray[Any]], Kept]:
         first = begin if upper else 0
         x_genes, y_genes = rows[begin:end], columns[first:]
@@ -213,8 +214,8 @@ class PlainCorrelation:
         return modes, kept
 
     def _products(
-        self, x_genes: NDArray[np.int64], y_genes: NDArray[np.int64], x: Any, y: Any
-    ) -> tuple[Any, Any]:
+        self, x_genes: Int64Array, y_genes: Int64Array, x: Int64Array, y: Int64Array
+    ) -> tuple[Float64Array, Int32Array]:
         """Correlations and samples of what matrix products give; TO_DO for the rest."""
         genes, xp = self._genes, self.device.xp
         r = xp.empty((len(x), len(y)))
@@ -268,7 +269,9 @@ class PlainCorrelation:
         parts = range(0, len(row), step)
         list(in_threads(fill, parts) if self.device.backend == "cpu" else map(fill, parts))
 
-    def _masked_products(self, x: Any, y: Any, r: Any, n: Any) -> None:
+    def _masked_products(
+        self, x: Int64Array, y: Int64Array, r: Float64Array, n: Int32Array
+    ) -> None:
         """Sums over the samples that count in both genes: of values, squares, products, ones."""
         genes, xp = self._genes, self.device.xp
         value_x, mask_x = genes.masked_rows(x)
@@ -309,21 +312,19 @@ class PlainCorrelation:
         samples, outliers = self._of_targets(joined.samples), self._of_targets(joined.outliers)
         return replace(joined, samples=samples, outliers=outliers)
 
-    def _of_targets(self, masks: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    def _of_targets(self, masks: UInt8Array) -> UInt8Array:
         """Masks of transitions as masks of the samples of their targets."""
         assert self.lagged is not None
         bits = np.zeros((len(masks), self.n_samples), dtype=np.uint8)
         bits[:, self.lagged.target] = np.unpackbits(masks, axis=1, count=self._genes.n_samples)
         return np.packbits(bits, axis=1)
 
-    def _targets(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _targets(self, columns: Int64Array) -> Int64Array:
         return columns if self.lagged is None else columns + self.n_genes
 
     # --- p-values -------------------------------------------------------------------------------
 
-    def p_values(
-        self, modes: Modes, rows: NDArray[np.int64], columns: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def p_values(self, modes: Modes, rows: Int64Array, columns: Int64Array) -> Float64Array:
         """Two-sided p-values of no relation, float64 (entries,), of the modes of a tile: with the
         ties of each pair (Kendall), or the means of both rows (bicor)."""
         x, y = rows[modes.row], self._targets(columns)[modes.column]
@@ -336,9 +337,7 @@ class PlainCorrelation:
             r = np.clip((r - expected) / np.sqrt(left), -1.0, 1.0)
         return correlation_p_value(r, n)
 
-    def _kendall_p_values(
-        self, modes: Modes, x: NDArray[np.int64], y: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _kendall_p_values(self, modes: Modes, x: Int64Array, y: Int64Array) -> Float64Array:
         genes, at = np.unique(np.concatenate([x, y]), return_inverse=True)
         codes = self.device.to_host(self._genes.codes(self.device.xp.asarray(genes)).values)
         sums = np.array(TieSums.of(codes, codes >= 0))[:, at].reshape(3, 2, -1)
@@ -358,9 +357,7 @@ class PlainCorrelation:
         )
 
 
-def _means_for_missing(
-    values: NDArray[np.float64], estimator: MixtureEstimatorConfig
-) -> NDArray[np.float64]:
+def _means_for_missing(values: Float64Array, estimator: MixtureEstimatorConfig) -> Float64Array:
     """Values with the gene's mean where they are missing or out of range."""
     usable = np.isfinite(values)
     if estimator.min_expression is not None:
@@ -376,7 +373,7 @@ def _means_for_missing(
 
 def pair_scorer(
     config: MultimodalCorrelationConfig,
-    values: NDArray[np.float64],
+    values: Float64Array,
     keys: NDArray[np.uint64],
     device: Device,
     seed: int,
@@ -421,24 +418,39 @@ class CpuBlocks:
         finally:
             numba.set_num_threads(before)
 
-    def upload(self, numbers: NDArray[np.int64]) -> Any:
+    def upload(self, numbers: Int64Array) -> Int64Array:
         """Numbers of genes as the kernels take them."""
         return numbers
 
-    def finish_products(self, lengths: Any, whole: Any, samples: int, r: Any, n: Any) -> None:
+    def finish_products(
+        self,
+        lengths: tuple[Float64Array, Float64Array],
+        whole: tuple[UInt8Array, UInt8Array],
+        samples: int,
+        r: Float64Array,
+        n: Int32Array,
+    ) -> None:
         """Products to correlations (see the kernel); pairs of columns' and rows' arrays."""
         finish_products(lengths, whole, samples, self.limits.nearly, r, n)
 
-    def finish_masked_products(self, sums: Any, of_pair: Any, r: Any, n: Any) -> None:
+    def finish_masked_products(
+        self,
+        sums: MaskedSums,
+        of_pair: tuple[UInt8Array, UInt8Array],
+        r: Float64Array,
+        n: Int32Array,
+    ) -> None:
         """Sums over the pairs' samples to correlations (see the kernel)."""
         finish_masked_products(sums, of_pair, self.limits, r, n)
 
-    def pair_correlations(self, rows: Any, columns: Any, diagonal: int, r: Any, n: Any) -> None:
+    def pair_correlations(
+        self, rows: Int64Array, columns: Int64Array, diagonal: int, r: Float64Array, n: Int32Array
+    ) -> None:
         """What is left to do, pair by pair."""
         arrays, limits = self.genes.arrays, self.limits
         pair_correlations(arrays, rows, columns, diagonal, limits, self.spearman, r, n)
 
-    def kept(self, diagonal: int, r: Any, n: Any) -> Kept:
+    def kept(self, diagonal: int, r: Float64Array, n: Int32Array) -> Kept:
         """Choose the pairs of a block."""
         lengths = np.empty(len(r), dtype=np.int64)
         counts = np.empty((len(r), COUNTS), dtype=np.int64)
@@ -453,8 +465,8 @@ class CpuBlocks:
         return kept
 
     def describe(
-        self, rows: Any, columns: Any, kept: Kept, whole: bool
-    ) -> tuple[NDArray[np.float32], NDArray[np.uint8], NDArray[np.uint8]]:
+        self, rows: Int64Array, columns: Int64Array, kept: Kept, whole: bool
+    ) -> tuple[Float32Array, UInt8Array, UInt8Array]:
         """Moments (5, entries), members and outliers (entries, bytes) of the kept pairs."""
         entries, octets = len(kept.row), -(-self.genes.n_samples // 8)
         moments = np.empty((5, entries), dtype=np.float32)

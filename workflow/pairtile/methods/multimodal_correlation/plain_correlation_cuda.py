@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pairtile.arrays import Float32Array, Float64Array, Int32Array, Int64Array, UInt8Array
 from pairtile.errors import DeviceError
 from pairtile.methods.multimodal_correlation.kernels.plain_correlation import (
     COUNTS,
@@ -16,6 +15,7 @@ from pairtile.methods.multimodal_correlation.kernels.plain_correlation import (
     R_BINS,
     Kept,
     Limits,
+    MaskedSums,
 )
 from pairtile.methods.multimodal_correlation.plain_correlation_genes import Genes, cuda_module
 
@@ -85,28 +85,43 @@ class CudaBlocks:
         """Nothing to hold to: threads are the GPU's."""
         yield
 
-    def upload(self, numbers: NDArray[np.int64]) -> Any:
+    def upload(self, numbers: Int64Array) -> Int64Array:
         """Numbers of genes as the kernels take them."""
         return self.genes.device.xp.asarray(numbers.astype(np.int32))
 
-    def _on_cells(self, name: str, r: Any, arguments: tuple[Any, ...]) -> None:
+    def _on_cells(self, name: str, r: Float64Array, arguments: tuple[object, ...]) -> None:
         rows, columns = r.shape
         self._kernels[name]((-(-columns // THREADS), rows), (THREADS,), arguments)
 
-    def finish_products(self, lengths: Any, whole: Any, samples: int, r: Any, n: Any) -> None:
+    def finish_products(
+        self,
+        lengths: tuple[Float64Array, Float64Array],
+        whole: tuple[UInt8Array, UInt8Array],
+        samples: int,
+        r: Float64Array,
+        n: Int32Array,
+    ) -> None:
         """Products to correlations (see the kernel); pairs of columns' and rows' arrays."""
         numbers = (np.int32(samples), np.float64(self.limits.nearly))
         shape = (np.int32(r.shape[0]), np.int32(r.shape[1]))
         self._on_cells("finish_products", r, (*lengths, *whole, *numbers, *shape, r, n))
 
-    def finish_masked_products(self, sums: Any, of_pair: Any, r: Any, n: Any) -> None:
+    def finish_masked_products(
+        self,
+        sums: MaskedSums,
+        of_pair: tuple[UInt8Array, UInt8Array],
+        r: Float64Array,
+        n: Int32Array,
+    ) -> None:
         """Sums over the pairs' samples to correlations (see the kernel)."""
         least, _, _, nearly, trust = self.limits
         numbers = (np.int32(least), np.float64(trust), np.float64(nearly))
         shape = (np.int32(r.shape[0]), np.int32(r.shape[1]))
         self._on_cells("finish_masked_products", r, (*sums, *of_pair, *numbers, *shape, r, n))
 
-    def pair_correlations(self, rows: Any, columns: Any, diagonal: int, r: Any, n: Any) -> None:
+    def pair_correlations(
+        self, rows: Int64Array, columns: Int64Array, diagonal: int, r: Float64Array, n: Int32Array
+    ) -> None:
         """What is left to do, pair by pair."""
         self._kernels["pair_correlations"](
             (-(-len(columns) // COLUMNS), -(-len(rows) // self._warps)),
@@ -126,7 +141,7 @@ class CudaBlocks:
             shared_mem=self._warps * self._warp_bytes,
         )
 
-    def kept(self, diagonal: int, r: Any, n: Any) -> Kept:
+    def kept(self, diagonal: int, r: Float64Array, n: Int32Array) -> Kept:
         """Choose the pairs of a block."""
         xp = self.genes.device.xp
         rows, columns = r.shape
@@ -154,8 +169,8 @@ class CudaBlocks:
         return Kept(row, column, correlation, samples, counts[:COUNTS], counts[COUNTS:])
 
     def describe(
-        self, rows: Any, columns: Any, kept: Kept, whole: bool
-    ) -> tuple[NDArray[np.float32], NDArray[np.uint8], NDArray[np.uint8]]:
+        self, rows: Int64Array, columns: Int64Array, kept: Kept, whole: bool
+    ) -> tuple[Float32Array, UInt8Array, UInt8Array]:
         """Moments (5, entries), members and outliers (entries, bytes) of the kept pairs.
 
         ``whole``: every pair has every sample, so that masks need not come from the GPU.

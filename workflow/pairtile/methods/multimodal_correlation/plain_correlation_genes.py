@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pairtile.arrays import BoolArray, Float64Array, Int64Array, UInt8Array
 from pairtile.gpu.device import Device
 from pairtile.methods.multimodal_correlation.bicor import bicor_rows
 from pairtile.methods.multimodal_correlation.config import MixtureEstimatorConfig
@@ -46,7 +46,7 @@ class Genes:
 
     def __init__(
         self,
-        values: NDArray[np.float64],
+        values: Float64Array,
         estimator: MixtureEstimatorConfig,
         kinc: bool,
         device: Device,
@@ -90,7 +90,7 @@ class Genes:
         self.slant = xp.zeros(self.n_genes)
         self._tie_kernel: Any = None
 
-    def prepare(self, genes: NDArray[np.int64]) -> None:
+    def prepare(self, genes: Int64Array) -> None:
         """Make ready those of the genes that are not yet."""
         wanted = np.zeros(self.n_genes, dtype=bool)
         wanted[genes] = True
@@ -100,7 +100,7 @@ class Genes:
             self._prepare(missing[begin : begin + step])
         self._ready[missing] = True
 
-    def masked_rows(self, genes: Any) -> tuple[Any, Any]:
+    def masked_rows(self, genes: Int64Array) -> tuple[Float64Array, Float64Array]:
         """Centred, scaled values, 0 where not usable or outlier, and 1 where they count.
 
         Both float64 (genes, samples); ``genes`` are numbers on the device.
@@ -127,7 +127,7 @@ class Genes:
 
     # --- one batch ------------------------------------------------------------------------------
 
-    def _prepare(self, genes: NDArray[np.int64]) -> None:
+    def _prepare(self, genes: Int64Array) -> None:
         xp, arrays, estimator = self.device.xp, self.arrays, self.estimator
         at = xp.asarray(genes)
         values = arrays.values[at]
@@ -160,7 +160,9 @@ class Genes:
         self.of_pair[genes] = self.device.to_host(of_pair)
         self._set_rows(at, moved[:, : self.n_samples] * scale[:, None], values, whole)
 
-    def _in_order(self, at: Any, values: Any, usable: Any, counts: Any) -> tuple[Any, Any]:
+    def _in_order(
+        self, at: Int64Array, values: Float64Array, usable: BoolArray, counts: Int64Array
+    ) -> tuple[BoolArray, Float64Array]:
         """Sort; returns the samples left when a gene's own outliers are out, and its median.
 
         Of no account for a gene that is not complete: its outliers are the pair's to find.
@@ -171,7 +173,7 @@ class Genes:
         if self._ranked:
             self._set_ties(at, values, order, counts)
 
-        def ranked(place: Any) -> Any:
+        def ranked(place: Int64Array) -> Float64Array:
             found = xp.take_along_axis(order, xp.minimum(place, order.shape[1] - 1)[:, None], 1)
             return xp.take_along_axis(values, found, axis=1)[:, 0]
 
@@ -184,7 +186,9 @@ class Genes:
             inside = usable & within
         return inside, ranked(counts // 2)
 
-    def _set_ties(self, at: Any, values: Any, order: Any, counts: Any) -> None:
+    def _set_ties(
+        self, at: Int64Array, values: Float64Array, order: Int64Array, counts: Int64Array
+    ) -> None:
         xp, arrays = self.device.xp, self.arrays
         place = arrays.order.dtype
         start, end = xp.empty(order.shape, dtype=place), xp.empty(order.shape, dtype=place)
@@ -211,7 +215,9 @@ class Genes:
             )
         arrays.start[at], arrays.end[at], arrays.tied[at] = start, end, tied
 
-    def _set_rows(self, at: Any, scaled: Any, values: Any, whole: Any) -> None:
+    def _set_rows(
+        self, at: Int64Array, scaled: Float64Array, values: Float64Array, whole: BoolArray
+    ) -> None:
         xp, arrays, kind = self.device.xp, self.arrays, self.estimator.correlation
         if kind == "kendall":
             return
@@ -236,18 +242,18 @@ class Genes:
         self.rows[at] = rows
         self.lengths[at] = (rows * rows).sum(axis=1)
 
-    def _set_marks(self, at: Any, usable: Any, inside: Any) -> None:
+    def _set_marks(self, at: Int64Array, usable: BoolArray, inside: BoolArray) -> None:
         self.arrays.usable[at] = self._packed(usable)
         self.arrays.inside[at] = self._packed(inside)
 
-    def _packed(self, marks: Any) -> Any:
+    def _packed(self, marks: BoolArray) -> BoolArray:
         """Bit k of word w is sample 32 w + k, on the GPU; on the CPU one byte for each sample."""
         if self.device.backend == "cpu":
             return marks
         xp = self.device.xp
         return xp.packbits(marks.ravel(), bitorder="little").view(np.uint32).reshape(len(marks), -1)
 
-    def _unpacked(self, marks: Any) -> Any:
+    def _unpacked(self, marks: UInt8Array) -> UInt8Array:
         if self.device.backend == "cpu":
             return marks
         xp = self.device.xp

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
 from pairtile.downstream.members import members_section
 from pairtile.io.networks.drawing import Grouping
+from pairtile.methods.multimodal_correlation.arrays import ModeArrays, lagged_of
 from pairtile.methods.multimodal_correlation.charts import FIGURES
 from pairtile.methods.multimodal_correlation.report_numbers import (
     message,
@@ -43,6 +44,7 @@ from pairtile.report.method_report import (
 )
 from pairtile.report.results import Results
 from pairtile.statistics.modules import module_table
+from pairtile.view.evidence import Samples, State, evidence_section, table_samples
 
 
 def edge_table(results: Results, table: pd.DataFrame) -> pd.DataFrame:
@@ -52,7 +54,7 @@ def edge_table(results: Results, table: pd.DataFrame) -> pd.DataFrame:
         return table
     columns = ["source", "target", "correlation", "n_samples"]
     columns += ["cluster", "n_modes"] if mixture(results) else []
-    shown = table[[*columns, "p_value"]].copy()
+    shown = table[[*columns, *(c for c in ("p_value", "q_value") if c in table)]].copy()
     apart = differs_in(table)
     if apart is not None and (apart != "").any():
         shown["differs_in"] = apart
@@ -276,6 +278,25 @@ def clearest_edges(results: Results) -> tuple[str, pd.DataFrame]:
     return above, order.head(ANSWER_ROWS)[columns]
 
 
+def samples(results: Results, state: State) -> Samples:
+    """The prepared values, and which of them each mode of a split pair holds."""
+    found, lagged = results.cached(mode_results), lagged_of(cast(ModeArrays, state))
+    values, sources = state["values"], None
+    if lagged is not None:
+        sources = np.full(values.shape, np.nan)
+        sources[:, lagged.target] = values[:, lagged.source]
+    groups = {
+        each.name: [
+            each.labels[code] if code >= 0 else "" if np.isnan(value) else f"{value:g}"
+            for code, value in zip(each.codes, each.numbers, strict=True)
+        ]
+        for each in found.conditions
+    }
+    shown = table_samples(results, state, values, "Prepared values", sources, groups)
+    split = mixture(results) and (found.network["n_modes"] > 1).any()
+    return replace(shown, members=found.members) if split else shown
+
+
 REPORT = MethodReport(
     text=TEXT,
     answer=Answer(
@@ -290,6 +311,7 @@ REPORT = MethodReport(
         "hidden_factors": hidden_factors,
     },
     sections=(
+        evidence_section(samples),
         conditions_section,
         members_section,
         modules_section,

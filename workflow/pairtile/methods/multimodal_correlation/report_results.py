@@ -24,7 +24,7 @@ from pairtile.methods.multimodal_correlation.conditions import (
     counts_of_network,
     unique_names,
 )
-from pairtile.methods.multimodal_correlation.modes import PairModes
+from pairtile.methods.multimodal_correlation.modes import PairModes, packed_masks
 from pairtile.report.results import Results, read_result_table
 
 NETWORKS, MODULES, MODES = "condition_networks.tsv", "modules.tsv", "pairs.parquet"
@@ -125,6 +125,18 @@ class ModeResults:
                     part, source_values(cast(ModeArrays, state), i), state["values"][j], names
                 )
         return found
+
+    def members(self, edges: pd.DataFrame) -> NDArray[np.bool_]:
+        """The samples of the mode of each edge, bool (edges, samples); none where the state is
+        gone."""
+        assert self.state is not None
+        n_samples = self.state["values"].shape[1]
+        keys = [edges[end].map(self.number) for end in ("source", "target")]
+        wanted = pd.MultiIndex.from_arrays([*keys, edges["cluster"]])
+        rows = stored_rows(self.folder / MODES, list(zip(*keys, strict=True)))
+        row = pd.MultiIndex.from_frame(rows[["i", "j", "cluster"]]).get_indexer(wanted)
+        masks = packed_masks(rows["samples"].tolist(), n_samples)[row]
+        return np.unpackbits(masks, axis=1, count=n_samples).astype(bool) & (row >= 0)[:, None]
 
 
 def stored_rows(path: Path, pairs: list[tuple[int, int]]) -> pd.DataFrame:

@@ -185,7 +185,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
         estimator = config.estimator
         genes, samples = (int(n) for n in state["values"].shape)
         # A chunk does not have the key, nor needs to know.
-        network = pairs_permuted(config, genes) if hasattr(config, "threshold") else 0
+        network = pairs_permuted(config, genes) if "threshold" in vars(config) else 0
         pairs = cls.space(state).pairs_in
         if estimator.clustering == "none":
             rate = (2e8 if backend == "cuda" else 5e6 * threads) / max(0.1, samples / 1000)

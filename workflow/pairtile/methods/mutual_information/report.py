@@ -8,6 +8,7 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.members import members_section
 from pairtile.methods.mutual_information.charts import FIGURES
 from pairtile.report.method_report import MethodReport, MethodText
+from pairtile.view.evidence import Samples, State, evidence_section, table_samples
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results
@@ -44,4 +45,13 @@ TEXT = MethodText(
     warnings=warnings,
 )
 
-REPORT = MethodReport(text=TEXT, figures=FIGURES, sections=(members_section,))
+
+def samples(results: Results, state: State) -> Samples:
+    """What scores were made from: ranks, or values, scaled to the splines."""
+    label = "Ranks, scaled" if state["by_rank"].all() else "Values, scaled"
+    return table_samples(results, state, state["z"], label, state.get("z_source"))
+
+
+REPORT = MethodReport(
+    text=TEXT, figures=FIGURES, sections=(evidence_section(samples), members_section)
+)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pairtile.declare.messages import messages_of
 from pairtile.downstream.members import members_section
@@ -13,6 +16,7 @@ from pairtile.methods.predictor_pairs.report_results import predictor_results
 from pairtile.methods.predictor_pairs.report_sections import levels_section, sets_section
 from pairtile.report.make_figures import COMMON_FIGURES
 from pairtile.report.method_report import ANSWER_ROWS, Answer, MethodReport, MethodText
+from pairtile.view.evidence import Samples, State, evidence_section, table_samples
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,11 +135,23 @@ def best_explained(results: Results) -> tuple[str, pd.DataFrame]:
     return "The genes best explained, with their predictors", shown
 
 
+def samples(results: Results, state: State) -> Samples:
+    """What levels were made from: of predictors and of their targets, transition by transition."""
+    source, target = state["source_samples"], state["target_samples"]
+    values, sources = state["values"][:, target], None
+    if not np.array_equal(source, target):
+        sources = state["values"][:, source]
+    shown = table_samples(results, state, values, "Values before they were levels", sources)
+    several = len(np.unique(state["series"])) > 1 or sources is not None
+    return replace(shown, series=state["series"][target] if several else None)
+
+
 REPORT = MethodReport(
     text=TEXT,
     answer=Answer(best_explained, "predictors.tsv"),
     figures={**COMMON_FIGURES, **FIGURES},
     sections=(
+        evidence_section(samples),
         levels_section,
         sets_section,
         members_section,

@@ -158,5 +158,5 @@ def _columns(found: PredictorResults, table: pd.DataFrame) -> list[str]:
 
 
 def _standing(n_ties: Any) -> str:
-    """Whether a set stands above the others of its target, on one line."""
-    return "alone" if n_ties == 1 else f"1 of {count(n_ties)}: arbitrary".replace(" ", "\u00a0")
+    """Whether a set stands above the others of its target."""
+    return "alone" if n_ties == 1 else f"1\u00a0of\u00a0{count(n_ties)}: arbitrary"

@@ -84,7 +84,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         seed: int = 0,
     ) -> None:
         super().__init__(config, state, device, precision, seed)
-        self.keep_by_auto = getattr(config, "keep", None) == "auto"
+        self.keep_by_auto = vars(config).get("keep") == "auto"  # not every step has the key
         # Of a shuffled target only the best counts; those that SFFS grows from need as many seeds.
         self.null_top = self.top if self.sffs else 1
         self._searches: dict[int, PredictorSearch] = {}
@@ -109,7 +109,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
     def resolve_auto(
         cls, config: PredictorPairsConfig, state: PredictorArrays
     ) -> tuple[PredictorPairsConfig, list[Message]]:
-        if getattr(config, "keep", None) != "auto":  # not every step has the key
+        if vars(config).get("keep") != "auto":
             return config, []
         tested = draws_of_a_test(state) >= AUTO_DRAWS
         keep = KeepBestByFdrConfig(best_fdr=AUTO_FDR) if tested else "best"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pairtile.io.networks.drawing import Grouping
 from pairtile.methods.trajectory_correlation.charts import FIGURES
@@ -38,6 +39,7 @@ from pairtile.report.method_report import (
 )
 from pairtile.report.packed_columns import cells
 from pairtile.report.results import Results
+from pairtile.view.evidence import Samples, State, evidence_section
 
 MAX_COMMUNITIES, MAX_GROUPS, MAX_PATHS, MAX_RESIDUES = 30, 20, 200, 3000
 
@@ -190,10 +192,42 @@ TEXT = MethodText(
     adapted=adapted,
 )
 
+
+def samples(results: Results, state: State) -> Samples:
+    """How each variable moves: the displacement along the direction in which it moves most."""
+    series, offsets = state["series"], np.asarray(state["replica_offsets"])
+    replica = np.repeat(np.arange(1, len(offsets)), np.diff(offsets))
+
+    def motion(rows: NDArray[np.int64], frames: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.array([main_motion(np.asarray(series[row]))[frames] for row in rows])
+
+    several = {"replica": replica} if len(offsets) > 2 else {}
+    label = (
+        "Displacement in Å along the main direction of each" if series.shape[1] > 1 else "Values"
+    )
+    return Samples(series.shape[2], motion, label, groups=several, series=replica)
+
+
+def main_motion(series: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Of a variable (d, frames), its displacement from the mean along the first principal
+    component, float64 (frames,); that points where its largest coordinate does. A variable of one
+    dimension is as it is."""
+    if len(series) == 1:
+        return series[0].astype(np.float64)
+    moved = series - series.mean(axis=1, keepdims=True, dtype=np.float64)
+    main = np.linalg.eigh(moved @ moved.T)[1][:, -1]
+    return np.asarray(main * np.sign(main[np.abs(main).argmax()]) @ moved)
+
+
 REPORT = MethodReport(
     text=TEXT,
     answer=Answer(best_edges, pictures=("difference", "correlation")),
     figures=FIGURES,
-    sections=(structure_section, motion_section, states_section),
+    sections=(
+        evidence_section(samples, symbols=False),
+        structure_section,
+        motion_section,
+        states_section,
+    ),
     grouping=community_grouping,
 )

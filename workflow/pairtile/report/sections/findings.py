@@ -74,8 +74,8 @@ def first_screen(
 
 def figure_scripts(pictures: Sequence[CaptionedFigure]) -> tuple[str, ...]:
     """What the figures of a section need: Vega where one can be looked into."""
-    live = any(picture.chart for picture in pictures)
-    return ("save_file.js", "figures.js", *(["charts.js"] if live else []))
+    charts = ("charts.js",) if any(picture.chart for picture in pictures) else ()
+    return ("save_file.js", "figures.js", *charts)
 
 
 def answer_picture(results: Results, pictures: list[CaptionedFigure]) -> list[CaptionedFigure]:

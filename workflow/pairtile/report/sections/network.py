@@ -92,8 +92,10 @@ def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
     if "p_method" in table and table["p_method"].nunique() < 2:
         table = table.drop(columns="p_method")  # the same for all: said in the notes
     columns = [column for column in table.columns if column not in ("source", "target")]
-    # The drawing's scores have the four digits that a column of the table keeps, or are missing.
-    in_drawing = {results.strength} if _is_decimal(results, table) else set()
+    packed = {column: pack_column(table[column]) for column in columns}
+    score = packed.get(str(results.strength), {})
+    if score.get("kind") == "decimal" and np.isfinite(results.score).all():
+        packed[str(results.strength)] = {"kind": "decimal"}  # the drawing has these numbers
     return PageSection(
         id="edges",
         title=f"Strongest {results.text.edge}s",
@@ -104,10 +106,7 @@ def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
             "rows": table_cells(table.head(FIRST_ROWS)[["source", "target", *columns]]),
             "data": {
                 "rows_a_page": FIRST_ROWS,
-                "columns": [
-                    pack_column(table[column], in_drawing=column in in_drawing)
-                    for column in columns
-                ],
+                "columns": list(packed.values()),
             },
             "shown": len(table),
             "total": len(results.network),
@@ -122,12 +121,6 @@ def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
             "network_data.js", "packed_columns.js", "table_columns.js", "edges_table.js",
         ),
     )  # fmt: skip
-
-
-def _is_decimal(results: Results, table: pd.DataFrame) -> bool:
-    if results.strength not in table or table[results.strength].dtype.kind != "f":
-        return False
-    return not np.isinf(table[results.strength]).any()
 
 
 def ends(results: Results) -> list[str]:

@@ -6,6 +6,7 @@ function pageColour(name) {
 // The colours of the largest modules, safe for the colour-blind (Okabe and Ito); grey for the rest.
 const MODULE_COLOURS = ["#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7"];
 // The colours of what edges are, the first two far apart for everyone; grey for the rest.
+const MANY_EDGES = 5000; // a drawing of more is moved as a picture
 const EDGE_COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 // `curved`: edges that would lie on one another, such as those of both directions, bend apart.
 function networkStyle(directed, curved) {
@@ -45,6 +46,7 @@ function networkStyle(directed, curved) {
         "target-arrow-shape": directed ? "triangle" : "none",
         "arrow-scale": 0.8,
         "curve-style": curved ? "bezier" : "haystack",
+        events: "no",
       },
     },
     {

@@ -23,15 +23,10 @@
   let around = null; // the node whose neighbourhood is the view
   let chosen = null; // the node that is marked
 
-  const option = (value, text) => {
-    const made = document.createElement("option");
-    made.value = value;
-    made.textContent = text;
-    return made;
-  };
-  const overview = data.whole
-    ? [option("all", "all edges"), option("modules", `${data.words} (${data.n_modules})`)]
-    : [option("modules", `${data.words} (${data.n_modules})`), option("top", `the ${data.top_edges} strongest edges`)];
+  const option = (value, text) => new Option(text, value);
+  const inModules = data.modules.length ? [option("modules", `${data.words} (${data.n_modules})`)] : [];
+  const all = option("all", data.whole ? "all edges" : `all ${views.counted(data.edges.length, "edge")}`);
+  const top = option("top", `the ${data.top_edges} strongest edges`);
   const list = document.createElement("optgroup");
   list.label = `one ${data.word}`;
   for (const [number, genes, hub] of data.modules) {
@@ -39,20 +34,39 @@
   }
   const near = option("near", "a neighbourhood");
   near.hidden = near.disabled = true;
-  view.append(...(data.modules.length ? overview : overview.filter(({ value }) => value !== "modules")), near);
+  view.append(...(data.whole ? [all, ...inModules] : [...inModules, top, all]), near);
   if (data.modules.length) view.append(list);
   view.selectedIndex = 0;
-  byId("names").append(...[...nodeOf.keys()].sort().map((name) => {
-    const made = document.createElement("option");
-    made.value = name;
-    return made;
-  }));
+  byId("names").append(...[...nodeOf.keys()].sort().map((name) => option(name, "")));
 
   const cy = cytoscape({
     container: canvas, elements: [], layout: { name: "preset" }, minZoom: 0.02, maxZoom: 6,
     userZoomingEnabled: false, boxSelectionEnabled: false,
   });
   const nameNodes = networkLabels(cy);
+
+  // Many edges take a second to draw. Such a drawing is held, in a batch of cytoscape.js in which
+  // nothing is drawn; while it is moved, so is its picture, and where it rests it is drawn once.
+  const picture = canvas.querySelector("canvas").parentElement;
+  const many = () => cy.edges().length > MANY_EDGES;
+  let resting, held = null; // the viewport of the picture
+  function redraw() {
+    if (held) cy.endBatch();
+    held = null;
+    cy.one("render", () => {
+      picture.style.transform = "";
+      if (held || !many()) return;
+      held = { zoom: cy.zoom(), ...cy.pan() };
+      cy.startBatch();
+    });
+  }
+  cy.on("viewport", () => {
+    if (!held) return;
+    clearTimeout(resting);
+    resting = setTimeout(redraw, 150);
+    const scale = cy.zoom() / held.zoom;
+    picture.style.transform = `translate(${cy.pan("x") - scale * held.x}px, ${cy.pan("y") - scale * held.y}px) scale(${scale})`;
+  });
 
   // The slider goes through the edges by strength: all of them at its left, the best at its right.
   const first = () => Math.max(1, Math.round(data.edges.length * (1 - least.value / 1000)));
@@ -73,10 +87,7 @@
   }
   function inSight() {
     const { x1, y1, x2, y2 } = cy.extent();
-    return cy.nodes().some((node) => {
-      const { x, y } = node.position();
-      return x1 <= x && x <= x2 && y1 <= y && y <= y2;
-    });
+    return cy.nodes().some((n) => x1 <= n.position("x") && n.position("x") <= x2 && y1 <= n.position("y") && n.position("y") <= y2);
   }
   // Draw the view that is chosen; `fit` moves all of it into sight, as is done where none of it is.
   function draw(fit = true) {
@@ -86,9 +97,11 @@
     else if (view.value[0] === "m" && view.value !== "modules") made = views.module(Number(view.value.slice(1)), n, colouring);
     else made = views[view.value](n, colouring);
     cy.stop(true); // a move towards what is drawn no more
+    redraw();
     cy.startBatch();
     cy.elements().remove();
-    cy.add(made.nodes.map((node) => ({ group: "nodes", ...node })));
+    const pannable = made.edges.length > MANY_EDGES; // there, dragging moves the whole
+    cy.add(made.nodes.map((node) => ({ group: "nodes", pannable, ...node })));
     cy.add(made.edges.map((edge) => ({ group: "edges", ...edge })));
     cy.endBatch();
     cy.style(networkStyle(data.directed, curved));
@@ -101,42 +114,42 @@
     status.textContent = made.nodes.length
       ? `${made.text}${idle}`
       : "Nothing is left in this view: choose another kind of edge, or move the slider to the left.";
-    Object.assign(canvas.dataset, {
-      view: view.value, nodes: cy.nodes().length, edges: cy.edges().length, first: n,
-    });
-    return made;
+    Object.assign(canvas.dataset, { view: view.value, nodes: cy.nodes().length, edges: cy.edges().length, first: n });
   }
 
   function legend() {
     byId("colours").replaceChildren(...views.colours[colour.value]().map(([text, shade]) => {
-      const item = document.createElement("li");
-      const mark = document.createElement("span");
+      const [item, mark] = ["li", "span"].map((name) => document.createElement(name));
       mark.className = "mark";
       mark.style.background = shade;
       item.append(mark, text);
       return item;
     }));
+    for (const list of document.querySelectorAll("[data-legend]")) list.hidden = (list.dataset.legend === "modules") !== (view.value === "modules");
   }
 
   const still = matchMedia("(prefers-reduced-motion: reduce)");
-  const move = (to) => cy.animate({ ...to, duration: still.matches ? 0 : 250 });
   const zoom = (factor) =>
     cy.zoom({ level: cy.zoom() * factor, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
 
   function showAll() {
     if (view.value === "near") view.selectedIndex = 0;
     input.value = "";
+    choose([]);
     draw();
   }
 
-  function mark(node) {
-    const drawn = cy.getElementById(`n${node}`);
-    const close = drawn.closedNeighborhood();
+  function emphasise(drawn, close) {
     cy.elements().removeClass("near chosen").addClass("faded");
     close.removeClass("faded").addClass("near");
     drawn.addClass("chosen");
     nameNodes();
-    move({ fit: { eles: close, padding: 60 } });
+    if (held) cy.fit(close, 60);
+    else cy.animate({ fit: { eles: close, padding: 60 }, duration: still.matches ? 0 : 250 });
+  }
+  function mark(node) {
+    const drawn = cy.getElementById(`n${node}`);
+    emphasise(drawn, drawn.closedNeighborhood());
     const [name, , , degree, , module] = data.nodes[node];
     const names = views.neighbours(node, first()).sort();
     const listed = names.slice(0, 30).join(", ") + (names.length > 30 ? ", …" : "");
@@ -164,7 +177,26 @@
     else neighbourhood(node);
   }
 
-  function search(text) {
+  function showPair(nodes) {
+    const found = () => nodes.map((node) => cy.getElementById(`n${node}`));
+    if (found().some((drawn) => drawn.empty())) neighbourhood(nodes[0]);
+    const [one, other] = found();
+    const edges = one.edgesWith(other);
+    emphasise(one.union(other), one.union(other).union(edges));
+    canvas.dataset.chosen = nodes.map((node) => data.nodes[node][0]).join();
+    status.textContent = edges.map(views.titleOf).join("; ") || "No edge of this view joins the two.";
+  }
+  // What is chosen anywhere on the page is shown here.
+  document.addEventListener("pairtile:chosen", ({ detail: { items } }) => {
+    const nodes = items.map((name) => nodeOf.get(name)).filter((node) => node !== undefined);
+    if (nodes.length > 1) showPair(nodes);
+    else if (nodes.length) show(nodes[0]);
+    else if (items.length) search(items[0], true);
+    else if (canvas.dataset.chosen) draw(false);
+  });
+
+  // Shown as it is typed; chosen where it is a whole name, or with Enter.
+  function search(text, sure = false) {
     const wanted = text.trim().toLowerCase();
     if (!wanted) return showAll();
     const names = [...nodeOf.keys()];
@@ -172,7 +204,8 @@
       names.find((name) => name.toLowerCase() === wanted) ??
       names.find((name) => name.toLowerCase().startsWith(wanted)) ??
       names.find((name) => name.toLowerCase().includes(wanted));
-    if (found !== undefined) return show(nodeOf.get(found));
+    if (found !== undefined && !sure && found.toLowerCase() !== wanted) return show(nodeOf.get(found));
+    if (found !== undefined) return choose([data.nodes[nodeOf.get(found)][0]]);
     status.textContent = `“${text.trim()}” is not among the drawn names; look for it in the network files beside this page.`;
   }
 
@@ -185,28 +218,33 @@
   view.addEventListener("change", () => draw());
   colour.addEventListener("change", () => again(false));
   if (kind) kind.addEventListener("change", () => again(false));
+  // Many edges are drawn anew only where the slider is let go.
   least.addEventListener("input", () => {
     sayLeast();
-    again(false);
+    if (!many()) again(false);
   });
+  least.addEventListener("change", () => many() && again(false));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => again(false));
   input.addEventListener("input", () => search(input.value));
   byId("search").addEventListener("submit", (event) => {
     event.preventDefault();
-    search(input.value);
+    search(input.value, true);
   });
   cy.on("tap", "node", (event) => {
     const { node, module } = event.target.data();
-    if (module === undefined) return view.value === "near" && node !== around ? neighbourhood(node) : mark(node);
-    view.value = `m${module}`;
-    draw();
+    if (module === undefined) return choose([data.nodes[node][0]]);
+    openModule(module);
+  });
+  cy.on("tap", "edge", (event) => {
+    const { joint, source, target } = event.target.data();
+    if (!joint) choose([source, target].map((id) => data.nodes[id.slice(1)][0]));
   });
   cy.on("tap", (event) => {
-    if (event.target === cy && chosen !== null) draw();
+    if (event.target === cy) choose([]);
   });
 
   // The wheel scrolls the page until the drawing has been clicked or reached with Tab.
-  canvas.addEventListener("pointerdown", () => canvas.focus({ preventScroll: true }));
+  canvas.addEventListener("click", () => canvas.focus({ preventScroll: true }));
   canvas.addEventListener("focus", () => cy.userZoomingEnabled(true));
   canvas.addEventListener("blur", () => cy.userZoomingEnabled(false));
 
@@ -247,6 +285,7 @@
   // On paper, an SVG in the colours of the light scheme: the canvas is as wide as the screen.
   const onPaper = (paper) => {
     document.documentElement.classList.toggle("on-paper", paper);
+    redraw();
     cy.style(networkStyle(data.directed, curved));
     document.getElementById("network-print").replaceChildren(...(paper ? [networkSvg(cy, views.titleOf)] : []));
   };
@@ -258,17 +297,19 @@
     cy.resize();
     fitAll();
     nameNodes();
-    // report.html#gene=NAME opens with that gene in view, #module=3 with that module.
-    const asked = location.hash.match(/^#(gene|module)=(.+)$/);
-    if (!asked) return;
-    const wanted = decodeURIComponent(asked[2]);
-    if (asked[1] === "gene") {
-      input.value = wanted;
-      search(wanted);
-    } else if ([...view.options].some(({ value }) => value === `m${wanted}`)) {
-      view.value = `m${wanted}`;
-      draw();
-    }
-    document.getElementById("network").scrollIntoView();
+    followModule();
   });
+  // report.html#module=3 shows that module; #gene= and #pair= are choose.js's.
+  function openModule(number) {
+    if (![...view.options].some(({ value }) => value === `m${number}`)) return;
+    view.value = `m${number}`;
+    draw();
+  }
+  function followModule() {
+    const asked = location.hash.match(/^#module=(\d+)$/);
+    if (!asked) return;
+    openModule(asked[1]);
+    document.getElementById("network").scrollIntoView();
+  }
+  addEventListener("hashchange", followModule);
 })();

@@ -41,34 +41,24 @@ function networkViews(data, only) {
     return k === undefined || k >= MODULE_COLOURS.length ? pageColour("edge") : MODULE_COLOURS[k];
   }
 
-  // Without a value there is no key: the style's selectors ask whether it is there.
-  const given = (entries) =>
-    Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
-
   // Elements of some edges (their numbers) and of the nodes at `place`, a Map of node -> {x, y}.
   function drawn(edges, place, colouring) {
     const most = Math.max(...[...place.keys()].map((node) => data.nodes[node][DEGREE]));
     return {
-      nodes: [...place].map(([node, position]) => {
-        const degree = data.nodes[node][DEGREE];
-        return {
-          data: given({
-            id: `n${node}`, node, label: shortened(data.nodes[node][NAME]),
-            regulator: data.nodes[node][REGULATOR], size: 12 + 30 * Math.sqrt(degree / most),
-            colour: nodeColour[colouring](node),
-          }),
-          position,
-        };
-      }),
-      edges: edges.map((number) => {
-        const edge = data.edges[number];
-        return {
-          data: given({
-            id: `e${number}`, source: `n${edge[0]}`, target: `n${edge[1]}`,
-            weight: 1 - number / data.edges.length, colour: edgeColour[colouring](edge, number),
-          }),
-        };
-      }),
+      nodes: [...place].map(([node, position]) => ({
+        data: {
+          id: `n${node}`, node, label: shortened(data.nodes[node][NAME]),
+          regulator: data.nodes[node][REGULATOR], colour: nodeColour[colouring](node),
+          size: 12 + 30 * Math.sqrt(data.nodes[node][DEGREE] / most),
+        },
+        position,
+      })),
+      edges: edges.map((number) => ({
+        data: {
+          id: `e${number}`, source: `n${data.edges[number][0]}`, target: `n${data.edges[number][1]}`,
+          weight: 1 - number / data.edges.length, colour: edgeColour[colouring](data.edges[number], number),
+        },
+      })),
     };
   }
 
@@ -82,19 +72,16 @@ function networkViews(data, only) {
   const endsOf = (edges) => new Set(edges.flatMap((number) => data.edges[number].slice(0, 2)));
   const itsPlace = (node) => ({ x: data.nodes[node][X], y: data.nodes[node][Y] });
 
-  function all(first, colouring) {
+  function strongest(first, colouring, at, text) {
     const edges = chosen(first, () => true);
-    const place = new Map([...endsOf(edges)].map((node) => [node, itsPlace(node)]));
-    return { ...drawn(edges, place, colouring), text: "" };
+    const place = new Map([...endsOf(edges)].map((node) => [node, at(node)]));
+    return { ...drawn(edges, place, colouring), text: text(edges.length) };
   }
-
-  function top(first, colouring) {
-    const edges = chosen(Math.min(first, data.top_edges), () => true);
-    const place = new Map(
-      [...endsOf(edges)].map((node) => [node, { x: data.top[node][0], y: data.top[node][1] }]),
-    );
-    return { ...drawn(edges, place, colouring), text: `The ${counted(edges.length, "strongest edge", "strongest edges")}. ` };
-  }
+  const all = (first, colouring) => strongest(first, colouring, itsPlace, (n) =>
+    data.whole ? "" : `${counted(n, "edge")}, one ${data.word} beside the other. `);
+  const ofTop = (node) => ({ x: data.top[node][0], y: data.top[node][1] });
+  const top = (first, colouring) => strongest(Math.min(first, data.top_edges), colouring, ofTop, (n) =>
+    `The ${counted(n, "strongest edge", "strongest edges")}. `);
 
   // A node for each module, a line for all edges between two.
   function modules(first, colouring) {
@@ -109,12 +96,12 @@ function networkViews(data, only) {
     const most = Math.max(1, ...between.values());
     const largest = Math.max(...data.modules.map(([, genes]) => genes));
     const nodes = data.modules.map(([number, genes, hub, x, y]) => ({
-      data: given({
+      data: {
         id: `m${number}`, module: number, size: 14 + 46 * Math.sqrt(genes / largest),
         label: `${number}: ${shortened(data.nodes[hub][NAME])} +${numbers.format(genes - 1)}`,
         edges: inside.get(number) || 0,
         colour: colouring === "module" ? moduleColour(number) : undefined,
-      }),
+      },
       position: { x: 1.6 * x, y: 1.6 * y },
     }));
     const edges = [...between].map(([key, n]) => {
@@ -143,10 +130,15 @@ function networkViews(data, only) {
     };
   }
 
+  function partnersOf(node, first) {
+    const own = chosen(first, ([s, t]) => s === node || t === node);
+    return [...endsOf(own)].filter((other) => other !== node);
+  }
+  const neighbours = (node, first) => partnersOf(node, first).map((other) => data.nodes[other][NAME]);
+
   // A gene in the middle, its neighbours on rings around it, those of one module side by side.
   function neighbourhood(node, first, colouring) {
-    const own = chosen(first, ([s, t]) => s === node || t === node);
-    const partners = [...endsOf(own)].filter((other) => other !== node);
+    const partners = partnersOf(node, first);
     const shown = partners.slice(0, MAX_NEIGHBOURS);
     const kept = new Set([node, ...shown]);
     const around = [...shown].sort((a, b) => moduleOf(a) - moduleOf(b) || a - b);
@@ -161,13 +153,8 @@ function networkViews(data, only) {
       placed += room;
     }
     const edges = chosen(first, ([s, t]) => kept.has(s) && kept.has(t)).slice(0, MAX_DRAWN);
-    const less = shown.length < partners.length ? ` The ${MAX_NEIGHBOURS} nearest are drawn.` : "";
-    return { ...drawn(edges, place, colouring), text: less ? `${less.trim()} ` : "" };
-  }
-
-  function neighbours(node, first) {
-    const own = chosen(first, ([s, t]) => s === node || t === node);
-    return [...endsOf(own)].filter((other) => other !== node).map((other) => data.nodes[other][NAME]);
+    const text = shown.length < partners.length ? `The ${MAX_NEIGHBOURS} nearest are drawn. ` : "";
+    return { ...drawn(edges, place, colouring), text };
   }
 
   // What there is to say of one element of a view.

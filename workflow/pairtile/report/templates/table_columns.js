@@ -17,8 +17,16 @@ const textColumn = (value, more = () => undefined) => ({
 const numberColumn = (value, write) => ({
   type: "num",
   data: ([k], kind) => {
-    if (kind === "display" || kind === "filter") return write(value(k));
+    if (kind === "display" || kind === "filter") return write(value(k), k);
     return value(k) ?? (kind === "file" ? "" : -1e308);
+  },
+});
+// A column whose cells choose what `items` says of their row.
+const linkedColumn = (column, items) => ({
+  ...column,
+  data: ([k], kind) => {
+    const text = column.data([k], kind);
+    return kind === "display" ? `<a href="${chosenAddress(items(k))}">${text}</a>` : text;
   },
 });
 // A column that pack_column made; `value` in place of its own where another has its numbers.

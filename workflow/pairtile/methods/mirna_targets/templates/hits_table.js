@@ -20,8 +20,8 @@
     data: Array.from({ length: data.n }, (_, k) => [k]),
     columns: [
       numberColumn((k) => k + 1, writtenInteger),
-      textColumn(mirna),
-      textColumn(transcript),
+      linkedColumn(textColumn(mirna), (k) => [mirna(k)]),
+      linkedColumn(textColumn(transcript), (k) => [transcript(k)]),
       { orderable: false, searchable: false, data: ([k], kind) => (kind === "display" ? button(k) : "") },
       ...columns,
     ],
@@ -67,6 +67,19 @@
   element.tBodies[0].addEventListener("click", (event) => {
     const button = event.target.closest(".show-alignment");
     if (button) turn(button);
+  });
+
+  // In the side panel, the hits of the chosen pair, each with its alignment.
+  document.addEventListener("pairtile:chosen", ({ detail: { items } }) => {
+    if (items.length < 2) return;
+    const found = Array.from({ length: data.n }, (_, k) => k).filter((k) => items.includes(mirna(k)) && items.includes(transcript(k)));
+    const parts = found.flatMap((k) => {
+      const facts = document.createElement("p");
+      const [score, site] = ["score", "site_begin"].map((name) => columns[data.columns.findIndex((column) => column.name === name)]);
+      facts.textContent = `Hit ${k + 1} of the table: score ${score.data([k], "filter")}, at ${site.data([k], "filter")}`;
+      return [facts, alignment(k)];
+    });
+    document.getElementById("evidence-more")?.replaceChildren(...parts);
   });
 
   // report.html#hit=NUMBER opens with the alignment of that row in view.

@@ -93,6 +93,10 @@
     if (hits.has(input.value)) draw(input.value);
     else place.textContent = `No hit on ${input.value} is among those of the table.`;
   });
+  document.addEventListener("pairtile:chosen", ({ detail: { items } }) => {
+    const name = items.find((item) => hits.has(item));
+    if (name) draw((input.value = name));
+  });
   input.value = data.first_map;
   draw(data.first_map);
 })();

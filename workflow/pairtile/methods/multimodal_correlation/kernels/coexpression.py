@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import prange
-from numpy.typing import NDArray
 
+from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from pairtile.cpu.njit import njit
 
 MIN_OF_STRATUM = 4
@@ -21,10 +21,10 @@ MIN_OF_LABEL = 8
 class Edges(NamedTuple):
     """``i``, ``j``: int64 (B,), rows of ``values`` float64 (genes, S). ``usable``: bool (B, S)."""
 
-    i: NDArray[np.int64]
-    j: NDArray[np.int64]
-    values: NDArray[np.float64]
-    usable: NDArray[np.bool_]
+    i: Int64Array
+    j: Int64Array
+    values: Float64Array
+    usable: BoolArray
 
 
 class Strata(NamedTuple):
@@ -32,10 +32,10 @@ class Strata(NamedTuple):
     permuted. ``level``: float64 (strata,), the number of each for a trend; empty: each stratum is
     held against the others. ``numbers``: float64 (S,), of the samples, for a trend."""
 
-    codes: NDArray[np.int32]
-    permuted: NDArray[np.int32]
-    level: NDArray[np.float64]
-    numbers: NDArray[np.float64]
+    codes: Int32Array
+    permuted: Int32Array
+    level: Float64Array
+    numbers: Float64Array
     n_strata: int
     spearman: bool
 
@@ -46,11 +46,11 @@ class Contrasts(NamedTuple):
     the others (of a trend: fitted to the highest and the lowest level). ``freedom``: degrees of
     freedom of the spread, those of its strata (2 n each) combined as by Satterthwaite."""
 
-    difference: NDArray[np.float64]
-    spread: NDArray[np.float64]
-    r_in: NDArray[np.float64]
-    r_out: NDArray[np.float64]
-    freedom: NDArray[np.float64]
+    difference: Float64Array
+    spread: Float64Array
+    r_in: Float64Array
+    r_out: Float64Array
+    freedom: Float64Array
 
 
 @njit(parallel=True)

@@ -13,10 +13,11 @@ alone, never on the order of work.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from pairtile.arrays import Float32Array, Int32Array
 from pairtile.cpu.njit import njit
 from pairtile.cpu.vectors import LANES, load, maximum, splat, store
 from pairtile.methods.multimodal_correlation.kernels.vectors import (
@@ -69,9 +70,9 @@ class Samples(NamedTuple):
     """The n samples of a fit. x, y: float32 (n_vectors * 32,), 0 beyond the samples; live: 1 for a
     sample, 0 beyond."""
 
-    x: Any
-    y: Any
-    live: Any
+    x: Float32Array
+    y: Float32Array
+    live: Float32Array
     n_vectors: int
     n: int
 
@@ -79,10 +80,10 @@ class Samples(NamedTuple):
 class Prior(NamedTuple):
     """What keeps components from shrinking to a point, float32; see ``mixtures``."""
 
-    least: Any
-    ridge: Any
-    samples: Any
-    scatter: Any
+    least: np.float32
+    ridge: np.float32
+    samples: np.float32
+    scatter: np.float32
 
 
 class FitWork(NamedTuple):
@@ -91,14 +92,14 @@ class FitWork(NamedTuple):
     log-likelihood in bits, of which the second is the entropy of the classification; labels: int32,
     the component of each sample; trial, theta, best: float32 (5 * 10,), parameters."""
 
-    density: Any
-    highest: Any
-    rows: Any
-    sums: Any
-    labels: Any
-    trial: Any
-    theta: Any
-    best: Any
+    density: Float32Array
+    highest: Float32Array
+    rows: Float32Array
+    sums: Float32Array
+    labels: Int32Array
+    trial: Float32Array
+    theta: Float32Array
+    best: Float32Array
 
 
 # --- choice of the number of components -----------------------------------------------------------

@@ -9,11 +9,12 @@ centred and scaled in the mode. Bit masks are those of ``numpy.packbits``.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import prange
 
+from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array, UInt8Array
 from pairtile.cpu.njit import njit
 
 MODES_AT_ONCE = 256
@@ -24,23 +25,25 @@ class ModeArrays(NamedTuple):
     """M modes of S samples. i, j: int64 (M,), rows of ``values``; members: uint8
     (M, ceil(S / 8)); values: float64 (genes, S), finite for members."""
 
-    i: Any
-    j: Any
-    members: Any
-    values: Any
+    i: Int64Array
+    j: Int64Array
+    members: UInt8Array
+    values: Float64Array
 
 
 class ModeMoments(NamedTuple):
     """Of both genes in both groups: n int64, mean and sd float64, (2 genes, 2 groups, M). The
     standard deviation (divisor n - 1) is 0 exactly where all values are the same, and for n < 2."""
 
-    n: Any
-    mean: Any
-    sd: Any
+    n: Int64Array
+    mean: Float64Array
+    sd: Float64Array
 
 
 @njit(parallel=True, nogil=True)
-def unexplained_shares(modes: ModeArrays, y: Any, collinear: float, size: Any, rank: Any) -> Any:
+def unexplained_shares(
+    modes: ModeArrays, y: Float64Array, collinear: float, size: Int32Array, rank: Int32Array
+) -> Float64Array:
     """Share of y's variance that least squares on g_i, g_j, g_i g_j leaves, 1 - R^2.
 
     Parameters
@@ -94,7 +97,9 @@ def unexplained_shares(modes: ModeArrays, y: Any, collinear: float, size: Any, r
 
 
 @njit(parallel=True, nogil=True)
-def group_moments(modes: ModeArrays, outliers: Any, inside: Any, moments: ModeMoments) -> None:
+def group_moments(
+    modes: ModeArrays, outliers: UInt8Array, inside: BoolArray, moments: ModeMoments
+) -> None:
     """Number, mean and standard deviation of both genes in a mode, and in the other usable samples.
 
     Parameters
@@ -131,7 +136,7 @@ def group_moments(modes: ModeArrays, outliers: Any, inside: Any, moments: ModeMo
 
 
 @njit(inline="always")
-def _mean_and_sd(x: Any) -> Any:
+def _mean_and_sd(x: Float64Array) -> tuple[float, float]:
     if x.size == 0:
         return 0.0, 0.0
     mean = x.sum() / x.size
@@ -144,7 +149,7 @@ def _mean_and_sd(x: Any) -> Any:
 
 
 @njit(inline="always")
-def _centre(x: Any) -> None:
+def _centre(x: Float64Array) -> None:
     """Values about their mean, the largest of size 1; all 0 where they are the same."""
     if x.size == 0:
         return
@@ -157,7 +162,7 @@ def _centre(x: Any) -> None:
 
 
 @njit(inline="always")
-def _dot(a: Any, b: Any) -> float:
+def _dot(a: Float64Array, b: Float64Array) -> float:
     total = 0.0
     for s in range(a.size):
         total += a[s] * b[s]
@@ -165,7 +170,7 @@ def _dot(a: Any, b: Any) -> float:
 
 
 @njit(inline="always")
-def _take_away(x: Any, direction: Any) -> None:
+def _take_away(x: Float64Array, direction: Float64Array) -> None:
     """What x has along ``direction`` (of length 1, or 0)."""
     part = _dot(x, direction)
     for s in range(x.size):

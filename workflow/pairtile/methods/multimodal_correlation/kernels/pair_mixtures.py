@@ -12,10 +12,12 @@ sums of ranks are whole numbers.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pairtile.arrays import Float32Array, Float64Array, Int32Array, Int64Array, UInt8Array
 from pairtile.cpu.njit import njit
 from pairtile.cpu.vectors import LANES
 from pairtile.methods.multimodal_correlation.kernels.mixture_fit import (
@@ -62,60 +64,60 @@ class Rules(NamedTuple):
     outliers_after: bool
     restarts: int
     kinc: bool
-    seed: Any
+    seed: np.uint64
     short_steps: int
     limit: int
     degenerate: float
-    least: Any
-    ridge: Any
-    prior_n: Any
-    tolerance: Any
-    prior_scatter: Any
+    least: np.float32
+    ridge: np.float32
+    prior_n: np.float32
+    tolerance: np.float32
+    prior_scatter: np.float32
 
 
 class Genes(NamedTuple):
     """The genes' values, prepared once (see ``mixtures.mixture_genes``)."""
 
-    values: Any
-    unit: Any
-    present: Any
-    order: Any
-    codes: Any
-    usable: Any
-    keys: Any
-    log_n: Any
+    values: Float64Array
+    unit: Float64Array
+    present: NDArray[np.uint32]
+    order: Int32Array
+    codes: Int32Array
+    usable: Int32Array
+    keys: NDArray[np.uint64]
+    log_n: Float64Array
 
 
 class Found(NamedTuple):
     """Where the kept modes of a block of pairs are written, one after another: the number of the
     pair, and arrays of ``mixtures.Modes``."""
 
-    pair: Any
-    cluster: Any
-    n_clusters: Any
-    n_samples: Any
-    n_modes: Any
-    n_usable: Any
-    correlation: Any
-    weight: Any
-    mean_row: Any
-    mean_column: Any
-    variance_row: Any
-    variance_column: Any
-    covariance: Any
-    log_likelihood: Any
-    criterion: Any
-    samples: Any
-    outliers: Any
+    pair: Int64Array
+    cluster: Int32Array
+    n_clusters: Int32Array
+    n_samples: Int32Array
+    n_modes: Int32Array
+    n_usable: Int32Array
+    correlation: Float32Array
+    weight: Float32Array
+    mean_row: Float32Array
+    mean_column: Float32Array
+    variance_row: Float32Array
+    variance_column: Float32Array
+    covariance: Float32Array
+    log_likelihood: Float32Array
+    criterion: Float32Array
+    samples: UInt8Array
+    outliers: UInt8Array
 
 
 class Tallies(NamedTuple):
     """What is added up over pairs, int64. counts (11,): as ``COUNTS``; by_modes (6,): pairs by
     their number of modes; by_correlation (200,): modes by correlation, in bins of 0.01 from -1."""
 
-    counts: Any
-    by_modes: Any
-    by_correlation: Any
+    counts: Int64Array
+    by_modes: Int64Array
+    by_correlation: Int64Array
 
 
 class Pair(NamedTuple):
@@ -134,9 +136,9 @@ class Mixture(NamedTuple):
 
     n: int
     k: int
-    log_likelihood: Any
-    criterion: Any
-    frame: Any
+    log_likelihood: np.float32
+    criterion: np.float32
+    frame: tuple[float, float, float, float]
 
 
 class Work(NamedTuple):
@@ -144,25 +146,25 @@ class Work(NamedTuple):
     for none; fit.labels: the same of the samples that entered, one after another; raw, centred:
     their values; sample: which they are."""
 
-    x: Any
-    y: Any
-    live: Any
-    raw_x: Any
-    raw_y: Any
-    centred_x: Any
-    centred_y: Any
-    sample: Any
-    label: Any
-    out: Any
-    any_out: Any
-    members_x: Any
-    members_y: Any
-    sizes: Any
-    ranks_x: Any
-    ranks_y: Any
-    lanes: Any
-    order: Any
-    correlations: Any
+    x: Float32Array
+    y: Float32Array
+    live: Float32Array
+    raw_x: Float64Array
+    raw_y: Float64Array
+    centred_x: Float64Array
+    centred_y: Float64Array
+    sample: Int32Array
+    label: Int32Array
+    out: UInt8Array
+    any_out: UInt8Array
+    members_x: Int32Array
+    members_y: Int32Array
+    sizes: Int64Array
+    ranks_x: Int64Array
+    ranks_y: Int64Array
+    lanes: Float64Array
+    order: Int64Array
+    correlations: Float64Array
     fit: FitWork
 
 

@@ -15,11 +15,19 @@ of these whole numbers are exact, so that CPU and GPU agree to the last bit.
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numba import prange
 
+from pairtile.arrays import (
+    Float32Array,
+    Float64Array,
+    Int32Array,
+    Int64Array,
+    UInt8Array,
+    UInt16Array,
+)
 from pairtile.cpu.njit import njit
 
 WORD: Final = 32
@@ -49,15 +57,15 @@ class GeneArrays(NamedTuple):
     inverse_scale   float64 (genes,): what differences of values are multiplied by
     """
 
-    values: Any
-    order: Any
-    start: Any
-    end: Any
-    tied: Any
-    usable: Any
-    inside: Any
-    of_pair: Any
-    inverse_scale: Any
+    values: Float64Array
+    order: UInt16Array
+    start: UInt16Array
+    end: UInt16Array
+    tied: UInt8Array
+    usable: UInt8Array
+    inside: UInt8Array
+    of_pair: UInt8Array
+    inverse_scale: Float64Array
 
 
 class Limits(NamedTuple):
@@ -79,22 +87,22 @@ class MaskedSums(NamedTuple):
     """Sums over the samples that both genes have, float64 (rows, columns): of each gene's values
     and of their squares; ``counts``, how many samples there are."""
 
-    x: Any
-    y: Any
-    square_x: Any
-    square_y: Any
-    counts: Any
+    x: Float64Array
+    y: Float64Array
+    square_x: Float64Array
+    square_y: Float64Array
+    counts: Float64Array
 
 
 class Kept(NamedTuple):
     """Pairs kept of a block (arrays of the device), and counts of all its pairs (on the host)."""
 
-    row: Any
-    column: Any
-    correlation: Any
-    n_samples: Any
-    counts: Any
-    histogram: Any
+    row: Int32Array
+    column: Int32Array
+    correlation: Float32Array
+    n_samples: Int32Array
+    counts: Int64Array
+    histogram: Int64Array
 
 
 @njit(parallel=True, nogil=True)

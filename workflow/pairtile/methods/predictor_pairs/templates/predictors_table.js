@@ -19,4 +19,11 @@
   select.addEventListener("change", show);
   show();
   document.getElementById("predictors-filter").hidden = false;
+
+  // In the side panel, the levels of a chosen target by those of its predictors.
+  const cards = [...document.querySelectorAll("#levels article")];
+  document.addEventListener("pairtile:chosen", ({ detail: { items } }) => {
+    const shown = cards.filter((card) => items.includes(card.dataset.target));
+    document.getElementById("evidence-more")?.replaceChildren(...shown.map((card) => card.cloneNode(true)));
+  });
 })();

@@ -8,6 +8,7 @@
   const residueOf = (atom) => data.residue_of_atom[atom.serial - 1];
   const colouring = () => data.colourings[chosen.value];
   let viewer = null;
+  let looked = []; // names of what is chosen on the page
 
   // Between the colours of the scale, by the share of the way from low to high.
   function onScale(share) {
@@ -45,8 +46,11 @@
     for (const [name, style] of Object.entries(styles)) {
       viewer.setStyle({ predicate: (atom) => data.styles[residueOf(atom)] === name }, style);
     }
+    const marked = { predicate: (atom) => looked.includes(data.residues[residueOf(atom)]) };
+    viewer.addStyle(marked, { sphere: { colorfunc, scale: 0.6 } });
     viewer.render();
     canvas.dataset.colouring = colouring()?.title ?? "";
+    canvas.dataset.chosen = looked.join();
   }
   function explain() {
     const by = colouring();
@@ -80,12 +84,17 @@
     viewer = $3Dmol.createViewer(canvas, { backgroundColor: background(), antialias: true });
     viewer.addModel(data.pdb, "pdb");
     viewer.setHoverable({}, true, (atom) => { status.textContent = told(atom); }, () => {});
+    viewer.setClickable({}, true, (atom) => choose([data.residues[residueOf(atom)]]));
     paint();
     showAll();
     viewer.render();
     canvas.dataset.drawn = viewer.selectedAtoms({}).length;
   }
 
+  document.addEventListener("pairtile:chosen", ({ detail: { items } }) => {
+    looked = items;
+    if (viewer) paint();
+  });
   chosen.addEventListener("change", () => {
     explain();
     if (viewer) paint();

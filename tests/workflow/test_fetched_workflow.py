@@ -1,0 +1,122 @@
+"""The workflow is used without a checkout: deployed from its repository, as the workflow catalogue
+says, or imported from a web server. The package is the installed one."""
+
+from __future__ import annotations
+
+import http.server
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from fetched_workflow import ADDRESS, TAG, make_repository
+from pairtile import __version__
+from workflow_runs import ROOT, Run, environment
+
+pytestmark = [pytest.mark.workflow, pytest.mark.timeout(600)]
+
+IMPORTING = """
+configfile: "config/config.yaml"
+
+
+module pairtile:
+    snakefile:
+        "{address}"
+    config:
+        config
+
+
+use rule * from pairtile
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    return tmp_path / "repository"
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing is logged."""
+
+
+@pytest.fixture
+def server(repository: Path) -> Iterator[str]:
+    """The address of a web server of this machine, which has the repository's files."""
+    make_repository(repository)
+    handler = partial(_Quiet, directory=str(repository))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as serving:
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{serving.server_address[1]}"
+        serving.shutdown()
+
+
+def study(folder: Path, address: str, *arguments: str, **variables: str) -> Run:
+    """Run the demo by a Snakefile that imports the workflow at an address."""
+    shutil.copytree(ROOT / "config", folder / "config")
+    (folder / "Snakefile").write_text(IMPORTING.format(address=address))
+    return snakemake(folder, *arguments, **variables)
+
+
+def snakemake(folder: Path, *arguments: str, **variables: str) -> Run:
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "snakemake", "--cores", "2", *arguments],
+        cwd=folder,
+        env=environment() | {"XDG_CACHE_HOME": str(folder / "cache")} | variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=500,
+    )
+    return Run(done.returncode, done.stdout)
+
+
+@pytest.mark.complete
+def test_the_demo_runs_as_the_workflow_catalogue_deploys_it(
+    repository: Path, tmp_path: Path
+) -> None:
+    here = make_repository(repository)
+    deploy = [Path(sys.executable).with_name("snakedeploy"), "deploy-workflow", ADDRESS, "."]
+    subprocess.run(
+        [*deploy, "--tag", TAG],
+        cwd=tmp_path,
+        env=environment() | here,
+        check=True,
+        capture_output=True,
+    )
+    assert 'github("pairtile/pairtile"' in (tmp_path / "workflow/Snakefile").read_text()
+    done = snakemake(tmp_path, **here)
+    assert done.code == 0, done.text
+    assert (tmp_path / "results/demo/report.html").is_file()
+
+
+@pytest.mark.complete
+def test_the_demo_runs_as_a_module_from_a_web_server(server: str, tmp_path: Path) -> None:
+    done = study(tmp_path, f"{server}/workflow/Snakefile")
+    assert done.code == 0, done.text
+    assert (tmp_path / "results/demo/report.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("package", "found"),
+    [
+        ("raise ModuleNotFoundError('no package')", "no package"),
+        ('__version__ = "0.0.1"\n', "found 0.0.1"),
+    ],
+)
+def test_a_missing_or_other_package_is_one_line_with_the_command_that_installs_it(
+    server: str, tmp_path: Path, package: str, found: str
+) -> None:
+    (tmp_path / "path/pairtile").mkdir(parents=True)
+    (tmp_path / "path/pairtile/__init__.py").write_text(package)
+    (tmp_path / "path/pairtile/snakemake_internals.py").touch()
+    address = f"{server}/workflow/Snakefile"
+    done = study(tmp_path, address, "-n", PYTHONPATH=str(tmp_path / "path"))
+    assert done.code != 0
+    [line] = [line for line in done.text.splitlines() if found in line]
+    assert line.endswith(f"{sys.executable} -m pip install pairtile=={__version__}")
+    assert "Traceback" not in done.text

@@ -1,0 +1,30 @@
+// What is chosen on the page: nothing, an item (gene, miRNA, residue) or a pair of them. Drawings,
+// tables, figures and the search call `choose(names)`, or have links to the address, and follow the
+// document's event "pairtile:chosen". The address says it, so that it can be sent.
+"use strict";
+function chosenAddress(items) {
+  return `#${items.length > 1 ? "pair" : "gene"}=${items.map(encodeURIComponent).join(",")}`;
+}
+function choose(items) {
+  const address = items.length ? chosenAddress(items) : location.href.split("#")[0];
+  if (items.length || chosenInAddress()) history.replaceState(null, "", address);
+  document.dispatchEvent(new CustomEvent("pairtile:chosen", { detail: { items } }));
+}
+// The names in the address; null where it chooses nothing.
+function chosenInAddress() {
+  const asked = location.hash.match(/^#(?:gene=([^,]+)|pair=([^,]+),([^,]+))$/);
+  try {
+    return asked && asked.slice(1).filter(Boolean).map(decodeURIComponent);
+  } catch {
+    return null; // not what encodeURIComponent wrote
+  }
+}
+{
+  const follow = () => {
+    const items = chosenInAddress();
+    if (items) choose(items);
+  };
+  addEventListener("hashchange", follow);
+  // After every listener of the page's other scripts, which are ready by then.
+  document.addEventListener("DOMContentLoaded", () => addEventListener("load", follow));
+}

@@ -1,0 +1,139 @@
+// The samples of a pair, from the values that the page carries (view/evidence.py): one gene against
+// the other, in the colours of modes or annotations, and both along time where there are courses.
+"use strict";
+function sampleDrawing(data, nodeOf) {
+  const [WIDTH, HEIGHT, LEFT, LOW] = [340, 260, 46, 40];
+  const short = (number) => String(Number(number.toPrecision(3)));
+  const COURSE_COLOURS = ["#0072b2", "#d55e00"];
+  const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  // Of a block that _packed made: the values of a row, NaN where missing.
+  function unpacked(block, width) {
+    const codes = bytes(block.codes), view = new DataView(codes.buffer);
+    const code = width === 2 ? (k) => view.getUint16(2 * k, true) : (k) => codes[k];
+    const top = 256 ** width - 2;
+    return (row) =>
+      Array.from({ length: data.n }, (_, k) => {
+        const part = code(row * data.n + k);
+        return part > top ? NaN : block.low[row] + (part / top) * (block.high[row] - block.low[row]);
+      });
+  }
+  const values = unpacked(data.values, data.width);
+  const sources = data.sources ? unpacked(data.sources, data.width) : values;
+  const members = data.members && bytes(data.members);
+
+  // What samples can be coloured by: heading, a colour for each sample, and entries of a legend.
+  function byLabels(heading, labels, of) {
+    const shades = labels.map((_, k) => MODULE_COLOURS[k] ?? pageColour("edge"));
+    return { heading, colour: (k) => shades[of[k]] ?? pageColour("edge"), legend: labels.map((label, k) => [label, shades[k]]) };
+  }
+  function byNumbers({ heading, low, high, ...packed }) {
+    const numbers = unpacked({ low, high, ...packed }, 1)(0);
+    const shade = (share) => `color-mix(in oklab, #d55e00 ${100 * share}%, #56b4e9)`;
+    const colour = (k) => (isNaN(numbers[k]) ? pageColour("edge") : shade((numbers[k] - low[0]) / (high[0] - low[0] || 1)));
+    return { heading, colour, legend: [[writtenDecimal(low[0]), shade(0)], [writtenDecimal(high[0]), shade(1)]] };
+  }
+  function colourings(edges) {
+    const found = data.groups.map((group) => (group.labels ? byLabels(group.heading, group.labels, group.of) : byNumbers(group)));
+    const size = Math.ceil(data.n / 8);
+    const modes = members ? edges.filter((edge) => edge < data.members_of) : [];
+    if (modes.length) {
+      const inMode = (edge, k) => (members[edge * size + (k >> 3)] >> (7 - (k & 7))) & 1;
+      const of = Array.from({ length: data.n }, (_, k) => modes.findIndex((edge) => inMode(edge, k)));
+      found.unshift(byLabels("mode", modes.map((_, k) => `mode ${k + 1} of the table`), of));
+    }
+    return found;
+  }
+
+  function element(name, attributes, text) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    if (text !== undefined) made.textContent = text;
+    return made;
+  }
+  // An empty drawing with an axis for each list of numbers, and the places of numbers on them.
+  function axes(x, y, xLabel, yLabel, height) {
+    const svg = element("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": `${yLabel} against ${xLabel}` });
+    const scale = (numbers, from, to) => {
+      const known = numbers.filter((number) => !isNaN(number));
+      const [low, high] = [Math.min(...known), Math.max(...known)];
+      const place = (number) => from + ((to - from) * (number - low)) / (high - low || 1);
+      return { place, ticks: known.length ? [low, high] : [] };
+    };
+    const [right, left] = [scale(x, LEFT + 8, WIDTH - 10), scale(y, height - LOW - 8, 10)];
+    svg.append(element("path", { d: `M${LEFT} 4V${height - LOW}H${WIDTH - 4}`, class: "axis" }));
+    right.ticks.forEach((tick, k) => svg.append(element("text", { x: right.place(tick), y: height - LOW + 15, "text-anchor": k ? "end" : "start" }, short(tick))));
+    left.ticks.forEach((tick) => svg.append(element("text", { x: LEFT - 4, y: left.place(tick) + 4, "text-anchor": "end" }, short(tick))));
+    svg.append(element("text", { x: (LEFT + WIDTH) / 2, y: height - 6, "text-anchor": "middle", class: "name" }, xLabel));
+    svg.append(element("text", { x: -(height - LOW) / 2, y: 13, transform: "rotate(-90)", "text-anchor": "middle", class: "name" }, yLabel));
+    return { svg, x: right.place, y: left.place };
+  }
+  function scatter(x, y, names, colour) {
+    const { svg, ...at } = axes(x, y, names[0], names[1], HEIGHT);
+    x.forEach((value, k) => {
+      if (isNaN(value) || isNaN(y[k])) return;
+      const point = element("circle", { cx: at.x(value).toFixed(1), cy: at.y(y[k]).toFixed(1), r: 3, fill: colour(k) });
+      const said = [...(data.names ? [data.names[k]] : []), `${names[0]} ${writtenDecimal(value)}`, `${names[1]} ${writtenDecimal(y[k])}`];
+      point.append(element("title", {}, said.join(", ")));
+      svg.append(point);
+    });
+    svg.dataset.points = svg.querySelectorAll("circle").length;
+    return svg;
+  }
+  // Both along time, each from its lowest to its highest value, a gap between two courses.
+  function courses(curves, names) {
+    const height = 150;
+    const { svg, x } = axes(curves[0].map((_, k) => k + 1), [], "in the order of time, series after series", "lowest to highest", height);
+    curves.forEach((curve, line) => {
+      const known = curve.filter((value) => !isNaN(value));
+      const [low, high] = [Math.min(...known), Math.max(...known)];
+      const y = (value) => height - LOW - 8 - ((height - LOW - 18) * (value - low)) / (high - low || 1);
+      const joined = (k) => k && data.series[k] === data.series[k - 1] && !isNaN(curve[k - 1]);
+      const steps = curve.map((value, k) => (isNaN(value) ? "" : `${joined(k) ? "L" : "M"}${x(k + 1).toFixed(1)} ${y(value).toFixed(1)}`));
+      const drawn = element("path", { d: steps.join(""), class: "course", stroke: COURSE_COLOURS[line] });
+      drawn.append(element("title", {}, names[line]));
+      svg.append(drawn);
+    });
+    return svg;
+  }
+
+  // The drawings of a pair of names; `edges`: its rows of the table, for their modes. Null where the
+  // page does not carry its values.
+  return (names, edges) => {
+    const rows = names.map((name) => nodeOf.get(name));
+    if (!rows.every((row) => row < data.items)) return null;
+    const [x, y] = [sources(rows[0]), values(rows[1])];
+    const figure = document.createElement("figure");
+    const [place, legend, choice, caption] = ["div", "ul", "select", "figcaption"].map((name) => document.createElement(name));
+    const fill = (list, entries) => {
+      list.className = "legend";
+      list.replaceChildren(...entries.map(([text, shade]) => {
+        const [item, mark] = ["li", "span"].map((name) => document.createElement(name));
+        mark.className = "mark";
+        mark.style.background = shade;
+        item.append(mark, text);
+        return item;
+      }));
+    };
+    const ways = colourings(edges);
+    choice.append(...ways.map(({ heading }, k) => new Option(heading, k)));
+    const draw = () => {
+      const way = ways[choice.value] ?? { colour: () => pageColour("node"), legend: [] };
+      place.replaceChildren(scatter(x, y, names, way.colour));
+      fill(legend, way.legend);
+    };
+    choice.addEventListener("change", draw);
+    draw();
+    const thinned = data.n < data.total ? ` ${writtenCount.format(data.n)} of ${writtenCount.format(data.total)} samples, evenly spaced.` : "";
+    caption.append(`${data.label}.${data.sources ? ` ${names[0]}: as much earlier as it was read.` : ""}${thinned}`);
+    const label = document.createElement("label");
+    label.append("Colour by ", choice);
+    figure.append(place, legend, ...(ways.length ? [label] : []));
+    if (data.series) {
+      const lines = document.createElement("ul");
+      fill(lines, names.map((name, k) => [name, COURSE_COLOURS[k]]));
+      figure.append(courses(names.map((name) => values(nodeOf.get(name))), names), lines);
+    }
+    figure.append(caption);
+    return figure;
+  };
+}
