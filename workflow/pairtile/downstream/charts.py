@@ -50,6 +50,7 @@ def activity_map(activity: pd.DataFrame) -> Figure:
     return heat_map(
         z, "activity (standard deviations)", cmap=DIVERGING, limits=(-3.0, 3.0), aspect="auto",
         rows={k: shortened(str(name)) for k, name in enumerate(activity.index)}, xlabel="samples",
+        hover={"regulator": [*map(str, activity.index)], "sample": [*map(str, activity.columns)]},
         size=(6.4, 1.6 + 0.25 * len(activity)),
     )  # fmt: skip
 
@@ -69,6 +70,7 @@ def module_traits_figure(results: Results) -> FigureWithText | None:
         r.to_numpy(dtype=float), "correlation", cmap=DIVERGING, aspect="auto",
         rows={k: f"module {name}" for k, name in enumerate(r.index)},
         columns={k: shortened(str(name), 18) for k, name in enumerate(r.columns)},
+        hover={"module": [*map(str, r.index)], "trait": [*map(str, r.columns)]},
         dots=np.nan_to_num(q, nan=1.0) <= Q_VALUE, size=(6.4, 1.8 + 0.25 * len(r)),
     )  # fmt: skip
     return page_text(results).figure(
