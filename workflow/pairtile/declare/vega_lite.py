@@ -119,11 +119,10 @@ def specification(figure: Figure) -> Json | None:
     return whole if len(json.dumps(whole)) <= MAX_BYTES else None
 
 
-_INK = "#1f2933"
 _TEXT: Json = {"labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal"}
 _CONFIG: Json = {
     "font": "DejaVu Sans, Verdana, Arial, Helvetica, sans-serif",
-    "axis": {**_TEXT, "gridColor": "#dde3ea", "domainColor": "#6b7785", "labelColor": _INK},
+    "axis": {**_TEXT, "gridColor": "#dde3ea", "domainColor": "#6b7785", "labelColor": "#1f2933"},
     "legend": {**_TEXT, "labelLimit": 320, "orient": "top"},
     "title": {"fontSize": 11, "fontWeight": "normal"},
     "view": {"stroke": None},
@@ -524,6 +523,8 @@ def _stroke(colour: Iterable[float], width: float) -> Json:
 def _data(ax: Axes, transform: Transform | None, places: ArrayLike) -> NDArray[np.float64]:
     """Places (n, 2) that a transform puts on the canvas, as values of the axes of the panel."""
     points = np.asarray(places, dtype=np.float64)
+    if transform == ax.transData:
+        return points
     canvas = points if transform is None else transform.transform(points)
     return np.asarray(ax.transData.inverted().transform(canvas), dtype=np.float64)
 
