@@ -8,14 +8,13 @@ counterpart here stays a picture, and so does one whose data would weigh too muc
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 from matplotlib.colorbar import Colorbar
@@ -162,7 +161,7 @@ def _panel(ax: Axes) -> Json:
     panel: Json = {
         "width": round(72 * PIXELS * wide),
         "height": round(72 * PIXELS * high),
-        "encoding": {"x": _axis(ax.xaxis, ax.get_xlim()), "y": _axis(ax.yaxis, ax.get_ylim())},
+        "encoding": {"x": _axis(ax, "x"), "y": _axis(ax, "y")},
         "layer": layers,
         **({"view": {"fill": NOTHING}} if ax.images else {}),
     }
@@ -201,18 +200,19 @@ def _add(layers: list[Json], layer: Json) -> None:
         layers.append(layer)
 
 
-def _axis(axis: Axis, limits: tuple[float, float]) -> Json:
+def _axis(ax: Axes, name: str) -> Json:
     """An axis with the ticks and texts that were drawn."""
+    axis, limits = (ax.xaxis, ax.get_xlim()) if name == "x" else (ax.yaxis, ax.get_ylim())
     low, high = sorted(limits)
     ticks = [float(tick) for tick in axis.get_majorticklocs()]
     texts = axis.get_major_formatter().format_ticks(ticks)
     pairs = [(x, text) for x, text in zip(ticks, texts, strict=True) if low <= x <= high]
     places = [_round(x) for x, _ in pairs]
-    side = "labelbottom" if axis.axis_name == "x" else "labelleft"
+    side = "labelbottom" if name == "x" else "labelleft"
     turned = any(label.get_rotation() for label in axis.get_ticklabels())
     names = [text if "\\mathdefault" not in text else f"{x:g}" for x, text in pairs]
     return {
-        "field": axis.axis_name,
+        "field": name,
         "type": "quantitative",
         "title": axis.get_label_text() or None,
         "scale": {"type": axis.get_scale(), "domain": [*map(float, limits)], "nice": False},
@@ -289,12 +289,12 @@ _CHOSEN_STROKE: Json = {
 def _numbers(ax: Axes, taken: Iterable[str]) -> Iterator[Json]:
     """Both coordinates under the names of their axes; those without a tick have no unit."""
     names = {*taken}
-    for axis in (ax.xaxis, ax.yaxis):
-        title = axis.get_label_text() or axis.axis_name
+    for name, axis in (("x", ax.xaxis), ("y", ax.yaxis)):
+        title = axis.get_label_text() or name
         if title not in names and axis.get_tick_params().get("labelbottom", True):
             names.add(title)
             number = {"type": "quantitative", "format": ".4~g"}
-            yield {"field": axis.axis_name, "title": title, **number}
+            yield {"field": name, "title": title, **number}
 
 
 def _line(ax: Axes, artist: Line2D) -> Iterator[Json]:
@@ -330,7 +330,7 @@ def _bins(ax: Axes, artist: StepPatch) -> Iterator[Json]:
     base = np.broadcast_to(
         np.asarray(0.0 if baseline is None else baseline, np.float64), values.shape
     )
-    rows = [
+    rows: list[Json] = [
         {
             "x": _round(a), "x2": _round(b), "y": _round(max(low, under)), "y2": _round(top),
             "bin": f"{a:.4g} to {b:.4g}", "n": _round(top - under),
@@ -380,7 +380,7 @@ def _patch(ax: Axes, artist: Patch) -> Iterator[Json]:
 
 
 def _segments(ax: Axes, artist: LineCollection) -> Iterator[Json]:
-    colours = [to_hex(colour) for colour in artist.get_colors()]
+    colours = [to_hex(colour) for colour in np.atleast_2d(artist.get_colors())]
     segments = artist.get_segments()
     rows: list[Json] = []
     for k, segment in enumerate(segments):
@@ -401,9 +401,9 @@ def _segments(ax: Axes, artist: LineCollection) -> Iterator[Json]:
 
 
 def _band(ax: Axes, artist: PolyCollection) -> Iterator[Json]:
-    if artist.get_array() is not None or len(artist.get_offsets()) > 1:
+    if artist.get_array() is not None or len(np.atleast_2d(artist.get_offsets())) > 1:
         raise _NoCounterpartError("hexagons")
-    colour = artist.get_facecolor()[0]
+    colour = np.atleast_2d(np.asarray(artist.get_facecolor(), dtype=np.float64))[0]
     fill = {"strokeWidth": 0, "fill": to_hex(colour), "fillOpacity": round(float(colour[3]), 3)}
     for path in artist.get_paths():
         yield _path(_data(ax, artist.get_transform(), path.vertices), fill)
@@ -427,7 +427,7 @@ def _text(ax: Axes, artist: Text) -> Iterator[Json]:
         "type": "text", "color": to_hex(artist.get_color()),
         "align": artist.get_horizontalalignment(),
         "baseline": lines.get(artist.get_verticalalignment(), artist.get_verticalalignment()),
-        "dx": dx * PIXELS, "dy": -dy * PIXELS, "fontSize": artist.get_fontsize() * PIXELS,
+        "dx": dx * PIXELS, "dy": -dy * PIXELS, "fontSize": float(artist.get_fontsize()) * PIXELS,
         "lineBreak": "\n",
     }  # fmt: skip
     rows = [{"x": _round(x), "y": _round(y), "text": artist.get_text()}]
@@ -515,9 +515,9 @@ def _path(places: NDArray[np.float64], mark: Json) -> Json:
 
 
 def _stroke(colour: Iterable[float], width: float) -> Json:
-    *rest, opacity = colour
+    red, green, blue, opacity = colour
     width = round(float(width) * PIXELS, 2)
-    return {"color": to_hex(rest), "opacity": round(opacity, 3), "strokeWidth": width}
+    return {"color": to_hex((red, green, blue)), "opacity": round(opacity, 3), "strokeWidth": width}
 
 
 def _data(ax: Axes, transform: Transform | None, places: ArrayLike) -> NDArray[np.float64]:
@@ -535,17 +535,15 @@ def _round(value: float, digits: int = 4) -> float | None:
 
 def _shape(path: Path) -> str:
     """A marker as a path of SVG in a square from -1 to 1."""
-    if len(path.vertices) > 16:
+    places = np.asarray(path.vertices)
+    if len(places) > 16:
         return "circle"
-    size = np.abs(path.vertices).max()
-    steps = [
+    size = np.abs(places).max()
+    return "".join(
+        "Z" if code == Path.CLOSEPOLY else
         f"{'M' if code == Path.MOVETO else 'L'}{x / size:.3g},{-y / size:.3g}"
         for (x, y), code in path.iter_segments(curves=False, simplify=False)
-        if code != Path.CLOSEPOLY
-    ]
-    return "".join(steps) + (
-        "Z" if path.codes is not None and path.codes[-1] == Path.CLOSEPOLY else ""
-    )
+    )  # fmt: skip
 
 
 def _colour(handle: object) -> str | None:
@@ -559,7 +557,7 @@ def _colour(handle: object) -> str | None:
     return to_hex(rows[0]) if len(np.unique(rows, axis=0)) == 1 and rows.size else None
 
 
-_TRANSLATIONS = {
+_TRANSLATIONS: Mapping[type[Artist], Callable[..., Iterable[Json]]] = {
     PathCollection: _points, Line2D: _line, StepPatch: _bins, Rectangle: _rectangle, Patch: _patch,
     LineCollection: _segments, PolyCollection: _band, Text: _text, AxesImage: _cells,
 }  # fmt: skip

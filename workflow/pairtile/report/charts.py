@@ -512,13 +512,13 @@ def color_bar(
     if isinstance(colors, tuple):
         colors = ScalarMappable(Normalize(*colors), SEQUENTIAL)
     with styled():
-        drawn, (low, high) = colors.get_array(), colors.get_clim()
-        beyond = drawn is not None and (low > np.nanmin(drawn), high < np.nanmax(drawn))
+        low, high = ends = colors.get_clim()
+        drawn = ends if (given := colors.get_array()) is None else given
+        beyond = bool(low > np.nanmin(drawn)), bool(high < np.nanmax(drawn))
         extend = {(True, False): "min", (False, True): "max", (True, True): "both"}.get(beyond)
         bar = figure_of(axes[0]).colorbar(
-            colors, ax=list(axes), location=location, shrink=0.75, aspect=30, pad=0.02,
-            extend=extend,
-        )  # fmt: skip
+            colors, ax=[*axes], location=location, extend=extend, shrink=0.75, aspect=30, pad=0.02
+        )
         bar.outline.set_visible(False)
         bar.set_label(label, parse_math=False)
         if ticks:

@@ -189,7 +189,7 @@ def draw_modes(ax: Axes, pair: PairModes, ellipses: bool, samples: Sequence[str]
 def _samples_of(
     samples: Sequence[str], shown: NDArray[np.bool_]
 ) -> dict[str, Sequence[str]] | None:
-    return {"sample": [samples[k] for k in np.flatnonzero(shown)]} if samples else None
+    return {"sample": [samples[k] for k in np.flatnonzero(shown).tolist()]} if samples else None
 
 
 def _ellipse(mean: NDArray[np.float64], covariance: NDArray[np.float64], colour: str) -> Ellipse:
