@@ -7,9 +7,9 @@ with job(snakemake):
     from pathlib import Path
 
     from pairtile.report import write_report
-    from pairtile.runtime.pages import write_index
     from pairtile.runtime.record import recorded
     from pairtile.steps.summary import summary
+    from pairtile.view.index import write_index
 
     out = snakemake.output
     summary(

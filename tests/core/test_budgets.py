@@ -27,7 +27,7 @@ ROOMS = {
     "runtime steps command": (2600, 5122),
     "api": (1024, 2060),
     "downstream": (6000, 6900),
-    "view": (1500, 1500),
+    "view": (1500, 1725),
     "simulate": (994, 1143),
     "methods/mutual_information": (4600, 6440),
     "methods/multimodal_correlation": (9300, 13543),

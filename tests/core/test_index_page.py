@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 from lxml import html
 from pairtile.runtime.files import file_digest, read_json, write_json
-from pairtile.runtime.pages import write_index
 from pairtile.runtime.results_lock import LOCK_FILE
+from pairtile.view.index import write_index
 
 
 def write_analysis(results: Path, name: str, headline: str, warnings: int, edges: int) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from pairtile.runtime.run_messages import failure, success
+from pairtile.view.run_messages import failure, success
 from workflow_runs import FINISHED, Run, finished_run, run, write_config, write_data
 
 pytestmark = pytest.mark.workflow

@@ -22,7 +22,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from pairtile.errors import InputError, PairtileError
-from pairtile.runtime.pages import index_page
+from pairtile.view.index import index_page
 from pairtile.view.pair_store import PairStore
 from pairtile.view.pairs_page import ALIVE, pairs_page
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pairtile.runtime.pages import DEFECT, last_error, read_page, write_index
+from pairtile.view.index import DEFECT, last_error, read_page, write_index
 
 
 def success(results: str, analyses: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ import hashlib
 import html
 import json
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -159,20 +160,13 @@ def _row(folder: Path, runs: bool) -> dict[str, Any]:
     if page and not date:
         date = datetime.fromtimestamp(page.path.stat().st_mtime, UTC).isoformat()
     pairs = summary.get("counts", {}).get("pairs")
+    states = {"finished": current, "failed": error, "running": runs, "out of date": page}
     return {
         "name": folder.name,
         "method": summary.get("method", "").replace("_", " "),
         "headline": page.headline if page else "",
         "error": error,
-        "state": "finished"
-        if current
-        else "failed"
-        if error
-        else "running"
-        if runs
-        else "out of date"
-        if page
-        else "unfinished",
+        "state": next((state for state, holds in states.items() if holds), "unfinished"),
         "date": (date or "")[:16].replace("T", " "),
         "picture": _picture(page) if page else "",
         "pairs": "" if pairs is None else f"{pairs:,}",
@@ -183,7 +177,7 @@ def _row(folder: Path, runs: bool) -> dict[str, Any]:
     }
 
 
-def _out_of_date(folder: Path, summary: dict[str, Any]) -> bool:
+def _out_of_date(folder: Path, summary: Mapping[str, Mapping[str, Mapping[str, str]]]) -> bool:
     """Whether a step has run again since the page was written, or an input has another content."""
     with suppress(OSError, ValueError, KeyError):
         for name, step in summary.get("steps", {}).items():
