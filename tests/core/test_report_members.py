@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from pairtile.downstream.page import table_section
 from pairtile.report import write_report
 from pairtile.report.results import read_results
 from pairtile.runtime.files import write_json
@@ -130,3 +131,24 @@ def test_names_like_markup_stay_text(tmp_path: Path) -> None:
     assert set(AWKWARD) <= set(read_results(folder).degree.index)
     text = members.text_content()
     assert all(name in text for name in AWKWARD)
+
+
+def test_modules_without_news_are_folded(tmp_path: Path) -> None:
+    folder = write_results(tmp_path / "demo")
+    summary = {"module": [1, 2, 3], "genes": [9, 8, 7], "variance_explained": 0.5}
+    summary |= {"p_value": 0.01, "hub": ["a", "b", "c"], "hub_kme": 0.9}
+    traits = {"module": [1, 2, 2], "trait": ["age", "age", "sex"], "labels": "", "units": 9}
+    traits |= {"correlation": 0.5, "p_value": [0.5, 1e-9, 1e-9], "q_value": [0.5, 1e-8, 1e-8]}
+    made = table_section("module_summary.tsv", "Modules")
+    found = read_results(folder)
+    found.summary["counts"] |= {"module_genes": 24, "module_genes_unassigned": 0}
+    for name, table in (("module_summary", summary), ("module_traits", traits)):
+        pd.DataFrame(table).to_csv(folder / f"{name}.tsv", sep="\t", index=False)
+        section = made(found, [])
+        assert section is not None
+        shown, folded = ([row[0] for row in section.values[key]] for key in ("rows", "folded"))
+        # Nothing was tested at first: then all are shown.
+        assert (shown, folded) == (
+            (["1", "2", "3"], []) if table is summary else (["2"], ["1", "3"])
+        )
+    assert section.values["rows"][0][-1] == "age, sex"

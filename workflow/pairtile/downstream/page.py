@@ -50,7 +50,7 @@ def table_section(file: str, title: str) -> SectionMaker:
 
 def _with_news(results: Results, modules: pd.DataFrame) -> pd.DataFrame:
     """Modules with the traits and gene sets that they go with, where any was tested."""
-    tested, found = False, pd.Series(dtype=object)
+    tested, found = False, dict[int, list[str]]()
     names = {"module_traits.tsv": ("module", "trait"), "enrichment.tsv": ("list", "gene_set")}
     for file, (module, name) in names.items():
         if (results.folder / file).is_file():
@@ -58,9 +58,9 @@ def _with_news(results: Results, modules: pd.DataFrame) -> pd.DataFrame:
             table = table[table["kind"] == "module"] if "kind" in table else table
             tested |= not table.empty
             table = table[table["q_value"] <= LEVEL]
-            sure = table.set_index(table[module].astype(int))[name].groupby(level=0, sort=False)
-            found = found.add(sure.agg(", ".join) + ", ", fill_value="")
-    news = modules["module"].map(found).fillna("").str.removesuffix(", ")
+            for number, what in zip(table[module].astype(int), table[name], strict=True):
+                found.setdefault(number, []).append(what)
+    news = [", ".join(found.get(number, ())) for number in modules["module"]]
     return modules.assign(**{NEWS: news}) if tested else modules
 
 
