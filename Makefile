@@ -96,6 +96,7 @@ wheel: $(VENV)/.stamp
 
 # The commands of the README in clean environments, with these packages.
 test-install: $(VENV)/.stamp-test wheel
+	$(BIN)/python -m pip install --quiet py-rattler-build
 	$(BIN)/python -m pytest -m install tests/workflow/test_install.py
 
 CONTAINER ?= podman

@@ -7,6 +7,7 @@ with job(snakemake):
     from pathlib import Path
 
     from pairtile.report import write_report
+    from pairtile.runtime.pages import write_index
     from pairtile.runtime.record import recorded
     from pairtile.steps.summary import summary
 
@@ -23,3 +24,4 @@ with job(snakemake):
         names = optional_path(snakemake.input.names)
         page = Path(out.page)
         write_report(page.parent, page, Path(out.figures), names, processes=snakemake.threads)
+    write_index(page.parent.parent)

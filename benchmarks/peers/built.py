@@ -186,7 +186,8 @@ def record_kinc(program: str) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         write_expression(folder)
-        content = {"program": "KINC", "version": "3.4.2", "runs": KINC_RUNS}
+        runs: dict[str, dict[str, str | int]] = {}
+        content = {"program": "KINC", "version": "3.4.2", "runs": runs}
         content |= {"inputs": checksums(folder)}
 
         def kinc(arguments: str) -> None:
@@ -199,9 +200,9 @@ def record_kinc(program: str) -> None:
             matrices = f"--ccm {name}.ccm --cmx {name}.cmx"
             kinc(f"run similarity --input a.emx {matrices} {options}")
             kinc(f"run export-cmx --emx a.emx {matrices} --output {name}.txt")
-            rows += [
-                f"{name}\t{line}" for line in (folder / f"{name}.txt").read_text().splitlines()
-            ]
+            lines = (folder / f"{name}.txt").read_text().splitlines()
+            rows += [f"{name}\t{line}" for line in lines]
+            runs[name] = {"options": options, "modes": len(lines)}
     (GOLDEN / "kinc.json").write_text(json.dumps(content, indent=1) + "\n")
     write_gz(GOLDEN / "kinc_modes.tsv.gz", rows)
 

@@ -160,11 +160,7 @@ def planted(size: int, rho: float, tables: int) -> list[dict[str, Any]]:
     false: dict[str, list[float]] = {"spearman": [], "pearson": []}
     lost: dict[str, list[float]] = {"spearman": [], "pearson": []}
     for _ in range(tables):
-        values = modular(random, 2 * size, first=2 * EDGES)
-        second = codes == 1
-        for gene in range(0, 2 * EDGES, 2):
-            noise = np.sqrt(1.0 - rho**2) * values[gene + 1, second]
-            values[gene + 1, second] = rho * values[gene, second] + noise
+        values = planted_table(random, codes, rho)
         for score in false:
             known = Exchangeable(NONE, NONE)
             samples = LabelledSamples(values, range(GENES), labels, known)
@@ -181,6 +177,16 @@ def planted(size: int, rho: float, tables: int) -> list[dict[str, Any]]:
         what = "recall of DGCA's test less recall here"
         rows.append(mean_at_most(scenario, what, lost[score], 0.0, 0.0, COMMAND))
     return rows
+
+
+def planted_table(random: np.random.Generator, codes: Integers, rho: float) -> Floats:
+    """Genes 0 and 1, 2 and 3 ... correlated in the second group alone, modules in both."""
+    values = modular(random, codes.size, first=2 * EDGES)
+    second = codes == 1
+    for gene in range(0, 2 * EDGES, 2):
+        noise = np.sqrt(1.0 - rho**2) * values[gene + 1, second]
+        values[gene + 1, second] = rho * values[gene, second] + noise
+    return values
 
 
 def truth(i: NDArray[np.integer], j: NDArray[np.integer]) -> tuple[float, float]:

@@ -8,6 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 from pairtile.report import charts
 from pairtile.report.style import figure_of_panels
+from pairtile.statistics.block_means import block_means
 
 
 def legend(figure: Figure) -> list[str]:
@@ -95,14 +96,14 @@ def test_components_say_their_share_and_their_outermost_points() -> None:
 def test_large_matrices_are_means_of_blocks() -> None:
     values = np.random.default_rng(1).uniform(-1, 1, (23, 23))
     values[3, 4] = np.nan
-    small = charts.block_means(values, 10)
+    small = block_means(values, 10)
     assert small.shape == (8, 8)
     for i in range(8):
         for j in range(8):
             block = values[3 * i : 3 * i + 3, 3 * j : 3 * j + 3]
             assert small[i, j] == pytest.approx(np.nanmean(block))
-    assert charts.block_means(values, 23) is values
-    assert np.isnan(charts.block_means(np.full((6, 6), np.nan), 3)).all()
+    assert block_means(values, 23) is values
+    assert np.isnan(block_means(np.full((6, 6), np.nan), 3)).all()
 
 
 def test_a_heat_map_marks_blocks_and_cells() -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pairtile import InputError, benjamini_hochberg, differential
 from pairtile.downstream import group_comparison
 from pairtile.downstream.group_comparison import CLASSES, GroupComparison, PairResults
+from pairtile.downstream.group_scores import within_groups
 from pairtile.gpu.device import Device, choose
 from pairtile.statistics.exchangeable import Exchangeable
 from pairtile.statistics.pooled_null import N_BINS, PER_UNIT, pooled_p_values
@@ -122,6 +123,29 @@ def test_monotone_changes_within_a_group_do_not_matter() -> None:
     changed = values.copy()
     changed[:, CODES == 0] = np.exp(changed[:, CODES == 0]) * 7.0
     pd.testing.assert_frame_equal(table_of(compared(values)), table_of(compared(changed)))
+
+
+def test_permuted_groups_are_tied_as_the_observed_ones_are() -> None:
+    random = np.random.default_rng(3)
+    values = random.poisson(1.5, (30, 24)).astype(float)
+    values[20:] = random.normal(size=(10, 24))
+    values[3, :2] = np.nan
+    codes = np.repeat([0, 1], 12).astype(np.int32)
+    tested = GroupComparison(values, codes, "spearman", CPU, draws=3)
+    assert set(tested.genes[tested.tied]) == set(tested.genes[tested.genes < 20])
+    mixed = tested.permuted[1]
+    before = within_groups(tested.within, tested.layout._replace(codes=mixed), True)
+    after = before.copy()
+    tested._tie(after, mixed, 1)
+    for row in range(len(after)):
+        for group in (0, 1):
+            was, now = before[row, mixed == group], after[row, mixed == group]
+            observed = tested.within[row, codes == group]
+            if not np.isnan(tested.within[row]).any() and row in tested.tied:
+                np.testing.assert_array_equal(np.sort(now), np.sort(observed))
+            order = np.argsort(was)[: (~np.isnan(was)).sum()]
+            assert (np.diff(now[order])[np.diff(was[order]) > 0] >= 0).all()
+            np.testing.assert_array_equal(np.isnan(now), np.isnan(was))
 
 
 def test_regulators_restrict_the_pairs() -> None:

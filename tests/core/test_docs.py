@@ -30,8 +30,10 @@ from pairtile.config import load_config
 from pairtile.config.downstream import GROUP_TABLES, STAGES
 from pairtile.config.models import Analysis, models_in
 from pairtile.config.root import Config, models
+from pairtile.declare.columns import declared_columns, declared_files
 from pairtile.errors import ConfigError
 from pairtile.io.networks.formats import EXPORTERS
+from pairtile.method import get_method
 from pairtile.report.make_figures import COMMON_FIGURES
 from pairtile.simulate import simulate_kinetic, write_simulation
 from paths import ROOT
@@ -291,3 +293,19 @@ def test_workflow_catalog_finds_what_it_needs():
     assert set(usage) == {"mandatory-flags", "software-stack-deployment", "report"}
     for name in ("workflow/Snakefile", "config/README.md"):
         assert (ROOT / name).is_file()
+
+
+def test_the_columns_and_files_of_the_example_in_r_are_those_of_a_run():
+    [example] = blocks(ROOT / "docs/recipes.md", "r")
+    package = get_method("mutual_information").package
+    files = set(re.findall(r"results/net/([\w.]+)", example))
+    assert files <= set(declared_files(package))
+    declared = {
+        name
+        for file in files
+        for columns in declared_columns(package, file)
+        for name in columns.names
+    }
+    used = set(re.findall(r"(?:strong|genes)\$(\w+)", example)) | {"mi_bits", "q_value"}
+    assert {"i", "j", "name"} <= used
+    assert used <= declared

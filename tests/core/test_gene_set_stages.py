@@ -14,8 +14,11 @@ from pairtile.declare.columns import declared_columns
 from pairtile.downstream import activity as activity_stage
 from pairtile.downstream import activity_scores
 from pairtile.downstream import enrichment as enrichment_stage
+from pairtile.downstream.charts import differential_figure
 from pairtile.downstream.given import Given
 from pairtile.gpu.device import choose
+from pairtile.report.results import read_results
+from result_files import write_results
 from scipy import sparse
 
 REGULATORS, TARGETS, SAMPLES = 6, 20, 48
@@ -177,3 +180,25 @@ def test_a_set_file_is_refused_before_anything_is_scored(given: Given, tmp_path:
     config = given.config.model_copy(update={"gene_sets": str(tmp_path / "bad.gmt")})
     with pytest.raises(Exception, match=r"bad\.gmt"):
         enrichment_stage.validate(config, given.items)
+
+
+def test_the_figure_of_differences_shows_the_comparison_with_most(tmp_path: Path) -> None:
+    results = read_results(write_results(tmp_path / "net", gold=False))
+    assert differential_figure(results) is None
+    table = pd.DataFrame(
+        {
+            "source": ["g1", "g2", "g3", "g4"],
+            "target": ["g5", "g6", "g7", "g8"],
+            "score_a": [0.1, 0.9, 0.0, 0.2],
+            "score_b": [np.nan, np.nan, 0.8, np.nan],
+            "score_c vs d": [0.9, 0.1, np.nan, 0.3],
+            **dict.fromkeys(("difference", "z", "p_value", "q_value"), 0.5),
+            "class": ["gained", "lost", "gained", ""],
+            "comparison": ["c vs d vs a", "c vs d vs a", "b vs a", "c vs d vs a"],
+        }
+    )
+    table.to_csv(results.folder / "differential.tsv", sep="\t", index=False)
+    drawn = differential_figure(results)
+    assert drawn is not None
+    points = [part.get_offsets().tolist() for part in drawn.figure.axes[0].collections]
+    assert points == [[[0.2, 0.3]], [[0.1, 0.9]], [[0.9, 0.1]]]

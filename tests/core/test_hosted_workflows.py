@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import tomllib
 from typing import Any
 
@@ -12,6 +14,7 @@ from paths import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 CI = ROOT / ".github/workflows/ci.yml"
+RELEASE = ROOT / ".github/workflows/release.yml"
 
 
 def jobs(path: Any) -> dict[str, Any]:
@@ -30,17 +33,32 @@ def test_commands_are_targets_of_the_makefile(path):
     assert {word for word in made if "=" not in word} <= targets
 
 
-def test_every_python_that_is_promised_is_tested():
+def test_every_python_that_is_promised_is_tested_and_installed():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     oldest = project["requires-python"].removeprefix(">=")
-    tested = jobs(CI)["test"]["strategy"]["matrix"]["python"]
-    assert tested == ["3.11", "3.12", "3.13", "3.14"]
-    assert tested[0] == oldest
+    for job in ("test", "install"):
+        tested = jobs(CI)[job]["strategy"]["matrix"]["python"]
+        assert tested == ["3.11", "3.12", "3.13", "3.14"]
+        assert tested[0] == oldest
 
 
-def test_only_the_job_that_publishes_may_ask_for_a_token():
+def test_only_jobs_that_publish_may_write_and_each_in_one_place():
+    asked = {"publish": {"id-token": "write"}, "image": {"packages": "write"}}
+    asked |= {"notes": {"contents": "write"}}
     for path in WORKFLOWS:
         content = yaml.safe_load(path.read_text())
         assert content["permissions"] == {"contents": "read"}
-        asking = [name for name, job in content["jobs"].items() if "permissions" in job]
-        assert asking == (["publish"] if path.name == "release.yml" else [])
+        asking = {
+            name: job["permissions"] for name, job in jobs(path).items() if "permissions" in job
+        }
+        assert asking == (asked if path.name == "release.yml" else {})
+
+
+def test_notes_of_a_release_are_its_part_of_the_changelog(tmp_path):
+    [step] = [s for s in jobs(RELEASE)["notes"]["steps"] if "CHANGELOG.md" in s.get("run", "")]
+    (tmp_path / "CHANGELOG.md").write_text("# C\n\n## [2.0.0]\n\n- new\n\n## [1.0.0]\n\n- old\n")
+    for tag, notes in (("v2.0.0", "- new"), ("v1.0.0", "- old"), ("v3.0.0", None)):
+        call = ["bash", "-eo", "pipefail", "-c", step["run"]]
+        done = subprocess.run(call, cwd=tmp_path, env=os.environ | {"GITHUB_REF_NAME": tag})
+        assert done.returncode == (notes is None)
+        assert (tmp_path / "notes.md").read_text().strip() == (notes or "")

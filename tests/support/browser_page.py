@@ -200,3 +200,18 @@ def choose(page: Page, name: str, value: str) -> None:
         f"(() => {{ const e = document.getElementById('network-{name}'); e.value = '{value}';"
         f" e.dispatchEvent(new Event('{event}')); }})()"
     )
+
+
+def look_at(page: Page, *names: str) -> str:
+    """Choose an item or a pair on a page that is open; the text of the side panel."""
+    page.ask(f"choose({json.dumps(names)})")
+    return str(page.ask("document.getElementById('evidence').innerText"))
+
+
+def drawn_samples(page: Page) -> list[tuple[float, float]]:
+    """What the side panel says of each point of a pair's samples: both values, to four digits."""
+    titles = page.ask(
+        "[...document.querySelectorAll('#evidence circle')].map((c) => c.textContent)"
+    )
+    both = ([part.rsplit(" ", 1)[1] for part in title.split(", ")[-2:]] for title in titles)
+    return [(float(x), float(y)) for x, y in both]

@@ -15,8 +15,10 @@ import venv
 from pathlib import Path
 
 import pytest
+import yaml
 from documents import blocks
 from fetched_workflow import make_repository
+from pairtile import __version__
 from paths import ROOT
 
 pytestmark = [pytest.mark.install, pytest.mark.timeout(3000)]
@@ -48,6 +50,17 @@ def clean_environment(folder: Path, *packages: str) -> Path:
 def test_nothing_but_python(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     follow(PYTHON, tmp_path / "empty", clean_environment(tmp_path / "environment"))
+
+
+def test_the_conda_recipe_renders_and_the_script_of_its_tests_runs(tmp_path: Path) -> None:
+    rattler = pytest.importorskip("rattler_build", reason="needs py-rattler-build")
+    recipe = rattler.Stage0Recipe.from_file(str(ROOT / "conda/recipe.yaml"))
+    [variant] = recipe.render(rattler.VariantConfig(), rattler.RenderConfig())
+    assert (variant.package, variant.version) == ("pairtile", __version__)
+    known = yaml.safe_load((ROOT / "conda/recipe.yaml").read_text())
+    [script] = [test["script"] for test in known["tests"] if "script" in test]
+    wheel = str(next((ROOT / "dist").glob("*.whl")))
+    follow("\n".join(script), tmp_path, clean_environment(tmp_path / "environment", wheel))
 
 
 def test_snakemake_alone(tmp_path: Path) -> None:

@@ -114,12 +114,18 @@ with open(snakemake.output[0], "w") as file:
 """
 
 SILENT = """
+import logging
+
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 
 
 class LogHandler(LogHandlerBase):
     writes_to_stream = True
     writes_to_file = has_filter = has_formatter = needs_rulegraph = False
+
+    def __init__(self, common_settings, settings=None):
+        super().__init__(common_settings, settings)
+        logging.Handler.__init__(self)  # before version 2 of the interface, nothing does
 
     def emit(self, record):
         pass

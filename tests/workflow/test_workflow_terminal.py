@@ -89,7 +89,7 @@ def test_a_failed_run_says_what_was_wrong_and_what_to_do(tmp_path: Path) -> None
 def test_a_job_that_was_killed_has_left_no_word(tmp_path: Path) -> None:
     log = tmp_path / "chunk.log"
     log.write_text("10:00:00 INFO net: 1 of 4 tiles, 25 %\n")
-    said = failure([("chunk", str(log))], [])
+    said = failure([("chunk", str(log))], [], str(tmp_path))
     assert "chunk: the job ended without a message: it may have been killed" in said
     assert f"log: {log}" in said
 
@@ -100,10 +100,10 @@ def test_a_defect_is_told_apart_from_wrong_input(tmp_path: Path) -> None:
         "10:00:00 ERROR a defect of pairtile: please report it with this log\n"
         "Traceback (most recent call last):\n  File x\nKeyError: 'z'\n"
     )
-    said = failure([("null", str(log))], [])
+    said = failure([("null", str(log))], [], str(tmp_path))
     assert "null: a defect of pairtile: please report it with this log KeyError: 'z'" in said
     assert "Please report the defect, with the log." in said
 
 
 def test_without_any_log_the_run_s_own_is_named(tmp_path: Path) -> None:
-    assert f"log: {tmp_path}/none.log" in failure([], [f"{tmp_path}/none.log"])
+    assert f"log: {tmp_path}/none.log" in failure([], [f"{tmp_path}/none.log"], str(tmp_path))

@@ -8,7 +8,8 @@ import lxml.html
 import numpy as np
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, Page, table_rows
+from browser_page import CHROMIUM, Page, look_at, table_rows
+from mirna_results import write_mirna_results
 from pairtile.methods.mirna_targets.report_hits import MAX_HITS
 from pairtile.report import write_report
 from pairtile.report.formats import number
@@ -127,7 +128,7 @@ def test_the_rows_of_the_script_are_those_of_the_page_without_script(
     cells = [[cell for k, cell in enumerate(row) if k != 3] for row in page.ask(ROWS)]
     shown = [[cell.text_content() for k, cell in enumerate(row) if k != 3] for row in rows]
     assert cells == shown
-    assert page.ask("document.querySelectorAll('#hits-table td > :not(button)').length") == 0
+    assert page.ask("document.querySelectorAll('#hits-table td > :not(button, a)').length") == 0
 
 
 MAP = "#site-map-drawing"
@@ -156,3 +157,19 @@ def test_the_sites_of_any_transcript_are_drawn(large: Path, page: Page) -> None:
     )
     assert "No hit on nobody" in page.ask(f"document.querySelector('{MAP}').textContent")
     assert page.complaints == []
+
+
+def test_the_panel_shows_every_alignment_of_a_pair(tmp_path: Path, page: Page) -> None:
+    folder = write_mirna_results(tmp_path / "demo")
+    hits = pd.read_parquet(folder / "hits.parquet")
+    pair = hits.groupby(["mirna", "transcript"], observed=True).size().idxmax()
+    page.open(written(folder))
+    text = look_at(page, *pair)
+    own = hits[(hits["mirna"] == pair[0]) & (hits["transcript"] == pair[1])]
+    assert len(own) > 1
+    for hit in own.itertuples():
+        assert f"{hit.site_begin:,}–{hit.site_end:,}" in text
+        assert hit.query_alignment in text
+        assert hit.reference_alignment in text
+    # The map of sites follows.
+    assert page.ask("document.getElementById('site-map-input').value") == pair[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from functools import cache
@@ -16,6 +17,7 @@ from pairtile.methods.multimodal_correlation.config import MultimodalCorrelation
 from pairtile.methods.multimodal_correlation.null import (
     ModeNull,
     draws_needed,
+    log_orders,
     mode_null,
     permuted_genes,
 )
@@ -39,6 +41,30 @@ def with_gaps(genes: int, samples: int) -> NDArray[np.float64]:
 
 
 # --- what is permuted ---
+
+
+def test_no_p_value_is_below_one_in_the_orders_of_a_gene() -> None:
+    """A gene that is above zero in one of 30 samples meets another there once in 30 tables."""
+    values = np.zeros((4, 30))
+    values[0, 3], values[1, :3], values[2] = 1.0, 1.0, np.arange(30)
+    values[3, :2], values[3, 20:] = (1.0, 2.0), np.nan
+    orders = [30, math.comb(30, 3), math.factorial(30), 20 * 19]
+    np.testing.assert_allclose(log_orders(values), [math.log(each) for each in orders])
+
+
+def test_rare_genes_that_meet_in_a_sample_have_no_edge() -> None:
+    random = np.random.default_rng(2)
+    values = random.normal(size=(60, 30))
+    values[:12] = values[0] + 0.4 * random.normal(size=(12, 30))
+    values[50:] = 0.0
+    values[50:, 7] = 1.0
+    found = multimodal_correlation(
+        values, clustering="none", correlation="bicor", min_correlation=0.0, min_samples=10,
+        preprocess={"log2": False, "sample_scale": False, "min_samples": 10}, backend="cpu",
+    )  # fmt: skip
+    edges = found.network("fdr", power=False, modules=False).edges
+    assert len(edges) >= 50
+    assert (edges[["source", "target"]] < 50).all(axis=None)
 
 
 def test_each_copy_holds_the_values_of_its_gene_and_misses_the_same_samples() -> None:

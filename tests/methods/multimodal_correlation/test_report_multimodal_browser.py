@@ -9,7 +9,7 @@ import matplotlib.image
 import numpy as np
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, DARK, browse, opened
+from browser_page import CHROMIUM, DARK, Page, browse, drawn_samples, look_at, opened
 from planted_modes import analysis
 
 pytestmark = [
@@ -41,6 +41,24 @@ def test_the_table_of_edges_can_be_sorted_and_searched(demo: Path, tmp_path: Pat
     assert len(table.xpath("thead//*[@role='button'][@tabindex='0']")) == len(headings)
     assert page.xpath("//*[@id='conditions']//details[@open]")
     assert not page.xpath("//*[@id='conditions']//details[@open][3]")
+
+
+def test_the_panel_shows_the_samples_of_each_mode(demo: Path, page: Page) -> None:
+    page.open((demo / "report.html").as_uri())
+    text = look_at(page, "g00", "g01")
+    kept = pd.read_parquet(demo / "items.parquet").query("kept")["name"].tolist()
+    rows = [kept.index("g00"), kept.index("g01")]
+    expected = np.load(demo / "state/values.npy")[rows].T
+    np.testing.assert_allclose(drawn_samples(page), expected, atol=1e-3, rtol=1e-3)
+    edges = pd.read_parquet(demo / "network.parquet").query("source == 'g00' and target == 'g01'")
+    fills = page.ask(
+        "[...document.querySelectorAll('#evidence circle')].map((c) => c.attributes.fill.value)"
+    )
+    counts = pd.Series(fills).value_counts()
+    assert sorted(counts)[-2:] == sorted(edges["n_samples"])
+    assert counts.sum() == len(expected)
+    for condition in ("mode", "Treatment", "Hours"):
+        assert condition in text
 
 
 @pytest.mark.parametrize(

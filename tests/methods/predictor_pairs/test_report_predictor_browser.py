@@ -6,8 +6,9 @@ from pathlib import Path
 
 import matplotlib.image
 import numpy as np
+import pandas as pd
 import pytest
-from browser_page import CHROMIUM, DARK, browse, opened
+from browser_page import CHROMIUM, DARK, Page, browse, drawn_samples, look_at, opened
 from predictor_levels import analysis, planted_levels, varied_best
 
 pytestmark = [
@@ -41,6 +42,26 @@ def test_the_table_of_sets_starts_with_the_best_of_each_target(demo: Path, tmp_p
     assert "dt-type-numeric" not in headings["target"]
     # Sorting is reached with the keyboard.
     assert len(table.xpath("thead//*[@role='button'][@tabindex='0']")) == len(headings)
+
+
+def test_the_panel_shows_predictors_as_much_earlier_as_they_were_read(
+    demo: Path, page: Page
+) -> None:
+    page.open((demo / "report.html").as_uri())
+    text = look_at(page, "g001", "g000")
+    kept = pd.read_parquet(demo / "items.parquet").query("kept")["name"].tolist()
+    state = {
+        name: np.load(demo / f"state/{name}.npy")
+        for name in ("values", "source_samples", "target_samples")
+    }
+    expected = [
+        state["values"][kept.index("g001"), state["source_samples"]],
+        state["values"][kept.index("g000"), state["target_samples"]],
+    ]
+    np.testing.assert_allclose(drawn_samples(page), np.transpose(expected), atol=1e-3, rtol=1e-3)
+    assert page.ask("document.querySelectorAll('#evidence .course').length") == 2
+    # The levels of the target by those of its predictors, as further up on the page.
+    assert "columns: g002" in text
 
 
 @pytest.mark.parametrize(

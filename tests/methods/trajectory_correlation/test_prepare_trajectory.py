@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from MDAnalysis.analysis.dssp import DSSP
 from pairtile.methods.trajectory_correlation.residues import trajectory_contacts
 from small_trajectories import (
     RNG,
@@ -36,6 +37,14 @@ def test_golden_positions_of_adenylate_kinase(adenylate_kinase: Any, shared: Pat
     assert prepared.state["replica_offsets"].tolist() == [0, 98]
     assert prepared.state["frame_interval_ps"] == pytest.approx([1.0])
     assert "".join(prepared.items["secondary_structure"])[11:23] == "-" + "H" * 11
+
+
+def test_secondary_structure_is_that_of_the_whole_molecule(adenylate_kinase: Any) -> None:
+    prepared = prepare(**adenylate_kinase)
+    universe = mda.Universe(adenylate_kinase["topology"], *adenylate_kinase["trajectories"])
+    expected = DSSP(universe).run(stop=1).results.dssp[0]
+    assert "PRO" in universe.residues.resnames  # counts for nothing in a bond
+    assert prepared.items["secondary_structure"].tolist() == expected.tolist()
 
 
 def test_fit_and_select_are_independent(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import matplotlib.image
 import numpy as np
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, DARK, browse, browser, opened
+from browser_page import CHROMIUM, DARK, Page, browse, browser, drawn_samples, look_at, opened
 from motion_reports import analysis, analysis_of, of_tables
 from small_trajectories import mda, store
 
@@ -38,6 +38,21 @@ def test_tables_and_network_work_in_the_browser(demo: Path, tmp_path: Path) -> N
     assert len(table.xpath("thead//*[@role='button'][@tabindex='0']")) == len(headings)
     assert int(page.get_element_by_id("network-canvas").get("data-edges")) > 5
     assert len(page.xpath("//*[@id='network-names']/option")) > 5
+
+
+def test_the_panel_shows_how_two_residues_move(demo: Path, page: Page) -> None:
+    page.open((demo / "report.html").as_uri())
+    first, second = pd.read_parquet(demo / "network.parquet")[["source", "target"]].iloc[0]
+    look_at(page, first, second)
+    kept = pd.read_parquet(demo / "items.parquet").query("kept")["name"].tolist()
+    expected = []
+    for name in (first, second):
+        series = np.load(demo / "state/series.npy")[kept.index(name)].astype(np.float64)
+        moved = series - series.mean(axis=1, keepdims=True)
+        main = np.linalg.svd(moved, full_matrices=False)[0][:, 0]
+        expected.append(np.sign(main[np.abs(main).argmax()]) * main @ moved)
+    np.testing.assert_allclose(drawn_samples(page), np.transpose(expected), atol=2e-3, rtol=1e-3)
+    assert page.ask("document.querySelectorAll('#evidence .course').length") == 2
 
 
 def test_the_structure_turns_in_the_colours_of_what_is_chosen(demo: Path, tmp_path: Path) -> None:

@@ -81,6 +81,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             for line in warm():
                 print(line, flush=True)
+        elif options.command == "view":
+            from pairtile.view.server import view
+
+            view(options.folder, options.port)
         else:
             from pairtile.command.compare import compare
 
@@ -162,6 +166,11 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "warm", help="compile for this CPU and GPU ahead, which a first run would wait for"
     )
+    view = commands.add_parser(
+        "view", help="serve all stored pairs of an analysis to a browser on this machine"
+    )
+    view.add_argument("folder", type=Path, help="results/NAME of a finished analysis; or results")
+    view.add_argument("--port", type=int, default=0, help="without: one that is free")
     commands.add_parser("simulate", help="simulate an experiment with known truth", add_help=False)
     compare = commands.add_parser("compare", help="compare two networks")
     for name in ("first", "second"):

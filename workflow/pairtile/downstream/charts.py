@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from pairtile.downstream.enrichment import FILE, Q_VALUE
-from pairtile.report.charts import DIVERGING, bars, heat_map
+from pairtile.report.charts import DIVERGING, bars, heat_map, scatter
 from pairtile.report.formats import shortened
 from pairtile.report.method_report import FigureWithText
 from pairtile.report.results import Results, read_result_table
@@ -18,6 +20,9 @@ SHOWN = 20
 
 MAX_COLUMNS = 400
 """Samples of the heat map; of more, so many evenly spaced ones."""
+
+PAIR_CLASSES = ("gained", "lost", "reversed", "stronger", "weaker")
+MAX_NAMED = 8
 
 MAX_MODULES = 40
 """Modules in the heat map, the largest."""
@@ -50,6 +55,7 @@ def activity_map(activity: pd.DataFrame) -> Figure:
     return heat_map(
         z, "activity (standard deviations)", cmap=DIVERGING, limits=(-3.0, 3.0), aspect="auto",
         rows={k: shortened(str(name)) for k, name in enumerate(activity.index)}, xlabel="samples",
+        hover={"regulator": [*map(str, activity.index)], "sample": [*map(str, activity.columns)]},
         size=(6.4, 1.6 + 0.25 * len(activity)),
     )  # fmt: skip
 
@@ -69,11 +75,46 @@ def module_traits_figure(results: Results) -> FigureWithText | None:
         r.to_numpy(dtype=float), "correlation", cmap=DIVERGING, aspect="auto",
         rows={k: f"module {name}" for k, name in enumerate(r.index)},
         columns={k: shortened(str(name), 18) for k, name in enumerate(r.columns)},
+        hover={"module": [*map(str, r.index)], "trait": [*map(str, r.columns)]},
         dots=np.nan_to_num(q, nan=1.0) <= Q_VALUE, size=(6.4, 1.8 + 0.25 * len(r)),
     )  # fmt: skip
     return page_text(results).figure(
         "module_traits", drawn, modules=len(r), traits=r.shape[1], found=int((q <= Q_VALUE).sum())
     )
+
+
+def differential_figure(results: Results) -> FigureWithText | None:
+    """Scores of pairs in the two groups of the comparison with most pairs that differ."""
+    path = results.folder / "differential.tsv"
+    if not path.is_file():
+        return None
+    table = read_result_table(path, __package__)
+    if table.empty:
+        return None
+    kinds = table["class"].fillna("")
+    called = table["comparison"][kinds != ""]
+    shown = table[table["comparison"] == called.mode().get(0, table["comparison"][0])]
+    kinds = kinds[shown.index]
+    labels = [name.removeprefix("score_") for name in table if name.startswith("score_")]
+    compared = {
+        f"{second} vs {first}": (first, second) for first, second in permutations(labels, 2)
+    }
+    first, second = compared[str(shown["comparison"].iloc[0])]
+    x, y = shown[f"score_{first}"], shown[f"score_{second}"]
+    best = shown[kinds != ""].head(MAX_NAMED)
+    named = [
+        (f"{results.labels.get(one, one)}, {results.labels.get(other, other)}", x[row], y[row])
+        for row, one, other in zip(best.index, best["source"], best["target"], strict=True)
+    ]
+    groups = {kind: kinds == kind for kind in PAIR_CLASSES if (kinds == kind).any()}
+    drawn = scatter(
+        x, y, groups, s=9.0, diagonal="no difference", named=named, n_named=MAX_NAMED,
+        xlabel=f"score in {first}", ylabel=f"score in {second}",
+    )  # fmt: skip
+    return page_text(results).figure(
+        "differential", drawn, shown=len(shown), differ=int((kinds != "").sum()),
+        first=first, second=second,
+    )  # fmt: skip
 
 
 def enrichment_figure(results: Results) -> FigureWithText | None:

@@ -7,7 +7,8 @@ chance is found by permuting the labels of samples: permuted statistics of all p
 how strongly a pair is correlated in both groups together, and by how irregular the distributions
 of its genes are (``statistics.pooled_null``). Pairs that differ much are left out of the pool: the
 mixture of a pair's two groups is no sample of what it would be without the difference (Xie, Pan
-and Khodursky 2005, Bioinformatics 21:4280).
+and Khodursky 2005, Bioinformatics 21:4280); as many of them count as chance explains. What is
+tied in a group, as zeros are, is as much tied in a permuted one.
 
 Pairs are scored three times, in tiles: to know which differ much, permuted, and for the table. No
 array of all pairs is held.
@@ -153,6 +154,10 @@ class GroupComparison:
         self.genes = order.astype(np.int32)
         self.within = within_groups(kept[order], self.layout, self.scorer.by_rank)
         self.irregular = _irregularity(self.within, codes)
+        ranks = [np.sort(self.within[:, codes == group], axis=1) for group in (0, 1)]
+        tied = np.any([(np.diff(each, axis=1) == 0.0).any(axis=1) for each in ranks], axis=0)
+        self.tied = np.flatnonzero(tied & self.scorer.by_rank)
+        self.tied_ranks = [each[self.tied] for each in ranks]
         r, g = self.n_rows, order.size
         self.n_pairs = r * (r - 1) // 2 + r * (g - r)
         cost = INFORMATION_COST if score == "mi" else 1
@@ -181,7 +186,28 @@ class GroupComparison:
 
     def _permuted(self, draw: int) -> tuple[Group, Group]:
         layout = self.layout._replace(codes=self.permuted[draw])
-        return self._groups(within_groups(self.within, layout, self.scorer.by_rank), layout)
+        within = within_groups(self.within, layout, self.scorer.by_rank)
+        if self.tied.size:
+            self._tie(within, layout.codes, draw)
+        return self._groups(within, layout)
+
+    def _tie(self, within: NDArray[np.float64], codes: NDArray[np.int32], draw: int) -> None:
+        """Give tied genes the ranks of the observed groups, in the order that they have: ranks of
+        two groups mixed are less often tied, and few values agree fully more easily than many."""
+        random = np.random.default_rng([draw, _TIES])
+        for group, ranks in enumerate(self.tied_ranks):
+            own = np.flatnonzero(codes == group)
+            part = within[np.ix_(self.tied, own)]
+            part += 1e-9 * random.random(part.shape)  # what is tied now, in any order
+            order = np.argsort(part, axis=1)
+            seen = (~np.isnan(part)).sum(axis=1, keepdims=True)
+            n = (~np.isnan(ranks)).sum(axis=1, keepdims=True)
+            place = np.arange(own.size)
+            taken = ((place + 0.5) * n / np.maximum(seen, 1)).astype(np.int64)
+            found = np.take_along_axis(ranks, np.clip(taken, 0, n - 1), 1)
+            found[place >= seen] = np.nan
+            np.put_along_axis(part, order, found, 1)
+            within[np.ix_(self.tied, own)] = part
 
     def _groups(self, within: NDArray[np.float64], layout: Layout) -> tuple[Group, Group]:
         first, second = (self.scorer.of_group(within, layout, group) for group in (0, 1))
@@ -242,24 +268,31 @@ class GroupComparison:
             observed += counts
             hubs += of_genes
             far.append(differs)
-        pool = np.zeros(_NOWHERE, np.int64)
+        pool, of_differing = np.zeros((2, _NOWHERE), np.int64)
         by_chance = np.zeros((self.draws, *hubs.shape), np.int32)
         for draw in range(self.draws if self.movable else 0):
             groups = self._permuted(draw)
 
             def permute(
                 part: tuple[Tile, DeviceArray], groups: tuple[Group, Group] = groups
-            ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+            ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
                 found = self._statistics(part[0], groups)
                 of_genes = self._far(part[0], found)
+                differing = self._count(found.place.ravel()[part[1]])
                 found.place.ravel()[part[1]] = _NOWHERE
-                return self._count(found.place), of_genes
+                return self._count(found.place), differing, of_genes
 
-            for counts, of_genes in self._over(permute, list(zip(self.tiles, far, strict=True))):
+            for counts, differing, of_genes in self._over(
+                permute, list(zip(self.tiles, far, strict=True))
+            ):
                 pool += counts
+                of_differing += differing
                 by_chance[draw] += of_genes.astype(np.int32)
         shape = (_CLASSES, LEVELS, N_BINS)
-        p = pooled_p_values(pool.reshape(shape))
+        # Of pairs left out, as large a share counts after all as chance explains.
+        by_chance_far = _beyond(pool + of_differing) / max(self.draws, 1)
+        share = min(1.0, by_chance_far / max(_beyond(observed), 1))
+        p = pooled_p_values((pool + share * of_differing).reshape(shape))
         q = histogram_q_values(observed.reshape(shape), p / _weights(observed.reshape(shape)))
         return PairResults(self, p.ravel(), q.ravel(), observed, pool, hubs, by_chance)
 
@@ -335,6 +368,7 @@ class GroupComparison:
 
 
 _FINE, _PER_Z = 1600, 200.0
+_TIES = 0x74696573
 
 
 def _fine(xp: DeviceArray, z: DeviceArray) -> DeviceArray:
@@ -351,6 +385,11 @@ def _weights(observed: NDArray[np.int64]) -> NDArray[np.float64]:
     share /= max(share.sum(), 1e-12)
     weight = np.divide(share * pairs.sum(), pairs, out=np.ones(LEVELS), where=pairs > 0)
     return weight[None, :, None]
+
+
+def _beyond(counts: NDArray[np.int64]) -> int:
+    """Statistics from ``DIFFERS`` on."""
+    return int(counts.reshape(-1, N_BINS)[:, int(DIFFERS * PER_UNIT) :].sum())
 
 
 _CLASSES = 2 * len(KURTOSES) + 1

@@ -8,7 +8,12 @@ from pathlib import Path
 import pandas as pd
 
 from pairtile.declare.columns import explained
-from pairtile.downstream.charts import activity_figure, enrichment_figure, module_traits_figure
+from pairtile.downstream.charts import (
+    activity_figure,
+    differential_figure,
+    enrichment_figure,
+    module_traits_figure,
+)
 from pairtile.downstream.predicted_targets import target_correlations
 from pairtile.report.formats import shortened, spaced
 from pairtile.report.method_report import CaptionedFigure, FigureMaker, PageSection, SectionMaker
@@ -91,6 +96,7 @@ def table_of_page(table: pd.DataFrame, file: str, title: str, intro: str) -> Pag
 
 FIGURES: Mapping[str, FigureMaker] = {
     "target_correlations": target_correlations,
+    "differential": differential_figure,
     "module_traits": module_traits_figure,
     "enrichment": enrichment_figure,
     "activity": activity_figure,

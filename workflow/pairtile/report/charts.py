@@ -30,8 +30,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from matplotlib.transforms import Bbox
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from pairtile.declare.vega_lite import NOTHING, stand_for
 from pairtile.report.formats import count, percent, shortened
 from pairtile.report.style import (
     BLUE,
@@ -46,6 +47,7 @@ from pairtile.report.style import (
     figure_of_panels,
     styled,
 )
+from pairtile.statistics.block_means import block_means
 
 FILLS = (SKY, PALE, ORANGE)
 """Colours of bars, in the order of their groups."""
@@ -64,7 +66,6 @@ MAX_BINS, MAX_BAR_LABELS = 100, 20
 MAX_NAME, MAX_LEGEND_TEXT = 40, 48
 NAME_MARGIN = 3.0
 """Pixels around a name beside a point that no other may touch."""
-
 
 Ticks = Mapping[int, str] | Mapping[float, str]
 """Places along an axis, and what to write there."""
@@ -329,6 +330,8 @@ def scatter(
     faint: ArrayLike | None = None,
     s: float = 11.0,
     diagonal: str | None = None,
+    hover: Mapping[str, Sequence[str]] | None = None,
+    items: Sequence[Sequence[str]] = (),
     **options: Unpack[Options],
 ) -> Figure:
     """Points, coloured by group or by number.
@@ -347,6 +350,8 @@ def scatter(
         Size of a point, as in matplotlib.
     diagonal : str, optional
         Draws the line of equal x and y, and names it.
+    hover, items : mapping and sequence, optional
+        What each point is, in the page (``pairtile.declare.vega_lite.stand_for``).
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     pale = np.zeros(x.size, bool) if faint is None else np.asarray(faint, bool)
@@ -366,12 +371,16 @@ def scatter(
         for name, mask, colour, marker in parts:
             for chosen, scale, alpha in ((mask & pale, 0.4, 0.4), (mask & ~pale, 1.0, 0.75)):
                 if scale == 1.0 or chosen.any():
-                    ax.scatter(
+                    points = ax.scatter(
                         x[chosen], y[chosen], s=scale * s, marker=marker, alpha=alpha,
                         c=[colour] if shades is None or mask is rest else shades[chosen],
                         linewidths=0.0, rasterized=x.size > MANY_POINTS,
                         label=name if scale == 1.0 else "",
                     )  # fmt: skip
+                    if hover:
+                        here = np.flatnonzero(chosen).tolist()
+                        texts = {what: [all_[k] for k in here] for what, all_ in hover.items()}
+                        stand_for(points, texts, [items[k] for k in here] if items else ())
         if diagonal is not None:
             ends = [min(np.nanmin(z, initial=0.0) for z in (x, y)),
                     max(np.nanmax(z, initial=0.0) for z in (x, y))]  # fmt: skip
@@ -387,6 +396,7 @@ def embedding(
     *,
     unit: str = "",
     s: float = 11.0,
+    hover: Mapping[str, Sequence[str]] | None = None,
     **options: Unpack[Options],
 ) -> Figure:
     """Points on two principal components.
@@ -400,11 +410,11 @@ def embedding(
     groups : mapping to arrays of bool, shape (n,), optional
         As in ``scatter``.
     names : sequence of str, optional
-        Names of the points; some of those farthest from the middle are named.
+        Names of the points, samples; some of those farthest from the middle are named.
     unit : str
         Of the components.
-    s : float
-        Size of a point, as in matplotlib.
+    s, hover
+        As in ``scatter``.
     """
     place = np.asarray(scores, dtype=np.float64)
     distance = np.linalg.norm(place - np.median(place, axis=0), axis=1)
@@ -417,7 +427,8 @@ def embedding(
     options.setdefault("ylabel", labels[1])
     if len(names):
         options["named"] = [(names[k], *place[k].tolist()) for k in order]
-    return scatter(place[:, 0], place[:, 1], groups, s=s, **options)
+        hover = hover or {"sample": names}
+    return scatter(place[:, 0], place[:, 1], groups, s=s, hover=hover, **options)
 
 
 def heat_map(
@@ -432,6 +443,8 @@ def heat_map(
     dots: ArrayLike | None = None,
     origin: Literal["upper", "lower"] = "upper",
     aspect: Literal["equal", "auto"] = "equal",
+    hover: Mapping[str, Sequence[str]] | None = None,
+    items: bool = False,
     **options: Unpack[Options],
 ) -> Figure:
     """A matrix in colours, with their bar.
@@ -457,6 +470,8 @@ def heat_map(
         Where the first row is.
     aspect : {"equal", "auto"}
         Whether cells are squares.
+    hover, items : mapping and bool, optional
+        What rows and columns are, in the page (``pairtile.declare.vega_lite.stand_for``).
     """
     values = np.asarray(matrix, dtype=np.float64)
     n, m = values.shape
@@ -467,10 +482,12 @@ def heat_map(
     with chart(**options) as ax:
         ax.grid(visible=False)
         image = ax.imshow(
-            block_means(values), cmap=colormaps[cmap].with_extremes(bad="#f3f5f7"),
+            block_means(values, MAX_PIXELS), cmap=colormaps[cmap].with_extremes(bad=NOTHING),
             norm=Normalize(*(limits or (None, None))), origin=origin, interpolation="none",
             extent=(-0.5, m - 0.5, *ends), aspect=aspect,
         )  # fmt: skip
+        if hover:
+            stand_for(image, hover, items)
         for start, end in blocks:
             frame = (start - 0.5, start - 0.5), end - start, end - start
             ax.add_patch(Rectangle(*frame, fill=False, edgecolor=INK, linewidth=0.5))
@@ -495,13 +512,13 @@ def color_bar(
     if isinstance(colors, tuple):
         colors = ScalarMappable(Normalize(*colors), SEQUENTIAL)
     with styled():
-        drawn, (low, high) = colors.get_array(), colors.get_clim()
-        beyond = drawn is not None and (low > np.nanmin(drawn), high < np.nanmax(drawn))
+        low, high = ends = colors.get_clim()
+        drawn = ends if (given := colors.get_array()) is None else given
+        beyond = bool(low > np.nanmin(drawn)), bool(high < np.nanmax(drawn))
         extend = {(True, False): "min", (False, True): "max", (True, True): "both"}.get(beyond)
         bar = figure_of(axes[0]).colorbar(
-            colors, ax=list(axes), location=location, shrink=0.75, aspect=30, pad=0.02,
-            extend=extend,
-        )  # fmt: skip
+            colors, ax=[*axes], location=location, extend=extend, shrink=0.75, aspect=30, pad=0.02
+        )
         bar.outline.set_visible(False)
         bar.set_label(label, parse_math=False)
         if ticks:
@@ -533,22 +550,6 @@ def add_legend(
             )  # fmt: skip
     for text in (legend.get_title(), *legend.get_texts()):
         text.set_parse_math(False)
-
-
-def block_means(matrix: NDArray[np.float64], pixels: int = MAX_PIXELS) -> NDArray[np.float64]:
-    """A matrix of at most ``pixels`` rows and columns: means of square blocks, NaN left out."""
-    block = -(-max(matrix.shape) // pixels)
-    if block == 1:
-        return matrix
-    known = np.isfinite(matrix)
-    sums, counts = np.where(known, matrix, 0.0), known
-    for axis in (1, 0):  # the longest way through memory first
-        starts = np.arange(0, matrix.shape[axis], block)
-        sums, counts = (
-            np.add.reduceat(part, starts, axis=axis, dtype=np.float64) for part in (sums, counts)
-        )
-    with np.errstate(invalid="ignore"):
-        return sums / np.where(counts > 0, counts, np.nan)
 
 
 def _known(places: float | Sequence[float] | None) -> list[float]:

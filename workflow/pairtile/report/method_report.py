@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-
 message = messages_of(__package__)
 
 
 @dataclass(frozen=True)
 class CaptionedFigure:
-    """A figure as the page shows it: file name without suffix, caption, and the SVG itself."""
+    """A figure as the page shows it: file name without suffix, caption, SVG, Vega-Lite if any."""
 
     name: str
     title: str
     caption: str
     alternative: str
     svg: bytes
+    chart: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True)

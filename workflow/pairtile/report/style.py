@@ -167,9 +167,9 @@ def save_figure(figure: Figure, folder: Path, name: str) -> bytes:
 
 
 _MARKS = re.compile(rb'(?:<use [^>]* (style="[^"]*")/>\s*)(?:<use [^>]* \1/>\s*)+')
-"""Marks of one style: half of the bytes of a scatter plot."""
 
 
 def _with_one_style(marks: re.Match[bytes]) -> bytes:
+    """Half of the bytes of a scatter plot are the style of its marks, said of each."""
     plain = marks[0].replace(b" " + marks[1], b"")
     return b"<g %b>%b</g>\n" % (marks[1], re.sub(rb"(\.\d\d)\d+|\n +", rb"\1", plain))

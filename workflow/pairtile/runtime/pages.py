@@ -5,23 +5,32 @@ Imports little: Snakemake's own process calls this when a run has ended.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
-from pairtile.runtime.files import atomic_path
+from pairtile.runtime.files import atomic_path, file_digest
+from pairtile.runtime.input_changes import file_stamp
+from pairtile.runtime.results_lock import LOCK_FILE
 
 TEMPLATES = Path(__file__).parent / "templates"
 STYLE = Path(__file__).parents[1] / "report/templates/report.css"
 
 HEAD_CHARACTERS = 20_000
+DEFECT = "a defect of pairtile"
 _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
+_FIGURE = re.compile(r'id="figure-(\w+)"')
+_LOG_LINE = re.compile(r"^\d\d:\d\d:\d\d ([A-Z]+) (.*)$")
 _WARNINGS = re.compile(r'<meta name="pairtile:warnings" content="(\d+)">')
 
 
@@ -69,13 +78,33 @@ def read_page(folder: Path) -> Page | None:
     )
 
 
-def write_index(results: Path) -> Path | None:
-    """Write ``index.html`` over all analyses in a folder of results that have a page, and return
-    its path; None, and nothing is written, where fewer than two have."""
-    folders = sorted(path.parent for path in results.glob("*/report.html"))
-    pages = [page for folder in folders if (page := read_page(folder))]
-    if len(pages) < 2:
+def write_index(results: Path, *, ended: bool = False) -> Path | None:
+    """Write ``index.html`` over all analyses in a folder of results, and return its path; None, and
+    nothing is written, where there are fewer than two. ``ended``: the run has, and what has no page
+    is not being made."""
+    if len(_folders(results)) < 2:
         return None
+    text, _ = index_page(results, ended=ended)
+    out = results / "index.html"
+    with atomic_path(out) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+    return out
+
+
+def index_page(results: Path, *, ended: bool = False, script: str = "") -> tuple[str, str]:
+    """The page over all analyses, and what its content policy allows: a row each with picture,
+    finding, state and date; groups of an analysis that was split stand below what they share.
+
+    ``script`` goes into the page.
+    """
+    lock = results / LOCK_FILE
+    runs = not ended and lock.is_file() and lock.stat().st_size > 0
+    rows = {folder.name: _row(folder, runs) for folder in _folders(results)}
+    parts = {group for row in rows.values() for group in row["groups"]}
+    order = [part for name in rows if name not in parts for part in (name, *rows[name]["groups"])]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' file:"
+    policy += f"; script-src 'sha256-{digest}'" if script else ""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -84,22 +113,93 @@ def write_index(results: Path) -> Path | None:
         lstrip_blocks=True,
     )
     text = environment.get_template("index.html.j2").render(
-        analyses=[_row(page) for page in pages], style=Markup(STYLE.read_text(encoding="utf-8"))
+        analyses=[rows[name] | {"is_group": name in parts} for name in order if name in rows],
+        style=Markup(STYLE.read_text(encoding="utf-8")),
+        script=Markup(script),
+        policy=policy,
     )
-    out = results / "index.html"
-    with atomic_path(out) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-    return out
+    return text, policy
 
 
-def _row(page: Page) -> dict[str, Any]:
-    summary = json.loads((page.folder / "summary.json").read_text(encoding="utf-8"))
-    pairs = summary["counts"].get("pairs")
+def last_error(log: Path) -> str:
+    """The message of the last error in a job's log, with the lines that belong to it; empty where
+    the log does not end with one."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    message: list[str] = []
+    inside = False
+    for line in lines:
+        if entry := _LOG_LINE.match(line):
+            inside = entry[1] in ("ERROR", "CRITICAL")
+            message = [entry[2]] if inside else message
+        elif inside and not message[0].startswith(DEFECT):
+            message.append(line.strip())
+    if message and message[0].startswith(DEFECT):
+        # Of a traceback, the last line says what happened.
+        message = [message[0], lines[-1].strip()]
+    return " ".join(message)
+
+
+def _folders(results: Path) -> list[Path]:
+    """Those of analyses, by name: with a page, or with logs of one that is to come."""
+    found = [path for path in results.glob("*/") if (path / "logs").is_dir() or read_page(path)]
+    return sorted(found)
+
+
+def _row(folder: Path, runs: bool) -> dict[str, Any]:
+    page, summary = read_page(folder), {}
+    with suppress(OSError, ValueError):
+        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    current = page is not None and not _out_of_date(folder, summary)
+    log = max(folder.glob("logs/**/*.log"), key=lambda path: path.stat().st_mtime, default=None)
+    error = last_error(log) if log and not current else ""
+    date = summary.get("run", {}).get("date")
+    if page and not date:
+        date = datetime.fromtimestamp(page.path.stat().st_mtime, UTC).isoformat()
+    pairs = summary.get("counts", {}).get("pairs")
     return {
-        "name": page.folder.name,
-        "method": summary["method"].replace("_", " "),
-        "headline": page.headline,
+        "name": folder.name,
+        "method": summary.get("method", "").replace("_", " "),
+        "headline": page.headline if page else "",
+        "error": error,
+        "state": "finished"
+        if current
+        else "failed"
+        if error
+        else "running"
+        if runs
+        else "out of date"
+        if page
+        else "unfinished",
+        "date": (date or "")[:16].replace("T", " "),
+        "picture": _picture(page) if page else "",
         "pairs": "" if pairs is None else f"{pairs:,}",
-        "edges": "" if page.edges is None else f"{page.edges:,}",
-        "warnings": page.warnings,
+        "edges": "" if not page or page.edges is None else f"{page.edges:,}",
+        "warnings": page.warnings if page else "",
+        "stored": (folder / "pairs.parquet").is_file(),
+        "groups": list(summary.get("groups", {})),
     }
+
+
+def _out_of_date(folder: Path, summary: dict[str, Any]) -> bool:
+    """Whether a step has run again since the page was written, or an input has another content."""
+    with suppress(OSError, ValueError, KeyError):
+        for name, step in summary.get("steps", {}).items():
+            record = folder / "steps" / f"{name}.json"
+            if record.is_file() and json.loads(record.read_text())["seconds"] != step["seconds"]:
+                return True
+        for read in summary.get("inputs", {}).values():
+            path = Path(read["path"])
+            if path.exists() and file_stamp(path) != read["stamp"]:
+                return bool(file_digest(path) != read["sha256"])
+    return False
+
+
+def _picture(page: Page) -> str:
+    """The first figure of a page, which shows what was found."""
+    for found in _FIGURE.finditer(page.path.read_text(encoding="utf-8")):
+        if (page.folder / f"figures/{found[1]}.png").is_file():
+            return f"figures/{found[1]}.png"
+    return ""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pairtile.runtime.pages import read_page, write_index
-
-_LOG_LINE = re.compile(r"^\d\d:\d\d:\d\d ([A-Z]+) (.*)$")
-DEFECT = "a defect of pairtile"
+from pairtile.runtime.pages import DEFECT, last_error, read_page, write_index
 
 
 def success(results: str, analyses: Iterable[str]) -> str:
@@ -36,13 +32,14 @@ def success(results: str, analyses: Iterable[str]) -> str:
         if page.warnings:
             noun = "warning" if page.warnings == 1 else "warnings"
             lines.append(f"    {page.warnings} {noun}: read the page's top")
-    if index := write_index(Path(results)):
+    if index := write_index(Path(results), ended=True):
         lines.append(f"  all analyses: open {index}")
     return "\n".join(lines)
 
 
-def failure(failed: Sequence[tuple[str, str]], snakemake_logs: Iterable[str]) -> str:
-    """Which jobs failed, what each said, which log has more, and what to do.
+def failure(failed: Sequence[tuple[str, str]], snakemake_logs: Iterable[str], results: str) -> str:
+    """Which jobs failed, what each said, which log has more, and what to do; the page over all
+    analyses, which is written here, says so, too.
 
     failed : rule and log of each failed job.
 
@@ -51,7 +48,7 @@ def failure(failed: Sequence[tuple[str, str]], snakemake_logs: Iterable[str]) ->
     lines = ["pairtile: stopped before the end"]
     defect = False
     for rule, log in failed:
-        said = _last_words(Path(log))
+        said = last_error(Path(log))
         defect |= said.startswith(DEFECT)
         what = said or (
             "the job ended without a message: it may have been killed, "
@@ -66,28 +63,5 @@ def failure(failed: Sequence[tuple[str, str]], snakemake_logs: Iterable[str]) ->
     )
     if defect:
         lines.append("  Please report the defect, with the log.")
+    write_index(Path(results), ended=True)
     return "\n".join(lines)
-
-
-def _last_words(log: Path) -> str:
-    """The message of the last error in a job's log, with the lines that belong to it."""
-    lines = _text(log).splitlines()
-    message: list[str] = []
-    inside = False
-    for line in lines:
-        if entry := _LOG_LINE.match(line):
-            inside = entry[1] in ("ERROR", "CRITICAL")
-            message = [entry[2]] if inside else message
-        elif inside and not message[0].startswith(DEFECT):
-            message.append(line.strip())
-    if message and message[0].startswith(DEFECT):
-        # Of a traceback, the last line says what happened.
-        message = [message[0], lines[-1].strip()]
-    return " ".join(message)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

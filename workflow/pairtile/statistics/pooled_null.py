@@ -23,10 +23,10 @@ IN_TAIL = 100
 """Of the largest of a pool, which say how the tail goes on."""
 
 
-def pooled_p_values(pool: NDArray[np.int64]) -> NDArray[np.float64]:
+def pooled_p_values(pool: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
     """Upper-tail p at the lower edge of each bin.
 
-    pool : int64 (classes, levels, N_BINS), permuted statistics by two properties of their pairs. A
+    pool : (classes, levels, N_BINS), permuted statistics by two properties of their pairs. A
     stratum of fewer than ``MIN_POOL`` shares the pool of the nearest ones, both properties at a
     time. Returns float64 of the same shape, 1 where there is no pool at all.
     """
@@ -46,7 +46,7 @@ def pooled_p_values(pool: NDArray[np.int64]) -> NDArray[np.float64]:
     return p
 
 
-def _upper_tail(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+def _upper_tail(counts: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
     exceed = counts[::-1].cumsum()[::-1]
     p = (exceed + 1.0) / (exceed[0] + 1.0)
     begin = int((exceed >= IN_TAIL).sum()) - 1

@@ -319,7 +319,8 @@ def target_map(
     return heat_map(
         grid[down][:, across], label, cmap=SEQUENTIAL if low_is_strong else f"{SEQUENTIAL}_r",
         rows=dict(enumerate(rows[down].tolist())), dots=dots[down][:, across], aspect="auto",
-        columns=dict(enumerate(columns[across].tolist())),
+        columns=dict(enumerate(columns[across].tolist())), items=True,
+        hover={"miRNA": rows[down].tolist(), "target": columns[across].tolist()},
         size=(2.9 + 0.2 * len(columns), max(3.6, 2.3 + 0.19 * len(rows))),
     )  # fmt: skip
 

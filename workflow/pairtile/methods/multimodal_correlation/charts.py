@@ -124,7 +124,13 @@ def correlation_distribution(
     )  # fmt: skip
 
 
-def pair_scatter(pairs: Sequence[PairModes], *, columns: int = 3, ellipses: bool = True) -> Figure:
+def pair_scatter(
+    pairs: Sequence[PairModes],
+    *,
+    columns: int = 3,
+    ellipses: bool = True,
+    samples: Sequence[str] = (),
+) -> Figure:
     """Pairs of genes, one panel each: the samples of each mode, its correlation and its ellipse.
 
     The ellipse holds 95 % of the mode's component of the mixture. Samples of modes that were not
@@ -138,6 +144,8 @@ def pair_scatter(pairs: Sequence[PairModes], *, columns: int = 3, ellipses: bool
         Panels beside each other.
     ellipses : bool
         False: none, as where no mixture was fitted.
+    samples : sequence of str, optional
+        Names, which the page shows of the point under the pointer.
 
     Raises
     ------
@@ -155,11 +163,11 @@ def pair_scatter(pairs: Sequence[PairModes], *, columns: int = 3, ellipses: bool
     """
     figure, axes = figure_of_panels(len(pairs), min(columns, len(pairs)))
     for pair, panel in zip(pairs, axes, strict=True):
-        draw_modes(panel, pair, ellipses)
+        draw_modes(panel, pair, ellipses, samples)
     return figure
 
 
-def draw_modes(ax: Axes, pair: PairModes, ellipses: bool) -> None:
+def draw_modes(ax: Axes, pair: PairModes, ellipses: bool, samples: Sequence[str] = ()) -> None:
     """One panel of ``pair_scatter``."""
     shown = pair.observed & ~pair.outliers
     texts = [
@@ -169,12 +177,19 @@ def draw_modes(ax: Axes, pair: PairModes, ellipses: bool) -> None:
     scatter(
         pair.x[shown], pair.y[shown], dict(zip(texts, pair.members[:, shown], strict=True)),
         ax=ax, xlabel=shortened(pair.names[0]), ylabel=shortened(pair.names[1]),
+        hover=_samples_of(samples, shown),
     )  # fmt: skip
     crosses = pair.observed & pair.outliers
     ax.scatter(pair.x[crosses], pair.y[crosses], s=8, color=GREY, marker="x", linewidths=0.6)
     for k in range(len(texts) if ellipses else 0):
         if np.isfinite(pair.covariances[k]).all():
             ax.add_patch(_ellipse(pair.means[k], pair.covariances[k], COLOURS[k % len(COLOURS)]))
+
+
+def _samples_of(
+    samples: Sequence[str], shown: NDArray[np.bool_]
+) -> dict[str, Sequence[str]] | None:
+    return {"sample": [samples[k] for k in np.flatnonzero(shown).tolist()]} if samples else None
 
 
 def _ellipse(mean: NDArray[np.float64], covariance: NDArray[np.float64], colour: str) -> Ellipse:
@@ -193,7 +208,11 @@ MAX_LABELS = 24
 
 
 def condition_scatter(
-    pairs: Sequence[PairModes], condition: Condition, *, modes: bool = True
+    pairs: Sequence[PairModes],
+    condition: Condition,
+    *,
+    modes: bool = True,
+    samples: Sequence[str] = (),
 ) -> Figure:
     """Pairs of genes side by side, above by mode, below by a condition of the samples.
 
@@ -207,6 +226,8 @@ def condition_scatter(
         Labels (the most frequent in colours of their own) or numbers, in the order of the samples.
     modes : bool
         False: the lower row alone.
+    samples : sequence of str, optional
+        As in ``pair_scatter``.
 
     Raises
     ------
@@ -227,7 +248,7 @@ def condition_scatter(
     figure, axes = figure_of_panels(rows * len(pairs), len(pairs))
     above, below = axes[: -len(pairs)], axes[-len(pairs) :]
     for pair, panel in zip(pairs if modes else [], above, strict=True):
-        draw_modes(panel, pair, True)
+        draw_modes(panel, pair, True, samples)
     numbers = None if condition.kind == "categorical" else condition.numbers
     limits = None if numbers is None else (float(np.nanmin(numbers)), float(np.nanmax(numbers)))
     for pair, panel in zip(pairs, below, strict=True):
@@ -241,6 +262,7 @@ def condition_scatter(
             {name: samples[here] for name, samples in groups.items()} or None,
             values=None if numbers is None else numbers[here], limits=limits,
             faint=~pair.members[:, here].any(axis=0), ax=panel, legend=False,
+            hover=_samples_of(samples, here),
             xlabel=shortened(pair.names[0]), ylabel=shortened(pair.names[1]),
         )  # fmt: skip
     if limits is None:
@@ -300,7 +322,7 @@ MIN_NAMED = 0.03
 """Part of the axis that a module needs to have its number written beside it."""
 
 
-def module_heat_map(matrix: ArrayLike, modules: ArrayLike) -> Figure:
+def module_heat_map(matrix: ArrayLike, modules: ArrayLike, genes: Sequence[str] = ()) -> Figure:
     """The network as a matrix, genes ordered by module, each module framed.
 
     Parameters
@@ -309,6 +331,8 @@ def module_heat_map(matrix: ArrayLike, modules: ArrayLike) -> Figure:
         Correlation of each pair of genes in the network; 0 or NaN where there is no edge.
     modules : int array, shape (n,)
         Module of each gene, ascending.
+    genes : sequence of str, optional
+        Their names, which the page shows of the pair under the pointer.
 
     Raises
     ------
@@ -334,8 +358,9 @@ def module_heat_map(matrix: ArrayLike, modules: ArrayLike) -> Figure:
     }
     return heat_map(
         np.where(values == 0.0, np.nan, values), "correlation of the edge", cmap=DIVERGING,
-        blocks=blocks, rows=named, columns=named, size=(6.4, 5.6),
-        xlabel="genes by module", ylabel="genes by module",
+        hover={"gene": genes, "and": genes} if genes else None, items=True, blocks=blocks,
+        rows=named, columns=named, size=(6.4, 5.6), xlabel="genes by module",
+        ylabel="genes by module",
     )  # fmt: skip
 
 
@@ -539,7 +564,7 @@ def _scatter(
     panels = {pair: drawn[pair] for pair in chosen if pair in drawn}
     return page_text(results).figure(
         name,
-        pair_scatter(list(panels.values()), ellipses=mixture(results)),
+        pair_scatter(list(panels.values()), ellipses=mixture(results), samples=found.samples),
         drawn=[(*pair, list(modes.correlation)) for pair, modes in panels.items()],
     )
 
@@ -561,7 +586,9 @@ def _condition_pairs(results: Results, place: int) -> FigureWithText | None:
     panels = {pair: drawn[pair] for pair in chosen if pair in drawn}
     return page_text(results).figure(
         "condition_pairs",
-        condition_scatter(list(panels.values()), condition, modes=mixture(results)),
+        condition_scatter(
+            list(panels.values()), condition, modes=mixture(results), samples=found.samples
+        ),
         name=condition.name,
         edges=int((found.networks["condition"] == condition.name).sum()),
         drawn=list(panels),
@@ -590,7 +617,7 @@ def _modules(results: Results) -> FigureWithText | None:
     a, b = (edges[end].map(place).to_numpy(dtype=np.int64) for end in ("source", "target"))
     matrix = np.zeros((len(shown), len(shown)))
     matrix[a, b] = matrix[b, a] = edges["correlation"]
-    figure = module_heat_map(matrix, shown["module"])
+    figure = module_heat_map(matrix, shown["module"], shown["gene"].tolist())
     return page_text(results).figure("modules", figure, shown=len(shown), genes=len(found.modules))
 
 

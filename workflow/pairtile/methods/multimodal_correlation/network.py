@@ -47,6 +47,7 @@ from pairtile.methods.multimodal_correlation.null import (
     ModeNull,
     draws_needed,
     is_standardised,
+    log_orders,
     mode_null,
 )
 from pairtile.methods.multimodal_correlation.p_values import standard_correlation
@@ -328,7 +329,8 @@ def _sought(
         return _Sought(asked, _threshold(asked, merged, genes, device), None, messages)
     assert asked.fdr is not None
     null = null_of(draws_needed(genes, asked.fdr))
-    rates = _false_discoveries(asked.fdr, merged, null, is_standardised(config))
+    orders = log_orders(np.asarray(state["values"]))
+    rates = _false_discoveries(asked.fdr, merged, null, orders, is_standardised(config))
     found = rates.threshold
     if walked is not None:  # the page shows why it was not taken
         found = replace(found, curve=walked.curve, spacings=walked.spacings)
@@ -387,14 +389,20 @@ def _rmt_draws(n_genes: int) -> int:
 
 
 def _false_discoveries(
-    rate: float, merged: Merged, null: ModeNull, standardised: bool
+    rate: float,
+    merged: Merged,
+    null: ModeNull,
+    orders: NDArray[np.float64],
+    standardised: bool,
 ) -> _FalseDiscoveries:
+    """``orders``: ``log_orders`` of each gene."""
     n_pairs = int(merged.sums["count_pairs"][0])
-    columns = ["n_samples", "correlation", *(["p_value"] if standardised else [])]
+    columns = ["i", "j", "n_samples", "correlation", *(["p_value"] if standardised else [])]
     table = pa.concat_tables(list(merged.batches(columns)))
     r, n = table["correlation"].to_numpy(), table["n_samples"].to_numpy()
     score = standard_correlation(table["p_value"].to_numpy(), n) if standardised else r
-    p = null.p_value(score, n)
+    fewest = np.minimum(*(orders[table[end].to_numpy()] for end in ("i", "j")))
+    p = np.maximum(null.p_value(score, n), np.exp(-fewest))
     q = null.q_value(p, n_pairs)
     edges = np.abs(r[q <= rate])
     weakest = float(edges.min()) if edges.size else None

@@ -100,6 +100,11 @@ class ModeResults:
         keys = [self.networks[key] for key in ("source", "target", "cluster")]
         return names.str.strip().groupby(keys).agg(", ".join)
 
+    @property
+    def samples(self) -> list[str]:
+        """Their names, as far as they are there still."""
+        return [] if self.state is None else self.state["samples"].tolist()
+
     def pair_modes(self, wanted: Iterable[Pair]) -> dict[Pair, PairModes]:
         """The samples and modes of pairs, as far as they are there still."""
         state, path = self.state, self.folder / MODES

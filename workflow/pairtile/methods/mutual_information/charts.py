@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any
 
+import numpy as np
+
 from pairtile.engine.state import open_state
 from pairtile.report.charts import scatter
 from pairtile.report.formats import number, shortened
@@ -30,12 +32,14 @@ def strongest_edges(results: Results) -> FigureWithText | None:
     if batch is not None:
         colour = batch % len(GROUP_COLOURS)
         groups = {str(k): colour == k for k in range(int(colour.max(initial=0)) + 1)}
+    names = state.get("quality_samples", np.zeros(0, dtype=np.str_)).tolist()
+    hover = {"sample": names} if len(names) == state["z"].shape[1] else None
     figure, panels = figure_of_panels(len(best), min(3, len(best)), width=3.0, height=2.9)
     for edge, panel in zip(best, panels, strict=True):
         scatter(
             sources[row[edge["source"]]], state["z"][row[edge["target"]]], groups, s=7.0,
             ax=panel, title=_label(edge), xlabel=shortened(edge["source"]),
-            ylabel=shortened(edge["target"]), legend=False,
+            ylabel=shortened(edge["target"]), legend=False, hover=hover,
         )  # fmt: skip
         panel.tick_params(labelbottom=False, labelleft=False)
     return page_text(results).figure(

@@ -156,6 +156,7 @@ def imp_against_mi(
             f"one of several that score the same ({count(tied.sum())})": tied,
         },
         diagonal="IMP = MI: only the whole set tells",
+        hover={"gene": names} if len(names) else None, items=[[name] for name in names],
         named=[(names[k], mi[k], imp[k]) for k in alone], n_named=n_labels,
         xlabel="mutual information of set and target (bits)", ylabel="IMP (bits)",
     )  # fmt: skip

@@ -6,7 +6,7 @@ Each function takes arrays and returns a matplotlib Figure, in a notebook as wel
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -62,6 +62,7 @@ def correlation_map(
     label: str = "generalized correlation",
     diverging: bool = False,
     limit: float | None = None,
+    items: bool = True,
 ) -> Figure:
     """A symmetric matrix of all pairs as a heat map, domains and secondary structure beside it.
 
@@ -79,6 +80,8 @@ def correlation_map(
         Whether 0 is the middle (a correlation with a sign, a difference); else the least colour.
     limit : float, optional
         Value of the strongest colour. None: ``colour_limit`` of the matrix.
+    items : bool
+        Whether the variables are items of the analysis, which a click in the page chooses.
 
     Raises
     ------
@@ -96,6 +99,7 @@ def correlation_map(
     heat_map(
         values, label, cmap=DIVERGING if diverging else SEQUENTIAL, origin="lower", ax=axes,
         limits=(-limit if diverging else 0.0, limit), xlabel=marks.label(), ylabel=marks.label(),
+        hover={marks.label() or "of": marks.names, "and": marks.names}, items=items,
     )  # fmt: skip
     with styled():
         for border in marks.chain_borders():
@@ -211,9 +215,13 @@ def frames_figure(frames: pd.DataFrame, shares: ArrayLike) -> Figure:
         ylim=(0.0, None),
     )  # fmt: skip
     if known:
+        where = {"frame": drawn["frame"].astype(str).tolist()}
+        if several:
+            where["replica"] = drawn["replica"].astype(str).tolist()
         embedding(
-            drawn[["pc1", "pc2"]], shares, replicas, unit="Å", s=3.0, ax=panels[1], legend=False
-        )
+            drawn[["pc1", "pc2"]], shares, replicas, unit="Å", s=3.0, hover=where, ax=panels[1],
+            legend=False,
+        )  # fmt: skip
     return figure
 
 
@@ -243,6 +251,7 @@ def null_against_value(
     significant: ArrayLike | None = None,
     *,
     label: str = "significant",
+    pairs: Sequence[Sequence[str]] = (),
 ) -> Figure:
     """Mutual information of each pair against what its time-shifted surrogates give.
 
@@ -252,6 +261,8 @@ def null_against_value(
         Nats.
     significant, label : array of bool, shape (pairs,), and str, optional
         Pairs drawn in another colour, and what they are called.
+    pairs : sequence of pairs of str, optional
+        Names of the two, which the page shows and chooses.
 
     Examples
     --------
@@ -263,7 +274,8 @@ def null_against_value(
     parts = ((other, ~chosen), (label, chosen)) if chosen.any() else ((other, ~chosen),)
     low = float(min(np.nanmin(null, initial=0.0), np.nanmin(value, initial=0.0)))
     return scatter(
-        null, value, {f"{name} ({count(which.sum())})": which for name, which in parts}, s=2.0,
+        null, value, {f"{name} ({count(which.sum())})": which for name, which in parts}, s=4.0,
+        hover={"pair": [" and ".join(pair) for pair in pairs]} if pairs else None, items=pairs,
         diagonal="value = surrogates' mean", xlim=(low, 1.03 * np.nanmax(null, initial=1e-3)),
         xlabel="mean of the time-shifted surrogates (nats)", ylabel="mutual information (nats)",
     )  # fmt: skip
@@ -396,7 +408,7 @@ def _residue_sums(results: Results) -> FigureWithText | None:
         return None
     kept = results.items[results.items["kept"].astype(bool)]
     marks = ResidueMarks.of(found.residues[~kept["residue"].duplicated().to_numpy()])
-    figure = correlation_map(matrix, marks, label="summed mutual information (nats)")
+    figure = correlation_map(matrix, marks, label="summed mutual information (nats)", items=False)
     return page_text(results).figure(
         "residue_sums", figure, n=len(matrix), centred=centred is not None
     )
@@ -412,7 +424,11 @@ def _surrogates(results: Results) -> FigureWithText | None:
     i, j = i[::every], j[::every]
     p = found.matrix("p_value")
     small = None if p is None else p[i, j] <= LEVEL
-    figure = null_against_value(null[i, j], values[i, j], small, label=f"p ≤ {LEVEL:g}")
+    names = found.marks.names
+    figure = null_against_value(
+        null[i, j], values[i, j], small, label=f"p ≤ {LEVEL:g}",
+        pairs=[(names[a], names[b]) for a, b in zip(i.tolist(), j.tolist(), strict=True)],
+    )  # fmt: skip
     return page_text(results).figure("surrogates", figure, every=every)
 
 

@@ -180,7 +180,8 @@ def secondary_structure(residues: Residues, positions: NDArray[np.float64]) -> l
 
     ``positions``: of all atoms of the topology.
     """
-    from MDAnalysis.analysis.dssp.pydssp_numpy import assign
+    from MDAnalysis import Universe
+    from MDAnalysis.analysis.dssp import DSSP
 
     backbone = ("N", "CA", "C")
     rows, places = [], []
@@ -192,9 +193,16 @@ def secondary_structure(residues: Residues, positions: NDArray[np.float64]) -> l
             places.append([*(names[name] for name in backbone), oxygen])
     result = [""] * len(residues)
     if len(rows) > 5:  # fewer cannot form a bond that DSSP counts
-        states = assign(positions[np.array(places)])
-        letters = np.array(["-", "H", "E"])[np.argmax(states, axis=1)]
-        for k, letter in zip(rows, letters, strict=True):
+        owners = np.repeat(np.arange(len(rows)), 4)
+        alone = Universe.empty(len(owners), len(rows), atom_resindex=owners, trajectory=True)
+        alone.add_TopologyAttr("names", [*backbone, "O"] * len(rows))
+        alone.add_TopologyAttr("resids", np.arange(len(rows)))
+        # DSSP takes residues by the names of amino acids; of them only proline, which has no
+        # hydrogen to give, is unlike the others.
+        proline = residues.table["resname"].iloc[rows] == "PRO"
+        alone.add_TopologyAttr("resnames", np.where(proline, "PRO", "ALA").astype(object))
+        alone.atoms.positions = positions[np.ravel(places)]
+        for k, letter in zip(rows, DSSP(alone).run().results.dssp[0], strict=True):
             result[k] = str(letter)
     return result
 

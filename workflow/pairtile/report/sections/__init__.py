@@ -11,6 +11,7 @@ from pairtile.report.sections.cleaning import cleaning_section
 from pairtile.report.sections.findings import (
     DIAGNOSTICS,
     answer_picture,
+    figure_scripts,
     findings_section,
     trust_section,
 )
@@ -55,5 +56,5 @@ def figures_section_of(pictures: list[CaptionedFigure]) -> PageSection | None:
         title="Figures",
         template="section_figures.html.j2",
         values={"pictures": pictures},
-        scripts=("save_file.js", "figures.js"),
+        scripts=figure_scripts(pictures),
     )

@@ -68,8 +68,14 @@ def first_screen(
             "numbers": numbers,
             "sentences": sentences,
         },
-        scripts=drawing.scripts if drawing else (),
+        scripts=drawing.scripts if drawing else figure_scripts(pictures),
     )
+
+
+def figure_scripts(pictures: Sequence[CaptionedFigure]) -> tuple[str, ...]:
+    """What the figures of a section need: Vega where one can be looked into."""
+    charts = ("charts.js",) if any(picture.chart for picture in pictures) else ()
+    return ("save_file.js", "figures.js", *charts)
 
 
 def answer_picture(results: Results, pictures: list[CaptionedFigure]) -> list[CaptionedFigure]:
@@ -112,5 +118,5 @@ def trust(summary: Summary, pictures: Sequence[CaptionedFigure] = ()) -> PageSec
             "warnings": summary.get("warnings") or [],
             "pictures": pictures,
         },
-        scripts=("save_file.js", "figures.js"),
+        scripts=figure_scripts(pictures),
     )

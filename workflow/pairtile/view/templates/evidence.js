@@ -71,7 +71,7 @@
     const names = (found.length ? edges[found[0]].slice(0, 2) : pair).map(nameOf);
     title.replaceChildren(chooser([names[0]], names[0]), directed ? " → " : " – ", chooser([names[1]], names[1]));
     const figure = drawSamples && drawSamples(names, found);
-    const without = `The page carries the values of the ${data.samples?.items} ${data.item}s of the strongest ${data.edge}s: pairtile view ${data.folder} shows those of every pair.`;
+    const without = `The page carries the values of the ${data.samples?.items} ${data.item}s of the strongest ${data.edge}s: pairtile view results/${data.folder} shows those of every pair.`;
     body.replaceChildren(
       ...(figure ? [figure] : data.samples ? [element("p", without)] : []),
       found.length ? rowsOf(found) : element("p", `No ${data.edge} of the table joins the two.`),

@@ -26,8 +26,9 @@ function sampleDrawing(data, nodeOf) {
     const shades = labels.map((_, k) => MODULE_COLOURS[k] ?? pageColour("edge"));
     return { heading, colour: (k) => shades[of[k]] ?? pageColour("edge"), legend: labels.map((label, k) => [label, shades[k]]) };
   }
-  function byNumbers({ heading, low, high, ...packed }) {
-    const numbers = unpacked({ low, high, ...packed }, 1)(0);
+  function byNumbers(group) {
+    const { heading, low, high } = group;
+    const numbers = unpacked(group, 1)(0);
     const shade = (share) => `color-mix(in oklab, #d55e00 ${100 * share}%, #56b4e9)`;
     const colour = (k) => (isNaN(numbers[k]) ? pageColour("edge") : shade((numbers[k] - low[0]) / (high[0] - low[0] || 1)));
     return { heading, colour, legend: [[writtenDecimal(low[0]), shade(0)], [writtenDecimal(high[0]), shade(1)]] };
@@ -39,7 +40,7 @@ function sampleDrawing(data, nodeOf) {
     if (modes.length) {
       const inMode = (edge, k) => (members[edge * size + (k >> 3)] >> (7 - (k & 7))) & 1;
       const of = Array.from({ length: data.n }, (_, k) => modes.findIndex((edge) => inMode(edge, k)));
-      found.unshift(byLabels("mode", modes.map((_, k) => `mode ${k + 1} of the table`), of));
+      found.unshift(byLabels("mode", modes.map((edge) => `row ${edge + 1} of the table`), of));
     }
     return found;
   }

@@ -1,0 +1,252 @@
+"""All stored pairs of an analysis: the partners of an item, and the pairs from a score on.
+
+``pairs.parquet`` is sorted by its first item, so that the pairs in which an item comes first lie
+together, and its row groups' statistics find them. Those in which it comes second are everywhere.
+An index in the user's cache holds them: the first items and scores of each block of rows, sorted by
+the second item. It is made in one pass, in memory that does not grow with the table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator
+from functools import cached_property, partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from pairtile.errors import StoreError
+from pairtile.io.networks.table import SIGNED_COLUMN, VALUE_COLUMNS
+from pairtile.runtime.files import read_json, read_table, write_arrays, write_json
+from pairtile.runtime.user_cache import user_cache
+
+BLOCK_GROUPS = 4
+"""Row groups of about a million rows in a block: of a file of 1e9 pairs, 240 blocks are looked into
+for an item; one takes half a gigabyte while the index is made."""
+
+MAX_BEST = 1000
+"""Pairs of the whole table that the index lists, the best first."""
+
+KEPT_BITS = 11
+"""Bits that a score loses, as a float of 32 bits, to become the number of a bin: scores of one bin
+differ by less than 1/4096 of themselves."""
+
+
+class Pairs(NamedTuple):
+    """Pairs, the best first: numbers of both items and scores; NaN where there is none, last."""
+
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    score: NDArray[np.float32]
+
+
+class PairStore:
+    """The stored pairs of a finished analysis.
+
+    Parameters
+    ----------
+    folder : Path
+        ``results/NAME/``: items.parquet, pairs.parquet and summary.json are read.
+
+    Raises
+    ------
+    StoreError
+        Where one of them is missing, or the pairs are not those of two items each.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        for name in ("summary.json", "items.parquet", "pairs.parquet"):
+            if not (folder / name).is_file():
+                raise StoreError(
+                    f"{folder} has no {name}: choose the folder of a finished analysis, such as "
+                    "results/NAME"
+                )
+        self.path = folder / "pairs.parquet"
+        self.stamp = self._stamp()
+        self.summary = read_json(folder / "summary.json")
+        self.names = read_table(folder / "items.parquet")["name"].astype(str).to_numpy()
+        self._numbers = pd.Index(self.names)
+        self._file = pq.ParquetFile(self.path, memory_map=True)
+        self._lock = threading.Lock()  # a ParquetFile serves one reader at a time
+        columns = self._file.schema_arrow.names
+        self.score = next((name for name in VALUE_COLUMNS if name in columns), "")
+        if not self.score or "target" in columns:
+            raise StoreError(
+                f"{self.path}: its rows are not pairs of two items with a score, so that they "
+                f"cannot be looked up; {folder / 'report.html'} shows what was found"
+            )
+        self.rows = self._file.metadata.num_rows
+        self._columns = [columns.index(name) for name in ("i", "j", self.score)]
+        self.index = self._open_index()
+
+    def number(self, name: str) -> int | None:
+        """The row of an item in items.parquet, by its name; None where there is no such item."""
+        return int(self._numbers.get_loc(name)) if name in self._numbers else None
+
+    def partners(self, item: int, least: float = 0.0) -> Pairs:
+        """The pairs of an item (its row in items.parquet), the item first."""
+        low, high = self._ranges[0]
+        own = self._read(np.flatnonzero(~(low > item) & ~(high < item)).tolist())
+        here = own.first == item
+        others, scores = [own.second[here]], [own.score[here]]
+        for begin, offsets in zip(self._begins, self._offsets, strict=True):
+            one, end = begin + offsets[item : item + 2].astype(np.int64)
+            others.append(self._others[one:end])
+            scores.append(self._scores[one:end])
+        other, score = np.concatenate(others), np.concatenate(scores)
+        return self._best(Pairs(np.full_like(other, item), other, score), least)
+
+    def best(self, least: float = 0.0) -> Pairs:
+        """The best of all pairs, ``MAX_BEST`` at most."""
+        arrays = np.load(self.index / "best.npz")
+        return self._best(Pairs(arrays["first"], arrays["second"], arrays["score"]), least)
+
+    def count(self, least: float = 0.0) -> int:
+        """Of all pairs, those with a score from ``least`` on; every pair from 0 on."""
+        return (
+            int(self._counts[_bins(np.array([least], np.float32))[0] :].sum())
+            if least
+            else self.rows
+        )
+
+    def snapped(self, least: float) -> float:
+        """The largest score, not above ``least``, from which on pairs are counted exactly.
+
+        Raises ValueError where ``least`` is negative or not finite.
+        """
+        if not 0 <= least < np.inf:
+            raise ValueError(least)
+        edge = _bins(np.array([least], np.float32)) << KEPT_BITS
+        return float(edge.view(np.float32)[0])
+
+    def pairs(self, least: float = 0.0) -> Iterator[Pairs]:
+        """All pairs with a score from ``least`` on, in the order of the file, in parts."""
+        low, high = self._ranges[2]
+        signed = self.score == SIGNED_COLUMN
+        highest = np.maximum(np.abs(low), np.abs(high)) if signed else high
+        for group in np.flatnonzero(~(highest < np.float32(least))).tolist():
+            found = self._read([group])
+            here = slice(None) if not least else self._strength(found.score) >= np.float32(least)
+            yield Pairs(*(values[here] for values in found))
+
+    def check_unchanged(self) -> None:
+        """Raise StoreError where pairs.parquet is another file than the one that was opened."""
+        if not self.path.is_file() or self._stamp() != self.stamp:
+            raise StoreError(
+                f"{self.path} has changed since it was opened; start pairtile view again"
+            )
+
+    def _stamp(self) -> list[int]:
+        found = self.path.stat()
+        return [found.st_size, found.st_mtime_ns, found.st_ino]
+
+    def _strength(self, score: NDArray[np.float32]) -> NDArray[np.float32]:
+        """What pairs are ranked by: a correlation whatever its sign; nothing is below 0."""
+        return np.abs(score) if self.score == SIGNED_COLUMN else np.maximum(score, 0)
+
+    def _best(self, pairs: Pairs, least: float) -> Pairs:
+        strength = self._strength(pairs.score)
+        order = np.argsort(-strength, kind="stable")
+        if least:
+            order = order[: np.count_nonzero(strength >= np.float32(least))]
+        return Pairs(*(values[order] for values in pairs))
+
+    def _read(self, groups: list[int]) -> Pairs:
+        with self._lock:
+            rows = self._file.read_row_groups(groups, columns=["i", "j", self.score])
+        score = rows[self.score].to_numpy().astype(np.float32)
+        return Pairs(rows["i"].to_numpy(), rows["j"].to_numpy(), score)
+
+    @cached_property
+    def _ranges(self) -> NDArray[np.float64]:
+        """Least and greatest value of each column of ``Pairs`` in each row group, shape (3, 2, row
+        groups); NaN where the file does not say."""
+        known = np.full((3, 2, self._file.num_row_groups), np.nan)
+        for group in range(self._file.num_row_groups):
+            for place, column in enumerate(self._columns):
+                found = self._file.metadata.row_group(group).column(column).statistics
+                if found is not None and found.has_min_max:
+                    known[place, :, group] = found.min, found.max
+        # Rounded as the scores are: no score is above its group's greatest.
+        known[2] = known[2].astype(np.float32)
+        return known
+
+    def _open_index(self) -> Path:
+        place = hashlib.sha256(str(self.path.resolve()).encode()).hexdigest()[:16]
+        folder = user_cache() / "pairtile-view" / place
+        made = folder / "index.json"
+        if not made.is_file() or read_json(made)["stamp"] != self.stamp:
+            self._make_index(folder)
+        arrays = np.load(folder / "blocks.npz")
+        self._offsets, self._begins = arrays["offsets"], arrays["begins"]
+        self._counts = arrays["counts"]
+        # No empty file can be mapped.
+        mapped = partial(np.memmap, mode="r") if self.rows else np.fromfile
+        self._others = mapped(folder / "others", dtype=np.int32)
+        self._scores = mapped(folder / "scores", dtype=np.float32)
+        return folder
+
+    def _make_index(self, folder: Path) -> None:
+        folder.parent.mkdir(mode=0o700, exist_ok=True)
+        needed, free = 8 * self.rows, shutil.disk_usage(folder.parent).free
+        if free < 1.1 * needed:
+            raise StoreError(
+                f"{folder.parent} has {free / 1e9:.1f} GB left, and the index of "
+                f"{self.rows:,} pairs takes {needed / 1e9:.1f} GB: set XDG_CACHE_HOME to a folder "
+                "with more room"
+            )
+        with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+            unfinished = Path(temporary) / "index"
+            unfinished.mkdir()
+            self._write_blocks(unfinished)
+            write_json(unfinished / "index.json", {"stamp": self.stamp, "path": str(self.path)})
+            shutil.rmtree(folder, ignore_errors=True)
+            unfinished.rename(folder)
+
+    def _write_blocks(self, folder: Path) -> None:
+        n = len(self.names)
+        counts = np.zeros(1 << (31 - KEPT_BITS), dtype=np.int64)
+        best = Pairs(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
+        offsets, begins, rows = [], [], 0
+        groups = list(range(self._file.num_row_groups))
+        with (folder / "others").open("wb") as others, (folder / "scores").open("wb") as scores:
+            for group in range(0, len(groups), BLOCK_GROUPS):
+                block = self._read(groups[group : group + BLOCK_GROUPS])
+                if (np.diff(block.first) < 0).any():
+                    raise StoreError(f"{self.path}: column i is not sorted")
+                starts = np.searchsorted(block.first, np.arange(n + 1))
+                turned = csr_array((block.score, block.second, starts), shape=(n, n)).tocsc()
+                turned.indices.astype(np.int32).tofile(others)
+                turned.data.tofile(scores)
+                offsets.append(turned.indptr.astype(np.uint32))
+                begins.append(rows)
+                rows += len(block.first)
+                known = block.score[np.isfinite(block.score)]
+                counts += np.bincount(_bins(self._strength(known)), minlength=len(counts))
+                cut = self._strength(best.score[-1:]) if len(best.score) == MAX_BEST else [0]
+                here = self._strength(block.score) >= cut[0]
+                joined = (np.concatenate([a, b[here]]) for a, b in zip(best, block, strict=True))
+                best = Pairs(*(values[:MAX_BEST] for values in self._best(Pairs(*joined), 0)))
+        write_arrays(
+            folder / "blocks.npz",
+            {
+                "offsets": np.array(offsets, np.uint32).reshape(-1, n + 1),
+                "begins": np.array(begins, np.int64),
+                "counts": counts,
+            },
+        )
+        write_arrays(folder / "best.npz", best._asdict())
+
+
+def _bins(strength: NDArray[np.float32]) -> NDArray[np.int32]:
+    """Floats that are not negative are in the order of their bits."""
+    # -0 has another sign than 0.
+    return (np.asarray(strength, np.float32) + np.float32(0)).view(np.int32) >> KEPT_BITS
