@@ -1,17 +1,31 @@
-"""Every method's report for every reader: contrast, dark scheme, phone, paper, keyboard."""
+"""Every method's report for every reader: contrast, dark scheme, any width, paper, keyboard;
+and for one who means harm.
+
+Screenshots are not compared with recorded ones, which other fonts would change, but with what the
+page says of itself: at every width and on paper the same parts are there in the same order, each
+has ink where it says that it is, and nothing is wider than the page.
+"""
 
 from __future__ import annotations
 
 import base64
+import html
+import io
+import json
+import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import matplotlib.image
 import motion_reports
+import numpy as np
 import planted_modes
 import predictor_levels
 import pytest
 from browser_page import CHROMIUM, Page
 from mirna_results import write_mirna_results
+from numpy.typing import NDArray
 from pairtile.report import write_report
 from result_files import write_results
 
@@ -73,6 +87,26 @@ NAMELESS = """[...document.querySelectorAll(
   .filter((e) => e.checkVisibility() && !(e.getAttribute("aria-label") || e.alt
     || e.textContent.trim() || [...(e.labels ?? [])].some((label) => label.textContent.trim())))
   .map((e) => e.outerHTML.slice(0, 100))"""
+
+# What a page shows, in its order: sections with their headings, drawings, figures, tables.
+PARTS = """[...document.querySelectorAll("main h2, main canvas, main img, main table, main svg")]
+  .filter((e) => e.checkVisibility({visibilityProperty: true})
+    && e.getBoundingClientRect().height > 8
+    && !e.parentElement.closest("svg, [aria-hidden=true]"))
+  .map((e) => {
+    const b = e.getBoundingClientRect();
+    const name = e.id || e.getAttribute("alt")?.slice(0, 60) || e.closest("[id]")?.id || "";
+    return [e.tagName, name, b.left + scrollX, b.top + scrollY, b.width, b.height];
+  })"""
+# What reaches beyond the page and cannot be scrolled to within it.
+TOO_WIDE = """[...document.querySelectorAll("body *")].filter((e) => {
+    if (!e.checkVisibility() || e.closest("script, style, noscript")) return false;
+    for (let box = e.parentElement; box && box !== document.body; box = box.parentElement) {
+      if (getComputedStyle(box).overflowX !== "visible") return false;
+    }
+    return e.getBoundingClientRect().right > document.documentElement.clientWidth + 1;
+  }).map((e) => e.outerHTML.slice(0, 80))"""
+PAPER_WIDTH = 794  # A4 at 96 dots an inch
 
 
 @pytest.fixture(scope="module", params=list(REPORTS))
@@ -167,3 +201,178 @@ def test_the_keyboard_reaches_every_control_and_shows_where_it_is(address: str, 
     assert sorted(map(int, reached)) == wanted
     assert list(map(int, reached)) == sorted(wanted), "not in the order of the page"
     assert set(reached.values()) == {"solid3px"}
+
+
+# --- as seen ------------------------------------------------------------------------------------
+
+EDGE, BEYOND = {"width": 10, "height": 100_000}, {"captureBeyondViewport": True}
+
+
+def resize(page: Page, width: int) -> None:
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    page.call("Emulation.setDeviceMetricsOverride", **size)
+    page.wait_for(f"innerWidth === {width}")
+    # What is out of view, such as a structure, follows the width only where it is drawn.
+    page.call("Page.captureScreenshot", clip={"x": 0, "y": 0, "scale": 0.1} | EDGE, **BEYOND)
+    heights = [0]
+    while len(set(heights[-4:])) > 1 or len(heights) < 5:
+        time.sleep(0.1)
+        heights.append(page.ask("document.documentElement.scrollHeight"))
+        assert len(heights) < 200, "the page never comes to rest"
+
+
+SCALE, SLICE = 0.5, 4000  # of a screenshot; browsers draw none of more than 16,384 lines
+
+
+def screenshot(page: Page) -> NDArray[np.float32]:
+    """The whole page, (lines, columns, colours), at half its size."""
+    width, height = page.ask("[innerWidth, document.documentElement.scrollHeight]")
+    slices = []
+    for top in range(0, height, SLICE):
+        high = min(SLICE, height - top) // 2 * 2
+        clip = {"x": 0, "y": top, "width": width, "height": high, "scale": SCALE}
+        shot = page.call("Page.captureScreenshot", clip=clip, **BEYOND)["data"]
+        slices.append(matplotlib.image.imread(io.BytesIO(base64.b64decode(shot)))[..., :3])
+    return np.concatenate(slices)
+
+
+def looked_at(page: Page) -> tuple[list[tuple[str, str]], list[str]]:
+    """The parts of a page as (element, name), and what is wrong with them in a screenshot, or with
+    its width."""
+    width, image = page.ask("innerWidth"), screenshot(page)
+    parts = page.ask(PARTS)
+    faults = [f"wider than {width}: {found}" for found in page.ask(TOO_WIDE)]
+    if page.ask("document.documentElement.scrollWidth") > width:
+        faults.append("scrolls sideways")
+    for tag, name, *box in parts:
+        left, top, wide, high = (SCALE * number for number in box)
+        seen = image[int(top) : int(top + high), max(0, int(left)) : int(left + wide)]
+        if not seen.size or seen.std() < 0.01:
+            faults.append(f"blank: {tag} {name}")
+    # Nor is a screenful between them.
+    faults += [
+        f"blank below {start / SCALE:.0f}"
+        for start in range(0, image.shape[0] - 450, 450)
+        if image[start : start + 450].std() < 0.01
+    ]
+    return [(tag, name) for tag, name, *_ in parts], faults
+
+
+def test_every_width_and_paper_show_the_same_parts_none_blank_or_too_wide(
+    address: str, page: Page
+) -> None:
+    page.open(address)
+    page.ask("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+    seen = {}
+    for width in (1400, 1000, 400):
+        resize(page, width)
+        page.wait_for("document.getElementById('network-canvas').clientWidth <= innerWidth")
+        seen[width], faults = looked_at(page)
+        assert not faults, f"{width}: {faults}"
+    kinds = {tag for tag, _ in seen[1400]}
+    assert kinds >= {"H2", "TABLE"}
+    assert kinds & {"IMG", "SVG", "CANVAS"}
+    assert seen[1000] == seen[1400]
+    assert seen[400] == seen[1400]
+    page.call("Emulation.setEmulatedMedia", media="print", features=[])
+    resize(page, PAPER_WIDTH)
+    page.ask("dispatchEvent(new Event('beforeprint'))")
+    printed, faults = looked_at(page)
+    assert faults == []
+    headings = [part for part in seen[1400] if part[0] == "H2"]
+    assert [part for part in printed if part[0] == "H2"] == headings
+    assert len(printed) > len(headings)
+
+
+FAULTY = """<!DOCTYPE html><html data-ready="true"><body><main><h2>Seen</h2>
+<table id="blank" style="opacity: 0"><tr><td>1</td></tr></table>
+<p style="width: 2000px">wide</p><div style="height: 3000px"></div><p>end</p></main></html>"""
+
+
+def test_what_is_blank_or_too_wide_is_found(page: Page, tmp_path: Path) -> None:
+    """The check of the test above can fail."""
+    (tmp_path / "faulty.html").write_text(FAULTY)
+    page.open((tmp_path / "faulty.html").as_uri())
+    resize(page, 1000)
+    parts, faults = looked_at(page)
+    assert parts == [("H2", ""), ("TABLE", "blank")]
+    kinds = [fault.split(":")[0] for fault in faults]
+    assert kinds[:3] == ["wider than 1000", "scrolls sideways", "blank"]
+    assert kinds[3].startswith("blank below")
+
+
+def test_every_table_that_sorts_is_sorted_with_the_keyboard(address: str, page: Page) -> None:
+    page.open(address)
+    page.ask("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+    tables = page.ask(
+        "[...document.querySelectorAll('table[data-enhanced=true]')].map((e) => e.id)"
+    )
+    assert "edges-table" in tables
+    for table in tables:
+        heading = f"document.querySelector('#{table} thead th:has([tabindex])')"
+        sort, orders = f"{heading}.getAttribute('aria-sort')", set()
+        for _ in range(3):  # ascending, descending, perhaps as it was
+            before = json.dumps(page.ask(sort))
+            page.ask(f"{heading}.querySelector('[tabindex]').focus()")
+            page.press("Enter")
+            page.wait_for(f"{sort} !== {before}", 10)
+            orders.add(page.ask(sort))
+        assert orders >= {"ascending", "descending"}, table
+
+
+# --- one who means harm -------------------------------------------------------------------------
+
+DEED = "document.title='stolen'"
+INJECTED = f"""
+<script>{DEED}</script>
+<script type="module">{DEED}</script>
+<script src="data:text/javascript,{DEED}"></script>
+<img src="x:" onerror="{DEED}"><svg onload="{DEED}"></svg>
+<details open ontoggle="{DEED}"><summary>x</summary></details>
+<iframe srcdoc="<script>parent.{DEED}</script>"></iframe>
+<object data="data:text/html,x"></object>
+<base href="https://example.invalid/"><link rel="stylesheet" href="https://example.invalid/x.css">
+<img src="https://example.invalid/x.png"><a id="deed" href="javascript:{DEED}">x</a>
+<form id="send" action="https://example.invalid/"></form>
+"""
+
+
+# Of everything that the policy stops, by the part of it that did.
+NOTE_BLOCKED = """window.blocked = [];
+  addEventListener("securitypolicyviolation", (e) => window.blocked.push(e.effectiveDirective));"""
+
+
+def title_of_injected(page: Page, text: str, folder: Path) -> str:
+    """The title of a page with harm put into its body, after what can be clicked was."""
+    path = folder / "injected.html"
+    assert text.count("</main>") == 1
+    path.write_text(text.replace("</main>", INJECTED + "</main>"), encoding="utf-8")
+    page.call("Page.navigate", url=path.as_uri())
+    page.wait_for("document.readyState === 'complete' && document.getElementById('send') !== null")
+    page.ask("document.getElementById('deed').click()")
+    page.ask(f"document.body.setAttribute('onclick', {DEED!r}); document.body.click()")
+    return str(page.ask("document.title"))
+
+
+def test_an_injected_script_or_handler_is_blocked(address: str, page: Page, tmp_path: Path) -> None:
+    text = Path(address.removeprefix("file://")).read_text(encoding="utf-8")
+    [policy] = re.findall('<meta http-equiv="Content-Security-Policy" content="(.*?)">', text)
+    allowed = dict(part.split(maxsplit=1) for part in html.unescape(policy).split("; "))
+    assert allowed["default-src"] == "'none'"
+    assert all(re.fullmatch("'sha256-.{43}='", source) for source in allowed["script-src"].split())
+    page.open(address)
+    page.call("Page.addScriptToEvaluateOnNewDocument", source=NOTE_BLOCKED)
+    # Without the policy it is done: the check can fail.
+    unguarded = text.replace('http-equiv="Content-Security-Policy"', "")
+    assert title_of_injected(page, unguarded, tmp_path) == "stolen"
+    assert title_of_injected(page, text, tmp_path) == page.ask("document.title") != "stolen"
+    page.ask("document.getElementById('send').submit()")
+    page.wait_for("window.blocked.includes('form-action')", 10)
+    assert set(page.ask("window.blocked")) >= {
+        "script-src-elem",
+        "script-src-attr",
+        "style-src-elem",
+        "img-src",
+        "object-src",
+        "base-uri",
+    }

@@ -338,3 +338,35 @@ def test_both_locks_agree() -> None:
     assert {name: one[name] for name in one if name in other} == {
         name: other[name] for name in one if name in other
     }
+
+
+# --- what the docs promise ----------------------------------------------------------------------
+
+PROMISES = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in (ROOT / "docs/security.md").read_text(encoding="utf-8").splitlines()
+    if line.startswith("| ") and not line.startswith(("| ---", "| promise |"))
+]
+
+
+def test_the_docs_make_promises() -> None:
+    assert len(PROMISES) > 30
+    assert len({promise for promise, _ in PROMISES}) == len(PROMISES)
+
+
+@pytest.mark.parametrize(("promise", "tests"), PROMISES, ids=[row[0][:60] for row in PROMISES])
+def test_each_promise_names_tests_that_are_there_and_can_fail(promise: str, tests: str) -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", tests)
+    assert len(named) == tests.count("`") / 2 >= 1
+    for file, name in named:
+        tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+        functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+        assert name in functions, f"{file} has no {name}"
+        body, marks = functions[name], ast.unparse(functions[name]).split("def ")[0]
+        assert ".skip(" not in marks
+        assert "xfail" not in marks
+        held = [node for node in ast.walk(body) if isinstance(node, ast.Assert)]
+        called = {ast.unparse(n.func) for n in ast.walk(body) if isinstance(n, ast.Call)}
+        words = ("assert", "raises", "check")
+        checks = [one for one in called if one.split(".")[-1].startswith(words)]
+        assert held or checks, f"{name} checks nothing"

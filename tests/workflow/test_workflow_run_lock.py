@@ -169,3 +169,12 @@ def test_runs_from_two_working_folders(tmp_path_factory: pytest.TempPathFactory,
     holder.kill()
     holder.wait()
     assert run(elsewhere, "--until", "prepare").code == 0
+
+
+def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("content")
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / LOCK_FILE).symlink_to(tmp_path / "precious")
+    with pytest.raises(StoreError, match="link in its place"):
+        hold_results(tmp_path / "results")
+    assert (tmp_path / "precious").read_text() == "content"

@@ -330,7 +330,7 @@ def _places_of_results(known: Config) -> dict[str, str]:
     return {path: str(Path(RESULTS, Path(path).relative_to(top))) for path in paths}
 
 
-def _facts(path: str) -> dict[str, Any]:
+def _facts(path: str) -> dict[str, str | int]:
     return {
         "contentSize": os.path.getsize(path),
         "encodingFormat": mimetypes.guess_type(path)[0] or "application/octet-stream",

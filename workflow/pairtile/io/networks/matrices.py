@@ -57,11 +57,11 @@ def write_adjacency(network: NetworkTable, path: Path) -> None:
     | is_regulator | bool, shape (genes,) |
     | value | name of the column that the matrix holds |
     | directed | bool |
-    | data_COLUMN | the network's other numbers, in the order of the matrix' stored cells; a slash
-      in the name, which would be a path in the archive, becomes an underscore |
+    | data_COLUMN | the network's other numbers, in the order of the matrix' stored cells |
 
     So ``csr_array((f["data_clr"], f["indices"], f["indptr"]), f["shape"])`` is the matrix of
-    ``clr``. Where a pair has several rows, all matrices hold the numbers of the strongest.
+    ``clr``. Where a pair has several rows, all matrices hold the numbers of the strongest. A slash
+    in the name of a column, which would be a path in the archive, becomes an underscore.
     """
     value, *others = sparse_matrices(network).items()
     matrix = value[1]
