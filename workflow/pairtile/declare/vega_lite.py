@@ -31,8 +31,8 @@ from numpy.typing import ArrayLike, NDArray
 
 Json = dict[str, object]
 
-MAX_BYTES = 600_000
-"""Of a specification; a map of 300 x 300 has 550,000."""
+MAX_BYTES = 300_000
+"""Of a specification; a map of 200 x 200 has 260,000, and takes a browser seconds to draw."""
 
 PIXELS = 11 / 7
 """For each printed point: text of 7 points is read at 11 pixels."""
@@ -115,7 +115,7 @@ def specification(figure: Figure) -> Json | None:
     if len(views) == 1:
         whole = {**whole, **views[0], "autosize": {"type": "fit-x", "contains": "padding"}}
         del whole["concat"], whole["columns"], whole["resolve"]
-    return whole if len(json.dumps(whole)) <= MAX_BYTES else None
+    return whole if len(json.dumps(whole, separators=(",", ":"))) <= MAX_BYTES else None
 
 
 _TEXT: Json = {"labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal"}
