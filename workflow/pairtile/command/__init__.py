@@ -1,5 +1,5 @@
 """The command ``pairtile``: init, check, run, crate, reproduce,
-simulate, compare. Thin: the work is done elsewhere."""
+simulate, compare, view. Thin: the work is done elsewhere."""
 
 from __future__ import annotations
 

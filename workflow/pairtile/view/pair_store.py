@@ -74,7 +74,7 @@ class PairStore:
         self.summary = read_json(folder / "summary.json")
         self.names = read_table(folder / "items.parquet")["name"].astype(str).to_numpy()
         self._numbers = pd.Index(self.names)
-        self._file = pq.ParquetFile(self.path, memory_map=True)
+        self._file = pq.ParquetFile(self.path)
         self._lock = threading.Lock()  # a ParquetFile serves one reader at a time
         columns = self._file.schema_arrow.names
         self.score = next((name for name in VALUE_COLUMNS if name in columns), "")
