@@ -56,7 +56,8 @@ def test_the_conda_recipe_renders_and_the_script_of_its_tests_runs(tmp_path: Pat
     rattler = pytest.importorskip("rattler_build", reason="needs py-rattler-build")
     recipe = rattler.Stage0Recipe.from_file(str(ROOT / "conda/recipe.yaml"))
     [variant] = recipe.render(rattler.VariantConfig(), rattler.RenderConfig())
-    assert (variant.package, variant.version) == ("pairtile", __version__)
+    package = variant.recipe.package
+    assert (package.name, package.version) == ("pairtile", __version__)
     known = yaml.safe_load((ROOT / "conda/recipe.yaml").read_text())
     [script] = [test["script"] for test in known["tests"] if "script" in test]
     wheel = str(next((ROOT / "dist").glob("*.whl")))
