@@ -13,7 +13,6 @@ import json
 import os
 import subprocess
 import tempfile
-import time
 import venv
 import warnings
 from pathlib import Path
@@ -26,7 +25,7 @@ import pandas as pd
 from benchmarks.machine import write
 from benchmarks.peers import ours
 from benchmarks.peers.inputs import LARGE, SMALL, checksums, make
-from benchmarks.peers.programs import rows
+from benchmarks.peers.programs import best_of_three, rows
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENTS = ROOT / ".peers"
@@ -41,12 +40,14 @@ SAME = 1e-12
 
 
 class Peer(NamedTuple):
-    """A function of ``programs.py`` and of ``ours.py``, and what has to be installed for it."""
+    """A function of ``programs.py`` and of ``ours.py``, and what has to be installed for it: from
+    the Python Package Index, and a program of Debian's."""
 
     method: str
     what: str
     requirements: tuple[str, ...]
     agreement: str = "largest difference"
+    program: str = ""
 
 
 PEERS = {
@@ -59,6 +60,23 @@ PEERS = {
     "grnboost2": Peer(
         "mutual_information", "network: GRNBoost2", ("arboreto==0.1.6", "pandas<4"), "AUPR"
     ),
+    "portia": Peer("mutual_information", "network: PORTIA", ("portia-grn==0.0.21",), "AUPR"),
+    "scenic_rs": Peer(
+        "mutual_information",
+        "network: GRNBoost2 in Rust",
+        ("scenic-rs==0.3.0", "pandas"),
+        "AUPR",
+    ),
+    "rustscenic": Peer(
+        "mutual_information", "network: GRNBoost2 in Rust", ("rustscenic==0.5.1",), "AUPR"
+    ),
+    "signifikante": Peer(
+        "mutual_information",
+        "edges at a false discovery rate of 0.05",
+        ("signifikante==0.2.0",),
+        "direct edges",
+    ),
+    "spline_mi": Peer("mutual_information", "MI by B-splines, all pairs", ("widestats==0.1.1",)),
     "conditional_entropy": Peer(
         "predictor_pairs", "best pair of each target, and its ties", ("pyitlib==0.3.1",)
     ),
@@ -69,10 +87,26 @@ PEERS = {
         "multimodal_correlation", "modes of pairs by BIC", ("scikit-learn==1.9.1",), "same modes"
     ),
     "power": Peer("multimodal_correlation", "power of correlation tests", ("pingouin==0.7.0",)),
+    "rnahybrid": Peer(
+        "mirna_targets", "energy of the best site", ("numpy",), "planted sites", "RNAhybrid"
+    ),
+    "risearch": Peer(
+        "mirna_targets",
+        "energy of the best site",
+        ("risearch-tauso==1.6.2", "numpy"),
+        "planted sites",
+    ),
     "nearest_neighbours": Peer(
         "trajectory_correlation", "KSG in three dimensions", ("normi==0.3.0",)
     ),
+    "dynetan": Peer("trajectory_correlation", "KSG 2 in three dimensions", ("dynetan==2.7.0",)),
+    "mdigest": Peer(
+        "trajectory_correlation", "KSG 1 in three dimensions", ("mdigest==0.1.9", "scikit-learn")
+    ),
 }
+
+
+WITHOUT_OURS = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
 
 
 def python_with(requirements: tuple[str, ...]) -> Path:
@@ -81,7 +115,8 @@ def python_with(requirements: tuple[str, ...]) -> Path:
     python = folder / "bin/python"
     if not (folder / "complete").exists():
         venv.create(folder, with_pip=True, clear=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *requirements], check=True)
+        install = [python, "-m", "pip", "install", "--quiet", *requirements]
+        subprocess.run(install, env=WITHOUT_OURS, check=True)
         (folder / "complete").touch()
     return python
 
@@ -91,7 +126,7 @@ def theirs(name: str, folder: Path) -> dict[str, Any]:
     program = Path(__file__).with_name("programs.py")
     done = subprocess.run(
         [python_with(PEERS[name].requirements), program, name, folder],
-        env=os.environ | ONE_CORE,
+        env=WITHOUT_OURS | ONE_CORE,
         stdout=subprocess.PIPE,
         check=True,
     )
@@ -99,29 +134,63 @@ def theirs(name: str, folder: Path) -> dict[str, Any]:
     return found
 
 
-def aupr(edges: list[list[Any]], folder: Path) -> float:
-    """Of a ranking, against the simulated network."""
+def network_agreement(edges: list[list[Any]], folder: Path) -> float:
+    """AUPR of a ranking of edges, against the simulated network."""
     ranking = pd.DataFrame(edges, columns=["source", "target", "score"])
-    gold = pd.read_csv(folder / "gold.tsv", sep="\t", names=["source", "target"])
     genes = rows(folder, "expression.tsv")[0]
     regulators = (folder / "regulators.txt").read_text().split()
-    return float(pairtile.evaluate(ranking, gold, genes=genes, regulators=regulators)["aupr"])
+    return float(
+        pairtile.evaluate(ranking, gold(folder), genes=genes, regulators=regulators)["aupr"]
+    )
+
+
+def gold(folder: Path) -> pd.DataFrame:
+    return pd.read_csv(folder / "gold.tsv", sep="\t", names=["source", "target"])
+
+
+def direct_edges(edges: list[list[Any]], folder: Path) -> dict[str, int]:
+    """How many edges there are, and how many of them the simulated network has; others may be
+    indirect."""
+    true = set(gold(folder).itertuples(index=False, name=None))
+    return {"edges": len(edges), "direct": sum((a, b) in true for a, b, _ in edges)}
+
+
+def planted_first(energies: list[list[float]]) -> int:
+    """Transcripts on which the miRNA whose site was planted has the least energy of all."""
+    found = np.asarray(energies)
+    number = np.arange(found.shape[1])
+    return int((found.argmin(axis=0) == number % len(found)).sum())
 
 
 def compared(name: str, folder: Path) -> dict[str, Any]:
     """One program beside pairtile: seconds of both, agreement."""
     peer = PEERS[name]
-    other = theirs(name, folder)
+    entry = {"method": peer.method, "what": peer.what}
+    try:
+        other = theirs(name, folder)
+    except (OSError, subprocess.CalledProcessError) as error:
+        program, _, version = (peer.program or peer.requirements[0]).partition("==")
+        return entry | {"program": program, "version": version, "error": f"did not run: {error}"}
     function = getattr(ours, name)
     function(folder)  # compiles
-    start = time.perf_counter()
-    mine = function(folder)
-    seconds = time.perf_counter() - start
+    mine, seconds = best_of_three(lambda: function(folder))
     result = other.pop("results")
-    entry = {"method": peer.method, "what": peer.what, **other, "pairtile_seconds": seconds}
+    entry |= other | {"pairtile_seconds": seconds}
     entry["times_faster"] = other["seconds"] / seconds
     if peer.agreement == "AUPR":
-        return entry | {"aupr": aupr(result, folder), "pairtile_aupr": aupr(mine, folder)}
+        values = network_agreement(result, folder), network_agreement(mine, folder)
+        return entry | {"aupr": values[0], "pairtile_aupr": values[1]}
+    if peer.agreement == "direct edges":
+        return entry | {
+            "found": direct_edges(result, folder),
+            "pairtile_found": direct_edges(mine, folder),
+        }
+    if peer.agreement == "planted sites":
+        return entry | {
+            "planted_first": planted_first(result),
+            "pairtile_planted_first": planted_first(mine),
+            "transcripts": len(mine[0]),
+        }
     if peer.agreement == "same modes":
         same = [a == b for a, b in zip(mine, result, strict=True)]
         return entry | {"same_modes": sum(same), "pairs": len(same)}
@@ -136,11 +205,28 @@ def shown(seconds: float) -> str:
 
 def table(results: dict[str, dict[str, Any]]) -> str:
     """The results as Markdown."""
-    lines = ["| what | program | its time | pairtile's | agreement |"]
-    lines += ["| --- | --- | --- | --- | --- |"]
+    lines = ["| what | program | its time | pairtile's | ratio | agreement |"]
+    lines += ["| --- | --- | --- | --- | --- | --- |"]
     for found in results.values():
+        if "error" in found:
+            lines.append(
+                f"| `{found['method']}`: {found['what']} | `{found['program']}` {found['version']} "
+                f"| | | | {found['error']} |"
+            )
+            continue
         if "aupr" in found:
             agreement = f"AUPR {found['aupr']:.2f}, pairtile {found['pairtile_aupr']:.2f}"
+        elif "found" in found:
+            edges, mine = found["found"], found["pairtile_found"]
+            agreement = (
+                f"{edges['edges']} edges, {edges['direct']} of them direct; "
+                f"pairtile {mine['edges']}, {mine['direct']}"
+            )
+        elif "planted_first" in found:
+            agreement = (
+                f"planted miRNA first on {found['planted_first']} of {found['transcripts']}; "
+                f"pairtile {found['pairtile_planted_first']}"
+            )
         elif "same_modes" in found:
             agreement = f"{found['same_modes']} of {found['pairs']} pairs the same"
         elif found["largest_difference"] <= SAME:
@@ -152,6 +238,7 @@ def table(results: dict[str, dict[str, Any]]) -> str:
             f"`{found['program']}` {found['version']}",
             shown(found["seconds"]),
             shown(found["pairtile_seconds"]),
+            f"{found['times_faster']:.{0 if found['times_faster'] >= 10 else 2}f}",
             agreement,
         )
         lines.append(f"| {' | '.join(cells)} |")

@@ -31,10 +31,12 @@ class Sizes(NamedTuple):
     transcripts: int
     atoms: int
     frames: int
+    decimals: int
+    """Of positions: with four, some distances are equal, and rounding decides which counts."""
 
 
-SMALL = Sizes(24, 6, 120, 8, 12, 6, 8, 6, 120)
-LARGE = Sizes(100, 15, 200, 20, 24, 24, 40, 16, 300)
+SMALL = Sizes(24, 6, 120, 8, 12, 6, 8, 6, 120, 4)
+LARGE = Sizes(60, 12, 150, 20, 24, 24, 40, 16, 300, 9)
 
 
 def make(folder: Path, sizes: Sizes = SMALL, seed: int = 19) -> None:
@@ -52,7 +54,7 @@ def make(folder: Path, sizes: Sizes = SMALL, seed: int = 19) -> None:
     (folder / "series.txt").write_text("".join(f"{name}\n" for name in made.series))
     _sequences(folder, sizes, seed)
     names = [f"atom{n}{axis}" for n in range(sizes.atoms) for axis in "xyz"]
-    write_table(folder / "positions.tsv", _positions(sizes, seed), names, 4)
+    write_table(folder / "positions.tsv", _positions(sizes, seed), names, sizes.decimals)
 
 
 def checksums(folder: Path) -> dict[str, str]:

@@ -90,17 +90,67 @@ def nearest_neighbours(folder: Path) -> list[float]:
     return np.maximum(found.mi_nats[pairs], 0.0).tolist()
 
 
+def dynetan(folder: Path) -> list[float]:
+    """Mutual information of every two atoms' positions as dynetan has it."""
+    return _preset(folder, "dynetan")
+
+
+def mdigest(folder: Path) -> list[float]:
+    """The same as MDiGest has it."""
+    return _preset(folder, "mdigest")
+
+
+def _preset(folder: Path, preset: str) -> list[float]:
+    _, values = rows(folder, "positions.tsv")
+    moves = values.reshape(-1, 3, values.shape[1]).transpose(2, 0, 1)
+    found = pairtile.trajectory_correlation(moves, preset=preset, surrogates=0, backend="cpu")
+    return np.asarray(found.mi_nats[np.triu_indices(moves.shape[1], 1)]).tolist()
+
+
 def _network(folder: Path) -> list[list[Any]]:
-    """Every edge from a regulator, ranked by ``target_z``, settings at their defaults."""
+    """Every edge from a regulator, ranked by ``combined``, settings at their defaults."""
     names, values = rows(folder, "expression.tsv")
     regulators = (folder / "regulators.txt").read_text().split()
     network = pairtile.infer_network(
         pd.DataFrame(values, index=names), regulators, keep="all", dpi=False, backend="cpu"
     )
-    return network[["source", "target", "target_z"]].to_numpy().tolist()
+    return network[["source", "target", "combined"]].to_numpy().tolist()
 
 
-genie3 = grnboost2 = _network
+genie3 = grnboost2 = portia = scenic_rs = rustscenic = _network
+
+
+def signifikante(folder: Path) -> list[list[Any]]:
+    """Edges from a regulator with a q-value of at most 0.05."""
+    names, values = rows(folder, "expression.tsv")
+    regulators = (folder / "regulators.txt").read_text().split()
+    table = pd.DataFrame(values, index=names)
+    network = pairtile.infer_network(
+        table, regulators, keep={"fdr": 0.05}, dpi=False, backend="cpu"
+    )
+    return network[["source", "target", "combined"]].to_numpy().tolist()
+
+
+def spline_mi(folder: Path) -> list[float]:
+    """B-spline mutual information of all pairs, ten bins, order 3, values as they are; bits."""
+    names, values = rows(folder, "expression.tsv")
+    table = pd.DataFrame(values, index=names)
+    found = pairtile.mutual_information(table, bins=10, order=3, transform="none", backend="cpu")
+    return np.asarray(found)[np.triu_indices(len(names), 1)].tolist()
+
+
+def rnahybrid(folder: Path) -> list[list[float]]:
+    """Energy of the best hit of each miRNA and transcript; 0 where there is none."""
+    mirnas, transcripts = fasta(folder, "mirnas.fa"), fasta(folder, "transcripts.fa")
+    hits = pairtile.mirna_targets(mirnas, transcripts, score=100.0, backend="cpu")
+    energies = np.zeros((len(mirnas), len(transcripts)))
+    best = hits.groupby(["mirna", "transcript"], sort=False)["energy_kcal_mol"].min()
+    for (mirna, transcript), energy in best.items():
+        energies[int(mirna.split("_")[1]), int(transcript.split("_")[1])] = energy
+    return energies.tolist()
+
+
+risearch = rnahybrid
 
 
 def power(folder: Path) -> list[list[float]]:
