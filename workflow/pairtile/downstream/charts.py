@@ -95,7 +95,7 @@ def differential_figure(results: Results) -> FigureWithText | None:
     called = table["comparison"][kinds != ""]
     shown = table[table["comparison"] == called.mode().get(0, table["comparison"][0])]
     kinds = kinds[shown.index]
-    labels = [name.removeprefix("score_") for name in table if name.startswith("score_")]
+    labels = [name.removeprefix("score_") for name in map(str, table) if name.startswith("score_")]
     compared = {
         f"{second} vs {first}": (first, second) for first, second in permutations(labels, 2)
     }

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -47,6 +46,10 @@ class Pairs(NamedTuple):
     second: NDArray[np.int32]
     score: NDArray[np.float32]
 
+    def taken(self, which: slice | NDArray[np.generic]) -> Pairs:
+        """Those at these places."""
+        return Pairs(self.first[which], self.second[which], self.score[which])
+
 
 class PairStore:
     """The stored pairs of a finished analysis.
@@ -73,7 +76,7 @@ class PairStore:
         self.stamp = self._stamp()
         self.summary = read_json(folder / "summary.json")
         self.names = read_table(folder / "items.parquet")["name"].astype(str).to_numpy()
-        self._numbers = pd.Index(self.names)
+        self._numbers = {name: row for row, name in enumerate(self.names.tolist())}
         self._file = pq.ParquetFile(self.path)
         self._lock = threading.Lock()  # a ParquetFile serves one reader at a time
         columns = self._file.schema_arrow.names
@@ -89,7 +92,7 @@ class PairStore:
 
     def number(self, name: str) -> int | None:
         """The row of an item in items.parquet, by its name; None where there is no such item."""
-        return int(self._numbers.get_loc(name)) if name in self._numbers else None
+        return self._numbers.get(name)
 
     def partners(self, item: int, least: float = 0.0) -> Pairs:
         """The pairs of an item (its row in items.parquet), the item first."""
@@ -135,7 +138,7 @@ class PairStore:
         for group in np.flatnonzero(~(highest < np.float32(least))).tolist():
             found = self._read([group])
             here = slice(None) if not least else self._strength(found.score) >= np.float32(least)
-            yield Pairs(*(values[here] for values in found))
+            yield found.taken(here)
 
     def check_unchanged(self) -> None:
         """Raise StoreError where pairs.parquet is another file than the one that was opened."""
@@ -157,7 +160,7 @@ class PairStore:
         order = np.argsort(-strength, kind="stable")
         if least:
             order = order[: np.count_nonzero(strength >= np.float32(least))]
-        return Pairs(*(values[order] for values in pairs))
+        return pairs.taken(order)
 
     def _read(self, groups: list[int]) -> Pairs:
         with self._lock:
@@ -233,8 +236,9 @@ class PairStore:
                 counts += np.bincount(_bins(self._strength(known)), minlength=len(counts))
                 cut = self._strength(best.score[-1:]) if len(best.score) == MAX_BEST else [0]
                 here = self._strength(block.score) >= cut[0]
-                joined = (np.concatenate([a, b[here]]) for a, b in zip(best, block, strict=True))
-                best = Pairs(*(values[:MAX_BEST] for values in self._best(Pairs(*joined), 0)))
+                parts = zip(best, block.taken(here), strict=True)
+                joined = Pairs(*(np.concatenate(both) for both in parts))
+                best = self._best(joined, 0).taken(slice(MAX_BEST))
         write_arrays(
             folder / "blocks.npz",
             {
