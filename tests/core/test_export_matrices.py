@@ -1,16 +1,23 @@
-"""adjacency and h5ad, read back by scipy, numpy and anndata."""
+"""adjacency, h5ad, h5mu and zarr, read back by scipy, numpy, anndata, mudata and xarray."""
 
 from __future__ import annotations
 
+import sys
 import warnings
 from pathlib import Path
 
 import anndata
+import mudata
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+import xarray
 from export_networks import AWKWARD, METADATA, chain, items_table, write
+from pairtile.config import load_config
+from pairtile.config.network import NEEDED_PACKAGES
+from pairtile.errors import ConfigError
+from zarr.storage import ZipStore
 
 
 def dense(network: pd.DataFrame, names: list[str], column: str, directed: bool) -> np.ndarray:
@@ -78,12 +85,67 @@ def test_anndata_reads_the_network_in_varp(directed: bool, tmp_path: Path) -> No
     assert about["metadata"]["threshold_bits"] == METADATA["threshold_bits"]
 
 
-def test_writing_h5ad_warns_of_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("column", ["kind", "table", None])
+def test_mudata_reads_each_kind_as_a_modality(column: str | None, tmp_path: Path) -> None:
+    network, items = chain(AWKWARD), items_table(AWKWARD)
+    kinds = np.where(np.arange(len(items)) % 3 == 1, "mirna", "transcript")
+    if column:
+        items[column] = kinds.astype(object)
+    data = mudata.read_h5mu(write(tmp_path, "h5mu", network, items))
+    in_file = dict(zip(items["name"], kinds if column else ["genes"] * len(items), strict=True))
+    assert list(data.mod) == list(dict.fromkeys(in_file.values()))
+    for kind, part in data.mod.items():
+        assert part.var_names.tolist() == [n for n in AWKWARD if in_file[n] == kind]
+        assert part.var["mean"].notna().all()
+    names = data.var_names.tolist()
+    assert sorted(names) == sorted(AWKWARD)
+    for column_, key in (("mi_bits", "pairtile"), ("p_value", "pairtile_p_value")):
+        np.testing.assert_array_equal(
+            filled(data.varp[key]), dense(network, names, column_, directed=False)
+        )
+    assert data.uns["pairtile"]["metadata"]["method"] == METADATA["method"]
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_xarray_reads_edges_and_genes(directed: bool, tmp_path: Path) -> None:
+    names = [*AWKWARD, "alone"]
+    network, items = chain(AWKWARD, directed), items_table(names, 2)
+    network.loc[1, "mi_bits"] = np.nan
+    store = ZipStore(write(tmp_path, "zarr", network, items, directed=directed), mode="r")
+    with xarray.open_zarr(store) as data:
+        data.load()
+    assert data["gene"].values.tolist() == names
+    assert data["gene_is_regulator"].values.tolist() == [k < 2 for k in range(len(names))]
+    back = data[["source", "target", *network.columns[2:]]].to_dataframe()[network.columns]
+    pd.testing.assert_frame_equal(back.reset_index(drop=True), network, check_dtype=False)
+    assert data.attrs["directed"] == int(directed)
+    assert data.attrs["threshold_bits"] == METADATA["threshold_bits"]
+    matrix = data.set_index(edge=["source", "target"])[data.attrs["value"]].unstack("edge")
+    first = network.iloc[0]
+    assert matrix.sel(source=first["source"], target=first["target"]) == first["mi_bits"]
+
+
+@pytest.mark.parametrize("format", NEEDED_PACKAGES)
+def test_a_missing_package_is_refused_before_a_run_and_by_the_writer(
+    format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in NEEDED_PACKAGES[format]:
+        monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ConfigError, match=f"'pairtile.{format}.'"):
+        write(tmp_path, format, chain(["a", "b"]), items_table(["a", "b"]))
+    monkeypatch.setattr("pairtile.config.network.find_spec", lambda name: None)
+    analysis = {"method": "mutual_information", "expression": "x.tsv", "export": [format]}
+    with pytest.raises(ConfigError, match=f"'pairtile.{format}.'"):
+        load_config({"analyses": {"a": analysis}})
+
+
+@pytest.mark.parametrize("format", ["h5ad", "h5mu", "zarr"])
+def test_writing_warns_of_nothing(format: str, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         # anndata 0.13 itself asks pandas 3.1 for it.
         warnings.filterwarnings("ignore", "The 'future.infer_string' option is deprecated")
-        write(tmp_path, "h5ad", chain(AWKWARD), items_table(AWKWARD))
+        write(tmp_path, format, chain(AWKWARD), items_table(AWKWARD))
 
 
 @pytest.mark.parametrize("n_genes", [0, 3])

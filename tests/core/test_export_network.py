@@ -27,6 +27,8 @@ def test_formats_and_file_names_are_those_of_the_contract() -> None:
         "cx2": "network.cx2",
         "adjacency": "network.npz",
         "h5ad": "network.h5ad",
+        "h5mu": "network.h5mu",
+        "zarr": "network.zarr.zip",
         "regulon": "network.regulon.tsv",
         "adj": "network.adj",
         "adjacencies": "network.adjacencies.tsv",

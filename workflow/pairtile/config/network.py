@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
@@ -18,6 +19,8 @@ ExportFormat = Literal[
     "cx2",
     "adjacency",
     "h5ad",
+    "h5mu",
+    "zarr",
     "regulon",
     "adj",
     "adjacencies",
@@ -25,6 +28,9 @@ ExportFormat = Literal[
     "html",
 ]
 
+
+NEEDED_PACKAGES = {"h5mu": ("mudata",), "zarr": ("xarray", "zarr")}
+"""What a format needs that pairtile does not bring: extras of the format's name."""
 
 LARGE_NETWORK = 100_000
 """Edges beyond which ``export: auto`` leaves GraphML away: hardly a program draws so many."""
@@ -36,6 +42,13 @@ def each_once(formats: Any) -> Any:
     repeated = [name for n, name in enumerate(formats) if name in formats[:n]]
     if repeated:
         raise refusal(f"each format once, but {repeated[0]!r} is there twice")
+    for name in formats:
+        missing = [p for p in NEEDED_PACKAGES.get(str(name), ()) if find_spec(p) is None]
+        if missing:
+            raise refusal(
+                f"formats whose packages are installed; {name} needs {' and '.join(missing)} "
+                f"(pip install 'pairtile[{name}]')"
+            )
     return tuple(formats)
 
 
@@ -103,7 +116,9 @@ def export_field(
             "whatever the size. `tsv`: table; `parquet`: the "
             "same, typed; `graphml`: Cytoscape, igraph, networkx; `gexf`: Gephi; `sif`: plain "
             "Cytoscape; `cx2`: Cytoscape Web and NDEx; `adjacency`: sparse matrix (`.npz`); "
-            "`h5ad`: AnnData with the network in `varp`; `regulon`: signed table for decoupler; "
+            "`h5ad`: AnnData with the network in `varp`; `h5mu`: MuData, "
+            "each kind of item a modality; `zarr`: edges as an xarray data set; "
+            "`regulon`: signed table for decoupler; "
             "`adj`: ARACNe's lists, for VIPER; `adjacencies`: TF, target and importance, for "
             "pySCENIC; `gmt`: modules and regulons as gene sets; "
             f"`html`: a page with the network drawn.{more}"

@@ -18,6 +18,7 @@ from pairtile.config.network import ExportFormat, exported_formats
 
 EXPORT_SUFFIX = {
     "adjacency": "npz",
+    "zarr": "zarr.zip",
     "regulon": "regulon.tsv",
     "adjacencies": "adjacencies.tsv",
 }

@@ -17,7 +17,12 @@ from pairtile.io.networks.edge_lists import (
     write_tsv,
 )
 from pairtile.io.networks.graphs import write_cx2, write_gexf, write_graphml
-from pairtile.io.networks.matrices import write_adjacency, write_h5ad
+from pairtile.io.networks.matrices import (
+    write_adjacency,
+    write_h5ad,
+    write_h5mu,
+    write_zarr,
+)
 from pairtile.io.networks.page import write_html
 from pairtile.io.networks.table import NetworkTable
 from pairtile.runtime.files import atomic_path
@@ -42,6 +47,8 @@ EXPORTERS: dict[str, Exporter] = {
     "cx2": Exporter(write_cx2, ".cx2"),
     "adjacency": Exporter(write_adjacency, ".npz"),
     "h5ad": Exporter(write_h5ad, ".h5ad"),
+    "h5mu": Exporter(write_h5mu, ".h5mu"),
+    "zarr": Exporter(write_zarr, ".zarr.zip"),
     "regulon": Exporter(write_regulon, ".regulon.tsv"),
     "adj": Exporter(write_adj, ".adj"),
     "adjacencies": Exporter(write_adjacencies, ".adjacencies.tsv"),
@@ -64,9 +71,9 @@ def export_network(
     """Write a network in one format, whole or not at all.
 
     Equal input gives equal bytes (with the same library versions): no format carries a date.
-    Missing values (NaN) are an empty field in tsv, null in parquet, NaN in adjacency and h5ad; in
-    the other formats the attribute is left out, which their readers take as missing. adjacency and
-    h5ad hold all kept genes, the other formats only genes with an edge.
+    Missing values (NaN) are an empty field in tsv, null in parquet, NaN in adjacency, h5ad, h5mu
+    and zarr; in the other formats the attribute is left out, which their readers take as missing.
+    These four hold all kept genes, the other formats only genes with an edge.
 
     Parameters
     ----------
@@ -97,6 +104,8 @@ def export_network(
         ones; a gene named twice.
     InputError
         A name that the formats cannot hold: with a control character, or not valid Unicode.
+    ConfigError
+        h5mu or zarr without the packages that write them (mudata; xarray and zarr).
     """
     if format not in EXPORTERS:
         raise ValueError(f"format is {format!r}; expected one of {', '.join(EXPORTERS)}")

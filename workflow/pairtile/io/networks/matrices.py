@@ -1,16 +1,21 @@
-"""Networks as matrices: a sparse NumPy archive that scipy opens, and AnnData."""
+"""Networks as matrices and arrays: a sparse NumPy archive, AnnData, MuData, Zarr for xarray."""
 
 from __future__ import annotations
 
+import importlib
+import tempfile
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy.sparse
 
-from pairtile.io.networks.table import NetworkTable
+from pairtile.errors import ConfigError
+from pairtile.io.networks.table import NODE_COLUMNS, NetworkTable
 
 
 def sparse_matrices(network: NetworkTable) -> dict[str, scipy.sparse.csr_array]:
@@ -84,6 +89,7 @@ def write_adjacency(network: NetworkTable, path: Path) -> None:
         np.savez_compressed(output, allow_pickle=False, **arrays)
 
 
+_NO_OBSERVATIONS = pd.DataFrame(index=pd.Index([], dtype=object))
 _NOT_IN_VAR = ("item", "name", "kept", "reason")
 
 
@@ -100,6 +106,75 @@ def write_h5ad(network: NetworkTable, path: Path) -> None:
     """
     import anndata
 
+    var, varp, about = _described(network)
+    data = anndata.AnnData(obs=_NO_OBSERVATIONS, var=var, varp=varp, uns={"pairtile": about})
+    data.write_h5ad(path, compression="gzip")
+
+
+def write_h5mu(network: NetworkTable, path: Path) -> None:
+    """Write a MuData file: each kind of item is a modality, without observations.
+
+    Modalities are ``mirna`` and ``transcript`` where items have a ``kind``, the two tables where
+    they have a ``table``, else ``genes``. ``var``, ``varp`` and ``uns`` of the whole are as
+    ``write_h5ad`` has them, in the order of the modalities.
+
+    Raises ConfigError where the package mudata is not installed.
+    """
+    mudata = _package("mudata", "h5mu")
+    import anndata
+
+    var, varp, about = _described(network)
+    column = next((c for c in ("kind", "table") if c in var), None)
+    kinds = var[column].to_numpy(dtype=np.str_) if column else np.full(len(var), "genes")
+    rows = {str(kind): np.flatnonzero(kinds == kind) for kind in pd.unique(kinds)}
+    parts = {
+        kind: anndata.AnnData(obs=_NO_OBSERVATIONS, var=var.iloc[at]) for kind, at in rows.items()
+    }
+    order = np.concatenate([*rows.values(), np.empty(0, dtype=np.int64)])
+    with mudata.set_options(pull_on_update=False):
+        data = mudata.MuData(parts)
+        for key, matrix in varp.items():
+            data.varp[key] = matrix[order][:, order]
+        data.uns["pairtile"] = about
+        data.write_h5mu(path, compression="gzip")
+
+
+def write_zarr(network: NetworkTable, path: Path) -> None:
+    """Write an xarray data set as one file, a Zarr store in a ZIP archive:
+    ``xarray.open_zarr(zarr.storage.ZipStore(path))``.
+
+    Along ``edge``: the coordinates ``source`` and ``target``, and the edges' columns. Along
+    ``gene``, all kept genes: their names, and the items' columns that nodes have. Attributes: name,
+    direction, the column of the network's value, and the metadata. A missing number is NaN, a
+    missing word is empty.
+
+    Raises ConfigError where the packages xarray and zarr are not installed.
+    """
+    xarray = _package("xarray", "zarr")
+    _package("zarr", "zarr")
+    genes = network.genes[[c for c in NODE_COLUMNS if c in network.genes]]
+    columns = {c: ("edge", _plain(network.edges[c])) for c in network.columns}
+    columns |= {f"gene_{c}": ("gene", _plain(genes[c])) for c in genes}
+    ends = {end: ("edge", _plain(network.edges[end])) for end in ("source", "target")}
+    about = {"name": network.name, "directed": int(network.directed)}
+    data = xarray.Dataset(
+        columns,
+        coords=ends | {"gene": np.array(network.names, dtype=np.str_)},
+        attrs=about | {"value": network.value_column} | network.metadata,
+    )
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        data.to_zarr(folder, mode="w", zarr_format=2, consolidated=True)
+        with zipfile.ZipFile(path, "w") as archive:
+            for file in sorted(Path(folder).rglob("*")):
+                if file.is_file():
+                    name = file.relative_to(folder).as_posix()
+                    archive.writestr(zipfile.ZipInfo(name), file.read_bytes())  # no date
+
+
+def _described(
+    network: NetworkTable,
+) -> tuple[pd.DataFrame, dict[str, scipy.sparse.csr_array], dict[str, Any]]:
+    """``var``, ``varp`` and ``uns`` of a network for scverse's files."""
     var = network.genes.drop(columns=[c for c in _NOT_IN_VAR if c in network.genes])
     var.index = pd.Index(network.names, dtype=object)
     value, *others = sparse_matrices(network).items()
@@ -107,7 +182,7 @@ def write_h5ad(network: NetworkTable, path: Path) -> None:
         zip(_without_slash([name for name, _ in others]), (m for _, m in others), strict=True)
     )
     keys = {value[0]: "pairtile", **{name: f"pairtile_{name}" for name, _ in others}}
-    about: dict[str, Any] = {
+    about = {
         "name": network.name,
         "directed": network.directed,
         "varp_keys": keys,
@@ -115,13 +190,25 @@ def write_h5ad(network: NetworkTable, path: Path) -> None:
             zip(_without_slash(network.metadata), network.metadata.values(), strict=True)
         ),
     }
-    data = anndata.AnnData(
-        obs=pd.DataFrame(index=pd.Index([], dtype=object)),
-        var=var,
-        varp={keys[name]: matrix for name, matrix in (value, *others)},
-        uns={"pairtile": about},
-    )
-    data.write_h5ad(path, compression="gzip")
+    return var, {keys[name]: matrix for name, matrix in (value, *others)}, about
+
+
+def _plain(values: pd.Series) -> np.ndarray:
+    """Numbers as they are, NaN where missing; all else as text, empty where missing."""
+    if values.dtype.kind in "iufb" and not values.isna().any():
+        return values.to_numpy(dtype=values.dtype.name.lower().replace("boolean", "bool"))
+    if values.dtype.kind in "iuf":
+        return values.to_numpy(dtype=np.float64, na_value=np.nan)
+    return values.astype(object).where(values.notna(), "").astype(str).to_numpy(dtype=np.str_)
+
+
+def _package(name: str, format: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ConfigError(
+            f"export: {format} needs the package {name}; pip install 'pairtile[{format}]'"
+        ) from error
 
 
 def _without_slash(names: Iterable[str]) -> list[str]:
