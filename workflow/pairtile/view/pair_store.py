@@ -47,6 +47,10 @@ class Pairs(NamedTuple):
     second: NDArray[np.int32]
     score: NDArray[np.float32]
 
+    def rows(self, where: slice | NDArray[np.generic]) -> Pairs:
+        """Some of them, in the order asked for."""
+        return Pairs(self.first[where], self.second[where], self.score[where])
+
 
 class PairStore:
     """The stored pairs of a finished analysis.
@@ -89,7 +93,7 @@ class PairStore:
 
     def number(self, name: str) -> int | None:
         """The row of an item in items.parquet, by its name; None where there is no such item."""
-        return int(self._numbers.get_loc(name)) if name in self._numbers else None
+        return int(self._numbers.get_indexer([name])[0]) if name in self._numbers else None
 
     def partners(self, item: int, least: float = 0.0) -> Pairs:
         """The pairs of an item (its row in items.parquet), the item first."""
@@ -135,7 +139,7 @@ class PairStore:
         for group in np.flatnonzero(~(highest < np.float32(least))).tolist():
             found = self._read([group])
             here = slice(None) if not least else self._strength(found.score) >= np.float32(least)
-            yield Pairs(*(values[here] for values in found))
+            yield found.rows(here)
 
     def check_unchanged(self) -> None:
         """Raise StoreError where pairs.parquet is another file than the one that was opened."""
@@ -157,7 +161,7 @@ class PairStore:
         order = np.argsort(-strength, kind="stable")
         if least:
             order = order[: np.count_nonzero(strength >= np.float32(least))]
-        return Pairs(*(values[order] for values in pairs))
+        return pairs.rows(order)
 
     def _read(self, groups: list[int]) -> Pairs:
         with self._lock:
@@ -233,8 +237,13 @@ class PairStore:
                 counts += np.bincount(_bins(self._strength(known)), minlength=len(counts))
                 cut = self._strength(best.score[-1:]) if len(best.score) == MAX_BEST else [0]
                 here = self._strength(block.score) >= cut[0]
-                joined = (np.concatenate([a, b[here]]) for a, b in zip(best, block, strict=True))
-                best = Pairs(*(values[:MAX_BEST] for values in self._best(Pairs(*joined), 0)))
+                ends = [best, block.rows(here)]
+                joined = Pairs(
+                    np.concatenate([part.first for part in ends]),
+                    np.concatenate([part.second for part in ends]),
+                    np.concatenate([part.score for part in ends]),
+                )
+                best = self._best(joined, 0).rows(slice(MAX_BEST))
         write_arrays(
             folder / "blocks.npz",
             {

@@ -164,9 +164,9 @@ class _Handler(BaseHTTPRequestHandler):
         store.check_unchanged()
         if wanted == "names":
             like = asked.get("like", "").lower()
-            found = [name for name in store.names if like in name.lower()]
-            found.sort(key=lambda name: not name.lower().startswith(like))
-            return self._send_json({"names": found[:MAX_NAMES]})
+            names = [name for name in store.names if like in name.lower()]
+            names.sort(key=lambda name: not name.lower().startswith(like))
+            return self._send_json({"names": names[:MAX_NAMES]})
         try:
             least = store.snapped(float(asked.get("least") or 0))
         except ValueError:
