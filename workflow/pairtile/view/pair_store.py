@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -77,7 +76,7 @@ class PairStore:
         self.stamp = self._stamp()
         self.summary = read_json(folder / "summary.json")
         self.names = read_table(folder / "items.parquet")["name"].astype(str).to_numpy()
-        self._numbers = pd.Index(self.names)
+        self._numbers = {name: number for number, name in enumerate(self.names.tolist())}
         self._file = pq.ParquetFile(self.path)
         self._lock = threading.Lock()  # a ParquetFile serves one reader at a time
         columns = self._file.schema_arrow.names
@@ -93,7 +92,7 @@ class PairStore:
 
     def number(self, name: str) -> int | None:
         """The row of an item in items.parquet, by its name; None where there is no such item."""
-        return int(self._numbers.get_indexer([name])[0]) if name in self._numbers else None
+        return self._numbers.get(name)
 
     def partners(self, item: int, least: float = 0.0) -> Pairs:
         """The pairs of an item (its row in items.parquet), the item first."""
