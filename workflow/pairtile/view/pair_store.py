@@ -46,9 +46,9 @@ class Pairs(NamedTuple):
     second: NDArray[np.int32]
     score: NDArray[np.float32]
 
-    def taken(self, which: slice | NDArray[np.generic]) -> Pairs:
-        """Those at these places."""
-        return Pairs(self.first[which], self.second[which], self.score[which])
+    def rows(self, where: slice | NDArray[np.generic]) -> Pairs:
+        """Some of them, in the order asked for."""
+        return Pairs(self.first[where], self.second[where], self.score[where])
 
 
 class PairStore:
@@ -76,7 +76,7 @@ class PairStore:
         self.stamp = self._stamp()
         self.summary = read_json(folder / "summary.json")
         self.names = read_table(folder / "items.parquet")["name"].astype(str).to_numpy()
-        self._numbers = {name: row for row, name in enumerate(self.names.tolist())}
+        self._numbers = {name: number for number, name in enumerate(self.names.tolist())}
         self._file = pq.ParquetFile(self.path)
         self._lock = threading.Lock()  # a ParquetFile serves one reader at a time
         columns = self._file.schema_arrow.names
@@ -138,7 +138,7 @@ class PairStore:
         for group in np.flatnonzero(~(highest < np.float32(least))).tolist():
             found = self._read([group])
             here = slice(None) if not least else self._strength(found.score) >= np.float32(least)
-            yield found.taken(here)
+            yield found.rows(here)
 
     def check_unchanged(self) -> None:
         """Raise StoreError where pairs.parquet is another file than the one that was opened."""
@@ -160,7 +160,7 @@ class PairStore:
         order = np.argsort(-strength, kind="stable")
         if least:
             order = order[: np.count_nonzero(strength >= np.float32(least))]
-        return pairs.taken(order)
+        return pairs.rows(order)
 
     def _read(self, groups: list[int]) -> Pairs:
         with self._lock:
@@ -236,9 +236,13 @@ class PairStore:
                 counts += np.bincount(_bins(self._strength(known)), minlength=len(counts))
                 cut = self._strength(best.score[-1:]) if len(best.score) == MAX_BEST else [0]
                 here = self._strength(block.score) >= cut[0]
-                parts = zip(best, block.taken(here), strict=True)
-                joined = Pairs(*(np.concatenate(both) for both in parts))
-                best = self._best(joined, 0).taken(slice(MAX_BEST))
+                ends = [best, block.rows(here)]
+                joined = Pairs(
+                    np.concatenate([part.first for part in ends]),
+                    np.concatenate([part.second for part in ends]),
+                    np.concatenate([part.score for part in ends]),
+                )
+                best = self._best(joined, 0).rows(slice(MAX_BEST))
         write_arrays(
             folder / "blocks.npz",
             {

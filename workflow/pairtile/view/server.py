@@ -164,9 +164,9 @@ class _Handler(BaseHTTPRequestHandler):
         store.check_unchanged()
         if wanted == "names":
             like = asked.get("like", "").lower()
-            alike = [name for name in store.names if like in name.lower()]
-            alike.sort(key=lambda name: not name.lower().startswith(like))
-            return self._send_json({"names": alike[:MAX_NAMES]})
+            names = [name for name in store.names if like in name.lower()]
+            names.sort(key=lambda name: not name.lower().startswith(like))
+            return self._send_json({"names": names[:MAX_NAMES]})
         try:
             least = store.snapped(float(asked.get("least") or 0))
         except ValueError:
@@ -177,7 +177,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise InputError(f"{of!r} is not among the {len(store.names):,} items of this analysis")
         found = store.best(least) if item is None else store.partners(item, least)
         if wanted == "list":
-            shown = found.taken(slice(MAX_ROWS))
+            shown = (values[:MAX_ROWS] for values in found)
             rows = [
                 [store.names[i], store.names[j], None if score != score else float(f"{score:.6g}")]
                 for i, j, score in zip(*(values.tolist() for values in shown), strict=True)
