@@ -103,11 +103,9 @@ def test_the_container_holds_all_that_the_workflow_needs(tmp_path: Path) -> None
                 shutil.copytree(ROOT / source, to, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 shutil.copy(ROOT / source, to)
-    entry = yaml.safe_load(recipe("ENTRYPOINT")[0])
-    assert entry[0] == "snakemake"
-    snakefile = Path(entry[2]).relative_to(recipe("WORKDIR")[0])
+    assert yaml.safe_load(recipe("ENTRYPOINT")[0]) == ["pairtile"]
     done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--snakefile", str(tmp_path / snakefile), "-n"],
+        [sys.executable, "-m", "snakemake", "--snakefile", str(tmp_path / "Snakefile"), "-n"],
         cwd=tmp_path,
         env=environment(),
         stdout=subprocess.PIPE,

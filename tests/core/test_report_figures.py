@@ -10,6 +10,7 @@ import lxml.etree
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 from pairtile.report import network_figures as figures
@@ -151,10 +152,12 @@ def test_figures_written_side_by_side_are_those_written_one_after_another(
 def test_figures_are_as_wide_as_a_journal_has_columns_and_their_text_has_7_points(
     tmp_path: Path, panels: int, millimetres: float
 ) -> None:
-    figure, axes = figure_of_panels(panels, panels, width=3.4, height=3.2)
-    for each in axes:
-        bars(["a", "b"], {"first": [1, 2], "second": [3, 4]}, ax=each, title="t", xlabel="x")
-    svg = save_figure(figure, tmp_path, "bars").decode()
+    # Whatever the reader has set.
+    with rc_context({"font.size": 20, "xtick.labelsize": 10, "legend.fontsize": 12}):
+        figure, axes = figure_of_panels(panels, panels, width=3.4, height=3.2)
+        for each in axes:
+            bars(["a", "b"], {"first": [1, 2], "second": [3, 4]}, ax=each, title="t", xlabel="x")
+        svg = save_figure(figure, tmp_path, "bars").decode()
     width, box = re.findall(r'<svg [^>]*?width="([\d.]+)pt"[^>]*viewBox="0 0 ([\d.]+)', svg)[0]
     assert width == box  # a unit of the drawing is a point
     assert float(width) == pytest.approx(millimetres / 25.4 * 72)

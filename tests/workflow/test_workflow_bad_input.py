@@ -72,6 +72,9 @@ def test_bad_tables_end_their_analysis_with_a_message_and_no_results(data: Path)
     assert "2 samples" in done.text
     assert "Traceback" not in done.text
     files = [path for path in (data / "results").rglob("*") if path.is_file()]
+    index = data / "results/index.html"  # says what failed, and why
+    assert "twice.tsv" in index.read_text()
+    files.remove(index)
     assert {path.parent.name for path in files if path.suffix != ".lock"} == {"logs"}
     for name in bad:
         log = (data / "results" / name / "logs/prepare.log").read_text()

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import matplotlib
+import matplotlib.style
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -84,7 +84,7 @@ def styled() -> AbstractContextManager[None]:
     """Draw and write in pairtile's style; matplotlib's own settings are as before afterwards."""
     # Annotated so for matplotlib's type of settings, which names every single key.
     settings: Any = STYLE
-    return matplotlib.rc_context(settings)
+    return matplotlib.style.context(["default", settings])
 
 
 def figure_of_panels(

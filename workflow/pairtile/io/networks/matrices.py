@@ -153,7 +153,8 @@ def write_zarr(network: NetworkTable, path: Path) -> None:
     xarray = _package("xarray", "zarr")
     _package("zarr", "zarr")
     genes = network.genes[[c for c in NODE_COLUMNS if c in network.genes]]
-    columns = {c: ("edge", _plain(network.edges[c])) for c in network.columns}
+    values = (("edge", _plain(network.edges[c])) for c in network.columns)
+    columns = dict(zip(_without_slash(network.columns), values, strict=True))
     columns |= {f"gene_{c}": ("gene", _plain(genes[c])) for c in genes}
     ends = {end: ("edge", _plain(network.edges[end])) for end in ("source", "target")}
     about = {"name": network.name, "directed": int(network.directed)}
@@ -216,7 +217,7 @@ def _without_slash(names: Iterable[str]) -> list[str]:
     archive a path, which may lead out of the folder where that is unpacked."""
     safe: list[str] = []
     for name in names:
-        plain = name.replace("/", "_").replace("\\", "_")
+        plain = name.replace("/", "_").replace("\\", "_") if name.strip(".") else "_"
         number, unique = 1, plain
         while unique in safe:
             number += 1
