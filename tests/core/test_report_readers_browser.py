@@ -376,3 +376,6 @@ def test_an_injected_script_or_handler_is_blocked(address: str, page: Page, tmp_
         "object-src",
         "base-uri",
     }
+    page.open(address)  # the page at the end, which must have nothing to complain of
+    page.complaints.clear()
+    page.requests.clear()
