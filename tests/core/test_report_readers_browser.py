@@ -354,28 +354,28 @@ def title_of_injected(page: Page, text: str, folder: Path) -> str:
     return str(page.ask("document.title"))
 
 
-def test_an_injected_script_or_handler_is_blocked(address: str, page: Page, tmp_path: Path) -> None:
+def test_an_injected_script_or_handler_is_blocked(
+    address: str, chromium: Page, tmp_path: Path
+) -> None:
     text = Path(address.removeprefix("file://")).read_text(encoding="utf-8")
     [policy] = re.findall('<meta http-equiv="Content-Security-Policy" content="(.*?)">', text)
     allowed = dict(part.split(maxsplit=1) for part in html.unescape(policy).split("; "))
     assert allowed["default-src"] == "'none'"
     assert all(re.fullmatch("'sha256-.{43}='", source) for source in allowed["script-src"].split())
-    page.open(address)
-    page.call("Page.addScriptToEvaluateOnNewDocument", source=NOTE_BLOCKED)
-    # Without the policy it is done: the check can fail.
-    unguarded = text.replace('http-equiv="Content-Security-Policy"', "")
-    assert title_of_injected(page, unguarded, tmp_path) == "stolen"
-    assert title_of_injected(page, text, tmp_path) == page.ask("document.title") != "stolen"
-    page.ask("document.getElementById('send').submit()")
-    page.wait_for("window.blocked.includes('form-action')", 10)
-    assert set(page.ask("window.blocked")) >= {
-        "script-src-elem",
-        "script-src-attr",
-        "style-src-elem",
-        "img-src",
-        "object-src",
-        "base-uri",
-    }
-    page.open(address)  # the page at the end, which must have nothing to complain of
-    page.complaints.clear()
-    page.requests.clear()
+    with chromium.fresh(tmp_path) as page:  # which may complain
+        page.open(address)
+        page.call("Page.addScriptToEvaluateOnNewDocument", source=NOTE_BLOCKED)
+        # Without the policy it is done: the check can fail.
+        unguarded = text.replace('http-equiv="Content-Security-Policy"', "")
+        assert title_of_injected(page, unguarded, tmp_path) == "stolen"
+        assert title_of_injected(page, text, tmp_path) == page.ask("document.title") != "stolen"
+        page.ask("document.getElementById('send').submit()")
+        page.wait_for("window.blocked.includes('form-action')", 10)
+        assert set(page.ask("window.blocked")) >= {
+            "script-src-elem",
+            "script-src-attr",
+            "style-src-elem",
+            "img-src",
+            "object-src",
+            "base-uri",
+        }
