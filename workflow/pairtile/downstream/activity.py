@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from pairtile.arrays import Float64Array, Int32Array
 from pairtile.config.downstream import label_columns
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.activity_scores import (
@@ -36,8 +36,6 @@ WEIGHTS = ("weight", "spearman", "correlation")
 
 Q_VALUE = 0.05
 TESTS = ("regulator", "label", "targets", "units", "effect", "p_value", "q_value", "viper_p_value")
-
-Floats = NDArray[np.float64]
 
 
 def regulons_of(
@@ -93,10 +91,10 @@ def weighted_edges(network: pd.DataFrame) -> pd.DataFrame:
 
 
 def activity_tests(
-    activities: Mapping[str, Floats],
+    activities: Mapping[str, Float64Array],
     regulons: Regulons,
     conditions: Sequence[Condition],
-    blocks: Sequence[NDArray[np.int32]] = (),
+    blocks: Sequence[Int32Array] = (),
     degrees_given_up: int = 0,
 ) -> tuple[pd.DataFrame, list[Message]]:
     """Test the activities (``ulm`` and ``viper``, float64 (regulators, samples)) against labels.
@@ -169,7 +167,7 @@ def run(given: Given) -> Written:
 
 
 def write_activity(
-    path: Path, regulators: Sequence[str], samples: Sequence[str], activity: Floats
+    path: Path, regulators: Sequence[str], samples: Sequence[str], activity: Float64Array
 ) -> None:
     """A line for each regulator, by lines: a table of 1e5 columns is slow as such."""
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as lines:

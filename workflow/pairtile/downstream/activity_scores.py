@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import ndtri
 
+from pairtile.arrays import Float64Array
 from pairtile.statistics.ranks import average_ranks
 
 _BLOCK_VALUES = 1 << 22
@@ -17,7 +17,6 @@ _BLOCK_VALUES = 1 << 22
 
 _EPSILON = 2.2e-16  # decoupler's, so that |r| = 1 has a finite t
 
-Floats = NDArray[np.float64]
 Table = Any
 """float64 (genes, samples), NaN where missing; or any of scipy's sparse kinds, of that shape."""
 
@@ -41,8 +40,8 @@ class Scale(NamedTuple):
     """Mean and standard deviation of each gene over the samples, float64 (genes,); genes that do
     not change have 1."""
 
-    mean: Floats
-    sd: Floats
+    mean: Float64Array
+    sd: Float64Array
 
 
 def gene_scale(values: Table) -> Scale:
@@ -75,7 +74,7 @@ def gene_scale(values: Table) -> Scale:
 
 def univariate_linear_model(
     values: Table, regulons: Regulons, scale: Scale | None = None
-) -> Floats:
+) -> Float64Array:
     """t of the slope, over the genes of one sample, of expression on a regulator's weights.
 
     Genes that are no target have weight 0 (Badia-i-Mompel et al. 2022, Bioinform Adv 2:vbac016;
@@ -115,16 +114,16 @@ def univariate_linear_model(
     return result
 
 
-def _row_sums(weights: sparse.csr_array) -> Floats:
+def _row_sums(weights: sparse.csr_array) -> Float64Array:
     return np.asarray(weights.sum(axis=1), dtype=np.float64)[:, None]
 
 
 def _fit_sparse(
     values: Table,
     weights: sparse.csr_array,
-    totals: tuple[Floats, Floats],
+    totals: tuple[Float64Array, Float64Array],
     scale: Scale | None,
-    result: Floats,
+    result: Float64Array,
 ) -> None:
     """Fill ``result``. A scaled value is a stored one by the inverse of the standard deviation,
     less an offset of its gene: sums over the genes need the stored values alone."""
@@ -144,8 +143,13 @@ def _fit_sparse(
 
 
 def _slope_t(
-    n: float | Floats, sum_x: Floats, sum_xx: Floats, sum_y: Floats, sum_yy: Floats, sum_xy: Floats
-) -> Floats:
+    n: float | Float64Array,
+    sum_x: Float64Array,
+    sum_xx: Float64Array,
+    sum_y: Float64Array,
+    sum_yy: Float64Array,
+    sum_xy: Float64Array,
+) -> Float64Array:
     with np.errstate(invalid="ignore", divide="ignore"):
         var_x, var_y = sum_xx - sum_x**2 / n, sum_yy - sum_y**2 / n
         r = (sum_xy - sum_x * sum_y / n) / np.sqrt(
@@ -154,7 +158,7 @@ def _slope_t(
         return np.asarray(r * np.sqrt((n - 2) / ((1 - r + _EPSILON) * (1 + r + _EPSILON))))
 
 
-def viper(values: Table, regulons: Regulons, scale: Scale | None = None) -> Floats:
+def viper(values: Table, regulons: Regulons, scale: Scale | None = None) -> Float64Array:
     """Normalised enrichment scores of VIPER's aREA (Alvarez et al. 2016, Nat Genet 48:838).
 
     Expression of a sample is ranked over the genes and made normal; the score of a regulator is
@@ -194,7 +198,7 @@ def _sample_blocks(n_genes: int, n_samples: int) -> Iterator[tuple[int, int]]:
         yield begin, min(begin + step, n_samples)
 
 
-def _dense(values: Table, begin: int, end: int, scale: Scale | None) -> Floats:
+def _dense(values: Table, begin: int, end: int, scale: Scale | None) -> Float64Array:
     """A new array of some samples, scaled."""
     part = values[:, begin:end]
     block = part.toarray() if is_sparse(part) else np.array(part)

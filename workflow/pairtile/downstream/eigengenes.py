@@ -7,14 +7,13 @@ right singular vector of its standardised genes, of length 1, with the sign of t
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.special import stdtr
 
-Floats = NDArray[np.float64]
+from pairtile.arrays import Float64Array, Int32Array
 
 
-def standardise(values: Floats) -> Floats:
+def standardise(values: Float64Array) -> Float64Array:
     """Each gene with mean 0 and variance 1 over its samples (n - 1); 0 where it is missing and
     where it is constant.
 
@@ -29,7 +28,7 @@ def standardise(values: Floats) -> Floats:
     return np.where(spread > 1e-12 * scale, x / np.where(spread > 0, spread, 1.0), 0.0)
 
 
-def eigengene(z: Floats) -> tuple[Floats, float]:
+def eigengene(z: Float64Array) -> tuple[Float64Array, float]:
     """The eigengene of one module, (samples,), and the share of the genes' variance that it has.
 
     z : standardised genes of the module, (genes, samples).
@@ -48,7 +47,7 @@ def eigengene(z: Floats) -> tuple[Floats, float]:
     return found, float(value[0] / ((z * z).sum() or 1.0))
 
 
-def eigengenes(z: Floats, labels: NDArray[np.int32]) -> Floats:
+def eigengenes(z: Float64Array, labels: Int32Array) -> Float64Array:
     """Those of modules 1, 2, ..., (modules, samples); zeros for a number without genes.
 
     z : standardised genes, (genes, samples). labels : module of each gene, 0 for none.
@@ -61,7 +60,7 @@ def eigengenes(z: Floats, labels: NDArray[np.int32]) -> Floats:
     return found
 
 
-def correlations(x: Floats, y: Floats) -> Floats:
+def correlations(x: Float64Array, y: Float64Array) -> Float64Array:
     """Pearson's r of each row of x with each of y over the samples that the row of x has; 0 where
     one is constant.
 
@@ -80,7 +79,7 @@ def correlations(x: Floats, y: Floats) -> Floats:
     return np.clip(r, -1.0, 1.0)
 
 
-def correlation_p(r: Floats, degrees: float | Floats) -> Floats:
+def correlation_p(r: Float64Array, degrees: float | Float64Array) -> Float64Array:
     """p of Pearson's r with so many degrees of freedom, two-sided, by Student's t."""
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.abs(r) * np.sqrt(degrees / np.maximum(1 - r * r, 0.0))

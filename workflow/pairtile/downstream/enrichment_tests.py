@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import hypergeom, norm, rankdata, t
+
+from pairtile.arrays import BoolArray, Float64Array, Int64Array
 
 MAX_SAMPLES = 1000
 """Samples by which correlations of genes are estimated; of more, so many evenly spaced ones."""
@@ -17,19 +18,17 @@ BLOCK_VALUES = 1 << 22
 
 MIN_NOISE = 1e-9
 
-Floats = NDArray[np.float64]
-
 
 class Overlaps(NamedTuple):
     """``overlap`` int64, ``expected`` and ``p_value`` float64: each of shape (sets,)."""
 
-    overlap: NDArray[np.int64]
-    expected: Floats
-    p_value: Floats
+    overlap: Int64Array
+    expected: Float64Array
+    p_value: Float64Array
 
 
 def overlap_tests(
-    listed: NDArray[np.bool_], sets: csr_array, possible: NDArray[np.bool_] | None = None
+    listed: BoolArray, sets: csr_array, possible: BoolArray | None = None
 ) -> Overlaps:
     """Hypergeometric test of one list of genes with each set: P(overlap as large, or larger).
 
@@ -61,13 +60,15 @@ class RankTests(NamedTuple):
     another, 0.5 expected; ``z``: its distance from that in standard errors; ``p_value``, two-sided;
     ``inflation``: variance beside that of a random set of as many genes."""
 
-    share: Floats
-    z: Floats
-    p_value: Floats
-    inflation: Floats
+    share: Float64Array
+    z: Float64Array
+    p_value: Float64Array
+    inflation: Float64Array
 
 
-def rank_tests(scores: Floats, sets: csr_array, excess: Floats, degrees: float) -> RankTests:
+def rank_tests(
+    scores: Float64Array, sets: csr_array, excess: Float64Array, degrees: float
+) -> RankTests:
     """Mean rank of each set's genes among all, correlations of genes respected.
 
     The statistic is that of Mann and Whitney (1947); without ``excess`` z is that of
@@ -105,8 +106,12 @@ def rank_tests(scores: Floats, sets: csr_array, excess: Floats, degrees: float) 
 
 
 def excess_by_profile(
-    scores: Floats, values: Floats, profile: Floats, sets: csr_array, free_samples: int
-) -> tuple[Floats, float]:
+    scores: Float64Array,
+    values: Float64Array,
+    profile: Float64Array,
+    sets: csr_array,
+    free_samples: int,
+) -> tuple[Float64Array, float]:
     """What sampling adds to the variance of mean ranks by correlation with a profile.
 
     Fisher's z of genes i and j with one profile have noise of variance 1 / (n - 3) and of their
@@ -150,7 +155,7 @@ def excess_by_profile(
     return excess, float(max(1, min(values.shape[1], free_samples) - 2))
 
 
-def correlations(values: Floats, profiles: Floats) -> Floats:
+def correlations(values: Float64Array, profiles: Float64Array) -> Float64Array:
     """Of each gene with each profile: float64 (genes, profiles); missing values count as means."""
     along = standardised(profiles).T
     found = np.empty((len(values), along.shape[1]))
@@ -161,12 +166,12 @@ def correlations(values: Floats, profiles: Floats) -> Floats:
     return found
 
 
-def evenly_spaced(n_samples: int) -> NDArray[np.int64]:
+def evenly_spaced(n_samples: int) -> Int64Array:
     """At most ``MAX_SAMPLES`` numbers of samples."""
     return np.unique(np.linspace(0, n_samples - 1, min(n_samples, MAX_SAMPLES)).astype(np.int64))
 
 
-def standardised(values: Floats) -> Floats:
+def standardised(values: Float64Array) -> Float64Array:
     """A copy with rows of mean 0 and length 1; missing values are 0, and so are constant rows."""
     known = ~np.isnan(values)
     n = np.maximum(known.sum(axis=1, keepdims=True), 1)

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import f as f_distribution
 
+from pairtile.arrays import Float64Array, Int32Array, Int64Array
 from pairtile.io.annotations import Condition
 
 MAX_SAMPLES_WITH_OWN_DEGREES = 2000
 """Above, degrees of freedom are those of the samples: the variance of each group is known well."""
 
 _TOLERANCE = 1e-9
-
-Floats = NDArray[np.float64]
 
 
 class LabelTest(NamedTuple):
@@ -25,16 +24,16 @@ class LabelTest(NamedTuple):
     labels or more. ``units``: samples, or blocks, that were compared. ``of_blocks``: whether these
     are blocks."""
 
-    effect: Floats
-    p_value: Floats
+    effect: Float64Array
+    p_value: Float64Array
     units: int
     of_blocks: bool
 
 
 def label_test(
-    profiles: Floats,
+    profiles: Float64Array,
     condition: Condition,
-    blocks: Sequence[NDArray[np.int32]] = (),
+    blocks: Sequence[Int32Array] = (),
     degrees_given_up: int = 0,
 ) -> LabelTest:
     """Test each profile for a difference between labels, or a slope on numbers.
@@ -81,24 +80,24 @@ def label_test(
     return LabelTest(effect, p, values.shape[1], of_blocks)
 
 
-def indicators(codes: NDArray[np.integer]) -> Floats:
+def indicators(codes: NDArray[np.integer]) -> Float64Array:
     """float64 (samples, codes): 1 where a sample has a code, from 0."""
     return (codes[:, None] == np.arange(codes.max(initial=0) + 1)).astype(np.float64)
 
 
-def _means(columns: Floats, block: NDArray[np.integer]) -> Floats:
+def _means(columns: Float64Array, block: NDArray[np.integer]) -> Float64Array:
     member = indicators(block)
     return (member.T @ columns) / member.sum(axis=0)[:, None]
 
 
-def within(columns: Floats, block: NDArray[np.integer]) -> Floats:
+def within(columns: Float64Array, block: NDArray[np.integer]) -> Float64Array:
     """Columns (samples, any) less the means of their blocks."""
     return columns - _means(columns, block)[block]
 
 
 def _tests(
-    values: Floats, labels: Floats, block: NDArray[np.int64], given_up: int
-) -> tuple[Floats, Floats]:
+    values: Float64Array, labels: Float64Array, block: Int64Array, given_up: int
+) -> tuple[Float64Array, Float64Array]:
     """Effect and p-value of each profile."""
     n = values.shape[1]
     nothing = np.full(len(values), np.nan)
@@ -135,7 +134,7 @@ def _tests(
     return effect, np.where(ok, p, np.nan)
 
 
-def _own_degrees(basis: Floats, block: NDArray[np.int64], leverage: Floats) -> float:
+def _own_degrees(basis: Float64Array, block: Int64Array, leverage: Float64Array) -> float:
     """Degrees of freedom of the variance, as those of a Wishart matrix with its total variance."""
     n, q = basis.shape
     if n > MAX_SAMPLES_WITH_OWN_DEGREES:

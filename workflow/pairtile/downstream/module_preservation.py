@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.arrays import Float64Array, Int64Array
 from pairtile.downstream.eigengenes import correlations, eigengene, standardise
 from pairtile.downstream.topological_overlap import (
     Adjacency,
@@ -22,8 +23,6 @@ from pairtile.downstream.topological_overlap import (
 from pairtile.downstream.wgcna import Labels, WgcnaSettings, modules_of_distances
 from pairtile.gpu.device import Device
 
-Floats = NDArray[np.float64]
-
 DENSITY = ("variance_explained", "mean_kme", "mean_correlation", "mean_adjacency")
 CONNECTIVITY = ("connectivity_correlation", "kme_correlation", "correlation_correlation")
 
@@ -32,8 +31,8 @@ CALIBRATION_QUANTILE = 0.95
 
 
 def preservation_table(
-    reference: Floats,
-    test: Floats,
+    reference: Float64Array,
+    test: Float64Array,
     labels: Labels,
     *,
     power: float,
@@ -91,7 +90,9 @@ def preservation_table(
 class _Measures:
     """Of a set of genes in a table: correlations and adjacencies of its pairs, kME."""
 
-    def __init__(self, r: Floats, adjacency: Floats, z: Floats, values: Floats) -> None:
+    def __init__(
+        self, r: Float64Array, adjacency: Float64Array, z: Float64Array, values: Float64Array
+    ) -> None:
         upper = np.triu_indices(len(r), 1)
         self.r, self.adjacency = r[upper], adjacency[upper]
         self.connectivity = adjacency.sum(axis=1)
@@ -100,12 +101,12 @@ class _Measures:
 
 class _Table:
     def __init__(
-        self, values: Floats, power: float, network_type: NetworkType, device: Device
+        self, values: Float64Array, power: float, network_type: NetworkType, device: Device
     ) -> None:
         self.values, self.z = values, standardise(values)
         self.power, self.network_type, self.device = power, network_type, device
 
-    def measures(self, genes: NDArray[np.int64]) -> _Measures:
+    def measures(self, genes: Int64Array) -> _Measures:
         few = Adjacency(self.values[genes], self.network_type, self.device)
         every = slice(0, genes.size)
         r = few.device.to_host(few.correlations(every))
@@ -113,7 +114,7 @@ class _Table:
         return _Measures(r, adjacency, self.z[genes], self.values[genes])
 
 
-def _statistics(own: _Measures, other: _Measures) -> Floats:
+def _statistics(own: _Measures, other: _Measures) -> Float64Array:
     """Of a set in the test table, beside its module in the reference; the sign of an eigengene is
     that of a mean, which may be about 0, so that means and correlations of kME are without it."""
     return np.array(
@@ -129,12 +130,12 @@ def _statistics(own: _Measures, other: _Measures) -> Floats:
     )
 
 
-def _correlation(x: Floats, y: Floats) -> float:
+def _correlation(x: Float64Array, y: Float64Array) -> float:
     return float(correlations(x[None], y[None])[0, 0])
 
 
 def consensus_modules(
-    tables: Sequence[Floats], powers: Sequence[float], settings: WgcnaSettings, device: Device
+    tables: Sequence[Float64Array], powers: Sequence[float], settings: WgcnaSettings, device: Device
 ) -> Labels:
     """Modules that all tables share: those of the least topological overlap of each pair.
 

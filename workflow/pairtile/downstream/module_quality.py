@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from pairtile.arrays import Float64Array, Int32Array, Int64Array
 from pairtile.downstream.eigengenes import eigengene, standardise
 from pairtile.preprocess.null_design import NullDesign
 from pairtile.statistics.modules import leiden_modules
 
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int32]
+Labels = Int32Array
 
 MIN_TABLES, MAX_TABLES = 19, 99
 """Permuted tables: 19 are the fewest that can give p = 0.05."""
@@ -46,7 +46,7 @@ def n_tables(n_genes: int) -> int:
     return int(np.clip(_GENES_SQUARED / n**2, MIN_TABLES, MAX_TABLES))
 
 
-def strength(z: Floats, labels: Labels) -> Floats:
+def strength(z: Float64Array, labels: Labels) -> Float64Array:
     """Of each module: the largest eigenvalue of its correlations over what a module of that size
     has at most in noise, about: random genes (Marchenko and Pastur) and the choice among all.
 
@@ -62,7 +62,7 @@ def strength(z: Floats, labels: Labels) -> Floats:
     return found
 
 
-def strength_bound(z: Floats) -> float:
+def strength_bound(z: Float64Array) -> float:
     """No set of genes of a table has a larger ``strength``, whatever the modules.
 
     The largest eigenvalue of a set is at most that of all genes, and at most the largest sum of |r|
@@ -95,23 +95,23 @@ def strength_bound(z: Floats) -> float:
     return float((np.minimum(by_row, of_all) / _noise(size, genes, n)).max() * (1 + 1e-4))
 
 
-def _noise(size: NDArray[np.integer] | int, genes: int, samples: int) -> Floats:
+def _noise(size: NDArray[np.integer] | int, genes: int, samples: int) -> Float64Array:
     """What the largest eigenvalue of a module of so many genes is at most in noise, about."""
     by_size = (1 + np.sqrt(size / samples)) ** 2
     return np.asarray(by_size + 2 * size * np.log(genes / size) / samples)
 
 
 def noise_p_values(
-    values: Floats,
+    values: Float64Array,
     labels: Labels,
-    find: Callable[[Floats], list[Labels]],
+    find: Callable[[Float64Array], list[Labels]],
     design: NullDesign,
     *,
     seed: int,
     inflation: float = 1.0,
     tables: int | None = None,
     limit: float = 1.0,
-) -> Floats:
+) -> Float64Array:
     """p of each module, float64 (modules,): (1 + tables with a stronger one) / (1 + tables).
 
     Parameters
@@ -159,12 +159,12 @@ def noise_p_values(
     return exceeded / (1 + count)
 
 
-def permuted(values: Floats, design: NullDesign, rng: np.random.Generator) -> Floats:
+def permuted(values: Float64Array, design: NullDesign, rng: np.random.Generator) -> Float64Array:
     """Each gene exchanged among samples by itself."""
     return np.take_along_axis(values, orders(design, len(values), rng), 1)
 
 
-def orders(design: NullDesign, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def orders(design: NullDesign, rows: int, rng: np.random.Generator) -> Int64Array:
     """Orders of samples that the design allows, (rows, samples): permuted within each group, or
     shifted along in it."""
     found = np.empty((rows, design.groups.size), dtype=np.int64)
@@ -179,7 +179,7 @@ def orders(design: NullDesign, rows: int, rng: np.random.Generator) -> NDArray[n
 
 
 def strongest_pairs_modules(
-    values: Floats, n_edges: int, min_size: int, resolution: float, seed: int
+    values: Float64Array, n_edges: int, min_size: int, resolution: float, seed: int
 ) -> list[Labels]:
     """Leiden modules of the networks of the ``n_edges`` strongest correlations, and of fewer."""
     z = standardise(values)
@@ -202,7 +202,7 @@ def without_small(labels: Labels, min_size: int) -> Labels:
     return np.where(large[labels], labels, 0).astype(np.int32)
 
 
-def _strongest(z: Floats, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+def _strongest(z: Float64Array, count: int) -> tuple[Int64Array, Int64Array, Float64Array]:
     """The pairs of largest |r| among genes of length 1."""
     i, j, r = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)
     step = max(1, (1 << 24) // len(z))

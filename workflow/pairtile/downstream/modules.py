@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.arrays import Float64Array, Int32Array, Int64Array
 from pairtile.config.modules import GeneModulesConfig
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.eigengenes import correlation_p, correlations, eigengene, standardise
@@ -29,8 +30,7 @@ from pairtile.statistics.modules import leiden_modules
 
 message = messages_of(__package__)
 
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int32]
+Labels = Int32Array
 
 MIN_SIZE_LEIDEN = 5
 
@@ -38,9 +38,9 @@ MIN_SIZE_LEIDEN = 5
 class Edges(NamedTuple):
     """Of a network: numbers of genes and strength, (edges,)."""
 
-    i: NDArray[np.int64]
-    j: NDArray[np.int64]
-    weight: Floats
+    i: Int64Array
+    j: Int64Array
+    weight: Float64Array
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class FoundModules:
     asked for. removed : genes of each module that was no more than noise. power : of ``wgcna``."""
 
     labels: Labels
-    p_values: Floats
+    p_values: Float64Array
     removed: tuple[int, ...] = ()
     power: float = np.nan
     fitted: bool = True
@@ -67,7 +67,7 @@ def wgcna_settings(config: GeneModulesConfig) -> WgcnaSettings:
 
 
 def find(
-    values: Floats,
+    values: Float64Array,
     config: GeneModulesConfig,
     device: Device,
     design: NullDesign,
@@ -93,7 +93,7 @@ def find(
         labels, power, _, fitted = own_found
         found = FoundModules(labels, np.empty(0), power=power, fitted=fitted)
 
-    def search(noise: Floats) -> list[Labels]:
+    def search(noise: Float64Array) -> list[Labels]:
         if config.method == "leiden":
             assert edges is not None
             # As large a share of the pairs, where the table has some of the genes.
@@ -132,11 +132,11 @@ class ModuleTables:
 
 
 def module_tables(
-    values: Floats,
+    values: Float64Array,
     found: FoundModules,
     genes: Iterable[object],
     samples: Iterable[object],
-    batch: NDArray[np.int32] | None = None,
+    batch: Int32Array | None = None,
     degrees_given_up: int = 0,
 ) -> ModuleTables:
     """Eigengenes, kME with p and hubs of modules.
@@ -189,20 +189,20 @@ def module_tables(
     return ModuleTables(modules, summary, eigengenes, membership.reset_index(drop=True))
 
 
-def _own(kme: Floats, labels: Labels) -> Floats:
+def _own(kme: Float64Array, labels: Labels) -> Float64Array:
     """kME of each gene in its module; NaN without one."""
     padded = np.column_stack([np.full(len(kme), np.nan), kme])
     return np.asarray(padded[np.arange(len(kme)), labels])
 
 
 def _kme_p(
-    values: Floats,
-    z: Floats,
+    values: Float64Array,
+    z: Float64Array,
     labels: Labels,
-    profiles: Floats,
-    batch: NDArray[np.int32] | None,
+    profiles: Float64Array,
+    batch: Int32Array | None,
     degrees_given_up: int,
-) -> Floats:
+) -> Float64Array:
     """(genes, modules)."""
     codes = np.zeros(z.shape[1], dtype=np.int64) if batch is None else batch
     within_z, within = _within(values, codes), _within(profiles, codes)
@@ -220,7 +220,7 @@ def _kme_p(
     return correlation_p(np.clip(r, -1.0, 1.0), degrees.astype(np.float64))
 
 
-def _within(rows: Floats, codes: NDArray[np.integer]) -> Floats:
+def _within(rows: Float64Array, codes: NDArray[np.integer]) -> Float64Array:
     """Less the mean of each batch."""
     found = rows.copy()
     for code in np.unique(codes):

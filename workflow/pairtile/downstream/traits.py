@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from pairtile.arrays import Float64Array, Int32Array
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.eigengenes import correlations
 from pairtile.downstream.given import Given, Written
@@ -24,7 +24,6 @@ from pairtile.statistics.correction import benjamini_hochberg
 
 message = messages_of(__package__)
 
-Floats = NDArray[np.float64]
 
 Q_VALUE = 0.05
 SHIFTS = 999
@@ -58,11 +57,11 @@ def run(given: Given) -> Written:
 
 
 def module_trait_tests(
-    eigengenes: Floats,
+    eigengenes: Float64Array,
     conditions: Sequence[Condition],
     *,
-    batch: NDArray[np.int32] | None = None,
-    series: NDArray[np.int32] | None = None,
+    batch: Int32Array | None = None,
+    series: Int32Array | None = None,
     degrees_given_up: int = 0,
     seed: int = 1,
 ) -> tuple[pd.DataFrame, list[Message]]:
@@ -120,7 +119,7 @@ def module_trait_tests(
     return table[names], notes
 
 
-def multiple_correlation(y: Floats, x: Floats) -> Floats:
+def multiple_correlation(y: Float64Array, x: Float64Array) -> Float64Array:
     """Of each row of y with the columns of x, (rows,): Pearson's r with one column, which has a
     sign; with several from 0 on.
 
@@ -134,13 +133,15 @@ def multiple_correlation(y: Floats, x: Floats) -> Floats:
     return np.asarray(np.sqrt(explained) / np.where(length > 0, length, 1.0))
 
 
-def _basis(x: Floats) -> Floats:
+def _basis(x: Float64Array) -> Float64Array:
     """Orthonormal columns that span those of x."""
     basis, singular, _ = np.linalg.svd(x, full_matrices=False)
     return np.asarray(basis[:, singular > 1e-9 * max(singular[0], 1e-300)])
 
 
-def _shifted_p(y: Floats, x: Floats, series: NDArray[np.int32], seed: list[int]) -> Floats:
+def _shifted_p(
+    y: Float64Array, x: Float64Array, series: Int32Array, seed: list[int]
+) -> Float64Array:
     """p of the correlation within series, against shifts of the trait in each; 0 where series are
     too short."""
     groups = np.unique(series, return_inverse=True)[1].astype(np.int32)

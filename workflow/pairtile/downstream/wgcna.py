@@ -18,6 +18,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from scipy.special import erfc
 
+from pairtile.arrays import Float64Array, Int32Array
 from pairtile.downstream.eigengenes import correlations, eigengenes, standardise
 from pairtile.downstream.topological_overlap import (
     Adjacency,
@@ -29,8 +30,7 @@ from pairtile.downstream.topological_overlap import (
 from pairtile.downstream.tree_cut import by_size, cut_tree
 from pairtile.gpu.device import Device
 
-Labels = NDArray[np.int32]
-Floats = NDArray[np.float64]
+Labels = Int32Array
 
 MIN_KME_OF_CORE = 0.5
 """kME that a third of ``min_size`` genes of a module must have."""
@@ -70,7 +70,7 @@ class WgcnaModules(NamedTuple):
     fitted: bool
 
 
-def wgcna_modules(values: Floats, settings: WgcnaSettings, device: Device) -> WgcnaModules:
+def wgcna_modules(values: Float64Array, settings: WgcnaSettings, device: Device) -> WgcnaModules:
     """Modules of the genes of a table.
 
     values : float64 (genes, samples), NaN where missing.
@@ -86,7 +86,7 @@ def wgcna_modules(values: Floats, settings: WgcnaSettings, device: Device) -> Wg
 
 
 def modules_of_distances(
-    distances: NDArray[np.floating], tables: Sequence[Floats], settings: WgcnaSettings
+    distances: NDArray[np.floating], tables: Sequence[Float64Array], settings: WgcnaSettings
 ) -> Labels:
     """From distances of genes (condensed) to modules; the tables, of the same genes, are those
     that eigengenes must be close in to merge, all of them."""
@@ -107,7 +107,11 @@ def modules_of_distances(
 
 
 def _refine(
-    tables: Sequence[Floats], standard: Sequence[Floats], labels: Labels, min_size: int, sign: bool
+    tables: Sequence[Float64Array],
+    standard: Sequence[Float64Array],
+    labels: Labels,
+    min_size: int,
+    sign: bool,
 ) -> Labels:
     """Without modules that have no core and genes that are far from their eigengene; then genes go
     to the module in which their kME is far more significant. As in WGCNA, kME is that of the
@@ -141,12 +145,12 @@ def _refine(
     return by_size(labels)
 
 
-def _fisher_p(r: Floats, n: int) -> Floats:
+def _fisher_p(r: Float64Array, n: int) -> Float64Array:
     with np.errstate(divide="ignore"):
         return np.asarray(erfc(np.abs(np.arctanh(r)) * np.sqrt(max(n - 3, 1) / 2)))
 
 
-def _merge(standard: Sequence[Floats], labels: Labels, height: float) -> Labels:
+def _merge(standard: Sequence[Float64Array], labels: Labels, height: float) -> Labels:
     """Modules whose eigengenes are close in all tables become one, until none are."""
     while (n := int(labels.max(initial=0))) > 1:
         apart = np.max([1 - np.corrcoef(eigengenes(z, labels)) for z in standard], axis=0)

@@ -11,7 +11,6 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from pairtile.io.networks.page import content_policy
 from pairtile.method import methods
 from pairtile.report import formats
 from pairtile.report.make_figures import make_figures
@@ -19,6 +18,7 @@ from pairtile.report.results import Results, read_results
 from pairtile.report.sections import CaptionedFigure, PageSection, page_sections
 from pairtile.report.text import page_text
 from pairtile.runtime.files import atomic_path
+from pairtile.runtime.page_templates import content_policy, page_templates
 
 HERE = Path(__file__).parent
 PACKED = ("vega.min.js", "vega-interpreter.min.js", "vega-lite.min.js")
@@ -113,13 +113,7 @@ def _style() -> str:
 
 
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_template_folders()),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = page_templates(*_template_folders())
     environment.filters["count"] = formats.count
     environment.filters["number"] = formats.number
     environment.filters["percent"] = formats.percent

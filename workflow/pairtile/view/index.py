@@ -5,8 +5,6 @@ Imports little: Snakemake's own process calls this when a run has ended.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
 import json
 import re
@@ -17,11 +15,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
 from pairtile.runtime.files import atomic_path, file_digest
 from pairtile.runtime.input_changes import file_stamp
+from pairtile.runtime.page_templates import content_policy, page_templates
 from pairtile.runtime.results_lock import LOCK_FILE
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -103,21 +101,16 @@ def index_page(results: Path, *, ended: bool = False, script: str = "") -> tuple
     rows = {folder.name: _row(folder, runs) for folder in _folders(results)}
     parts = {group for row in rows.values() for group in row["groups"]}
     order = [part for name in rows if name not in parts for part in (name, *rows[name]["groups"])]
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
-    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' file:"
-    policy += f"; script-src 'sha256-{digest}'" if script else ""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    text = environment.get_template("index.html.j2").render(
-        analyses=[rows[name] | {"is_group": name in parts} for name in order if name in rows],
-        style=Markup(STYLE.read_text(encoding="utf-8")),
-        script=Markup(script),
-        policy=policy,
+    policy = content_policy([script] if script else [], images="'self' file:")
+    text = (
+        page_templates(TEMPLATES)
+        .get_template("index.html.j2")
+        .render(
+            analyses=[rows[name] | {"is_group": name in parts} for name in order if name in rows],
+            style=Markup(STYLE.read_text(encoding="utf-8")),
+            script=Markup(script),
+            policy=policy,
+        )
     )
     return text, policy
 

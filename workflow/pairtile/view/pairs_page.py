@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import jinja2
 from markupsafe import Markup
 
-from pairtile.io.networks.page import content_policy
+from pairtile.runtime.page_templates import content_policy, page_templates
 from pairtile.view.pair_store import PairStore
 
 HERE = Path(__file__).parent / "templates"
@@ -19,24 +18,21 @@ ALIVE = (HERE / "alive.js").read_text(encoding="utf-8")
 
 def pairs_page(name: str, store: PairStore) -> tuple[str, str]:
     """The page of one analysis, and what its content policy allows."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     scripts = [(REPORT / "errors.js").read_text(encoding="utf-8")]
     scripts += [(HERE / f"{part}.js").read_text(encoding="utf-8") for part in ("choose", "pairs")]
     scripts += [ALIVE, (REPORT / "ready.js").read_text(encoding="utf-8")]
-    text = environment.get_template("pairs.html.j2").render(
-        name=name,
-        method=store.summary["method"].replace("_", " "),
-        score=store.score,
-        n_pairs=store.rows,
-        n_items=len(store.names),
-        has_report=(store.path.parent / "report.html").is_file(),
-        style=Markup((REPORT / "report.css").read_text(encoding="utf-8")),
-        scripts=[Markup(script) for script in scripts],
+    text = (
+        page_templates(HERE)
+        .get_template("pairs.html.j2")
+        .render(
+            name=name,
+            method=store.summary["method"].replace("_", " "),
+            score=store.score,
+            n_pairs=store.rows,
+            n_items=len(store.names),
+            has_report=(store.path.parent / "report.html").is_file(),
+            style=Markup((REPORT / "report.css").read_text(encoding="utf-8")),
+            scripts=[Markup(script) for script in scripts],
+        )
     )
     return text, content_policy(scripts)

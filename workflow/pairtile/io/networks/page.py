@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -34,17 +30,12 @@ def write_html(network: NetworkTable, path: Path) -> None:
     Nothing is loaded from elsewhere: cytoscape.js (MIT) is in the page. Names reach the page as
     escaped JSON and are only ever set as text, so that markup in a name stays a name.
     """
-    import jinja2
     from markupsafe import Markup
 
-    folder = files("pairtile") / "report"
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("pairtile", "report/templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    from pairtile.runtime.page_templates import content_policy, page_templates
+
+    folder = Path(__file__).parents[2] / "report"
+    environment = page_templates(folder / "templates")
     environment.filters["count"] = "{:,}".format
     scripts = []
     drawing = () if network.edges.empty else DRAWING_SCRIPTS
@@ -94,19 +85,3 @@ def _values(network: NetworkTable) -> dict[str, object]:
         "has_regulators": bool(network.is_regulator.any()),
         "text": _WORDS,
     }
-
-
-def content_policy(scripts: Sequence[str]) -> str:
-    """Nothing is loaded from anywhere, and only these scripts run: by their digest.
-
-    So markup in a name could do nothing, even if it found its way into the page as such.
-    """
-    digests = [
-        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
-        for script in scripts
-    ]
-    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Place = NDArray[np.int64]
+from pairtile.arrays import Float64Array, Int64Array
+
+Place = Int64Array
 
 CALCIUM = ("CA", "CAL", "CA2+")
 """Names of residues that are a calcium ion."""
@@ -87,6 +87,6 @@ def guessed_element(name: str) -> str:
     return letters if letters in _masses() else ""
 
 
-def masses_of(elements: Sequence[str]) -> Floats:
+def masses_of(elements: Sequence[str]) -> Float64Array:
     """Atomic masses in u; NaN for what is no element."""
     return np.array([_masses().get(element.upper(), np.nan) for element in elements])

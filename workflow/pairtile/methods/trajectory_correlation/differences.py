@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
+from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import Estimator, Written
 from pairtile.errors import InputError
@@ -52,7 +52,6 @@ message = messages_of(__package__)
 LEVEL = 0.05
 """q-value up to which a pair is in the difference network."""
 
-Floats = NDArray[np.float64]
 
 _REPLICA = re.compile(r"^(mi|dcc)_replica_\d+$")
 _LARGEST_DCC = 1.0 - 1e-9  # whose Fisher transform is finite
@@ -154,8 +153,8 @@ def difference(
 
 
 def _by_own_numbers(
-    i: NDArray[np.int32], j: NDArray[np.int32], matched: pd.Series, n_items: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    i: Int32Array, j: Int32Array, matched: pd.Series, n_items: int
+) -> tuple[Int64Array, Int64Array, BoolArray]:
     """Pairs of the other analysis by the numbers of this one, the lower first, and which of them
     this one has. ``n_items``: items of the other."""
     number = np.full(n_items, -1, dtype=np.int64)
@@ -171,7 +170,7 @@ def replica_columns(table: pd.DataFrame, value: str) -> tuple[list[str], list[st
     return [name for name in names if name not in theirs], theirs
 
 
-def _on_scale(replicas: pd.DataFrame, value: str) -> NDArray[np.float64]:
+def _on_scale(replicas: pd.DataFrame, value: str) -> Float64Array:
     """(replicas, pairs): DCC by its Fisher transform, which scatters alike at any value."""
     values = replicas.to_numpy(dtype=np.float64).T
     return np.arctanh(np.clip(values, -_LARGEST_DCC, _LARGEST_DCC)) if value == "dcc" else values
@@ -182,7 +181,7 @@ def _by(columns: list[str], mine: pd.DataFrame, theirs: pd.DataFrame) -> pd.Seri
     left = mine[columns].assign(mine=mine.index).drop_duplicates(columns, keep=False)
     right = theirs[columns].assign(theirs=theirs.index).drop_duplicates(columns, keep=False)
     both = left.merge(right, on=columns, how="inner")
-    number: NDArray[np.int64] = both["theirs"].to_numpy(dtype=np.int64)
+    number: Int64Array = both["theirs"].to_numpy(dtype=np.int64)
     return pd.Series(number, index=both["mine"].to_numpy(dtype=np.int64)).sort_index()
 
 
@@ -309,7 +308,7 @@ def residue_differences(
     mine, theirs = items.loc[matched.index], other_items.loc[matched.to_numpy()]
     replicas = [[c for c in part if str(c).startswith("sd_replica_")] for part in (mine, theirs)]
 
-    def scattering_alike(values: Floats) -> Floats:
+    def scattering_alike(values: Float64Array) -> Float64Array:
         with np.errstate(divide="ignore"):
             logs = np.log(values)
         return np.where(np.isfinite(logs), logs, np.nan)
@@ -323,7 +322,7 @@ def residue_differences(
 def _compared(
     value: str,
     states: Sequence[pd.DataFrame],
-    scattering_alike: Callable[[Floats], Floats],
+    scattering_alike: Callable[[Float64Array], Float64Array],
     seed: int,
 ) -> pd.DataFrame:
     """``VALUE``, ``VALUE_other``, ``VALUE_difference`` of the first columns of both states, and
@@ -414,7 +413,7 @@ def _communities(
     nodes = np.unique(np.concatenate([end[candidate[0] | candidate[1]] for end in (i, j)]))
     d, n_items = int(opened.state["series"].shape[1]), len(items)
 
-    def communities(values: Floats, may: NDArray[np.bool_]) -> NDArray[np.int32]:
+    def communities(values: Float64Array, may: BoolArray) -> Int32Array:
         size = values if kind == "dcc" else generalized_correlation(values, d)
         network = ResidueNetwork.strongest(n_items, i, j, size, may, n_edges)
         return network.communities(method, seed)[nodes]
@@ -435,19 +434,19 @@ def _communities(
 
 
 def _agreement_rows(
-    of_replicas: list[NDArray[np.int32]], sizes: list[int], seed: int
+    of_replicas: list[Int32Array], sizes: list[int], seed: int
 ) -> list[tuple[str, float, int, float]]:
     n = len(of_replicas)
     index = np.full((n, n), np.nan)
     for a, b in combinations(range(n), 2):
         index[a, b] = index[b, a] = adjusted_rand(of_replicas[a], of_replicas[b])
 
-    def parts(group: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+    def parts(group: Int64Array) -> list[Float64Array]:
         rest = np.setdiff1d(np.arange(n), group)
         inside = [index[np.ix_(g, g)][np.triu_indices(len(g), 1)] for g in (group, rest)]
         return [*inside, index[np.ix_(group, rest)].ravel()]
 
-    def gap(group: NDArray[np.int64]) -> float:
+    def gap(group: Int64Array) -> float:
         one, other, between = parts(group)
         return float(np.concatenate([one, other]).mean() - between.mean())
 

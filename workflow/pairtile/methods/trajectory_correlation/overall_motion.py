@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.arrays import Float64Array
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
-
-Floats = NDArray[np.float64]
 
 COMPONENTS = 2
 MAX_COORDINATES = 6_000
@@ -22,7 +21,7 @@ MAX_COORDINATES = 6_000
 BLOCK_VALUES = 1 << 23
 
 
-def frames_table(state: MotionArrays) -> tuple[pd.DataFrame, Floats]:
+def frames_table(state: MotionArrays) -> tuple[pd.DataFrame, Float64Array]:
     """One row for each frame of each replica (``frames.tsv``), and the share of the variance that
     each component explains, float64 (2,).
 
@@ -56,7 +55,9 @@ def frames_table(state: MotionArrays) -> tuple[pd.DataFrame, Floats]:
     return pd.concat(parts, ignore_index=True), shares
 
 
-def _components(series: NDArray[np.floating]) -> tuple[Floats | None, Floats, Floats]:
+def _components(
+    series: NDArray[np.floating],
+) -> tuple[Float64Array | None, Float64Array, Float64Array]:
     """Axes (3 n, 2), the mean (3 n,), and shares of the variance (2,); no axes of too many."""
     n, _, n_frames = series.shape
     size = 3 * n

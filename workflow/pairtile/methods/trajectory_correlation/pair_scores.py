@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
+from pairtile.arrays import BoolArray, Float64Array, Int64Array
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import Device
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
@@ -23,8 +24,6 @@ from pairtile.methods.trajectory_correlation.estimators import (
     finite_sample_bias,
     generalized_correlation,
 )
-
-Floats = NDArray[np.float64]
 
 HISTOGRAM_BINS = 200
 """Of correlations, from 0 (of a signed correlation, from -1) to 1."""
@@ -58,8 +57,8 @@ class ScoredMotion:
     null_counts : int64 (bins,), correlations of the surrogates of all pairs that ``wanted`` names.
     """
 
-    blocks: dict[str, Floats]
-    null_counts: NDArray[np.int64]
+    blocks: dict[str, Float64Array]
+    null_counts: Int64Array
 
 
 class MotionScores:
@@ -74,9 +73,9 @@ class MotionScores:
         self,
         replicas: list[NDArray[np.floating]],
         settings: list[MotionEstimatorConfig],
-        shifts: Sequence[NDArray[np.int64]],
+        shifts: Sequence[Int64Array],
         device: Device,
-        weights: Floats | None = None,
+        weights: Float64Array | None = None,
     ) -> None:
         """
         Parameters
@@ -112,9 +111,7 @@ class MotionScores:
         """Whether correlations have a sign."""
         return self.kind == "dcc"
 
-    def block(
-        self, rows: slice, columns: slice, wanted: NDArray[np.bool_] | None = None
-    ) -> ScoredMotion:
+    def block(self, rows: slice, columns: slice, wanted: BoolArray | None = None) -> ScoredMotion:
         """Score row against column variables, given by slices with a start and a stop.
 
         ``wanted``: which cells the histogram of surrogates counts (None: all). A block for which
@@ -133,15 +130,15 @@ class MotionScores:
                 ) from error
         return self._in_halves(rows, columns, wanted)
 
-    def n_frames(self, rows: slice, columns: slice) -> NDArray[np.int64]:
+    def n_frames(self, rows: slice, columns: slice) -> Int64Array:
         """Frames that both variables have, in all replicas: int64 (rows, columns)."""
         return np.sum([pairs.frames_block(rows, columns) for pairs in self._pairs()], axis=0)
 
-    def correlation(self, values: Any) -> Floats:
+    def correlation(self, values: Any) -> Float64Array:
         """Mutual information in nats as generalized correlation; a DCC as it is."""
         return np.asarray(values) if self.signed else generalized_correlation(values, self.d)
 
-    def normal(self, values: Floats) -> Floats:
+    def normal(self, values: Float64Array) -> Float64Array:
         """The statistic that p-values are taken of: as nearly normal among unrelated motions as a
         known function of the value makes it.
 
@@ -156,14 +153,14 @@ class MotionScores:
             return np.cbrt(np.maximum(values + self._bias, 0.0))
         return np.log(np.maximum(values, MIN_NATS))
 
-    def histogram(self, correlation: Floats, wanted: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+    def histogram(self, correlation: Float64Array, wanted: BoolArray | None) -> Int64Array:
         """Counts of correlations, int64 (bins,)."""
         values = correlation.ravel() if wanted is None else correlation[wanted]
         shares = (values + 1.0) / 2.0 if self.signed else values
         bins = np.clip((shares * HISTOGRAM_BINS).astype(np.int64), 0, HISTOGRAM_BINS - 1)
         return np.bincount(bins, minlength=HISTOGRAM_BINS).astype(np.int64)
 
-    def _mean(self, parts: list[Floats], which: slice = slice(None)) -> Floats:
+    def _mean(self, parts: list[Float64Array], which: slice = slice(None)) -> Float64Array:
         """Mean over replicas, by their weights; over all alike where none of ``which`` counts."""
         parts = parts[which]
         weights = None if self.weights is None else self.weights[which]
@@ -187,7 +184,7 @@ class MotionScores:
         if self.device.backend == "cuda":
             self.device.xp.get_default_memory_pool().free_all_blocks()
 
-    def _block(self, rows: slice, columns: slice, wanted: NDArray[np.bool_] | None) -> ScoredMotion:
+    def _block(self, rows: slice, columns: slice, wanted: BoolArray | None) -> ScoredMotion:
         each = [pairs.block(rows, columns) for pairs in self._pairs()]
         value, n = self._mean(each), len(each)
         unknown = np.full(value.shape, np.nan)
@@ -216,8 +213,8 @@ class MotionScores:
         return ScoredMotion(blocks, counts)
 
     def _surrogates(
-        self, each: list[Floats], rows: slice, columns: slice, wanted: NDArray[np.bool_] | None
-    ) -> tuple[dict[str, Floats], NDArray[np.int64], list[Floats]]:
+        self, each: list[Float64Array], rows: slice, columns: slice, wanted: BoolArray | None
+    ) -> tuple[dict[str, Float64Array], Int64Array, list[Float64Array]]:
         """``each``: the values of the replicas. Gives columns, counts, and of each replica the mean
         of its surrogates."""
         observed = self._mean(each)
@@ -257,9 +254,7 @@ class MotionScores:
             null[name] = self.correlation(half.observed if self.signed else half.centred)
         return null, counts, [total / self.n_surrogates for total in own_sums]
 
-    def _in_halves(
-        self, rows: slice, columns: slice, wanted: NDArray[np.bool_] | None
-    ) -> ScoredMotion:
+    def _in_halves(self, rows: slice, columns: slice, wanted: BoolArray | None) -> ScoredMotion:
         """The two halves of the longer side, one by one."""
         along = 0 if rows.stop - rows.start >= columns.stop - columns.start else 1
         whole = (rows, columns)[along]
@@ -277,7 +272,7 @@ class MotionScores:
         return ScoredMotion(joined, np.sum([part.null_counts for part in parts], axis=0))
 
 
-def _spread(parts: list[Floats]) -> Floats:
+def _spread(parts: list[Float64Array]) -> Float64Array:
     return np.asarray(np.std(parts, axis=0, ddof=1))
 
 
@@ -287,14 +282,14 @@ def _spread(parts: list[Floats]) -> Floats:
 class SurrogateMoments:
     """Mean and standard deviation of the surrogates of a block, added one by one."""
 
-    def __init__(self, observed: NDArray[np.float64]) -> None:
+    def __init__(self, observed: Float64Array) -> None:
         """``observed``: the values that surrogates are held against, any shape."""
         self.observed = observed
         self.number = 0
         self.mean = np.zeros_like(observed)
         self._squares = np.zeros_like(observed)
 
-    def add(self, surrogate: NDArray[np.float64]) -> None:
+    def add(self, surrogate: Float64Array) -> None:
         """Take in the values under one more shift."""
         self.number += 1
         difference = surrogate - self.mean
@@ -302,12 +297,12 @@ class SurrogateMoments:
         self._squares += difference * (surrogate - self.mean)
 
     @property
-    def standard_deviation(self) -> NDArray[np.float64]:
+    def standard_deviation(self) -> Float64Array:
         """Of the surrogates, with n - 1; 0 for a single one."""
         return np.asarray(np.sqrt(self._squares / max(1, self.number - 1)))
 
     @property
-    def centred(self) -> NDArray[np.float64]:
+    def centred(self) -> Float64Array:
         """``observed`` minus the mean of its own surrogates.
 
         The bias of few independent frames is that of the surrogates, which are as slow: of normal
@@ -316,7 +311,7 @@ class SurrogateMoments:
         """
         return np.asarray(self.observed - self.mean)
 
-    def p_value(self, two_sided: bool = False) -> NDArray[np.float64]:
+    def p_value(self, two_sided: bool = False) -> Float64Array:
         """See :func:`p_value`; ``two_sided``: values may lie on either side of the surrogates."""
         spread, number = self.standard_deviation, self.number
         above = p_value(self.observed, self.mean, spread, number)
@@ -327,11 +322,11 @@ class SurrogateMoments:
 
 
 def p_value(
-    observed: NDArray[np.float64],
-    null_mean: NDArray[np.float64],
-    null_standard_deviation: NDArray[np.float64],
+    observed: Float64Array,
+    null_mean: Float64Array,
+    null_standard_deviation: Float64Array,
     number: int,
-) -> NDArray[np.float64]:
+) -> Float64Array:
     """Chance that one more surrogate is as large as ``observed``, one-sided.
 
     Student's t with ``number`` - 1 degrees of freedom for the next draw of a normal population of

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.arrays import Float64Array
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
-from pairtile.methods.trajectory_correlation.atoms import Floats, texts
+from pairtile.methods.trajectory_correlation.atoms import texts
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.read_trajectory import (
     Run,
@@ -99,7 +100,7 @@ class _Preparation:
         self.residues, self.variables = self._variables()
         self.fit = self._fit_atoms()
         self.needed = np.union1d(self.variables.atoms, self.fit)
-        self.reference: Floats | None = None
+        self.reference: Float64Array | None = None
 
     def run(self, scratch: Scratch) -> PreparedInput[MotionArrays]:
         """Read all frames, and write the series."""
@@ -118,7 +119,7 @@ class _Preparation:
         progress = Progress(sum(len(run.frames) for run in runs), "frames")
         broken = 0
         for run in runs:
-            last: Floats | None = None
+            last: Float64Array | None = None
             for block, box in self._blocks(run, self.needed):
                 values = variables.values(self._superposed(block, self.needed)[:, own])
                 writer.write(values)
@@ -132,7 +133,7 @@ class _Preparation:
 
     # --- what is read ------------------------------------------------------------------------
 
-    def _first_frame(self) -> Floats:
+    def _first_frame(self) -> Float64Array:
         run = self.input.runs[0]
         (_, step), *_ = self.input.read(run, run.frames[:1])
         return np.array(step.positions, dtype=np.float64)
@@ -162,7 +163,7 @@ class _Preparation:
         )
         return residues, coordinate_variables(positions) if kind == "coordinates" else positions
 
-    def _masses(self, residues: Residues, selected: NDArray[np.int64]) -> Floats:
+    def _masses(self, residues: Residues, selected: NDArray[np.int64]) -> Float64Array:
         """Of all atoms: those of the topology; else by elements, where all are known; else 1."""
         universe = self.input.universe
         if hasattr(universe.atoms, "masses") and not universe._topology.masses.is_guessed:
@@ -192,7 +193,7 @@ class _Preparation:
             return none
         return self.input.select(self.config.fit, "fit")
 
-    def _reference(self) -> Floats:
+    def _reference(self) -> Float64Array:
         """Positions of the fit's atoms on which all frames are laid, centroid at the origin."""
         start = self.input.runs[0]
         check_finite(self.input, start, start.frames[:1], self.fit, self.first[self.fit][None])
@@ -213,7 +214,7 @@ class _Preparation:
         self.messages.append(message("superposed", atoms=self.fit.size, where=where))
         return reference
 
-    def _average(self, reference: Floats) -> Floats:
+    def _average(self, reference: Float64Array) -> Float64Array:
         total, n_frames = np.zeros_like(reference), 0
         everything = np.arange(self.fit.size)
         for run in self.input.runs:
@@ -226,7 +227,7 @@ class _Preparation:
 
     def _blocks(
         self, run: Run, atoms: NDArray[np.int64]
-    ) -> Iterator[tuple[Floats, NDArray[np.float32] | None]]:
+    ) -> Iterator[tuple[Float64Array, NDArray[np.float32] | None]]:
         """Positions of ``atoms`` (frames, atoms, 3), a block of frames at a time, and the box."""
         at_a_time = frames_in_block(3 * atoms.size + len(self.variables) * 3)
         read = self.input.read(run)
@@ -240,7 +241,7 @@ class _Preparation:
             check_finite(self.input, run, frames, atoms, block)
             yield block, box
 
-    def _superposed(self, block: Floats, atoms: NDArray[np.int64]) -> Floats:
+    def _superposed(self, block: Float64Array, atoms: NDArray[np.int64]) -> Float64Array:
         if self.reference is None:
             return block
         return superpose(block, np.searchsorted(atoms, self.fit), self.reference)
@@ -293,7 +294,7 @@ class _Preparation:
             prepared.messages.append(message("molecules_broken", n=broken))
 
 
-def _jumps(values: Floats, last: Floats | None, far: float) -> int:
+def _jumps(values: Float64Array, last: Float64Array | None, far: float) -> int:
     """Frames of a block in which something is further than ``far`` from the frame before."""
     joined = values if last is None else np.concatenate([last, values])
     moved = ((joined[1:] - joined[:-1]) ** 2).sum(axis=-1)
@@ -303,7 +304,7 @@ def _jumps(values: Floats, last: Floats | None, far: float) -> int:
 # --- superposition --------------------------------------------------------------------------------
 
 
-def rotations(mobile: Floats, reference: Floats) -> Floats:
+def rotations(mobile: Float64Array, reference: Float64Array) -> Float64Array:
     """The rotations that bring each frame nearest to the reference (Kabsch 1976, 1978).
 
     Parameters
@@ -322,11 +323,13 @@ def rotations(mobile: Floats, reference: Floats) -> Floats:
     left, _, right = np.linalg.svd(covariance)
     mirrored = np.linalg.det(left) * np.linalg.det(right) < 0
     left[mirrored, :, 2] *= -1.0
-    result: Floats = left @ right
+    result: Float64Array = left @ right
     return result
 
 
-def superpose(positions: Floats, fit: NDArray[np.integer], reference: Floats) -> Floats:
+def superpose(
+    positions: Float64Array, fit: NDArray[np.integer], reference: Float64Array
+) -> Float64Array:
     """Frames moved and turned so that the atoms ``fit`` lie nearest to the reference.
 
     ``positions``: (frames, atoms, 3). ``fit``: numbers of the atoms to lay over one another.
@@ -338,12 +341,12 @@ def superpose(positions: Floats, fit: NDArray[np.integer], reference: Floats) ->
     return (positions - centroids) @ rotations(mobile - centroids, reference)
 
 
-def centred(positions: Floats) -> Floats:
+def centred(positions: Float64Array) -> Float64Array:
     """Positions (..., atoms, 3) with their centroid at the origin."""
     return positions - positions.mean(axis=-2, keepdims=True)
 
 
-def spans_a_plane(reference: Floats) -> bool:
+def spans_a_plane(reference: Float64Array) -> bool:
     """Whether centred positions (atoms, 3) fix a rotation: they do unless they lie on a line."""
     if len(reference) < 3:
         return False

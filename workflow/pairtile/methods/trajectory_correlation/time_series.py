@@ -27,6 +27,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.arrays import BoolArray, Float64Array, Int64Array
 from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError, StoreError
@@ -88,7 +89,7 @@ class SeriesWriter:
         self.moments: list[Moments] = [kind(*shape) for _ in replicas]
         self.n_written = 0
 
-    def write(self, block: NDArray[np.float64]) -> None:
+    def write(self, block: Float64Array) -> None:
         """The next frames, (frames, variables, dimensions), all of one replica."""
         replica = int(np.searchsorted(self.offsets, self.n_written, side="right")) - 1
         self.file.write(self.n_written, block)
@@ -150,7 +151,7 @@ class SeriesWriter:
 
     def _to_displacements(
         self,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, NDArray[np.float64]]]:
+    ) -> tuple[Float64Array, Float64Array, dict[str, Float64Array]]:
         """Series of |r - mean of the replica|, from the positions; mean and spread of those, and
         the spread in each replica."""
         n_variables, _, n_frames = self.file.shape
@@ -174,8 +175,8 @@ class SeriesWriter:
         self,
         prepared: PreparedInput[MotionArrays],
         names: list[str],
-        constant: NDArray[np.bool_],
-        frozen: NDArray[np.bool_],
+        constant: BoolArray,
+        frozen: BoolArray,
     ) -> None:
         lengths = np.diff(self.offsets)
         n_frames = int(self.offsets[-1])
@@ -281,9 +282,6 @@ def _check_columns(first: SeriesTable, table: SeriesTable) -> None:
 # --- means and spreads ----------------------------------------------------------------------------
 
 
-Floats = NDArray[np.float64]
-
-
 class Moments:
     """Of one replica: mean and sum of squared deviations, by block (Chan et al. 1979), so that no
     digits are lost however far from the origin values lie. NaN is a value that is missing; ``n``
@@ -296,7 +294,7 @@ class Moments:
         self.low = np.full((n_variables, dimensions), np.inf)
         self.high = np.full((n_variables, dimensions), -np.inf)
 
-    def add(self, block: Floats) -> None:
+    def add(self, block: Float64Array) -> None:
         """``block``: (frames, variables, dimensions)."""
         n = (~np.isnan(block)).sum(axis=0)
         mean = np.nansum(block, axis=0) / np.maximum(n, 1)
@@ -309,9 +307,9 @@ class Moments:
         np.fmax(self.high, np.fmax.reduce(block, axis=0), out=self.high)
 
     @property
-    def constant(self) -> NDArray[np.bool_]:
+    def constant(self) -> BoolArray:
         """Whether a variable has the same value in all frames, (variables,)."""
-        result: NDArray[np.bool_] = (self.low == self.high).all(axis=1)
+        result: BoolArray = (self.low == self.high).all(axis=1)
         return result
 
 
@@ -323,7 +321,7 @@ class CyclicMoments(Moments):
         super().__init__(n_variables, dimensions)
         self._vectors = np.zeros((n_variables, dimensions), dtype=np.complex128)
 
-    def add(self, block: Floats) -> None:
+    def add(self, block: Float64Array) -> None:
         self.n += len(block)
         self._vectors += np.exp(1j * block).sum(axis=0)
         self.mean = np.angle(self._vectors)
@@ -332,7 +330,7 @@ class CyclicMoments(Moments):
         np.maximum(self.high, block.max(axis=0), out=self.high)
 
 
-def pooled(replicas: list[Moments], cyclic: bool) -> tuple[Floats, Floats]:
+def pooled(replicas: list[Moments], cyclic: bool) -> tuple[Float64Array, Float64Array]:
     """Over all replicas: mean (variables, dimensions), and the root mean square deviation of each
     replica about its own mean, over all dimensions, (variables,)."""
     n = np.stack([part.n for part in replicas]).astype(float)
@@ -345,7 +343,7 @@ def pooled(replicas: list[Moments], cyclic: bool) -> tuple[Floats, Floats]:
     return mean, spread
 
 
-def replica_spreads(replicas: list[Moments]) -> dict[str, Floats]:
+def replica_spreads(replicas: list[Moments]) -> dict[str, Float64Array]:
     """``sd_replica_1``, ...: root mean square deviation of each replica, (variables,); none where
     there is one."""
     if len(replicas) < 2:
@@ -488,17 +486,17 @@ def without_frames(
 
 def _copied(
     series: NDArray[np.floating],
-    kept: NDArray[np.bool_],
+    kept: BoolArray,
     file: SeriesFile,
-    offsets: NDArray[np.int64],
+    offsets: Int64Array,
     cyclic: bool,
-) -> tuple[Floats, Floats, dict[str, Floats]]:
+) -> tuple[Float64Array, Float64Array, dict[str, Float64Array]]:
     """Copy the kept frames, some variables at a time; mean and spread of each variable, and the
     spread in each replica."""
     n_variables, d, _ = file.shape
     size = max(1, BLOCK_BYTES // (8 * d * series.shape[2]))
     mean, sd = np.empty((n_variables, d)), np.empty(n_variables)
-    spreads: list[dict[str, Floats]] = []
+    spreads: list[dict[str, Float64Array]] = []
     written = np.lib.format.open_memmap(file.path, mode="r+")
     for first in range(0, n_variables, size):
         block = np.asarray(series[first : first + size])[:, :, kept]

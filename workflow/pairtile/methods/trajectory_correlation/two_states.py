@@ -17,9 +17,8 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, polygamma
 from scipy.stats import t as student
 
+from pairtile.arrays import Float64Array, Int64Array
 from pairtile.statistics.correction import benjamini_hochberg
-
-Floats = NDArray[np.float64]
 
 MAX_RELABELLINGS = 50
 """Divisions of the replicas into two groups that make the permutation null; more are drawn from."""
@@ -72,7 +71,7 @@ def compare_states(first: ArrayLike, second: ArrayLike, seed: int) -> pd.DataFra
     return found
 
 
-def moderated(values: Floats, n_first: int) -> tuple[Floats, float]:
+def moderated(values: Float64Array, n_first: int) -> tuple[Float64Array, float]:
     """Difference of the means over its standard error, and its degrees of freedom.
 
     The variance of each value is drawn towards that of all by as much as these agree, with the
@@ -92,7 +91,7 @@ def moderated(values: Floats, n_first: int) -> tuple[Floats, float]:
     return z, min(prior_freedom, LARGEST_FREEDOM) + freedom
 
 
-def variance_prior(variance: Floats, freedom: float) -> tuple[float, float]:
+def variance_prior(variance: Float64Array, freedom: float) -> tuple[float, float]:
     """Scaled inverse chi squared that variances come from: its scale and degrees of freedom.
 
     ``variance``: float64 (values,), above 0, each with ``freedom`` degrees of freedom.
@@ -119,7 +118,7 @@ def _inverse_trigamma(value: float) -> float:
     return x
 
 
-def relabellings(n_first: int, n_second: int, seed: int) -> list[NDArray[np.int64]]:
+def relabellings(n_first: int, n_second: int, seed: int) -> list[Int64Array]:
     """Divisions of all replicas other than the true one: the numbers of the first group of each.
 
     Of groups of one size a division and its mirror image are one. At most ``MAX_RELABELLINGS``.
@@ -142,9 +141,7 @@ def relabellings(n_first: int, n_second: int, seed: int) -> list[NDArray[np.int6
     return [np.array(group, dtype=np.int64) for group in sorted(found)]
 
 
-def matched_communities(
-    first: NDArray[np.integer], second: NDArray[np.integer]
-) -> NDArray[np.int64]:
+def matched_communities(first: NDArray[np.integer], second: NDArray[np.integer]) -> Int64Array:
     """Communities of the second state by the numbers of those of the first that they share the most
     members with (each number once; Kuhn 1955); further ones get numbers after all of the first.
 

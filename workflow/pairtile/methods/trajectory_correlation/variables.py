@@ -12,8 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from pairtile.arrays import Float64Array
 from pairtile.errors import InputError
-from pairtile.methods.trajectory_correlation.atoms import CALCIUM, Floats, Place
+from pairtile.methods.trajectory_correlation.atoms import CALCIUM, Place
 from pairtile.methods.trajectory_correlation.residues import Residues, unique_names
 
 AXES = ("x", "y", "z")
@@ -46,8 +47,8 @@ class Variables:
     table: pd.DataFrame
     atoms: NDArray[np.int64]
     dimensions: int
-    values: Callable[[Floats], Floats]
-    centres: Callable[[Floats], Floats]
+    values: Callable[[Float64Array], Float64Array]
+    centres: Callable[[Float64Array], Float64Array]
     turns: bool = False
     cyclic: bool = False
     dropped: list[dict[str, Any]] = field(default_factory=list)
@@ -57,7 +58,7 @@ class Variables:
 
 
 def position_variables(
-    residues: Residues, selected: Place, kind: str, masses: Floats | None, source: str
+    residues: Residues, selected: Place, kind: str, masses: Float64Array | None, source: str
 ) -> Variables:
     """Positions of atoms (``kind``: atom), C-alphas (ca) or centres of mass (center_of_mass).
 
@@ -105,7 +106,7 @@ def position_variables(
 
 
 def dihedral_variables(
-    residues: Residues, names: Sequence[str], first_frame: Floats, source: str
+    residues: Residues, names: Sequence[str], first_frame: Float64Array, source: str
 ) -> Variables:
     """The dihedral angles ``names`` of each residue that has them, in radians.
 
@@ -155,16 +156,16 @@ def distance_variables(ends: Mapping[str, tuple[Place, Place]]) -> Variables:
     groups = [group.tolist() for pair in ends.values() for group in pair]
     atoms, compute = _weights(groups, None, "", [], "")
 
-    def pairs(positions: Floats) -> tuple[Floats, Floats]:
+    def pairs(positions: Float64Array) -> tuple[Float64Array, Float64Array]:
         centres = compute(positions)
         return centres[:, 0::2], centres[:, 1::2]
 
-    def values(positions: Floats) -> Floats:
+    def values(positions: Float64Array) -> Float64Array:
         first, second = pairs(positions)
-        result: Floats = np.linalg.norm(first - second, axis=-1)[:, :, None]
+        result: Float64Array = np.linalg.norm(first - second, axis=-1)[:, :, None]
         return result
 
-    def middles(positions: Floats) -> Floats:
+    def middles(positions: Float64Array) -> Float64Array:
         first, second = pairs(positions)
         return (first + second) / 2
 
@@ -182,16 +183,16 @@ def coordinate_variables(positions: Variables) -> Variables:
     for column in ("name", "atom"):
         table[column] = [f"{text}:{end}" for text, end in zip(table[column], axis, strict=True)]
 
-    def values(of_atoms: Floats) -> Floats:
+    def values(of_atoms: Float64Array) -> Float64Array:
         return positions.values(of_atoms).reshape(len(of_atoms), len(table), 1)
 
-    def centres(of_atoms: Floats) -> Floats:
+    def centres(of_atoms: Float64Array) -> Float64Array:
         return np.repeat(positions.centres(of_atoms), len(AXES), axis=1)
 
     return replace(positions, table=table, dimensions=1, values=values, centres=centres)
 
 
-def _joined(residue: Mapping[str, int], after: Mapping[str, int], positions: Floats) -> bool:
+def _joined(residue: Mapping[str, int], after: Mapping[str, int], positions: Float64Array) -> bool:
     if "C" not in residue or "N" not in after:
         return False
     bond = positions[residue["C"]] - positions[after["N"]]
@@ -200,11 +201,11 @@ def _joined(residue: Mapping[str, int], after: Mapping[str, int], positions: Flo
 
 def _weights(
     groups: Sequence[Sequence[int]],
-    masses: Floats | None,
+    masses: Float64Array | None,
     kind: str,
     names: Sequence[str],
     source: str,
-) -> tuple[NDArray[np.int64], Callable[[Floats], Floats]]:
+) -> tuple[NDArray[np.int64], Callable[[Float64Array], Float64Array]]:
     """The atoms of all groups, and a function from their positions to the groups' centres."""
     flat = np.concatenate([np.asarray(group, dtype=np.int64) for group in groups])
     sizes = np.array([len(group) for group in groups])
@@ -222,10 +223,10 @@ def _weights(
         (weight / total[owner], (owner, columns)), shape=(len(groups), atoms.size)
     )
 
-    def centres(positions: Floats) -> Floats:
+    def centres(positions: Float64Array) -> Float64Array:
         n_frames = len(positions)
         side_by_side = np.moveaxis(positions, 1, 0).reshape(atoms.size, -1)
-        result: Floats = matrix @ side_by_side
+        result: Float64Array = matrix @ side_by_side
         return np.moveaxis(result.reshape(len(groups), n_frames, 3), 0, 1)
 
     return atoms, centres
