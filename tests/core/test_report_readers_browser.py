@@ -10,22 +10,17 @@ from __future__ import annotations
 
 import base64
 import html
-import io
 import json
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-import matplotlib.image
 import motion_reports
-import numpy as np
 import planted_modes
 import predictor_levels
 import pytest
-from browser_page import CHROMIUM, Page
+from browser_page import CHROMIUM, SCALE, Page, resize, screenshot
 from mirna_results import write_mirna_results
-from numpy.typing import NDArray
 from pairtile.report import write_report
 from result_files import write_results
 
@@ -204,36 +199,6 @@ def test_the_keyboard_reaches_every_control_and_shows_where_it_is(address: str, 
 
 
 # --- as seen ------------------------------------------------------------------------------------
-
-EDGE, BEYOND = {"width": 10, "height": 100_000}, {"captureBeyondViewport": True}
-
-
-def resize(page: Page, width: int) -> None:
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    page.call("Emulation.setDeviceMetricsOverride", **size)
-    page.wait_for(f"innerWidth === {width}")
-    # What is out of view, such as a structure, follows the width only where it is drawn.
-    page.call("Page.captureScreenshot", clip={"x": 0, "y": 0, "scale": 0.1} | EDGE, **BEYOND)
-    heights = [0]
-    while len(set(heights[-4:])) > 1 or len(heights) < 5:
-        time.sleep(0.1)
-        heights.append(page.ask("document.documentElement.scrollHeight"))
-        assert len(heights) < 200, "the page never comes to rest"
-
-
-SCALE, SLICE = 0.5, 4000  # of a screenshot; browsers draw none of more than 16,384 lines
-
-
-def screenshot(page: Page) -> NDArray[np.float32]:
-    """The whole page, (lines, columns, colours), at half its size."""
-    width, height = page.ask("[innerWidth, document.documentElement.scrollHeight]")
-    slices = []
-    for top in range(0, height, SLICE):
-        high = min(SLICE, height - top) // 2 * 2
-        clip = {"x": 0, "y": top, "width": width, "height": high, "scale": SCALE}
-        shot = page.call("Page.captureScreenshot", clip=clip, **BEYOND)["data"]
-        slices.append(matplotlib.image.imread(io.BytesIO(base64.b64decode(shot)))[..., :3])
-    return np.concatenate(slices)
 
 
 def looked_at(page: Page) -> tuple[list[tuple[str, str]], list[str]]:

@@ -3,6 +3,8 @@ a test can type into and ask (DevTools over a pipe)."""
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import os
 import select
@@ -15,6 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import lxml.html
+import matplotlib.image
+import numpy as np
+from numpy.typing import NDArray
 
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -160,6 +165,38 @@ def browser(profile: Path, *flags: str) -> Iterator[Page]:
         running.wait(timeout=30)
         os.close(ours_out)
         os.close(ours_in)
+
+
+EDGE, BEYOND = {"width": 10, "height": 100_000}, {"captureBeyondViewport": True}
+
+
+def resize(page: Page, width: int) -> None:
+    """Make the page so wide, and wait until it is at rest."""
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    page.call("Emulation.setDeviceMetricsOverride", **size)
+    page.wait_for(f"innerWidth === {width}")
+    # What is out of view, such as a structure, follows the width only where it is drawn.
+    page.call("Page.captureScreenshot", clip={"x": 0, "y": 0, "scale": 0.1} | EDGE, **BEYOND)
+    heights = [0]
+    while len(set(heights[-4:])) > 1 or len(heights) < 5:
+        time.sleep(0.1)
+        heights.append(page.ask("document.documentElement.scrollHeight"))
+        assert len(heights) < 200, "the page never comes to rest"
+
+
+SCALE, SLICE = 0.5, 4000  # of a screenshot; browsers draw none of more than 16,384 lines
+
+
+def screenshot(page: Page) -> NDArray[np.float32]:
+    """The whole page, (lines, columns, colours), at half its size."""
+    width, height = page.ask("[innerWidth, document.documentElement.scrollHeight]")
+    slices = []
+    for top in range(0, height, SLICE):
+        high = min(SLICE, height - top) // 2 * 2
+        clip = {"x": 0, "y": top, "width": width, "height": high, "scale": SCALE}
+        shot = page.call("Page.captureScreenshot", clip=clip, **BEYOND)["data"]
+        slices.append(matplotlib.image.imread(io.BytesIO(base64.b64decode(shot)))[..., :3])
+    return np.concatenate(slices)
 
 
 def browse(address: str, profile: Path, *flags: str) -> subprocess.CompletedProcess[str]:

@@ -80,28 +80,6 @@ def test_no_kind_of_search_makes_the_page_complain(
     opened((out / "report.html").as_uri(), tmp_path / "profile")
 
 
-@pytest.mark.parametrize(
-    ("width", "flags"),
-    [
-        (1280, []),
-        pytest.param(1280, [DARK], marks=pytest.mark.complete),
-        pytest.param(500, [], marks=pytest.mark.complete),
-    ],
-)
-def test_the_page_as_seen_is_not_blank(
-    demo: Path, tmp_path: Path, width: int, flags: list[str]
-) -> None:
-    shot, address = tmp_path / "page.png", (demo / "report.html").as_uri()
-    size = f"--window-size={width},5000"
-    browse(address, tmp_path / "profile", size, f"--screenshot={shot}", *flags)
-    image = matplotlib.image.imread(shot)[..., :3]
-    assert image.shape[1] == width
-    for band in np.array_split(image, 8):
-        assert band.std() > 0.02
-    margin = image[1000:, 2].mean()
-    assert margin < 0.2 if flags else margin > 0.9
-
-
 @pytest.mark.complete
 def test_cells_have_the_colours_of_their_levels(demo: Path, tmp_path: Path) -> None:
     """Blue, green and orange of the three levels are there to see, in both schemes."""
