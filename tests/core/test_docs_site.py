@@ -123,3 +123,8 @@ def test_the_container_sees_what_it_copies() -> None:
     copied = {source for line in recipe("COPY") for source in line.split()[:-1]}
     assert copied == sent
     assert all((ROOT / source).exists() for source in copied)
+    # Apptainer takes one source a line: a second would be the place to copy the first to.
+    files = (ROOT / "Apptainer.def").read_text().split("%files\n")[1].split("\n\n")[0]
+    pairs = [line.split() for line in files.splitlines()]
+    assert {source for source, _ in pairs} == copied
+    assert {destination for _, destination in pairs} == {"/opt/source/"}

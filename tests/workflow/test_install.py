@@ -67,7 +67,7 @@ def test_the_conda_recipe_renders_and_the_script_of_its_tests_runs(tmp_path: Pat
 def test_snakemake_alone(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     here = make_repository(tmp_path / "repository")
-    path = clean_environment(tmp_path / "environment", "snakemake>=9.10,<10")
+    path = clean_environment(tmp_path / "environment", "snakemake>=9.19,<10")
     follow(SNAKEMAKE, tmp_path / "empty", path, XDG_CACHE_HOME=str(tmp_path / "cache"), **here)
 
 
