@@ -70,7 +70,7 @@ def matrix_calls(values: np.ndarray, backend: str) -> dict[str, Callable[[], obj
 def other_calls(backend: str) -> dict[str, Callable[[], object]]:
     """One call of each function that scores pairs, small ones for what they cost at least."""
     values = expression(GENES[backend], 200)
-    some, names = values[:1_000], [f"g{k}" for k in range(1_000)]
+    some = values[:1_000]
     levels = (some[:400, :60] > 0).astype(int)
     draw = np.random.default_rng(2)
     letters = ["".join(draw.choice(list("ACGU"), size)) for size in [22] * 40 + [500] * 100]
@@ -114,8 +114,8 @@ def other_calls(backend: str) -> dict[str, Callable[[], object]]:
     return calls
 
 
-FIRST = "mutual_information, multimodal_correlation, predictor_pairs, mirna_targets".split(", ")
-FIRST.append("trajectory_correlation")
+FIRST = ("mutual_information", "multimodal_correlation", "predictor_pairs", "mirna_targets")
+FIRST += ("trajectory_correlation",)
 
 
 def first_call(function: str, backend: str) -> float:
@@ -144,9 +144,7 @@ def run(backend: str) -> dict[str, Any]:
         results[f"{genes} genes x {samples} samples"] = {
             name: timed(call, repeats=4)["seconds"] for name, call in calls.items()
         }
-    results["calls"] = {
-        name: timed(call)["seconds"] for name, call in other_calls(backend).items()
-    }
+    results["calls"] = {name: timed(call)["seconds"] for name, call in other_calls(backend).items()}
     results["first_call"] = {
         name: min(first_call(name, backend) for _ in range(2)) for name in FIRST
     }
