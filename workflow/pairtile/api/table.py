@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message
+from pairtile.engine.large_table import count
 from pairtile.io.cells import (
     Matrices,
     as_text,
@@ -227,7 +228,7 @@ def _check(table: ExpressionTable, expression: Any, name: str) -> None:
             f"{name}: found {table.n_genes} genes and {table.n_samples} samples; "
             f"expected at least 2 genes and 3 samples{hint}"
         )
-    if np.isinf(stored_values(table.values)).any():
+    if count(np.isinf, stored_values(table.values)):
         infinite = np.isinf(table.values[:])
         gene, sample = divmod(int(infinite.argmax()), table.n_samples)
         where = f"gene {table.labels[gene]!r}"

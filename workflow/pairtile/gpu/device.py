@@ -12,7 +12,7 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +54,24 @@ class Device:
     def to_host(self, array: Any) -> Any:
         """The array as ``numpy.ndarray``."""
         return array if self.backend == "cpu" else self.xp.asnumpy(array)
+
+    def sent(self, array: DeviceArray) -> Callable[[], Any]:
+        """The array on its way to the host, by memory that a GPU writes itself: a function that
+        waits for it and gives it, for any thread."""
+        if self.backend == "cpu":
+            return lambda: array
+        import cupyx
+
+        host = cupyx.empty_pinned(array.shape, array.dtype)
+        array.get(out=host, blocking=False)
+        done = self.xp.cuda.Event(disable_timing=True)
+        done.record()
+
+        def arrived() -> Any:
+            done.synchronize()
+            return host
+
+        return arrived
 
     def free_bytes(self) -> int:
         """Memory that this process may still take on the device (host memory for the CPU)."""

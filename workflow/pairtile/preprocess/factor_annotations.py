@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 LEVEL = 0.05
 
@@ -54,6 +54,6 @@ def _p_value(factor: NDArray[np.float64], cells: Sequence[str]) -> float:
     values, labels = factor[known], pd.Series(np.array(cells, dtype=object)[known])
     numbers = pd.to_numeric(labels, errors="coerce")
     if numbers.notna().all() and labels.nunique() > 2:
-        return float(stats.spearmanr(values, numbers.to_numpy(np.float64)).pvalue)
+        return float(scipy.stats.spearmanr(values, numbers.to_numpy(np.float64)).pvalue)
     groups = [values[(labels == label).to_numpy()] for label in labels.unique()]
-    return float(stats.kruskal(*groups).pvalue)
+    return float(scipy.stats.kruskal(*groups).pvalue)

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
+from pairtile.runtime.threads import in_threads
 from pairtile.statistics.dependence import standardised
+from pairtile.statistics.ranks import average_ranks
 
 PERMUTATIONS = 10
 MIN_BREADTH = 0.2
@@ -159,7 +161,8 @@ def without_factors(values: NDArray[np.float64], factors: HiddenFactors) -> NDAr
 def normal_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Ranks of each gene as quantiles of the normal distribution (Blom 1958), of mean 0 and
     variance 1, float64 (genes, samples); 0 where missing and for constant genes."""
-    ranks = stats.rankdata(values, axis=1, nan_policy="omit")
+    ranks = np.array(values, dtype=np.float64, order="C")
+    average_ranks(ranks, ranks)
     observed = np.isfinite(values).sum(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
         scores = special.ndtri((ranks - 0.375) / (observed + 0.25))
@@ -172,17 +175,16 @@ def _largest_by_chance(
     """The largest singular value of tables in which each gene is exchanged by itself."""
     from scipy.sparse.linalg import eigsh  # half a second, which every job would wait for
 
-    largest = 0.0
-    for _ in range(PERMUTATIONS):
-        rows = exchange.exchanged(scored, random)
+    def largest(rows: NDArray[np.float64]) -> float:
         square = rows.T @ rows if rows.shape[1] <= len(rows) else rows @ rows.T
         if np.trace(square) < 1e-9:
-            continue
+            return 0.0
         # A start of ones would be none: rows sum to 0.
         start = np.random.default_rng(0).normal(size=len(square))
-        size = eigsh(square, k=1, v0=start, tol=1e-4, return_eigenvectors=False)
-        largest = max(largest, float(size[0]))
-    return float(np.sqrt(largest))
+        return float(eigsh(square, k=1, v0=start, tol=1e-4, return_eigenvectors=False)[0])
+
+    exchanged = (exchange.exchanged(scored, random) for _ in range(PERMUTATIONS))
+    return float(np.sqrt(max(in_threads(largest, exchanged))))
 
 
 def _varimax(loadings: NDArray[np.float64], steps: int = 200) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -17,7 +17,7 @@ from pairtile.api.prepare import as_expression, label_table, preparation_of, sta
 from pairtile.api.regulators import listed_genes
 from pairtile.api.table import ExpressionTable, Matrix, as_table, is_anndata
 from pairtile.declare.messages import Message, warnings_of
-from pairtile.engine.tiles import PairSpace
+from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.gpu.device import Device, choose
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.null import Null
@@ -26,14 +26,15 @@ from pairtile.methods.mutual_information.prepare import (
     counts_by_rank,
     few_samples_warnings,
     floor_share,
-    scale_genes,
     spline_settings,
     state_of_values,
 )
 from pairtile.methods.mutual_information.score import MutualInformation, number_type
 from pairtile.preprocess.expression import Prepared
 from pairtile.preprocess.samples import SampleDesign, arrange_samples
+from pairtile.runtime.threads import in_threads
 from pairtile.splines.scorer import BsplineScorer, Weights
+from pairtile.splines.values import scaled
 
 if TYPE_CHECKING:
     from pairtile.methods.mutual_information.keyword_types import (
@@ -47,6 +48,9 @@ WEIGHT_SHARE = 0.25
 
 BLOCK = 1 << 20
 """Values tested at a time, which bounds the memory for whole matrices."""
+
+STRIP = 256
+"""Rows of a tile that a thread writes into the matrix and into its other triangle."""
 
 
 _SPLINES = ("estimator.*", "preprocess.min_samples", "orientation", "obs", "backend")
@@ -68,6 +72,7 @@ def mutual_information(
     layer: str | None = "auto",
     key_added: str | None = None,
     copy: bool = False,
+    dtype: str = "float64",
     **settings: Unpack[MutualInformationKeywords],
 ) -> Any:
     """Mutual information in bits of every pair of genes, by B-splines (Daub et al. 2004).
@@ -97,10 +102,12 @@ def mutual_information(
         ``varp[key_added]`` and the settings in ``uns[key_added]``, and return None.
     copy : bool
         With ``key_added``: leave the AnnData as it is and return a copy that holds the matrix.
+    dtype : {"float64", "float32"}
+        Of the result. Large matrices take most of their time to be written, float32 half of it.
 
     Returns
     -------
-    float64 array or DataFrame [shape: (genes, genes)]
+    array or DataFrame of ``dtype`` [shape: (genes, genes)]
         Symmetric. The diagonal is NaN: a gene is not its own partner (and with B-splines of order
         above 1, MI(x, x) is not the entropy of x either). With ``regulators``, shape
         (regulators, genes), rows in the order given, NaN where a regulator meets itself; with
@@ -133,6 +140,8 @@ def mutual_information(
     c  0.4  0.0  NaN
     """
     config = counts_by_rank(_SCORES.config(settings), *preparation_of(expression))
+    if dtype not in ("float64", "float32"):
+        raise ValueError(f"dtype: found {dtype!r}; expected 'float64' or 'float32'")
     table = as_table(expression, **table_keywords({**settings, "layer": _as_it_is(layer)}))
     check_samples(table, config.preprocess.min_samples)
     square = is_anndata(expression) and regulators is None and other is None
@@ -152,15 +161,16 @@ def mutual_information(
         if regulators is not None:
             raise ValueError("regulators: found them beside other; expected one of the two")
         _check_same_samples(table, columns)
-        scores = _matrix(table, np.arange(table.n_genes), columns, config, device)
+        scores = _matrix(table.values, columns.values, config, device, dtype)
         return with_warnings(_between(table, columns, scores), tell(found))
-    rows = np.arange(table.n_genes)
+    rows, of_rows = np.arange(table.n_genes), table.values
     if regulators is not None:
         listed = listed_genes(regulators, table.labels, named=table.genes is not None)
-        rows = listed.rows
+        rows, of_rows = listed.rows, table.values[listed.rows]
         found += listed.absent_warnings(table.labels)
     found = tell(found)
-    scores = _matrix(table, rows, None if regulators is None else table, config, device)
+    of_columns = None if regulators is None else table.values
+    scores = _matrix(of_rows, of_columns, config, device, dtype)
     scores[np.arange(rows.size), rows] = np.nan
     if key_added is None:
         return with_warnings(table.named(rows, scores), found)
@@ -446,8 +456,10 @@ def _decided(
     config: MutualInformationConfig, *values: NDArray[np.float64]
 ) -> MutualInformationConfig:
     """The section with its estimator decided for tables of the same samples."""
-    floor = max(map(floor_share, values))
-    estimator = config.estimator.decided(values[0].shape[1], floor)
+    asked = config.estimator
+    stated = "auto" not in (asked.bins, asked.order, asked.transform)
+    floor = 0.0 if stated else max(map(floor_share, values))
+    estimator = asked.decided(values[0].shape[1], floor)
     return config.model_copy(update={"estimator": estimator})
 
 
@@ -461,53 +473,65 @@ def check_samples(table: ExpressionTable, min_samples: int) -> None:
 
 
 def _matrix(
-    rows_of: ExpressionTable,
-    rows: NDArray[np.int64],
-    columns_of: ExpressionTable | None,
+    rows: NDArray[np.float64],
+    columns: NDArray[np.float64] | None,
     config: MutualInformationConfig,
     device: Device,
-) -> NDArray[np.float64]:
-    """Scores of some genes with all of another table; without that, of all genes with each other.
+    dtype: str,
+) -> NDArray[np.floating]:
+    """Scores of every row with every column, genes' values, without ``columns`` of all rows with
+    each other: in the tiles of the workflow, so that every pair is scored as it is there.
 
-    Works in the tiles of the workflow, so that every pair is scored as it is there.
+    Most of the time goes into new pages of memory for the result: all threads write, while the next
+    tiles are scored.
     """
     settings = spline_settings(config, number_type(config, device.backend))
     scorer = BsplineScorer(settings, device)
     transform = config.estimator.transform
-    z_rows = scale_genes(rows_of.values[rows], settings, transform)
-    if columns_of is None:
-        space, z_columns = PairSpace("triangle", rows.size, rows.size), z_rows
+    z_rows = z_columns = scaled(rows, settings, transform)
+    if columns is None:
+        space = PairSpace("triangle", len(rows), len(rows))
     else:
-        space = PairSpace("rectangle", rows.size, columns_of.n_genes)
-        z_columns = scale_genes(columns_of.values.copy(), settings, transform)
-    result = np.empty((space.rows, space.columns))
+        space = PairSpace("rectangle", len(rows), len(columns))
+        z_columns = scaled(columns, settings, transform)
+    result = np.empty((space.rows, space.columns), dtype)
     enough = config.preprocess.min_samples
     all_weights = z_columns.size * settings.bins * 8
     keep_weights = all_weights < WEIGHT_SHARE * device.free_bytes()
     weights: dict[int, Weights] = {}
-    band, left = -1, None
-    for tile in space.tiles():
-        if tile.row_begin != band:
-            band, left = tile.row_begin, scorer.weights(z_rows[tile.row_begin : tile.row_end])
-        begin, end = tile.column_begin, tile.column_end
-        right = weights.get(begin)
-        if right is None:
-            right = scorer.weights(z_columns[begin:end])
-            if keep_weights:
-                weights[begin] = right
-        on_diagonal = space.kind == "triangle" and tile.row_begin == begin
-        from_column = np.arange(tile.row_end - tile.row_begin) + 1 if on_diagonal else None
-        assert left is not None
-        found, n_samples = scorer.scores(left, right, from_column)
-        bits = device.to_host(found).astype(np.float64)
-        if n_samples is not None:
-            bits[device.to_host(n_samples) < enough] = np.nan
-        if on_diagonal:
-            upper = np.triu(bits, 1)
-            bits = upper + upper.T
-        result[tile.row_begin : tile.row_end, begin:end] = bits
-        if space.kind == "triangle" and not on_diagonal:
-            result[begin:end, tile.row_begin : tile.row_end] = bits.T
+
+    def strips() -> Iterator[tuple[Tile, int, Callable[[], NDArray[np.floating]]]]:
+        band, left = -1, None
+        for tile in space.tiles():
+            if tile.row_begin != band:
+                band, left = tile.row_begin, scorer.weights(z_rows[tile.rows])
+            right = weights.get(tile.column_begin)
+            if right is None:
+                right = scorer.weights(z_columns[tile.columns])
+                if keep_weights:
+                    weights[tile.column_begin] = right
+            on_diagonal = space.kind == "triangle" and tile.row_begin == tile.column_begin
+            from_column = np.arange(tile.row_end - tile.row_begin) + 1 if on_diagonal else None
+            assert left is not None
+            bits, n_samples = scorer.scores(left, right, from_column)
+            if n_samples is not None:
+                bits[n_samples < enough] = np.nan
+            if on_diagonal:
+                upper = device.xp.triu(bits, 1)
+                bits = upper + upper.T
+            arrived = device.sent(bits)
+            for begin in range(0, tile.row_end - tile.row_begin, STRIP):
+                yield tile, begin, arrived
+
+    def write(strip: tuple[Tile, int, Callable[[], NDArray[np.floating]]]) -> None:
+        tile, begin, arrived = strip
+        bits = arrived()[begin : begin + STRIP]
+        at = slice(tile.row_begin + begin, tile.row_begin + begin + len(bits))
+        result[at, tile.columns] = bits
+        if space.kind == "triangle" and tile.row_begin != tile.column_begin:
+            result[tile.columns, at] = bits.T
+
+    list(in_threads(write, strips()))
     return result
 
 

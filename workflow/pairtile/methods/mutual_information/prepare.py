@@ -46,6 +46,9 @@ _BLOCK_VALUES = 1 << 24
 MAX_GENES = 1000
 """Genes of which the most common value is counted."""
 
+_SHARE_VALUES = 1 << 16
+"""Of them, values that a thread counts together."""
+
 
 def spline_state(
     config: MutualInformationConfig, scratch: Path | None = None
@@ -126,7 +129,7 @@ def state_of_values(
     z = np.require(values, np.float64, "C")  # what is mapped from a file stays so
     entropy = np.empty(len(z))
     for rows in row_blocks(z.shape, _BLOCK_VALUES):
-        scale_genes(z[rows], settings, estimator.transform)
+        scaled(z[rows], settings, estimator.transform, overwrite=True)
         entropy[rows] = marginal_entropies(z[rows], settings)
         release(z)
     n_classes = int(entropy_classes(entropy).max(initial=0)) + 1
@@ -148,7 +151,7 @@ def state_of_values(
     if columns is not None:
         state["columns"] = np.array(columns)
     if sources is not None:
-        state["z_source"] = scale_genes(sources, settings, estimator.transform)
+        state["z_source"] = scaled(sources, settings, estimator.transform)
         if np.isnan(sources).any():
             state.setdefault("observed", np.ones(len(z)))
     messages += dependence_warnings(dependence, config) + few_samples_warnings(config, n_samples)
@@ -181,36 +184,28 @@ def lagged_values(
     return values[:, lagged.source], values[:, lagged.target], paired
 
 
-def scale_genes(
-    values: NDArray[np.float64], settings: SplineSettings, transform: str
-) -> NDArray[np.float64]:
-    """``scaled`` in place, also where a gene has no value at all: it stays without."""
-    known = ~np.isnan(values).all(axis=1)
-    if known.all():
-        return scaled(values, settings, transform, overwrite=True)
-    if known.any():
-        values[known] = scaled(values[known], settings, transform)
-    return values
-
-
 def floor_share(values: NDArray[np.float64]) -> float:
     """Of the median gene, the share of its observed samples at its most common value.
 
     values : float64 (genes, samples), NaN where missing; of many genes some are looked at.
     """
-    shares: list[float] = []
+    some = values[:: max(1, len(values) // MAX_GENES)]
 
-    def share(gene: int) -> float:
-        known = values[gene][~np.isnan(values[gene])]
-        if not known.size:
-            return np.nan
-        return float(np.unique(known, return_counts=True)[1].max() / known.size)
+    def in_block(genes: slice) -> NDArray[np.float64]:
+        ordered = np.sort(some[genes], axis=1)
+        begins = np.ones(ordered.shape, dtype=bool)  # of equal values; each NaN is by itself
+        np.not_equal(ordered[:, 1:], ordered[:, :-1], out=begins[:, 1:])
+        lengths = np.diff(np.flatnonzero(begins), append=begins.size)
+        first = np.cumsum(begins.sum(axis=1)) - begins.sum(axis=1)
+        known = np.count_nonzero(~np.isnan(ordered), axis=1)
+        return (np.maximum.reduceat(lengths, first) / np.maximum(known, 1))[known > 0]
 
-    for found in in_threads(share, range(0, len(values), max(1, len(values) // MAX_GENES))):
-        if not np.isnan(found):
-            shares.append(found)
+    shares = []
+    for found in in_threads(in_block, row_blocks(some.shape, _SHARE_VALUES)):
+        shares.append(found)
         release(values)
-    return float(np.median(shares)) if shares else 0.0
+    known = np.concatenate(shares)
+    return float(np.median(known)) if known.size else 0.0
 
 
 def estimator_notes(
