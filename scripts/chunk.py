@@ -16,4 +16,5 @@ with job(snakemake):
         stage=snakemake.wildcards.stage,
         name=snakemake.wildcards.chunk,
         out=Path(snakemake.output.chunk),
+        reuse=getattr(snakemake.params.whole.load(), "reuse", None),
     )

@@ -41,6 +41,7 @@ MAX_ANY = 902
 HOOKS = {"Estimator": 14, "Analysis": 17, "MethodText": 18, "MethodReport": 5}
 # A stage that a method may add, by its own count.
 HOOKS |= {"NullStage": 3, "FirstPass": 2, "CandidateMerge": 1, "Bootstraps": 2, "NetworkData": 1}
+HOOKS |= {"ReusableTiles": 1}
 
 SOURCES = {".py", ".pyi", ".cu", ".cuh", ".j2", ".toml", ".js", ".css"}
 SNAKEMAKE_MANUAL = {"cores", "source_path", "current_basedir"}

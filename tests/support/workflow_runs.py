@@ -262,6 +262,7 @@ class Analysis:
                 stage,
                 name,
                 self.out / stage / f"{name}.parquet",
+                getattr(self.model, "reuse", None),
             )
         return self
 

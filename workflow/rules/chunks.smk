@@ -71,6 +71,8 @@ rule chunk:
     params:
         analysis=analysis_for("score"),
         settings=settings_for("score"),
+        # Not noted by Snakemake: results do not depend on `reuse`.
+        whole=whole_analysis,
     message:
         "{wildcards.analysis}: {wildcards.stage} {wildcards.chunk}"
     script:

@@ -104,6 +104,7 @@ DEFAULTS: dict[str, Any] = {
     },
     "kinc_text": True,
     "chunks": "auto",
+    "reuse": None,
     "export": "auto",
 }
 
@@ -326,6 +327,7 @@ STEPS = ("prepare", "plan", "score", "network", "evaluate", "tables")
         ("kinc_text", ("tables",)),
         ("gold_standard", ("evaluate",)),
         ("chunks", ("plan",)),
+        ("reuse", ()),
         ("export", ()),
     ],
 )

@@ -46,7 +46,7 @@ def differing_settings(first: Path, second: Path) -> dict[str, list[Any]]:
     """
     found = [_settings(path) for path in (first, second)]
     one, two = (settings for settings, _ in found)
-    aside = {"seed", "chunks", "export", *found[0][1], *found[1][1]}
+    aside = {"seed", "chunks", "reuse", "export", *found[0][1], *found[1][1]}
     if not one or not two:
         return {}
     if one["method"] != two["method"]:

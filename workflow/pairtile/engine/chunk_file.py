@@ -2,8 +2,9 @@
 
 A chunk file is Parquet, one row group for each tile that has rows. Its metadata entry
 ``pairtile`` is a JSON header: format version, fingerprint of the analysis, the tiles it holds with
-their row counts, summaries (integer arrays, added exactly by the merge) and a record of the job. As
-any Parquet file of pairtile, it carries its checksum.
+their row counts, summaries (integer arrays, added exactly by the merge), a record of the job, and
+tiles that other analyses may take, by their key. As any Parquet file of pairtile, it carries its
+checksum.
 
 Two optional columns steer the merge and do not reach the merged table: ``passed`` (kept for its
 own sake) and ``rank_score`` (kept while among the best ``top`` of the whole analysis).
@@ -46,12 +47,19 @@ class ChunkHeader:
     """Number and row count of each tile, in order."""
     summaries: Summaries
     record: dict[str, Any] = field(default_factory=dict)
+    reusable: Mapping[str, tuple[int, Summaries]] = field(default_factory=dict)
+    """Number and summaries of tiles by their key (``earlier_tiles``); as read from a file, the
+    summaries are packed."""
 
 
 def _pack(array: NDArray[np.int64]) -> dict[str, Any]:
     data = np.ascontiguousarray(array, dtype="<i8").tobytes()
     text = base64.b64encode(zlib.compress(data, 1)).decode("ascii")
     return {"shape": list(array.shape), "data": text}
+
+
+def _packed(summaries: Summaries) -> dict[str, object]:
+    return {name: _pack(values) for name, values in sorted(summaries.items())}
 
 
 def _unpack(packed: Mapping[str, Any]) -> NDArray[np.int64]:
@@ -61,7 +69,7 @@ def _unpack(packed: Mapping[str, Any]) -> NDArray[np.int64]:
 
 def column(values: Any, kind: pa.DataType) -> pa.Array:
     """Rows of bytes (uint8, shape (rows, width)) become values of a fixed width."""
-    if not pa.types.is_fixed_size_binary(kind):
+    if isinstance(values, pa.Array) or not pa.types.is_fixed_size_binary(kind):
         return pa.array(values, type=kind)
     data = np.ascontiguousarray(values, dtype=np.uint8)
     if data.shape != (len(data), kind.byte_width):
@@ -96,8 +104,9 @@ def write_chunk(
             "format_version": FORMAT_VERSION,
             "fingerprint": header.fingerprint,
             "tiles": written,
-            "summaries": {k: _pack(v) for k, v in sorted(header.summaries.items())},
+            "summaries": _packed(header.summaries),
             "record": header.record,
+            "reusable": {key: (n, _packed(sums)) for key, (n, sums) in header.reusable.items()},
         }
         writer.add_key_value_metadata({HEADER_KEY: json.dumps(head, sort_keys=True)})
 
@@ -126,6 +135,7 @@ class ChunkFile:
             tiles=[(int(n), int(rows)) for n, rows in head["tiles"]],
             summaries={k: _unpack(v) for k, v in head["summaries"].items()},
             record=head["record"],
+            reusable=head.get("reusable", {}),
         )
         with_rows = (number for number, rows in self.header.tiles if rows)
         self._groups = {number: group for group, number in enumerate(with_rows)}
@@ -142,6 +152,11 @@ class ChunkFile:
             return pa.schema([self._schema.field(c) for c in wanted]).empty_table()
         with pq.ParquetFile(self.path, metadata=self._metadata) as file:
             return file.read_row_group(self._groups[number], columns=columns)
+
+    def reusable_tile(self, key: str) -> tuple[int, Summaries]:
+        """Number and summaries of the tile with a key."""
+        number, sums = self.header.reusable[key]
+        return number, {name: _unpack(packed) for name, packed in sums.items()}
 
     def verify(self, fingerprint: str, tiles: Sequence[int] | None = None) -> None:
         """Check that the file is of this analysis, and holds these tiles."""

@@ -67,7 +67,7 @@ def merged_in_memory(opened: Estimator, tiles: Sequence[Tile], seed: int) -> Mer
             add_summaries(scan, opened.scan_tile(tile))
     sums: Summaries = {}
     selection = replace(selection_of(opened, null), scan=scan)
-    scored = score_tiles(opened, tiles, selection, sums)
+    scored = score_tiles(opened.score_tile, tiles, selection, sums)
     names = opened.schema().names
     bands = (
         _joined([rows for _, rows in band], names)

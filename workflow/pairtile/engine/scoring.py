@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from pairtile.engine.chunk_file import RANK_SCORE, Rows, Summaries, add_summaries
-from pairtile.engine.estimator import Estimator
 from pairtile.engine.selection import RunningTopK, Selection
 from pairtile.engine.tiles import Tile
 
 
 def score_tiles(
-    opened: Estimator,
+    score_tile: Callable[[Tile, Selection], tuple[Rows, Summaries]],
     tiles: Iterable[Tile],
     selection: Selection,
     sums: Summaries,
@@ -25,7 +24,7 @@ def score_tiles(
     best = RunningTopK(selection.top)
     waiting: list[tuple[Tile, Rows]] = []
     for tile in tiles:
-        rows, sums_of_tile = opened.score_tile(tile, replace(selection, cut=best.threshold))
+        rows, sums_of_tile = score_tile(tile, replace(selection, cut=best.threshold))
         add_summaries(sums, sums_of_tile)
         if selection.top:
             best.add(rows[RANK_SCORE])

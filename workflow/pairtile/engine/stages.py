@@ -55,6 +55,16 @@ class FirstPass(ABC, Generic[A_contra]):
         """A tile's sums only."""
 
 
+class ReusableTiles(ABC):
+    """Tiles, without a null, that may depend on nothing but settings and arrays of their own
+    items: others' chunk files may hold them (``earlier_tiles``)."""
+
+    @abstractmethod
+    def block_arrays(self, begin: int, end: int, columns: bool) -> Sequence[NDArray[np.generic]]:
+        """All arrays that rows and sums of a tile with these rows, or columns, depend on, item
+        numbers among them; none where a tile depends on other items, too."""
+
+
 class CandidateMerge(ABC):
     """Tiles that each bring candidates for the same item, the best so many of each row."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from pairtile.engine.chunk_file import (
     write_chunk,
 )
 from pairtile.engine.chunk_progress import ChunkProgress
+from pairtile.engine.earlier_tiles import EarlierTiles
 from pairtile.engine.scoring import score_tiles
 from pairtile.engine.stages import FirstPass, selection_of
 from pairtile.engine.tiles import Tile
@@ -31,6 +33,8 @@ from pairtile.runtime.record import StepRecord, recorded
 from pairtile.runtime.threads import one_ahead
 from pairtile.steps.null import read_null
 from pairtile.steps.plan import read_plan
+
+log = logging.getLogger("pairtile")
 
 SCAN_SCHEMA = pa.schema([("i", pa.int32())])
 """A scan writes no rows; Parquet wants a column."""
@@ -45,6 +49,7 @@ def chunk(
     stage: str,
     name: str,
     out: Path,
+    reuse: str | None = None,
 ) -> None:
     """Compute one chunk and write its file, whole or not at all.
 
@@ -58,6 +63,8 @@ def chunk(
         ``scan`` or ``chunks``.
     name
         Name of the chunk in the plan.
+    reuse
+        Results folder of an analysis whose tiles are taken where they are the same.
     """
     with recorded(f"{stage} {name}") as step:
         plan = read_plan(plan_file)
@@ -78,7 +85,8 @@ def chunk(
                 progress.advance(work[tile])
 
         summaries: Summaries = {}
-        header = ChunkHeader(plan.stage_fingerprint(stage), [], summaries)
+        earlier = EarlierTiles(opened, plan.settings, Path(reuse) / "chunks" if reuse else None)
+        header = ChunkHeader(plan.stage_fingerprint(stage), [], summaries, {}, earlier.scored)
 
         if stage == "scan":
             assert isinstance(opened, FirstPass)
@@ -103,9 +111,12 @@ def chunk(
             schema = schema.append(pa.field(RANK_SCORE, pa.float64()))
 
         def computed() -> Iterator[tuple[int, Rows]]:
-            for tile, rows in score_tiles(opened, counted(), selection, summaries):
+            for tile, rows in score_tiles(earlier.score_tile, counted(), selection, summaries):
                 yield tile.number, rows
             progress.say()
+            if reuse:
+                header.record["tiles_taken"] = earlier.taken
+                log.info("%d of %d tiles taken from %s", earlier.taken, len(tiles), reuse)
             _finish(step, opened.device, header)
 
         # While a GPU is at one tile, the one before is written.

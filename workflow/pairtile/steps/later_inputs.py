@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from importlib import import_module
+from pathlib import Path
 
 import pandas as pd
 
@@ -12,6 +13,7 @@ from pairtile.config.downstream import PACKAGE, stages_of
 from pairtile.config.models import Analysis
 from pairtile.engine.chunk_file import Arrays
 from pairtile.engine.estimator import estimator_of
+from pairtile.errors import InputError
 from pairtile.io.symbols import with_symbols
 from pairtile.steps.evaluate import against_gold_standard
 
@@ -35,6 +37,10 @@ def validate_inputs(config: Analysis, state: Arrays, items: pd.DataFrame) -> Non
         paths = ", ".join(elsewhere.values())
         log.info("not looked into before scoring, as not here yet: %s", paths)
         config = config.model_copy(update=dict.fromkeys(elsewhere))
+    reuse = getattr(config, "reuse", None)
+    if reuse is not None and not any(Path(reuse, "chunks").glob("tiles-*.parquet")):
+        expected = "the results folder of an analysis, with chunk files in its folder chunks"
+        raise InputError.at(reuse, "", "no chunk file", expected)
     with_symbols(items, getattr(config, "names", None))
     gold_standard = getattr(config, "gold_standard", None)
     if gold_standard is not None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pairtile.config.models import Analysis
 from pairtile.declare.columns import with_metadata
+from pairtile.declare.messages import messages_of
 from pairtile.engine.chunk_file import ChunkFile
 from pairtile.engine.estimator import estimator_of
 from pairtile.engine.merging import MergeRules
@@ -22,6 +23,8 @@ from pairtile.runtime.files import write_arrays
 from pairtile.runtime.record import recorded
 from pairtile.steps.null import read_null
 from pairtile.steps.plan import read_plan
+
+message = messages_of(__package__)
 
 
 class MergeInputs(NamedTuple):
@@ -85,6 +88,10 @@ def merge(
         step.count(chunks=len(inputs.chunks))
         if outputs.pairs is not None:
             step.count(pairs_stored=result.rows)
+            taken = [r["tiles_taken"] for r in result.records.values() if "tiles_taken" in r]
+            if taken:
+                which = "tiles_taken" if any(taken) else "no_tiles_taken"
+                step.say(message(which, n=sum(taken), tiles=len(plan.tiles)))
             scored = {
                 name: int(result.summaries[name].sum())
                 for name in ("pairs", "pairs_scored")

@@ -55,6 +55,8 @@ class Plan:
 
     method: str
     fingerprint: str
+    settings: str
+    """Digest of what every tile depends on, whatever the items."""
     backend: str
     device_name: str
     precision: str
@@ -110,6 +112,7 @@ def read_plan(path: Path) -> Plan:
     return Plan(
         method=raw["method"],
         fingerprint=raw["fingerprint"],
+        settings=raw["settings"],
         backend=raw["backend"],
         device_name=raw["device"],
         precision=raw["precision"],
@@ -215,24 +218,16 @@ def plan(
                 )
             ],
         }
-        content["fingerprint"] = json_digest(
+        keys = ("format_version", "pairtile_version", "method", "backend", "precision", "seed")
+        content["settings"] = json_digest(
             {
-                "state": state_digest(state_folder),
                 "parameters": method.chunk_parameters(config),
-                **{
-                    key: content[key]
-                    for key in (
-                        "format_version",
-                        "pairtile_version",
-                        "method",
-                        "backend",
-                        "precision",
-                        "seed",
-                        "space",
-                        "tile_edges",
-                    )
-                },
+                "kind": space.kind,
+                **{key: content[key] for key in (*keys, "tile_edges")},
             }
+        )
+        content["fingerprint"] = json_digest(
+            [state_digest(state_folder), content["settings"], content["space"]]
         )
         write_json(out, content)
         step.device = device.name

@@ -571,6 +571,15 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
         ),
     )
     chunks: Chunks = chunks_field()
+    reuse: Annotated[str | None, Text("a path", optional=True), UsedBy()] = Field(
+        default=None,
+        description=(
+            "Results folder of another analysis, such as `results/before`, of fewer genes or of an "
+            "interrupted run: tiles of pairs that it scored are taken from its `chunks/` where "
+            "genes, values and settings are the same. Results do not change. null: score all. "
+            "A relative path starts at the working directory."
+        ),
+    )
     export: ExportList = export_field(
         more=" A pair has an edge for each of its modes; matrices hold the strongest."
     )

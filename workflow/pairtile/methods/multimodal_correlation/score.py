@@ -24,6 +24,7 @@ from pairtile.engine.estimator import (
     state_bytes,
 )
 from pairtile.engine.selection import Selection
+from pairtile.engine.stages import ReusableTiles
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.errors import InputError
 from pairtile.gpu.device import Device
@@ -61,6 +62,7 @@ from pairtile.preprocess.two_tables import read_two_tables
 from pairtile.statistics.counting_noise import name_keys
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pairtile.engine.network import Network
@@ -81,7 +83,7 @@ COUNT = "count_"
 """What summaries that are counts of pairs or modes begin with."""
 
 
-class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
+class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig, ModeArrays]):
     """Modes of every pair of genes, and the correlation in each; or plain correlation."""
 
     sort_by: ClassVar[tuple[str, ...]] = ("i", "j", "cluster")
@@ -246,11 +248,21 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
         others = np.delete(np.arange(self.genes), regulators)
         return np.concatenate([regulators, others])
 
+    def _items(self, block: slice, columns: bool) -> NDArray[np.int64]:
+        across = columns and "columns" in self.state
+        return np.arange(self.genes)[block] if across else self.order[block]
+
+    def block_arrays(self, begin: int, end: int, columns: bool) -> Sequence[NDArray[np.generic]]:
+        if self.config.estimator.correlation == "partial":  # given all other genes
+            return ()
+        items = self._items(slice(begin, end), columns)
+        series = [np.asarray(self.state["sample_series"])] if "sample_series" in self.state else []
+        return [items, self.state["values"][items], self.state["keys"][items], *series]
+
     def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
-        across = "columns" in self.state
-        rows = self.order[tile.rows]
-        columns = np.arange(self.genes)[tile.columns] if across else self.order[tile.columns]
-        both_ways = across or "lag" in self.state
+        rows = self._items(tile.rows, columns=False)
+        columns = self._items(tile.columns, columns=True)
+        both_ways = "columns" in self.state or "lag" in self.state
         upper = tile.row_begin == tile.column_begin and not both_ways
         modes = self.engine.tile(rows, columns, upper)
         sums: Summaries = {
