@@ -3,11 +3,18 @@ against their definitions, and what must not matter."""
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from crashes import die_at
 from numpy.typing import NDArray
 from pairtile import InputError, benjamini_hochberg, differential
 from pairtile.downstream import group_comparison
@@ -16,6 +23,7 @@ from pairtile.downstream.group_scores import within_groups
 from pairtile.gpu.device import Device, choose
 from pairtile.statistics.exchangeable import Exchangeable
 from pairtile.statistics.pooled_null import N_BINS, PER_UNIT, pooled_p_values
+from paths import ROOT
 from scipy import stats
 
 CPU = choose("cpu")
@@ -146,6 +154,62 @@ def test_permuted_groups_are_tied_as_the_observed_ones_are() -> None:
             order = np.argsort(was)[: (~np.isnan(was)).sum()]
             assert (np.diff(now[order])[np.diff(was[order]) > 0] >= 0).all()
             np.testing.assert_array_equal(np.isnan(now), np.isnan(was))
+
+
+def in_chunks(folder: Path | None) -> PairResults:
+    """40 draws of 435 pairs: 8 chunks and the observed one."""
+    group_comparison.CHUNK = 5 * 435
+    return GroupComparison(values_with_modules(), CODES, "spearman", CPU, draws=40).test(folder)
+
+
+def killed_thrice(folder: str) -> None:
+    """Run in a process of its own: three children go on one after the other, each is killed."""
+    for operation in (2, 16, 25):
+        child = os.fork()
+        if child == 0:
+            die_at(operation, folder)
+            in_chunks(Path(folder))
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == signal.SIGKILL
+        print(json.dumps({path.name: path.stat().st_mtime_ns for path in kept(folder)}), flush=True)
+
+
+def kept(folder: str | Path) -> list[Path]:
+    return sorted(Path(folder).glob("*/*.npz"))
+
+
+@pytest.mark.complete
+def test_a_killed_comparison_goes_on_after_its_last_chunk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(group_comparison, "CHUNK", group_comparison.CHUNK)  # is put back
+    path = os.pathsep.join([*map(str, (ROOT / "tests/core", ROOT / "tests/support")), *sys.path])
+    code = "import sys, test_differential as t; t.killed_thrice(sys.argv[1])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    first, second, third = map(json.loads, done.stdout.splitlines())
+    assert not first
+    assert 1 <= len(second) < len(third) < 9
+    assert {name: third[name] for name in second} == second  # none was made again
+    damaged = kept(tmp_path)[0]
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    drawn = []
+    real = GroupComparison._permuted
+    monkeypatch.setattr(
+        GroupComparison, "_permuted", lambda self, draw: drawn.append(draw) or real(self, draw)
+    )
+    found = in_chunks(tmp_path)
+    whole = {name: time for name, time in third.items() if name != damaged.name}
+    assert len(drawn) == 40 - 5 * (len(whole) - 1)
+    assert {name: (damaged.parent / name).stat().st_mtime_ns for name in whole} == whole
+    straight = in_chunks(None)
+    for array in ("p", "q", "observed", "pool", "hubs", "by_chance"):
+        np.testing.assert_array_equal(getattr(found, array), getattr(straight, array))
+    others = GroupComparison(-values_with_modules()[::-1], CODES, "spearman", CPU, draws=40)
+    others.test(tmp_path)
+    assert len({path.parent for path in kept(tmp_path)}) == 2  # of another table nothing is taken
 
 
 def test_regulators_restrict_the_pairs() -> None:

@@ -7,6 +7,7 @@ from the first label in the order of the alphabet to the second.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -42,6 +43,9 @@ from pairtile.statistics.modules import leiden_modules
 message = messages_of(__package__)
 
 TABLE, BEST, HUBS = "differential.parquet", "differential.tsv", "differential_hubs.tsv"
+
+CHUNKS = "differential_chunks"
+"""The folder of what is done of a run that was ended; a whole run leaves none."""
 
 MAX_ROWS = 50_000_000
 """Of the table of pairs: of more, those up to the largest of ``LIMITS`` that leaves no more."""
@@ -98,11 +102,16 @@ def large_groups(labels: Sequence[str]) -> list[str]:
 
 
 def compared_groups(
-    samples: LabelledSamples, score: str, device: Device, name: str = "label"
+    samples: LabelledSamples,
+    score: str,
+    device: Device,
+    name: str = "label",
+    chunks: Path | None = None,
 ) -> Iterator[ComparedGroups]:
     """Compare each pair of groups that have ``MIN_SAMPLES`` samples.
 
     Raises InputError where fewer than two groups have; ``name``: of the labels, for messages.
+    ``chunks``: as of ``GroupComparison.test``.
     """
     labels, large = np.array(samples.labels, dtype=object), large_groups(samples.labels)
     sizes = pd.Series(labels[labels != ""]).value_counts().sort_index()
@@ -116,7 +125,7 @@ def compared_groups(
     said = [message("small_groups", names=", ".join(small), least=MIN_SAMPLES)] if small else []
     for first, second in combinations(large, 2):
         codes = np.where(labels == first, 0, np.where(labels == second, 1, -1)).astype(np.int32)
-        yield _compare(samples, codes, (first, second), score, device, said)
+        yield _compare(samples, codes, (first, second), score, device, said, chunks)
         said = []
 
 
@@ -127,6 +136,7 @@ def _compare(
     score: str,
     device: Device,
     said: list[Message],
+    chunks: Path | None,
 ) -> ComparedGroups:
     values, between = samples.values, {"first": names[0], "second": names[1]}
     said = list(said)
@@ -147,7 +157,7 @@ def _compare(
         given_up=samples.given_up,
     )
     log.info("%s against %s: %d pairs, %d draws", *names, comparison.n_pairs, comparison.draws)
-    tested = comparison.test()
+    tested = comparison.test(chunks)
     said += _messages(tested, names)
     permuted, _ = samples.exchangeable.permute(codes, FACTOR_DRAWS)
     for each in group_factors(np.array(values), codes, permuted):
@@ -274,9 +284,9 @@ def run(given: Given) -> Written:
     groups = large_groups(samples.labels)
     said: list[Message] = []
     counts = dict.fromkeys(("differential_tested", "differential_significant"), 0)
-    best, hubs = [], []
+    best, hubs, chunks = [], [], given.folder / CHUNKS
     with atomic_path(given.folder / TABLE) as temporary, _PairWriter(temporary) as pairs:
-        for found in compared_groups(samples, config.score, given.device, config.label):
+        for found in compared_groups(samples, config.score, given.device, config.label, chunks):
             for block in found.tested.blocks(found.limit):
                 pairs.write(rows_of_pairs(block, found, given.genes, groups))
             best.append(best_pairs(found, given.genes, groups).astype({"comparison": str}))
@@ -287,6 +297,7 @@ def run(given: Given) -> Written:
     whole = pd.concat(best).sort_values("p_value", kind="stable").head(MAX_BEST)
     given.write(BEST, whole)
     given.write(HUBS, pd.concat(hubs))
+    shutil.rmtree(chunks, ignore_errors=True)
     return Written(counts, said)
 
 

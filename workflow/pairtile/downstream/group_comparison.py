@@ -10,15 +10,17 @@ mixture of a pair's two groups is no sample of what it would be without the diff
 and Khodursky 2005, Bioinformatics 21:4280); as many of them count as chance explains. What is
 tied in a group, as zeros are, is as much tied in a permuted one.
 
-Pairs are scored three times, in tiles: to know which differ much, permuted, and for the table. No
-array of all pairs is held.
+Pairs are scored in tiles, as they are and then permuted, and once more for the tables. No array of
+all pairs is held. What the first passes count is kept in chunks, each of which restarts on its own.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -26,6 +28,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from pairtile import __version__
 from pairtile.downstream.group_scores import (
     MIN_SAMPLES,
     MIN_VARIED,
@@ -35,6 +38,7 @@ from pairtile.downstream.group_scores import (
     within_groups,
 )
 from pairtile.gpu.device import Device, DeviceArray
+from pairtile.runtime.files import kept_arrays
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.exchangeable import Exchangeable
 from pairtile.statistics.pooled_null import (
@@ -50,11 +54,14 @@ R = TypeVar("R")
 Q_VALUE = 0.05
 """Up to which a difference is given a class, counted for hubs and clustered to modules."""
 
-POOL, MIN_DRAWS, MAX_DRAWS = 50_000_000, 30, 1000
+POOL, MIN_DRAWS, MAX_DRAWS = 6_000_000, 30, 1000
 """Permuted statistics wanted of all pairs; permutations, at least and at most."""
 
-INFORMATION_COST = 20
+INFORMATION_COST = 4
 """Of a pair's mutual information, beside its correlation: so many permutations fewer."""
+
+CHUNK, BLOCK = 1_000_000_000, 2_000_000
+"""Permuted statistics that are kept together when a run is ended, and that are counted at once."""
 
 MIN_UNITS = 8
 """Samples, or series, whose labels are exchanged: fewer have next to no permutations."""
@@ -154,6 +161,8 @@ class GroupComparison:
         self.genes = order.astype(np.int32)
         self.within = within_groups(kept[order], self.layout, self.scorer.by_rank)
         self.irregular = _irregularity(self.within, codes)
+        self.shape = (2 * int(self.irregular.max(initial=0)) + 1, LEVELS, N_BINS)
+        self.nowhere = int(np.prod(self.shape))
         ranks = [np.sort(self.within[:, codes == group], axis=1) for group in (0, 1)]
         tied = np.any([(np.diff(each, axis=1) == 0.0).any(axis=1) for each in ranks], axis=0)
         self.tied = np.flatnonzero(tied & self.scorer.by_rank)
@@ -230,22 +239,24 @@ class GroupComparison:
             place = level + kinds[tile.rows, None] + kinds[tile.columns]
             place = place * N_BINS + bins.astype(np.int32)
         if groups[0].observed is not None or groups[1].observed is not None:
-            place[xp.isnan(t)] = _NOWHERE
+            place[xp.isnan(t)] = self.nowhere
         if tile.diagonal:
             rows = xp.arange(*tile.rows.indices(1 << 31)[:2])
             columns = xp.arange(*tile.columns.indices(1 << 31)[:2])
-            place[columns <= rows[:, None]] = _NOWHERE
+            place[columns <= rows[:, None]] = self.nowhere
         return Statistics((a, b), (n_a, n_b), t, place)
 
-    def _count(self, place: DeviceArray) -> NDArray[np.int64]:
-        found = self.device.xp.bincount(place.ravel(), minlength=_NOWHERE + 1)
-        return np.asarray(self.device.to_host(found)[:_NOWHERE], dtype=np.int64)
+    def _count(self, places: Sequence[DeviceArray]) -> NDArray[np.int64]:
+        """How many fall into each place, and of those moved beyond ``nowhere``, int64 (2, all)."""
+        xp, size = self.device.xp, self.nowhere + 1
+        found = xp.bincount(xp.concatenate([each.ravel() for each in places]), minlength=2 * size)
+        return np.asarray(self.device.to_host(found), np.int64).reshape(2, size)[:, :-1]
 
     def _far(self, tile: Tile, found: Statistics) -> NDArray[np.int64]:
         """How many statistics each gene has from each of ``HUB_LIMITS``, int64 (limits, genes)."""
         xp = self.device.xp
         size = xp.abs(found.t)
-        far = xp.flatnonzero((size >= HUB_LIMITS[0]) & (found.place != _NOWHERE))
+        far = xp.flatnonzero((size >= HUB_LIMITS[0]) & (found.place != self.nowhere))
         limit = np.searchsorted(HUB_LIMITS, self.device.to_host(size.ravel()[far]), side="right")
         row, column = np.divmod(self.device.to_host(far), found.t.shape[1])
         genes = np.concatenate([row + tile.rows.start, column + tile.columns.start])
@@ -253,48 +264,91 @@ class GroupComparison:
         counts = np.bincount(np.tile(limit - 1, 2) * n + genes, minlength=HUB_LIMITS.size * n)
         return counts.reshape(HUB_LIMITS.size, n)[::-1].cumsum(axis=0)[::-1]
 
-    def test(self) -> PairResults:
-        """Score all pairs, permute, and find the p- and q-value of each place of a statistic."""
-        observed = np.zeros(_NOWHERE, np.int64)
-        hubs = np.zeros((HUB_LIMITS.size, self.genes.size), np.int64)
-        far: list[DeviceArray] = []
+    def test(self, chunks: Path | None = None) -> PairResults:
+        """Score all pairs, permute, and find the p- and q-value of each place of a statistic.
 
-        def look(tile: Tile) -> tuple[NDArray[np.int64], DeviceArray, NDArray[np.int64]]:
+        chunks : a folder for what is done, from which the same comparison goes on after a run that
+        was ended; of another one nothing is taken. None: nothing is kept.
+        """
+        folder = None if chunks is None else chunks / self._fingerprint()
+        first = kept_arrays(folder, "observed", self._observe)
+        observed, hubs = first["observed"], first["hubs"]
+        far = np.split(first["far"], np.cumsum(first["far_of_tile"])[:-1])
+        pool, of_differing = np.zeros((2, self.nowhere), np.int64)
+        by_chance = np.zeros((self.draws, *hubs.shape), np.int32)
+        step = max(1, CHUNK // max(1, self.n_pairs))
+        for begin in range(0, self.draws if self.movable else 0, step):
+            draws = range(begin, min(begin + step, self.draws))
+            found = kept_arrays(folder, f"draws-{begin}", partial(self._permute, draws, far))
+            pool += found["pool"][0]
+            of_differing += found["pool"][1]
+            by_chance[draws.start : draws.stop] = found["hubs"]
+        # Of pairs left out, as large a share counts after all as chance explains.
+        by_chance_far = _beyond(pool + of_differing) / max(self.draws, 1)
+        share = min(1.0, by_chance_far / max(_beyond(observed), 1))
+        counts = observed.reshape(self.shape)
+        p = pooled_p_values((pool + share * of_differing).reshape(self.shape))
+        q = histogram_q_values(counts, p / _weights(counts))
+        return PairResults(self, p.ravel(), q.ravel(), observed, pool, hubs, by_chance)
+
+    def _fingerprint(self) -> str:
+        """Of all that the counts depend on."""
+        digest = hashlib.blake2b(digest_size=16)
+        for array in (self.within, self.layout.codes, self.layout.batch, self.permuted):
+            digest.update(f"{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array))
+        stated = (__version__, self.score, self.layout.given_up, self.n_rows, CHUNK, self.tiles)
+        digest.update(repr((*stated, self.device.backend)).encode())
+        return digest.hexdigest()
+
+    def _observe(self) -> dict[str, NDArray[np.integer]]:
+        """Counts of the statistics of all pairs, and which of each tile differ."""
+        observed = np.zeros(self.nowhere, np.int64)
+        hubs = np.zeros((HUB_LIMITS.size, self.genes.size), np.int64)
+        far: list[NDArray[np.int32]] = []
+
+        def look(tile: Tile) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
             found = self._statistics(tile, self._observed)
-            differs = self.device.xp.flatnonzero(self.device.xp.abs(found.t) >= DIFFERS)
-            return self._count(found.place), differs.astype(np.int32), self._far(tile, found)
+            differs = self.device.to_host(
+                self.device.xp.flatnonzero(self.device.xp.abs(found.t) >= DIFFERS)
+            )
+            return self._count([found.place])[0], differs.astype(np.int32), self._far(tile, found)
 
         for counts, differs, of_genes in self._over(look, self.tiles):
             observed += counts
             hubs += of_genes
             far.append(differs)
-        pool, of_differing = np.zeros((2, _NOWHERE), np.int64)
-        by_chance = np.zeros((self.draws, *hubs.shape), np.int32)
-        for draw in range(self.draws if self.movable else 0):
-            groups = self._permuted(draw)
+        sizes = np.array([each.size for each in far], np.int64)
+        whole = np.concatenate(far) if far else np.zeros(0, np.int32)
+        return {"observed": observed, "hubs": hubs, "far": whole, "far_of_tile": sizes}
+
+    def _permute(
+        self, draws: range, far: Sequence[NDArray[np.int32]]
+    ) -> dict[str, NDArray[np.integer]]:
+        """Counts of permuted statistics, of pairs that differ by themselves: ``far``, by tiles."""
+        pool = np.zeros((2, self.nowhere), np.int64)
+        hubs = np.zeros((len(draws), HUB_LIMITS.size, self.genes.size), np.int32)
+        step = max(1, BLOCK // max(1, self.n_pairs))
+        for begin in range(0, len(draws), step):
+            block = draws[begin : begin + step]
+            groups = [self._permuted(draw) for draw in block]
 
             def permute(
-                part: tuple[Tile, DeviceArray], groups: tuple[Group, Group] = groups
-            ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-                found = self._statistics(part[0], groups)
-                of_genes = self._far(part[0], found)
-                differing = self._count(found.place.ravel()[part[1]])
-                found.place.ravel()[part[1]] = _NOWHERE
-                return self._count(found.place), differing, of_genes
+                part: tuple[Tile, NDArray[np.int32]],
+                groups: Sequence[tuple[Group, Group]] = groups,
+            ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+                places, of_genes = [], []
+                for each in groups:
+                    found = self._statistics(part[0], each)
+                    of_genes.append(self._far(part[0], found))
+                    found.place.ravel()[self.device.xp.asarray(part[1])] += self.nowhere + 1
+                    places.append(found.place)
+                return self._count(places), np.stack(of_genes)
 
-            for counts, differing, of_genes in self._over(
-                permute, list(zip(self.tiles, far, strict=True))
-            ):
+            for counts, of_genes in self._over(permute, list(zip(self.tiles, far, strict=True))):
                 pool += counts
-                of_differing += differing
-                by_chance[draw] += of_genes.astype(np.int32)
-        shape = (_CLASSES, LEVELS, N_BINS)
-        # Of pairs left out, as large a share counts after all as chance explains.
-        by_chance_far = _beyond(pool + of_differing) / max(self.draws, 1)
-        share = min(1.0, by_chance_far / max(_beyond(observed), 1))
-        p = pooled_p_values((pool + share * of_differing).reshape(shape))
-        q = histogram_q_values(observed.reshape(shape), p / _weights(observed.reshape(shape)))
-        return PairResults(self, p.ravel(), q.ravel(), observed, pool, hubs, by_chance)
+                hubs[begin : begin + len(block)] += of_genes.astype(np.int32)
+        return {"pool": pool, "hubs": hubs}
 
     def _over(self, work: Callable[[P], R], parts: Sequence[P]) -> Iterator[R]:
         """In threads on the CPU, whose matrix products then have one each."""
@@ -392,10 +446,6 @@ def _beyond(counts: NDArray[np.int64]) -> int:
     return int(counts.reshape(-1, N_BINS)[:, int(DIFFERS * PER_UNIT) :].sum())
 
 
-_CLASSES = 2 * len(KURTOSES) + 1
-_NOWHERE = _CLASSES * LEVELS * N_BINS
-
-
 def _varies(values: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Genes (genes,) with enough samples in both groups, and enough that are not all the same."""
     varies = np.ones(len(values), dtype=bool)
@@ -461,7 +511,7 @@ class PairResults:
     def detectable_correlation(self, power: float = 0.8) -> float:
         """The least correlation in one group, against none in the other, that is found where no
         other pair differs; NaN where 0.995 is not."""
-        comparison, shape = self.comparison, (_CLASSES, LEVELS, N_BINS)
+        comparison, shape = self.comparison, self.comparison.shape
         p = self.p.reshape(shape)[0]
         share = np.r_[LOWEST_SHARE, np.full(LEVELS - 1, (1.0 - LOWEST_SHARE) / (LEVELS - 1))]
         allowed = Q_VALUE * share / np.maximum(self.observed.reshape(shape).sum(axis=(0, 2)), 1)

@@ -14,7 +14,7 @@ import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -24,7 +24,9 @@ from pairtile.declare.columns import with_metadata
 from pairtile.errors import StoreError
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
 _FULL = {errno.ENOSPC: "full disk", errno.EDQUOT: "used-up quota", errno.EFBIG: "file too large"}
 _CLOSED = {errno.EROFS: "read-only file system", errno.EACCES: "denied permission"}
@@ -123,6 +125,21 @@ def read_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     with np.load(verified(path)) as arrays:
         return dict(arrays)
+
+
+def kept_arrays(
+    folder: Path | None, name: str, make: Callable[[], dict[str, NDArray[np.integer]]]
+) -> dict[str, NDArray[np.integer]]:
+    """The arrays of ``folder/NAME.npz``, made and written first where they are not there or are
+    damaged: so that work which is ended goes on after its last part. None: made, not written."""
+    if folder is None:
+        return make()
+    path = folder / f"{name}.npz"
+    try:
+        return read_arrays(path)
+    except (OSError, StoreError):
+        write_arrays(path, made := make())
+        return made
 
 
 def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
