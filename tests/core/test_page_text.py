@@ -15,6 +15,9 @@ from pairtile.report.results import read_results
 from pairtile.report.text import PageText, joined
 from result_files import write_results
 
+FIGURES = {*COMMON_FIGURES}.union(
+    *(method.part(method.report).figures or {} for method in methods().values() if method.report)
+)
 TEMPLATES = [method.folder / "text.md.j2" for method in methods().values()]
 
 
@@ -51,6 +54,20 @@ def test_what_is_missing_is_false_in_a_condition_and_an_error_where_it_is_shown(
     assert text.lines("findings") == ["1."]
     with pytest.raises(jinja2.UndefinedError):
         text.text("headline")
+
+
+REPORT = Path(pairtile.__file__).parent / "report/templates/text.md.j2"
+FIRST_SCREEN = r"macro (?:\w*findings|gold_standard|largest_hubs|left_out|condition_found|differences|\w*numbers?)\((.*?)endmacro"  # noqa: E501
+
+
+@pytest.mark.parametrize("template", [*TEMPLATES, REPORT], ids=lambda path: path.parent.name)
+def test_every_sentence_and_key_number_declares_where_its_evidence_is(template: Path) -> None:
+    text = "\n".join(re.findall(FIRST_SCREEN, template.read_text(encoding="utf-8"), re.DOTALL))
+    sentences = re.findall(r"^(?:\{\{ \")?- (.*)", text, re.MULTILINE)
+    assert sentences
+    assert [each for each in sentences if not re.match(r"\[.+?\] ", each)] == []
+    for name in re.findall(r"figure-([a-z_0-9]+)", text):
+        assert name in FIGURES
 
 
 def test_lines_are_joined_and_no_break_spaces_stay() -> None:

@@ -168,6 +168,49 @@ def test_paper_gets_a_light_page_with_the_drawing_as_lines(address: str, page: P
     assert page.ask("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 
+# Of each sentence and key number of the first screen: its text, without the links to evidence of a
+# sentence, and the ids that it links to.
+FIRST_SCREEN = """[...document.querySelectorAll("#findings .tiles dd:not(.against), #findings .sentences li")]
+  .map((e) => [
+    [...e.childNodes].filter((n) => e.tagName === "DD" || n.nodeType === 3).map((n) => n.textContent).join(""),
+    [...e.querySelectorAll("a")].map((a) => a.getAttribute("href").slice(1)), e.tagName === "DD"])"""  # noqa: E501
+# What a reader sees of a place that a link has led to, the numbers in its pictures included.
+SEEN = """((e) => e.checkVisibility() && e.getBoundingClientRect().top < innerHeight
+  && [e.innerText, ...[...e.querySelectorAll("img")].map((i) => atob(i.src.split(",")[1]) + i.alt)].join(" ")
+)(document.getElementById(%s))"""  # noqa: E501
+
+
+def shows(evidence: str, value: str) -> bool:
+    """Whether a number, or one that is rounded to it, is in a text."""
+    places = len(value.partition(".")[2])
+    found = re.findall(r"\d[\d,]*(?:\.\d+)?", evidence)
+    return float(value) in {round(float(n.replace(",", "")), places) for n in found}
+
+
+def test_every_number_of_the_first_screen_is_one_click_from_what_shows_it(
+    address: str, page: Page
+) -> None:
+    page.open(address)
+    found = page.ask(FIRST_SCREEN)
+    assert len(found) > 6
+    for text, places, is_key_number in found:
+        assert places or not re.search(r"\d", text), text
+        for place in places:
+            page.ask(f"document.querySelector('#findings a[href=\"#{place}\"]').click()")
+            seen = page.ask(SEEN % json.dumps(place))
+            assert seen, place
+            assert not is_key_number or shows(seen, text.replace(",", "")), (text, place)
+    assert page.ask("document.querySelector('.headline a').hash.length") > 1
+    # The numbers of a row are those of its pair, whose evidence is in the side panel.
+    for cell in page.ask("[...document.querySelectorAll('.first-rows tbody tr')].map((e, k) => k)"):
+        page.ask("choose([])")
+        page.ask(
+            f"document.querySelectorAll('.first-rows tbody tr')[{cell}].lastElementChild.click()"
+        )
+        assert page.ask("location.hash").startswith("#pair=")
+        assert page.ask("document.getElementById('evidence').checkVisibility()")
+
+
 def test_the_keyboard_reaches_every_control_and_shows_where_it_is(address: str, page: Page) -> None:
     page.open(address)
     # Not by scrollIntoView: browsers may begin there with Tab.

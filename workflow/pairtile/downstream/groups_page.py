@@ -40,7 +40,7 @@ def groups_page(summary: Summary, tables: Mapping[str, pd.DataFrame], figures: P
         first_screen(
             summary,
             numbers=text.rows("groups_numbers"),
-            sentences=text.lines("groups_findings"),
+            sentences=text.sentences("groups_findings"),
             above="The edges that differ most between groups",
             headings=shared.values["headings"],
             rows=shared.values["rows"][:ANSWER_ROWS],

@@ -97,12 +97,23 @@ def render_sections(
             version=version,
             cost=cost,
             sections=sections,
+            places=_places(sections),
             style=Markup(_style()),
             scripts=scripts,
             library=gzip.compress(library.encode(), mtime=0) if library else b"",
             content_policy=content_policy([*map(str, scripts), library]),
         )
     )
+
+
+def _places(sections: list[PageSection]) -> dict[str, str]:
+    """What numbers of the first screen can lead to: the ids of sections, figures and counts, and
+    what each is called."""
+    found = {section.id: section.title for section in sections}
+    for values in (section.values for section in sections):
+        found |= {f"figure-{some.name}": some.title for some in values.get("pictures", ())}
+        found |= {f"count-{key}": "Counts" for key, *_ in values.get("counts", ())}
+    return found
 
 
 def _style() -> str:

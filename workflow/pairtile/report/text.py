@@ -2,8 +2,11 @@
 
 A template is Jinja with a macro for each part:
 
-- ``headline``; ``findings`` and ``rules``: a line that begins with ``-`` for each sentence;
-- ``key_numbers``: a line ``| value | what it is | what it is set against |`` each;
+- ``headline``; ``findings`` and ``rules``: a line that begins with ``-`` for each sentence, and of
+  findings with ``- [PLACES]``: sections (``edges``), figures (``figure-NAME``) and counts
+  (``count-KEY``) of the page that the sentence's numbers come from, to which it links;
+- ``key_numbers``: a line ``| value | what it is | what it is set against | PLACES |`` each, which
+  links to the first place that the page has;
 - ``methods``: a paragraph, which cites papers by ``cite("KEY")``;
 - ``figure_NAME``: ``## Kind: Title``, the caption, and after ``>`` what only the text for those who
   cannot see the figure adds.
@@ -88,6 +91,11 @@ class Texts:
     def lines(self, name: str) -> list[str]:
         """The sentences of a macro that lists them."""
         return [joined(part) for part in re.split(r"^- ", self._raw(name), flags=re.MULTILINE)[1:]]
+
+    def sentences(self, name: str) -> list[tuple[str, list[str]]]:
+        """The sentences of a macro of findings, each with its places."""
+        found = [line.removeprefix("[").partition("] ") for line in self.lines(name)]
+        return [(sentence, places.split()) for places, _, sentence in found]
 
     def rows(self, name: str) -> list[tuple[str, ...]]:
         """The rows of a macro that makes a table."""

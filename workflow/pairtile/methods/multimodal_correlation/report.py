@@ -22,6 +22,7 @@ from pairtile.methods.multimodal_correlation.report_numbers import (
 from pairtile.methods.multimodal_correlation.report_results import (
     ModeResults,
     differs_in,
+    edges_with_condition,
     label_counts,
     mode_results,
 )
@@ -95,6 +96,7 @@ def conditions_section(results: Results, figures: list[CaptionedFigure]) -> Page
                 for row in with_edges.itertuples()
             ],
             "shown": MAX_EDGES,
+            "specific": edges_with_condition(found),
             "q_value": plain(float(limits.get("q_value") or 0.0)),
             "labels": any(each.kind == "categorical" for each in found.conditions),
             "numbers": any(each.kind != "categorical" for each in found.conditions),

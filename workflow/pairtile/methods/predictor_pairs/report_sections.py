@@ -124,6 +124,7 @@ def sets_section(results: Results, pictures: list[CaptionedFigure]) -> PageSecti
             "ranks": int(table["rank"].max()),
             "shown": table["target"].nunique(),
             "total": found.sets["target"].nunique(),
+            "of_network": results.network["target"].nunique(),
             "reported": len(found.sets),
             "tied": int(found.tied.sum()),
             "word": found.word,

@@ -20,7 +20,7 @@ DIAGNOSTICS = _SAMPLES | {"score_distribution", "degree_distribution"}
 
 def findings_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
     """The first screen: what makes the result doubtful, its first rows and one picture; then key
-    numbers (value, what it is, what it is set against) and sentences."""
+    numbers (value, what it is, what it is set against, its place) and sentences with places."""
     text, answer = page_text(results), results.method_report.answer
     above, table = answer.rows(results)
     shown = answer_picture(results, pictures)
@@ -31,7 +31,7 @@ def findings_section(results: Results, pictures: list[CaptionedFigure]) -> PageS
         sentences=[
             sentence
             for name in ("findings", "gold_standard", "stages")
-            for sentence in text.lines(name)
+            for sentence in text.sentences(name)
         ],
         above=above,
         headings=_headings(results, table),
@@ -45,7 +45,7 @@ def first_screen(
     summary: Summary,
     *,
     numbers: Sequence[tuple[str, ...]],
-    sentences: Sequence[str],
+    sentences: Sequence[tuple[str, Sequence[str]]],
     above: str,
     headings: Sequence[tuple[str, str]],
     rows: Sequence[Sequence[str]],

@@ -26,13 +26,13 @@ def run_section(results: Results, pictures: list[CaptionedFigure]) -> PageSectio
             "parameters": flattened(results.parameters),
             "backend": summary.get("backend") or {},
             "counts": [
-                (names.get(key) or spaced(key), count(n)) for key, n in results.counts.items()
+                (key, names.get(key) or spaced(key), count(n)) for key, n in results.counts.items()
             ],
             "steps": _steps(summary.get("steps") or {}),
-            "versions": {
-                "pairtile": summary.get("pairtile_version", ""),
-                **(summary.get("versions") or {}),
-            },
+            "versions": [
+                ("pairtile", summary.get("pairtile_version", "")),
+                *(row for row in (summary.get("versions") or {}).items() if row[1]),
+            ],
         },
     )
 

@@ -23,7 +23,20 @@ function chosenInAddress() {
   const follow = () => {
     const items = chosenInAddress();
     if (items) choose(items);
+    else unfold(location.hash.slice(1));
   };
+  // What a link leads to is opened: the part itself, and what it is folded into.
+  function unfold(id) {
+    const place = document.getElementById(id);
+    const folded = place && (place.closest("details") ?? place.querySelector(":scope > details"));
+    if (!folded || folded.open) return;
+    folded.open = true;
+    place.scrollIntoView();
+  }
+  document.addEventListener("click", ({ target }) => {
+    const link = target.closest?.("a[href^='#']");
+    if (link) unfold(link.hash.slice(1));
+  });
   addEventListener("hashchange", follow);
   // After every listener of the page's other scripts, which are ready by then.
   document.addEventListener("DOMContentLoaded", () => addEventListener("load", follow));

@@ -1,5 +1,6 @@
 // Names of the network's items in the page's tables choose them; where a row has two, the cell after
-// them chooses the pair. Before tables are made searchable, so that all of their rows have links.
+// them chooses the pair, and of the first rows every other cell. Before tables are made searchable, so
+// that all of their rows have links.
 "use strict";
 function chooser(items, ...content) {
   const link = document.createElement("a");
@@ -22,7 +23,11 @@ function chooser(items, ...content) {
     const names = [...row.cells].filter(isName);
     const next = names.length > 1 && row.cells[names.at(-1).cellIndex + 1];
     if (next && next.textContent.trim()) {
-      next.replaceChildren(chooser(names.slice(0, 2).map((cell) => cell.textContent.trim()), ...next.childNodes));
+      const pair = names.slice(0, 2).map((cell) => cell.textContent.trim());
+      next.replaceChildren(chooser(pair, ...next.childNodes));
+      if (row.closest(".first-rows")) {
+        row.addEventListener("click", ({ target }) => target.closest("a") || choose(pair));
+      }
     }
     const walker = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
     const texts = [];
