@@ -8,6 +8,7 @@ import json
 from pairtile.gpu.device import choose
 
 from benchmarks import (
+    bench_calls,
     bench_downstream,
     bench_dpi,
     bench_eigenvalues,
@@ -39,6 +40,7 @@ def main() -> None:
     backend = choose(args.backend).backend
     benchmarks = {
         "mutual_information": lambda: bench_mutual_information.run(backend),
+        "calls": lambda: bench_calls.run(backend),
         "dpi": lambda: bench_dpi.run(backend),
         "pair_mixtures": lambda: bench_pair_mixtures.run(backend),
         "predictor_pairs": lambda: bench_predictor_pairs.run(backend),

@@ -77,6 +77,9 @@ PEERS = {
         "direct edges",
     ),
     "spline_mi": Peer("mutual_information", "MI by B-splines, all pairs", ("widestats==0.1.1",)),
+    "correlated_pairs": Peer(
+        "multimodal_correlation", "pairs by Pearson's correlation", ("widestats==0.1.1",)
+    ),
     "conditional_entropy": Peer(
         "predictor_pairs", "best pair of each target, and its ties", ("pyitlib==0.3.1",)
     ),

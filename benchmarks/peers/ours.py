@@ -9,7 +9,7 @@ import numpy as np
 import pairtile
 import pandas as pd
 
-from benchmarks.peers.programs import fasta, named_by_appearance, rows
+from benchmarks.peers.programs import CORRELATED, fasta, named_by_appearance, rows
 
 
 def binned_mi(folder: Path) -> list[float]:
@@ -137,6 +137,22 @@ def spline_mi(folder: Path) -> list[float]:
     table = pd.DataFrame(values, index=names)
     found = pairtile.mutual_information(table, bins=10, order=3, transform="none", backend="cpu")
     return np.asarray(found)[np.triu_indices(len(names), 1)].tolist()
+
+
+def correlated_pairs(folder: Path) -> list[list[float]]:
+    """Pairs of at least ``CORRELATED`` by Pearson's correlation of the values as they are."""
+    _, values = rows(folder, "expression.tsv")
+    found = pairtile.multimodal_correlation(
+        values,
+        clustering="none",
+        correlation="pearson",
+        min_correlation=CORRELATED,
+        outliers_before=False,
+        outliers_after=False,
+        preprocess={"log2": False, "normalize": "none", "sample_scale": False},
+        backend="cpu",
+    )
+    return found.modes[["source", "target", "correlation"]].to_numpy(dtype=float).tolist()
 
 
 def rnahybrid(folder: Path) -> list[list[float]]:

@@ -273,6 +273,24 @@ def spline_mi(folder: Path) -> Result:
     return work, "widestats", "mutual_info(values, bins=10, order=3, device='cpu')"
 
 
+CORRELATED = 0.3
+"""Least absolute correlation of a pair that is listed."""
+
+
+def correlated_pairs(folder: Path) -> Result:
+    """Pairs (i, j, r), i < j, of at least ``CORRELATED`` by Pearson's correlation, in order."""
+    import widestats
+
+    _, values = rows(folder, "expression.tsv")
+
+    def work() -> list[list[float]]:
+        how = {"threshold": CORRELATED, "device": "cpu", "dtype": "float64"}
+        found = widestats.cor_pairs(values.T, **how)
+        return sorted(zip(found.i.tolist(), found.j.tolist(), found.r.tolist(), strict=True))
+
+    return work, "widestats", f"cor_pairs(values, threshold={CORRELATED}, device='cpu')"
+
+
 def _duplexes(command: list[str], folder: Path, cells: Callable[[str], Any]) -> Any:
     """Least energy of each miRNA and transcript, of lines that ``cells`` takes apart into miRNA,
     transcript and energy."""

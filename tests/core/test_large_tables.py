@@ -23,7 +23,7 @@ from pairtile.io.expression import read_expression, read_sparsely
 from pairtile.method import get_method
 from pairtile.methods.mutual_information import prepare as spline_input
 from pairtile.preprocess import statistics
-from pairtile.runtime.threads import in_threads, one_ahead
+from pairtile.runtime.threads import one_ahead
 
 N_GENES, N_SAMPLES = 60, 80
 GENES = [f"g{k}" for k in range(N_GENES)]
@@ -170,19 +170,6 @@ def test_the_first_rows_of_a_file_become_the_state_without_a_copy(tmp_path: Path
         large[:] = np.arange(200).reshape(50, 4)
         write_state(tmp_path / "state", {"some": large[10:30]}, scratch)
     np.testing.assert_array_equal(open_state(tmp_path / "state")["some"][0], np.arange(40.0, 44))
-
-
-def test_threads_keep_the_order_and_pass_on_the_first_error() -> None:
-    assert list(in_threads(lambda k: k * k, range(100))) == [k * k for k in range(100)]
-    seen = []
-
-    def work(k: int) -> int:
-        if k >= 5:
-            raise ValueError(k)
-        return k
-
-    with pytest.raises(ValueError, match="5"):
-        seen.extend(in_threads(work, range(1000)))
 
 
 MEASURE = """

@@ -19,6 +19,7 @@ from pairtile import (
     prepare_expression,
     simulate_kinetic,
 )
+from pairtile.methods.mutual_information.prepare import floor_share
 
 
 @pytest.fixture(autouse=True)
@@ -235,6 +236,44 @@ def test_what_cannot_be_scored_is_refused_in_clear_words(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         mutual_information(expression, **arguments)
+
+
+def test_a_matrix_of_float32_is_the_other_one_rounded(holed: np.ndarray) -> None:
+    frame = pd.DataFrame(holed, index=GENES)
+    found = mutual_information(frame, dtype="float32")
+    assert (found.dtypes == np.float32).all()
+    np.testing.assert_array_equal(found, mutual_information(frame).astype(np.float32))
+    with pytest.raises(ValueError, match="dtype: found 'int8'"):
+        mutual_information(frame, dtype="int8")
+
+
+@pytest.mark.parametrize("backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_both_triangles_of_several_tiles_hold_the_same(backend: str) -> None:
+    """Written by several threads, from the GPU's memory by copies that it makes itself."""
+    random = np.random.default_rng(5)
+    values = random.normal(size=(1300, 24))
+    values[random.random(values.shape) < 0.1] = np.nan
+    how = {"bins": 4, "order": 2, "transform": "none", "backend": backend, "min_samples": 18}
+    found = mutual_information(values, **how)
+    np.testing.assert_array_equal(found, found.T)
+    assert np.isnan(np.diag(found)).all()
+    some = random.choice(1300, 12, replace=False)
+    few = mutual_information(values[some], **how)
+    np.testing.assert_allclose(found[np.ix_(some, some)], few, atol=1e-6)
+    assert 0 < np.isnan(few).sum() - 12 < few.size - 12
+    between = mutual_information(values[:1030], other=values[1030:], **how)
+    np.testing.assert_allclose(between, found[:1030, 1030:], atol=1e-6)
+
+
+def test_the_share_of_the_most_common_value_is_that_of_the_median_gene() -> None:
+    random = np.random.default_rng(6)
+    values = random.poisson(1.0, size=(2500, 9)).astype(float)
+    values[random.random(values.shape) < 0.4] = np.nan
+    values[4] = np.nan
+    known = [row[~np.isnan(row)] for row in values[::2]]
+    shares = [np.unique(row, return_counts=True)[1].max() / row.size for row in known if row.size]
+    assert floor_share(values) == np.median(shares)
+    assert floor_share(values[4:5]) == 0.0
 
 
 @pytest.mark.gpu

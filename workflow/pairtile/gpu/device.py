@@ -55,23 +55,17 @@ class Device:
         """The array as ``numpy.ndarray``."""
         return array if self.backend == "cpu" else self.xp.asnumpy(array)
 
-    def sent(self, array: DeviceArray) -> Callable[[], Any]:
-        """The array on its way to the host, by memory that a GPU writes itself: a function that
-        waits for it and gives it, for any thread."""
+    def sent(self, array: DeviceArray) -> Callable[[], DeviceArray]:
+        """Start to copy an array into pinned memory; what any thread calls to wait and have it."""
         if self.backend == "cpu":
             return lambda: array
         import cupyx
 
         host = cupyx.empty_pinned(array.shape, array.dtype)
         array.get(out=host, blocking=False)
-        done = self.xp.cuda.Event(disable_timing=True)
+        done = self.xp.cuda.Event()
         done.record()
-
-        def arrived() -> Any:
-            done.synchronize()
-            return host
-
-        return arrived
+        return lambda: done.synchronize() or host
 
     def free_bytes(self) -> int:
         """Memory that this process may still take on the device (host memory for the CPU)."""
@@ -93,12 +87,10 @@ def threads() -> int:
 
 
 def _cpu_name() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
+    info = Path("/proc/cpuinfo")
+    for line in info.read_text().splitlines() if info.is_file() else ():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
     return platform.processor() or platform.machine()
 
 
@@ -154,15 +146,11 @@ def planned_device(backend: str) -> Device:
     return choose(backend)
 
 
-def _physical_gpus() -> list[str]:
-    """Numbers of the GPUs on this host, read without loading CUDA (which fixes the device)."""
-    return [str(n) for n in range(len(list(Path("/dev").glob("nvidia[0-9]*"))))]
-
-
 def visible_gpus() -> list[str]:
-    """The GPUs of this host that CUDA_VISIBLE_DEVICES leaves, read without loading CUDA."""
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    named = _physical_gpus() if visible is None else visible.split(",")
+    """The GPUs of this host that CUDA_VISIBLE_DEVICES leaves, read without loading CUDA (which
+    fixes the device)."""
+    there = ",".join(str(n) for n, _ in enumerate(Path("/dev").glob("nvidia[0-9]*")))
+    named = os.environ.get("CUDA_VISIBLE_DEVICES", there).split(",")
     return [gpu.strip() for gpu in named if gpu.strip() not in HIDDEN]
 
 
@@ -228,9 +216,8 @@ def leased_gpu(backend: str, poll_seconds: float = 0.2) -> Iterator[str | None]:
             try:
                 yield gpu
             finally:
-                if visible is None:
-                    os.environ.pop("CUDA_VISIBLE_DEVICES", None)
-                else:
+                os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+                if visible is not None:
                     os.environ["CUDA_VISIBLE_DEVICES"] = visible
                 os.close(handle)
             return
