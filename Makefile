@@ -27,6 +27,8 @@ BIN := $(VENV)/bin
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DELETE_ON_ERROR:
+# Else every program of every test would compile the whole package anew.
+unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo setup test lint types unit test-oldest wheel test-install container test-next-snakemake test-slurm test-storage test-faults test-fuzz mutations nightly lock audit gpu-test bench validity quality compare-peers docs rule-graphs clean
 
 demo: setup

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import decoupler
 import numpy as np
 import pandas as pd
 import pytest
@@ -34,6 +33,8 @@ def by_decoupler(method: str, values: np.ndarray, of: Regulons, **options: objec
     genes, samples = (
         [f"{kind}{k:03d}" for k in range(n)] for kind, n in zip("gs", values.shape, strict=True)
     )
+    import decoupler  # for this file alone, seconds of every worker
+
     edges = of.weights.tocoo()
     source, target = edges.coords
     net = pd.DataFrame(

@@ -67,11 +67,11 @@ def test_exporting_leaves_its_input_alone_and_one_file_behind(
 
 @pytest.mark.complete
 @pytest.mark.parametrize("format", FORMATS)
-def test_fifty_thousand_edges_take_seconds(format: str, tmp_path: Path) -> None:
-    network, items = large(2000, 50_000)
+def test_twenty_thousand_edges_take_seconds(format: str, tmp_path: Path) -> None:
+    network, items = large(2000, 20_000)
     start = time.process_time()  # which other programs do not lengthen
     write(tmp_path, format, network, items)
-    assert time.process_time() - start < 20
+    assert time.process_time() - start < 8
 
 
 @pytest.mark.parametrize("format", FORMATS)

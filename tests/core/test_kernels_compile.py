@@ -1,6 +1,7 @@
 """Every CUDA kernel compiles for every architecture, on a machine without a GPU.
 
-``make test`` takes one architecture, ``make test-complete`` the others.
+``make test`` takes one architecture, ``make test-complete`` the others: with all settings where the
+source asks for the architecture, else with the first of each kernel.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ KERNELS = {path.stem: path for path in PACKAGE.rglob("*.cu")}
 
 ARCHITECTURES = ["sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
 ORDINARY = "sm_90"
+LIKE_ANOTHER = {"sm_75": "sm_70", "sm_86": "sm_80", "sm_89": "sm_80"}
+"""Architectures that compile the same source as another, which takes all settings."""
 
 SEARCH_MACROS = ("LEVELS", "CARDINALITY", "PENALTY", "WORDS", "COUNT_ALL", "TIGHT", "SHARED")
 
@@ -123,19 +126,35 @@ def compiled(name: str, defines: dict[str, str | int], architecture: str, more: 
     return text
 
 
-CASES = [(name, defines) for name, variants in VARIANTS.items() for defines in variants]
+SLOW = ("gaussian", {"DIM": 16})
+"""Takes as long as all others together: once."""
+
+CASES = [
+    pytest.param(
+        *(name, defines, architecture),
+        marks=[] if architecture == ORDINARY and (name, defines) != SLOW else pytest.mark.complete,
+    )
+    for architecture in ARCHITECTURES
+    for name, variants in VARIANTS.items()
+    for defines in variants[: 1 if architecture in LIKE_ANOTHER else None]
+    if (name, defines) != SLOW or architecture == ORDINARY
+]
 
 
-@pytest.mark.parametrize(
-    "architecture",
-    [
-        pytest.param(name, marks=[] if name == ORDINARY else pytest.mark.complete)
-        for name in ARCHITECTURES
-    ],
-)
-@pytest.mark.parametrize(("name", "defines"), CASES, ids=lambda v: str(v))
+@pytest.mark.parametrize(("name", "defines", "architecture"), CASES, ids=str)
 def test_kernel_compiles(name, defines, architecture):
     compiled(name, defines, architecture)
+
+
+def test_no_source_tells_an_architecture_from_one_like_it():
+    """The bounds in conditions lie between none of ``LIKE_ANOTHER`` and what it is like."""
+    numbers = {name: 10 * int(name.removeprefix("sm_")) for name in ARCHITECTURES}
+    text = "".join(path.read_text() for end in ("cu", "cuh") for path in PACKAGE.rglob(f"*.{end}"))
+    uses = len(re.findall(r"__CUDA_ARCH__(?!\))", text))  # beside defined(__CUDA_ARCH__)
+    bounds = [int(bound) for bound in re.findall(r"__CUDA_ARCH__ (?:>=|<) (\d+)", text)]
+    assert len(bounds) == uses > 5
+    for name, other in LIKE_ANOTHER.items():
+        assert not any(numbers[other] < bound <= numbers[name] for bound in bounds)
 
 
 @pytest.mark.parametrize("name", ["Genes", "Places", "Settings", "Found", "Sums"])

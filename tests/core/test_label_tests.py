@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from pairtile.downstream.label_tests import label_test
 from pairtile.io.annotations import Condition
 from scipy.stats import ttest_ind
+from statsmodels.regression.linear_model import OLS
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_standard_errors_are_those_of_hc2_with_blocks(rng: np.random.Generator) 
     found = label_test(profiles, measured(dose), [block])
     design = np.column_stack([dose, np.eye(3)[block]])
     for k in range(2):
-        fit = sm.OLS(profiles[k], design).fit(cov_type="HC2", use_t=True)
+        fit = OLS(profiles[k], design).fit(cov_type="HC2", use_t=True)
         assert found.effect[k] == pytest.approx(fit.params[0])
         assert found.p_value[k] == pytest.approx(fit.pvalues[0], rel=1e-6)
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-import statsmodels.api as sm
 from numpy.typing import NDArray
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.modes import ModeSamples
 from scipy import stats
+from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.oneway import anova_oneway
 
@@ -70,7 +70,7 @@ def ols(g_i: Sequence[float], g_j: Sequence[float], y: Sequence[float]) -> tuple
     if np.ptp(a) == 0 and np.ptp(b) == 0:
         return math.nan, math.nan
     design = np.column_stack([np.ones(len(a)), a, b, a * b])
-    fit = sm.OLS(target - target.mean(), design).fit()
+    fit = OLS(target - target.mean(), design).fit()
     if fit.df_resid < 1:
         return math.nan, math.nan
     return float(fit.f_pvalue), float(fit.rsquared)

@@ -102,7 +102,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str
 
 @pytest.mark.parametrize("method", ANALYSES)
 @pytest.mark.parametrize(
-    ("seed", "times"), [(0, 7), pytest.param(1, 80, marks=pytest.mark.complete)]
+    ("seed", "times"),
+    [
+        (0, 7),
+        pytest.param(1, 20, marks=pytest.mark.complete),
+        pytest.param(2, 80, marks=pytest.mark.faults),
+    ],
 )
 def test_a_damaged_file_is_named_by_who_reads_it_and_found_before_a_run(
     finished: Callable[[str], Analysis], method: str, seed: int, times: int
@@ -159,8 +164,8 @@ def test_the_same_command_makes_damaged_files_again(
     draw = random.Random(2)
     every = [path for name in ("net", "boot") for path in files_read_later(folder / "out" / name)]
     every = [path for path in every if path.suffix in (".json", ".npz", ".npy", ".parquet")]
-    for _ in range(4):
-        for path in draw.sample(every, 5):
+    for _ in range(2):
+        for path in draw.sample(every, 10):
             path.write_bytes(damaged(path.read_bytes(), draw))
         for name in ("net", "boot"):  # so that something is to be done
             (folder / "out" / name / "network.tsv").unlink()

@@ -146,7 +146,8 @@ def kill_and_go_on(
     ("kind", "kills"),
     [
         pytest.param("SIGTERM", 1, id="SIGTERM-once"),
-        *[pytest.param(kind, 10, id=kind, marks=pytest.mark.complete) for kind in KINDS],
+        *[pytest.param(kind, 2, id=kind, marks=pytest.mark.complete) for kind in KINDS],
+        *[pytest.param(kind, 10, id=f"{kind}-often", marks=pytest.mark.faults) for kind in KINDS],
     ],
 )
 @pytest.mark.timeout(3000)
@@ -164,7 +165,7 @@ def test_a_killed_run_goes_on_where_snakemake_keeps_its_notes_in_a_database(
     straight: tuple[Path, float], draw: random.Random, tmp_path: Path
 ) -> None:
     folder = write_inputs(tmp_path / "run")
-    kill_and_go_on(folder, "SIGKILL", 4, straight[1], draw, "--", "--persistence-backend", "db")
+    kill_and_go_on(folder, "SIGKILL", 1, straight[1], draw, "--", "--persistence-backend", "db")
     assert results(folder) == results(straight[0])
 
 
