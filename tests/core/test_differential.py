@@ -22,7 +22,7 @@ from pairtile.downstream.group_comparison import CLASSES, GroupComparison, PairR
 from pairtile.downstream.group_scores import within_groups
 from pairtile.gpu.device import Device, choose
 from pairtile.statistics.exchangeable import Exchangeable
-from pairtile.statistics.pooled_null import N_BINS, PER_UNIT, pooled_p_values
+from pairtile.statistics.pooled_null import N_BINS, PER_UNIT, joined, pooled_p_values
 from paths import ROOT
 from scipy import stats
 
@@ -100,7 +100,7 @@ def test_mutual_information_is_that_of_each_group_and_finds_the_pair() -> None:
 def test_q_is_weighted_benjamini_hochberg_over_all_pairs() -> None:
     tested = compared(values_with_modules())
     shape = (-1, group_comparison.LEVELS, N_BINS)
-    weight = group_comparison._weights(tested.observed.reshape(shape))[0, :, 0]
+    weight = tested.weights
     pairs = tested.observed.reshape(shape).sum(axis=(0, 2))
     assert (weight * pairs).sum() == pytest.approx(pairs.sum())
     each = np.repeat(np.arange(tested.observed.size), tested.observed)
@@ -263,6 +263,22 @@ def test_pooled_p_is_the_share_of_the_pool() -> None:
     beyond = 2.0 * stats.norm.sf(6.0)
     assert beyond < p[6 * PER_UNIT] < 100 * beyond  # its tail is the heavier
     assert (np.diff(p) <= 0).all()
+
+
+def test_sparse_strata_are_judged_with_those_that_are_joined_to_them() -> None:
+    """A rare stratum whose statistics are all large: p of its group is a share of them all."""
+    random = np.random.default_rng(6)
+    sizes, pool = (50_000, 20_000, 2000, 40), np.zeros((1, 4, N_BINS), np.int64)
+    for level, size in enumerate(sizes):
+        t = np.abs(random.normal(size=size)) + (3.0 if level == 3 else 0.0)
+        pool[0, level] = np.bincount((t * PER_UNIT).astype(int), minlength=N_BINS)
+    groups = joined(pool.sum(axis=(0, 2)))
+    assert groups.tolist() == [0, 1, 1, 1]  # 2040 are too few for one of their own
+    p = pooled_p_values(pool)
+    np.testing.assert_array_equal(p[0, 1], p[0, 3])
+    for level in (0.01, 0.1):
+        called = (pool * (p <= level)).sum(axis=(0, 2))
+        assert called[1:].sum() <= 1.02 * level * sum(sizes[1:])
 
 
 def test_groups_are_compared_two_at_a_time() -> None:

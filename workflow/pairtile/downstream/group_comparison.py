@@ -45,6 +45,7 @@ from pairtile.statistics.pooled_null import (
     N_BINS,
     PER_UNIT,
     histogram_q_values,
+    joined,
     pooled_p_values,
 )
 
@@ -79,8 +80,8 @@ LEVELS = 1 + len(LEVEL_ERRORS) + len(LEVEL_Z)
 own scale, which are at least as far."""
 
 LOWEST_SHARE = 0.3
-"""Of the false discoveries that may be, which pairs of the lowest level have; the others share the
-rest evenly."""
+"""Of the false discoveries that may be, which pairs of the lowest group of levels have; the other
+groups share the rest evenly."""
 
 KURTOSES = (4.0, 8.0, 16.0)
 """Of a gene within groups, between the classes of irregular genes: 1.8 of ranks, 3 of normal
@@ -287,9 +288,11 @@ class GroupComparison:
         by_chance_far = _beyond(pool + of_differing) / max(self.draws, 1)
         share = min(1.0, by_chance_far / max(_beyond(observed), 1))
         counts = observed.reshape(self.shape)
-        p = pooled_p_values((pool + share * of_differing).reshape(self.shape))
-        q = histogram_q_values(counts, p / _weights(counts))
-        return PairResults(self, p.ravel(), q.ravel(), observed, pool, hubs, by_chance)
+        permuted = (pool + share * of_differing).reshape(self.shape)
+        p = pooled_p_values(permuted)
+        weights = _weights(counts, joined(permuted.sum(axis=(0, 2))))
+        q = histogram_q_values(counts, p / weights[:, None])
+        return PairResults(self, p.ravel(), q.ravel(), observed, weights, pool, hubs, by_chance)
 
     def _fingerprint(self) -> str:
         """Of all that the counts depend on."""
@@ -431,14 +434,13 @@ def _fine(xp: DeviceArray, z: DeviceArray) -> DeviceArray:
         return xp.minimum(xp.abs(z) * _PER_Z, _FINE - 1).astype(np.int32)
 
 
-def _weights(observed: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Weight of a p-value in each level, of mean 1 over all pairs, (1, levels, 1)."""
-    pairs = observed.sum(axis=(0, 2))
-    share = np.where(np.arange(LEVELS) == 0, LOWEST_SHARE, (1.0 - LOWEST_SHARE) / (LEVELS - 1))
-    share = np.where(pairs > 0, share, 0.0)
-    share /= max(share.sum(), 1e-12)
-    weight = np.divide(share * pairs.sum(), pairs, out=np.ones(LEVELS), where=pairs > 0)
-    return weight[None, :, None]
+def _weights(observed: NDArray[np.int64], of_level: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Weight of a p-value in each level, of mean 1 over all pairs; ``of_level``: its group."""
+    pairs = np.bincount(of_level, observed.sum(axis=(0, 2)))
+    share = np.full(pairs.size, (1.0 - LOWEST_SHARE) / max(pairs.size - 1, 1))
+    share[0] = LOWEST_SHARE
+    share /= max(share[pairs > 0].sum(), 1e-12)
+    return np.asarray((share * pairs.sum() / np.maximum(pairs, 1))[of_level])
 
 
 def _beyond(counts: NDArray[np.int64]) -> int:
@@ -479,14 +481,15 @@ class PairResults:
     """What ``GroupComparison.test`` found.
 
     p, q : float64, of each place of a statistic. observed, pool : int64, how many statistics fell
-    there. hubs : int64 (limits, genes); by_chance : int32 (draws, limits, genes), pairs of each
-    gene from each of ``HUB_LIMITS``.
+    there. weights : float64 (levels,), of p. hubs : int64 (limits, genes); by_chance : int32
+    (draws, limits, genes), pairs of each gene from each of ``HUB_LIMITS``.
     """
 
     comparison: GroupComparison
     p: NDArray[np.float64]
     q: NDArray[np.float64]
     observed: NDArray[np.int64]
+    weights: NDArray[np.float64]
     pool: NDArray[np.int64]
     hubs: NDArray[np.int64]
     by_chance: NDArray[np.int32]
@@ -511,10 +514,9 @@ class PairResults:
     def detectable_correlation(self, power: float = 0.8) -> float:
         """The least correlation in one group, against none in the other, that is found where no
         other pair differs; NaN where 0.995 is not."""
-        comparison, shape = self.comparison, self.comparison.shape
-        p = self.p.reshape(shape)[0]
-        share = np.r_[LOWEST_SHARE, np.full(LEVELS - 1, (1.0 - LOWEST_SHARE) / (LEVELS - 1))]
-        allowed = Q_VALUE * share / np.maximum(self.observed.reshape(shape).sum(axis=(0, 2)), 1)
+        comparison = self.comparison
+        p = self.p.reshape(comparison.shape)[0]
+        allowed = Q_VALUE * self.weights / max(self.n_tested, 1)
         free = [comparison.layout.free(group) for group in (0, 1)]
         for r in np.arange(0.05, 1.0, 0.005):
             z = np.arctanh(r)

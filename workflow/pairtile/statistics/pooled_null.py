@@ -17,7 +17,7 @@ PER_UNIT, N_BINS = 128, 4096
 """Bins of a statistic for each unit, and in all; the last one is open."""
 
 MIN_POOL = 3000
-"""Statistics that a stratum needs for a distribution of its own."""
+"""Statistics that strata need for a distribution of their own."""
 
 IN_TAIL = 100
 """Of the largest of a pool, which say how the tail goes on."""
@@ -26,24 +26,28 @@ IN_TAIL = 100
 def pooled_p_values(pool: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
     """Upper-tail p at the lower edge of each bin.
 
-    pool : (classes, levels, N_BINS), permuted statistics by two properties of their pairs. A
-    stratum of fewer than ``MIN_POOL`` shares the pool of the nearest ones, both properties at a
-    time. Returns float64 of the same shape, 1 where there is no pool at all.
+    pool : (classes, levels, N_BINS), permuted statistics by two properties of their pairs. Levels,
+    and classes in them, are ``joined``. Returns float64 of the same shape, 1 without any pool.
     """
-    classes, levels, _ = pool.shape
-    totals = pool.sum(axis=2)
     p = np.ones(pool.shape)
-    for a in range(classes):
-        for b in range(levels):
-            for reach in range(max(classes, levels)):
-                near = (
-                    slice(max(0, a - reach), a + reach + 1),
-                    slice(max(0, b - reach), b + reach + 1),
-                )
-                if totals[near].sum() >= MIN_POOL:
-                    break
-            p[a, b] = _upper_tail(pool[near].sum(axis=(0, 1)))
+    of_level = joined(pool.sum(axis=(0, 2)))
+    for level in range(of_level.max() + 1):
+        of_class = joined(pool[:, of_level == level].sum(axis=(1, 2)))
+        for kind in range(of_class.max() + 1):
+            some = np.ix_(of_class == kind, of_level == level)
+            p[some] = _upper_tail(pool[some].sum(axis=(0, 1)))
     return p
+
+
+def joined(totals: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.int64]:
+    """The group of each stratum, from 0: neighbours are joined from the last on, until a group has
+    ``MIN_POOL``. Pairs of a group are judged by its pool alone, so that p holds on average."""
+    found, group, held = np.zeros(totals.size, np.int64), 0, 0.0
+    for k in range(totals.size - 1, -1, -1):
+        found[k], held = group, held + totals[k]
+        if held >= MIN_POOL and totals[:k].sum() >= MIN_POOL:
+            group, held = group + 1, 0.0
+    return group - found
 
 
 def _upper_tail(counts: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
