@@ -9,9 +9,8 @@ from typing import Any
 
 import jsonschema
 import numpy as np
-import pytest
 from matplotlib.figure import Figure
-from pairtile.declare.vega_lite import MAX_BYTES, MISSING, specification
+from pairtile.declare.vega_lite import MAX_BYTES, specification
 from pairtile.report import charts
 from pairtile.report.style import figure_of_panels
 from paths import ROOT
@@ -72,32 +71,6 @@ def test_points_have_their_places_their_names_and_what_a_click_chooses() -> None
     assert line["mark"]["strokeDash"]
 
 
-@pytest.mark.parametrize("origin", ["upper", "lower"])
-def test_cells_of_a_map_are_where_they_were_drawn(origin: str) -> None:
-    matrix = np.random.default_rng(2).uniform(0.05, 0.15, (3, 4))
-    matrix[1, 2] = np.nan
-    rows, columns = ["r0", "r1", "r2"], ["c0", "c1", "c2", "c3"]
-    hover = {"row of it": rows, "column of it": columns}
-    figure = charts.heat_map(matrix, "r", origin=origin, hover=hover, items=True)
-    found = spec_of(figure)
-    cells = found["layer"][0]
-    drawn = np.array(cells["data"]["values"]).reshape(matrix.shape)
-    assert ((drawn == MISSING) == np.isnan(matrix)).all()
-    np.testing.assert_allclose(drawn[drawn != MISSING], matrix[np.isfinite(matrix)], rtol=1e-2)
-    fill = cells["encoding"]["fill"]
-    assert (fill["scale"]["domain"][0], fill["scale"]["domain"][-1]) == pytest.approx(
-        (np.nanmin(matrix), np.nanmax(matrix))
-    )
-    steps = {step["as"]: step["calculate"] for step in cells["transform"] if "calculate" in step}
-    assert eval(steps["y"].replace("datum.row", "2")) == 1.5
-    assert eval(steps["x2"].replace("datum.column", "0")) == 0.5
-    low, high = found["encoding"]["y"]["scale"]["domain"]
-    assert (low < high) == (origin == "lower")
-    names = [step["from"]["data"]["values"] for step in cells["transform"] if "lookup" in step]
-    assert [row["row_name"] for row in names[0]] == rows
-    assert [row["column_name"] for row in names[1]] == columns
-
-
 def test_bins_say_their_ends_and_their_counts() -> None:
     figure, (left, right) = figure_of_panels(2, 2)
     x = np.arange(5.0)
@@ -114,33 +87,19 @@ def test_bins_say_their_ends_and_their_counts() -> None:
     assert found["columns"] == 2
 
 
-def test_two_maps_that_are_compared_share_a_scale() -> None:
-    figure, panels = figure_of_panels(2, 2)
-    for matrix, ax in zip(([[0.1, 0.2]], [[0.3, 0.9]]), panels, strict=True):
-        charts.heat_map(matrix, "r", limits=(0.0, 0.9), ax=ax, hover={"a": ["x"], "b": ["y", "z"]})
-    domains = [view["layer"][0]["encoding"]["fill"]["scale"] for view in spec_of(figure)["concat"]]
-    assert domains[0] == domains[1]
-
-
-def test_all_that_charts_draw_has_a_counterpart() -> None:
-    figure, axes = figure_of_panels(4, 2)
-    charts.bars(AWKWARD, {"a": [1, 2, 3, 4], "b": [1, 1, 1, 1]}, ax=axes[0])
+def test_lines_names_marks_and_a_bar_of_colours_have_a_counterpart() -> None:
+    figure, axes = figure_of_panels(2, 2)
     curves = {"a": ([1, 2, 3], [3, np.nan, 2]), "one": ([1], [2])}
-    charts.lines(curves, bands={"a": ([2, 2, 2], [4, 4, 4])}, ax=axes[1], marker="o")
-    dots, blocks = np.eye(4, dtype=bool), [(0, 2), (2, 4)]
-    ticks = dict(enumerate(AWKWARD))
-    charts.heat_map(np.eye(4), "v", rows=ticks, dots=dots, blocks=blocks, ax=axes[2])
+    charts.lines(curves, ax=axes[0], marker="o")
     points = [(name, k, k) for k, name in enumerate(AWKWARD)]
     x = np.arange(4.0)
     charts.scatter(
-        x, x, values=x, named=points, hover={"gene": AWKWARD}, ax=axes[3], diagonal="same"
+        x, x, values=x, named=points, hover={"gene": AWKWARD}, ax=axes[1], diagonal="same"
     )
-    charts.color_bar(axes[3:], (0.0, 3.0), "number")
+    charts.color_bar(axes[1:], (0.0, 3.0), "number")
     found = spec_of(figure)
-    named = [part for part in found["concat"][3]["layer"] if part["mark"]["type"] == "text"]
+    named = [part for part in found["concat"][1]["layer"] if part["mark"]["type"] == "text"]
     assert {row["text"] for part in named for row in rows_of(part)} <= set(AWKWARD)
-    ticks_of = found["concat"][2]["encoding"]["y"]["axis"]["labelExpr"]
-    assert json.loads(ticks_of.split("[indexof")[0]) == AWKWARD
     [bar] = [part for part in found["concat"][-1]["layer"] if "fill" in part["encoding"]]
     assert bar["encoding"]["fill"]["legend"]["title"] == "number"
 
@@ -154,4 +113,12 @@ def test_what_has_no_counterpart_or_weighs_too_much_stays_a_picture() -> None:
     assert spec_of(figure)
     figure.axes[0].hexbin(x, x)
     assert specification(figure) is None
+    for draw in (
+        lambda ax: charts.bars(["a", "b"], {"": [1, 2]}, ax=ax),
+        lambda ax: charts.heat_map(np.eye(2), "v", ax=ax),
+    ):
+        figure, (left, right) = figure_of_panels(2, 2)
+        charts.scatter(x[:9], x[:9], hover={"sample": names[:9]}, ax=left)
+        draw(right)
+        assert specification(figure) is None
     assert specification(charts.scatter(x[:9], x[:9])) is None

@@ -16,14 +16,13 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.collections import LineCollection, PathCollection, PolyCollection
+from matplotlib.collections import PathCollection
 from matplotlib.colorbar import Colorbar
 from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
-from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.markers import MarkerStyle
-from matplotlib.patches import Patch, Rectangle, StepPatch
+from matplotlib.patches import Patch, StepPatch
 from matplotlib.path import Path
 from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Transform
@@ -32,13 +31,10 @@ from numpy.typing import ArrayLike, NDArray
 Json = dict[str, object]
 
 MAX_BYTES = 300_000
-"""Of a specification; a map of 200 x 200 has 260,000, and takes a browser seconds to draw."""
+"""Of a specification; Vega draws some thousand marks a second."""
 
 PIXELS = 11 / 7
 """For each printed point: text of 7 points is read at 11 pixels."""
-
-NOTHING, MISSING = "#f3f5f7", 1e99
-"""The colour of cells without a value, and what stands for it: of null Vega makes no row."""
 
 COLOURS = 12
 """Of a colour map; those between are interpolated."""
@@ -52,7 +48,7 @@ CHOSEN = (
 
 class _Meaning(NamedTuple):
     hover: Mapping[str, Sequence[str]]
-    items: Sequence[Sequence[str]] | bool
+    items: Sequence[Sequence[str]]
 
 
 _MEANINGS: WeakKeyDictionary[Artist, _Meaning] = WeakKeyDictionary()
@@ -65,20 +61,18 @@ class _NoCounterpartError(Exception):
 def stand_for(
     artist: Artist,
     hover: Mapping[str, Sequence[str]],
-    items: Sequence[Sequence[str]] | bool = (),
+    items: Sequence[Sequence[str]] = (),
 ) -> None:
     """Say what the points or cells of something drawn are.
 
     Parameters
     ----------
-    artist : PathCollection, Line2D or AxesImage
-        Points (n of them), or an image of n rows and m columns.
+    artist : PathCollection or Line2D
+        Points, n of them.
     hover : mapping of str to sequence of str
-        What is shown of the point under the pointer: heading -> n texts. Of an image: what rows and
-        columns are -> the n and m names.
-    items : sequence of sequences of str, or bool
-        Of each point, the one item or the two that a click chooses; none: it chooses nothing. Of an
-        image: whether a click chooses the names of row and column.
+        What is shown of the point under the pointer: heading -> n texts.
+    items : sequence of sequences of str
+        Of each point, the one item or the two that a click chooses; none: it chooses nothing.
     """
     _MEANINGS[artist] = _Meaning(hover, items)
 
@@ -100,7 +94,7 @@ def specification(figure: Figure) -> Json | None:
     except _NoCounterpartError:
         return None
     for ax in figure.axes:
-        if (bar := _bar_of(ax)) and not isinstance(bar.mappable, AxesImage):
+        if bar := _bar_of(ax):
             mark, fill = {"type": "point", "opacity": 0}, _shades("shade", bar.mappable)
             layer = {"data": {"values": [{}]}, "mark": mark, "encoding": {"fill": fill}}
             cast(list[Json], views[-1]["layer"]).append(layer)
@@ -145,13 +139,11 @@ def _panel(ax: Axes) -> Json:
         if (colour := _colour(handle)) and any(text[:20] == label[:20] for text in texts)
     }
     layers: list[Json] = []
-    for owner in (ax, *cast(list[Axes], ax.child_axes)):
-        drawn = [*owner.images, *owner.collections, *owner.patches, *owner.lines, *owner.texts]
-        for artist in sorted(drawn, key=lambda artist: artist.get_zorder()):
-            for layer in _layers(ax, artist) if artist.get_visible() else ():
-                mark = cast(Json, layer["mark"])
-                mark.setdefault("clip", owner is ax and artist.get_clip_on())
-                _add(layers, layer)
+    drawn = [*ax.collections, *ax.patches, *ax.lines, *ax.texts, *ax.images, *ax.child_axes]
+    for artist in sorted(drawn, key=lambda artist: artist.get_zorder()):
+        for layer in _layers(ax, artist) if artist.get_visible() else ():
+            cast(Json, layer["mark"]).setdefault("clip", artist.get_clip_on())
+            _add(layers, layer)
     if colours:
         layers.append(_legend(colours))
     box, (width, height) = ax.get_position(), figure.get_size_inches()
@@ -163,7 +155,6 @@ def _panel(ax: Axes) -> Json:
         "height": round(72 * PIXELS * high),
         "encoding": {"x": _axis(ax, "x"), "y": _axis(ax, "y")},
         "layer": layers,
-        **({"view": {"fill": NOTHING}} if ax.images else {}),
     }
     return {"title": ax.get_title(), **panel} if ax.get_title() else panel
 
@@ -173,10 +164,7 @@ def _legend(colours: Mapping[str, str]) -> Json:
     color = {
         "field": "series", "type": "nominal",
         "scale": {"domain": [*colours], "range": [*colours.values()]},
-        "legend": {
-            "title": None, "columns": max(1, 60 // (max(map(len, colours)) + 6)),
-            "symbolOpacity": 1,
-        },
+        "legend": {"title": None, "symbolOpacity": 1},
     }  # fmt: skip
     return {
         "data": {"values": [{"series": name} for name in colours]},
@@ -263,7 +251,7 @@ def _marks(
     else:
         mark["color"] = to_hex(colours[0])
     mark["opacity"] = round(float(colours[0][3]), 3)
-    if items and not isinstance(items, bool):
+    if items:
         columns["items"] = [[*names] for names in items]
         encoding |= _CHOSEN_STROKE
         mark["cursor"] = "pointer"
@@ -346,14 +334,6 @@ def _bins(ax: Axes, artist: StepPatch) -> Iterator[Json]:
     yield _rectangles(rows, artist, {"tooltip": tooltip})
 
 
-def _rectangle(ax: Axes, artist: Rectangle) -> Iterator[Json]:
-    corners = _data(ax, artist.get_transform(), artist.get_path().vertices)
-    (x, y), (x2, y2) = corners.min(axis=0), corners.max(axis=0)
-    yield _rectangles(
-        [{"x": _round(x), "x2": _round(x2), "y": _round(y), "y2": _round(y2)}], artist
-    )
-
-
 def _rectangles(rows: Sequence[Json], artist: Patch, encoding: Json | None = None) -> Json:
     face = to_rgba(artist.get_facecolor())
     mark: Json = {"type": "rect"}
@@ -377,36 +357,6 @@ def _patch(ax: Axes, artist: Patch) -> Iterator[Json]:
     stroke = _stroke(to_rgba(artist.get_edgecolor()), artist.get_linewidth())
     for polygon in path.to_polygons(closed_only=False):
         yield _path(_data(ax, None, polygon), stroke)
-
-
-def _segments(ax: Axes, artist: LineCollection) -> Iterator[Json]:
-    colours = [to_hex(colour) for colour in np.atleast_2d(artist.get_colors())]
-    segments = artist.get_segments()
-    rows: list[Json] = []
-    for k, segment in enumerate(segments):
-        if len(segment) != 2:
-            raise _NoCounterpartError(type(artist).__name__)
-        (x, y), (x2, y2) = _data(ax, artist.get_transform(), segment)
-        ends = {"x": _round(x), "y": _round(y), "x2": _round(x2), "y2": _round(y2)}
-        rows.append({**ends, "colour": colours[k % len(colours)]})
-    width = float(np.atleast_1d(artist.get_linewidth())[0]) * PIXELS
-    yield {
-        "data": {"values": rows},
-        "mark": {"type": "rule", "strokeWidth": width},
-        "encoding": {
-            "x2": {"field": "x2"}, "y2": {"field": "y2"},
-            "color": {"field": "colour", "type": "nominal", "scale": None},
-        },
-    }  # fmt: skip
-
-
-def _band(ax: Axes, artist: PolyCollection) -> Iterator[Json]:
-    if artist.get_array() is not None or len(np.atleast_2d(artist.get_offsets())) > 1:
-        raise _NoCounterpartError("hexagons")
-    colour = np.atleast_2d(np.asarray(artist.get_facecolor(), dtype=np.float64))[0]
-    fill = {"strokeWidth": 0, "fill": to_hex(colour), "fillOpacity": round(float(colour[3]), 3)}
-    for path in artist.get_paths():
-        yield _path(_data(ax, artist.get_transform(), path.vertices), fill)
 
 
 def _text(ax: Axes, artist: Text) -> Iterator[Json]:
@@ -434,54 +384,6 @@ def _text(ax: Axes, artist: Text) -> Iterator[Json]:
     encoding = {"text": {"field": "text"}}
     if artist.get_text():
         yield {"data": {"values": rows}, "mark": mark, "encoding": encoding}
-
-
-def _cells(ax: Axes, artist: AxesImage) -> Iterator[Json]:
-    """An image as a list of numbers, row after row, places and names found from their order."""
-    values = np.ma.filled(cast("np.ma.MaskedArray", artist.get_array()).astype(np.float64), np.nan)
-    n, m = values.shape
-    left, right, bottom, top = artist.get_extent()
-    start, end = (top, bottom) if artist.origin == "upper" else (bottom, top)
-    across, down = (right - left) / m, (end - start) / n
-    hover, items = _MEANINGS.get(artist, _Meaning({}, False))
-    transform: list[Json] = [
-        {"window": [{"op": "row_number", "as": "k"}]},
-        {"filter": f"datum.data != {MISSING}"},
-        {"calculate": f"(datum.k - 1) % {m}", "as": "column"},
-        {"calculate": f"floor((datum.k - 1) / {m})", "as": "row"},
-    ]
-    for name, begin, step, place in (("x", left, across, "column"), ("y", start, down, "row")):
-        for field, first in ((name, begin), (f"{name}2", begin + step)):
-            transform.append({"calculate": f"{first} + {step} * datum.{place}", "as": field})
-    for place, names in zip(("row", "column"), hover.values(), strict=False):
-        block = -(-len(names) // (n if place == "row" else m))
-        ends = [
-            (names[k], names[min(k + block, len(names)) - 1]) for k in range(0, len(names), block)
-        ]
-        table = [
-            {"k": k, f"{place}_name": " to ".join(dict.fromkeys(both))}
-            for k, both in enumerate(ends)
-        ]
-        found = {"data": {"values": table}, "key": "k", "fields": [f"{place}_name"]}
-        transform.append({"lookup": place, "from": found})
-        items = items and block == 1
-    number = {"field": "data", "title": _meaning(artist), "format": ".3~g", "type": "quantitative"}
-    titles = zip(("row_name", "column_name"), hover, strict=False)
-    encoding: Json = {
-        "x2": {"field": "x2"},
-        "y2": {"field": "y2"},
-        "fill": _shades("data", artist),
-        "tooltip": [*({"field": field, "title": title} for field, title in titles), number],
-    }
-    if items:
-        transform.append({"calculate": "[datum.row_name, datum.column_name]", "as": "items"})
-        encoding |= _CHOSEN_STROKE
-    known = np.where(np.isfinite(values), values, MISSING)
-    numbers = [_round(value, 3) for value in known.ravel().tolist()]
-    mark = {"type": "rect", **({"cursor": "pointer"} if items else {})}
-    yield {
-        "data": {"values": numbers}, "transform": transform, "mark": mark, "encoding": encoding,
-    }  # fmt: skip
 
 
 def _meaning(colours: ScalarMappable) -> str:
@@ -558,6 +460,5 @@ def _colour(handle: object) -> str | None:
 
 
 _TRANSLATIONS: Mapping[type[Artist], Callable[..., Iterable[Json]]] = {
-    PathCollection: _points, Line2D: _line, StepPatch: _bins, Rectangle: _rectangle, Patch: _patch,
-    LineCollection: _segments, PolyCollection: _band, Text: _text, AxesImage: _cells,
+    PathCollection: _points, Line2D: _line, StepPatch: _bins, Patch: _patch, Text: _text,
 }  # fmt: skip

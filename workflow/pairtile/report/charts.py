@@ -32,7 +32,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike
 
-from pairtile.declare.vega_lite import NOTHING, stand_for
+from pairtile.declare.maps import look_into
+from pairtile.declare.vega_lite import stand_for
 from pairtile.report.formats import count, percent, shortened
 from pairtile.report.style import (
     BLUE,
@@ -59,8 +60,11 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 SEQUENTIAL, DIVERGING = "cividis", "RdBu_r"
 """Colour maps that colour-blind readers can read; the second has white in its middle."""
 
-MAX_PIXELS = 500
-"""Larger matrices are drawn as means of blocks: a page of a thousand rows stays small."""
+NOTHING = "#f3f5f7"
+"""The colour of cells without a value."""
+
+MAX_PIXELS, MAX_CELLS = 500, 2000
+"""Larger matrices are drawn, and told under the pointer, as means of blocks: pages stay small."""
 
 MAX_BINS, MAX_BAR_LABELS = 100, 20
 MAX_NAME, MAX_LEGEND_TEXT = 40, 48
@@ -471,7 +475,7 @@ def heat_map(
     aspect : {"equal", "auto"}
         Whether cells are squares.
     hover, items : mapping and bool, optional
-        What rows and columns are, in the page (``pairtile.declare.vega_lite.stand_for``).
+        What rows and columns are, in the page (``pairtile.declare.maps.look_into``).
     """
     values = np.asarray(matrix, dtype=np.float64)
     n, m = values.shape
@@ -487,7 +491,7 @@ def heat_map(
             extent=(-0.5, m - 0.5, *ends), aspect=aspect,
         )  # fmt: skip
         if hover:
-            stand_for(image, hover, items)
+            look_into(image, block_means(values, MAX_CELLS), hover, items)
         for start, end in blocks:
             frame = (start - 0.5, start - 0.5), end - start, end - start
             ax.add_patch(Rectangle(*frame, fill=False, edgecolor=INK, linewidth=0.5))

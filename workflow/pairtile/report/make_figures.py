@@ -10,6 +10,7 @@ import numpy as np
 
 from pairtile.config.downstream import PACKAGE
 from pairtile.declare.columns import explained
+from pairtile.declare.maps import maps_of
 from pairtile.declare.vega_lite import names_points, specification
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.report import network_figures, sample_figures
@@ -44,7 +45,9 @@ def make_figures(results: Results, folder: Path, processes: int = 1) -> list[Cap
     figures = {name: figure for name, (figure, *_) in made.items()}
     live = any(map(names_points, figures.values()))  # for histograms alone Vega weighs too much
     # Before the layout, which forks do not hand back: the page is the same for any number.
-    charts = [specification(figure) if live else None for figure in figures.values()]
+    charts = [
+        maps_of(figure) or (specification(figure) if live else None) for figure in figures.values()
+    ]
     svgs = save_figures(figures, folder, processes, lay_out_network)
     return [
         CaptionedFigure(name, title, caption, alternative, svg, chart)

@@ -3,17 +3,20 @@
 ``pairs.parquet`` is sorted by its first item, so that the pairs in which an item comes first lie
 together, and its row groups' statistics find them. Those in which it comes second are everywhere.
 An index in the user's cache holds them: the first items and scores of each block of rows, sorted by
-the second item. It is made in one pass, in memory that does not grow with the table.
+the second item. It is made in one pass, in memory that does not grow with the table. What it has of
+an item is a few hundred bytes in each block, and all are asked for before the first is read: one
+after the other they take a disk seconds, and mapped memory reads megabytes around each.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator
-from functools import cached_property, partial
+from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,6 +36,9 @@ for an item; one takes half a gigabyte while the index is made."""
 
 MAX_BEST = 1000
 """Pairs of the whole table that the index lists, the best first."""
+
+INDEXED = np.dtype([("other", np.int32), ("score", np.float32)])
+"""A row of the index."""
 
 KEPT_BITS = 11
 """Bits that a score loses, as a float of 32 bits, to become the number of a bin: scores of one bin
@@ -99,12 +105,10 @@ class PairStore:
         low, high = self._ranges[0]
         own = self._read(np.flatnonzero(~(low > item) & ~(high < item)).tolist())
         here = own.first == item
-        others, scores = [own.second[here]], [own.score[here]]
-        for begin, offsets in zip(self._begins, self._offsets, strict=True):
-            one, end = begin + offsets[item : item + 2].astype(np.int64)
-            others.append(self._others[one:end])
-            scores.append(self._scores[one:end])
-        other, score = np.concatenate(others), np.concatenate(scores)
+        begins, ends = (self._begins + self._offsets[:, item + end] for end in (0, 1))
+        turned = self._indexed(zip(begins.tolist(), ends.tolist(), strict=True))
+        other = np.concatenate([own.second[here], turned["other"]])
+        score = np.concatenate([own.score[here], turned["score"]])
         return self._best(Pairs(np.full_like(other, item), other, score), least)
 
     def best(self, least: float = 0.0) -> Pairs:
@@ -168,6 +172,15 @@ class PairStore:
         score = rows[self.score].to_numpy().astype(np.float32)
         return Pairs(rows["i"].to_numpy(), rows["j"].to_numpy(), score)
 
+    def _indexed(self, spans: Iterable[tuple[int, int]]) -> NDArray[np.void]:
+        """Rows of the index, from (begin, end) to (begin, end)."""
+        file, size = self._rows.fileno(), INDEXED.itemsize
+        places = [(size * (end - begin), size * begin) for begin, end in spans if end > begin]
+        if hasattr(os, "posix_fadvise"):  # macOS has none
+            for length, place in places:
+                os.posix_fadvise(file, place, length, os.POSIX_FADV_WILLNEED)
+        return np.frombuffer(b"".join(os.pread(file, *place) for place in places), INDEXED)
+
     @cached_property
     def _ranges(self) -> NDArray[np.float64]:
         """Least and greatest value of each column of ``Pairs`` in each row group, shape (3, 2, row
@@ -185,21 +198,21 @@ class PairStore:
     def _open_index(self) -> Path:
         place = hashlib.sha256(str(self.path.resolve()).encode()).hexdigest()[:16]
         folder = user_cache() / "pairtile-view" / place
-        made = folder / "index.json"
-        if not made.is_file() or read_json(made)["stamp"] != self.stamp:
-            self._make_index(folder)
+        made, whole = (
+            folder / "index.json",
+            {"layout": 2, "stamp": self.stamp, "path": str(self.path)},
+        )
+        if not made.is_file() or read_json(made) != whole:
+            self._make_index(folder, whole)
         arrays = np.load(folder / "blocks.npz")
         self._offsets, self._begins = arrays["offsets"], arrays["begins"]
         self._counts = arrays["counts"]
-        # No empty file can be mapped.
-        mapped = partial(np.memmap, mode="r") if self.rows else np.fromfile
-        self._others = mapped(folder / "others", dtype=np.int32)
-        self._scores = mapped(folder / "scores", dtype=np.float32)
+        self._rows = (folder / "rows").open("rb", buffering=0)
         return folder
 
-    def _make_index(self, folder: Path) -> None:
+    def _make_index(self, folder: Path, whole: dict[str, object]) -> None:
         folder.parent.mkdir(mode=0o700, exist_ok=True)
-        needed, free = 8 * self.rows, shutil.disk_usage(folder.parent).free
+        needed, free = INDEXED.itemsize * self.rows, shutil.disk_usage(folder.parent).free
         if free < 1.1 * needed:
             raise StoreError(
                 f"{folder.parent} has {free / 1e9:.1f} GB left, and the index of "
@@ -210,7 +223,7 @@ class PairStore:
             unfinished = Path(temporary) / "index"
             unfinished.mkdir()
             self._write_blocks(unfinished)
-            write_json(unfinished / "index.json", {"stamp": self.stamp, "path": str(self.path)})
+            write_json(unfinished / "index.json", whole)
             shutil.rmtree(folder, ignore_errors=True)
             unfinished.rename(folder)
 
@@ -220,15 +233,16 @@ class PairStore:
         best = Pairs(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
         offsets, begins, rows = [], [], 0
         groups = list(range(self._file.num_row_groups))
-        with (folder / "others").open("wb") as others, (folder / "scores").open("wb") as scores:
+        with (folder / "rows").open("wb") as written:
             for group in range(0, len(groups), BLOCK_GROUPS):
                 block = self._read(groups[group : group + BLOCK_GROUPS])
                 if (np.diff(block.first) < 0).any():
                     raise StoreError(f"{self.path}: column i is not sorted")
                 starts = np.searchsorted(block.first, np.arange(n + 1))
                 turned = csr_array((block.score, block.second, starts), shape=(n, n)).tocsc()
-                turned.indices.astype(np.int32).tofile(others)
-                turned.data.tofile(scores)
+                indexed = np.empty(len(block.first), INDEXED)
+                indexed["other"], indexed["score"] = turned.indices, turned.data
+                indexed.tofile(written)
                 offsets.append(turned.indptr.astype(np.uint32))
                 begins.append(rows)
                 rows += len(block.first)

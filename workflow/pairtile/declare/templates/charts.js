@@ -6,20 +6,7 @@
   const drawn = new Map();
   let chosen = [];
   let library = null;
-  const hint = document.createElement("div");
-  hint.className = "hint";
-  hint.hidden = true;
-  document.body.append(hint);
-
-  function tell(_handler, event, _item, value) {
-    hint.hidden = !value;
-    if (!value) return;
-    const lines = Object.entries(value).map(([name, text]) => (name ? `${name}: ${text}` : text));
-    hint.textContent = lines.join("\n");
-    const room = document.documentElement.clientWidth - hint.offsetWidth - 8;
-    hint.style.left = `${Math.max(0, Math.min(event.clientX + 14, room))}px`;
-    hint.style.top = `${Math.max(0, event.clientY - hint.offsetHeight - 10)}px`;
-  }
+  const lines = (value) => value && Object.entries(value).map(([name, text]) => (name ? `${name}: ${text}` : text));
 
   // Vega is in the page compressed. Its digest is in the content policy, as that of every script.
   async function load() {
@@ -43,6 +30,10 @@
       const wide = spec.concat ? width / columns - margin : width;
       panel.height = Math.round((panel.height * wide) / panel.width);
       panel.width = Math.floor(wide);
+      for (const { encoding: { color } } of panel.layer) {
+        const texts = color?.legend && color.scale.domain.map((text) => text.length);
+        if (texts) color.legend.columns = Math.max(1, Math.floor(wide / (6.5 * Math.max(...texts) + 28)));
+      }
     }
     if (spec.concat) spec.columns = columns;
     const box = document.createElement("div");
@@ -52,7 +43,7 @@
       expr: vega.expressionInterpreter,
       container: box,
       description: image.alt,
-      tooltip: tell,
+      tooltip: (_handler, event, _item, value) => tell(lines(value), event),
     });
     view.addEventListener("click", (_event, item) => {
       if (item?.datum?.items && typeof choose === "function") choose(item.datum.items);
@@ -67,7 +58,7 @@
       if (isIntersecting && !drawn.has(target)) draw(target);
     }
   });
-  for (const data of document.querySelectorAll("figure > script")) sight.observe(data.parentElement);
+  for (const data of document.querySelectorAll("figure > script:not(.maps)")) sight.observe(data.parentElement);
 
   document.addEventListener("pairtile:chosen", ({ detail }) => {
     chosen = detail.items;

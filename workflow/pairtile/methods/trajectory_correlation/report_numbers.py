@@ -21,7 +21,7 @@ from pairtile.methods.trajectory_correlation.report_results import (
     score_of,
 )
 from pairtile.methods.trajectory_correlation.report_states import N_NAMED, state_numbers
-from pairtile.report.charts import MAX_PIXELS
+from pairtile.report.charts import MAX_CELLS, MAX_PIXELS
 from pairtile.report.results import Results
 
 message = messages_of(__package__)
@@ -54,6 +54,7 @@ def numbers(results: Results) -> dict[str, Any]:
         "score_name": score_name(results),
         "level": LEVEL,
         "max_pixels": MAX_PIXELS,
+        "max_cells": MAX_CELLS,
         "replicas": replicas,
         "several_chains": found.several_chains,
         "apart": FAR,

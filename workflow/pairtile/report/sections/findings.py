@@ -73,9 +73,9 @@ def first_screen(
 
 
 def figure_scripts(pictures: Sequence[CaptionedFigure]) -> tuple[str, ...]:
-    """What the figures of a section need: Vega where one can be looked into."""
-    charts = ("charts.js",) if any(picture.chart for picture in pictures) else ()
-    return ("save_file.js", "figures.js", *charts)
+    """What the figures of a section need to be looked into: of charts that is Vega."""
+    kinds = {"maps.js" if "maps" in some.chart else "charts.js" for some in pictures if some.chart}
+    return ("save_file.js", "figures.js", *(("hint.js", *sorted(kinds)) if kinds else ()))
 
 
 def answer_picture(results: Results, pictures: list[CaptionedFigure]) -> list[CaptionedFigure]:
