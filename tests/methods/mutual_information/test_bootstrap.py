@@ -26,6 +26,7 @@ from pairtile.methods.mutual_information.bootstrap import (
     unrelated_genes,
 )
 from pairtile.methods.mutual_information.config import MutualInformationConfig
+from pairtile.methods.mutual_information.keep import Bar
 from pairtile.methods.mutual_information.kernels.permuted_rows_cuda import RowsOnGpu
 from pairtile.preprocess.null_design import NullDesign
 from pairtile.statistics.correction import benjamini_hochberg
@@ -382,6 +383,30 @@ def test_mean_local_fdr_is_the_share_of_false_edges(
     assert np.mean(local) == pytest.approx(np.mean(false), abs=error)
     assert np.mean(cut) == pytest.approx(np.mean(false), abs=error)
     assert np.mean(false) <= alpha
+
+
+@pytest.mark.parametrize("keep", [{"top_edges": 60}, {"score": 0.2}], ids=str)
+def test_bootstraps_draw_no_null_that_decides_nothing(
+    keep: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = np.random.default_rng(3).normal(size=(40, 60))
+    values[:9] += values[0]
+    config = analysis_config(
+        MutualInformationConfig, backend="cpu", keep=keep, score="mi", dpi=False, bootstraps=4
+    )
+    networks, draws = [], []
+    for decides in (True, False):
+        monkeypatch.setattr(Bar, "by_p_value", decides)
+        opened = open_analysis(values.copy(), np.empty(0), config, choose("cpu"))[0]
+        tiles = opened.space(opened.state).tiles()
+        networks.append([part for k in range(2) for part in opened.bootstrap(tiles, k)])
+        draws.append(opened.resampled(np.arange(60)).null(0)["lengths"].sum())
+        assert opened.null(0)["lengths"].sum() >= 1e5  # of the network, which gives p-values
+    assert draws[0] >= 1e5
+    assert draws[1] == 0
+    for with_null, without in zip(*networks, strict=True):
+        assert with_null.shape[1] > 10
+        np.testing.assert_array_equal(with_null, without)
 
 
 def test_the_consensus_of_halves_says_where_the_bound_would_cut() -> None:

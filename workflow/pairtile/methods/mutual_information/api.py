@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 
 WEIGHT_SHARE = 0.25
 """Share of free memory that the weights of all columns may take; else they are made again."""
-
 
 BLOCK = 1 << 20
 """Values tested at a time, which bounds the memory for whole matrices."""
@@ -480,42 +480,31 @@ def _matrix(
     dtype: str,
 ) -> NDArray[np.floating]:
     """Scores of every row with every column, genes' values, without ``columns`` of all rows with
-    each other: in the tiles of the workflow, so that every pair is scored as it is there.
-
-    Most of the time goes into new pages of memory for the result: all threads write, while the next
-    tiles are scored.
-    """
+    each other: in the tiles of the workflow, so that every pair is scored as it is there. Most time
+    goes into new pages of memory: all threads write them, while the next tiles are scored."""
     settings = spline_settings(config, number_type(config, device.backend))
     scorer = BsplineScorer(settings, device)
     transform = config.estimator.transform
-    z_rows = z_columns = scaled(rows, settings, transform)
-    if columns is None:
-        space = PairSpace("triangle", len(rows), len(rows))
-    else:
-        space = PairSpace("rectangle", len(rows), len(columns))
-        z_columns = scaled(columns, settings, transform)
+    z_rows = scaled(rows, settings, transform)
+    z_columns = z_rows if columns is None else scaled(columns, settings, transform)
+    space = PairSpace("triangle" if columns is None else "rectangle", len(z_rows), len(z_columns))
     result = np.empty((space.rows, space.columns), dtype)
-    enough = config.preprocess.min_samples
-    all_weights = z_columns.size * settings.bins * 8
-    keep_weights = all_weights < WEIGHT_SHARE * device.free_bytes()
-    weights: dict[int, Weights] = {}
+    all_weights = (z_rows.size + z_columns.size) * settings.bins * 8
+
+    @lru_cache(None if all_weights < WEIGHT_SHARE * device.free_bytes() else 2)
+    def weights(of_rows: bool, begin: int, end: int) -> Weights:
+        return scorer.weights((z_rows if of_rows else z_columns)[begin:end])
 
     def strips() -> Iterator[tuple[Tile, int, Callable[[], NDArray[np.floating]]]]:
-        band, left = -1, None
         for tile in space.tiles():
-            if tile.row_begin != band:
-                band, left = tile.row_begin, scorer.weights(z_rows[tile.rows])
-            right = weights.get(tile.column_begin)
-            if right is None:
-                right = scorer.weights(z_columns[tile.columns])
-                if keep_weights:
-                    weights[tile.column_begin] = right
             on_diagonal = space.kind == "triangle" and tile.row_begin == tile.column_begin
-            from_column = np.arange(tile.row_end - tile.row_begin) + 1 if on_diagonal else None
-            assert left is not None
-            bits, n_samples = scorer.scores(left, right, from_column)
+            bits, n_samples = scorer.scores(
+                weights(columns is not None, tile.row_begin, tile.row_end),
+                weights(False, tile.column_begin, tile.column_end),
+                np.arange(tile.row_end - tile.row_begin) + 1 if on_diagonal else None,
+            )
             if n_samples is not None:
-                bits[n_samples < enough] = np.nan
+                bits[n_samples < config.preprocess.min_samples] = np.nan
             if on_diagonal:
                 upper = device.xp.triu(bits, 1)
                 bits = upper + upper.T

@@ -39,6 +39,11 @@ class Bar(NamedTuple):
         return self.fdr is not None
 
     @property
+    def by_p_value(self) -> bool:
+        """Whether p- or q-values decide; where they do not, bootstraps need no null."""
+        return self.p_value is not None or self.by_q_value
+
+    @property
     def p_bound(self) -> float:
         """p-value up to which every pair must be stored; 0: p-values decide nothing."""
         if self.everything:

@@ -46,9 +46,6 @@ _BLOCK_VALUES = 1 << 24
 MAX_GENES = 1000
 """Genes of which the most common value is counted."""
 
-_SHARE_VALUES = 1 << 16
-"""Of them, values that a thread counts together."""
-
 
 def spline_state(
     config: MutualInformationConfig, scratch: Path | None = None
@@ -198,14 +195,11 @@ def floor_share(values: NDArray[np.float64]) -> float:
         lengths = np.diff(np.flatnonzero(begins), append=begins.size)
         first = np.cumsum(begins.sum(axis=1)) - begins.sum(axis=1)
         known = np.count_nonzero(~np.isnan(ordered), axis=1)
+        release(values)
         return (np.maximum.reduceat(lengths, first) / np.maximum(known, 1))[known > 0]
 
-    shares = []
-    for found in in_threads(in_block, row_blocks(some.shape, _SHARE_VALUES)):
-        shares.append(found)
-        release(values)
-    known = np.concatenate(shares)
-    return float(np.median(known)) if known.size else 0.0
+    shares = np.concatenate(list(in_threads(in_block, row_blocks(some.shape, 1 << 16))))
+    return float(np.median(shares)) if shares.size else 0.0
 
 
 def estimator_notes(

@@ -60,6 +60,7 @@ from pairtile.methods.mutual_information.network import (
 from pairtile.methods.mutual_information.null import (
     Null,
     NullGenes,
+    class_pairs,
     draw_null,
     drawn_bytes,
     permutations_needed,
@@ -284,6 +285,9 @@ class MutualInformation(
         if self._given_null is not None:
             return self._given_null
         config = self.config
+        if self._resampling is not None and not Bar.of(config.keep).by_p_value:
+            none = [np.empty(0, dtype=np.float32)] * len(class_pairs(int(self.classes.max()) + 1))
+            return Null(none, self.classes).arrays()
         draws = permutations_needed(config.null.permutations, config.keep, self.n_pairs())
         return self._drawn(self.null_design, draws, seed)
 
