@@ -17,4 +17,5 @@ with job(snakemake, threads=snakemake.params.cores.load()):
         record=Path(snakemake.output.record),
         whole=snakemake.params.whole.load(),
         gpus=snakemake.params.gpus.load(),
+        on_cluster=snakemake.params.on_cluster.load(),
     )

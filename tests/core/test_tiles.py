@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pairtile.engine.tiles import CHUNK_SECONDS, MIN_SECONDS, PairSpace, plan_chunks
+from pairtile.engine.tiles import (
+    CHUNK_SECONDS,
+    CLUSTER_SECONDS,
+    MIN_SECONDS,
+    PairSpace,
+    plan_chunks,
+)
 
 
 def covered(space: PairSpace, edge: int) -> np.ndarray:
@@ -66,6 +72,7 @@ def test_a_small_problem_is_one_chunk():
 
 
 def test_automatic_chunks_take_about_a_minute():
+    assert len(plan_chunks([1.5] * 4000, "auto", 1, CLUSTER_SECONDS)) == 20
     chunks = plan_chunks([1.5] * 4000, "auto")
     assert all(50 <= c.seconds <= 70 for c in chunks)
     assert len(chunks) == pytest.approx(6000 / CHUNK_SECONDS, abs=1)

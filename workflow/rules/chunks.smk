@@ -17,6 +17,8 @@ checkpoint plan:
         analysis=analysis_for("plan"),
         cores=lambda wildcards: Deferred(internals.cores_given(workflow)),
         gpus=gpus_at_once,
+        # Not noted either: a plan that was made elsewhere is gone on with.
+        on_cluster=lambda wildcards: Deferred(not submits_through("local")),
         settings=settings_for("plan"),
         version=VERSION,
         backend=CONFIG.backend,

@@ -167,14 +167,16 @@ def copy_rows(
     array: Any, rows: Sequence[int] | NDArray[np.int64], columns: NDArray[np.int64] | None = None
 ) -> NDArray[Any]:
     """``array[rows]``, or ``array[rows][:, columns]``; of an array that is mapped from a file
-    nothing else stays in memory, where each row would bring its neighbours along."""
+    nothing else stays in memory, where each row would bring its neighbours along. Of float16,
+    float64."""
+    kind = np.float64 if array.dtype == np.float16 else array.dtype
     if not isinstance(_mapping(array), mmap.mmap):
         found = np.asarray(array[np.asarray(rows)])
         return found if columns is None else found[:, columns]
     if columns is None:
-        found = np.empty((len(rows), *array.shape[1:]), dtype=array.dtype)
+        found = np.empty((len(rows), *array.shape[1:]), dtype=kind)
     else:  # in the order in which NumPy lays out columns, so that sums are the same
-        found = np.empty((len(columns), len(rows)), dtype=array.dtype).T
+        found = np.empty((len(columns), len(rows)), dtype=kind).T
     for k, row in enumerate(rows):
         found[k] = array[row] if columns is None else array[row][columns]
         release(array)

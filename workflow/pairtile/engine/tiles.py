@@ -19,6 +19,9 @@ tile's results (a million pairs) are a few megabytes. Fixed, because results are
 CHUNK_SECONDS = 60.0
 """Work aimed at in one chunk with ``chunks: auto``: long against a job's start, short to lose."""
 
+CLUSTER_SECONDS = 300.0
+"""The same where a scheduler starts each job: it loses 10 s and more before it computes."""
+
 MIN_SECONDS = 5.0
 """Work for which another GPU is worth a job of its own: several times what its start takes."""
 
@@ -126,7 +129,10 @@ def number_of_jobs(seconds: float, wanted_seconds: float, side_by_side: int) -> 
 
 
 def plan_chunks(
-    seconds: Sequence[float], chunks: int | str = "auto", side_by_side: int = 1
+    seconds: Sequence[float],
+    chunks: int | str = "auto",
+    side_by_side: int = 1,
+    wanted_seconds: float = CHUNK_SECONDS,
 ) -> list[Chunk]:
     """Cut the row of tiles into chunks of about equal cost.
 
@@ -135,7 +141,7 @@ def plan_chunks(
     seconds
         Estimated seconds of each tile, in order.
     chunks
-        ``auto``: as ``number_of_jobs`` says of ``CHUNK_SECONDS``; or their number, never more than
+        ``auto``: as ``number_of_jobs`` says of ``wanted_seconds``; or their number, never more than
         there are tiles.
     side_by_side
         Chunks that are computed at once.
@@ -147,7 +153,7 @@ def plan_chunks(
     """
     total = float(sum(seconds))
     if chunks == "auto":
-        wanted = min(MAX_CHUNKS, number_of_jobs(total, CHUNK_SECONDS, side_by_side))
+        wanted = min(MAX_CHUNKS, number_of_jobs(total, wanted_seconds, side_by_side))
     elif isinstance(chunks, int) and chunks >= 1:
         wanted = chunks
     else:

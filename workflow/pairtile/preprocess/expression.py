@@ -79,6 +79,10 @@ between all genes."""
 TOTALS = {"cpm": 1e6, "cp10k": 1e4}
 """Sums to which samples are scaled."""
 
+HALF_VALUES = 1 << 32
+"""Normal scores of counts beyond which two bytes for each have to do: 32 GiB as float64. They are
+rounded to one part in 2,000, less than the noise of counting."""
+
 MAX_SHARED_DEPTH = 0.04
 """Share of zeros, times variance of the log totals, times square root of the samples, up to which
 scaled counts are as good as unrelated: zeros keep depth in, as a correlation that grows with its
@@ -126,13 +130,16 @@ def prepare_expression(
     overwrite: bool = False,
     design: SampleDesign | None = None,
     scratch: Path | None = None,
+    half: bool = False,
 ) -> Prepared:
     """Prepare a table as the configuration's `preprocess` section asks.
 
     The input is not changed, unless the caller needs its values no more and allows to
     ``overwrite`` them: a copy of a large table is then never made. Genes are prepared in blocks, so
     that a sparse table (``io.sparse_rows``) is never made dense: with a folder ``scratch``, the
-    values of its kept genes are mapped from a file there where they are many.
+    values of its kept genes are mapped from a file there where they are many. With ``half``, more
+    than ``HALF_VALUES`` normal scores of counts are float16 in that file: whoever works on them
+    takes them as float64 first.
 
     In this order: ``cpm`` and what else normalises the raw values of all genes; log2, with
     zeros to missing unless a pseudocount is added; genes observed in fewer than ``min_samples``
@@ -205,7 +212,11 @@ def prepare_expression(
         account.drop_constant()
     kept = _left(expression, chosen, account)
     in_place = overwrite and isinstance(values, np.ndarray)
-    out = values[: kept.size] if in_place else empty_table((kept.size, n_samples), scratch)
+    design = design or SampleDesign.unknown()
+    changed = design.covariates.size or chosen.hidden_factors != "none"
+    scores = chosen.normalize in NORMAL_SCORES and kept.size * n_samples > HALF_VALUES
+    kind = np.float16 if half and scores and not changed else np.float64
+    out = values[: kept.size] if in_place else empty_table((kept.size, n_samples), scratch, kind)
     begin = 0
     for block, _ in in_threads(cleaned, blocks_of(kept, n_samples)):
         out[begin : begin + len(block)] = block  # never beyond what is read
@@ -214,7 +225,6 @@ def prepare_expression(
         release(out)
     out = _normalize_log(out, kept, chosen, account)
     chosen = _equal_spread(out, chosen, scale, account)
-    design = design or SampleDesign.unknown()
     if design.covariates.size:
         remove_effects(out, design.covariates)
         account.say("effects_removed", columns=", ".join(chosen.regress_out))

@@ -112,7 +112,8 @@ class BsplineScorer:
         """Weights of variables: scaled values, float64 (variables, samples), NaN where missing; of
         NumPy, or on a GPU of CuPy."""
         xp = self.device.xp
-        z = xp.asarray(z, dtype=np.float64, order="C")  # the kernels count on row-major order
+        # The kernels count on row-major order; float16 goes to the GPU as it is.
+        z = xp.asarray(z).astype(np.float64, order="C", copy=False)
         missing = xp.isnan(z)
         any_missing = bool(missing.any())
         if self.complete and any_missing:

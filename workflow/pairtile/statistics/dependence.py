@@ -174,7 +174,7 @@ def lag_one(values: NDArray[np.float64], series: NDArray[np.int32]) -> NDArray[n
     step = np.flatnonzero(series[1:] == series[:-1])
 
     def of_rows(here: slice) -> None:
-        rows = standardised(values[here])
+        rows = standardised(values[here].astype(np.float64))
         products = np.einsum("ij,ij->i", rows[:, step], rows[:, step + 1])
         found[here] = products / max(1, step.size)
 

@@ -19,7 +19,15 @@ from pairtile.engine.chunk_file import FORMAT_VERSION
 from pairtile.engine.estimator import Estimator, estimator_of, job_memory
 from pairtile.engine.stages import NullStage, n_bootstraps, needs_scan
 from pairtile.engine.state import open_state, state_digest
-from pairtile.engine.tiles import Chunk, PairSpace, Tile, number_of_jobs, plan_chunks
+from pairtile.engine.tiles import (
+    CHUNK_SECONDS,
+    CLUSTER_SECONDS,
+    Chunk,
+    PairSpace,
+    Tile,
+    number_of_jobs,
+    plan_chunks,
+)
 from pairtile.engine.time_estimate import (
     WORTH_SAMPLING_SECONDS,
     Speed,
@@ -135,6 +143,7 @@ def plan(
     record: Path,
     whole: Analysis | None = None,
     gpus: int = 1,
+    on_cluster: bool = False,
 ) -> None:
     """Cut the work of one analysis into chunks and write ``plan.json``.
 
@@ -142,6 +151,7 @@ def plan(
     ``whole``: the analysis with the keys that only later steps use, for the time that these take,
     and to refuse early what they would.
     ``gpus``: how many GPUs the run may use at once; 0: all of this host.
+    ``on_cluster``: a scheduler starts each job, so that fewer and longer ones are better.
     """
     # Every job imports this module, and only this one reads inputs of later steps.
     from pairtile.steps.later_inputs import validate_inputs
@@ -187,7 +197,8 @@ def plan(
             tables=bool(config.tables),
         )
         at_once = _at_once(device.backend, gpus)
-        chunks = plan_chunks(seconds, config.chunks, at_once)
+        wanted_seconds = CLUSTER_SECONDS if on_cluster else CHUNK_SECONDS
+        chunks = plan_chunks(seconds, config.chunks, at_once, wanted_seconds)
         content: dict[str, Any] = {
             "format_version": FORMAT_VERSION,
             "pairtile_version": __version__,

@@ -26,14 +26,8 @@ from pairtile.declare.messages import notes_of, warnings_of
 from pairtile.engine.in_memory import network_in_memory
 from pairtile.engine.network import Network
 from pairtile.gpu.device import choose
-from pairtile.methods.mutual_information.api import (
-    as_given,
-    open_analysis,
-)
-from pairtile.methods.mutual_information.config import (
-    MutualInformationConfig,
-    auto_score,
-)
+from pairtile.methods.mutual_information.api import as_given, open_analysis
+from pairtile.methods.mutual_information.config import MutualInformationConfig, auto_score
 from pairtile.methods.mutual_information.dpi import data_processing_inequality as surviving_edges
 from pairtile.methods.mutual_information.prepare import counts_by_rank
 from pairtile.methods.mutual_information.score import MutualInformation

@@ -10,6 +10,11 @@ from numpy.typing import NDArray
 from pairtile.preprocess.courses import CourseArrays
 from pairtile.preprocess.sample_arrays import SampleArrays
 
+MAX_SAMPLES = 20_000
+"""Of which permutation null, partial correlations and signs are taken: the null of n_samples * MI
+is that of more samples to 0.1 % (Williams 1976, Biometrika 63:33, of 10 x 10 cells), the standard
+error of a correlation 0.007."""
+
 
 class GeneArrays(SampleArrays, CourseArrays, total=False):
     """Of each gene: ``observed``, its share of the samples, where any is missing;
@@ -28,6 +33,7 @@ class SplineArrays(GeneArrays):
     | regulators | (regulators,) | their item numbers; empty: every gene with every gene |
     | z_source | (genes, samples) | with a lag: the same of the samples of sources; z: of targets |
     | columns | () | of two tables: items of the first; those after them are the regulators |
+    | z_some | (genes, ``MAX_SAMPLES``) | of more samples, evenly spaced ones |
     | bins_order, by_rank | (2,), () | the estimator as decided |
     """
 
@@ -36,5 +42,6 @@ class SplineArrays(GeneArrays):
     regulators: NDArray[np.int32]
     z_source: NotRequired[NDArray[np.float64]]
     columns: NotRequired[NDArray[np.int64]]
+    z_some: NotRequired[NDArray[np.float64]]
     bins_order: NDArray[np.int64]
     by_rank: NDArray[np.bool_]

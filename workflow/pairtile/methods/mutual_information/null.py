@@ -28,10 +28,7 @@ from pairtile.engine.tiles import TILE_EDGE
 from pairtile.methods.mutual_information.config import KeepRule
 from pairtile.methods.mutual_information.keep import Bar
 from pairtile.methods.mutual_information.kernels.exchange import Exchange
-from pairtile.methods.mutual_information.kernels.permuted_rows import (
-    Resampling,
-    permuted_rows,
-)
+from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling, permuted_rows
 from pairtile.methods.mutual_information.series_joins import loss_by_joins
 from pairtile.preprocess.null_design import NullDesign
 from pairtile.runtime.record import Progress

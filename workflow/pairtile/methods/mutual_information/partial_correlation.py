@@ -67,7 +67,7 @@ class PartialCorrelation:
 
     def __init__(self, state: SplineArrays, top: float, device: Device) -> None:
         """top : upper end of the scaled values."""
-        self._z, self._top, self._device = state["z"], top, device
+        self._z, self._top, self._device = state.get("z_some", state["z"]), top, device
         self._by_rank = bool(state["by_rank"])
         genes = len(self._z)
         regulators = np.asarray(state["regulators"], dtype=np.int64)

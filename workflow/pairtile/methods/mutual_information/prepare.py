@@ -12,18 +12,16 @@ from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
+from pairtile.engine.large_table import take_columns
 from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.regulators import FoundRegulators, find_regulators
-from pairtile.methods.mutual_information.arrays import SplineArrays
+from pairtile.methods.mutual_information.arrays import MAX_SAMPLES, SplineArrays
 from pairtile.methods.mutual_information.config import (
     MutualInformationConfig,
     SplineEstimatorConfig,
 )
-from pairtile.methods.mutual_information.null_design import (
-    entropy_classes,
-    measured_samples,
-)
+from pairtile.methods.mutual_information.null_design import entropy_classes, measured_samples
 from pairtile.preprocess.expression import prepare_expression
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import dependence_warnings, read_arranged
@@ -33,6 +31,7 @@ from pairtile.preprocess.two_tables import read_two_tables
 from pairtile.runtime.threads import in_threads
 from pairtile.splines.scorer import SplineSettings
 from pairtile.splines.values import marginal_entropies, scaled
+from pairtile.statistics.dependence import evenly_spaced
 
 message = messages_of(__package__)
 
@@ -61,7 +60,8 @@ def spline_state(
         found = FoundRegulators(rows, {}, [])
     else:
         expression, design = read_arranged(config, scratch)
-        prepared = prepare_expression(expression, config.preprocess, True, design, scratch)
+        half = not config.lag
+        prepared = prepare_expression(expression, config.preprocess, True, design, scratch, half)
         del expression  # a sparse table may be the largest thing in memory
         parameters = {"preprocess": prepared.parameters}
         found = find_regulators(
@@ -123,11 +123,15 @@ def state_of_values(
     messages = estimator_notes(config.estimator, estimator, n_samples, floor)
     config = config.model_copy(update={"estimator": estimator})
     settings = spline_settings(config, "float64")
-    z = np.require(values, np.float64, "C")  # what is mapped from a file stays so
+    kind = np.float16 if values.dtype == np.float16 else np.float64
+    z = np.require(values, kind, "C")  # what is mapped from a file stays so
     entropy = np.empty(len(z))
     for rows in row_blocks(z.shape, _BLOCK_VALUES):
-        scaled(z[rows], settings, estimator.transform, overwrite=True)
-        entropy[rows] = marginal_entropies(z[rows], settings)
+        block = np.asarray(z[rows], np.float64)
+        scaled(block, settings, estimator.transform, overwrite=True)
+        if kind == np.float16:
+            z[rows] = block
+        entropy[rows] = marginal_entropies(block, settings)
         release(z)
     n_classes = int(entropy_classes(entropy).max(initial=0)) + 1
     if n_classes > 1:
@@ -145,6 +149,8 @@ def state_of_values(
         **design,
         **measured,
     }
+    if (n_samples > MAX_SAMPLES or kind == np.float16) and not config.lag:
+        state["z_some"] = take_columns(z, evenly_spaced(n_samples, MAX_SAMPLES), None)
     if columns is not None:
         state["columns"] = np.array(columns)
     if sources is not None:

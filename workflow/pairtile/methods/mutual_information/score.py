@@ -15,14 +15,7 @@ from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.chunk_file import PASSED, RANK_SCORE, Arrays, Rows, Summaries
-from pairtile.engine.estimator import (
-    Cost,
-    Estimator,
-    Merged,
-    PreparedInput,
-    Ranking,
-    state_bytes,
-)
+from pairtile.engine.estimator import Cost, Estimator, Merged, PreparedInput, Ranking, state_bytes
 from pairtile.engine.in_memory import network_in_memory
 from pairtile.engine.large_table import count
 from pairtile.engine.network import Network
@@ -31,32 +24,20 @@ from pairtile.engine.stages import BootstrapNetwork, Bootstraps, FirstPass, Null
 from pairtile.engine.state import release
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.gpu.device import Device
-from pairtile.methods.mutual_information.arrays import SplineArrays
+from pairtile.methods.mutual_information.arrays import MAX_SAMPLES, SplineArrays
 from pairtile.methods.mutual_information.bootstrap import (
     resample_samples,
     rule_of_network,
     undirected_edges,
     unrelated_genes,
 )
-from pairtile.methods.mutual_information.combined_score import (
-    CombinedScore,
-    Sampled,
-    combined_sums,
-)
-from pairtile.methods.mutual_information.config import (
-    KeepAuto,
-    MutualInformationConfig,
-    auto_score,
-)
+from pairtile.methods.mutual_information.combined_score import CombinedScore, Sampled, combined_sums
+from pairtile.methods.mutual_information.config import KeepAuto, MutualInformationConfig, auto_score
 from pairtile.methods.mutual_information.context_scores import ExactMoments, directed_scores
 from pairtile.methods.mutual_information.keep import Bar
 from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling
 from pairtile.methods.mutual_information.kernels.permuted_rows_cuda import RowsOnGpu
-from pairtile.methods.mutual_information.network import (
-    infer_network,
-    rank_pairs,
-    score_histogram,
-)
+from pairtile.methods.mutual_information.network import infer_network, rank_pairs, score_histogram
 from pairtile.methods.mutual_information.null import (
     Null,
     NullGenes,
@@ -73,10 +54,7 @@ from pairtile.methods.mutual_information.null_design import (
     order_warnings,
     paired_classes,
 )
-from pairtile.methods.mutual_information.partial_correlation import (
-    PartialCorrelation,
-    fit_bytes,
-)
+from pairtile.methods.mutual_information.partial_correlation import PartialCorrelation, fit_bytes
 from pairtile.methods.mutual_information.prepare import spline_settings, spline_state
 from pairtile.methods.mutual_information.signs import with_signs
 from pairtile.methods.mutual_information.tiles import (
@@ -222,9 +200,15 @@ class MutualInformation(
             rate,
             cls.space(state).pairs_in,
             # A draw takes less than half as long as a pair, of which more is kept (measured).
-            null=draws * nulls // 2,
+            null=draws * nulls * cls._null_samples(config, state) // (2 * samples),
             precision=number_type(config, backend),
         )
+
+    @classmethod
+    def _null_samples(cls, config: MutualInformationConfig, state: SplineArrays) -> int:
+        """Of how many samples a null is drawn: of many some, where nothing else is exchanged."""
+        some = "z_some" in state and chosen_null(config, state).kind == "permutation"
+        return int(state["z_some" if some and _complete(state) else "z"].shape[1])
 
     @classmethod
     def _null_draws(cls, config: MutualInformationConfig, state: SplineArrays) -> tuple[int, int]:
@@ -247,15 +231,16 @@ class MutualInformation(
         and all that it draws."""
         genes, samples = (int(n) for n in state["z"].shape)
         draws, nulls = cls._null_draws(config, state)
+        of_null = cls._null_samples(config, state)
         if backend == "cuda":
             blocks = super().memory(config, state, backend, rows, columns)
-            return blocks + drawn_bytes(draws, samples, nulls, 0)
+            return blocks + drawn_bytes(draws, of_null, nulls, 0)
         fitted = 0
         if config.score == "combined":
-            fitted = fit_bytes(int(state["regulators"].size) or genes, samples)
+            fitted = fit_bytes(int(state["regulators"].size) or genes, min(samples, MAX_SAMPLES))
         kept, beside = weights_bytes(config.estimator.n_bins, config.estimator.spline_order)
         of_tiles = min(kept * samples * genes, max(KEPT_BYTES, kept * samples * (rows + columns)))
-        held = max(of_tiles, drawn_bytes(draws, samples, nulls, kept))
+        held = max(of_tiles, drawn_bytes(draws, of_null, nulls, kept))
         return state_bytes(state) + fitted + held + (kept + beside) * samples * max(rows, columns)
 
     @classmethod
@@ -298,11 +283,16 @@ class MutualInformation(
         return self._opened_null[1]
 
     def _drawn(self, design: NullDesign, draws: int, seed: int) -> dict[str, NDArray[Any]]:
-        z = np.asarray(self.state["z"]) if self._original is None else self._original
+        z = self.state["z"] if self._original is None else self._original
+        factor, n_some = inflation(self.state, z.shape[1]), z.shape[1]
+        if self._original is None and design.kind == "permutation":
+            n_some = self._null_samples(self.config, self.state)
+        if n_some < z.shape[1]:
+            z, design = self.state["z_some"], NullDesign.permutation(n_some)
         return draw_null(
             self.scorer,
             NullGenes(
-                z,
+                np.asarray(z, dtype=np.float64),
                 self.state["entropy_bits"] > 0.0,
                 self.classes,
                 paired_classes(self.state, self.classes),
@@ -312,7 +302,7 @@ class MutualInformation(
             seed=seed,
             min_samples=self.config.preprocess.min_samples,
             resampling=self._resampling,
-            inflation=inflation(self.state, z.shape[1]),
+            inflation=factor,
         )
 
     def null_messages(self, seed: int) -> list[Message]:
@@ -509,7 +499,7 @@ class MutualInformation(
         Its null resamples too: permuted genes are drawn from the original samples first, so that
         repeated samples raise the null as they raise the scores.
         """
-        original = np.ascontiguousarray(self.state["z"])
+        original = np.ascontiguousarray(self.state["z"], dtype=np.float64)
         top = float(self.settings.intervals)
         if self._order is None:
             by_rank = self.config.estimator.transform == "rank"
@@ -523,6 +513,7 @@ class MutualInformation(
             "z": z,
             "entropy_bits": marginal_entropies(z, self.settings),
         }
+        state.pop("z_some", None)
         replicate = MutualInformation(self.config, state, self.device, self.precision)
         replicate._original, replicate._resampling = original, resampling
         replicate.null_design = self.null_design
@@ -561,6 +552,7 @@ class MutualInformation(
         """The same analysis of unrelated genes, and which of them were moved together."""
         genes = unrelated_genes(np.asarray(self.state["z"]), self.null_design, self.seed)
         state: SplineArrays = {**self.state, "z": genes.z}
+        state.pop("z_some", None)
         opened = MutualInformation(self.config, state, self.device, self.precision)
         opened.null_design = self.null_design
         return opened, genes.group
@@ -575,8 +567,9 @@ class MutualInformation(
     def network(self, merged: Merged) -> Network:
         result = infer_network(self, merged, pairs_only=self._resampling is not None)
         if self._resampling is None:
-            z = np.asarray(self.state["z"])
-            expected = self.null_of(merged.null).expected(result.edges) / z.shape[1]
+            z = np.asarray(self.state.get("z_some", self.state["z"]))
+            samples = self.state["z"].shape[1]
+            expected = self.null_of(merged.null).expected(result.edges) / samples
             sources = np.asarray(self.state.get("z_source", z))
             result.edges = with_signs(result.edges, sources, z, expected)
         result.directed = result.directed or "z_source" in self.state
