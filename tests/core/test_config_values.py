@@ -50,6 +50,7 @@ DEFAULTS: dict[str, Any] = {
     "gold_standard": None,
     "modules": None,
     "traits": [],
+    "other_samples": None,
     "gene_sets": None,
     "activity": False,
     "estimator": {

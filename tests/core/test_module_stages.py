@@ -6,13 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pairtile
 import pandas as pd
 import pytest
 from pairtile.config.root import models
 from pairtile.declare.columns import declared_columns
-from pairtile.downstream import enrichment, module_quality, modules, traits
+from pairtile.downstream import enrichment, module_preservation, module_quality, modules, traits
 from pairtile.downstream.given import Given
-from pairtile.errors import ConfigError
+from pairtile.errors import ConfigError, InputError
 from pairtile.gpu.device import choose
 from pydantic import ValidationError
 
@@ -93,6 +94,66 @@ def test_modules_and_the_trait_of_one_are_found(given: Given, method: str) -> No
     assert first["correlation"] > 0.5
 
 
+@pytest.fixture
+def elsewhere(given: Given, tmp_path: Path) -> Given:
+    """Another table, without ten genes and in another order: the first module is there, too."""
+    draw = np.random.default_rng(8)
+    other = draw.standard_normal((GENES, 30))
+    other[:40] += 1.5 * draw.standard_normal(30)
+    table = pd.DataFrame(other, given.genes, [f"t{k}" for k in range(30)])
+    table.iloc[:-10].sample(frac=1.0, random_state=1).to_csv(tmp_path / "other.tsv", sep="\t")
+    wanted = settings(
+        modules={"method": "wgcna", "power": 6.0}, other_samples=str(tmp_path / "other.tsv")
+    )
+    return replace(given, config=wanted, folder=tmp_path)
+
+
+def test_modules_are_looked_for_in_other_samples(elsewhere: Given) -> None:
+    modules.run(elsewhere)
+    module_preservation.validate(elsewhere.config, elsewhere.items)
+    written = module_preservation.run(elsewhere)
+    assert [(note.code, note.numbers) for note in written.messages] == [
+        ("genes_elsewhere", {"n": GENES - 10, "of": GENES})
+    ]
+    table = elsewhere.table("module_preservation.tsv").set_index("module")
+    assert ["module", *table] == columns("module_preservation.tsv", [])
+    first = elsewhere.table("modules.tsv").query("module == 1")["gene"].isin(elsewhere.genes[:40])
+    assert first.mean() > 0.9
+    assert table.loc[1, "z_summary"] > 5 > 2 > table.loc[2, "z_summary"]
+    assert written.counts["modules_elsewhere"] == 2
+    assert written.counts["modules_kept"] == 1
+    known = pd.read_csv(elsewhere.config.other_samples, sep="\t", index_col=0)
+    names = [name for name in elsewhere.genes if name in known.index]
+    mine = pd.DataFrame(elsewhere.values, elsewhere.genes).loc[names]
+    expected = pairtile.module_preservation(
+        mine, known, elsewhere.table("modules.tsv").query("gene in @names"), power=6.0
+    )
+    np.testing.assert_allclose(table["z_summary"], expected["z_summary"], rtol=1e-6)
+
+
+def test_shared_modules_are_those_of_both_tables(elsewhere: Given) -> None:
+    wanted = settings(
+        modules={"method": "wgcna", "consensus": True, "power": 6.0},
+        other_samples=elsewhere.config.other_samples,
+    )
+    counts = modules.run(replace(elsewhere, config=wanted)).counts
+    table = elsewhere.table("modules.tsv").query("module > 0")
+    assert counts["modules_found"] == 1
+    assert table["p_value"].isna().all()
+    assert table["gene"].isin(elsewhere.genes[:40]).mean() > 0.9
+    assert len(table) >= 36
+
+
+def test_a_table_of_other_genes_is_refused(elsewhere: Given, tmp_path: Path) -> None:
+    renamed = pd.DataFrame(np.ones((4, 5)), [*elsewhere.genes[:2], "x", "y"], list("abcde"))
+    renamed.to_csv(tmp_path / "few.tsv", sep="\t")
+    config = elsewhere.config.model_copy(update={"other_samples": str(tmp_path / "few.tsv")})
+    with pytest.raises(InputError, match=r"few\.tsv: found 2 "):
+        module_preservation.validate(config, elsewhere.items)
+    with pytest.raises(InputError, match=r"few\.tsv: found"):
+        module_preservation.run(replace(elsewhere, config=config))
+
+
 def test_without_modules_there_are_tables_without_rows(given: Given, tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
     noise = draw.standard_normal((GENES, SAMPLES))
@@ -126,6 +187,9 @@ def test_modes_keep_their_own_modules_unless_eigengenes_are_asked_for() -> None:
         {"modules": {"power": 0.5}},
         {"modules": {"max_p": 0}},
         {"modules": {"deep_split": 5}},
+        {"other_samples": "o.tsv"},
+        {"modules": {"method": "wgcna", "consensus": True}},
+        {"modules": {"consensus": True}, "other_samples": "o.tsv"},
     ],
 )
 def test_settings_that_do_not_fit_are_refused(section) -> None:

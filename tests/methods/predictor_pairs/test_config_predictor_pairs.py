@@ -48,6 +48,7 @@ DEFAULTS: dict[str, Any] = {
     "modules": None,
     "traits": [],
     "differential": None,
+    "other_samples": None,
     "gene_sets": None,
     "activity": False,
     "estimator": {

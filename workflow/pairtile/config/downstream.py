@@ -84,6 +84,9 @@ STAGES: tuple[Stage, ...] = (
         ("modules.tsv", "module_summary.tsv", "eigengenes.tsv", "module_membership.tsv"),
         gpu=True,
     ),
+    Stage(
+        "module_preservation", "other_samples", ("module_preservation.tsv",), ("modules",), gpu=True
+    ),
     Stage("traits", "traits_of_modules", ("module_traits.tsv",), reads=("modules",)),
     Stage(
         "predicted_targets",

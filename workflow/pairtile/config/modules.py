@@ -52,6 +52,10 @@ class GeneModulesConfig(ConfigModel):
         default=0.15,
         description="`wgcna`: modules become one where 1 - r of their eigengenes is below this.",
     )
+    consensus: bool = Field(
+        default=False,
+        description="`wgcna`: modules that `other_samples` has, too; not tested by `max_p`.",
+    )
     max_p: Annotated[float, Field(ge=0.01, le=1)] | None = Field(
         default=0.05,
         description=(

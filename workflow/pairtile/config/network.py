@@ -28,7 +28,6 @@ ExportFormat = Literal[
     "html",
 ]
 
-
 NEEDED_PACKAGES = {"h5mu": ("mudata",), "zarr": ("xarray", "zarr")}
 """What a format needs that pairtile does not bring: extras of the format's name."""
 
@@ -76,6 +75,8 @@ RequiredPath = Annotated[str, Text("a path"), InputFile()]
 OptionalPath = Annotated[str | None, Text("a path", optional=True), InputFile()]
 NamesTable = Annotated[OptionalPath, InputFile("network", "tables"), UsedBy("network", "tables")]
 GoldStandard = Annotated[OptionalPath, InputFile("evaluate"), UsedBy("evaluate")]
+ModulesTable = Annotated[OptionalPath, InputFile("modules", "module_preservation", folder=True)]
+OF_MODULES = UsedBy("modules", "module_preservation", "traits", "enrichment")
 GeneSetsFile = Annotated[OptionalPath, InputFile("enrichment"), UsedBy("enrichment")]
 Chunks = Annotated[Literal["auto"] | Annotated[int, Field(ge=1, le=100_000)], UsedBy("plan")]
 
@@ -86,9 +87,8 @@ def gold_standard_field(more: str = "") -> Any:
         default=None,
         description=(
             "A table of known edges, columns source and target, or lists of ARACNe (`.adj`), to "
-            "compare the network with: adds "
-            "`evaluation.json` (AUPR, AUROC, precision, recall) and its part of the report. null: "
-            f"no evaluation. It does not change the network.{more}"
+            "compare the network with: adds `evaluation.json` (AUPR, AUROC, precision, recall) and "
+            f"its part of the report. null: no evaluation. It does not change the network.{more}"
         ),
     )
 

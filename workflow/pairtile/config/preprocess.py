@@ -11,7 +11,9 @@ from pairtile.config.downstream import DifferentialConfig
 from pairtile.config.models import Analysis, ConfigModel, Fault, InputFile, UsedBy
 from pairtile.config.modules import GeneModulesConfig
 from pairtile.config.network import (
+    OF_MODULES,
     GeneSetsFile,
+    ModulesTable,
     NamesTable,
     OptionalPath,
     RequiredPath,
@@ -285,20 +287,26 @@ class TableAnalysis(Analysis):
 
     # What follows the network (``config.downstream``): keys marked with the stages that use them,
     # and those that name a column of annotations with ``values`` and ``names_items`` too.
-    modules: Annotated[GeneModulesConfig | None, UsedBy("modules", "traits", "enrichment")] = Field(
+    modules: Annotated[GeneModulesConfig | None, OF_MODULES] = Field(
         default=None,
         description=(
             "Groups of genes that go together: adds `modules.tsv`, `module_summary.tsv`, "
             "`eigengenes.tsv` and `module_membership.tsv`. null: none."
         ),
     )
+    other_samples: Annotated[ModulesTable, UsedBy("modules", "module_preservation")] = Field(
+        default=None,
+        description=(
+            "A table of the same genes in other samples, in any format of `expression`, prepared "
+            "alike: are `modules` kept there? Adds `module_preservation.tsv`. null: not asked."
+        ),
+    )
     traits: Annotated[Columns, UsedBy("values", "traits", "activity", names_items=True)] = Field(
         default=(),
         description=(
-            "Columns of annotations (of `samples.annotations`, or `obs` of an `.h5ad` file): each "
-            "eigengene is tested against each of them, batches and series respected; adds "
-            "`module_traits.tsv`. With `activity`, activities are tested too. Needs `modules` or "
-            "`activity`."
+            "Columns of annotations (of `samples.annotations`, or `obs` of an `.h5ad` file): "
+            "eigengenes of `modules` are tested against each, batches and series respected "
+            "(`module_traits.tsv`), and activities of `activity`."
         ),
     )
     gene_sets: GeneSetsFile = Field(
@@ -315,22 +323,17 @@ class TableAnalysis(Analysis):
     activity: Annotated[bool, UsedBy("activity")] = Field(
         default=False,
         description=(
-            "Whether the activity of each regulator is estimated in each sample, from the "
-            "expression of its targets in the network: adds `activity.tsv` (t of a univariate "
-            "linear model), `activity_viper.tsv` and, where labels of samples are named in "
-            "`traits` or `differential`, `activity_tests.tsv`."
+            "Estimate the activity of each regulator in each sample from its targets in the "
+            "network: adds `activity.tsv` (t of a univariate linear model), `activity_viper.tsv` "
+            "and, with labels in `traits` or `differential`, `activity_tests.tsv`."
         ),
     )
-
     differential: Annotated[
         DifferentialConfig | None,
         UsedBy("values", "differential", "enrichment", "activity", names_items=True),
     ] = Field(
         default=None,
-        description=(
-            "Which pairs of genes are correlated differently between groups of samples, tested "
-            "for every pair; null: nothing is compared."
-        ),
+        description="Which pairs of genes are correlated differently between groups; null: none.",
     )
 
     @property
@@ -363,19 +366,21 @@ class TableAnalysis(Analysis):
         if self.samples.columns:
             expected = "a table of samples beside its columns (or an .h5ad expression table)"
             raise refusal(expected, key="samples")
-        if self.preprocess.regress_out:
-            raise refusal("no columns, or a table under samples.annotations", key="preprocess")
-        if self.traits:
-            raise refusal("no columns, or a table under samples.annotations", key="traits")
+        for key, columns in (("preprocess", self.preprocess.regress_out), ("traits", self.traits)):
+            if columns:
+                raise refusal("no columns, or a table under samples.annotations", key=key)
         return self
 
     @model_validator(mode="after")
-    def _traits_have_a_use(self) -> Self:
-        if self.traits and self.gene_modules is None and not self.activity:
-            raise refusal(
-                "no columns, or modules (with eigengenes) or activity that they go with",
-                key="traits",
-            )
+    def _what_goes_with_modules_has_them(self) -> Self:
+        modules = self.gene_modules
+        if self.traits and modules is None and not self.activity:
+            expected = "no columns, or modules (with eigengenes) or activity that they go with"
+            raise refusal(expected, key="traits")
+        if self.other_samples is not None and modules is None:
+            raise refusal("null, or modules (with eigengenes)", key="other_samples")
+        if modules and modules.consensus and (modules.method != "wgcna" or not self.other_samples):
+            raise refusal("false, or wgcna beside other_samples", key="modules/consensus")
         return self
 
     @model_validator(mode="after")

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from pairtile.config.preprocess import TableAnalysis, TwoTableAnalysis
 from pairtile.declare.messages import HasMessages, Message
+from pairtile.errors import InputError
 from pairtile.gpu.device import Device
+from pairtile.io.expression import Expression, read_expression
 from pairtile.io.networks.table import NetworkTable
 from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.sample_arrays import SampleArrays
@@ -23,6 +25,9 @@ from pairtile.preprocess.two_tables import read_two_tables
 from pairtile.report.results import read_result_table
 from pairtile.runtime.files import atomic_path
 from pairtile.statistics.counting_noise import name_keys
+
+MIN_GENES = 3
+MISSING_GENES = "{path}: found {n} of the analysed genes; expected 3 or more, named alike"
 
 
 class ValueArrays(SampleArrays):
@@ -94,6 +99,14 @@ def _arrays(prepared: Prepared, kept: list[str]) -> ValueArrays:
     }
 
 
+def read_other_samples(config: TableAnalysis) -> Expression:
+    """The table ``other_samples``, as it is."""
+    return read_expression(
+        config.other_samples or "", config.orientation, "auto", config.duplicates,
+        config.ignore_versions,
+    )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Given:
     """What a stage works on.
@@ -135,6 +148,17 @@ class Given:
     def series(self) -> NDArray[np.int32] | None:
         """The series (subject, run) of each sample, as ``batch``."""
         return self.known.get("sample_series")
+
+    def genes_of_both(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Rows of the genes that ``other_samples`` has, too, and their values there, float64
+        (genes, other samples), prepared alike but for what needs annotations."""
+        settings = self.config.preprocess.model_copy(update={"regress_out": ()})
+        other = prepare_expression(read_other_samples(self.config), settings, True)
+        place = pd.Index(other.genes).get_indexer(pd.Index(self.genes))
+        rows = np.flatnonzero(place >= 0)
+        if rows.size < MIN_GENES:
+            raise InputError(MISSING_GENES.format(path=self.config.other_samples, n=rows.size))
+        return rows, np.asarray(other.values)[place[rows]]
 
     def table(self, name: str) -> pd.DataFrame:
         """The table that another stage wrote. Raises StoreError."""

@@ -14,14 +14,30 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.arrays import Float64Array, Int64Array
+from pairtile.config.preprocess import TableAnalysis
+from pairtile.declare.messages import messages_of
 from pairtile.downstream.eigengenes import correlations, eigengene, standardise
+from pairtile.downstream.given import (
+    MIN_GENES,
+    MISSING_GENES,
+    Given,
+    Written,
+    read_other_samples,
+)
 from pairtile.downstream.topological_overlap import (
     Adjacency,
     NetworkType,
     overlap_distances,
+    soft_power,
 )
 from pairtile.downstream.wgcna import Labels, WgcnaSettings, modules_of_distances
+from pairtile.errors import InputError
 from pairtile.gpu.device import Device
+
+message = messages_of(__package__)
+
+FILE, PRESERVED, WELL = "module_preservation.tsv", 2.0, 10.0
+"""The table, and Z above which there is a sign that a module is kept, and that it is kept well."""
 
 DENSITY = ("variance_explained", "mean_kme", "mean_correlation", "mean_adjacency")
 CONNECTIVITY = ("connectivity_correlation", "kme_correlation", "correlation_correlation")
@@ -157,3 +173,38 @@ def consensus_modules(
     assert consensus is not None  # there is a table
     np.subtract(1.0, consensus, out=consensus)
     return modules_of_distances(consensus, tables, settings)
+
+
+def validate(config: TableAnalysis, items: pd.DataFrame) -> None:
+    """Refuse a table that has none of the genes, before anything is scored."""
+    if config.other_samples is not None:
+        n = int(items.loc[items["kept"], "name"].isin(read_other_samples(config).genes).sum())
+        if n < MIN_GENES:
+            raise InputError(MISSING_GENES.format(path=config.other_samples, n=n))
+
+
+def run(given: Given) -> Written:
+    """Write ``module_preservation.tsv``."""
+    config = given.config.gene_modules
+    assert config is not None  # the stage was asked for
+    rows, other = given.genes_of_both()
+    values = np.asarray(given.values)[rows]
+    module = given.table("modules.tsv").set_index("gene")["module"]
+    power = config.power
+    if power == "auto":
+        power = soft_power(Adjacency(values, config.network_type, given.device)).power
+    table = preservation_table(
+        values,
+        other,
+        module.reindex([given.genes[row] for row in rows]).to_numpy(dtype=np.int32),
+        power=float(power),
+        network_type=config.network_type,
+        device=given.device,
+        seed=given.seed,
+    )
+    given.write(FILE, table.rename(columns={"n_genes": "genes"}))
+    z = table["z_summary"]
+    counts = {"modules_elsewhere": len(z), "modules_kept": int((z > PRESERVED).sum())}
+    counts["modules_kept_well"] = int((z > WELL).sum())
+    n, of = rows.size, len(given.genes)
+    return Written(counts, [message("genes_elsewhere", n=n, of=of)] if n < of else [])

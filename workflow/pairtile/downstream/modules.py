@@ -15,6 +15,7 @@ from pairtile.config.modules import GeneModulesConfig
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.eigengenes import correlation_p, correlations, eigengene, standardise
 from pairtile.downstream.given import Given, Written
+from pairtile.downstream.module_preservation import consensus_modules
 from pairtile.downstream.module_quality import (
     n_tables,
     noise_p_values,
@@ -243,15 +244,18 @@ def run(given: Given) -> Written:
         edges = Edges(table.source[apart], table.target[apart], weight[apart])
     design = null_design("auto", given.known, len(given.samples))
     values = np.asarray(given.values)
-    found = find(
-        values,
-        config,
-        given.device,
-        design,
-        seed=given.seed,
-        edges=edges,
-        inflation=inflation(given.known, len(given.samples)),
-    )
+    if config.consensus:
+        found = shared_modules(given, values, wgcna_settings(config))
+    else:
+        found = find(
+            values,
+            config,
+            given.device,
+            design,
+            seed=given.seed,
+            edges=edges,
+            inflation=inflation(given.known, len(given.samples)),
+        )
     given_up = int(np.sum(given.known.get("degrees_given_up", 0)))
     tables = module_tables(values, found, given.genes, given.samples, given.batch, given_up)
     given.write("modules.tsv", tables.modules)
@@ -265,6 +269,21 @@ def run(given: Given) -> Written:
         "modules_of_noise": len(found.removed),
     }
     return Written(counts, module_messages(found, config, design.kind == "circular_shift"))
+
+
+def shared_modules(given: Given, values: Float64Array, settings: WgcnaSettings) -> FoundModules:
+    """Those that the genes of both tables have in both; each table has its own power."""
+    rows, other = given.genes_of_both()
+    tables, powers, fitted = [values[rows], other], [settings.power] * 2, True
+    if settings.power is None:
+        fits = [soft_power(Adjacency(t, settings.network_type, given.device)) for t in tables]
+        powers, fitted = [fit.power for fit in fits], all(fit.fitted for fit in fits)
+    labels = np.zeros(len(values), dtype=np.int32)
+    labels[rows] = consensus_modules(
+        tables, [float(p or 1) for p in powers], settings, given.device
+    )
+    untested = np.full(int(labels.max(initial=0)), np.nan)
+    return FoundModules(labels, untested, power=float(powers[0] or 1), fitted=fitted)
 
 
 def module_messages(found: FoundModules, config: GeneModulesConfig, courses: bool) -> list[Message]:

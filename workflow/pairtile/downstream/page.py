@@ -109,6 +109,7 @@ SECTIONS: tuple[SectionMaker, ...] = (
     table_section("target_enrichment.tsv", "Do targets go against their miRNA?"),
     table_section("predicted_targets.tsv", "Predicted targets that go against their miRNA"),
     table_section(MODULES, "Modules"),
+    table_section("module_preservation.tsv", "Are modules kept in other samples?"),
     table_section("module_traits.tsv", "Modules and traits"),
     table_section("enrichment.tsv", "Gene sets"),
     table_section("activity_tests.tsv", "Master regulators"),

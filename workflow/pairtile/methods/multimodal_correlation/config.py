@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, Tag, ValidationInfo, field_validato
 from pairtile.config.models import ConfigModel, InputFile, JobNeeds, UsedBy
 from pairtile.config.modules import GeneModulesConfig
 from pairtile.config.network import (
+    OF_MODULES,
     Chunks,
     ExportList,
     GoldStandard,
@@ -559,7 +560,7 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
     condition_networks: Annotated[ConditionNetworksConfig, CHOOSING] = Field(
         default=ConditionNetworksConfig(), description="Which edges belong to a condition."
     )
-    modules: Annotated[ModulesOrFalse, UsedBy("tables", "modules", "traits", "enrichment")] = Field(  # type: ignore[assignment]
+    modules: Annotated[ModulesOrFalse, UsedBy("tables", *OF_MODULES.steps)] = Field(  # type: ignore[assignment]
         default=ModulesConfig(), description="Groups of genes in the network; `false` turns it off."
     )
     kinc_text: Annotated[bool, UsedBy("tables")] = Field(
