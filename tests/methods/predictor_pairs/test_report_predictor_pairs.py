@@ -104,7 +104,7 @@ def test_findings_agree_with_the_tables(demo: Path) -> None:
         "targets with p ≤ 0.05": [str((p <= 0.05).sum()), f"q ≤ 0.05: {(q <= 0.05).sum()}"],
         "targets with one best pair": [str(len(best) - tied), f"tied: {tied}"],
     }
-    headline = page.xpath("//*[@class='headline']")[0].text
+    headline = page.xpath("//*[@class='headline']/a")[0].text
     assert headline.endswith(
         f"predictors of 13 of 14 targets, one best pair for {len(best) - tied}"
     )
@@ -278,7 +278,7 @@ def test_same_input_gives_the_same_bytes(demo: Path) -> None:
 def test_an_empty_network_says_what_to_do(tmp_path: Path) -> None:
     out = analysis(tmp_path, random_levels(8, 41), page=False, keep={"p_value": 0.0001})
     page = plain_page(out)
-    assert page.xpath("//*[@class='headline']")[0].text.startswith("No edges")
+    assert page.xpath("//*[@class='headline']/a")[0].text.startswith("No edges")
     assert "no_predictor_sets" in codes_of(out)
     assert page.get_element_by_id("predictors-table") is not None
 
