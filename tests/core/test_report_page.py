@@ -57,7 +57,7 @@ def test_answers_come_first_and_agree_with_the_tables(demo: Path) -> None:
         f"312 edges between {network['source'].nunique()} regulators "
         f"and {network['target'].nunique()} genes"
     )
-    assert page.xpath("//*[@class='headline']")[0].text_content() == headline
+    assert page.xpath("//*[@class='headline']/a")[0].text_content() == headline
     assert headline in page.xpath("//title")[0].text
     text = part(page, "findings")
     hubs = network["source"].value_counts()

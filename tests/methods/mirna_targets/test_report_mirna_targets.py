@@ -69,7 +69,7 @@ def test_findings_agree_with_the_tables(demo: Path) -> None:
     network = pd.read_parquet(demo / "network.parquet")
     mirnas, transcripts = network["source"].nunique(), network["target"].nunique()
     headline = f"{len(hits)} hits of {mirnas} miRNAs on {transcripts} transcripts"
-    assert page.xpath("//*[@class='headline']")[0].text == headline
+    assert page.xpath("//*[@class='headline']/a")[0].text == headline
     text = part(page, "findings")
     best = hits.sort_values(["score", "energy_kcal_mol"], ascending=[False, True]).iloc[0]
     assert (
@@ -185,7 +185,7 @@ def test_the_report_of_a_real_run_agrees_with_its_files(tmp_path: Path) -> None:
     page = read_page(analysis.out)
     assert parts_of(page) == ALL_PARTS
     hits = pd.read_csv(analysis.out / "hits.tsv", sep="\t")
-    assert page.xpath("//*[@class='headline']")[0].text.startswith(f"{len(hits)} hits of ")
+    assert page.xpath("//*[@class='headline']/a")[0].text.startswith(f"{len(hits)} hits of ")
     results = read_results(analysis.out)
     assert results.cached(hits_of) is not None
     assert results.cached(hits_of).n == len(hits)

@@ -8,7 +8,7 @@ import matplotlib.image
 import numpy as np
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, DARK, Page, browse, drawn_samples, look_at, opened
+from browser_page import CHROMIUM, DARK, Page, browse, drawn_samples, look_at, opened, resize
 from predictor_levels import analysis, planted_levels, varied_best
 
 pytestmark = [
@@ -42,6 +42,16 @@ def test_the_table_of_sets_starts_with_the_best_of_each_target(demo: Path, tmp_p
     assert "dt-type-numeric" not in headings["target"]
     # Sorting is reached with the keyboard.
     assert len(table.xpath("thead//*[@role='button'][@tabindex='0']")) == len(headings)
+
+
+@pytest.mark.complete
+def test_the_table_of_sets_fits_a_window_of_1000_pixels(demo: Path, page: Page) -> None:
+    page.open((demo / "report.html").as_uri())
+    resize(page, 1000)
+    for table in ("predictors-table", "edges-table"):
+        box = f"document.getElementById('{table}').closest('.dt-layout-table')"
+        seen, wide = page.ask(f"[{box}.clientWidth, {box}.scrollWidth]")
+        assert 800 < wide <= seen, table
 
 
 def test_the_panel_shows_predictors_as_much_earlier_as_they_were_read(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import threading
+import urllib.request
 from itertools import product
 from pathlib import Path
 
@@ -20,6 +23,8 @@ from pairtile.methods.predictor_pairs.report_sections import (
 from pairtile.report.page import render_page
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json, write_json
+from pairtile.view.server import Server
+from pairtile.view.set_store import open_store
 from predictor_levels import (
     PARTS,
     analysis,
@@ -99,7 +104,7 @@ def test_findings_agree_with_the_tables(demo: Path) -> None:
         "targets with p ≤ 0.05": [str((p <= 0.05).sum()), f"q ≤ 0.05: {(q <= 0.05).sum()}"],
         "targets with one best pair": [str(len(best) - tied), f"tied: {tied}"],
     }
-    headline = page.xpath("//*[@class='headline']")[0].text
+    headline = page.xpath("//*[@class='headline']/a")[0].text
     assert headline.endswith(
         f"predictors of 13 of 14 targets, one best pair for {len(best) - tied}"
     )
@@ -273,7 +278,7 @@ def test_same_input_gives_the_same_bytes(demo: Path) -> None:
 def test_an_empty_network_says_what_to_do(tmp_path: Path) -> None:
     out = analysis(tmp_path, random_levels(8, 41), page=False, keep={"p_value": 0.0001})
     page = plain_page(out)
-    assert page.xpath("//*[@class='headline']")[0].text.startswith("No edges")
+    assert page.xpath("//*[@class='headline']/a")[0].text.startswith("No edges")
     assert "no_predictor_sets" in codes_of(out)
     assert page.get_element_by_id("predictors-table") is not None
 
@@ -281,3 +286,46 @@ def test_an_empty_network_says_what_to_do(tmp_path: Path) -> None:
 @pytest.mark.complete
 def test_same_results_give_the_same_bytes(demo: Path) -> None:
     assert_made_again_alike(demo)
+
+
+def test_all_sets_are_looked_up_by_their_target_and_by_their_predictors(demo: Path) -> None:
+    store, sets = open_store(demo), sets_of(demo)
+    ends = ["target", "predictor_1", "predictor_2"]
+    assert (store.rows, store.columns) == (len(sets), tuple(ends))
+    for name in {*sets["target"], *sets["predictor_1"]}:
+        item = store.number(name)
+        assert item is not None
+        for least in (0.0, 0.3):
+            own = sets[(sets[ends] == name).any(axis=1) & (sets["mi_bits"] >= least)]
+            found = list(store.named(store.partners(item, least)))
+            assert sorted(found) == sorted(
+                own[[*ends, "mi_bits"]].itertuples(index=False, name=None)
+            )
+            assert [row[-1] for row in found] == sorted((row[-1] for row in found), reverse=True)
+    assert store.count(0.3) == (sets["mi_bits"] >= 0.3).sum() > 0
+    with pytest.raises(ValueError, match="-1"):
+        store.snapped(-1.0)
+
+
+def test_sets_are_served_with_all_their_predictors(demo: Path) -> None:
+    sets = sets_of(demo)
+    with Server(demo, {"net": demo}) as running:
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            answers = [
+                urllib.request.urlopen(running.address.replace("/net/", f"/net/{path}")).read()
+                for path in ("", "pairs/list?of=g000", "pairs/list.tsv")
+            ]
+        finally:
+            running.shutdown()
+            thread.join()
+    address, listed, saved = (answer.decode() for answer in answers)
+    assert "sets of predictors" in address
+    own = (sets[["target", "predictor_1", "predictor_2"]] == "g000").any(axis=1).sum()
+    found = json.loads(listed)
+    assert found["count"] == own == len(found["rows"])
+    assert {len(row) for row in found["rows"]} == {4}
+    lines = saved.splitlines()
+    assert lines[0].split("\t") == ["target", "predictor_1", "predictor_2", "mi_bits"]
+    assert len(lines) == len(sets) + 1

@@ -80,7 +80,7 @@ def test_findings_agree_with_the_tables(demo: Path) -> None:
     assert tiles["pairs in the network"][1].startswith(f"of {candidates} in contact")
     assert tiles["communities"][0] == str(len(leiden))
     assert tiles["effective frames"][0] == str(round(residues["n_effective"].median()))
-    headline = read_page(demo).xpath("//*[@class='headline']")[0].text
+    headline = read_page(demo).xpath("//*[@class='headline']/a")[0].text_content()
     numbers = [len(network), candidates, 12, 0.05, len(leiden)]
     assert [float(text) for text in re.findall(r"[\d.]+", headline)] == numbers
     text = part(read_page(demo), "findings")

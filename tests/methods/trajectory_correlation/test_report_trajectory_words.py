@@ -59,7 +59,7 @@ def test_every_form_of_the_analysis_has_words_for_all_it_shows(
     columns = set(pd.read_parquet(out / "network.parquet").columns) - {"source", "target"}
     assert all(hint for _, hint in TEXT.headings(columns, "network.parquet"))
     page = read_page(out)
-    assert f" {item} kept" in page.xpath("//*[@class='headline']")[0].text
+    assert f" {item} kept" in page.xpath("//*[@class='headline']/a")[0].text
     assert f"All {item}" in part(page, "motion")
     text = part(page, "methods")
     assert not re.search(r"None|nan|\{|\[\]|  ", text)

@@ -39,12 +39,12 @@ def pack_column(values: pd.Series) -> dict[str, Any]:
         packed = np.array([_packed(value) for value in rows], dtype="<i4")
         # A distinct value takes about ten letters of JSON, one of the packed ones 16/3.
         if 4 * len(np.unique(packed)) > len(rows) or not np.isfinite(rows).all():
-            return {"kind": kind, "decimals": _base64(packed)}
+            return {"kind": kind, "decimals": base64_of(packed)}
     elif kind == "text":
         rows = [str(value) for value in rows]
     codes, distinct = pd.factorize(np.array(rows, dtype=object))
     width = "<u1" if len(distinct) <= 256 else "<u2"
-    return {"kind": kind, "values": list(distinct), "codes": _base64(codes.astype(width))}
+    return {"kind": kind, "values": list(distinct), "codes": base64_of(codes.astype(width))}
 
 
 def to_digits(value: float) -> float:
@@ -60,7 +60,8 @@ def _packed(value: float) -> int:
     return EXPONENTS * int(digits.replace(".", "")) + int(exponent) - (DIGITS - 1) - LOWEST
 
 
-def _base64(array: NDArray[Any]) -> str:
+def base64_of(array: NDArray[Any]) -> str:
+    """The bytes of an array as text."""
     return base64.b64encode(array.tobytes()).decode("ascii")
 
 

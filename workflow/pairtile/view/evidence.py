@@ -3,7 +3,6 @@ behind the pairs that it lists."""
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from pairtile.engine.state import MANIFEST, copy_rows, open_state
 from pairtile.io.networks.drawing import MAX_EDGES
 from pairtile.report.method_report import CaptionedFigure, PageSection, SectionMaker
+from pairtile.report.packed_columns import base64_of
 from pairtile.report.results import Results
 from pairtile.report.sections.network import drawn, ends
 
@@ -158,7 +158,7 @@ def _packed_samples(results: Results, samples: Samples) -> dict[str, object]:
         size = -(-len(columns) // 8)
         edges = results.strongest(MAX_EDGES).head(MAX_BYTES // (3 * size))
         bits = np.packbits(samples.members(edges)[:, columns], axis=1)
-        packed |= {"members": _base64(bits), "members_of": len(edges)}
+        packed |= {"members": base64_of(bits), "members_of": len(edges)}
     return packed
 
 
@@ -171,7 +171,7 @@ def _packed(values: NDArray[np.generic], width: int) -> dict[str, object]:
     span = np.where(high > low, high - low, 1.0)
     codes = np.clip(np.rint((values - low[:, None]) / span[:, None] * top), 0, top)
     codes = np.where(np.isnan(codes), top + 1, codes).astype(f"<u{width}")
-    return {"low": low.tolist(), "high": high.tolist(), "codes": _base64(codes)}
+    return {"low": low.tolist(), "high": high.tolist(), "codes": base64_of(codes)}
 
 
 def _groups(
@@ -190,7 +190,3 @@ def _groups(
             codes = pd.Index(distinct).get_indexer(pd.Index(texts))
             found.append({"heading": heading, "labels": distinct, "of": codes.tolist()})
     return found
-
-
-def _base64(array: NDArray[np.generic]) -> str:
-    return base64.b64encode(array.tobytes()).decode("ascii")

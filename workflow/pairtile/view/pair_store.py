@@ -18,7 +18,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -57,32 +57,53 @@ class Pairs(NamedTuple):
         return Pairs(self.first[where], self.second[where], self.score[where])
 
 
-class PairStore:
-    """The stored pairs of a finished analysis.
+class Store:
+    """The stored rows of a finished analysis, from ``results/NAME/``: items.parquet, ``FILE`` and
+    summary.json. Raises StoreError where one of them is missing.
 
-    Parameters
-    ----------
-    folder : Path
-        ``results/NAME/``: items.parquet, pairs.parquet and summary.json are read.
-
-    Raises
-    ------
-    StoreError
-        Where one of them is missing, or the pairs are not those of two items each.
+    WORDS : for all rows, for those of an item, and for what the page asks.
     """
 
+    FILE: ClassVar[str]
+    WORDS: ClassVar[tuple[str, str, str]]
+
     def __init__(self, folder: Path) -> None:
-        for name in ("summary.json", "items.parquet", "pairs.parquet"):
+        for name in ("summary.json", "items.parquet", self.FILE):
             if not (folder / name).is_file():
                 raise StoreError(
                     f"{folder} has no {name}: choose the folder of a finished analysis, such as "
                     "results/NAME"
                 )
-        self.path = folder / "pairs.parquet"
+        self.path = folder / self.FILE
         self.stamp = self._stamp()
         self.summary = read_json(folder / "summary.json")
         self.names = read_table(folder / "items.parquet")["name"].astype(str).to_numpy()
         self._numbers = {name: number for number, name in enumerate(self.names.tolist())}
+
+    def number(self, name: str) -> int | None:
+        """The row of an item in items.parquet, by its name; None where there is no such item."""
+        return self._numbers.get(name)
+
+    def check_unchanged(self) -> None:
+        """Raise StoreError where the file is another than the one that was opened."""
+        if not self.path.is_file() or self._stamp() != self.stamp:
+            raise StoreError(
+                f"{self.path} has changed since it was opened; start pairtile view again"
+            )
+
+    def _stamp(self) -> list[int]:
+        found = self.path.stat()
+        return [found.st_size, found.st_mtime_ns, found.st_ino]
+
+
+class PairStore(Store):
+    """The stored pairs of an analysis; raises StoreError where they are not those of two items."""
+
+    FILE, WORDS = "pairs.parquet", ("pairs", "partners", "Partners of")
+    columns = ("source", "target")
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
         self._file = pq.ParquetFile(self.path)
         self._lock = threading.Lock()  # a ParquetFile serves one reader at a time
         columns = self._file.schema_arrow.names
@@ -96,10 +117,6 @@ class PairStore:
         self._columns = [columns.index(name) for name in ("i", "j", self.score)]
         self.index = self._open_index()
 
-    def number(self, name: str) -> int | None:
-        """The row of an item in items.parquet, by its name; None where there is no such item."""
-        return self._numbers.get(name)
-
     def partners(self, item: int, least: float = 0.0) -> Pairs:
         """The pairs of an item (its row in items.parquet), the item first."""
         low, high = self._ranges[0]
@@ -110,6 +127,11 @@ class PairStore:
         other = np.concatenate([own.second[here], turned["other"]])
         score = np.concatenate([own.score[here], turned["score"]])
         return self._best(Pairs(np.full_like(other, item), other, score), least)
+
+    def named(self, pairs: Pairs, most: int | None = None) -> Iterator[tuple[str | float, ...]]:
+        """Both names and the score of each of the first pairs."""
+        for i, j, score in zip(*(part[:most].tolist() for part in pairs), strict=True):
+            yield self.names[i], self.names[j], score
 
     def best(self, least: float = 0.0) -> Pairs:
         """The best of all pairs, ``MAX_BEST`` at most."""
@@ -143,17 +165,6 @@ class PairStore:
             found = self._read([group])
             here = slice(None) if not least else self._strength(found.score) >= np.float32(least)
             yield found.rows(here)
-
-    def check_unchanged(self) -> None:
-        """Raise StoreError where pairs.parquet is another file than the one that was opened."""
-        if not self.path.is_file() or self._stamp() != self.stamp:
-            raise StoreError(
-                f"{self.path} has changed since it was opened; start pairtile view again"
-            )
-
-    def _stamp(self) -> list[int]:
-        found = self.path.stat()
-        return [found.st_size, found.st_mtime_ns, found.st_ino]
 
     def _strength(self, score: NDArray[np.float32]) -> NDArray[np.float32]:
         """What pairs are ranked by: a correlation whatever its sign; nothing is below 0."""

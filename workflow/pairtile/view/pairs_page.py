@@ -7,7 +7,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from pairtile.runtime.page_templates import content_policy, page_templates
-from pairtile.view.pair_store import PairStore
+from pairtile.view.set_store import AnyStore
 
 HERE = Path(__file__).parent / "templates"
 REPORT = Path(__file__).parents[1] / "report/templates"
@@ -16,7 +16,7 @@ ALIVE = (HERE / "alive.js").read_text(encoding="utf-8")
 """The script by which a page that is served holds its server."""
 
 
-def pairs_page(name: str, store: PairStore) -> tuple[str, str]:
+def pairs_page(name: str, store: AnyStore) -> tuple[str, str]:
     """The page of one analysis, and what its content policy allows."""
     scripts = [(REPORT / "errors.js").read_text(encoding="utf-8")]
     scripts += [(HERE / f"{part}.js").read_text(encoding="utf-8") for part in ("choose", "pairs")]
@@ -28,6 +28,8 @@ def pairs_page(name: str, store: PairStore) -> tuple[str, str]:
             name=name,
             method=store.summary["method"].replace("_", " "),
             score=store.score,
+            columns=[column.replace("_", " ") for column in store.columns],
+            words=store.WORDS,
             n_pairs=store.rows,
             n_items=len(store.names),
             has_report=(store.path.parent / "report.html").is_file(),

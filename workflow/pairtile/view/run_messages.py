@@ -12,12 +12,8 @@ def success(results: str, analyses: Iterable[str]) -> str:
     """For each analysis its headline, where its page is, and how many warnings it holds; and where
     the page over all of them is, which is written here.
 
-    Parameters
-    ----------
-    results : str
-        The folder of all results.
-    analyses : iterable of str
-        Those of the configuration; one without a page (another target was asked for) is named so.
+    results : the folder of all results. analyses : those of the configuration; one without a page
+    (another target was asked for) is named so.
     """
     lines = ["pairtile: done"]
     for name in analyses:

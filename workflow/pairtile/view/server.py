@@ -23,8 +23,8 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from pairtile.errors import InputError, PairtileError
 from pairtile.view.index import index_page
-from pairtile.view.pair_store import PairStore
 from pairtile.view.pairs_page import ALIVE, pairs_page
+from pairtile.view.set_store import AnyStore, open_store
 
 WAITING_SECONDS = 600.0
 """So long it waits for a browser to open its first page."""
@@ -45,12 +45,8 @@ MAX_NAMES = 20
 def view(folder: Path, port: int = 0, say: Callable[[str], None] = print) -> None:
     """Serve ``results/NAME/``, or all analyses of ``results/``, until its pages are closed.
 
-    Raises
-    ------
-    InputError
-        Where there is no such folder, nothing finished in it, or the port is taken.
-    StoreError
-        Where the pairs of the one analysis cannot be looked up.
+    Raises InputError where there is no such folder, nothing finished in it, or the port is taken;
+    StoreError where the pairs of the one analysis cannot be looked up.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder; choose results/NAME, or results")
@@ -100,9 +96,9 @@ class Server(ThreadingHTTPServer):
         only = f"{quote(self.root.name)}/" if self.root in self.folders.values() else ""
         return f"http://127.0.0.1:{self.server_port}/{self.secret}/{only}"
 
-    def _store(self, name: str) -> PairStore:
+    def _store(self, name: str) -> AnyStore:
         with self._lock:
-            return PairStore(self.folders[name])
+            return open_store(self.folders[name])
 
     def begin(self, step: int) -> None:
         """Count a request that begins (1) or ends (-1); an open page is one that goes on."""
@@ -160,7 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._begin(HTTPStatus.OK, mimetypes.guess_type(path.name)[0] or "text/plain")
             shutil.copyfileobj(content, self.wfile)
 
-    def _send_pairs(self, store: PairStore, wanted: str, asked: dict[str, str]) -> None:
+    def _send_pairs(self, store: AnyStore, wanted: str, asked: dict[str, str]) -> None:
         store.check_unchanged()
         if wanted == "names":
             like = asked.get("like", "").lower()
@@ -177,10 +173,9 @@ class _Handler(BaseHTTPRequestHandler):
             raise InputError(f"{of!r} is not among the {len(store.names):,} items of this analysis")
         found = store.best(least) if item is None else store.partners(item, least)
         if wanted == "list":
-            shown = (values[:MAX_ROWS] for values in found)
             rows = [
-                [store.names[i], store.names[j], None if score != score else float(f"{score:.6g}")]
-                for i, j, score in zip(*(values.tolist() for values in shown), strict=True)
+                [*names, None if score != score else float(f"{score:.6g}")]
+                for *names, score in store.named(found, MAX_ROWS)
             ]
             count = store.count(least) if item is None else len(found.score)
             return self._send_json({"count": count, "least": least, "rows": rows})
@@ -191,12 +186,9 @@ class _Handler(BaseHTTPRequestHandler):
             "text/tab-separated-values; charset=utf-8",
             **{"Content-Disposition": 'attachment; filename="pairs.tsv"'},
         )
-        self.wfile.write(f"source\ttarget\t{store.score}\n".encode())
+        self.wfile.write(("\t".join([*store.columns, store.score]) + "\n").encode())
         for part in store.pairs(least) if item is None else [found]:
-            lines = (
-                f"{store.names[i]}\t{store.names[j]}\t{score:.7g}\n"
-                for i, j, score in zip(*(values.tolist() for values in part), strict=True)
-            )
+            lines = ("\t".join([*names, f"{score:.7g}\n"]) for *names, score in store.named(part))
             self.wfile.write("".join(lines).encode())
 
     def _stay(self) -> None:

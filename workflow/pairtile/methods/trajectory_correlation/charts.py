@@ -111,7 +111,7 @@ def correlation_map(
             marks.set_ticks(axes, side)
             marks.draw_strips(axes, side)
         # Strips count as part of the axes' width, and push the label to the very edge.
-        figure.get_layout_engine().set(w_pad=0.3)  # type: ignore[union-attr,call-arg]
+        figure.get_layout_engine().set(w_pad=0.12)  # type: ignore[union-attr,call-arg]
         marks.add_legend(figure)
     return figure
 

@@ -8,14 +8,16 @@ function networkLabels(cy) {
   const pen = document.createElement("canvas").getContext("2d");
   const rank = (node) => (node.hasClass("chosen") ? 2 : node.hasClass("near") ? 1 : 0);
 
-  // On the screen: the node itself, and its name above it.
+  // On the screen: the node itself, and its name above or below it.
   function boxes(node) {
     pen.font = `${node.style("font-weight")} ${LETTERS}px ${node.style("font-family")}`;
     const wide = pen.measureText(node.data("label")).width / 2 + MARGIN;
     const { x, y } = node.renderedPosition();
     const [half, high] = [node.renderedOuterWidth() / 2, node.renderedOuterHeight() / 2];
     const shape = { left: x - half, right: x + half, top: y - high, low: y + high };
-    return { shape, name: { left: x - wide, right: x + wide, top: y - high - 1.4 * LETTERS - MARGIN, low: y - high } };
+    const names = [["top", y - high - 1.4 * LETTERS - MARGIN], ["bottom", y + high]].map(([side, top]) =>
+      ({ side, left: x - wide, right: x + wide, top, low: top + 1.4 * LETTERS + MARGIN }));
+    return { shape, names };
   }
   const overlap = (a, b) => a.left < b.right && b.left < a.right && a.top < b.low && b.top < a.low;
 
@@ -26,10 +28,14 @@ function networkLabels(cy) {
     // A name hides no other and lies under no named node; over one without a name it can be read.
     const taken = [], named = cy.collection();
     for (const node of waiting) {
-      const { shape, name } = boxes(node);
-      if (name.right < 0 || name.left > width || name.low < 0 || name.top > height) continue;
-      if (taken.some((other) => overlap(name, other.name) || overlap(name, other.shape) || overlap(shape, other.name))) continue;
+      const { shape, names } = boxes(node);
+      const free = (name) => !taken.some((other) =>
+        overlap(name, other.name) || overlap(name, other.shape) || overlap(shape, other.name));
+      const inView = (name) => name.right > 0 && name.left < width && name.low > 0 && name.top < height;
+      const name = names.find((place) => inView(place) && free(place));
+      if (!name) continue;
       taken.push({ shape, name });
+      node.scratch("side", name.side);
       named.merge(node);
     }
     const zoom = cy.zoom();
@@ -38,7 +44,8 @@ function networkLabels(cy) {
       named.addClass("named").style({
         "font-size": LETTERS / zoom,
         "text-outline-width": 2 / zoom,
-        "text-margin-y": -MARGIN / zoom,
+        "text-valign": (node) => node.scratch("side"),
+        "text-margin-y": (node) => (node.scratch("side") === "top" ? -MARGIN : MARGIN) / zoom,
       });
     });
     cy.container().dataset.named = named.length;

@@ -71,7 +71,8 @@ function networkSvg(cy, titleOf) {
   function name(node) {
     const { x, y } = node.position();
     const label = {
-      x, y: y - node.outerHeight() / 2 - 5 / zoom, "text-anchor": "middle",
+      x, y: y + (node.scratch("side") === "top" ? -node.outerHeight() / 2 - 5 / zoom : node.outerHeight() / 2 + 14 / zoom),
+      "text-anchor": "middle",
       "font-family": "system-ui, Helvetica, Arial, sans-serif",
       "font-size": node.numericStyle("font-size"), "font-weight": node.style("font-weight"),
     };

@@ -18,19 +18,20 @@
     try {
       const { count, least: from, rows } = await get("list", asked);
       if (turn !== latest) return;
-      table.tBodies[0].replaceChildren(...rows.map(([item, partner, score]) => {
-        const row = document.createElement("tr");
-        for (const name of [item, partner]) {
+      table.tBodies[0].replaceChildren(...rows.map((names) => {
+        const [row, score] = [document.createElement("tr"), names.pop()];
+        for (const name of names) {
           const link = document.createElement("a");
           link.href = chosenAddress([name]);
           link.textContent = name;
           row.insertCell().append(link);
         }
-        row.insertCell().className = "n";
-        row.cells[2].textContent = score ?? "";
+        const last = row.insertCell();
+        last.className = "n";
+        last.textContent = score ?? "";
         return row;
       }));
-      const what = `${counted(count)} ${asked.of ? "partners" : "pairs"}`;
+      const what = `${counted(count)} ${asked.of ? table.dataset.own : table.dataset.all}`;
       const cut = rows.length < count ? `; the best ${counted(rows.length)} are listed, the file has all` : "";
       status.textContent = `${asked.of ? `${asked.of}: ` : ""}${what}${from ? ` with ${Number(from.toPrecision(4))} or more` : ""}${cut}.`;
       save.href = `pairs/list.tsv?${new URLSearchParams(asked)}`;
