@@ -59,7 +59,7 @@ class ExpressionTable:
         """Names of the genes; their numbers where there are no names."""
         return pd.RangeIndex(self.n_genes) if self.genes is None else self.genes
 
-    def named(self, rows: NDArray[np.int64], matrix: NDArray[np.float64]) -> Matrix:
+    def named(self, rows: NDArray[np.int64], matrix: NDArray[np.floating]) -> Matrix:
         """A matrix of genes ``rows`` x all genes as the caller wants it."""
         if self.genes is None:
             return matrix

@@ -539,7 +539,7 @@ def _check_same_samples(table: ExpressionTable, other: ExpressionTable) -> None:
         )
 
 
-def _between(table: ExpressionTable, other: ExpressionTable, scores: NDArray[np.float64]) -> Matrix:
+def _between(table: ExpressionTable, other: ExpressionTable, scores: Matrix) -> Matrix:
     if table.genes is None and other.genes is None:
         return scores
     return pd.DataFrame(scores, index=table.labels, columns=other.labels, copy=False)
