@@ -40,6 +40,7 @@ class EarlierTiles:
         self.taken = 0
         self._opened, self._settings = opened, settings
         self._digests: dict[tuple[int, int, bool], str] = {}
+        self._file: ChunkFile | None = None  # neighbouring tiles lie in one
         paths = [] if folder is None else sorted(folder.glob("tiles-*.parquet"))
         self._files = {key: path for path in paths for key in _keys(path)}
 
@@ -71,8 +72,11 @@ class EarlierTiles:
         return self._digests[block]
 
     def _earlier(self, key: str) -> tuple[Rows, Summaries] | None:
+        path = self._files[key]
         try:
-            file = ChunkFile(self._files[key])
+            if self._file is None or self._file.path != path:
+                self._file = ChunkFile(path)
+            file = self._file
             number, sums = file.reusable_tile(key)
             table = file.read_tile(number)
         except (StoreError, OSError) as error:  # another run's, which may have lost it

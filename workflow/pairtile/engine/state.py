@@ -169,10 +169,11 @@ def copy_rows(
     """``array[rows]``, or ``array[rows][:, columns]``; of an array that is mapped from a file
     nothing else stays in memory, where each row would bring its neighbours along. Of float16,
     float64."""
-    kind = np.float64 if array.dtype == np.float16 else array.dtype
     if not isinstance(_mapping(array), mmap.mmap):
         found = np.asarray(array[np.asarray(rows)])
+        found = found.astype(np.float64) if found.dtype == np.float16 else found
         return found if columns is None else found[:, columns]
+    kind = np.float64 if array.dtype == np.float16 else array.dtype
     if columns is None:
         found = np.empty((len(rows), *array.shape[1:]), dtype=kind)
     else:  # in the order in which NumPy lays out columns, so that sums are the same

@@ -192,8 +192,18 @@ def prepare_expression(
             return block, 0
         return block, take_log2(block, expression, float(chosen.pseudocount), rows)
 
+    design = design or SampleDesign.unknown()
+    changed = design.covariates.size or chosen.hidden_factors != "none"
+    half = half and n_genes * n_samples > HALF_VALUES and not changed
+    in_place = overwrite and isinstance(values, np.ndarray)
+    once = None  # scores take long: they are made once, and those of dropped genes overwritten
+    if chosen.normalize in NORMAL_SCORES and not in_place:
+        once = empty_table((n_genes, n_samples), scratch, np.float16 if half else np.float64)
+
     def measured(rows: NDArray[np.int64]) -> tuple[NDArray[np.int32] | int, RowStatistics]:
         block, n_zeros = cleaned(rows)
+        if once is not None:
+            once[rows[0] : rows[-1] + 1] = block
         return n_zeros, row_statistics(block)
 
     blocks = blocks_of(np.arange(n_genes), n_samples)
@@ -201,6 +211,7 @@ def prepare_expression(
         account.n_zeros[rows] = n_zeros
         account.record(rows, statistics)
         release(values)
+        release(once)
     if log2:
         _note_log2(chosen, account, n_samples)
     elif asked.pseudocount not in ("auto", 0):
@@ -211,18 +222,19 @@ def prepare_expression(
     if chosen.drop_constant:
         account.drop_constant()
     kept = _left(expression, chosen, account)
-    in_place = overwrite and isinstance(values, np.ndarray)
-    design = design or SampleDesign.unknown()
-    changed = design.covariates.size or chosen.hidden_factors != "none"
-    scores = chosen.normalize in NORMAL_SCORES and kept.size * n_samples > HALF_VALUES
-    kind = np.float16 if half and scores and not changed else np.float64
-    out = values[: kept.size] if in_place else empty_table((kept.size, n_samples), scratch, kind)
-    begin = 0
-    for block, _ in in_threads(cleaned, blocks_of(kept, n_samples)):
-        out[begin : begin + len(block)] = block  # never beyond what is read
-        begin += len(block)
-        release(values)
-        release(out)
+    if once is not None:
+        for begin in np.flatnonzero(kept != np.arange(kept.size)):
+            once[begin] = once[kept[begin]]  # each moves up
+            release(once)
+        out = once[: kept.size]
+    else:
+        out = values[: kept.size] if in_place else empty_table((kept.size, n_samples), scratch)
+        begin = 0
+        for block, _ in in_threads(cleaned, blocks_of(kept, n_samples)):
+            out[begin : begin + len(block)] = block  # never beyond what is read
+            begin += len(block)
+            release(values)
+            release(out)
     out = _normalize_log(out, kept, chosen, account)
     chosen = _equal_spread(out, chosen, scale, account)
     if design.covariates.size:
