@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -30,27 +31,44 @@ from benchmarks.bench_without_list import RAW, public
 from benchmarks.machine import write
 from benchmarks.published_simulators import MODELS, curated, sergio
 from benchmarks.ranking_tables import HELD_OUT, Floats, Table
-from benchmarks.validity.claims import of_mean
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/quality.md"
 BEGIN, END = "<!-- table: peers -->", "<!-- end of peers -->"
 SEEDS = range(3000, 3002)
+RESAMPLES = 2000
+
+Given = tuple[str, Table, dict[str, Any]]
+"""Family, table, and how ``pairtile`` prepares it."""
 
 
-def tables() -> Iterator[tuple[str, Table, dict[str, Any]]]:
-    """Family, table, and how ``pairtile`` prepares it."""
+def tables() -> Iterator[Given]:
+    """One of each family in turn, so that a run that is stopped has some of all."""
+    turns = zip_longest(curated_models(), sergios(), held_out(), dream4())
+    return (given for given in chain.from_iterable(turns) if given is not None)
+
+
+def curated_models() -> Iterator[Given]:
+    for number, model in enumerate(MODELS):
+        made = curated(np.random.default_rng([SEEDS[0], number]), model, 500, 0.3)
+        yield "curated models, 500 cells", made, RAW
+
+
+def sergios() -> Iterator[Given]:
     for seed in SEEDS:
-        for number, model in enumerate(MODELS):
-            made = curated(np.random.default_rng([seed, number]), model, 500, 0.3)
-            yield "curated models, 500 cells", made, RAW
         for technical in (False, True):
             made = sergio(np.random.default_rng([seed, technical]), 500, technical=technical)
             if technical:
                 yield "SERGIO, technical noise, 500 cells", made, {}
             else:
                 yield "SERGIO, 500 cells", made, RAW
+
+
+def held_out() -> Iterator[Given]:
     for kind in HELD_OUT:
         yield "five kinds, 100 samples", table_of(kind.__name__, 100, SEEDS[0]), RAW
+
+
+def dream4() -> Iterator[Given]:
     for number in range(1, 6):
         if (DATA / f"dream4/net{number}").is_dir():
             yield "DREAM4, 100 samples", public(f"dream4/net{number}"), {}
@@ -168,8 +186,8 @@ PEERS: dict[str, tuple[str, Callable[[Table], Floats]]] = {
 OURS = ("combined", "target_z", "clr")
 
 
-def measured() -> pd.DataFrame:
-    """AUPR: a row for each table."""
+def measured() -> Iterator[pd.DataFrame]:
+    """AUPR: a row for each table that is done."""
     peers = {name: rank for name, (module, rank) in PEERS.items() if find_spec(module)}
     print("left out, not installed:", sorted(PEERS.keys() - peers.keys()))
     rows, seconds = [], dict.fromkeys((*OURS, *peers), 0.0)
@@ -192,24 +210,25 @@ def measured() -> pd.DataFrame:
                 print(f"{family}: {name} failed: {error}")
             seconds[name] += time.perf_counter() - begin
         rows.append(row)
-        print(row, flush=True)
-    print({name: round(value, 1) for name, value in seconds.items()})
-    return pd.DataFrame(rows)
+        print(row, {name: round(value, 1) for name, value in seconds.items()}, flush=True)
+        yield pd.DataFrame(rows)
 
 
 def summary(rows: pd.DataFrame) -> dict[str, Any]:
-    """Mean AUPR, and the mean difference to ``combined`` with half of its 95 %."""
-    groups = {family: rows[rows["family"] == family] for family in rows["family"].unique()}
+    """Mean AUPR, the mean difference to ``combined``, and 95 % of it by resampling tables."""
+    groups = {family: rows[rows["family"] == family] for family in sorted(rows["family"].unique())}
     groups["all"] = rows
+    random = np.random.default_rng(1)
     result: dict[str, Any] = {}
     for family, here in groups.items():
         result[family] = {"tables": len(here)}
         for name in here.columns.drop("family"):
             both = here[[name, "combined"]].dropna().to_numpy()
-            if len(both) < 2:
+            if not len(both):
                 continue
-            gain = (both[:, 0] - both[:, 1]).tolist()
-            numbers = (both[:, 0].mean(), np.mean(gain), (of_mean(gain)[1] - of_mean(gain)[0]) / 2)
+            gain = both[:, 0] - both[:, 1]
+            means = gain[random.integers(len(gain), size=(RESAMPLES, len(gain)))].mean(axis=1)
+            numbers = (both[:, 0].mean(), gain.mean(), *np.quantile(means, (0.025, 0.975)))
             result[family][name] = [round(float(number), 4) for number in numbers]
     return result
 
@@ -222,9 +241,9 @@ def markdown(results: dict[str, Any]) -> str:
     for name in names:
         cells = []
         for found in results.values():
-            mean, gain, half = found[name]
-            beside = "" if name == "combined" else f" ({gain:+.4f} ± {half:.4f})"
-            cells.append(f"{mean:.4f}{beside}")
+            mean, _, low, high = found.get(name, [np.nan] * 4)
+            beside = "" if name == "combined" else f" ({low:+.3f} to {high:+.3f})"
+            cells.append(f"{mean:.3f}{beside}")
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -233,8 +252,9 @@ def main() -> None:
     """Print and write the table."""
     logging.getLogger("pairtile").setLevel(logging.ERROR)
     warnings.simplefilter("ignore")
-    results = summary(measured())
-    path = write("peer_rankings", "cpu", results)
+    for rows in measured():
+        results = summary(rows)
+        path = write("peer_rankings", "cpu", results)
     print(markdown(results))
     head, begin, rest = PAGE.read_text().partition(BEGIN)
     if begin:

@@ -210,6 +210,15 @@ def test_modules_have_their_genes_and_conditions(demo: Path) -> None:
             assert cells[2:6] == ["1", "100%", "0", cells[5]]
 
 
+def test_genes_of_the_network_may_be_in_no_module(copy: Path) -> None:
+    """As of ``wgcna``, and of modules that were tested against noise."""
+    modules = table_of(copy, "modules.tsv")
+    modules.loc[modules["module"] == modules["module"].max(), "module"] = 0
+    modules.to_csv(copy / "modules.tsv", sep="\t", index=False)
+    rows = page_of(copy).xpath("//*[@class='data modules']/tbody/tr")
+    assert len(rows) == modules["module"].nunique() - 1
+
+
 def test_edges_name_the_conditions_that_they_go_with(demo: Path) -> None:
     network = pd.read_parquet(demo / "network.parquet")
     page = read_page(demo)

@@ -206,8 +206,10 @@ def module_columns(results: Results) -> dict[str, dict[int, str]]:
     """Of each module: the mean size of correlations within, and the labels that it goes with."""
     found = results.cached(mode_results)
     place = {name: k for k, name in enumerate(found.modules["gene"])}
-    first, second = (found.pairs[end].map(place) for end in ("source", "target"))
-    table = module_table(found.modules["module"], first, second, found.pairs["correlation"])
+    ends = pd.DataFrame({end: found.pairs[end].map(place) for end in ("source", "target")})
+    ends["r"] = found.pairs["correlation"]
+    ends = ends.dropna(subset=["source", "target"])  # a gene may be in no module
+    table = module_table(found.modules["module"], ends["source"], ends["target"], ends["r"])
     means = dict(zip(table["module"], map(number, table["mean_correlation"]), strict=True))
     labels = _labels(found)
     at_least = f"goes with (labels of {percent(MIN_SHARE)} of the edges within, or more)"
