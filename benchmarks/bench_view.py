@@ -68,14 +68,16 @@ def forget(*files: Path) -> None:
 
 def look_up(folder: Path) -> dict[str, Any]:
     """Seconds and memory of the index, then of partners, first time and again."""
-    begin = time.perf_counter()
+    begin, worked = time.perf_counter(), time.process_time()
     store = PairStore(folder)
     found: dict[str, Any] = {
+        "load_average": os.getloadavg()[0],
         "pairs": store.rows,
         "items": len(store.names),
         "file_bytes": store.path.stat().st_size,
         "index_bytes": sum(path.stat().st_size for path in store.index.iterdir()),
         "index_seconds": time.perf_counter() - begin,
+        "index_cpu_seconds": time.process_time() - worked,
         "index_peak_memory_bytes": peak_host_bytes(),
     }
     begin = time.perf_counter()

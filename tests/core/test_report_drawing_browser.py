@@ -30,6 +30,10 @@ LABELS = (
     "const b = n.renderedBoundingBox({includeNodes: false, includeEdges: false,"
     " includeOverlays: false, includeLabels: true}); return [b.x1, b.y1, b.x2, b.y2]; })"
 )
+IN_VIEW = (
+    f"{CY}.nodes().filter((n) => {{ const {{x, y}} = n.renderedPosition(); const cy = {CY};"
+    " return x > 0 && y > 0 && x < cy.width() && y < cy.height(); }).map((n) => n.id())"
+)
 OUTLINE = 4.0
 
 
@@ -92,8 +96,8 @@ def test_names_do_not_lie_on_one_another_at_any_zoom(large: Path, page: Page, vi
         named.append(set(page.ask(f"{CY}.nodes('.named').map((n) => n.id())")))
         for _ in range(2):
             page.ask("document.querySelector('[data-do=in]').click()")
-    # Nearer by, genes are named that were not before.
-    assert named[2] - named[0]
+    # Nearer by, genes are named that were not before, until all in view are.
+    assert named[2] - named[0] or not set(page.ask(IN_VIEW)) - named[2]
 
 
 def test_the_hub_and_the_chosen_gene_are_always_named(large: Path, page: Page) -> None:
