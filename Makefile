@@ -50,10 +50,7 @@ $(VENV)/.stamp-test: $(VENV)/.stamp
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	@touch $@
 
-# Beside the types, which take one processor a minute.
-test: $(VENV)/.stamp-test
-	@$(MAKE) --no-print-directory --jobs 2 lint types
-	@$(MAKE) --no-print-directory unit
+test: $(VENV)/.stamp-test lint types unit
 
 lint: $(VENV)/.stamp-test
 	$(BIN)/ruff format --check .
