@@ -12,47 +12,17 @@ from typing import Any
 
 import pytest
 import yaml
+from expression_defaults import EXPRESSION_DEFAULTS
 from pairtile.config import Config, load_config
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pydantic import ValidationError
 
-DEFAULTS: dict[str, Any] = {
+DEFAULTS: dict[str, Any] = EXPRESSION_DEFAULTS | {
     "method": "mutual_information",
-    "expression": "e.tsv",
-    "orientation": "genes_in_rows",
-    "layer": "auto",
-    "obs": {},
-    "split_by": None,
     "other_expression": None,
     "other_preprocess": None,
     "mirna_targets": None,
-    "duplicates": "error",
-    "ignore_case": False,
-    "ignore_versions": False,
-    "names": None,
-    "preprocess": {
-        "log2": "auto",
-        "pseudocount": "auto",
-        "normalize": "auto",
-        "min_samples": 20,
-        "min_expressed": 0.0,
-        "top_variable": None,
-        "drop_constant": False,
-        "sample_scale": "auto",
-        "regress_out": [],
-        "hidden_factors": "none",
-        "control_genes": None,
-    },
-    "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate", "step"))
-    | {"combine": "auto", "unannotated": "error"},
-    "differential": None,
-    "regulators": None,
-    "gold_standard": None,
     "modules": None,
-    "traits": [],
-    "other_samples": None,
-    "gene_sets": None,
-    "activity": False,
     "estimator": {
         "bins": "auto",
         "order": "auto",

@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from expression_defaults import EXPRESSION_DEFAULTS
 from pairtile.config import Config, load_config
 from pairtile.config.describe import json_schema, readme_text
 from pairtile.config.models import ConfigModel, models_in
@@ -22,42 +23,11 @@ EXAMPLES = (
     TESTS / "multimodal_correlation.yaml",
 )
 
-DEFAULTS: dict[str, Any] = {
+DEFAULTS: dict[str, Any] = EXPRESSION_DEFAULTS | {
     "method": "multimodal_correlation",
-    "expression": "e.tsv",
-    "orientation": "genes_in_rows",
-    "layer": "auto",
-    "obs": {},
-    "split_by": None,
     "other_expression": None,
     "other_preprocess": None,
     "mirna_targets": None,
-    "duplicates": "error",
-    "ignore_case": False,
-    "ignore_versions": False,
-    "names": None,
-    "regulators": None,
-    "preprocess": {
-        "log2": "auto",
-        "pseudocount": "auto",
-        "normalize": "auto",
-        "min_samples": 20,
-        "min_expressed": 0.0,
-        "top_variable": None,
-        "drop_constant": False,
-        "sample_scale": "auto",
-        "regress_out": [],
-        "hidden_factors": "none",
-        "control_genes": None,
-    },
-    "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate", "step"))
-    | {"combine": "auto", "unannotated": "error"},
-    "gold_standard": None,
-    "traits": [],
-    "differential": None,
-    "other_samples": None,
-    "gene_sets": None,
-    "activity": False,
     "compatibility": "none",
     "lag": 0,
     "estimator": {

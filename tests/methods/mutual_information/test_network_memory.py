@@ -17,7 +17,7 @@ from workflow_runs import ROOT
 sys.path.append(str(ROOT))
 from benchmarks.bench_many_pairs import CASES, write_pairs
 
-GENES = (2000, 3500)
+GENES = (1200, 2400)
 
 
 @pytest.fixture(scope="module")

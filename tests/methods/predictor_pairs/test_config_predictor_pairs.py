@@ -7,50 +7,20 @@ from typing import Any
 
 import pytest
 import yaml
+from expression_defaults import EXPRESSION_DEFAULTS
 from pairtile.config import load_config
 from pairtile.config.describe import json_schema
 from pairtile.errors import ConfigError
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
 
-DEFAULTS: dict[str, Any] = {
+DEFAULTS: dict[str, Any] = EXPRESSION_DEFAULTS | {
     "method": "predictor_pairs",
-    "expression": "e.tsv",
-    "orientation": "genes_in_rows",
-    "layer": "auto",
-    "obs": {},
-    "split_by": None,
-    "duplicates": "error",
-    "ignore_case": False,
-    "ignore_versions": False,
-    "names": None,
-    "preprocess": {
-        "log2": "auto",
-        "pseudocount": "auto",
-        "normalize": "auto",
-        "min_samples": 20,
-        "min_expressed": 0.0,
-        "top_variable": None,
-        "drop_constant": False,
-        "sample_scale": "auto",
-        "regress_out": [],
-        "hidden_factors": "none",
-        "control_genes": None,
-    },
-    "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate", "step"))
-    | {"combine": "auto", "unannotated": "error"},
     "levels": None,
     "quantize": {"levels": 3, "rule": "mean_split", "thresholds": None},
     "lag": 1,
     "series": None,
-    "regulators": None,
     "targets": None,
-    "gold_standard": None,
     "modules": None,
-    "traits": [],
-    "differential": None,
-    "other_samples": None,
-    "gene_sets": None,
-    "activity": False,
     "estimator": {
         "penalty": "no_obs",
         "alpha": 1.0,
