@@ -48,8 +48,8 @@ class ChunkHeader:
     summaries: Summaries
     record: dict[str, Any] = field(default_factory=dict)
     reusable: Mapping[str, tuple[int, Summaries]] = field(default_factory=dict)
-    """Number and summaries of tiles by their key (``earlier_tiles``); as read from a file, the
-    summaries are packed."""
+    """Number and summaries of tiles by their key (``earlier_tiles``), for the writer; a reader asks
+    ``reusable_tile``."""
 
 
 def _pack(array: NDArray[np.int64]) -> dict[str, Any]:
@@ -135,8 +135,8 @@ class ChunkFile:
             tiles=[(int(n), int(rows)) for n, rows in head["tiles"]],
             summaries={k: _unpack(v) for k, v in head["summaries"].items()},
             record=head["record"],
-            reusable=head.get("reusable", {}),
         )
+        self._reusable = head.get("reusable", {})
         with_rows = (number for number, rows in self.header.tiles if rows)
         self._groups = {number: group for group, number in enumerate(with_rows)}
 
@@ -155,7 +155,7 @@ class ChunkFile:
 
     def reusable_tile(self, key: str) -> tuple[int, Summaries]:
         """Number and summaries of the tile with a key."""
-        number, sums = self.header.reusable[key]
+        number, sums = self._reusable[key]
         return number, {name: _unpack(packed) for name, packed in sums.items()}
 
     def verify(self, fingerprint: str, tiles: Sequence[int] | None = None) -> None:

@@ -223,8 +223,8 @@ def prepare_expression(
         account.drop_constant()
     kept = _left(expression, chosen, account)
     if once is not None:
-        for begin in np.flatnonzero(kept != np.arange(kept.size)):
-            once[begin] = once[kept[begin]]  # each moves up
+        for place in np.flatnonzero(kept != np.arange(kept.size)):
+            once[place] = once[kept[place]]  # each moves up
             release(once)
         out = once[: kept.size]
     else:
