@@ -298,10 +298,9 @@ def test_all_sets_are_looked_up_by_their_target_and_by_their_predictors(demo: Pa
         for least in (0.0, 0.3):
             own = sets[(sets[ends] == name).any(axis=1) & (sets["mi_bits"] >= least)]
             found = list(store.named(store.partners(item, least)))
-            assert sorted(found) == sorted(
-                own[[*ends, "mi_bits"]].itertuples(index=False, name=None)
-            )
-            assert [row[-1] for row in found] == sorted((row[-1] for row in found), reverse=True)
+            assert sorted(names for names, _ in found) == sorted(own[ends].to_numpy().tolist())
+            scores = [score for _, score in found]
+            np.testing.assert_allclose(scores, own["mi_bits"].sort_values()[::-1], rtol=1e-6)
     assert store.count(0.3) == (sets["mi_bits"] >= 0.3).sum() > 0
     with pytest.raises(ValueError, match="-1"):
         store.snapped(-1.0)

@@ -128,10 +128,10 @@ class PairStore(Store):
         score = np.concatenate([own.score[here], turned["score"]])
         return self._best(Pairs(np.full_like(other, item), other, score), least)
 
-    def named(self, pairs: Pairs, most: int | None = None) -> Iterator[tuple[str | float, ...]]:
-        """Both names and the score of each of the first pairs."""
+    def named(self, pairs: Pairs, most: int | None = None) -> Iterator[tuple[list[str], float]]:
+        """Both names, and the score, of each of the first pairs."""
         for i, j, score in zip(*(part[:most].tolist() for part in pairs), strict=True):
-            yield self.names[i], self.names[j], score
+            yield [self.names[i], self.names[j]], score
 
     def best(self, least: float = 0.0) -> Pairs:
         """The best of all pairs, ``MAX_BEST`` at most."""

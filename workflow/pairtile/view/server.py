@@ -175,7 +175,7 @@ class _Handler(BaseHTTPRequestHandler):
         if wanted == "list":
             rows = [
                 [*names, None if score != score else float(f"{score:.6g}")]
-                for *names, score in store.named(found, MAX_ROWS)
+                for names, score in store.named(found, MAX_ROWS)
             ]
             count = store.count(least) if item is None else len(found.score)
             return self._send_json({"count": count, "least": least, "rows": rows})
@@ -188,7 +188,7 @@ class _Handler(BaseHTTPRequestHandler):
         )
         self.wfile.write(("\t".join([*store.columns, store.score]) + "\n").encode())
         for part in store.pairs(least) if item is None else [found]:
-            lines = ("\t".join([*names, f"{score:.7g}\n"]) for *names, score in store.named(part))
+            lines = ("\t".join([*names, f"{score:.7g}\n"]) for names, score in store.named(part))
             self.wfile.write("".join(lines).encode())
 
     def _stay(self) -> None:

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-import pandas as pd
 
 from pairtile.method import methods
 from pairtile.report.results import read_result_table
-from pairtile.view.pair_store import PairStore, Store
+from pairtile.view.pair_store import Pairs, PairStore, Store
 
 
 class SetStore(Store):
@@ -24,33 +23,34 @@ class SetStore(Store):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         table = read_result_table(self.path, methods()[self.summary["method"]].package)
-        self.columns = ("target", *(name for name in table if name.startswith("predictor_")))
-        table = table[[*self.columns, self.score]].rename(columns={self.score: "score"})
-        self._table = table.sort_values("score", ascending=False, kind="stable")
+        table = table.sort_values(self.score, ascending=False, kind="stable")
+        self.columns = ("target", *(c for c in map(str, table) if c.startswith("predictor_")))
+        self._sets = table[[*self.columns]].to_numpy(dtype=str)
+        self._score = table[self.score].to_numpy(dtype=np.float32)
         self.rows = len(table)
 
-    def named(
-        self, sets: pd.DataFrame, most: int | None = None
-    ) -> Iterator[tuple[str | float, ...]]:
-        """Target, predictors and score of each of the first sets."""
-        return sets[:most].itertuples(index=False, name=None)
+    def named(self, sets: Pairs, most: int | None = None) -> Iterator[tuple[list[str], float]]:
+        """Target and predictors, and the score, of each of the first sets."""
+        for row in sets.first[:most].tolist():
+            yield self._sets[row].tolist(), float(self._score[row])
 
-    def partners(self, item: int, least: float = 0.0) -> pd.DataFrame:
+    def partners(self, item: int, least: float = 0.0) -> Pairs:
         """The sets of a target or with a predictor, by its row in items.parquet."""
         found = self.best(least)
-        return found[(found[[*self.columns]] == self.names[item]).any(axis=1)]
+        return found.rows((self._sets[found.first] == self.names[item]).any(axis=1))
 
-    def best(self, least: float = 0.0) -> pd.DataFrame:
-        """The sets with a score from ``least`` on, the best first."""
-        return self._table[self._table["score"] >= least] if least else self._table
+    def best(self, least: float = 0.0) -> Pairs:
+        """The sets with a score from ``least`` on, the best first; both items are their rows."""
+        rows = np.flatnonzero((self._score >= np.float32(least)) | (not least)).astype(np.int32)
+        return Pairs(rows, rows, self._score[rows])
 
-    def pairs(self, least: float = 0.0) -> Iterator[pd.DataFrame]:
+    def pairs(self, least: float = 0.0) -> Iterator[Pairs]:
         """The same, in one part."""
         yield self.best(least)
 
     def count(self, least: float = 0.0) -> int:
         """How many these are."""
-        return len(self.best(least))
+        return len(self.best(least).score)
 
     def snapped(self, least: float) -> float:
         """``least`` itself; ValueError where it is negative or not finite."""
