@@ -299,45 +299,45 @@ class GroupComparison:
         digest = hashlib.blake2b(digest_size=16)
         for array in (self.within, self.layout.codes, self.layout.batch, self.permuted):
             digest.update(f"{array.shape}".encode())
-            digest.update(np.ascontiguousarray(array))
+            digest.update(array.tobytes())
         stated = (__version__, self.score, self.layout.given_up, self.n_rows, CHUNK, self.tiles)
         digest.update(repr((*stated, self.device.backend)).encode())
         return digest.hexdigest()
 
-    def _observe(self) -> dict[str, NDArray[np.integer]]:
+    def _observe(self) -> dict[str, NDArray[np.int64]]:
         """Counts of the statistics of all pairs, and which of each tile differ."""
         observed = np.zeros(self.nowhere, np.int64)
         hubs = np.zeros((HUB_LIMITS.size, self.genes.size), np.int64)
-        far: list[NDArray[np.int32]] = []
+        far: list[NDArray[np.int64]] = []
 
-        def look(tile: Tile) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+        def look(tile: Tile) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
             found = self._statistics(tile, self._observed)
             differs = self.device.to_host(
                 self.device.xp.flatnonzero(self.device.xp.abs(found.t) >= DIFFERS)
             )
-            return self._count([found.place])[0], differs.astype(np.int32), self._far(tile, found)
+            return self._count([found.place])[0], differs.astype(np.int64), self._far(tile, found)
 
         for counts, differs, of_genes in self._over(look, self.tiles):
             observed += counts
             hubs += of_genes
             far.append(differs)
         sizes = np.array([each.size for each in far], np.int64)
-        whole = np.concatenate(far) if far else np.zeros(0, np.int32)
+        whole = np.concatenate(far) if far else np.zeros(0, np.int64)
         return {"observed": observed, "hubs": hubs, "far": whole, "far_of_tile": sizes}
 
     def _permute(
-        self, draws: range, far: Sequence[NDArray[np.int32]]
-    ) -> dict[str, NDArray[np.integer]]:
+        self, draws: range, far: Sequence[NDArray[np.int64]]
+    ) -> dict[str, NDArray[np.int64]]:
         """Counts of permuted statistics, of pairs that differ by themselves: ``far``, by tiles."""
         pool = np.zeros((2, self.nowhere), np.int64)
-        hubs = np.zeros((len(draws), HUB_LIMITS.size, self.genes.size), np.int32)
+        hubs = np.zeros((len(draws), HUB_LIMITS.size, self.genes.size), np.int64)
         step = max(1, BLOCK // max(1, self.n_pairs))
         for begin in range(0, len(draws), step):
             block = draws[begin : begin + step]
             groups = [self._permuted(draw) for draw in block]
 
             def permute(
-                part: tuple[Tile, NDArray[np.int32]],
+                part: tuple[Tile, NDArray[np.int64]],
                 groups: Sequence[tuple[Group, Group]] = groups,
             ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
                 places, of_genes = [], []
@@ -350,7 +350,7 @@ class GroupComparison:
 
             for counts, of_genes in self._over(permute, list(zip(self.tiles, far, strict=True))):
                 pool += counts
-                hubs[begin : begin + len(block)] += of_genes.astype(np.int32)
+                hubs[begin : begin + len(block)] += of_genes
         return {"pool": pool, "hubs": hubs}
 
     def _over(self, work: Callable[[P], R], parts: Sequence[P]) -> Iterator[R]:

@@ -128,8 +128,8 @@ def read_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def kept_arrays(
-    folder: Path | None, name: str, make: Callable[[], dict[str, NDArray[np.integer]]]
-) -> dict[str, NDArray[np.integer]]:
+    folder: Path | None, name: str, make: Callable[[], dict[str, NDArray[np.int64]]]
+) -> dict[str, NDArray[np.int64]]:
     """The arrays of ``folder/NAME.npz``, made and written first where they are not there or are
     damaged: so that work which is ended goes on after its last part. None: made, not written."""
     if folder is None:
