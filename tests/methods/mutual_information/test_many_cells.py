@@ -3,6 +3,7 @@ precision for normal scores."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import anndata
@@ -63,6 +64,9 @@ def test_some_samples_give_the_null_of_all_and_nearly_the_same_network(
     made = Analysis(folder, SECTION, name="some")
     found = network(made)
     assert open_state(made.out / "state")["z_some"].shape == (GENES, SOME)
+    messages = json.loads(made.record("prepare").read_text())["messages"]
+    [said] = [m["numbers"] for m in messages if m["code"] == "many_samples"]
+    assert (said["some"], said["samples"]) == (SOME, CELLS)
     nulls = [np.load(out / "null.npz")["statistic"] for out in (whole[0], made.out)]
     # Of n * MI; that of MI itself would differ fourfold.
     assert np.mean(nulls[1]) == pytest.approx(np.mean(nulls[0]), rel=0.03)

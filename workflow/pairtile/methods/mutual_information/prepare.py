@@ -151,6 +151,7 @@ def state_of_values(
     }
     if (n_samples > MAX_SAMPLES or kind == np.float16) and not config.lag:
         state["z_some"] = take_columns(z, evenly_spaced(n_samples, MAX_SAMPLES), None)
+        messages.append(message("many_samples", some=state["z_some"].shape[1], samples=n_samples))
     if columns is not None:
         state["columns"] = np.array(columns)
     if sources is not None:

@@ -284,11 +284,9 @@ class MutualInformation(
 
     def _drawn(self, design: NullDesign, draws: int, seed: int) -> dict[str, NDArray[Any]]:
         z = self.state["z"] if self._original is None else self._original
-        factor, n_some = inflation(self.state, z.shape[1]), z.shape[1]
-        if self._original is None and design.kind == "permutation":
-            n_some = self._null_samples(self.config, self.state)
-        if n_some < z.shape[1]:
-            z, design = self.state["z_some"], NullDesign.permutation(n_some)
+        factor, n = inflation(self.state, z.shape[1]), self._null_samples(self.config, self.state)
+        if self._original is None and design.kind == "permutation" and n < z.shape[1]:
+            z, design = self.state["z_some"], NullDesign.permutation(n)
         return draw_null(
             self.scorer,
             NullGenes(
