@@ -86,9 +86,13 @@ def count_values(values: Values) -> RawCounts:
     of_genes = np.zeros((values.shape[0], 3), dtype=np.int64)
     of_samples = np.zeros((values.shape[1], 2), dtype=np.int64)
     totals = np.zeros(values.shape[1])
-    blocks = row_blocks(values.shape)
-    for rows, block in zip(blocks, in_threads(values.__getitem__, blocks), strict=True):
+
+    def counted(rows: slice) -> NDArray[np.float64]:
+        block = np.asarray(values[rows])
         _count_genes(block, of_genes[rows])
+        return block
+
+    for block in in_threads(counted, row_blocks(values.shape)):
         _count_samples(block, of_samples, totals)
         release(values)
     n_missing, n_zero, n_positive = np.ascontiguousarray(of_genes.T)
@@ -114,10 +118,10 @@ def whole_counts(values: Values, scratch: Path | None = None) -> NDArray[np.unsi
     return found
 
 
-@njit(parallel=True)
+@njit(nogil=True)
 def _count_genes(values, counts):  # type: ignore[no-untyped-def]
     """counts (genes, 3): how many values of each gene are missing, zero and above zero."""
-    for gene in prange(values.shape[0]):
+    for gene in range(values.shape[0]):
         missing, zero, positive = 0, 0, 0
         for value in values[gene]:
             missing += np.isnan(value)

@@ -204,15 +204,15 @@ def trending_share(values: NDArray[np.float64], series: NDArray[np.int32]) -> fl
     for k, shift in enumerate(shifts):
         for here in members:
             moved[here, k] = np.roll(place[here], shift)
-    drifting = []
-    step = max(1, _DRIFTING_VALUES // series.size)
-    for begin in range(0, chosen.size, step):
-        rows = standardised(copy_rows(values, chosen[begin : begin + step]))
-        rows = rows[rows.any(axis=1)]
-        found = np.abs(rows @ moved)
-        if len(found):
-            drifting.append(found[:, 0] >= np.quantile(found, 0.95, axis=1))
-    return float(np.concatenate(drifting).mean()) if drifting else 0.0
+
+    def in_part(part: NDArray[np.int64]) -> NDArray[np.bool_]:
+        rows = standardised(copy_rows(values, part))
+        found = np.abs(rows[rows.any(axis=1)] @ moved)
+        return found[:, 0] >= np.quantile(found, 0.95, axis=1) if len(found) else np.empty(0, bool)
+
+    parts = np.array_split(chosen, 1 + chosen.size * series.size // _DRIFTING_VALUES)
+    drifting = np.concatenate([np.empty(0, bool), *in_threads(in_part, parts)])
+    return float(drifting.mean()) if drifting.size else 0.0
 
 
 def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
