@@ -233,7 +233,7 @@ def test_scores_of_a_list_of_pairs_are_those_of_the_tiles():
 
 
 def test_bootstrap_of_all_samples_once_is_the_analysis_itself():
-    estimator = opened(table())
+    estimator = opened(table(), keep={"p_value": 0.01})  # so that it has a null
     again = estimator.resampled(np.arange(SAMPLES))
     assert np.array_equal(again.state["z"], estimator.state["z"], equal_nan=True)
     assert np.array_equal(again.null(3)["statistic"], estimator.null(3)["statistic"])
@@ -241,7 +241,8 @@ def test_bootstrap_of_all_samples_once_is_the_analysis_itself():
 
 def test_repeated_samples_raise_scores_and_null_alike():
     random = np.random.default_rng(1)
-    estimator = opened(random.normal(size=(150, 100)), null={"permutations": 20_000})
+    given = {"null": {"permutations": 20_000}, "keep": {"p_value": 0.01}}
+    estimator = opened(random.normal(size=(150, 100)), **given)
     replicate = estimator.resampled(random.integers(0, 100, size=100))
 
     def mean_statistic(of):
