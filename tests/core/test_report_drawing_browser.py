@@ -222,7 +222,7 @@ def test_a_filter_never_leaves_an_empty_box_without_a_word(
     page.ask("document.getElementById('network-search').requestSubmit()")
     choose(page, "colour", "0")
     page.wait_for(f"!{CY}.animated()")
-    for _ in range(4):
+    for _ in range(8):  # until the one edge lies out of sight
         page.ask("document.querySelector('[data-do=in]').click()")
     repression = page.ask(
         "[...document.querySelectorAll('#network-only option')]"
