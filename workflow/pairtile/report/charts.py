@@ -63,7 +63,7 @@ SEQUENTIAL, DIVERGING = "cividis", "RdBu_r"
 NOTHING = "#f3f5f7"
 """The colour of cells without a value."""
 
-MAX_PIXELS, MAX_CELLS = 500, 2000
+MAX_PIXELS, MAX_CELLS = 500, 700
 """Larger matrices are drawn, and told under the pointer, as means of blocks: pages stay small."""
 
 MAX_BINS, MAX_BAR_LABELS = 100, 20
