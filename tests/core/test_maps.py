@@ -98,17 +98,15 @@ def test_a_map_of_one_value_or_none_is_told_too(matrix: list[list[float]]) -> No
 def test_large_maps_stay_small() -> None:
     values = RANDOM.uniform(size=(2500, 2500))
     names = [f"A:{k}" for k in range(2500)]
-    sizes = {}
-    for n in (2000, 2500):
+    for n, cells in ((700, 700), (2000, 667), (2500, 625)):
         part = values[:n, :n] + values[:n, :n].T
         found = the_map(
             charts.heat_map(part, "r", hover={"of": names[:n], "and": names[:n]}, items=True)
         )
-        sizes[n] = len(json.dumps(found))
-        assert found["shape"] == ([2000, 2000] if n == 2000 else [1250, 1250])
+        assert found["shape"] == [cells, cells]
         assert len(found["names"][0][1]) == n
-    # Noise without any order: nothing compresses worse.
-    assert sizes[2500] < sizes[2000] < 3_000_000
+        # Noise without any order: nothing compresses worse.
+        assert len(json.dumps(found)) < 400_000
 
 
 def test_images_that_were_not_said_to_stand_for_something_stay_pictures() -> None:
