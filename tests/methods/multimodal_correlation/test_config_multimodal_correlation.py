@@ -308,6 +308,18 @@ def test_steps_see_the_keys_that_they_use(key: str, users: tuple[str, ...]) -> N
     assert tuple(step for step in STEPS if key in vars(section.for_step(step))) == users
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [{"differential": {"label": "a"}}, {"preprocess": {"regress_out": ["a"]}}, {"split_by": "a"}],
+)
+def test_columns_named_elsewhere_are_of_annotations_too(keys: dict[str, Any]) -> None:
+    of_samples = {"annotations": "t.tsv"}
+    assert resolved(annotations="s.tsv", **keys)["samples"]["annotations"] == "s.tsv"
+    found = resolved(annotations="s.tsv", samples=of_samples, **keys)
+    assert found["samples"] == resolved(samples=of_samples)["samples"]
+    assert resolved(annotations="s.tsv")["samples"]["annotations"] is None
+
+
 def test_one_name_or_many_forms_of_conditions_mean_the_same() -> None:
     full = [{"name": "Treatment", "kind": "auto", "levels": None}]
     for given in (["Treatment"], [{"name": "Treatment"}], full):
@@ -385,6 +397,7 @@ conditions.0.levels:
   - {annotations: s.tsv, conditions: [{name: a, kind: ordinal, levels: [true, false]}]}
 condition_networks.q_value: [{condition_networks: {q_value: 2}}]
 condition_networks.r_squared: [{condition_networks: {r_squared: 0.3}}]
+differential: [{differential: {label: a}}]
 modules: [{modules: leiden}]
 modules.method: [{modules: {method: louvain}}]
 modules.resolution: [{modules: {resolution: 0}}]

@@ -366,7 +366,8 @@ class TableAnalysis(Analysis):
         if self.samples.columns:
             expected = "a table of samples beside its columns (or an .h5ad expression table)"
             raise refusal(expected, key="samples")
-        for key, columns in (("preprocess", self.preprocess.regress_out), ("traits", self.traits)):
+        asked = {"preprocess": self.preprocess.regress_out, "traits": self.traits}
+        for key, columns in {**asked, "differential": self.differential}.items():
             if columns:
                 raise refusal("no columns, or a table under samples.annotations", key=key)
         return self

@@ -546,8 +546,8 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
             "A table of the samples: their names in the first column, named as in the expression "
             "table, and what is known of them in the others (treatment, tissue, hours ...). Text, "
             "tab- or comma-separated, plain or `.gz`. Then each edge is tested for what its "
-            "samples have in common. null: no tests. A relative path starts at the working "
-            "directory."
+            "samples have in common, and `samples.annotations: null` is this table where a column "
+            "is named elsewhere. null: no tests. A relative path starts at the working directory."
         ),
     )
     conditions: Annotated[ConditionList, CHOOSING] = Field(
@@ -626,6 +626,21 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
         if not isinstance(section, Mapping) or section.get("method", "leiden") != "leiden":
             return given
         return {**given, "modules": {"eigengenes": True, **section}}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _columns_are_of_annotations(cls, given: object) -> object:
+        """Columns that other sections name are looked up in ``annotations``, where
+        ``samples.annotations`` names no other table."""
+        if not isinstance(given, Mapping) or not given.get("annotations"):
+            return given
+        samples, cleaning = given.get("samples") or {}, given.get("preprocess") or {}
+        if not isinstance(samples, Mapping) or not isinstance(cleaning, Mapping):
+            return given
+        named = any(given.get(key) for key in ("traits", "differential", "obs", "split_by"))
+        if not (named or samples or cleaning.get("regress_out")):
+            return given
+        return {**given, "samples": {"annotations": given["annotations"], **samples}}
 
     @field_validator("threshold")
     @classmethod
