@@ -253,6 +253,18 @@ def test_genes_that_do_not_vary_in_a_group_are_left_out() -> None:
     assert 4 not in set(table_of(tested)["i"])
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("score", ["spearman", "pearson", "mi"])
+def test_pairs_that_are_seldom_observed_together_are_left_out(score: str) -> None:
+    values = values_with_modules()
+    for gene in (3, 4):  # never in the same sample of the second group
+        values[gene, np.flatnonzero(CODES == 1)[gene - 3 :: 2]] = np.nan
+    tested = compared(values, score, draws=5)
+    pairs = set(zip(*table_of(tested)[["i", "j"]].to_numpy().T.tolist(), strict=True))
+    assert tested.n_tested == len(pairs) == 30 * 29 // 2 - 1
+    assert (3, 4) not in pairs
+
+
 def test_pooled_p_is_the_share_of_the_pool() -> None:
     random = np.random.default_rng(5)
     null = np.abs(random.normal(size=400_000))

@@ -429,9 +429,9 @@ _TIES = 0x74696573
 
 
 def _fine(xp: DeviceArray, z: DeviceArray) -> DeviceArray:
-    """Place of Fisher's z in the table of levels."""
+    """Place of Fisher's z in the table of levels; the last one of NaN."""
     with np.errstate(invalid="ignore"):
-        return xp.minimum(xp.abs(z) * _PER_Z, _FINE - 1).astype(np.int32)
+        return xp.fmin(xp.abs(z) * _PER_Z, _FINE - 1).astype(np.int32)
 
 
 def _weights(observed: NDArray[np.int64], of_level: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -154,7 +154,7 @@ class Correlations:
         n: DeviceArray = group.n
         if group.observed is not None:
             seen_x, seen_y = group.observed[rows], group.observed[columns]
-            n = seen_x @ seen_y.T
+            n = xp.maximum(seen_x @ seen_y.T, 2.0)  # so few are not tested
             sum_x, sum_y = x @ seen_y.T, seen_x @ y.T
             spread_x = n * ((x * x) @ seen_y.T) - sum_x**2
             spread_y = n * (seen_x @ (y * y).T) - sum_y**2
