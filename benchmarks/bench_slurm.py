@@ -1,10 +1,9 @@
 """Chunks through a Slurm on this machine: what scheduling costs beside computing.
 
-    python -m benchmarks.bench_slurm [CHUNKS [GROUP]]    (Debian or Ubuntu, root; make test-slurm)
+    python -m benchmarks.bench_slurm [CHUNKS]    (Debian or Ubuntu, root; make test-slurm)
 
-Chunks compute next to nothing, so that what is measured is the machinery: GROUP chunks in series in
-one Slurm job (docs/clusters.md), and ten in a job array, each a job. What a job holds its node for
-beside computing is lost; the share is that of chunks of ``CLUSTER_SECONDS``.
+Chunks compute next to nothing, so that what is measured is the machinery, in job arrays. What a job
+holds its node for beside computing is lost; the share is that of chunks of ``CLUSTER_SECONDS``.
 """
 
 from __future__ import annotations
@@ -27,26 +26,21 @@ from benchmarks.machine import write
 sys.path.append(str(ROOT / "tests/support"))
 from slurm_cluster import SlurmCluster
 
-CHUNKS, GROUP, ARRAY = 1000, 100, 10
+CHUNKS = 1000
 
 PROFILE = ["--profile", "profiles/slurm", "--configfile", "config.yaml", "--cores", "1"]
 PROFILE += ["--max-threads", "1", "--latency-wait", "10", "--slurm-keep-successful-logs"]
 PROFILE += ["--slurm-init-seconds-before-status-checks", "5", "--seconds-between-status-checks"]
 PROFILE += ["2", "--set-resources", "chunk:mem_mb=1000", "chunk:runtime=600"]
+PROFILE += ["--slurm-array-jobs", "chunk", "--jobs", "100"]
 
 
-def in_groups(size: int) -> list[str]:
-    """Options for so many chunks in series in one job."""
-    scopes = ["--set-resource-scopes", "mem_mb=local", "runtime=local"]
-    return ["--groups", "chunk=chunks", "--group-components", f"chunks={size}", *scopes]
-
-
-def measure(cluster: SlurmCluster, folder: Path, chunks: int, options: list[str]) -> dict[str, Any]:
+def measure(cluster: SlurmCluster, folder: Path, chunks: int) -> dict[str, Any]:
     """A run from the plan to the merged chunks."""
     out = prepared(folder, chunks)
     before = set(cluster.known_jobs())
     variables = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | cluster.environment
-    command = [sys.executable, "-m", "snakemake", *PROFILE, "--directory", str(folder), *options]
+    command = [sys.executable, "-m", "snakemake", *PROFILE, "--directory", str(folder)]
     command[command.index("config.yaml")] = str(folder / "config.yaml")
     begin = time.perf_counter()
     with (folder / "log").open("wb") as log:
@@ -79,26 +73,19 @@ def duration(job: dict[str, str]) -> float:
 
 def main() -> None:
     """Write them."""
-    chunks, size = [int(n) for n in sys.argv[1:]] or (CHUNKS, GROUP)
-    results: dict[str, Any] = {"chunk_seconds": CLUSTER_SECONDS, "group": size}
+    chunks = int(sys.argv[1]) if len(sys.argv) > 1 else CHUNKS
     with tempfile.TemporaryDirectory() as name:
-        top = Path(name)
-        (top / "slurm").mkdir()
-        cluster = SlurmCluster(top / "slurm")
+        for folder in ("slurm", "run"):
+            (Path(name) / folder).mkdir()
+        cluster = SlurmCluster(Path(name) / "slurm")
         cluster.start()
         try:
-            for kind, number, options in (
-                ("groups", chunks, in_groups(size)),
-                ("array", ARRAY, ["--slurm-array-jobs", "chunk"]),
-            ):
-                (top / kind).mkdir()
-                results[kind] = measure(cluster, top / kind, number, [*options, "--jobs", "100"])
-                print(kind, results[kind], flush=True)
+            results = measure(cluster, Path(name) / "run", chunks)
         finally:
             cluster.stop()
-    for kind in ("array", "groups"):
-        overhead = results[kind]["overhead_seconds_a_chunk"]
-        results[kind]["lost_share"] = overhead / (overhead + CLUSTER_SECONDS)
+    overhead = results["overhead_seconds_a_chunk"]
+    results["chunk_seconds"] = CLUSTER_SECONDS
+    results["lost_share"] = overhead / (overhead + CLUSTER_SECONDS)
     print(results, write("slurm", "cpu", results))
 
 
