@@ -12,6 +12,7 @@ with job(snakemake):
         split=snakemake.params.split.load(),
         config=snakemake.params.analysis.load(),
         networks=[Path(path) for path in snakemake.input.networks],
+        summaries=[Path(path) for path in snakemake.input.summaries],
         out=Path(snakemake.output.page).parent,
         seed=snakemake.params.seed,
     )

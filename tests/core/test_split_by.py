@@ -12,8 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.config.preprocess import TableAnalysis
+from pairtile.config.root import Split
 from pairtile.errors import ConfigError
 from pairtile.preprocess.samples import read_arranged, read_samples
+from pairtile.runtime.files import write_json
+from pairtile.steps.groups import doubts_of
 from pairtile.steps.split import load_run
 from paths import ROOT
 
@@ -109,3 +112,15 @@ def test_reading_groups_of_a_text_table_imports_nothing_heavy(folder: Path) -> N
     path = {"PYTHONPATH": str(ROOT / "workflow"), "PATH": "/usr/bin"}
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=path)
     assert run.stdout.strip() == "[]", run.stderr
+
+
+def test_what_makes_networks_of_groups_doubtful_is_said_of_all(tmp_path: Path) -> None:
+    severe = {"code": "hidden_factors", "severity": "severe", "text": "Most genes vary together."}
+    other = {"code": "few", "severity": "warning", "text": "Few."}
+    summaries = [tmp_path / f"{name}.json" for name in "abc"]
+    for path, messages in zip(summaries, ([other], [severe, other], [severe]), strict=True):
+        write_json(path, {"messages": messages})
+    split = Split("tissue", {f"net.{name}": name for name in "abc"}, {}, 0)
+    [said] = doubts_of(split, summaries)
+    assert (said.severity, said.numbers["groups"]) == ("severe", "b, c")
+    assert said.endswith("most genes vary together.")

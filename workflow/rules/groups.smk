@@ -11,6 +11,7 @@ for NUMBER, (NAME, SPLIT) in enumerate(CONFIG.splits.items()):
             networks=of_groups(SPLIT, "network.parquet"),
             items_tables=of_groups(SPLIT, "items.parquet"),
             prepared=of_groups(SPLIT, "values"),
+            summaries=of_groups(SPLIT, "summary.json"),
         output:
             tables=[f"{CONFIG.results}/{NAME}/{table}" for table in GROUP_TABLES],
             summary=f"{CONFIG.results}/{NAME}/summary.json",

@@ -17,6 +17,9 @@ from pairtile.report.sections.findings import Summary, first_screen, trust
 from pairtile.report.style import save_figures
 from pairtile.report.text import StageText
 
+_BRIEF = ("source", "target", "most_different", "difference", "q_value")
+"""Columns of the first screen."""
+
 
 def groups_page(summary: Summary, tables: Mapping[str, pd.DataFrame], figures: Path) -> str:
     """The page as text; its figures are written into a folder.
@@ -35,6 +38,7 @@ def groups_page(summary: Summary, tables: Mapping[str, pd.DataFrame], figures: P
             (tables["group_overlap.tsv"], "group_overlap.tsv", "What groups share"),
         )
     )
+    brief = [list(shown).index(name) for name in _BRIEF]
     pictures = _figures(tables, figures, text)
     sections = [
         first_screen(
@@ -42,8 +46,8 @@ def groups_page(summary: Summary, tables: Mapping[str, pd.DataFrame], figures: P
             numbers=text.rows("groups_numbers"),
             sentences=text.sentences("groups_findings"),
             above="The edges that differ most between groups",
-            headings=shared.values["headings"],
-            rows=shared.values["rows"][:ANSWER_ROWS],
+            headings=[shared.values["headings"][k] for k in brief],
+            rows=[[row[k] for k in brief] for row in shared.values["rows"][:ANSWER_ROWS]],
             pictures=pictures[:1],
         ),
         PageSection(

@@ -108,7 +108,7 @@ SECTIONS: tuple[SectionMaker, ...] = (
     table_section("differential_hubs.tsv", "Genes with pairs that differ"),
     table_section("target_enrichment.tsv", "Do targets go against their miRNA?"),
     table_section("predicted_targets.tsv", "Predicted targets that go against their miRNA"),
-    table_section(MODULES, "Modules"),
+    table_section(MODULES, "Modules and eigengenes"),
     table_section("module_preservation.tsv", "Are modules kept in other samples?"),
     table_section("module_traits.tsv", "Modules and traits"),
     table_section("enrichment.tsv", "Gene sets"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ def groups(
     split: Split,
     config: TableAnalysis,
     networks: Sequence[Path],
+    summaries: Sequence[Path],
     out: Path,
     seed: int,
 ) -> None:
@@ -40,6 +42,8 @@ def groups(
         The analysis of one of them.
     networks
         ``network.parquet`` of each group, whose folders have its items and values.
+    summaries
+        ``summary.json`` of each group.
     out
         The folder ``results/NAME``.
     """
@@ -48,7 +52,8 @@ def groups(
         read = [Group.read(verified(p).parent, n) for p, n in zip(networks, labels, strict=True)]
         found = compare_groups(read, config, seed)
         step.count(**found.counts)
-        step.say(*_left_out(split), *found.messages, *_remove_old_results(out, config))
+        said = [*doubts_of(split, summaries), *_left_out(split), *found.messages]
+        step.say(*said, *_remove_old_results(out, config))
         for file, table in found.tables.items():
             with atomic_path(out / file) as temporary:
                 table.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
@@ -80,6 +85,21 @@ def _remove_old_results(out: Path, config: TableAnalysis) -> list[Message]:
         path.unlink()
     names = ", ".join(path.name for path in old)
     return [old_message("old_results_removed", n=len(old), files=names)] if old else []
+
+
+def doubts_of(split: Split, summaries: Sequence[Path]) -> list[Message]:
+    """The severe messages of the groups, each once, in the words of the first that has it."""
+    groups: dict[str, list[str]] = {}
+    texts: dict[str, str] = {}
+    for label, path in zip(split.groups.values(), summaries, strict=True):
+        for said in json.loads(verified(path).read_text(encoding="utf-8"))["messages"]:
+            if said["severity"] == "severe":
+                groups.setdefault(said["code"], []).append(label)
+                texts.setdefault(said["code"], said["text"][0].lower() + said["text"][1:])
+    return [
+        message("groups_doubtful", groups=", ".join(labels), first=labels[0], text=texts[code])
+        for code, labels in groups.items()
+    ]
 
 
 def _left_out(split: Split) -> list[Message]:
