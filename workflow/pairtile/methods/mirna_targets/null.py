@@ -13,6 +13,7 @@ Of the shuffles only counts are kept: their sites by class and score, and their 
 from __future__ import annotations
 
 import hashlib
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -352,6 +353,11 @@ class NullCounts:
         self.more = self.conservation is not None or self.correlations is not None
         # Then ``of_shuffles`` leaves the CPU, and numba's threads, to others.
         self.only_gpu = self.counter is not None and not self.more
+        self.ahead: AbstractContextManager[object] = nullcontext()
+        if self.only_gpu:
+            # What others do on the GPU need not wait for its long kernels.
+            device.xp.cuda.Stream.null.synchronize()
+            self.ahead = device.xp.cuda.Stream(non_blocking=True, priority=-1)
 
     def of_mirnas(
         self, rows: range, columns: NDArray[np.int64], allowed: NDArray[np.bool_] | None

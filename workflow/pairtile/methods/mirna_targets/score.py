@@ -189,7 +189,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         at_once = SHUFFLED_HITS_AT_ONCE * (1 if null.counter is None else HITS_OF_A_GPU)
         at_once = max(int(at_once / max(1.0, letters * _hit_rate(self.config))), 16)
         shuffled = partial(null.of_shuffles, mirnas, columns, allowed, at_once)
-        with ThreadPoolExecutor(1) as pool:
+        with ThreadPoolExecutor(1) as pool, null.ahead:
             counting = pool.submit(shuffled) if null.only_gpu else None
             rows, summaries = self._hits(tile, columns, allowed)
             scores, counts = null.of_mirnas(mirnas, columns, allowed)
