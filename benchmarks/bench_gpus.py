@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pairtile.gpu.device import visible_gpus, threads
+from pairtile.gpu.device import threads, visible_gpus
 
 from benchmarks.bench_trajectory_correlation import moving
 from benchmarks.bench_workflow import ROOT, expression, write_genome, write_table

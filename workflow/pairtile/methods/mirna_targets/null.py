@@ -349,7 +349,7 @@ class NullCounts:
             from pairtile.methods.mirna_targets.null_cuda import SiteCounter
 
             tables = (*self.shuffled.words, *self.background, self.rates)
-            self.counter = SiteCounter(self.shuffled, tables, self.shapes)
+            self.counter = SiteCounter(self.shuffled.search, shuffles, tables, self.shapes)
         self.more = self.conservation is not None or self.correlations is not None
         # Then ``of_shuffles`` leaves the CPU, and numba's threads, to others.
         self.only_gpu = self.counter is not None and not self.more
@@ -397,7 +397,7 @@ class NullCounts:
                 if self.more:
                     self._add_more(total, self.shuffled, sites, correlations)
         for name, counts in (on_gpu or {}).items():
-            total[f"null_{name}"] += search.device.to_host(counts).astype(np.int64)
+            total[name] += search.device.to_host(counts).astype(np.int64)
         return total
 
     def _zeros(self, of: Searched) -> dict[str, NDArray[np.int64]]:

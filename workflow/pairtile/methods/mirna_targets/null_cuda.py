@@ -19,12 +19,11 @@ from pairtile.methods.mirna_targets.kernels.pair_scores import (
     SCORE_STEP,
 )
 from pairtile.methods.mirna_targets.screen_cuda import BlockSearch
-from pairtile.methods.mirna_targets.search import Sites
+from pairtile.methods.mirna_targets.search import Sites, TargetSearch
 from pairtile.methods.mirna_targets.search_cuda import in_blocks
 
 if TYPE_CHECKING:
     from pairtile.gpu.device import DeviceArray
-    from pairtile.methods.mirna_targets.null import Searched
 
 KERNELS = Path(__file__).parent / "kernels/shuffled_sites.cu"
 DEFINES: dict[str, str | int] = {
@@ -36,7 +35,12 @@ DEFINES: dict[str, str | int] = {
 }
 THREADS = 128
 
-COUNTED = ("site_counts", "mirna_sites", "mirna_canonical", "pair_score_counts")
+COUNTED = (
+    "null_site_counts",
+    "null_mirna_sites",
+    "null_mirna_canonical",
+    "null_pair_score_counts",
+)
 """What is counted here, in the order of the kernels' arguments."""
 
 
@@ -45,15 +49,18 @@ class SiteCounter:
 
     def __init__(
         self,
-        of: Searched,
+        search: TargetSearch,
+        each: int,
         tables: tuple[NDArray[np.float64], ...],
         shapes: Mapping[str, tuple[int, ...]],
     ) -> None:
-        """tables : ``SiteWords``, ``Background``, rates of hits; shapes : ``count_shapes``."""
-        self.of = of
-        self.xp = of.search.device.xp
+        """each : shuffles of a miRNA; tables : ``SiteWords``, ``Background``, rates of hits;
+        shapes : ``count_shapes``."""
+        self.search = search
+        self.each = np.int32(each)
+        self.xp = search.device.xp
         self._tables = [self.xp.asarray(table) for table in tables]
-        self._shapes = {name: shapes[of.prefix + name] for name in COUNTED}
+        self._shapes = {name: shapes[name] for name in COUNTED}
 
     def zeros(self) -> dict[str, DeviceArray]:
         """A count of nothing, on the GPU."""
@@ -70,7 +77,7 @@ class SiteCounter:
     ) -> Iterator[Sites]:
         """Count the sites of shuffles ``begin`` .. ``end`` - 1 on neighbouring transcripts; gives
         them, in parts, if they are ``wanted``."""
-        search = self.of.search
+        search = self.search
         rows = np.arange(begin, end)
         transcripts = search.transcripts.block(columns, search.settings.trim)
 
@@ -103,10 +110,11 @@ class SiteCounter:
         seed_class, keys = xp.empty(n_sites, dtype=np.int8), xp.empty(n_sites, dtype=np.uint64)
         sequences = (block.mirnas, block.references)
         letters = [xp.asarray(part) for of in sequences for part in (of.codes, of.offsets)]
-        mirna, transcript, each = map(np.int32, (*first_rows, self.of.each))
+        mirna, transcript = map(np.int32, first_rows)
+        each = self.each
         *of_sites, of_pairs = (total[name] for name in COUNTED)
         module = cuda.load(KERNELS, DEFINES, fused=False)
-        least = np.float64(self.of.search.settings.score)
+        least = np.float64(self.search.settings.score)
         found = numbers, states, np.int64(states.shape[1]), *letters, pair, least, mirna, each
         _each(module, "class_sites", n_sites, *found, *of_sites, seed_class, keys)
         keys.sort()
@@ -114,7 +122,7 @@ class SiteCounter:
         _each(module, "score_pairs", len(first) - 1, *found, *self._tables, of_pairs)
         if not wanted:
             return Sites.none()
-        to_host = self.of.search.device.to_host
+        to_host = self.search.device.to_host
         rows = to_host(i) + mirna, to_host(j) + transcript
         return Sites(*rows, to_host(numbers[4]), to_host(seed_class))
 
