@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pairtile.gpu.device import _physical_gpus, threads
+from pairtile.gpu.device import threads, visible_gpus
 
 from benchmarks.bench_trajectory_correlation import moving
 from benchmarks.bench_workflow import ROOT, expression, write_genome, write_table
@@ -123,7 +123,7 @@ CASES: dict[str, tuple[Inputs, str]] = {
 
 def run(cases: list[str] | None = None) -> dict[str, Any]:
     """Time the cases on one GPU and on several of this host, and write what is measured so far."""
-    gpus = len(_physical_gpus())
+    gpus = len(visible_gpus())
     results: dict[str, Any] = {"gpus": gpus}
     for name in cases or CASES:
         inputs, timed = CASES[name]
@@ -183,7 +183,7 @@ def _files(folder: Path, analysis: str, kind: str, gpus: int) -> list[str]:
 def _snakemake(folder: Path, targets: list[str], gpus: int) -> None:
     command = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), *targets]
     # The cores of one GPU go with it.
-    command += ["--cores", str(max(2, gpus * (threads() // max(1, len(_physical_gpus())))))]
+    command += ["--cores", str(max(2, gpus * (threads() // max(1, len(visible_gpus())))))]
     command += ["--resources", f"gpu={gpus}"]
     command += ["--directory", str(folder), "--configfile", str(folder / "config.yaml")]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

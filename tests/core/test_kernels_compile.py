@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from pairtile.gpu import compiling as cuda
 from pairtile.methods.mirna_targets.kernels.duplex_energy import OFFSETS
+from pairtile.methods.mirna_targets.null_cuda import DEFINES
 from pairtile.methods.multimodal_correlation import mixtures
 from paths import ROOT
 
@@ -48,6 +49,7 @@ VARIANTS = {
         {"ROWS": 49, "TRACKED": 49},
     ],
     "miranda_traceback": [{}],
+    "shuffled_sites": [DEFINES],
     "mean_conditional_entropy": [
         dict(zip(SEARCH_MACROS, values, strict=True))
         for values in (
@@ -83,7 +85,7 @@ VARIANTS = {
 }
 """Compile-time settings that stand for what users can ask for."""
 
-UNFUSED = ("bin_sums", "pair_mixtures", "permuted_rows")
+UNFUSED = ("bin_sums", "pair_mixtures", "permuted_rows", "shuffled_sites")
 """Kernels whose results are the CPU's bit for bit."""
 
 

@@ -37,6 +37,24 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_the_page_is_the_same_from_any_number_of_processes(tmp_path: Path) -> None:
+    """Labels and drawing too, which a fork lays out beside the figures."""
+    folder = write_results(tmp_path / "demo")
+    items = pd.read_parquet(folder / "items.parquet")
+    symbols = items["name"].where(items.index % 3 > 0, "S" + items["name"])
+    items.assign(symbol=symbols).to_parquet(folder / "items.parquet")
+    pages = []
+    for processes in (1, 2):
+        write_report(folder, tmp_path / "report.html", tmp_path / "figures", processes=processes)
+        pages.append((tmp_path / "report.html").read_bytes())
+    assert pages[0] == pages[1]
+    network = pd.read_parquet(folder / "network.parquet")
+    label = dict(zip(items["name"], symbols, strict=True))
+    labelled = read_results(folder).network
+    for end in ("source", "target"):
+        assert labelled[end].tolist() == [label[name] for name in network[end]]
+
+
 def test_page_holds_every_part_when_every_file_is_there(demo: Path) -> None:
     page = read_page(demo)
     assert [section.get("id") for section in page.xpath("//main/section")] == ALL_PARTS

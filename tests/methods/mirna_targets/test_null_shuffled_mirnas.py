@@ -14,6 +14,8 @@ import pandas as pd
 import pytest
 from hand_made_hits import texts
 from mirna_sequences import plain, random_sequences, write_random
+from pairtile.engine.in_memory import all_tiles
+from pairtile.engine.selection import Selection
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets import null
 from pairtile.methods.mirna_targets import score as mirna_targets
@@ -327,6 +329,21 @@ def test_counts_are_the_same_on_the_gpu(more: dict[str, Any]) -> None:
     for name, values in found[0][1].items():
         np.testing.assert_array_equal(values, found[1][1][name], err_msg=name)
     assert found[0][1]["null_site_counts"].sum() > 0
+
+
+@pytest.mark.gpu
+def test_tiles_are_the_same_on_the_gpu(tmp_path: Path) -> None:
+    write_random(tmp_path, 12, 12)
+    analysis = Analysis(tmp_path, plain(null={"shuffles": 20}, estimator={"energies": True})).all()
+    made = []
+    for backend in ("cpu", "cuda"):
+        opened = analysis.plan.open_estimator(analysis.model, analysis.out / "state", backend)
+        (tile,) = all_tiles(opened)
+        made.append(opened.score_tile(tile, Selection(everything=True)))
+    for part in (0, 1):
+        for name, values in made[0][part].items():
+            other = made[1][part][name]
+            assert np.array_equal(np.asarray(values), np.asarray(other)), name
 
 
 def test_the_null_does_not_depend_on_tiles_and_chunks_and_changes_no_hit(

@@ -56,7 +56,7 @@ def test_profiles_hold_the_scores_of_each_row():
     assert len(np.concatenate([g.mirnas for g in groups])) == 12
     assert len(plain) == 0
     for group in groups:
-        found = plan.profiles(sequences, group, scoring)
+        found = plan.profiles(np, sequences, group, scoring)
         assert len(found) % 2 == 0
         for place, k in enumerate(group.mirnas):
             codes = sequences.codes[sequences.offsets[k] : sequences.offsets[k + 1]]

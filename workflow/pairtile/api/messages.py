@@ -66,7 +66,7 @@ def warnings_of_network(
     items = pd.DataFrame({"name": [], "kept": [], "reason": []})
     nowhere = Path("in memory")
     return warnings_of_results(
-        Results(nowhere, items, network, summary, scores=scores, _read=dict(read or {}))
+        Results(nowhere, items, network, summary, scores=scores, read=dict(read or {}))
     )
 
 

@@ -95,7 +95,7 @@ def _figures(
             shared, "shared edges, of those of either", rows=ticks, columns=ticks
         )
     folder.mkdir(parents=True, exist_ok=True)
-    svgs = save_figures(made, folder, 1, lambda: None)
+    svgs = save_figures(made, folder)
     captions = {name: text.figure(name, figure) for name, figure in made.items()}
     return [
         CaptionedFigure(name, caption.title, caption.caption, caption.alternative, svg)

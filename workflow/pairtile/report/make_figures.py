@@ -16,7 +16,7 @@ from pairtile.engine.state import MANIFEST, open_state
 from pairtile.report import network_figures, sample_figures
 from pairtile.report.method_report import CaptionedFigure, FigureMaker, FigureWithText
 from pairtile.report.results import Results
-from pairtile.report.sections.network import drawn
+from pairtile.report.sections.network import lay_out_beside
 from pairtile.report.style import save_figures
 from pairtile.report.text import page_text
 from pairtile.statistics.dependence import MAX_GENES, MAX_SAMPLES
@@ -29,6 +29,8 @@ def make_figures(results: Results, folder: Path, processes: int = 1) -> list[Cap
     may write figures at the same time.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    beside = processes > 1 and not results.network.empty
+    take_layout = lay_out_beside(results) if beside else lambda: None
     makers = {
         **(results.method_report.figures or COMMON_FIGURES),
         **resolve_name(f"{PACKAGE}.page:FIGURES"),
@@ -37,18 +39,14 @@ def make_figures(results: Results, folder: Path, processes: int = 1) -> list[Cap
         for suffix in (".svg", ".png"):
             (folder / f"{name}{suffix}").unlink(missing_ok=True)
     made = {name: figure for name, maker in makers.items() if (figure := maker(results))}
-
-    def lay_out_network() -> None:
-        if not results.network.empty:
-            results.cached(drawn)
-
     figures = {name: figure for name, (figure, *_) in made.items()}
     live = any(map(names_points, figures.values()))  # for histograms alone Vega weighs too much
-    # Before the layout, which forks do not hand back: the page is the same for any number.
+    # Before figures are laid out, which forks keep to themselves: equal pages for any number.
     charts = [
         maps_of(figure) or (specification(figure) if live else None) for figure in figures.values()
     ]
-    svgs = save_figures(figures, folder, processes, lay_out_network)
+    svgs = save_figures(figures, folder, processes)
+    take_layout()
     return [
         CaptionedFigure(name, title, caption, alternative, svg, chart)
         for (name, (_, title, caption, alternative)), svg, chart in zip(

@@ -200,7 +200,7 @@ class Results:
     evaluation: dict[str, Any] | None = None
     scores: dict[str, np.ndarray] | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
-    _read: dict[Callable[[Results], Any], Any] = field(default_factory=dict, repr=False)
+    read: dict[Callable[[Results], Any], Any] = field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str:
@@ -295,13 +295,13 @@ class Results:
     def labelled(self, table: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
         """A table of names with what the page calls them, in ``columns`` (those that it has)."""
         there = [column for column in columns if self.labels and column in table]
-        return table.assign(**{c: table[c].map(lambda n: self.labels.get(n, n)) for c in there})
+        return table.assign(**{c: table[c].map(self.labels).fillna(table[c]) for c in there})
 
     def cached(self, read: Callable[[Results], T]) -> T:
         """``read(self)``, read once: what a method's own files hold."""
-        if read not in self._read:
-            self._read[read] = read(self)
-        found: T = self._read[read]
+        if read not in self.read:
+            self.read[read] = read(self)
+        found: T = self.read[read]
         return found
 
     def strongest(self, limit: int) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import multiprocessing
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager
 from functools import partial
@@ -105,17 +105,11 @@ def figure_of_panels(
         return figure, [figure.add_subplot(rows, columns, k + 1) for k in range(panels)]
 
 
-def save_figures(
-    figures: Mapping[str, Figure],
-    folder: Path,
-    processes: int = 1,
-    meanwhile: Callable[[], object] = lambda: None,
-) -> list[bytes]:
+def save_figures(figures: Mapping[str, Figure], folder: Path, processes: int = 1) -> list[bytes]:
     """``save_figure`` of each, by name; their SVGs in this order.
 
     Writing a figure takes up to half a second of one core, so that forks of this process share the
     work where ``processes`` is more than one; figures are handed over by the fork itself.
-    ``meanwhile`` is called beside them, where there are forks.
     """
     write = partial(_save_figure_of, folder)
     progress = Progress(len(figures), "figures")
@@ -132,9 +126,7 @@ def save_figures(
             return list(each(map(write, figures)))
         context = multiprocessing.get_context("fork")
         with ProcessPoolExecutor(forks, context, initializer=end_with_parent) as pool:
-            written = pool.map(write, figures)
-            meanwhile()
-            return list(each(written))
+            return list(each(pool.map(write, figures)))
     finally:
         _FIGURES.clear()
 

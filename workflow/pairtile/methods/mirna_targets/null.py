@@ -13,7 +13,7 @@ Of the shuffles only counts are kept: their sites by class and score, and their 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -54,11 +54,12 @@ from pairtile.methods.mirna_targets.scoring import (
     pair_starts,
     reverse_cumsum,
 )
-from pairtile.methods.mirna_targets.search import SequenceBatch, Sites, TargetSearch, TracedBlock
-from pairtile.runtime.threads import in_threads, one_ahead
+from pairtile.methods.mirna_targets.search import SequenceBatch, Sites, TargetSearch
+from pairtile.runtime.threads import in_threads
 
 if TYPE_CHECKING:
     from pairtile.gpu.device import Device
+    from pairtile.methods.mirna_targets.null_cuda import SiteCounter
 
 message = messages_of(__package__)
 
@@ -343,6 +344,20 @@ class NullCounts:
 
         self.mirnas = searched("mirna", 1, "")
         self.shuffled = searched("null", shuffles, "null_")
+        self.counter: SiteCounter | None = None
+        if device.backend == "cuda" and self.shuffled.search.alignments_decide:
+            from pairtile.methods.mirna_targets.null_cuda import SiteCounter
+
+            tables = (*self.shuffled.words, *self.background, self.rates)
+            self.counter = SiteCounter(self.shuffled.search, shuffles, tables, self.shapes)
+        self.more = self.conservation is not None or self.correlations is not None
+        # Then ``of_shuffles`` leaves the CPU, and numba's threads, to others.
+        self.only_gpu = self.counter is not None and not self.more
+        self.ahead: AbstractContextManager[object] = nullcontext()
+        if self.only_gpu:
+            # What others do on the GPU need not wait for its long kernels.
+            device.xp.cuda.Stream.null.synchronize()
+            self.ahead = device.xp.cuda.Stream(non_blocking=True, priority=-1)
 
     def of_mirnas(
         self, rows: range, columns: NDArray[np.int64], allowed: NDArray[np.bool_] | None
@@ -362,24 +377,27 @@ class NullCounts:
         allowed: NDArray[np.bool_] | None,
         at_once: int,
     ) -> dict[str, NDArray[np.int64]]:
-        """Counts of the shuffles of some miRNAs, ``at_once`` at a time. A GPU searches with the
-        next ones while these are counted."""
+        """Counts of the shuffles of some miRNAs, ``at_once`` at a time."""
         search, k = self.shuffled.search, self.shuffled.each
-
-        def blocks() -> Iterator[TracedBlock]:
-            for begin in range(rows.start * k, rows.stop * k, at_once):
-                end = min(begin + at_once, rows.stop * k)
-                wanted = None
-                if allowed is not None:
-                    wanted = allowed[np.arange(begin, end) // k - rows.start]
-                    if not wanted.any():
-                        continue
-                yield search.traced(begin, end, columns, wanted)
-
         total = self._zeros(self.shuffled)
         correlations = self._correlations(rows, columns)
-        for block in one_ahead(blocks()):
-            self._add(total, self.shuffled, search.sites_of(block), correlations)
+        on_gpu = None if self.counter is None else self.counter.zeros()
+        for begin in range(rows.start * k, rows.stop * k, at_once):
+            end = min(begin + at_once, rows.stop * k)
+            wanted = None
+            if allowed is not None:
+                wanted = allowed[np.arange(begin, end) // k - rows.start]
+                if not wanted.any():
+                    continue
+            if self.counter is None or on_gpu is None:
+                sites = search.sites(begin, end, columns, wanted)
+                self._add(total, self.shuffled, sites, correlations)
+                continue
+            for sites in self.counter.add(on_gpu, begin, end, columns, wanted, self.more):
+                if self.more:
+                    self._add_more(total, self.shuffled, sites, correlations)
+        for name, counts in (on_gpu or {}).items():
+            total[name] += search.device.to_host(counts).astype(np.int64)
         return total
 
     def _zeros(self, of: Searched) -> dict[str, NDArray[np.int64]]:
@@ -405,12 +423,26 @@ class NullCounts:
         found = self._pairs(sites, bins, of.words)
         mirna, shuffle = np.divmod(sites.i, of.each)
         canonical = sites.seed_class >= CANONICAL.start
-        places: dict[str, tuple[NDArray[Any], ...]] = {
+        places = {
             "site_counts": (shuffle, sites.seed_class, bins),
             "mirna_sites": (mirna, sites.seed_class),
             "mirna_canonical": (mirna[canonical], shuffle[canonical]),
             "pair_score_counts": (found.i // of.each, pair_score_bins(found.score)),
         }
+        _count_all(total, of, places)
+        self._add_more(total, of, sites, correlations)
+        return found
+
+    def _add_more(
+        self,
+        total: dict[str, NDArray[np.int64]],
+        of: Searched,
+        sites: Sites,
+        correlations: Correlated,
+    ) -> None:
+        """Count sites that are kept, and correlations."""
+        mirna, shuffle = np.divmod(sites.i, of.each)
+        places: dict[str, tuple[NDArray[Any], ...]] = {}
         if self.conservation is not None:
             there = np.flatnonzero(self.conservation.species_of(sites.j) > 0)
             i, j, seed_class = sites.i[there], sites.j[there], sites.seed_class[there]
@@ -419,6 +451,7 @@ class NullCounts:
             places["mirna_kept"] = mirna[there], seed_class, level
         if correlations.tile is not None:
             # Of pairs with a canonical site and a correlation.
+            canonical = sites.seed_class >= CANONICAL.start
             i, j = sites.i[canonical].astype(np.int64), sites.j[canonical].astype(np.int64)
             first = pair_starts(i, j)[:-1]
             i, shuffled = np.divmod(i[first], of.each)
@@ -428,13 +461,7 @@ class NullCounts:
             places |= {"correlation_counts": (i, step), "correlation_pairs": (i, shuffled)}
             if of.prefix:
                 _count(total["null_correlation_sums"], (i, shuffled), step)
-        counted = {f"{of.prefix}{name}": place for name, place in places.items()}
-        # Those of the miRNAs have no axis of shuffles.
-        parts = [
-            (total[name], counted[name][-total[name].ndim :]) for name in counted if name in total
-        ]
-        list(in_threads(lambda part: _count(*part), parts))
-        return found
+        _count_all(total, of, places)
 
     def _pairs(self, sites: Sites, bins: NDArray[np.int8], words: SiteWords) -> ScoredPairs:
         first = pair_starts(sites.i, sites.j)
@@ -467,6 +494,15 @@ class ScoredPairs(NamedTuple):
 def pair_score_bins(score: NDArray[np.floating]) -> NDArray[np.int64]:
     """Number of the step of each pair score."""
     return np.minimum((score / np.float32(PAIR_STEP)).astype(np.int64), PAIR_BINS - 1)
+
+
+def _count_all(
+    total: dict[str, NDArray[np.int64]], of: Searched, places: dict[str, tuple[NDArray[Any], ...]]
+) -> None:
+    """Count what has places; those of the miRNAs have no axis of shuffles."""
+    counted = {f"{of.prefix}{name}": place for name, place in places.items()}
+    parts = [(total[name], counted[name][-total[name].ndim :]) for name in counted if name in total]
+    list(in_threads(lambda part: _count(*part), parts))
 
 
 def _count(

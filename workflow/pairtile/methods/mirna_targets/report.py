@@ -13,6 +13,7 @@ from pairtile.methods.mirna_targets.report_numbers import message, numbers, warn
 from pairtile.report.formats import count
 from pairtile.report.make_figures import precision_recall
 from pairtile.report.method_report import ANSWER_ROWS, Answer, MethodReport, MethodText, best_edges
+from pairtile.report.sections.network import strongest
 from pairtile.view.evidence import evidence_section
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ TEXT = MethodText(
 def surest_pairs(results: Results) -> tuple[str, pd.DataFrame]:
     """The best pairs, with their sites and how sure they are."""
     above, edges = best_edges(results)
-    more = edge_table(results, results.strongest(ANSWER_ROWS))
+    more = results.cached(strongest)[1].head(ANSWER_ROWS)
     columns = [name for name in ("n_canonical_sites", "best_seed_class") if name in more]
     return above, edges.assign(**{name: more[name].to_numpy() for name in columns})
 

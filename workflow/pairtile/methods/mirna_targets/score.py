@@ -7,6 +7,7 @@ tile, where overlapping windows meet again.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -28,7 +29,7 @@ from pairtile.engine.estimator import (
 from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
-from pairtile.gpu.device import Device
+from pairtile.gpu.device import Device, DeviceArray
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import Conservation
@@ -60,6 +61,8 @@ Measured on random letters, of which 1 in 90 begins a hit of a score of 90."""
 
 SHUFFLED_HITS_AT_ONCE = 500_000
 """Hits of shuffled miRNAs in memory, about."""
+HITS_OF_A_GPU = 8
+"""So many times as many are on a GPU that counts them."""
 
 SCORE_STEP, SCORE_BINS = 5.0, 200
 ENERGY_STEP, ENERGY_BINS = 0.5, 160
@@ -178,6 +181,27 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
     def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
         columns = np.arange(tile.column_begin, tile.column_end)
         allowed = self._allowed(tile)
+        if self.config.null is False:
+            return self._hits(tile, columns, allowed)
+        mirnas = range(tile.row_begin, tile.row_end)
+        letters = int(self.search.transcripts.lengths[columns].sum())
+        null = self.null_counts
+        at_once = SHUFFLED_HITS_AT_ONCE * (1 if null.counter is None else HITS_OF_A_GPU)
+        at_once = max(int(at_once / max(1.0, letters * _hit_rate(self.config))), 16)
+        shuffled = partial(null.of_shuffles, mirnas, columns, allowed, at_once)
+        with ThreadPoolExecutor(1) as pool, null.ahead:
+            counting = pool.submit(shuffled) if null.only_gpu else None
+            rows, summaries = self._hits(tile, columns, allowed)
+            scores, counts = null.of_mirnas(mirnas, columns, allowed)
+            counts |= counting.result() if counting else shuffled()
+        j = rows_by_length(self.state)[rows["j"] - self.n_mirnas]
+        rows["pair_score"] = scores[rows["i"] - tile.row_begin, j - tile.column_begin]
+        return rows, summaries | counts
+
+    def _hits(
+        self, tile: Tile, columns: NDArray[np.int64], allowed: NDArray[np.bool_] | None
+    ) -> tuple[dict[str, DeviceArray], Summaries]:
+        """Hits of a tile, and their numbers."""
         hits = self.search.hits(tile.row_begin, tile.row_end, columns, allowed)
         rows = self._columns(hits)
         scanned = tile.cells if allowed is None else int(allowed.sum())
@@ -188,9 +212,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
             "score_counts": _counts(hits["score"].to_numpy(), SCORE_STEP, SCORE_BINS),
             "energy_counts": _counts(energies, ENERGY_STEP, ENERGY_BINS),
         }
-        if self.config.null is False:
-            return rows, summaries
-        return self._against_shuffles(rows, summaries, tile, allowed)
+        return rows, summaries
 
     @property
     def null_counts(self) -> NullCounts:
@@ -206,20 +228,6 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
                 self.device,
             )
         return self._null
-
-    def _against_shuffles(
-        self, rows: dict[str, Any], summaries: Summaries, tile: Tile, allowed: Any
-    ) -> tuple[Rows, Summaries]:
-        """Pair scores beside the rows, and the counts of the null beside the summaries."""
-        mirnas = range(tile.row_begin, tile.row_end)
-        columns = np.arange(tile.column_begin, tile.column_end)
-        scores, counts = self.null_counts.of_mirnas(mirnas, columns, allowed)
-        letters = int(self.search.transcripts.lengths[columns].sum())
-        at_once = int(SHUFFLED_HITS_AT_ONCE / max(1.0, letters * _hit_rate(self.config)))
-        shuffled = self.null_counts.of_shuffles(mirnas, columns, allowed, max(at_once, 16))
-        j = rows_by_length(self.state)[rows["j"] - self.n_mirnas]
-        rows["pair_score"] = scores[rows["i"] - tile.row_begin, j - tile.column_begin]
-        return rows, summaries | counts | shuffled
 
     def _allowed(self, tile: Tile) -> NDArray[np.bool_] | None:
         """Which pairs of a tile the restrict list names; None for all."""

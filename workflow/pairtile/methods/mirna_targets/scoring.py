@@ -171,9 +171,9 @@ class AlignmentScoring:
 
     def span_limits(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
         """``span_limit`` of many lengths; ``UNLIMITED`` for None."""
-        limits = {int(n): self.span_limit(int(n)) for n in np.unique(lengths)}
-        spans = (limits[int(n)] for n in lengths)
-        return np.array([UNLIMITED if s is None else s for s in spans], dtype=np.int64)
+        different, number = np.unique(lengths, return_inverse=True)
+        limits = [self.span_limit(int(n)) for n in different]
+        return np.array([UNLIMITED if s is None else s for s in limits], dtype=np.int64)[number]
 
 
 class Candidates(NamedTuple):

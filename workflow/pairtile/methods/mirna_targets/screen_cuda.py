@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.gpu import compiling as cuda
-from pairtile.gpu.device import Device
+from pairtile.gpu.device import Device, DeviceArray
 from pairtile.methods.mirna_targets.scoring import (
     SEED_ROWS,
     AlignmentScoring,
@@ -53,8 +53,9 @@ class BlockSearch:
         self.scoring = scoring
         self.begin = begin
         offsets = references.offsets[begin : end + 1]
-        self.codes = references.codes[offsets[0] : offsets[-1]]
-        self.offsets = offsets - offsets[0]
+        self.references = CodedSequences(
+            references.codes[offsets[0] : offsets[-1]], offsets - offsets[0]
+        )
         self.groups, self.plain = groups(self.lengths, rows, scoring)
 
     def candidates(self, allowed: NDArray[np.bool_] | None) -> tuple[NDArray[np.int32]]:
@@ -67,11 +68,14 @@ class BlockSearch:
         self, allowed: NDArray[np.bool_] | None
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
         """Numbers and states that ``trace`` gives."""
-        references = CodedSequences(self.codes, self.offsets)
-        fields = self._candidates(allowed)
-        numbers, states = trace(fields, self.mirnas, references, self.scoring, self.device)
+        numbers, states = self.traced(allowed)
         numbers[1] += self.begin
         return self.device.to_host(numbers), self.device.to_host(states)
+
+    def traced(self, allowed: NDArray[np.bool_] | None) -> tuple[DeviceArray, DeviceArray]:
+        """The same on the GPU, references counted within the block."""
+        fields = self._candidates(allowed)
+        return trace(fields, self.mirnas, self.references, self.scoring, self.device)
 
     def _candidates(self, allowed: NDArray[np.bool_] | None) -> Any:
         """i, j (within the block), row, column, score on the GPU."""
@@ -82,7 +86,7 @@ class BlockSearch:
             found.append(self._any_length())
         fields = found[-1] if len(found) < 3 else self.xp.concatenate(found, axis=1)
         if allowed is not None:
-            wanted = self.xp.asarray(allowed[:, self.begin : self.begin + len(self.offsets) - 1])
+            wanted = self.xp.asarray(allowed[:, self.begin : self.begin + len(self.references)])
             fields = fields[:, wanted[fields[0], fields[1]]]
         return _sorted(self.xp, fields)
 
@@ -96,12 +100,10 @@ class BlockSearch:
         """Candidates of the miRNAs that the screen takes."""
         xp = self.xp
         lead = blocks(max(group.lead for group in self.groups)) * BLOCK_COLUMNS
-        text = _ReferenceText(
-            xp, self.codes, self.offsets, lead, max(group.span for group in self.groups)
-        )
+        text = _ReferenceText(xp, self.references, lead, max(group.span for group in self.groups))
         tasks = []
         for group in self.groups:
-            scores = xp.asarray(profiles(self.mirnas, group, self.scoring))
+            scores = profiles(xp, self.mirnas, group, self.scoring)
             tasks.append((group, scores, self._screen(group, scores, text)))
 
         def report(*appending: Any) -> None:
@@ -163,16 +165,17 @@ class BlockSearch:
         n_threads = self.device.free_bytes() // FREE_SHARE // (16 * longest)
         n_threads = max(PLAIN_THREADS, min(n_threads, self._multiprocessors() * 2048))
         if len(spans) == len(limits):
-            text = _ReferenceText(xp, self.codes, self.offsets, longest + max(spans), max(spans))
+            text = _ReferenceText(xp, self.references, longest + max(spans), max(spans))
             end = text.lead + text.columns
             length = max(4 * text.lead, -(-text.columns * len(rows) // n_threads))
             first = np.arange(text.lead, end, length)
             begins, ends = first - text.lead, np.minimum(first + length, end)
         else:
             # Alignments may span any number of columns: a window is a whole reference.
-            text = _ReferenceText(xp, self.codes, self.offsets, 0, 0)
-            by_length = np.argsort(-np.diff(self.offsets), kind="stable")
-            begins, ends = self.offsets[:-1][by_length], self.offsets[1:][by_length]
+            text = _ReferenceText(xp, self.references, 0, 0)
+            offsets = self.references.offsets
+            by_length = np.argsort(-np.diff(offsets), kind="stable")
+            begins, ends = offsets[:-1][by_length], offsets[1:][by_length]
             first = begins
         pair = np.full((2, 5, CODES), -(1 << 30), dtype=np.int32)
         pair[:, :, :BETWEEN] = self.scoring.pair
@@ -238,14 +241,13 @@ class BlockSearch:
 class _ReferenceText:
     """All references in one text on the GPU, 16 * code a letter, with room between them."""
 
-    def __init__(
-        self, xp: Any, codes: NDArray[np.uint8], offsets: NDArray[np.int64], lead: int, between: int
-    ) -> None:
+    def __init__(self, xp: Any, references: CodedSequences, lead: int, between: int) -> None:
         """lead      columns before the first reference, a multiple of 16
         between   columns after each: no alignment that matters, no diagonal reaches across
         """
+        codes, offsets = references.codes, references.offsets
         self.lead = lead
-        self.count = len(offsets) - 1
+        self.count = len(references)
         self.columns = int(offsets[-1]) + between * self.count
         self.starts = xp.asarray(lead + offsets[:-1] + between * np.arange(self.count))
         # The last window may run beyond the last column, and the kernels read a block ahead.
@@ -497,8 +499,8 @@ def _rows_that_reach(n: int, scoring: AlignmentScoring) -> int:
 
 
 def profiles(
-    mirnas: CodedSequences, group: ScreenGroup, scoring: AlignmentScoring
-) -> NDArray[np.int16]:
+    xp: Any, mirnas: CodedSequences, group: ScreenGroup, scoring: AlignmentScoring
+) -> DeviceArray:
     """Score of each row on each code: int16 (miRNAs, made even, CODES, rows, made 8, 16, ...).
 
     Rows that a shorter miRNA does not have, and its rows 1 and 2, score 0 on everything; the
@@ -507,17 +509,18 @@ def profiles(
     table = np.zeros((2, CODES, CODES), dtype=np.int16)  # [in the seed, miRNA code, text code]
     table[:, :BETWEEN, :BETWEEN] = np.maximum(scoring.pair, -MAX_SCORE)
     table[:, :BETWEEN, BETWEEN] = -MAX_SCORE
-    begins = mirnas.offsets[group.mirnas]
-    lengths = mirnas.offsets[group.mirnas + 1] - begins
+    begins = xp.asarray(mirnas.offsets[group.mirnas])
+    lengths = xp.asarray(np.diff(mirnas.offsets)[group.mirnas])
     # Register row r is row n - rows + r: the letter at position rows - r, counted from 0.
-    position = np.arange(group.rows, 0, -1)
+    position = xp.arange(group.rows, 0, -1)
     scored = position <= lengths[:, None] - 3
-    letters = mirnas.codes[np.where(scored, begins[:, None] + position, begins[:, None])]
-    letters = np.where(scored, letters, BETWEEN)
+    places = xp.where(scored, begins[:, None] + position, begins[:, None])
+    letters = xp.where(scored, xp.asarray(mirnas.codes)[places], BETWEEN)
     in_seed = (position <= SEED_ROWS).astype(np.int64)
     shape = (len(lengths) + len(lengths) % 2, CODES, -(-group.rows // 8) * 8)
-    found = np.zeros(shape, dtype=np.int16)
-    found[: len(lengths), :, : group.rows] = table[in_seed, letters].transpose(0, 2, 1)
+    found = xp.zeros(shape, dtype=np.int16)
+    scores = xp.asarray(table)[in_seed, letters.astype(np.int64)]
+    found[: len(lengths), :, : group.rows] = scores.transpose(0, 2, 1)
     return found
 
 

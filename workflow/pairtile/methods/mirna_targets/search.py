@@ -6,7 +6,7 @@ here, then energies. A pair's hits depend on nothing but the pair and the settin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -87,7 +87,7 @@ class TargetSearch:
         allowed                  bool (mirna_end - mirna_begin, count): pairs to look at; all
                                  where None
         """
-        block = self.traced(mirna_begin, mirna_end, transcript_rows, allowed)
+        block = self._traced_block(mirna_begin, mirna_end, transcript_rows, allowed)
         # Some pairs at a time: letters of what does not pass are gone before the next are written.
         parts = []
         for traced in block.parts:
@@ -106,41 +106,43 @@ class TargetSearch:
         allowed: NDArray[np.bool_] | None = None,
     ) -> Sites:
         """The hits that ``hits`` gives, without letters and energies: what counting takes."""
-        return self.sites_of(self.traced(mirna_begin, mirna_end, transcript_rows, allowed))
-
-    def traced(
-        self,
-        mirna_begin: int,
-        mirna_end: int,
-        transcript_rows: NDArray[np.integer],
-        allowed: NDArray[np.bool_] | None = None,
-    ) -> TracedBlock:
-        """The first half of ``sites``: on a GPU all that it does, on the CPU nothing yet."""
-        rows = np.sort(np.asarray(transcript_rows, dtype=np.int64))
-        if allowed is not None:
-            allowed = allowed[:, np.argsort(transcript_rows)]
-        mirnas = self.mirnas.block(np.arange(mirna_begin, mirna_end))
-        transcripts = self.transcripts.block(rows, self.settings.trim)
-        parts: Iterable[Traced] = self._traced(mirnas, transcripts, allowed)
-        if self.device.backend == "cuda":
-            parts = list(parts)
-        return TracedBlock(mirna_begin, rows, mirnas, transcripts, parts)
-
-    def sites_of(self, block: TracedBlock) -> Sites:
-        """The second half of ``sites``. Energies are computed only where they decide: that of a
-        fold is never above 0."""
-        fold = self.settings.energies and self.settings.energy <= 0
+        block = self._traced_block(mirna_begin, mirna_end, transcript_rows, allowed)
         parts = [Sites.none()]
         for traced in block.parts:
             lines = None
             if self.settings.strict:
                 lines = aligned_lines(block.mirnas, block.transcripts, traced)
-            kept, _ = self._passing(block, traced, lines, fold)
+            kept, _ = self._passing(block, traced, lines, self._energies_decide)
             seed_class = np.empty(len(traced.i), dtype=np.int8)
             seed_classes(block.mirnas.texts, block.transcripts.texts, traced, seed_class)
             i, j = block.sequences(traced.i[kept], traced.j[kept])
             parts.append(Sites(i, j, traced.score[kept], seed_class[kept]))
         return Sites(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+    def _traced_block(
+        self,
+        mirna_begin: int,
+        mirna_end: int,
+        transcript_rows: NDArray[np.integer],
+        allowed: NDArray[np.bool_] | None,
+    ) -> TracedBlock:
+        rows = np.sort(np.asarray(transcript_rows, dtype=np.int64))
+        if allowed is not None:
+            allowed = allowed[:, np.argsort(transcript_rows)]
+        mirnas = self.mirnas.block(np.arange(mirna_begin, mirna_end))
+        transcripts = self.transcripts.block(rows, self.settings.trim)
+        parts = self._traced(mirnas, transcripts, allowed)
+        return TracedBlock(mirna_begin, rows, mirnas, transcripts, parts)
+
+    @property
+    def _energies_decide(self) -> bool:
+        """Energies are computed for sites only then: that of a fold is never above 0."""
+        return self.settings.energies and self.settings.energy <= 0
+
+    @property
+    def alignments_decide(self) -> bool:
+        """Whether every alignment that both filters leave is a hit."""
+        return not (self.settings.strict or self._energies_decide)
 
     def _passing(
         self, block: TracedBlock, traced: Traced, lines: AlignedLines | None, fold: bool
@@ -178,7 +180,7 @@ class TracedBlock(NamedTuple):
     rows: NDArray[np.int64]
     mirnas: SequenceBatch
     transcripts: SequenceBatch
-    parts: Iterable[Traced]
+    parts: Iterator[Traced]
 
     def sequences(
         self, i: NDArray[np.int32], j: NDArray[np.int32]
@@ -383,6 +385,9 @@ class SequenceBatch:
         if trim is not None:
             lengths = np.minimum(lengths, trim)
         begins = self.offsets[:-1][rows]
+        if len(rows) and (begins[1:] == begins[:-1] + lengths[:-1]).all():
+            text = self.text[begins[0] : begins[-1] + lengths[-1]]  # neighbours, often very many
+            return SequenceBatch(text.copy(), offsets_of(lengths))
         pieces = [self.text[b : b + n] for b, n in zip(begins, lengths, strict=True)]
         text = np.concatenate([np.empty(0, dtype=np.uint8), *pieces])
         return SequenceBatch(text, offsets_of(lengths))

@@ -42,7 +42,7 @@ def candidates(
     DeviceError
         If not even one miRNA with one reference fits.
     """
-    found = _in_blocks(BlockSearch.candidates, mirnas, references, scoring, allowed, device)
+    found = in_blocks(BlockSearch.candidates, mirnas, references, scoring, allowed, device)
     fields = _joined([part for (part,) in found], 5)
     order = _order_of_parts(fields, found)
     return Candidates(*(fields if order is None else fields[:, order]))
@@ -57,7 +57,7 @@ def alignments(
     device: Device,
 ) -> Traced:
     """As ``candidates``, but filtered and traced back: what ``trace_pairs`` accepts of them."""
-    found = _in_blocks(BlockSearch.alignments, mirnas, references, scoring, allowed, device)
+    found = in_blocks(BlockSearch.alignments, mirnas, references, scoring, allowed, device)
     numbers = _joined([part for part, _ in found], 8)
     order = _order_of_parts(numbers, found)
     states = found[0][1] if len(found) == 1 else _joined_states([part for _, part in found])
@@ -67,7 +67,7 @@ def alignments(
     return Traced(i, j, row, column, score, begin_row, begin_column, state_count, states)
 
 
-def _in_blocks(
+def in_blocks(
     work: Callable[[BlockSearch, NDArray[np.bool_] | None], Any],
     mirnas: CodedSequences,
     references: CodedSequences,

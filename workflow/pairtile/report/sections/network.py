@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -40,9 +42,19 @@ def drawing_section(results: Results, pictures: list[CaptionedFigure]) -> PageSe
     )
 
 
+def lay_out_beside(results: Results) -> Callable[[], None]:
+    """Have a fork of this process lay out the network; gives what is called to take it over."""
+    context = multiprocessing.get_context("fork")
+    receive, send = context.Pipe(duplex=False)
+    work = lambda: send.send({f: results.cached(f) for f in (strongest, drawn)})  # noqa: E731
+    context.Process(target=work, daemon=True).start()
+    send.close()  # else nothing ends the wait for a fork that has failed
+    return lambda: results.read.update(receive.recv())
+
+
 def drawn(results: Results) -> dict[str, Any]:
     """What the drawing's script reads (``drawing.network_data``), for ``results.cached``."""
-    edges, table = results.cached(_strongest)
+    edges, table = results.cached(strongest)
     # What the table says beside the edges' own columns, such as the conditions of a mode.
     more = [column for column in table if column not in edges]
     return drawing.network_data(
@@ -57,7 +69,7 @@ def drawn(results: Results) -> dict[str, Any]:
     )
 
 
-def _strongest(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
+def strongest(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The edges that are drawn and listed, and their table, for ``results.cached``."""
     edges = results.strongest(drawing.MAX_EDGES)
     return edges, results.text.edge_table(results, edges)
@@ -85,7 +97,7 @@ def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
     if results.network.empty:
         return None
     # The rows of the drawing in its order: the script takes names and scores from there.
-    edges, table = results.cached(_strongest)
+    edges, table = results.cached(strongest)
     verdicts = _verdicts(results, edges)
     if verdicts is not None:
         table = table.assign(in_gold_standard=[("", "false", "true")[v] for v in verdicts])
