@@ -106,6 +106,16 @@ Values = np.ndarray | SparseRows
 """Values (genes, samples) that are read by blocks of genes: an array, or a sparse table."""
 
 
+def entries_of(values: Values, rows: slice) -> Any:
+    """Some genes as scipy's csr of their values, float64, other than zero; of a sparse table those
+    that it stores."""
+    from scipy import sparse
+
+    if isinstance(values, SparseRows):
+        return values.matrix[rows].astype(np.float64)
+    return sparse.csr_array(np.asarray(values[rows], dtype=np.float64))
+
+
 def stored_values(values: Values) -> NDArray[Any]:
     """The values that are held: all, or of a sparse table those that it stores."""
     return values.stored if isinstance(values, SparseRows) else values

@@ -196,18 +196,19 @@ def trending_share(values: NDArray[np.float64], series: NDArray[np.int32]) -> fl
         return 0.0
     chosen = evenly_spaced(len(values), MAX_GENES)
     members = [np.flatnonzero(series == k) for k in np.flatnonzero(lengths)]
-    place = np.zeros(series.size)
-    for here in members:
-        place[here] = np.arange(here.size) - (here.size - 1) / 2
     shifts = np.unique(np.linspace(0, longest, min(longest, MAX_SHIFTS), endpoint=False, dtype=int))
-    moved = np.empty((series.size, shifts.size))
-    for k, shift in enumerate(shifts):
-        for here in members:
-            moved[here, k] = np.roll(place[here], shift)
 
     def in_part(part: NDArray[np.int64]) -> NDArray[np.bool_]:
         rows = standardised(copy_rows(values, part))
-        found = np.abs(rows[rows.any(axis=1)] @ moved)
+        rows = rows[rows.any(axis=1)]
+        found = np.zeros((len(rows), shifts.size))
+        for here in members:
+            # Moved by s, each place is s less, and that of the first s samples n more.
+            n, own, shift = here.size, rows[:, here], shifts % here.size
+            place = np.arange(n) - (n - 1) / 2
+            before = np.pad(own.cumsum(axis=1), ((0, 0), (1, 0)))
+            found += own @ place[:, None] - before[:, [-1]] * shift + n * before[:, shift]
+        found = np.abs(found)
         return found[:, 0] >= np.quantile(found, 0.95, axis=1) if len(found) else np.empty(0, bool)
 
     parts = np.array_split(chosen, 1 + chosen.size * series.size // _DRIFTING_VALUES)
