@@ -18,7 +18,7 @@ from pairtile.cpu.njit import njit
 from pairtile.engine.large_table import count
 from pairtile.engine.state import release
 from pairtile.io.expression import Expression
-from pairtile.io.sparse_rows import Values, entries_of, stored_values
+from pairtile.io.sparse_rows import Entries, Values, entries_of, stored_values
 from pairtile.preprocess.normalize import MIN_DISPERSION
 from pairtile.preprocess.statistics import row_blocks
 from pairtile.runtime.threads import in_threads
@@ -35,8 +35,6 @@ LEFT = 2.0
 """More than any probability."""
 
 MAX_ROUNDS, DEPTH_TOLERANCE = 10, 0.01
-
-Entries = tuple[NDArray[np.float64], NDArray[np.integer], NDArray[np.integer]]
 
 
 class CountResiduals:
@@ -97,15 +95,13 @@ class CountResiduals:
         return np.asarray(self._sums[0] / self._sums[1])
 
     def _entries(self, values: Values, rows: slice) -> Entries:
-        """Counts, samples, and each gene's first entry: of those other than zero; in a table where
-        some are missing, so that less is expected of some samples, of all."""
-        if self._complete:
-            found = entries_of(values, rows)
-            return np.round(found.data), found.indices, found.indptr
-        counts = np.round(values[rows])
-        n_genes, n_samples = counts.shape
-        starts = np.arange(n_genes + 1) * n_samples
-        return counts.ravel(), np.tile(np.arange(n_samples), n_genes), starts
+        """Counts other than zero; in a table where some are missing, so that less is expected of
+        some samples, all counts."""
+        given = (values, rows) if self._complete else (values[rows], slice(None))
+        counts, samples, starts = entries_of(*given)
+        counts = np.round(counts)
+        there = (counts != 0.0) | (not self._complete)
+        return counts[there], samples[there], np.append(0, there.cumsum())[starts]
 
     def __call__(self, counts: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """The residuals of some genes: ``counts`` (rows, samples), ``rows`` their numbers."""

@@ -72,8 +72,8 @@ def count_values(values: Values) -> RawCounts:
     of_genes, of_samples = np.zeros((n_genes, 3), np.int64), np.zeros((n_samples, 3), np.int64)
     totals = np.zeros(n_samples)
     blocks = row_blocks(values.shape)
-    for rows, found in zip(blocks, in_threads(partial(entries_of, values), blocks), strict=True):
-        entries = found.data, found.indices, found.indptr
+    found = in_threads(partial(entries_of, values), blocks)
+    for rows, entries in zip(blocks, found, strict=True):
         _count_entries(*entries, of_genes[rows], of_samples, totals)
         release(values)
     for counts, n in ((of_genes, n_samples), (of_samples, n_genes)):

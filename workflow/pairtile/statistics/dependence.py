@@ -114,12 +114,10 @@ def measure_dependence(
     ranks = pd.DataFrame(copy_rows(values[:, :n_samples], chosen)).rank(axis=1).to_numpy()
     gram = _similarity(ranks)
     step = np.flatnonzero(series[1:] == series[:-1])
-    mean = _mean_of_neighbours(gram, np.arange(n_samples), step)
+    mean = float(_means_of_neighbours(gram, np.arange(n_samples)[None], step)[0])
     random = np.random.default_rng([seed, 0x6F72646572])
-    chance = max(
-        (_mean_of_neighbours(gram, random.permutation(n_samples), step) for _ in range(N_ORDERS)),
-        default=0.0,
-    )
+    orders = np.array([random.permutation(n_samples) for _ in range(N_ORDERS)])
+    chance = float(_means_of_neighbours(gram, orders, step).max())
     if batch is not None:
         gram = _within(gram, batch[:n_samples])
     groups = _groups(gram)
@@ -235,10 +233,13 @@ def _similarity(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(rows.T @ rows / max(1, len(rows)))
 
 
-def _mean_of_neighbours(
-    gram: NDArray[np.float64], order: NDArray[np.int64], step: NDArray[np.int64]
-) -> float:
-    return float(gram[order[step], order[step + 1]].mean()) if step.size else 0.0
+def _means_of_neighbours(
+    gram: NDArray[np.float64], orders: NDArray[np.int64], step: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Of each order of the samples, (orders, samples)."""
+    if not step.size:
+        return np.zeros(len(orders))
+    return np.asarray(gram[orders[:, step], orders[:, step + 1]].mean(axis=1))
 
 
 def _near_copies(gram: NDArray[np.float64], n_genes: int) -> int:

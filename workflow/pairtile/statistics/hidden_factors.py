@@ -29,6 +29,9 @@ MIN_STRENGTH = 1.2
 MAX_SAMPLES = 1000
 """Enough to warn of factors."""
 
+MAX_DENSE = 300
+"""Rows of a matrix up to which all eigenvalues are found sooner than the largest alone."""
+
 MIN_GENES = 50
 """Of fewer, a module of a few genes is spread over a fifth of them."""
 
@@ -175,16 +178,19 @@ def _largest_by_chance(
     """The largest singular value of tables in which each gene is exchanged by itself."""
     from scipy.sparse.linalg import eigsh  # half a second, which every job would wait for
 
-    def largest(rows: NDArray[np.float64]) -> float:
+    def largest(seed: np.int64) -> float:
+        rows = exchange.exchanged(scored, np.random.default_rng(seed))
         square = rows.T @ rows if rows.shape[1] <= len(rows) else rows @ rows.T
         if np.trace(square) < 1e-9:
             return 0.0
+        if len(square) <= MAX_DENSE:
+            return float(np.linalg.eigvalsh(square)[-1])
         # A start of ones would be none: rows sum to 0.
         start = np.random.default_rng(0).normal(size=len(square))
         return float(eigsh(square, k=1, v0=start, tol=1e-4, return_eigenvectors=False)[0])
 
-    exchanged = (exchange.exchanged(scored, random) for _ in range(PERMUTATIONS))
-    return float(np.sqrt(max(in_threads(largest, exchanged))))
+    seeds = random.integers(2**62, size=PERMUTATIONS)
+    return float(np.sqrt(max(in_threads(largest, seeds))))
 
 
 def _varimax(loadings: NDArray[np.float64], steps: int = 200) -> NDArray[np.float64]:
