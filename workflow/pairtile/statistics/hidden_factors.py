@@ -123,7 +123,8 @@ def find_hidden_factors(
     exchange = exchange or everything
     _, singular, right = np.linalg.svd(scored, full_matrices=False)
     random = np.random.default_rng(seed)
-    chance = _largest_by_chance(scored, exchange, random)
+    enough = np.inf if number is not None else singular[0]
+    chance = _largest_by_chance(scored, exchange, random, enough)
     most = min(MAX_COMPONENTS, n_samples // 2)
     found = 0 if number is None else min(number, most)
     sought = number is None and (of_controls or len(values) >= MIN_GENES)
@@ -134,7 +135,9 @@ def find_hidden_factors(
         found = min(more, most)
         rest = scored - (scored @ right[:found].T) @ right[:found]
         rest /= np.sqrt(np.prod([1.0 - found / size for size in scored.shape]))
-        more = min(most, int((singular > _largest_by_chance(rest, exchange, random)).sum()))
+        enough = np.append(singular, 0.0)[found]
+        more = int((singular > _largest_by_chance(rest, exchange, random, enough)).sum())
+        more = min(most, more)
     components = right[:found] * np.sqrt(n_samples)
     loadings = scored @ components.T / n_samples
     if found > 1:
@@ -173,9 +176,10 @@ def normal_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _largest_by_chance(
-    scored: NDArray[np.float64], exchange: Exchange, random: np.random.Generator
+    scored: NDArray[np.float64], exchange: Exchange, random: np.random.Generator, enough: float
 ) -> float:
-    """The largest singular value of tables in which each gene is exchanged by itself."""
+    """The largest singular value of tables in which each gene is exchanged by itself, or the first
+    that is ``enough``: the component of that size is then none."""
     from scipy.sparse.linalg import eigsh  # half a second, which every job would wait for
 
     def largest(seed: np.int64) -> float:
@@ -189,8 +193,12 @@ def _largest_by_chance(
         start = np.random.default_rng(0).normal(size=len(square))
         return float(eigsh(square, k=1, v0=start, tol=1e-4, return_eigenvectors=False)[0])
 
-    seeds = random.integers(2**62, size=PERMUTATIONS)
-    return float(np.sqrt(max(in_threads(largest, seeds))))
+    found = 0.0
+    for size in in_threads(largest, random.integers(2**62, size=PERMUTATIONS)):
+        found = max(found, size**0.5)
+        if found >= enough:
+            break
+    return found
 
 
 def _varimax(loadings: NDArray[np.float64], steps: int = 200) -> NDArray[np.float64]:
