@@ -50,15 +50,15 @@ def scaled_halves(
         times = np.bincount(codes, minlength=given.size)
         there = np.flatnonzero((times > 0) & ~np.isnan(given))
         distinct, number = np.unique(given[there], return_inverse=True)  # 0 and -0 are one
-        times = np.bincount(number, times[there])
+        held = np.bincount(number, times[there]).astype(np.float64)  # samples of each
         if transform == "rank":
-            distinct = np.cumsum(times) - 0.5 * (times - 1.0)
+            distinct = np.cumsum(held) - 0.5 * (held - 1.0)
         width = distinct[-1] - distinct[0]
         z = np.minimum((distinct - distinct[0]) / (width or 1.0), 1.0) * settings.intervals
         table = np.full(given.size, np.nan, dtype=np.float16)
         table[there] = z[number]
         row[:] = table[codes]
-        return marginal_entropies(z[None], settings, times)
+        return marginal_entropies(z[None], settings, held)
 
     return np.concatenate(list(in_threads(scale, values)))
 
