@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pairtile.gpu.device import choose
 
@@ -63,8 +64,9 @@ elif step in ("scan", "chunks"):
     merge(config, step, MergeInputs(planned, state, files, given_null),
           MergeOutputs(out / f"{step}.npz", record, table))
 else:
-    network(config, MergedFiles(plan=planned, state=state, items=items, pairs=pairs,
-            summaries=out / "chunks.npz", null=nulls, scan=scan, network_data=None, bootstraps=[]),
+    passes = scan if scan.exists() else None
+    network(config, MergedFiles(plan=planned, state=state, items=items, pairs=pairs, scan=passes,
+            summaries=out / "chunks.npz", null=nulls, network_data=None, bootstraps=[]),
             NetworkFiles(out / "network.parquet", out / "scores.npz"), record)
 print(json.dumps({"seconds": round(time.perf_counter() - start, 2),
                   "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}))
@@ -122,14 +124,41 @@ def write_cells(path: Path, genes: int, cells: int, entries: int, regulators: in
             total += parts[0].size
             of_cell.append(numbers)
         group["indptr"] = np.concatenate([[0], np.cumsum(np.concatenate(of_cell))])
-        for name, number, letter in (("obs", cells, "c"), ("var", genes, "g")):
-            frame = file.create_group(name)
-            frame.attrs.update({"encoding-type": "dataframe", "encoding-version": "0.2.0"})
-            frame.attrs["_index"] = "_index"
-            frame.attrs["column-order"] = np.array([], dtype=h5py.string_dtype())
-            names = np.array([f"{letter}{k}" for k in range(number)], dtype=object)
-            frame.create_dataset("_index", data=names, dtype=h5py.string_dtype())
+        write_names(file, cells, genes)
     return total
+
+
+def write_names(file: h5py.File, cells: int, genes: int) -> None:
+    """``obs`` and ``var`` of an ``.h5ad``: c0, c1 ... and g0, g1 ..."""
+    for name, number, letter in (("obs", cells, "c"), ("var", genes, "g")):
+        frame = file.create_group(name)
+        frame.attrs.update({"encoding-type": "dataframe", "encoding-version": "0.2.0"})
+        frame.attrs["_index"] = "_index"
+        frame.attrs["column-order"] = np.array([], dtype=h5py.string_dtype())
+        names = np.array([f"{letter}{k}" for k in range(number)], dtype=object)
+        frame.create_dataset("_index", data=names, dtype=h5py.string_dtype())
+
+
+def measured_steps(section: dict[str, Any], out: Path, scan: bool = True) -> dict[str, Any]:
+    """Seconds and peak memory of each step, bytes on disk, edges; the step that failed."""
+    content = json.dumps({"backend": choose("auto").backend, "analyses": {"cells": section}})
+    found: dict[str, Any] = {"steps": {}}
+    for step in ("prepare", "plan", "null", *(["scan"] * scan), "chunks", "network"):
+        done = subprocess.run(
+            [sys.executable, "-c", STEP, step, content, str(out)], stdout=subprocess.PIPE, text=True
+        )
+        if done.returncode:
+            found["failed"] = step
+            break
+        found["steps"][step] = json.loads(done.stdout.splitlines()[-1])
+        print(step, found["steps"][step], flush=True)
+    for name in ("state", "scan", "chunks"):
+        files = (out / name).iterdir() if (out / name).exists() else ()
+        found[f"{name}_bytes"] = sum(file.stat().st_size for file in files)
+    for name, rows in (("pairs", "stored_pairs"), ("network", "edges")):
+        if (out / f"{name}.parquet").exists():
+            found[rows] = pq.read_metadata(out / f"{name}.parquet").num_rows
+    return found | {"seconds": round(sum(step["seconds"] for step in found["steps"].values()), 2)}
 
 
 def main() -> None:
@@ -149,24 +178,11 @@ def main() -> None:
         "entries": stored,
         "file_bytes": path.stat().st_size,
         "simulated_seconds": round(time.perf_counter() - begin, 1),
-        "steps": {},
     }
     print(results, flush=True)
     section = {"method": "mutual_information", "expression": str(path)}
     section["regulators"] = str(folder / "regulators.txt")
-    content = json.dumps({"backend": choose("auto").backend, "analyses": {"cells": section}})
-    out = folder / "results"
-    for step in ("prepare", "plan", "null", "scan", "chunks", "network"):
-        done = subprocess.run(
-            [sys.executable, "-c", STEP, step, content, str(out)], stdout=subprocess.PIPE, text=True
-        )
-        if done.returncode:
-            results["failed"] = step
-            break
-        results["steps"][step] = json.loads(done.stdout.splitlines()[-1])
-        print(step, results["steps"][step], flush=True)
-    results["state_bytes"] = sum(file.stat().st_size for file in (out / "state").iterdir())
-    results["seconds"] = sum(step["seconds"] for step in results["steps"].values())
+    results |= measured_steps(section, folder / "results")
     print(results, write("million_cells", "auto", results))
 
 

@@ -20,9 +20,9 @@ from pairtile import InputError, benjamini_hochberg, differential
 from pairtile.downstream import group_comparison
 from pairtile.downstream.group_comparison import CLASSES, GroupComparison, PairResults
 from pairtile.downstream.group_scores import within_groups
+from pairtile.downstream.pooled_null import N_BINS, PER_UNIT, joined, pooled_p_values
 from pairtile.gpu.device import Device, choose
 from pairtile.statistics.exchangeable import Exchangeable
-from pairtile.statistics.pooled_null import N_BINS, PER_UNIT, joined, pooled_p_values
 from paths import ROOT
 from scipy import stats
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pairtile.splines.bspline import bin_sums, bspline_weights, dense_weights
 from pairtile.splines.scorer import SplineSettings
-from pairtile.splines.values import scaled
+from pairtile.splines.values import marginal_entropies, scaled, scaled_halves
 from pairtile.statistics import ranks
 from scipy.stats import rankdata
 
@@ -58,3 +58,17 @@ def test_sums_of_weights_are_those_of_all_the_weights(
     z = scaled(VALUES[kind], SplineSettings(bins, order, knots, "float64"), "rank")
     expected = dense_weights(*bspline_weights(z, bins, order, knots), bins).sum(axis=1)
     np.testing.assert_allclose(bin_sums(z, bins, order, knots), expected, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("transform", ["rank", "none"])
+@pytest.mark.parametrize("kind", VALUES)
+def test_halves_are_scaled_value_by_value_as_all_samples_are(transform: str, kind: str) -> None:
+    spline = SplineSettings(10, 3, "clamped", "float64")
+    with np.errstate(over="ignore"):
+        given = VALUES[kind].astype(np.float16)
+    given[~np.isfinite(given)] = np.nan
+    given[0, 3:7] = 0.0, -0.0, 0.0, -0.0  # two codes of one value
+    expected = scaled(given.astype(np.float64), spline, transform)
+    entropies = scaled_halves(given, spline, transform)
+    np.testing.assert_array_equal(given, expected.astype(np.float16))
+    np.testing.assert_allclose(entropies, marginal_entropies(expected, spline), atol=1e-12)

@@ -5,7 +5,7 @@ group, so that neither differential expression nor unequal variances count. The 
 is the difference of Fisher's z over the standard error that it has for normal genes. What it is by
 chance is found by permuting the labels of samples: permuted statistics of all pairs are pooled, by
 how strongly a pair is correlated in both groups together, and by how irregular the distributions
-of its genes are (``statistics.pooled_null``). Pairs that differ much are left out of the pool: the
+of its genes are (``downstream.pooled_null``). Pairs that differ much are left out of the pool: the
 mixture of a pair's two groups is no sample of what it would be without the difference (Xie, Pan
 and Khodursky 2005, Bioinformatics 21:4280); as many of them count as chance explains. What is
 tied in a group, as zeros are, is as much tied in a permuted one.
@@ -37,17 +37,17 @@ from pairtile.downstream.group_scores import (
     Layout,
     within_groups,
 )
-from pairtile.gpu.device import Device, DeviceArray
-from pairtile.runtime.files import kept_arrays
-from pairtile.runtime.threads import in_threads
-from pairtile.statistics.exchangeable import Exchangeable
-from pairtile.statistics.pooled_null import (
+from pairtile.downstream.pooled_null import (
     N_BINS,
     PER_UNIT,
     histogram_q_values,
     joined,
     pooled_p_values,
 )
+from pairtile.gpu.device import Device, DeviceArray
+from pairtile.runtime.files import kept_arrays
+from pairtile.runtime.threads import in_threads
+from pairtile.statistics.exchangeable import Exchangeable
 
 P = TypeVar("P")
 R = TypeVar("R")

@@ -105,6 +105,22 @@ class SparseRows:
 Values = np.ndarray | SparseRows
 """Values (genes, samples) that are read by blocks of genes: an array, or a sparse table."""
 
+Entries = tuple[NDArray[np.float64], NDArray[np.integer], NDArray[np.integer]]
+
+
+def entries_of(values: Values, rows: slice) -> Entries:
+    """The values of some genes, float64 (of a sparse table those that it stores), their samples,
+    and the number of each gene's first one."""
+    if isinstance(values, SparseRows):
+        found = values.matrix
+        starts = found.indptr[rows.start : rows.stop + 1]
+        own = slice(starts[0], starts[-1])
+        return found.data[own].astype(np.float64), found.indices[own], starts - starts[0]
+    block = np.asarray(values[rows], dtype=np.float64)
+    n_genes, n_samples = block.shape
+    samples = np.tile(np.arange(n_samples), n_genes)
+    return block.ravel(), samples, np.arange(n_genes + 1) * n_samples
+
 
 def stored_values(values: Values) -> NDArray[Any]:
     """The values that are held: all, or of a sparse table those that it stores."""

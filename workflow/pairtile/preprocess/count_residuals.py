@@ -10,19 +10,19 @@ count of 1 in samples of unlike depths becomes as many different values, the sam
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincc, gammaincinv, ndtri
 
 from pairtile.cpu.njit import njit
+from pairtile.engine.large_table import count
 from pairtile.engine.state import release
 from pairtile.io.expression import Expression
+from pairtile.io.sparse_rows import Entries, Values, entries_of, stored_values
 from pairtile.preprocess.normalize import MIN_DISPERSION
-from pairtile.preprocess.statistics import row_blocks, row_statistics
+from pairtile.preprocess.statistics import row_blocks
 from pairtile.runtime.threads import in_threads
+from pairtile.statistics.counting_noise import name_keys
 
 MAX_SUMMED = 64
 """Largest count up to which probabilities are summed one by one; for larger ones, and far in the
@@ -30,6 +30,9 @@ tails, the incomplete beta function is called."""
 
 MIN_TAIL = 1e-9
 """Least upper tail that is taken from 1 less a sum."""
+
+LEFT = 2.0
+"""More than any probability."""
 
 MAX_ROUNDS, DEPTH_TOLERANCE = 10, 0.01
 
@@ -58,146 +61,164 @@ class CountResiduals:
     """
 
     def __init__(self, expression: Expression) -> None:
-        self._genes = expression.genes
-        self._sample_keys = _keys(expression.samples)
-        n_genes, n_samples = expression.values.shape
-        self._of_genes = np.full((2, n_genes), np.nan)  # means and weights
-        self._sums = np.zeros((2, n_samples))  # weighted totals, and what is expected of them
-        depths = self._update(expression)
+        self._genes, values = expression.genes, expression.values
+        self._sample_keys = name_keys(expression.samples)
+        self._complete = not count(np.isnan, stored_values(values))
+        self._of_genes = np.full((3, len(self._genes)), np.nan)  # means, weights, dispersions
+        self._sums = np.zeros((2, values.shape[1]))  # weighted totals, and what is expected of them
+        depths = self._update(values)
         for _ in range(MAX_ROUNDS):
-            before, depths = depths, self._update(expression)
+            before, depths = depths, self._update(values)
             if np.abs(depths / before - 1.0).max() <= DEPTH_TOLERANCE:
                 break
         totals, expected = self._sums
         places = np.array([_uniform(key) for key in self._sample_keys])
         self.depths = gammaincinv(totals, places) / expected
+        self._update(values)  # genes by the last depths
 
-    def _update(self, expression: Expression) -> NDArray[np.float64]:
+    def _update(self, values: Values) -> NDArray[np.float64]:
         """Measure the genes by the depths at hand, then the depths by the genes."""
-        values = expression.values
+        blocks, whole = row_blocks(values.shape), np.vstack([self._sums, self._sums[0] ** 2])
+        given = self._sums, whole.sum(axis=1)
 
-        def measure(rows: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-            counts = np.round(values[rows])
-            return counts, _measure(counts, self._sums, self._of_genes[:, rows])
+        def measure(rows: slice) -> tuple[Entries, NDArray[np.float64]]:
+            entries = self._entries(values, rows)
+            return entries, _measure(*entries, *given, self._of_genes[:, rows])
 
-        blocks = row_blocks(values.shape)
-        of_all, sums = np.empty(self._of_genes.shape), np.zeros(self._sums.shape)
-        for rows, (counts, of_genes) in zip(blocks, in_threads(measure, blocks), strict=True):
+        of_all, sums, expected = np.empty(self._of_genes.shape), np.zeros(whole.shape), np.zeros(1)
+        for rows, (entries, of_genes) in zip(blocks, in_threads(measure, blocks), strict=True):
             of_all[:, rows] = of_genes
-            _add(counts, of_genes, sums)
+            _add(*entries, of_genes, sums, expected)
             release(values)
-        self._of_genes, self._sums = of_all, sums
-        return np.asarray(sums[0] / sums[1])
+        self._of_genes, self._sums = of_all, sums[:2]
+        self._sums[1] += expected
+        return np.asarray(self._sums[0] / self._sums[1])
+
+    def _entries(self, values: Values, rows: slice) -> Entries:
+        """Counts other than zero; in a table where some are missing, so that less is expected of
+        some samples, all counts."""
+        given = (values, rows) if self._complete else (values[rows], slice(None))
+        counts, samples, starts = entries_of(*given)
+        counts = np.round(counts)
+        there = (counts != 0.0) | (not self._complete)
+        return counts[there], samples[there], np.append(0, there.cumsum())[starts]
 
     def __call__(self, counts: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """The residuals of some genes: ``counts`` (rows, samples), ``rows`` their numbers."""
-        keys = _keys([self._genes[row] for row in rows]), self._sample_keys
-        tails, left = np.empty((2, *counts.shape))
-        of_genes = self._of_genes[:, rows].copy()
-        given = self._sums, self.depths
-        size = _find_tails(np.round(counts), given, of_genes, keys, tails, left)
-        gene, sample = np.nonzero(left >= 0.0)
+        keys = name_keys([self._genes[row] for row in rows]), self._sample_keys
+        means, _, dispersions = self._of_genes[:, rows]
+        tails = np.empty(counts.shape)
+        constant = _find_tails(counts, means, dispersions, self.depths, keys, tails)
+        gene, sample = np.nonzero(tails > 1.0)
         if gene.size:
-            expected = of_genes[0, gene] * self.depths[sample]
-            beta = size[gene], left[gene, sample], size[gene] / (size[gene] + expected)
+            left, size = tails[gene, sample] - LEFT, 1.0 / dispersions[gene]
+            beta = size, left, size / (size + means[gene] * self.depths[sample])
             lower, upper = betainc(*beta), betaincc(*beta)
             tails[gene, sample] = np.where(lower < upper, lower, -upper)
+        scores = np.abs(tails)
         least = np.finfo(float).tiny  # the score of probability zero would be infinite
-        scores = ndtri(np.clip(np.abs(tails), least, 0.5))
-        out = np.copysign(scores, -tails)
-        constant = row_statistics(counts).constant
-        out[constant] = np.where(np.isnan(counts[constant]), np.nan, 0.0)
-        return out
+        ndtri(np.clip(scores, least, 0.5, out=scores), out=scores)
+        np.copysign(scores, np.negative(tails, out=tails), out=scores)
+        scores[constant] = np.where(np.isnan(counts[constant]), np.nan, 0.0)
+        return scores
 
 
-def _keys(names: Sequence[str]) -> NDArray[np.uint64]:
-    """A number for each name."""
-    digests = (hashlib.blake2b(name.encode(), digest_size=8).digest() for name in names)
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
-
-
-@njit(nogil=True)
-def _moments(counts, sums, mean, weight):  # type: ignore[no-untyped-def]
+@njit(nogil=True, error_model="numpy")
+def _moments(counts, samples, sums, whole, mean, weight):  # type: ignore[no-untyped-def]
     """Mean and dispersion of one gene, by the depths that ``sums`` give.
 
     The dispersion is that about depths without the gene itself, whose ``mean`` and ``weight`` in
     the sums are given: else a gene that makes up most of the totals would vary with depth alone.
+    Samples without an entry count 0, and as much is expected of each: from the sums over all
+    samples (``whole``), of totals, expectations and squared totals, theirs follow.
     """
     n_seen, total, depths, other_depths = 0, 0.0, 0.0, 0.0
+    n_rest, rest, rest_squares = sums.shape[1] - counts.size, whole[0], whole[2]
     for k in range(counts.size):
-        if not np.isnan(counts[k]):
+        count, (depth, expected) = counts[k], sums[:, samples[k]]
+        rest -= depth
+        rest_squares -= depth**2
+        if not np.isnan(count):
             n_seen += 1
-            total += counts[k]
-            depths += sums[0, k] / sums[1, k]
-            other_depths += (sums[0, k] - weight * counts[k]) / (sums[1, k] - weight * mean)
+            total += count
+            depths += depth / expected
+            other_depths += (depth - weight * count) / (expected - weight * mean)
+    others = sums[1, 0] - weight * mean
+    if n_rest > 0:
+        n_seen += n_rest
+        depths += rest / sums[1, 0]
+        other_depths += rest / others
     if total == 0.0 or n_seen < 2:
         return 0.0, MIN_DISPERSION
-    above, squares = 0.0, 0.0
+    above, squares, scale = 0.0, 0.0, total / other_depths
     for k in range(counts.size):
-        if not np.isnan(counts[k]):
-            depth = (sums[0, k] - weight * counts[k]) / (sums[1, k] - weight * mean)
-            expected = depth * total / other_depths
-            above += (counts[k] - expected) ** 2 * n_seen / (n_seen - 1) - expected
-            squares += expected**2
+        count, (depth, expected) = counts[k], sums[:, samples[k]]
+        if not np.isnan(count):
+            of_gene = (depth - weight * count) / (expected - weight * mean) * scale
+            above += (count - of_gene) ** 2 * n_seen / (n_seen - 1) - of_gene
+            squares += of_gene**2
+    if n_rest > 0:
+        rest_squares *= (scale / others) ** 2
+        above += rest_squares * n_seen / (n_seen - 1) - rest * scale / others
+        squares += rest_squares
     dispersion = above / squares
     # Not a number where no other gene has any count.
     return total / depths, dispersion if dispersion > MIN_DISPERSION else MIN_DISPERSION
 
 
 @njit(nogil=True, error_model="numpy")
-def _measure(counts, sums, before):  # type: ignore[no-untyped-def]
-    """Means and weights of genes, (2, genes), by the depths that ``sums`` give.
+def _measure(counts, samples, starts, sums, whole, before):  # type: ignore[no-untyped-def]
+    """Means, weights and dispersions of genes, (3, genes), by the depths that ``sums`` give.
 
     At first, where those ``before`` are NaN, every dispersion is 1: weights fall with the mean.
     """
-    found = np.empty((2, counts.shape[0]))
-    for gene in range(counts.shape[0]):
-        mean, weight = before[:, gene]
+    found = np.empty(before.shape)
+    for gene in range(starts.size - 1):
+        own = counts[starts[gene] : starts[gene + 1]]
+        mean, weight = before[:2, gene]
         if np.isnan(mean):
-            mean, dispersion = np.nanmean(counts[gene]), 1.0
-            mean = 0.0 if np.isnan(mean) else mean
+            observed = sums.shape[1] - np.isnan(own).sum()
+            mean, dispersion = np.nansum(own) / max(observed, 1), 1.0
         else:
-            mean, dispersion = _moments(counts[gene], sums, mean, weight)
-        found[0, gene] = mean
-        found[1, gene] = 1.0 / (1.0 + dispersion * mean)
+            places = samples[starts[gene] : starts[gene + 1]]
+            mean, dispersion = _moments(own, places, sums, whole, mean, weight)
+        found[:, gene] = mean, 1.0 / (1.0 + dispersion * mean), dispersion
     return found
 
 
 @njit(nogil=True)
-def _add(counts, of_genes, sums):  # type: ignore[no-untyped-def]
-    """Add to sums (2, samples) the weighted counts of genes and what is expected of them, gene
-    after gene, so that they are the same for any blocks."""
-    for gene in range(counts.shape[0]):
-        mean, weight = of_genes[:, gene]
-        for k in range(counts.shape[1]):
-            if not np.isnan(counts[gene, k]):
-                sums[0, k] += weight * counts[gene, k]
-                sums[1, k] += weight * mean
+def _add(counts, samples, starts, of_genes, sums, expected):  # type: ignore[no-untyped-def]
+    """Add to the sums of samples the weighted counts of genes and, where these are missing, less
+    what is ``expected`` of other samples, gene after gene: they are the same for any blocks."""
+    for gene in range(starts.size - 1):
+        mean, weight = of_genes[:2, gene]
+        expected[0] += weight * mean
+        for k in range(starts[gene], starts[gene + 1]):
+            if np.isnan(counts[k]):
+                sums[1, samples[k]] -= weight * mean
+            else:
+                sums[0, samples[k]] += weight * counts[k]
 
 
 @njit(nogil=True, error_model="numpy")
-def _find_tails(counts, given, of_genes, keys, tails, left):  # type: ignore[no-untyped-def]
+def _find_tails(counts, means, dispersions, depths, keys, tails):  # type: ignore[no-untyped-def]
     """The tail probability of each count's random place: the lower one, or less the upper one.
 
-    counts, tails, left (genes, samples). Where the incomplete beta function is to be called, its
-    second argument is put into ``left``, elsewhere -1 (NaN where missing). given: the sums and the
-    depths. of_genes (2, genes): means are replaced. Returns the sizes 1 / dispersion, (genes,).
+    counts, tails (genes, samples). Where the incomplete beta function is to be called, its second
+    argument and ``LEFT`` are put into ``tails``. Returns whether each gene is constant.
     """
-    sums, depths = given
-    sizes = np.empty(counts.shape[0])
+    constant = np.empty(counts.shape[0], dtype=np.bool_)
     for gene in range(counts.shape[0]):
-        mean, dispersion = _moments(counts[gene], sums, of_genes[0, gene], of_genes[1, gene])
-        of_genes[0, gene] = mean
-        size = sizes[gene] = 1.0 / dispersion
+        size, low, high = 1.0 / dispersions[gene], np.inf, -np.inf
         for k in range(counts.shape[1]):
-            count = counts[gene, k]
-            left[gene, k] = count
-            tails[gene, k] = count
-            if np.isnan(count):
+            if np.isnan(counts[gene, k]):
+                tails[gene, k] = np.nan
                 continue
+            low, high = min(low, counts[gene, k]), max(high, counts[gene, k])
+            count = np.rint(counts[gene, k])
             place = _uniform(keys[0][gene] ^ keys[1][k])
-            odds = dispersion * mean * depths[k]
-            chance = np.exp(-size * np.log1p(odds))
+            odds = dispersions[gene] * means[gene] * depths[k]
+            chance = np.exp(-size * np.log(1.0 + odds))
             if count <= MAX_SUMMED and chance > 1e-290:
                 lower = 0.0
                 for below in range(int(count)):
@@ -205,12 +226,12 @@ def _find_tails(counts, given, of_genes, keys, tails, left):  # type: ignore[no-
                     chance *= (size + below) / (below + 1.0) * odds / (1.0 + odds)
                 lower += place * chance
                 if 1.0 - lower > MIN_TAIL:
-                    left[gene, k] = -1.0
                     tails[gene, k] = lower if lower < 0.5 else lower - 1.0
                     continue
             # I(size, y) is the chance of less than y, I(size, y + 1) that of y or less.
-            left[gene, k] = count + place
-    return sizes
+            tails[gene, k] = LEFT + count + place
+        constant[gene] = low == high
+    return constant
 
 
 @njit(nogil=True)

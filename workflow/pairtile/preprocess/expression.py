@@ -579,6 +579,8 @@ def _warn_of_samples(values: np.ndarray, expression: Expression, account: Accoun
     for found in in_threads(all_missing, row_blocks(values.shape)):
         missing &= found
         release(values)
+        if not missing.any():
+            return
     empty = np.flatnonzero(missing)
     if empty.size:
         names = ", ".join(repr(expression.samples[k]) for k in empty[:5])

@@ -279,8 +279,8 @@ def quantile_normalize(values: np.ndarray) -> None:
         for column in np.ascontiguousarray(values[:, samples].T):
             seen = np.sort(column[~np.isnan(column)])
             if seen.size:
-                whole = seen.size == n_genes
-                found.append(seen if whole else np.interp(points, _grid(seen.size), seen))
+                grid = np.linspace(0.0, 1.0, seen.size) if seen.size > 1 else [0.5]
+                found.append(seen if seen.size == n_genes else np.interp(points, grid, seen))
         return found
 
     total = np.zeros(n_genes)
@@ -294,9 +294,11 @@ def quantile_normalize(values: np.ndarray) -> None:
 
     def map_samples(samples: slice) -> None:
         columns = np.ascontiguousarray(values[:, samples].T)
-        for column in columns:
-            _map_to_target(column, points, target)
-        values[:, samples] = columns.T
+        last = (~np.isnan(columns)).sum(axis=1, keepdims=True) - 1.0
+        average_ranks(columns, columns)
+        place = np.where(last > 0.0, (columns - 1.0) / np.maximum(last, 1.0), 0.5)
+        place[np.isnan(columns)] = np.nan
+        values[:, samples] = np.interp(place, points, target).T
 
     for _ in in_threads(map_samples, blocks):
         release(values)
@@ -307,33 +309,4 @@ def zscore(values: np.ndarray) -> np.ndarray:
     statistics = row_statistics(values)
     # A spread too small to square counts as none.
     scale = np.where(statistics.sd > 0, statistics.sd, 1.0)
-    # The mean of a constant gene may differ from it in the last place; its own value does not.
-    centre = np.where(statistics.constant, _first_observed(values), statistics.mean)
-    return (values - centre[:, None]) / scale[:, None]
-
-
-def _grid(n: int) -> np.ndarray:
-    return np.linspace(0.0, 1.0, n) if n > 1 else np.array([0.5])
-
-
-def _map_to_target(column: np.ndarray, points: np.ndarray, target: np.ndarray) -> None:
-    """Replace one sample's values, in place, by the target's quantiles at their ranks."""
-    order = column.argsort()  # NaN last
-    n = column.size - int(np.isnan(column).sum())
-    if not n:
-        return
-    order = order[:n]
-    seen = column[order]
-    starts = np.flatnonzero(np.concatenate([[True], seen[1:] != seen[:-1]]))
-    if n == column.size and starts.size == n:
-        column[order] = target
-        return
-    lengths = np.diff(np.append(starts, n))
-    # The average rank of each run of tied values, counted from 0, as a share of the last rank.
-    position = (starts + (lengths - 1) / 2) / (n - 1) if n > 1 else np.array([0.5])
-    column[order] = np.repeat(np.interp(position, points, target), lengths)
-
-
-def _first_observed(values: np.ndarray) -> np.ndarray:
-    first = (~np.isnan(values)).argmax(axis=1)
-    return np.asarray(values[np.arange(len(values)), first])
+    return (values - statistics.mean[:, None]) / scale[:, None]

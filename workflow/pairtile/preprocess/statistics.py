@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numba import prange
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
 from pairtile.engine.large_table import empty_table
 from pairtile.engine.state import release
-from pairtile.io.sparse_rows import Values
+from pairtile.io.sparse_rows import Values, entries_of
 from pairtile.runtime.threads import in_threads
 
 # Rows at a time: a block and its temporaries stay small beside the table.
 _BLOCK_VALUES = 1 << 20
-
-_SAMPLES_TOGETHER = 64
-"""Of which one thread adds up the values."""
 
 
 @dataclass(frozen=True)
@@ -46,20 +43,8 @@ def row_statistics(values: np.ndarray) -> RowStatistics:
     constant = np.zeros(n_genes, dtype=bool)
 
     def of_block(rows: slice) -> None:
-        block = values[rows]
-        observed = ~np.isnan(block)
-        n = observed.sum(axis=1)
-        low = np.where(observed, block, np.inf).min(axis=1)
-        high = np.where(observed, block, -np.inf).max(axis=1)
-        # Differences from the lowest value: a constant gene gets a deviation of exactly zero.
-        with np.errstate(invalid="ignore", divide="ignore"):
-            shifted = np.where(observed, block - low[:, None], 0.0)
-            centre = shifted.sum(axis=1) / n
-            spread = np.where(observed, shifted - centre[:, None], 0.0)
-            mean[rows] = np.where(n > 0, low + centre, np.nan)
-            sd[rows] = np.sqrt(np.einsum("ij,ij->i", spread, spread) / n)
-        n_observed[rows] = n
-        constant[rows] = (n > 0) & (low == high)
+        block = np.ascontiguousarray(values[rows], dtype=np.float64)
+        _row_statistics(block, n_observed[rows], mean[rows], sd[rows], constant[rows])
 
     blocks = row_blocks(values.shape)
     for _ in in_threads(of_block, blocks) if len(blocks) > 1 else map(of_block, blocks):
@@ -83,20 +68,18 @@ class RawCounts:
 
 def count_values(values: Values) -> RawCounts:
     """Count the ``values`` (genes, samples) of each gene, NaN where missing."""
-    of_genes = np.zeros((values.shape[0], 3), dtype=np.int64)
-    of_samples = np.zeros((values.shape[1], 2), dtype=np.int64)
-    totals = np.zeros(values.shape[1])
-
-    def counted(rows: slice) -> NDArray[np.float64]:
-        block = np.asarray(values[rows])
-        _count_genes(block, of_genes[rows])
-        return block
-
-    for block in in_threads(counted, row_blocks(values.shape)):
-        _count_samples(block, of_samples, totals)
+    n_genes, n_samples = values.shape
+    of_genes, of_samples = np.zeros((n_genes, 3), np.int64), np.zeros((n_samples, 3), np.int64)
+    totals = np.zeros(n_samples)
+    blocks = row_blocks(values.shape)
+    found = in_threads(partial(entries_of, values), blocks)
+    for rows, entries in zip(blocks, found, strict=True):
+        _count_entries(*entries, of_genes[rows], of_samples, totals)
         release(values)
+    for counts, n in ((of_genes, n_samples), (of_samples, n_genes)):
+        counts[:, 1] = n - counts[:, 0] - counts[:, 1]
     n_missing, n_zero, n_positive = np.ascontiguousarray(of_genes.T)
-    sample_missing, sample_zero = np.ascontiguousarray(of_samples.T)
+    sample_missing, sample_zero, _ = np.ascontiguousarray(of_samples.T)
     return RawCounts(n_missing, n_zero, n_positive, totals, sample_missing, sample_zero)
 
 
@@ -119,34 +102,40 @@ def whole_counts(values: Values, scratch: Path | None = None) -> NDArray[np.unsi
 
 
 @njit(nogil=True)
-def _count_genes(values, counts):  # type: ignore[no-untyped-def]
-    """counts (genes, 3): how many values of each gene are missing, zero and above zero."""
-    for gene in range(values.shape[0]):
-        missing, zero, positive = 0, 0, 0
-        for value in values[gene]:
-            missing += np.isnan(value)
-            zero += value == 0.0
-            positive += value > 0.0
-        counts[gene, 0] = missing
-        counts[gene, 1] = zero
-        counts[gene, 2] = positive
+def _row_statistics(values, n_observed, mean, sd, constant):  # type: ignore[no-untyped-def]
+    """``RowStatistics`` of each row. Sums are of differences from the lowest value: a constant gene
+    gets a deviation of exactly zero."""
+    for row in range(values.shape[0]):
+        n, low, high, total, squares = 0, np.inf, -np.inf, 0.0, 0.0
+        for value in values[row]:
+            if not np.isnan(value):
+                n += 1
+                low, high = min(low, value), max(high, value)
+        for value in values[row]:
+            total += 0.0 if np.isnan(value) else value - low
+        centre = total / max(n, 1)
+        for value in values[row]:
+            squares += 0.0 if np.isnan(value) else (value - low - centre) ** 2
+        n_observed[row] = n
+        mean[row] = low + centre if n > 0 else np.nan
+        sd[row] = np.sqrt(squares / n) if n > 0 else np.nan
+        constant[row] = (n > 0) & (low == high)
 
 
-@njit(parallel=True)
-def _count_samples(values, counts, totals):  # type: ignore[no-untyped-def]
-    """Add to counts (samples, 2) how many values of each sample are missing and zero, and to its
-    total its values, gene after gene, so that totals are the same for any blocks."""
-    n_genes, n_samples = values.shape
-    for part in prange((n_samples + _SAMPLES_TOGETHER - 1) // _SAMPLES_TOGETHER):
-        end = min((part + 1) * _SAMPLES_TOGETHER, n_samples)
-        for gene in range(n_genes):
-            for sample in range(part * _SAMPLES_TOGETHER, end):
-                value = values[gene, sample]
-                if np.isnan(value):
-                    counts[sample, 0] += 1
-                else:
-                    totals[sample] += value
-                    counts[sample, 1] += value == 0.0
+@njit(nogil=True)
+def _count_entries(values, samples, starts, of_genes, of_samples, totals):  # type: ignore[no-untyped-def]
+    """Add to of_genes (genes, 3) and of_samples (samples, 3) how many values are missing, other
+    than zero and above zero, and to the totals of samples their values, gene after gene, so that
+    they are the same for any blocks. values, samples, starts: of a csr matrix."""
+    for gene in range(of_genes.shape[0]):
+        for k in range(starts[gene], starts[gene + 1]):
+            value, sample = values[k], samples[k]
+            missing = np.isnan(value)
+            for counts in (of_genes[gene], of_samples[sample]):
+                counts[0] += missing
+                counts[1] += not missing and value != 0.0
+                counts[2] += value > 0.0
+            totals[sample] += 0.0 if missing else value
 
 
 def row_blocks(shape: tuple[int, ...], n_values: int | None = None) -> list[slice]:

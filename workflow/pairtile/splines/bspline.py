@@ -12,6 +12,8 @@ from numba import prange
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
+from pairtile.runtime.threads import in_threads
+from pairtile.statistics.ranks import thread_blocks
 
 MISSING = -1
 """``first`` of a missing sample; its weights are all zero."""
@@ -106,25 +108,37 @@ def bspline_weights(
     return first, weights
 
 
-def bin_sums(z: NDArray[np.float64], bins: int, order: int, knots: str) -> NDArray[np.float64]:
+def bin_sums(
+    z: NDArray[np.float64],
+    bins: int,
+    order: int,
+    knots: str,
+    times: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
     """Sum of every gene's weights over its samples: float64, shape (genes, bins).
 
-    Parameters as of ``bspline_weights``; nothing of the size of ``z`` is made.
+    Parameters as of ``bspline_weights``; ``times``: how often each sample counts, once unless
+    given. Nothing of the size of ``z`` is made.
     """
-    sums = np.zeros((z.shape[0], bins))
-    _bin_sums(np.ascontiguousarray(z), bins, order, knot_vector(bins, order, knots), sums)
+    sums, knot = np.zeros((z.shape[0], bins)), knot_vector(bins, order, knots)
+    times = np.ones(z.shape[1]) if times is None else times
+
+    def add(rows: slice) -> None:
+        _add_weights(np.ascontiguousarray(z[rows]), times, bins, order, knot, sums[rows])
+
+    list(in_threads(add, thread_blocks(*z.shape)))
     return sums
 
 
-@njit(parallel=True)
-def _bin_sums(z, bins, order, knots, sums):  # type: ignore[no-untyped-def]
-    for gene in prange(z.shape[0]):
-        first = np.empty(z.shape[1], dtype=np.int16)
-        weights = np.empty((z.shape[1], order))
+@njit(nogil=True)
+def _add_weights(z, times, bins, order, knots, sums):  # type: ignore[no-untyped-def]
+    first = np.empty(z.shape[1], dtype=np.int16)
+    weights = np.empty((z.shape[1], order))
+    for gene in range(z.shape[0]):
         _weights_of(z[gene], bins, order, knots, first, weights)
         for sample in range(z.shape[1]):
             for a in range(order):  # a missing sample adds 0
-                sums[gene, max(first[sample], 0) + a] += weights[sample, a]
+                sums[gene, max(first[sample], 0) + a] += times[sample] * weights[sample, a]
 
 
 def dense_weights(

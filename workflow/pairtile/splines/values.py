@@ -10,6 +10,7 @@ from numba import prange
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
+from pairtile.runtime.threads import in_threads
 from pairtile.splines.bspline import bin_sums, knot_vector
 from pairtile.splines.scorer import SplineSettings
 from pairtile.statistics.ranks import average_ranks
@@ -31,15 +32,45 @@ def scaled(
         raise ValueError(f"transform: found {transform!r}; expected 'rank' or 'none'")
     given = np.ascontiguousarray(values, dtype=np.float64)
     z = given if overwrite else np.empty(given.shape)
-    scale_rows(given, transform == "rank", float(settings.intervals), z)
+    if transform == "rank":
+        average_ranks(given, z)
+    scale_rows(z if transform == "rank" else given, float(settings.intervals), z)
     return z
 
 
-def marginal_entropies(z: Any, settings: SplineSettings) -> NDArray[np.float64]:
+def scaled_halves(
+    values: NDArray[np.float16], settings: SplineSettings, transform: str
+) -> NDArray[np.float64]:
+    """``scaled``, in place, and ``marginal_entropies``, of float16: there are so few of these that
+    each is worked out once for all samples that have it."""
+    given = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float64)
+
+    def scale(row: NDArray[np.float16]) -> NDArray[np.float64]:
+        codes = row.view(np.uint16)
+        times = np.bincount(codes, minlength=given.size)
+        there = np.flatnonzero((times > 0) & ~np.isnan(given))
+        distinct, number = np.unique(given[there], return_inverse=True)  # 0 and -0 are one
+        held = np.bincount(number, times[there]).astype(np.float64)  # samples of each
+        if transform == "rank":
+            distinct = np.cumsum(held) - 0.5 * (held - 1.0)
+        width = distinct[-1] - distinct[0]
+        z = np.minimum((distinct - distinct[0]) / (width or 1.0), 1.0) * settings.intervals
+        table = np.full(given.size, np.nan, dtype=np.float16)
+        table[there] = z[number]
+        row[:] = table[codes]
+        return marginal_entropies(z[None], settings, held)
+
+    return np.concatenate(list(in_threads(scale, values)))
+
+
+def marginal_entropies(
+    z: Any, settings: SplineSettings, times: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """Entropy in bits of each gene's own bins: float64 (genes,); 0 for a constant gene. ``z`` is an
-    array of NumPy or, on a GPU, of CuPy; the result is the same."""
+    array of NumPy, of whose samples each counts so many ``times``, or, on a GPU, of CuPy; the
+    result is the same."""
     if isinstance(z, np.ndarray):
-        p = bin_sums(z, settings.bins, settings.order, settings.knots)
+        p = bin_sums(z, settings.bins, settings.order, settings.knots, times)
         largest = np.fmax.reduce(z, axis=1)
     else:
         p, largest = _bin_sums_cuda(z, settings)
@@ -70,24 +101,10 @@ def _bin_sums_cuda(
     return cupy.asnumpy(sums), cupy.asnumpy(largest)
 
 
-def scale_rows(
-    values: NDArray[np.float64], by_rank: bool, top: float, out: NDArray[np.float64]
-) -> None:
-    """Scale every row of ``values`` (rows, columns; float64, NaN where missing) into ``out``.
-
-    ``by_rank`` takes average ranks among the row's observed values (ties share their mean) in
-    place of the values. A constant row becomes 0, a missing value stays missing. ``values`` is
-    C-contiguous; ``out`` may be the same array.
-    """
-    if not by_rank:
-        _scale(values, top, out)
-        return
-    average_ranks(values, out)
-    _scale(out, top, out)
-
-
 @njit(parallel=True)
-def _scale(values, top, out):  # type: ignore[no-untyped-def]
+def scale_rows(values, top, out):  # type: ignore[no-untyped-def]
+    """Scale every row of ``values`` to [0, top] into ``out``, which may be the same array; a
+    constant row becomes 0, a missing value stays missing."""
     for row in prange(values.shape[0]):
         low = np.inf
         high = -np.inf

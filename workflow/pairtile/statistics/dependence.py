@@ -114,12 +114,10 @@ def measure_dependence(
     ranks = pd.DataFrame(copy_rows(values[:, :n_samples], chosen)).rank(axis=1).to_numpy()
     gram = _similarity(ranks)
     step = np.flatnonzero(series[1:] == series[:-1])
-    mean = _mean_of_neighbours(gram, np.arange(n_samples), step)
+    mean = float(_means_of_neighbours(gram, np.arange(n_samples)[None], step)[0])
     random = np.random.default_rng([seed, 0x6F72646572])
-    chance = max(
-        (_mean_of_neighbours(gram, random.permutation(n_samples), step) for _ in range(N_ORDERS)),
-        default=0.0,
-    )
+    orders = np.array([random.permutation(n_samples) for _ in range(N_ORDERS)])
+    chance = float(_means_of_neighbours(gram, orders, step).max())
     if batch is not None:
         gram = _within(gram, batch[:n_samples])
     groups = _groups(gram)
@@ -196,18 +194,19 @@ def trending_share(values: NDArray[np.float64], series: NDArray[np.int32]) -> fl
         return 0.0
     chosen = evenly_spaced(len(values), MAX_GENES)
     members = [np.flatnonzero(series == k) for k in np.flatnonzero(lengths)]
-    place = np.zeros(series.size)
-    for here in members:
-        place[here] = np.arange(here.size) - (here.size - 1) / 2
     shifts = np.unique(np.linspace(0, longest, min(longest, MAX_SHIFTS), endpoint=False, dtype=int))
-    moved = np.empty((series.size, shifts.size))
-    for k, shift in enumerate(shifts):
-        for here in members:
-            moved[here, k] = np.roll(place[here], shift)
 
     def in_part(part: NDArray[np.int64]) -> NDArray[np.bool_]:
         rows = standardised(copy_rows(values, part))
-        found = np.abs(rows[rows.any(axis=1)] @ moved)
+        rows = rows[rows.any(axis=1)]
+        found = np.zeros((len(rows), shifts.size))
+        for here in members:
+            # Moved by s, each place is s less, and that of the first s samples n more.
+            n, own, shift = here.size, rows[:, here], shifts % here.size
+            place = np.arange(n) - (n - 1) / 2
+            before = np.pad(own.cumsum(axis=1), ((0, 0), (1, 0)))
+            found += own @ place[:, None] - before[:, [-1]] * shift + n * before[:, shift]
+        found = np.abs(found)
         return found[:, 0] >= np.quantile(found, 0.95, axis=1) if len(found) else np.empty(0, bool)
 
     parts = np.array_split(chosen, 1 + chosen.size * series.size // _DRIFTING_VALUES)
@@ -234,10 +233,13 @@ def _similarity(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(rows.T @ rows / max(1, len(rows)))
 
 
-def _mean_of_neighbours(
-    gram: NDArray[np.float64], order: NDArray[np.int64], step: NDArray[np.int64]
-) -> float:
-    return float(gram[order[step], order[step + 1]].mean()) if step.size else 0.0
+def _means_of_neighbours(
+    gram: NDArray[np.float64], orders: NDArray[np.int64], step: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Of each order of the samples, (orders, samples)."""
+    if not step.size:
+        return np.zeros(len(orders))
+    return np.asarray(gram[orders[:, step], orders[:, step + 1]].mean(axis=1))
 
 
 def _near_copies(gram: NDArray[np.float64], n_genes: int) -> int:

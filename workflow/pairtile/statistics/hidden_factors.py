@@ -29,6 +29,9 @@ MIN_STRENGTH = 1.2
 MAX_SAMPLES = 1000
 """Enough to warn of factors."""
 
+MAX_DENSE = 300
+"""Rows of a matrix up to which all eigenvalues are found sooner than the largest alone."""
+
 MIN_GENES = 50
 """Of fewer, a module of a few genes is spread over a fifth of them."""
 
@@ -120,7 +123,8 @@ def find_hidden_factors(
     exchange = exchange or everything
     _, singular, right = np.linalg.svd(scored, full_matrices=False)
     random = np.random.default_rng(seed)
-    chance = _largest_by_chance(scored, exchange, random)
+    enough = np.inf if number is not None else singular[0]
+    chance = _largest_by_chance(scored, exchange, random, enough)
     most = min(MAX_COMPONENTS, n_samples // 2)
     found = 0 if number is None else min(number, most)
     sought = number is None and (of_controls or len(values) >= MIN_GENES)
@@ -131,7 +135,9 @@ def find_hidden_factors(
         found = min(more, most)
         rest = scored - (scored @ right[:found].T) @ right[:found]
         rest /= np.sqrt(np.prod([1.0 - found / size for size in scored.shape]))
-        more = min(most, int((singular > _largest_by_chance(rest, exchange, random)).sum()))
+        enough = np.append(singular, 0.0)[found]
+        more = int((singular > _largest_by_chance(rest, exchange, random, enough)).sum())
+        more = min(most, more)
     components = right[:found] * np.sqrt(n_samples)
     loadings = scored @ components.T / n_samples
     if found > 1:
@@ -170,21 +176,29 @@ def normal_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _largest_by_chance(
-    scored: NDArray[np.float64], exchange: Exchange, random: np.random.Generator
+    scored: NDArray[np.float64], exchange: Exchange, random: np.random.Generator, enough: float
 ) -> float:
-    """The largest singular value of tables in which each gene is exchanged by itself."""
+    """The largest singular value of tables in which each gene is exchanged by itself, or the first
+    that is ``enough``: the component of that size is then none."""
     from scipy.sparse.linalg import eigsh  # half a second, which every job would wait for
 
-    def largest(rows: NDArray[np.float64]) -> float:
+    def largest(seed: np.int64) -> float:
+        rows = exchange.exchanged(scored, np.random.default_rng(seed))
         square = rows.T @ rows if rows.shape[1] <= len(rows) else rows @ rows.T
         if np.trace(square) < 1e-9:
             return 0.0
+        if len(square) <= MAX_DENSE:
+            return float(np.linalg.eigvalsh(square)[-1])
         # A start of ones would be none: rows sum to 0.
         start = np.random.default_rng(0).normal(size=len(square))
         return float(eigsh(square, k=1, v0=start, tol=1e-4, return_eigenvectors=False)[0])
 
-    exchanged = (exchange.exchanged(scored, random) for _ in range(PERMUTATIONS))
-    return float(np.sqrt(max(in_threads(largest, exchanged))))
+    found = 0.0
+    for size in in_threads(largest, random.integers(2**62, size=PERMUTATIONS)):
+        found = max(found, size**0.5)
+        if found >= enough:
+            break
+    return found
 
 
 def _varimax(loadings: NDArray[np.float64], steps: int = 200) -> NDArray[np.float64]:

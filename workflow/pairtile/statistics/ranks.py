@@ -29,7 +29,7 @@ def spearman(
     tables = [a] if a is b else [a, b]
     complete = not any(count(np.isnan, table) for table in tables)
     for table in tables if complete else []:
-        list(in_threads(_standardise, (table[rows] for rows in _blocks(*table.shape))))
+        list(in_threads(_standardise, (table[rows] for rows in thread_blocks(*table.shape))))
     rho = np.empty(i.size)
 
     def correlate(pairs: slice) -> None:
@@ -41,7 +41,7 @@ def spearman(
                 _standardise(rows)
         rho[pairs] = np.einsum("ij,ij->i", left, right)
 
-    list(in_threads(correlate, _blocks(i.size, x.shape[1])))
+    list(in_threads(correlate, thread_blocks(i.size, x.shape[1])))
     return rho
 
 
@@ -74,7 +74,7 @@ def row_orders(values: NDArray[np.float64]) -> NDArray[np.int32]:
     def order(rows: slice) -> None:
         result[rows] = np.argsort(values[rows], axis=1)  # NumPy's is vectorised
 
-    list(in_threads(order, _blocks(*values.shape)))
+    list(in_threads(order, thread_blocks(*values.shape)))
     return result
 
 
@@ -88,10 +88,10 @@ def average_ranks(values: NDArray[np.float64], out: NDArray[np.float64]) -> None
     def rank(rows: slice) -> None:
         _average_ranks(values[rows], np.argsort(values[rows], axis=1), out[rows])
 
-    list(in_threads(rank, _blocks(*values.shape)))
+    list(in_threads(rank, thread_blocks(*values.shape)))
 
 
-def _blocks(rows: int, columns: int) -> list[slice]:
+def thread_blocks(rows: int, columns: int) -> list[slice]:
     """Rows that a thread works on together."""
     step = max(1, _BLOCK_VALUES // max(1, columns))
     return [slice(begin, begin + step) for begin in range(0, rows, step)]

@@ -23,6 +23,7 @@ from pairtile.preprocess.null_design import (
 )
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.statistics import row_blocks
+from pairtile.runtime.threads import in_threads
 from pairtile.statistics.dependence import Dependence
 
 message = messages_of(__package__)
@@ -51,8 +52,9 @@ def measured_samples(z: NDArray[np.float64], stated: SampleArrays) -> tuple[Depe
     found, measured = dependence_arrays(z, stated)
     arrays: GeneArrays = {**measured, "autocorrelation": found.autocorrelation}
     observed = np.empty(len(z))
-    for rows in row_blocks(z.shape):
-        observed[rows] = 1.0 - np.isnan(z[rows]).mean(axis=1)
+    shares = in_threads(lambda rows: (rows, np.isnan(z[rows]).mean(axis=1)), row_blocks(z.shape))
+    for rows, missing in shares:
+        observed[rows] = 1.0 - missing
         release(z)
     if observed.min() < 1.0:
         arrays["observed"] = observed

@@ -30,8 +30,8 @@ from pairtile.preprocess.transitions import lagged_samples
 from pairtile.preprocess.two_tables import read_two_tables
 from pairtile.runtime.threads import in_threads
 from pairtile.splines.scorer import SplineSettings
-from pairtile.splines.values import marginal_entropies, scaled
-from pairtile.statistics.dependence import evenly_spaced
+from pairtile.splines.values import marginal_entropies, scaled, scaled_halves
+from pairtile.statistics.dependence import MAX_GENES, evenly_spaced
 
 message = messages_of(__package__)
 
@@ -41,9 +41,6 @@ FEW_BINS = 6
 
 _BLOCK_VALUES = 1 << 24
 """Values that are ranked and scaled together, by all cores."""
-
-MAX_GENES = 1000
-"""Genes of which the most common value is counted."""
 
 
 def spline_state(
@@ -127,11 +124,11 @@ def state_of_values(
     z = np.require(values, kind, "C")  # what is mapped from a file stays so
     entropy = np.empty(len(z))
     for rows in row_blocks(z.shape, _BLOCK_VALUES):
-        block = np.asarray(z[rows], np.float64)
-        scaled(block, settings, estimator.transform, overwrite=True)
         if kind == np.float16:
-            z[rows] = block
-        entropy[rows] = marginal_entropies(block, settings)
+            entropy[rows] = scaled_halves(z[rows], settings, estimator.transform)
+        else:
+            scaled(z[rows], settings, estimator.transform, overwrite=True)
+            entropy[rows] = marginal_entropies(z[rows], settings)
         release(z)
     n_classes = int(entropy_classes(entropy).max(initial=0)) + 1
     if n_classes > 1:
@@ -191,9 +188,10 @@ def lagged_values(
 def floor_share(values: NDArray[np.float64]) -> float:
     """Of the median gene, the share of its observed samples at its most common value.
 
-    values : float64 (genes, samples), NaN where missing; of many genes some are looked at.
+    values : float64 (genes, samples), NaN where missing; of many some are looked at.
     """
-    some = values[:: max(1, len(values) // MAX_GENES)]
+    n_genes, n_samples = values.shape
+    some = values[:: max(1, n_genes // MAX_GENES), :: max(1, n_samples // MAX_SAMPLES)]
 
     def in_block(genes: slice) -> NDArray[np.float64]:
         ordered = np.sort(some[genes], axis=1)

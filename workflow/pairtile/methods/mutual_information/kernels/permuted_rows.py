@@ -38,7 +38,7 @@ class Resampling:
             return self.on_gpu.resampled(self.samples)
         out = np.empty((len(values), self.samples.size))
         _resample(values, self.samples, self.order, out)
-        scale_rows(out, False, self.top, out)
+        scale_rows(out, self.top, out)
         return out
 
 
@@ -86,7 +86,7 @@ def permuted_rows(
     counter = np.array([0, 0, side, pair_class], dtype=np.uint64)
     _permute_and_resample(values, genes, (key, counter), exchange, samples, order, out)
     if resampling is not None:
-        scale_rows(out, False, resampling.top, out)
+        scale_rows(out, resampling.top, out)
     return out
 
 
