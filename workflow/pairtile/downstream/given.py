@@ -67,7 +67,8 @@ def prepare_values(config: TableAnalysis, kept: list[str], scratch: Path) -> Val
     if config.table_path() != config.expression:  # levels, which are as they are
         as_read = {"log2": False, "sample_scale": False, "hidden_factors": "none"}
         settings = settings.model_copy(update={**as_read, "control_genes": None})
-    raw = None if config.differential is None else whole_counts(expression.values, scratch)
+    compared = config.differential is not None or bool(config.obs)  # of a group: ``split_by``
+    raw = whole_counts(expression.values, scratch) if compared else None
     names = pd.Index(expression.genes)
     prepared = prepare_expression(expression, settings, True, design, scratch)
     del expression

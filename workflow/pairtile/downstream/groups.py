@@ -27,6 +27,7 @@ from pairtile.downstream.shared_edges import (
 )
 from pairtile.engine.state import open_state
 from pairtile.runtime.files import read_table
+from pairtile.statistics.counting_noise import Counts, name_keys
 from pairtile.statistics.exchangeable import Exchangeable
 
 message = messages_of(__package__)
@@ -93,7 +94,7 @@ def compare_groups(groups: list[Group], config: TableAnalysis, seed: int) -> Gro
         networks.append(GroupNetwork(own, there))
     overlaps = _overlap_table(groups, networks, kinds, seed)
     everything = np.unique(np.concatenate([network.edges for network in networks]), axis=0)
-    found, n_pairs = _differences(groups, networks, kinds, everything, names, config)
+    found, n_pairs, said = _differences(groups, networks, kinds, everything, names, config)
     edges = _edge_table(groups, networks, everything, found, ends)
     shared = sharing(networks)
     sizes = pd.DataFrame(
@@ -117,7 +118,6 @@ def compare_groups(groups: list[Group], config: TableAnalysis, seed: int) -> Gro
         "pairs": n_pairs,
         **{f"edges_{name}": int(classes.get(name, 0)) for name in ("specific", "missing")},
     }
-    said = []
     if len(edges) and edges["p_value"].isna().all():
         said.append(message("groups_not_compared"))
     return GroupTables(dict(zip(GROUP_TABLES, (sizes, overlaps, edges), strict=True)), counts, said)
@@ -143,8 +143,9 @@ def _differences(
     edges: NDArray[np.int64],
     names: pd.Index[str],
     config: TableAnalysis,
-) -> tuple[EdgeDifferences, int]:
-    """Tests of all edges, and how many pairs could have been one: those of two groups or more."""
+) -> tuple[EdgeDifferences, int, list[Message]]:
+    """Tests of all edges, how many pairs could have been one (those of two groups or more), and
+    what became of counting noise."""
     used, places = np.unique(edges, return_inverse=True)
     values, labels, stated = [], [], {"batch": [], "series": []}  # type: ignore[var-annotated]
     for number, group in enumerate(groups):
@@ -169,14 +170,33 @@ def _differences(
         n_pairs = special * (n - special)
     elif special:
         n_pairs = special * (n - 1) - special * (special - 1) // 2
-    found = edge_differences(
-        np.concatenate(values, axis=1),
-        np.concatenate(labels),
-        places.reshape(-1, 2),
-        exchangeable,
-        n_pairs,
-    )
-    return found, n_pairs
+    group_of = np.concatenate(labels)
+    equal, said = _equal_noise(groups, names[used], np.concatenate(values, axis=1), group_of)
+    found = edge_differences(equal, group_of, places.reshape(-1, 2), exchangeable, n_pairs)
+    return found, n_pairs, said
+
+
+def _equal_noise(
+    groups: list[Group], genes: pd.Index[str], values: NDArray[np.float64], codes: NDArray[np.int32]
+) -> tuple[NDArray[np.float64], list[Message]]:
+    """The values with as much counting noise in each group, where all were made from counts."""
+    found = [Counts.of(group.values) for group in groups]
+    known = [counts for counts in found if counts is not None]
+    if len(known) < len(groups):
+        return values, []
+    parts = []
+    for group, counts in zip(groups, known, strict=True):
+        row = pd.Index(group.values["genes"].astype(str)).get_indexer(genes)
+        own = counts.counts[np.maximum(row, 0)]
+        own[row < 0] = 1  # of no gene; its values are missing
+        parts.append(own)
+    depths = np.concatenate([counts.depths for counts in known])
+    removed = any(counts.effects_removed for counts in known)
+    joint = Counts(np.concatenate(parts, axis=1), depths, name_keys(genes.tolist()), removed)
+    equal = joint.equalised(values, np.arange(len(genes)), codes)
+    n = int(equal.unequal.sum())
+    code = "groups_noise_kept" if removed else "groups_noise_made_equal"
+    return equal.values, [message(code, n=n)] if n else []
 
 
 def _edge_table(
