@@ -163,12 +163,11 @@ def _against_samples(
     scale: float,
 ) -> tuple[Float64Array, float]:
     """p-values of each regulator and of the mean, by exchanged samples."""
-    samples = np.arange(regulators.shape[1], dtype=np.float64)
     reached, all_reached, done = np.zeros(own.size, dtype=np.int64), 0, 0
     step = max(1, _BLOCK // max(1, regulators.size))
     while done < draws:
         number = min(step, draws - done)
-        order = exchange.exchanged(np.tile(samples, (number, 1)), random).astype(np.int64)
+        order = exchange.orders(number, random)
         null = scale * np.einsum("rds,rs->rd", regulators[:, order], sets)
         reached += (null <= own[:, None]).sum(axis=1)
         all_reached += int((null.mean(axis=0) <= own.mean()).sum())
