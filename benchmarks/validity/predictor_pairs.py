@@ -81,7 +81,7 @@ def found_among_replicates(seeds: range) -> dict[str, Any]:
     """Share of driven targets that are found where replicates respond to one stimulus."""
     driven, found = 10, []
     for seed in seeds:
-        table, series = replicates(np.random.default_rng([seed, 1]), 8, 12, driven)
+        table, series = replicates(np.random.default_rng([seed, 11]), 8, 12, driven)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             sets = predictor_pairs(table, series=series, top=1, seed=seed, backend="cpu")
@@ -127,7 +127,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
         scenario = f"eight series of 12 samples, three levels, kept with chance {stays}"
         rows.append(false_positives(scenario, [{"levels": a, "series": b} for a, b in courses]))
     for number, steps in ((5, 8), (6, 5), (5, 12), (3, 8), (3, 12)):
-        courses = [replicates(np.random.default_rng([s, steps]), number, steps) for s in seeds]
+        courses = [replicates(np.random.default_rng([s, steps, 31]), number, steps) for s in seeds]
         scenario = f"{number} replicates of {steps} samples, unrelated genes that respond alike"
         if number < 4:
             scenario += " (no p-values)"
@@ -135,7 +135,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
         rows.append(false_positives(scenario, tables))
     rows.append(found_among_replicates(seeds))
     for kind in ("a hidden factor", "8 batches"):
-        draws = [np.random.default_rng([seed, 21]) for seed in seeds]
+        draws = [np.random.default_rng([seed, 22]) for seed in seeds]
         values = [named(hidden(d, d.standard_normal((60, SAMPLES)), kind)) for d in draws]
         asked = {"lag": 0, "preprocess": {"hidden_factors": "auto"}}
         scenario = f"{kind}, 60 unrelated genes, hidden_factors: auto"

@@ -139,7 +139,7 @@ def shares_and_spreads(n_tables: int) -> list[dict[str, Any]]:
     for scenario, simulate in tables.items():
         passed, edges = [], []
         for seed in range(n_tables):
-            values = simulate(np.random.default_rng([seed, 10]))
+            values = simulate(np.random.default_rng([seed, 20]))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 kept = infer_network(

@@ -7,12 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pairtile.downstream.enrichment_tests import (
-    excess_by_profile,
-    overlap_tests,
-    rank_tests,
-    standardised,
-)
+from pairtile.downstream.eigengenes import correlations
+from pairtile.downstream.enrichment_tests import excess_by_profile, overlap_tests, rank_tests
 from pairtile.downstream.gene_sets import find_gene_sets, membership, read_gene_sets
 from pairtile.errors import InputError
 from scipy.stats import fisher_exact, mannwhitneyu
@@ -122,7 +118,7 @@ def test_variance_of_ranks_is_that_of_new_samples(rng: np.random.Generator) -> N
         factors = rng.standard_normal((8, n))
         values = 0.7 * factors[block] + np.sqrt(1 - 0.49) * rng.standard_normal((n_genes, n))
         profile = rng.standard_normal(n)
-        scores = standardised(values) @ standardised(profile[None])[0]
+        scores = correlations(values, profile[None])[:, 0]
         excess, degrees = excess_by_profile(scores, values, profile, sets, n)
         assert degrees == n - 2
         found = rank_tests(scores, sets, excess, degrees)

@@ -20,7 +20,7 @@ from pairtile.downstream.activity_scores import (
 )
 from pairtile.downstream.given import Given, Written
 from pairtile.downstream.label_tests import label_test
-from pairtile.io.annotations import AnnotationTable, Condition, ConditionEntry, annotations_of_table
+from pairtile.io.annotations import Condition
 from pairtile.io.networks.edge_lists import regulon_table
 from pairtile.io.networks.table import VALUE_COLUMNS
 from pairtile.runtime.files import atomic_path
@@ -146,11 +146,7 @@ def run(given: Given) -> Written:
         activities[kind] = method(given.values, regulons, scale)
         write_activity(given.folder / file, regulons.names, given.samples, activities[kind])
     labels = label_columns(given.config) if regulons.names else []
-    table = AnnotationTable(
-        "samples", given.samples, dict(given.annotations), ["samples"] * len(given.samples), []
-    )
-    asked = [ConditionEntry(label) for label in labels]
-    conditions = annotations_of_table(table, asked).conditions if asked else []
+    conditions = given.conditions(labels).conditions if labels else []
     given_up = int(np.sum(given.known.get("degrees_given_up", 0)))
     blocks = [codes for codes in (given.series, given.batch) if codes is not None]
     tests, said = activity_tests(activities, regulons, conditions, blocks, given_up)

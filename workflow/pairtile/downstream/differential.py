@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from pairtile.arrays import Float64Array, Int32Array
 from pairtile.config.downstream import DifferentialConfig
 from pairtile.declare.columns import with_metadata
 from pairtile.declare.messages import Message, messages_of
@@ -66,7 +67,7 @@ class LabelledSamples:
     sample, "" where there is none. counts : that the values were made from, if known.
     """
 
-    values: NDArray[np.float64]
+    values: Float64Array
     genes: Sequence[object]
     labels: Sequence[str]
     exchangeable: Exchangeable
@@ -131,7 +132,7 @@ def compared_groups(
 
 def _compare(
     samples: LabelledSamples,
-    codes: NDArray[np.int32],
+    codes: Int32Array,
     names: tuple[str, str],
     score: str,
     device: Device,

@@ -8,19 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from pairtile.arrays import Float64Array, Int64Array
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.declare.messages import messages_of
-from pairtile.downstream.eigengenes import eigengene, standardise
-from pairtile.downstream.enrichment_tests import (
-    MAX_SAMPLES,
-    correlations,
-    evenly_spaced,
-    excess_by_profile,
-    overlap_tests,
-    rank_tests,
-)
+from pairtile.downstream.eigengenes import correlations, eigengene, standardise
+from pairtile.downstream.enrichment_tests import excess_by_profile, overlap_tests, rank_tests
 from pairtile.downstream.gene_sets import (
     MIN_SET_GENES,
     GeneSets,
@@ -28,14 +21,19 @@ from pairtile.downstream.gene_sets import (
     read_gene_sets,
 )
 from pairtile.downstream.given import Given, Written
+from pairtile.engine.large_table import row_blocks
 from pairtile.io.networks.edge_lists import regulon_table
 from pairtile.statistics.correction import benjamini_hochberg
+from pairtile.statistics.dependence import evenly_spaced
 from pairtile.statistics.modules import leiden_modules
 
 message = messages_of(__package__)
 
 Q_VALUE = 0.05
 """Up to which edges of a condition are listed, and rows are counted as found."""
+
+MAX_SAMPLES = 1000
+"""Samples by which correlations of genes are estimated; of more, so many evenly spaced ones."""
 
 MAX_ROWS = 100_000
 """Rows of the table, those of the smallest p-values; all tests count for q."""
@@ -52,7 +50,7 @@ class GeneList(NamedTuple):
 
     kind: str
     name: str
-    rows: NDArray[np.int64]
+    rows: Int64Array
     impossible: tuple[int, ...] = ()
 
 
@@ -61,7 +59,7 @@ class Eigengene(NamedTuple):
 
     kind: str
     name: str
-    profile: NDArray[np.float64]
+    profile: Float64Array
 
 
 def enrichment_table(
@@ -69,7 +67,7 @@ def enrichment_table(
     genes: Sequence[str],
     lists: Iterable[GeneList],
     eigengenes: Iterable[Eigengene] = (),
-    values: NDArray[np.float64] | None = None,
+    values: Float64Array | None = None,
     free_samples: int = 0,
 ) -> tuple[pd.DataFrame, dict[str, int]]:
     """Test every set with every list and every eigengene; q-values are over all of these tests.
@@ -82,7 +80,7 @@ def enrichment_table(
     size = np.rint(sets.members.sum(axis=1)).astype(np.int64)
     parts: list[pd.DataFrame] = []
     tested: list[GeneList | Eigengene] = []
-    scores: dict[int, NDArray[np.float64]] = {}
+    scores: dict[int, Float64Array] = {}
     n_tests = few = 0
     for each in lists:
         if each.rows.size < MIN_SET_GENES:
@@ -111,8 +109,9 @@ def enrichment_table(
     profiles = list(eigengenes)
     if profiles:
         assert values is not None
-        all_kme = correlations(values, np.stack([each.profile for each in profiles]))
-        taken = evenly_spaced(values.shape[1])
+        stack = np.stack([each.profile for each in profiles])
+        all_kme = np.concatenate([correlations(values[k], stack) for k in row_blocks(values)])
+        taken = evenly_spaced(values.shape[1], MAX_SAMPLES)
         some_values = np.asarray(values[:, taken])
     for ranking, kme in zip(profiles, all_kme.T if profiles else (), strict=True):
         excess, degrees = excess_by_profile(
@@ -199,7 +198,7 @@ def regulon_lists(edges: pd.DataFrame, row: Mapping[str, int]) -> list[GeneList]
     ]
 
 
-def _rows(names: pd.Series, row: Mapping[str, int]) -> NDArray[np.int64]:
+def _rows(names: pd.Series, row: Mapping[str, int]) -> Int64Array:
     return np.array([row[str(name)] for name in names], dtype=np.int64)
 
 

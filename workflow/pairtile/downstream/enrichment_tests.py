@@ -9,12 +9,7 @@ from scipy.sparse import csr_array
 from scipy.stats import hypergeom, norm, rankdata, t
 
 from pairtile.arrays import BoolArray, Float64Array, Int64Array
-
-MAX_SAMPLES = 1000
-"""Samples by which correlations of genes are estimated; of more, so many evenly spaced ones."""
-
-BLOCK_VALUES = 1 << 22
-"""Values of the table that are worked on at a time."""
+from pairtile.downstream.eigengenes import standardise
 
 MIN_NOISE = 1e-9
 
@@ -140,8 +135,8 @@ def excess_by_profile(
     places = np.median(z) + noise * norm.ppf((np.arange(20) + 0.5) / 20)
     above, below = (np.searchsorted(ordered, places + side * noise) for side in (1, -1))
     density = float((above - below).mean()) / (2 * noise)
-    residuals = standardised(values)
-    along = standardised(profile[None])[0]
+    residuals, along = standardise(values), standardise(profile[None])[0]
+    along /= np.linalg.norm(along) or 1.0
     residuals -= np.outer(residuals @ along, along)
     length = np.sqrt(np.einsum("ij,ij->i", residuals, residuals))
     # A gene that is the profile itself has no residual and no noise.
@@ -153,30 +148,3 @@ def excess_by_profile(
     of_random = (np.einsum("ij,ij->", moved, moved) - total @ total / n) / (n - 1)
     excess = np.einsum("ij,ij->i", contrast, contrast) - of_random * (1 / size + 1 / rest)
     return excess, float(max(1, min(values.shape[1], free_samples) - 2))
-
-
-def correlations(values: Float64Array, profiles: Float64Array) -> Float64Array:
-    """Of each gene with each profile: float64 (genes, profiles); missing values count as means."""
-    along = standardised(profiles).T
-    found = np.empty((len(values), along.shape[1]))
-    step = max(1, BLOCK_VALUES // max(1, values.shape[1]))
-    for begin in range(0, len(values), step):
-        rows = slice(begin, begin + step)
-        found[rows] = standardised(values[rows]) @ along
-    return found
-
-
-def evenly_spaced(n_samples: int) -> Int64Array:
-    """At most ``MAX_SAMPLES`` numbers of samples."""
-    return np.unique(np.linspace(0, n_samples - 1, min(n_samples, MAX_SAMPLES)).astype(np.int64))
-
-
-def standardised(values: Float64Array) -> Float64Array:
-    """A copy with rows of mean 0 and length 1; missing values are 0, and so are constant rows."""
-    known = ~np.isnan(values)
-    n = np.maximum(known.sum(axis=1, keepdims=True), 1)
-    filled = np.where(known, values, 0.0)
-    filled -= np.where(known, filled.sum(axis=1, keepdims=True) / n, 0.0)
-    length = np.sqrt(np.einsum("ij,ij->i", filled, filled))[:, None]
-    filled /= np.where(length > MIN_NOISE, length, np.inf)
-    return filled

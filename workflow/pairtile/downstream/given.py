@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NotRequired
@@ -11,10 +11,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from pairtile.config.preprocess import TableAnalysis, TwoTableAnalysis
 from pairtile.declare.messages import HasMessages, Message
 from pairtile.errors import InputError
 from pairtile.gpu.device import Device
+from pairtile.io.annotations import (
+    Annotations,
+    AnnotationTable,
+    ConditionEntry,
+    annotations_of_table,
+)
 from pairtile.io.expression import Expression, read_expression
 from pairtile.io.networks.table import NetworkTable
 from pairtile.preprocess.expression import Prepared, prepare_expression
@@ -42,14 +49,14 @@ class ValueArrays(SampleArrays):
     | keys, effects_removed | (genes,), () | ``statistics.counting_noise.Counts`` |
     """
 
-    values: NDArray[np.float64]
+    values: Float64Array
     genes: NDArray[np.str_]
     samples: NDArray[np.str_]
     columns: NDArray[np.str_]
     cells: NDArray[np.str_]
     counts: NotRequired[NDArray[np.unsignedinteger]]
     keys: NotRequired[NDArray[np.uint64]]
-    effects_removed: NotRequired[NDArray[np.bool_]]
+    effects_removed: NotRequired[BoolArray]
 
 
 def prepare_values(config: TableAnalysis, kept: list[str], scratch: Path) -> ValueArrays:
@@ -120,7 +127,7 @@ class Given:
     """
 
     config: TableAnalysis
-    values: NDArray[np.float64]
+    values: Float64Array
     genes: list[str]
     samples: list[str]
     annotations: Mapping[str, list[str]]
@@ -141,16 +148,22 @@ class Given:
         )
 
     @property
-    def batch(self) -> NDArray[np.int32] | None:
+    def batch(self) -> Int32Array | None:
         """The batch of each sample, int32 (samples,) from 0; None where none is stated."""
         return self.known.get("sample_batch")
 
     @property
-    def series(self) -> NDArray[np.int32] | None:
+    def series(self) -> Int32Array | None:
         """The series (subject, run) of each sample, as ``batch``."""
         return self.known.get("sample_series")
 
-    def genes_of_both(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def conditions(self, columns: Sequence[str]) -> Annotations:
+        """These annotations, one or more, as conditions that can be tested. Raises InputError."""
+        places = ["samples"] * len(self.samples)
+        table = AnnotationTable("samples", self.samples, dict(self.annotations), places, [])
+        return annotations_of_table(table, [ConditionEntry(column) for column in columns])
+
+    def genes_of_both(self) -> tuple[Int64Array, Float64Array]:
         """Rows of the genes that ``other_samples`` has, too, and their values there, float64
         (genes, other samples), prepared alike but for what needs annotations."""
         settings = self.config.preprocess.model_copy(update={"regress_out": ()})

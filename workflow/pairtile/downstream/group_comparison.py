@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from pairtile import __version__
+from pairtile.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
 from pairtile.downstream.group_scores import (
     MIN_SAMPLES,
     MIN_VARIED,
@@ -133,8 +134,8 @@ class GroupComparison:
 
     def __init__(
         self,
-        values: NDArray[np.float64],
-        codes: NDArray[np.int32],
+        values: Float64Array,
+        codes: Int32Array,
         score: str,
         device: Device,
         *,
@@ -201,7 +202,7 @@ class GroupComparison:
             self._tie(within, layout.codes, draw)
         return self._groups(within, layout)
 
-    def _tie(self, within: NDArray[np.float64], codes: NDArray[np.int32], draw: int) -> None:
+    def _tie(self, within: Float64Array, codes: Int32Array, draw: int) -> None:
         """Give tied genes the ranks of the observed groups, in the order that they have: ranks of
         two groups mixed are less often tied, and few values agree fully more easily than many."""
         random = np.random.default_rng([draw, _TIES])
@@ -219,7 +220,7 @@ class GroupComparison:
             np.put_along_axis(part, order, found, 1)
             within[np.ix_(self.tied, own)] = part
 
-    def _groups(self, within: NDArray[np.float64], layout: Layout) -> tuple[Group, Group]:
+    def _groups(self, within: Float64Array, layout: Layout) -> tuple[Group, Group]:
         first, second = (self.scorer.of_group(within, layout, group) for group in (0, 1))
         return first, second
 
@@ -247,13 +248,13 @@ class GroupComparison:
             place[columns <= rows[:, None]] = self.nowhere
         return Statistics((a, b), (n_a, n_b), t, place)
 
-    def _count(self, places: Sequence[DeviceArray]) -> NDArray[np.int64]:
+    def _count(self, places: Sequence[DeviceArray]) -> Int64Array:
         """How many fall into each place, and of those moved beyond ``nowhere``, int64 (2, all)."""
         xp, size = self.device.xp, self.nowhere + 1
         found = xp.bincount(xp.concatenate([each.ravel() for each in places]), minlength=2 * size)
         return np.asarray(self.device.to_host(found), np.int64).reshape(2, size)[:, :-1]
 
-    def _far(self, tile: Tile, found: Statistics) -> NDArray[np.int64]:
+    def _far(self, tile: Tile, found: Statistics) -> Int64Array:
         """How many statistics each gene has from each of ``HUB_LIMITS``, int64 (limits, genes)."""
         xp = self.device.xp
         size = xp.abs(found.t)
@@ -304,13 +305,13 @@ class GroupComparison:
         digest.update(repr((*stated, self.device.backend)).encode())
         return digest.hexdigest()
 
-    def _observe(self) -> dict[str, NDArray[np.int64]]:
+    def _observe(self) -> dict[str, Int64Array]:
         """Counts of the statistics of all pairs, and which of each tile differ."""
         observed = np.zeros(self.nowhere, np.int64)
         hubs = np.zeros((HUB_LIMITS.size, self.genes.size), np.int64)
-        far: list[NDArray[np.int64]] = []
+        far: list[Int64Array] = []
 
-        def look(tile: Tile) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        def look(tile: Tile) -> tuple[Int64Array, Int64Array, Int64Array]:
             found = self._statistics(tile, self._observed)
             differs = self.device.to_host(
                 self.device.xp.flatnonzero(self.device.xp.abs(found.t) >= DIFFERS)
@@ -325,9 +326,7 @@ class GroupComparison:
         whole = np.concatenate(far) if far else np.zeros(0, np.int64)
         return {"observed": observed, "hubs": hubs, "far": whole, "far_of_tile": sizes}
 
-    def _permute(
-        self, draws: range, far: Sequence[NDArray[np.int64]]
-    ) -> dict[str, NDArray[np.int64]]:
+    def _permute(self, draws: range, far: Sequence[Int64Array]) -> dict[str, Int64Array]:
         """Counts of permuted statistics, of pairs that differ by themselves: ``far``, by tiles."""
         pool = np.zeros((2, self.nowhere), np.int64)
         hubs = np.zeros((len(draws), HUB_LIMITS.size, self.genes.size), np.int64)
@@ -337,9 +336,8 @@ class GroupComparison:
             groups = [self._permuted(draw) for draw in block]
 
             def permute(
-                part: tuple[Tile, NDArray[np.int64]],
-                groups: Sequence[tuple[Group, Group]] = groups,
-            ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+                part: tuple[Tile, Int64Array], groups: Sequence[tuple[Group, Group]] = groups
+            ) -> tuple[Int64Array, Int64Array]:
                 places, of_genes = [], []
                 for each in groups:
                     found = self._statistics(part[0], each)
@@ -359,9 +357,7 @@ class GroupComparison:
             return map(work, parts)
         return in_threads(work, parts)
 
-    def blocks(
-        self, p: NDArray[np.float64], q: NDArray[np.float64], limit: float
-    ) -> Iterator[pd.DataFrame]:
+    def blocks(self, p: Float64Array, q: Float64Array, limit: float) -> Iterator[pd.DataFrame]:
         """Pairs whose p is at most ``limit``, tile by tile; ``p`` and ``q`` of each place.
 
         Columns: ``i``, ``j`` int32, rows of the table (of regulators, ``i`` is one); ``score_a``,
@@ -375,7 +371,7 @@ class GroupComparison:
             far = xp.flatnonzero(wanted[found.place.ravel()])
             chosen, place = (self.device.to_host(each) for each in (far, found.place.ravel()[far]))
 
-            def part(array: DeviceArray) -> NDArray[np.float32]:
+            def part(array: DeviceArray) -> Float32Array:
                 if np.ndim(array) == 0:
                     return np.full(chosen.size, array, np.float32)
                 return np.asarray(self.device.to_host(array.ravel()[far]))
@@ -406,10 +402,10 @@ class GroupComparison:
 
     def _kinds(
         self,
-        scores: tuple[NDArray[np.float32], NDArray[np.float32]],
-        z: list[NDArray[np.float32]],
-        free: list[NDArray[np.float32]],
-        differs: NDArray[np.bool_],
+        scores: tuple[Float32Array, Float32Array],
+        z: list[Float32Array],
+        free: list[Float32Array],
+        differs: BoolArray,
     ) -> NDArray[np.int8]:
         """Classes by which groups have a correlation at p <= 0.05, and its signs there."""
         there_a, there_b = (
@@ -434,7 +430,7 @@ def _fine(xp: DeviceArray, z: DeviceArray) -> DeviceArray:
         return xp.fmin(xp.abs(z) * _PER_Z, _FINE - 1).astype(np.int32)
 
 
-def _weights(observed: NDArray[np.int64], of_level: NDArray[np.int64]) -> NDArray[np.float64]:
+def _weights(observed: Int64Array, of_level: Int64Array) -> Float64Array:
     """Weight of a p-value in each level, of mean 1 over all pairs; ``of_level``: its group."""
     pairs = np.bincount(of_level, observed.sum(axis=(0, 2)))
     share = np.full(pairs.size, (1.0 - LOWEST_SHARE) / max(pairs.size - 1, 1))
@@ -443,12 +439,12 @@ def _weights(observed: NDArray[np.int64], of_level: NDArray[np.int64]) -> NDArra
     return np.asarray((share * pairs.sum() / np.maximum(pairs, 1))[of_level])
 
 
-def _beyond(counts: NDArray[np.int64]) -> int:
+def _beyond(counts: Int64Array) -> int:
     """Statistics from ``DIFFERS`` on."""
     return int(counts.reshape(-1, N_BINS)[:, int(DIFFERS * PER_UNIT) :].sum())
 
 
-def _varies(values: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _varies(values: Float64Array, codes: Int32Array) -> BoolArray:
     """Genes (genes,) with enough samples in both groups, and enough that are not all the same."""
     varies = np.ones(len(values), dtype=bool)
     for group in (0, 1):
@@ -464,7 +460,7 @@ def _varies(values: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np
     return varies
 
 
-def _irregularity(within: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.int32]:
+def _irregularity(within: Float64Array, codes: Int32Array) -> Int32Array:
     """Class of each gene by its kurtosis, mean of both groups."""
     kurtosis = np.zeros(len(within))
     for group in (0, 1):
@@ -486,13 +482,13 @@ class PairResults:
     """
 
     comparison: GroupComparison
-    p: NDArray[np.float64]
-    q: NDArray[np.float64]
-    observed: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    pool: NDArray[np.int64]
-    hubs: NDArray[np.int64]
-    by_chance: NDArray[np.int32]
+    p: Float64Array
+    q: Float64Array
+    observed: Int64Array
+    weights: Float64Array
+    pool: Int64Array
+    hubs: Int64Array
+    by_chance: Int32Array
 
     @property
     def n_tested(self) -> int:

@@ -13,8 +13,8 @@ from types import ModuleType
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pairtile.arrays import Float64Array, Int32Array
 from pairtile.gpu.device import Device, DeviceArray
 from pairtile.splines.scorer import BsplineScorer, SplineSettings
 from pairtile.splines.values import scaled
@@ -38,8 +38,8 @@ class Layout(NamedTuple):
     """Samples of two groups. ``codes``: int32 (samples,), 0 or 1. ``batch``: int32 (samples,), all
     0 where none is known. ``given_up``: degrees of freedom that went with removed effects."""
 
-    codes: NDArray[np.int32]
-    batch: NDArray[np.int32]
+    codes: Int32Array
+    batch: Int32Array
     given_up: int = 0
 
     def free(self, group: int) -> float:
@@ -49,9 +49,7 @@ class Layout(NamedTuple):
         return own.size - 3.0 - (np.unique(own).size - 1) - share
 
 
-def within_groups(
-    values: NDArray[np.float64], layout: Layout, by_rank: bool
-) -> NDArray[np.float64]:
+def within_groups(values: Float64Array, layout: Layout, by_rank: bool) -> Float64Array:
     """Values of each gene centred in each group, and there in each batch, with the same spread in
     both groups; by rank, as quantiles from -0.5 to 0.5. float64 (genes, samples), NaN where
     missing. Neither means nor variances of the groups are left to tell them apart. Where the
@@ -110,7 +108,7 @@ class Scorer(Protocol):
     rank_variance: float
     """Of Fisher's z: (1 + this r^2) / (n - 3) (Bonett and Wright 2000, Psychometrika 65:23)."""
 
-    def of_group(self, values: NDArray[np.float64], layout: Layout, group: int) -> Group:
+    def of_group(self, values: Float64Array, layout: Layout, group: int) -> Group:
         """Values as ``within_groups`` gives them."""
 
     def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[DeviceArray, DeviceArray]:
@@ -134,7 +132,7 @@ class Correlations:
         self.by_rank, self.device = by_rank, device
         self.rank_variance = 0.5 if by_rank else 0.0
 
-    def of_group(self, values: NDArray[np.float64], layout: Layout, group: int) -> Group:
+    def of_group(self, values: Float64Array, layout: Layout, group: int) -> Group:
         part = values[:, layout.codes == group]
         seen = ~np.isnan(part)
         n = np.maximum(seen.sum(axis=1, keepdims=True), 1)
@@ -205,7 +203,7 @@ class Informations:
         self.settings = SplineSettings(6, 4, "clamped", "float64")
         self.scorer = BsplineScorer(self.settings, device)
 
-    def of_group(self, values: NDArray[np.float64], layout: Layout, group: int) -> Group:
+    def of_group(self, values: Float64Array, layout: Layout, group: int) -> Group:
         part = scaled(np.ascontiguousarray(values[:, layout.codes == group]), self.settings, "rank")
         some = part[:: max(1, len(part) // _CHANCE_GENES)]
         random = np.random.default_rng(_CHANCE)

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.arrays import Int64Array
 from pairtile.config.downstream import GROUP_TABLES
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.declare.messages import Message, messages_of
@@ -124,7 +125,7 @@ def compare_groups(groups: list[Group], config: TableAnalysis, seed: int) -> Gro
 
 
 def _overlap_table(
-    groups: list[Group], networks: list[GroupNetwork], kinds: NDArray[np.int64], seed: int
+    groups: list[Group], networks: list[GroupNetwork], kinds: Int64Array, seed: int
 ) -> pd.DataFrame:
     rows = []
     for a, b in combinations(range(len(groups)), 2):
@@ -139,8 +140,8 @@ def _overlap_table(
 def _differences(
     groups: list[Group],
     networks: list[GroupNetwork],
-    kinds: NDArray[np.int64],
-    edges: NDArray[np.int64],
+    kinds: Int64Array,
+    edges: Int64Array,
     names: pd.Index[str],
     config: TableAnalysis,
 ) -> tuple[EdgeDifferences, int, list[Message]]:
@@ -202,7 +203,7 @@ def _equal_noise(
 def _edge_table(
     groups: list[Group],
     networks: list[GroupNetwork],
-    edges: NDArray[np.int64],
+    edges: Int64Array,
     found: EdgeDifferences,
     ends: Mapping[tuple[int, int], tuple[str, str]],
 ) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from scipy.linalg import eigh
 from pairtile.arrays import Float64Array, Int32Array, Int64Array
 from pairtile.downstream.eigengenes import eigengene, standardise
 from pairtile.preprocess.null_design import NullDesign
+from pairtile.statistics.hidden_factors import Exchange
 from pairtile.statistics.modules import leiden_modules
 
 Labels = Int32Array
@@ -140,12 +141,13 @@ def noise_p_values(
         return observed
     exceeded = np.ones(observed.size)
     count = tables or n_tables(len(values))
+    exchange = Exchange(design.groups, design.shifted)
     for table in range(count):
         rng = np.random.default_rng([seed, table])
         some = values
         if len(values) > MAX_GENES:
             some = values[np.sort(rng.choice(len(values), MAX_GENES, replace=False))]
-        noise = permuted(some, design, rng)
+        noise = exchange.exchanged(some, rng)
         z = standardise(noise)
         open_ones = observed[exceeded / (1 + count) <= limit]
         if not open_ones.size:
@@ -157,25 +159,6 @@ def noise_p_values(
         )
         exceeded += largest * inflation >= observed
     return exceeded / (1 + count)
-
-
-def permuted(values: Float64Array, design: NullDesign, rng: np.random.Generator) -> Float64Array:
-    """Each gene exchanged among samples by itself."""
-    return np.take_along_axis(values, orders(design, len(values), rng), 1)
-
-
-def orders(design: NullDesign, rows: int, rng: np.random.Generator) -> Int64Array:
-    """Orders of samples that the design allows, (rows, samples): permuted within each group, or
-    shifted along in it."""
-    found = np.empty((rows, design.groups.size), dtype=np.int64)
-    for group, shifted in enumerate(design.shifted):
-        columns = np.flatnonzero(design.groups == group)
-        if shifted:
-            steps = rng.integers(columns.size, size=(rows, 1))
-            found[:, columns] = columns[(np.arange(columns.size) + steps) % columns.size]
-        else:
-            found[:, columns] = rng.permuted(np.tile(columns, (rows, 1)), axis=1)
-    return found
 
 
 def strongest_pairs_modules(

@@ -11,7 +11,8 @@ Knijnenburg et al. 2009, Bioinformatics 25:i161, of shape 0, which is heavier th
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from pairtile.arrays import Float64Array, Int64Array
 
 PER_UNIT, N_BINS = 128, 4096
 """Bins of a statistic for each unit, and in all; the last one is open."""
@@ -23,7 +24,7 @@ IN_TAIL = 100
 """Of the largest of a pool, which say how the tail goes on."""
 
 
-def pooled_p_values(pool: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
+def pooled_p_values(pool: Int64Array | Float64Array) -> Float64Array:
     """Upper-tail p at the lower edge of each bin.
 
     pool : (classes, levels, N_BINS), permuted statistics by two properties of their pairs. Levels,
@@ -39,7 +40,7 @@ def pooled_p_values(pool: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np
     return p
 
 
-def joined(totals: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.int64]:
+def joined(totals: Int64Array | Float64Array) -> Int64Array:
     """The group of each stratum, from 0: neighbours are joined from the last on, until a group has
     ``MIN_POOL``. Pairs of a group are judged by its pool alone, so that p holds on average."""
     found, group, held = np.zeros(totals.size, np.int64), 0, 0.0
@@ -50,7 +51,7 @@ def joined(totals: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.int64]
     return group - found
 
 
-def _upper_tail(counts: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
+def _upper_tail(counts: Int64Array | Float64Array) -> Float64Array:
     exceed = counts[::-1].cumsum()[::-1]
     p = (exceed + 1.0) / (exceed[0] + 1.0)
     begin = int((exceed >= IN_TAIL).sum()) - 1
@@ -61,7 +62,7 @@ def _upper_tail(counts: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.f
     return p
 
 
-def histogram_q_values(observed: NDArray[np.int64], p: NDArray[np.float64]) -> NDArray[np.float64]:
+def histogram_q_values(observed: Int64Array, p: Float64Array) -> Float64Array:
     """Benjamini and Hochberg's q of each bin, from how many tests fell into it; both arrays have
     the same shape. NaN for an empty bin."""
     q = np.full(p.size, np.nan)

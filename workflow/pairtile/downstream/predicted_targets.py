@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.arrays import BoolArray, Float64Array, Int64Array
 from pairtile.config.preprocess import TwoTableAnalysis
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.given import Given, Written
@@ -56,8 +57,8 @@ class Predicted(NamedTuple):
     """
 
     pairs: pd.DataFrame
-    row: NDArray[np.int64]
-    gene: NDArray[np.int64]
+    row: Int64Array
+    gene: Int64Array
     messages: list[Message]
 
 
@@ -118,13 +119,13 @@ class _Tables:
     """Names of the miRNAs, rank profiles of these and of the genes, and what may be exchanged."""
 
     mirnas: NDArray[np.object_]
-    profiles: NDArray[np.float64]
-    genes: NDArray[np.float64]
+    profiles: Float64Array
+    genes: Float64Array
     exchange: Exchange
     inflation: float
     seed: int
 
-    def p_values(self, found: Predicted) -> NDArray[np.float64]:
+    def p_values(self, found: Predicted) -> Float64Array:
         """One-sided p of each predicted pair, by pairs of which one had its samples exchanged."""
         draws = NULL_CORRELATIONS
         null = permuted_correlations(self.profiles, self.genes, self.exchange, draws, self.seed)
@@ -134,7 +135,7 @@ class _Tables:
 
 
 def _enrichment(
-    tables: _Tables, targets: NDArray[np.bool_]
+    tables: _Tables, targets: BoolArray
 ) -> tuple[pd.DataFrame, pd.DataFrame, list[Message]]:
     """Tests of all miRNAs together (first) and of each, best first; and how correlations with
     targets and with other genes are distributed."""

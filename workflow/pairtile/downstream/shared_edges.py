@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from pairtile.statistics.correction import benjamini_hochberg
 from pairtile.statistics.exchangeable import Exchangeable
 from pairtile.statistics.ranks import average_ranks
@@ -48,8 +49,8 @@ class GroupNetwork(NamedTuple):
     genes that this group has.
     """
 
-    edges: NDArray[np.int64]
-    genes: NDArray[np.bool_]
+    edges: Int64Array
+    genes: BoolArray
 
 
 class Overlap(NamedTuple):
@@ -102,7 +103,7 @@ def overlap(
     return Overlap(len(first), len(second), shared, float(found.mean()), float(p))
 
 
-def _number_of(edges: NDArray[np.int64], codes: NDArray[np.int64], size: int) -> int:
+def _number_of(edges: Int64Array, codes: Int64Array, size: int) -> int:
     """How many of some edges are among others, which are ascending codes."""
     wanted = edges[:, 0] * size + edges[:, 1]
     place = np.searchsorted(codes, wanted)
@@ -118,17 +119,17 @@ class EdgeDifferences(NamedTuple):
     (E,), two-sided, corrected for the choice of the group; q over all pairs that could be edges.
     """
 
-    correlation: NDArray[np.float64]
-    group: NDArray[np.int64]
-    difference: NDArray[np.float64]
-    p_value: NDArray[np.float64]
-    q_value: NDArray[np.float64]
+    correlation: Float64Array
+    group: Int64Array
+    difference: Float64Array
+    p_value: Float64Array
+    q_value: Float64Array
 
 
 def edge_differences(
-    values: NDArray[np.float64],
-    codes: NDArray[np.int32],
-    edges: NDArray[np.int64],
+    values: Float64Array,
+    codes: Int32Array,
+    edges: Int64Array,
     exchangeable: Exchangeable,
     n_pairs: int,
 ) -> EdgeDifferences:
@@ -182,11 +183,8 @@ def edge_differences(
 
 
 def _contrasts(
-    ranks: NDArray[np.float64],
-    codes: NDArray[np.int32],
-    edges: NDArray[np.int64],
-    groups: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    ranks: Float64Array, codes: Int32Array, edges: Int64Array, groups: int
+) -> tuple[Float64Array, Float64Array, Float64Array]:
     """Correlation in each group, its difference from the others over the standard error, and the
     difference: float64 (edges, D, groups) each, for D ways (D, S) to label the samples."""
     draws = len(codes)
@@ -222,7 +220,7 @@ def _contrasts(
     return out[0], out[1], out[2]
 
 
-def _upper_tail(null: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _upper_tail(null: Float64Array, x: Float64Array) -> Float64Array:
     """p of ``x``: the share of an ascending null that is as large, and beyond its largest an
     exponential tail with their mean excess."""
     reach = null.size - np.searchsorted(null, x, side="left")
@@ -235,7 +233,7 @@ def _upper_tail(null: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np
     return np.asarray(p, dtype=np.float64)
 
 
-def sharing(networks: Sequence[GroupNetwork]) -> NDArray[np.int64]:
+def sharing(networks: Sequence[GroupNetwork]) -> Int64Array:
     """How many edges exactly 1, 2, ... groups have, among genes that all have: int64 (K,)."""
     everywhere = np.logical_and.reduce([network.genes for network in networks])
     size = everywhere.size

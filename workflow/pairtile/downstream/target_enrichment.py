@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from pairtile.arrays import BoolArray, Float32Array, Float64Array, Int64Array
 from pairtile.statistics.hidden_factors import Exchange
 from pairtile.statistics.ranks import average_ranks
 
@@ -51,21 +52,19 @@ class TargetEnrichment:
     families : how many families of sets there are.
     """
 
-    r_targets: NDArray[np.float64]
-    r_others: NDArray[np.float64]
-    score: NDArray[np.float64]
-    p_samples: NDArray[np.float64]
-    p_sets: NDArray[np.float64]
-    p_value: NDArray[np.float64]
+    r_targets: Float64Array
+    r_others: Float64Array
+    score: Float64Array
+    p_samples: Float64Array
+    p_sets: Float64Array
+    p_value: Float64Array
     all_p_samples: float
     all_p_sets: float
     all_p_value: float
     families: int
 
 
-def rank_profiles(
-    values: NDArray[np.float64], groups: NDArray[np.integer] | None = None
-) -> NDArray[np.float64]:
+def rank_profiles(values: Float64Array, groups: NDArray[np.integer] | None = None) -> Float64Array:
     """Ranks of each row with mean 0 and length 1, 0 where missing: float64 (rows, samples).
 
     groups : batches (samples,), whose means are taken off the ranks. A row that does not change is
@@ -82,9 +81,9 @@ def rank_profiles(
 
 
 def target_enrichment(
-    regulators: NDArray[np.float64],
-    genes: NDArray[np.float64],
-    targets: NDArray[np.bool_],
+    regulators: Float64Array,
+    genes: Float64Array,
+    targets: BoolArray,
     exchange: Exchange,
     *,
     draws: int = 20_000,
@@ -134,12 +133,8 @@ def target_enrichment(
 
 
 def permuted_correlations(
-    regulators: NDArray[np.float64],
-    genes: NDArray[np.float64],
-    exchange: Exchange,
-    number: int,
-    seed: int = 0,
-) -> NDArray[np.float32]:
+    regulators: Float64Array, genes: Float64Array, exchange: Exchange, number: int, seed: int = 0
+) -> Float32Array:
     """Correlations of regulators with genes whose samples were exchanged against theirs, ascending:
     at least ``number``, of up to ``number`` ** 0.5 regulators and genes each time."""
     random = np.random.Generator(np.random.Philox(key=[seed, 0x70616972]))  # "pair"
@@ -153,27 +148,26 @@ def permuted_correlations(
     return np.sort(np.concatenate(found))
 
 
-def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _unit(rows: Float64Array) -> Float64Array:
     length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
     return rows / np.where(length > 1e-12, length, np.inf)
 
 
 def _against_samples(
-    regulators: NDArray[np.float64],
-    sets: NDArray[np.float64],
-    own: NDArray[np.float64],
+    regulators: Float64Array,
+    sets: Float64Array,
+    own: Float64Array,
     exchange: Exchange,
     draws: int,
     random: np.random.Generator,
     scale: float,
-) -> tuple[NDArray[np.float64], float]:
+) -> tuple[Float64Array, float]:
     """p-values of each regulator and of the mean, by exchanged samples."""
-    samples = np.arange(regulators.shape[1], dtype=np.float64)
     reached, all_reached, done = np.zeros(own.size, dtype=np.int64), 0, 0
     step = max(1, _BLOCK // max(1, regulators.size))
     while done < draws:
         number = min(step, draws - done)
-        order = exchange.exchanged(np.tile(samples, (number, 1)), random).astype(np.int64)
+        order = exchange.orders(number, random)
         null = scale * np.einsum("rds,rs->rd", regulators[:, order], sets)
         reached += (null <= own[:, None]).sum(axis=1)
         all_reached += int((null.mean(axis=0) <= own.mean()).sum())
@@ -182,7 +176,7 @@ def _against_samples(
     return p, (1.0 + all_reached) / (1.0 + draws)
 
 
-def _families(targets: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _families(targets: BoolArray) -> Int64Array:
     """A number from 0 for each set; sets that are alike, or joined by others, have the same."""
     some = targets.astype(np.float32)
     shared = some @ some.T
@@ -192,11 +186,8 @@ def _families(targets: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def _against_sets(
-    scores: NDArray[np.float64],
-    family: NDArray[np.int64],
-    draws: int,
-    random: np.random.Generator,
-) -> tuple[NDArray[np.float64], float]:
+    scores: Float64Array, family: Int64Array, draws: int, random: np.random.Generator
+) -> tuple[Float64Array, float]:
     """p-values of each regulator and of the mean, by the sets of other families.
 
     Each regulator's scores are set against those that it has with other sets (their mean and

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.arrays import Float64Array
 from pairtile.cpu.njit import njit
 from pairtile.gpu.device import Device, DeviceArray
 
@@ -49,7 +50,7 @@ class Adjacency:
     power : above 0. device : where it is computed.
     """
 
-    values: NDArray[np.float64]
+    values: Float64Array
     network_type: NetworkType
     device: Device
 
@@ -160,7 +161,7 @@ def soft_power(adjacency: Adjacency) -> SoftPower:
     return SoftPower(float(usual * (1 + (adjacency.network_type == "signed"))), fits, False)
 
 
-def connectivities(adjacency: Adjacency) -> NDArray[np.float64]:
+def connectivities(adjacency: Adjacency) -> Float64Array:
     """Summed adjacency of each gene with all others at each of ``POWERS``, (powers, genes)."""
     device, xp = adjacency.device, adjacency.device.xp
     found = np.empty((len(POWERS), adjacency.n_genes))
@@ -177,7 +178,7 @@ def connectivities(adjacency: Adjacency) -> NDArray[np.float64]:
     return found
 
 
-def scale_free_fit(k: NDArray[np.float64], n_bins: int = 10) -> tuple[float, float]:
+def scale_free_fit(k: Float64Array, n_bins: int = 10) -> tuple[float, float]:
     """R squared and slope of log10 p(k) on log10 k over bins of equal width.
 
     k : connectivities, (genes,). As scaleFreeFitIndex: k of a bin is the mean of those in it, the
@@ -242,7 +243,7 @@ def _store(tile, first_row, first_column, n, out):  # type: ignore[no-untyped-de
             out[start + first_column + column] = tile[row, column]
 
 
-def average_linkage(distances: NDArray[np.floating], n: int) -> NDArray[np.float64]:
+def average_linkage(distances: NDArray[np.floating], n: int) -> Float64Array:
     """The tree of average linkage, as ``scipy.cluster.hierarchy.linkage`` gives it: (n - 1, 4).
 
     distances : condensed, float32 or float64. **They are overwritten**: no second copy is made,

@@ -12,15 +12,9 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.eigengenes import correlations
 from pairtile.downstream.given import Given, Written
 from pairtile.downstream.label_tests import indicators, label_test, within
-from pairtile.downstream.module_quality import orders
-from pairtile.io.annotations import (
-    AnnotationTable,
-    Condition,
-    ConditionEntry,
-    annotations_of_table,
-)
-from pairtile.preprocess.null_design import NullDesign
+from pairtile.io.annotations import Condition
 from pairtile.statistics.correction import benjamini_hochberg
+from pairtile.statistics.hidden_factors import Exchange
 
 message = messages_of(__package__)
 
@@ -34,11 +28,7 @@ MIN_COURSE = 4
 
 def run(given: Given) -> Written:
     """Write ``module_traits.tsv``."""
-    table = AnnotationTable(
-        "samples", given.samples, dict(given.annotations), ["samples"] * len(given.samples), []
-    )
-    asked = [ConditionEntry(column) for column in given.config.traits]
-    found = annotations_of_table(table, asked)
+    found = given.conditions(given.config.traits)
     eigengenes = given.table("eigengenes.tsv").set_index("module")[given.samples]
     tests, notes = module_trait_tests(
         eigengenes.to_numpy(dtype=np.float64),
@@ -148,10 +138,10 @@ def _shifted_p(
     length = np.bincount(groups)
     if np.median(length) < MIN_COURSE:
         return np.zeros(len(y))
-    design = NullDesign("circular_shift", groups, np.ones(length.size, dtype=bool))
+    exchange = Exchange(groups, np.ones(length.size, dtype=bool))
     y, basis = within(y.T, groups).T, _basis(within(x, groups))
     observed = ((y @ basis) ** 2).sum(axis=1) * (1 - 1e-9)
     # Shifts leave the columns orthonormal.
-    shifted = basis[orders(design, SHIFTS, np.random.default_rng(seed))]
+    shifted = basis[exchange.orders(SHIFTS, np.random.default_rng(seed))]
     found = (np.einsum("mn,snk->smk", y, shifted, optimize=True) ** 2).sum(axis=2)
     return np.asarray((1 + (found >= observed).sum(axis=0)) / (1 + SHIFTS))

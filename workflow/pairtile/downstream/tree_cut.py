@@ -14,6 +14,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.arrays import Float64Array, Int32Array, Int64Array
 from pairtile.cpu.njit import njit
 
 _CORE_SCATTER = (0.64, 0.73, 0.82, 0.91, 0.95)
@@ -112,13 +113,13 @@ class _Cut:
 
 
 def cut_tree(
-    tree: NDArray[np.float64],
+    tree: Float64Array,
     distances: NDArray[np.floating],
     *,
     cut_height: float = 0.995,
     deep_split: int = 2,
     min_size: int = 20,
-) -> NDArray[np.int32]:
+) -> Int32Array:
     """Cluster of each leaf: 1 is the largest, 0 is none.
 
     Parameters
@@ -159,7 +160,7 @@ def cut_tree(
     return by_size(_assign(found, cut))
 
 
-def _assign(cut: _Cut, height: float) -> NDArray[np.int64]:
+def _assign(cut: _Cut, height: float) -> Int64Array:
     """Label the clusters, then give the genes that are left to the nearest below them."""
     n, distances = cut.n, cut.distances
     labels = np.zeros(n, dtype=np.int64)
@@ -181,7 +182,7 @@ def _assign(cut: _Cut, height: float) -> NDArray[np.int64]:
     for label in range(1, n_labels + 1):
         diameters[label] = _diameter(distances, n, members[label])
 
-    def nearest(genes: NDArray[np.int64], composite: int) -> int:
+    def nearest(genes: Int64Array, composite: int) -> int:
         if composite < 0:
             return 0
         near = sorted({int(label_of[number]) for number in cut.branches[composite].below} - {0})
@@ -200,7 +201,7 @@ def _assign(cut: _Cut, height: float) -> NDArray[np.int64]:
     return np.maximum(labels, 0)
 
 
-def by_size(labels: NDArray[np.integer]) -> NDArray[np.int32]:
+def by_size(labels: NDArray[np.integer]) -> Int32Array:
     """Numbered from 1 by falling size, of equals by their number; 0 stays."""
     sizes = np.bincount(labels)
     sizes[0] = 0

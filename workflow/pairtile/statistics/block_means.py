@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from pairtile.arrays import Float64Array
 
 
-def block_means(matrix: NDArray[np.float64], pixels: int) -> NDArray[np.float64]:
+def block_means(matrix: Float64Array, pixels: int) -> Float64Array:
     """A matrix of at most ``pixels`` rows and columns: means of square blocks, NaN left out."""
     block = -(-max(matrix.shape) // pixels)
     if block == 1:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from pairtile.arrays import Float64Array
 
 
-def benjamini_hochberg(p: ArrayLike, n_tests: int | None = None) -> NDArray[np.float64]:
+def benjamini_hochberg(p: ArrayLike, n_tests: int | None = None) -> Float64Array:
     """Benjamini-Hochberg q-values: the false discovery rate at which each test is accepted.
 
     q of the k-th smallest of n p-values is the least p_(l) * n / l over all l >= k, at most 1.
@@ -57,7 +59,7 @@ def benjamini_hochberg(p: ArrayLike, n_tests: int | None = None) -> NDArray[np.f
     return q
 
 
-def bonferroni(p: ArrayLike, n_tests: int | None = None) -> NDArray[np.float64]:
+def bonferroni(p: ArrayLike, n_tests: int | None = None) -> Float64Array:
     """Bonferroni-corrected p-values: p * n_tests, at most 1.
 
     >>> bonferroni([0.01, 0.2], n_tests=10)

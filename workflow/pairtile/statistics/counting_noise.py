@@ -17,6 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
+
 MIN_SHARE = 0.1
 """Share of a gene's variance in a group that its rate must have: below it, next to no correlation
 is left to compare."""
@@ -39,8 +41,8 @@ class EqualNoise(NamedTuple):
     """``values``: float64 (genes, samples). ``unequal``: bool (genes,), whether counts of the gene
     were thinned, or left out where they say next to nothing."""
 
-    values: NDArray[np.float64]
-    unequal: NDArray[np.bool_]
+    values: Float64Array
+    unequal: BoolArray
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Counts:
     """
 
     counts: NDArray[np.unsignedinteger]
-    depths: NDArray[np.float64]
+    depths: Float64Array
     keys: NDArray[np.uint64]
     effects_removed: bool = False
 
@@ -66,9 +68,7 @@ class Counts:
         keys = np.asarray(state["keys"], dtype=np.uint64)
         return cls(counts, relative_depths(counts), keys, removed)
 
-    def equalised(
-        self, values: NDArray[np.float64], genes: NDArray[np.int64], codes: NDArray[np.int32]
-    ) -> EqualNoise:
+    def equalised(self, values: Float64Array, genes: Int64Array, codes: Int32Array) -> EqualNoise:
         """Values (genes, samples) of some genes, with equal noise in all strata if that can be."""
         found = equal_noise(values, self.counts[genes], self.depths, codes, self.keys[genes])
         return found._replace(values=values) if self.effects_removed else found
@@ -81,10 +81,10 @@ def name_keys(names: Sequence[str]) -> NDArray[np.uint64]:
 
 
 def equal_noise(
-    values: NDArray[np.float64],
+    values: Float64Array,
     counts: NDArray[np.unsignedinteger],
-    factors: NDArray[np.float64],
-    groups: NDArray[np.int32],
+    factors: Float64Array,
+    groups: Int32Array,
     keys: NDArray[np.uint64],
 ) -> EqualNoise:
     """Values of genes with as much counting noise in each group of samples.
@@ -134,7 +134,7 @@ def equal_noise(
     return EqualNoise(out, unequal)
 
 
-def relative_depths(counts: NDArray[np.unsignedinteger]) -> NDArray[np.float64]:
+def relative_depths(counts: NDArray[np.unsignedinteger]) -> Float64Array:
     """Size factors of samples (samples,), by the median of ratios over genes that are counted in
     every sample (Anders and Huber 2010); their totals where these are fewer than 20."""
     complete = np.flatnonzero((counts > 0).all(axis=1))
@@ -144,9 +144,7 @@ def relative_depths(counts: NDArray[np.unsignedinteger]) -> NDArray[np.float64]:
     return np.asarray(np.exp(np.median(logs - logs.mean(axis=1, keepdims=True), axis=0)))
 
 
-def _kept_shares(
-    counts: NDArray[np.float64], relative: NDArray[np.float64], groups: NDArray[np.int32]
-) -> NDArray[np.float64]:
+def _kept_shares(counts: Float64Array, relative: Float64Array, groups: Int32Array) -> Float64Array:
     """With which probability a read of a gene is kept in each group, float64 (genes, groups): 1
     where noise is equal, NaN where the counts say next to nothing.
 
@@ -196,9 +194,7 @@ def _kept_shares(
     return np.where(some & differs, kept, 1.0)
 
 
-def _alike(
-    found: NDArray[np.float64], error: NDArray[np.float64], weight: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _alike(found: Float64Array, error: Float64Array, weight: Float64Array) -> Float64Array:
     """Estimates of groups (genes, groups), with squared standard errors; their mean where they
     differ no more than by chance."""
     total = np.maximum(weight.sum(axis=1, keepdims=True), 1e-12)

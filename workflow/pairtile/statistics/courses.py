@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.arrays import Float64Array, Int32Array, Int64Array
 from pairtile.engine.state import copy_rows
 from pairtile.statistics.dependence import MAX_GENES, MAX_SAMPLES, evenly_spaced, standardised
 
@@ -25,9 +26,7 @@ whose genes settle after a random start, fall into chance groups with 0.1 to 0.3
 right."""
 
 
-def moments_of(
-    series: NDArray[np.integer], times: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
+def moments_of(series: NDArray[np.integer], times: Float64Array | None) -> Float64Array:
     """When each sample was taken: its place in the series, or the stated time where series are not
     all of one length.
 
@@ -52,7 +51,7 @@ class CommonCourses:
     share, stay.
     """
 
-    group: NDArray[np.int64]
+    group: Int64Array
     within: float
     mean: float
     by_chance: tuple[float, float]
@@ -80,10 +79,7 @@ class CommonCourses:
 
 
 def common_courses(
-    values: NDArray[np.float64],
-    series: NDArray[np.int32],
-    moments: NDArray[np.float64],
-    seed: int = 1,
+    values: Float64Array, series: Int32Array, moments: Float64Array, seed: int = 1
 ) -> CommonCourses:
     """Group series by the correlation of rows between them, over the moments that both have.
 
@@ -106,7 +102,7 @@ def common_courses(
     pair = number[one] * n + number[other]
     weight = np.maximum(np.bincount(pair, minlength=n * n), 1)
 
-    def measured(order: NDArray[np.int64]) -> tuple[NDArray[np.int64], float, float]:
+    def measured(order: Int64Array) -> tuple[Int64Array, float, float]:
         products = gram[order[one], order[other]]
         upper = (np.bincount(pair, products, n * n) / weight).reshape(n, n)
         return *_alike(upper + upper.T), float(products.mean())
@@ -124,7 +120,7 @@ def common_courses(
     return CommonCourses(*measured(np.arange(n_samples)), (within, mean))
 
 
-def _alike(correlation: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
+def _alike(correlation: Float64Array) -> tuple[Int64Array, float]:
     """Groups by average linkage, and the mean correlation of each with the others of its group.
 
     Two groups are joined where their members correlate with ``MIN_CORRELATION`` or more, and not

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
+from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from pairtile.engine.large_table import row_blocks
 from pairtile.engine.state import copy_rows, release
 from pairtile.runtime.threads import in_threads
@@ -71,7 +72,7 @@ class Dependence:
         of the variance they hold.
     """
 
-    autocorrelation: NDArray[np.float64]
+    autocorrelation: Float64Array
     mean: float
     chance: float
     near_copies: int
@@ -88,9 +89,9 @@ class Dependence:
 
 
 def measure_dependence(
-    values: NDArray[np.float64],
-    series: NDArray[np.int32] | None = None,
-    batch: NDArray[np.int32] | None = None,
+    values: Float64Array,
+    series: Int32Array | None = None,
+    batch: Int32Array | None = None,
     seed: int = 1,
 ) -> Dependence:
     """Measure how samples depend on each other.
@@ -129,7 +130,7 @@ def measure_dependence(
     )
 
 
-def evenly_spaced(n: int, most: int) -> NDArray[np.int64]:
+def evenly_spaced(n: int, most: int) -> Int64Array:
     """At most ``most`` of the numbers 0 to n - 1, the first and the last among them."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
 
@@ -143,12 +144,12 @@ class Components:
     shares : float64 (number,), of the variance of the genes looked at; 0 where nothing varies.
     """
 
-    samples: NDArray[np.int64]
-    scores: NDArray[np.float64]
-    shares: NDArray[np.float64]
+    samples: Int64Array
+    scores: Float64Array
+    shares: Float64Array
 
 
-def principal_components(values: NDArray[np.float64], number: int = 2) -> Components:
+def principal_components(values: Float64Array, number: int = 2) -> Components:
     """The first components of at most ``MAX_GENES`` genes and ``MAX_SAMPLES`` samples, evenly
     spaced; missing values are taken for the gene's mean.
 
@@ -166,7 +167,7 @@ def principal_components(values: NDArray[np.float64], number: int = 2) -> Compon
     return Components(samples, vectors * np.sign(largest) * np.sqrt(sizes), sizes / total)
 
 
-def lag_one(values: NDArray[np.float64], series: NDArray[np.int32]) -> NDArray[np.float64]:
+def lag_one(values: Float64Array, series: Int32Array) -> Float64Array:
     """Lag-1 autocorrelation of each row, within series, missing values taken for the mean."""
     found = np.empty(len(values))
     step = np.flatnonzero(series[1:] == series[:-1])
@@ -181,7 +182,7 @@ def lag_one(values: NDArray[np.float64], series: NDArray[np.int32]) -> NDArray[n
     return found
 
 
-def trending_share(values: NDArray[np.float64], series: NDArray[np.int32]) -> float:
+def trending_share(values: Float64Array, series: Int32Array) -> float:
     """Share of rows that drift along their series: whose correlation with the place in the series
     is larger than in 95 % of all circular shifts. Of rows without drift, however slow, 5 % are.
 
@@ -196,7 +197,7 @@ def trending_share(values: NDArray[np.float64], series: NDArray[np.int32]) -> fl
     members = [np.flatnonzero(series == k) for k in np.flatnonzero(lengths)]
     shifts = np.unique(np.linspace(0, longest, min(longest, MAX_SHIFTS), endpoint=False, dtype=int))
 
-    def in_part(part: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def in_part(part: Int64Array) -> BoolArray:
         rows = standardised(copy_rows(values, part))
         rows = rows[rows.any(axis=1)]
         found = np.zeros((len(rows), shifts.size))
@@ -214,7 +215,7 @@ def trending_share(values: NDArray[np.float64], series: NDArray[np.int32]) -> fl
     return float(drifting.mean()) if drifting.size else 0.0
 
 
-def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def standardised(values: Float64Array) -> Float64Array:
     """Rows of mean 0 and variance 1 over observed samples; 0 where missing or constant."""
     missing = np.isnan(values)
     n = np.maximum((~missing).sum(axis=1, keepdims=True), 1)
@@ -227,22 +228,20 @@ def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return rows
 
 
-def _similarity(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _similarity(values: Float64Array) -> Float64Array:
     """Products of samples, mean over genes: (samples, samples)."""
     rows = standardised(values)
     return np.asarray(rows.T @ rows / max(1, len(rows)))
 
 
-def _means_of_neighbours(
-    gram: NDArray[np.float64], orders: NDArray[np.int64], step: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _means_of_neighbours(gram: Float64Array, orders: Int64Array, step: Int64Array) -> Float64Array:
     """Of each order of the samples, (orders, samples)."""
     if not step.size:
         return np.zeros(len(orders))
     return np.asarray(gram[orders[:, step], orders[:, step + 1]].mean(axis=1))
 
 
-def _near_copies(gram: NDArray[np.float64], n_genes: int) -> int:
+def _near_copies(gram: Float64Array, n_genes: int) -> int:
     """Samples whose nearest few (at most 10, or a quarter) stand apart from all others by a gap
     in correlation: technical replicates do, samples of one tissue among many hardly. And they are
     closer than the nearest of n - 1 samples of ``n_genes`` independent genes mostly is."""
@@ -267,7 +266,7 @@ def _near_copies(gram: NDArray[np.float64], n_genes: int) -> int:
     return sum(in_threads(near, range(0, n, _SAMPLES)))
 
 
-def _is_unordered_course(gram: NDArray[np.float64]) -> bool:
+def _is_unordered_course(gram: Float64Array) -> bool:
     """Whether the median sample has two others close to it, and its tenth far less so: in a group
     of samples, the tenth is as close."""
     n = len(gram)
@@ -281,7 +280,7 @@ def _is_unordered_course(gram: NDArray[np.float64]) -> bool:
     return bool(second >= MIN_NEIGHBOUR_CORRELATION and second - tenth >= NEAR_GAP)
 
 
-def _within(gram: NDArray[np.float64], group: NDArray[np.integer]) -> NDArray[np.float64]:
+def _within(gram: Float64Array, group: NDArray[np.integer]) -> Float64Array:
     """Products of samples after the mean of each group of samples is taken off every gene."""
     member = (group == np.arange(group.max() + 1)[:, None]).astype(np.float64)
     mean = member / member.sum(axis=1, keepdims=True)
@@ -289,7 +288,7 @@ def _within(gram: NDArray[np.float64], group: NDArray[np.integer]) -> NDArray[np
     return rest - (rest @ mean.T) @ member
 
 
-def _groups(gram: NDArray[np.float64]) -> NDArray[np.int64]:
+def _groups(gram: Float64Array) -> Int64Array:
     """The group of each sample, from 0, where two to five groups are nearly all of the first
     components, one less than there are groups; all 0 where no number of groups is.
 
@@ -321,9 +320,7 @@ def _groups(gram: NDArray[np.float64]) -> NDArray[np.int64]:
     return found
 
 
-def _leading(
-    gram: NDArray[np.float64], number: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _leading(gram: Float64Array, number: int) -> tuple[Float64Array, Float64Array]:
     """The largest eigenvalues, falling, and their vectors as columns."""
     from scipy.sparse.linalg import eigsh  # half a second, which every job would wait for
 

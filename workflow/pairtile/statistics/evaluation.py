@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+
+from pairtile.arrays import BoolArray, Float64Array, Int64Array
 
 WHOLE_TABLE = 0.75
 """A gold standard that names this share of the table's genes is taken to judge all of them."""
@@ -20,11 +21,11 @@ class Truth:
 
     universe: str
     """``all`` or ``targets``: see ``pairtile.evaluate``."""
-    edges: NDArray[np.int64]
+    edges: Int64Array
     """Edges that are true and judged, ascending."""
-    is_source: NDArray[np.bool_]
+    is_source: BoolArray
     """Of each gene: whether it may be a source."""
-    is_judged_target: NDArray[np.bool_]
+    is_judged_target: BoolArray
     """Of each gene: whether edges to it are judged."""
 
     @property
@@ -44,7 +45,7 @@ class Truth:
         both_roles = int((self.is_source & self.is_judged_target).sum())
         return self.n_candidates - both_roles * (both_roles - 1) // 2
 
-    def judges(self, edge: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def judges(self, edge: Int64Array) -> BoolArray:
         """Which of these edges are candidates."""
         source, target = edge // self.n_genes, edge % self.n_genes
         return self.is_source[source] & self.is_judged_target[target] & (source != target)
@@ -59,7 +60,7 @@ def require_columns(table: pd.DataFrame, columns: Sequence[str], what: str) -> N
 
 
 def read_truth(
-    gold: pd.DataFrame, index: pd.Index[Any], is_source: NDArray[np.bool_], universe: str
+    gold: pd.DataFrame, index: pd.Index[Any], is_source: BoolArray, universe: str
 ) -> tuple[Truth, dict[str, int]]:
     """Known edges (columns ``source``, ``target``: names) as numbers of the genes in ``index``.
 
@@ -124,8 +125,8 @@ class RankingCurve:
     is a set of candidates in random order: tied ones, or all that come after the ranking's end.
     """
 
-    ranks: NDArray[np.int64]
-    true_positives: NDArray[np.float64]
+    ranks: Int64Array
+    true_positives: Float64Array
 
     @property
     def n_candidates(self) -> int:
@@ -168,7 +169,7 @@ class RankingCurve:
         area = np.sum(np.diff(fp) * (tp[1:] + tp[:-1]) / 2)
         return float(area / (fp[-1] * tp[-1]))
 
-    def points(self, n_points: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def points(self, n_points: int) -> tuple[Float64Array, Float64Array]:
         """Recall and precision at every rank, or at up to ``n_points`` evenly in log(rank)."""
         if self.n_candidates <= n_points:
             ranks = np.arange(1, self.n_candidates + 1)
@@ -180,9 +181,9 @@ class RankingCurve:
 
 
 def ranking_curve(
-    score: NDArray[np.float64],
-    is_judged: NDArray[np.bool_],
-    is_positive: NDArray[np.bool_],
+    score: Float64Array,
+    is_judged: BoolArray,
+    is_positive: BoolArray,
     *,
     top: int,
     n_candidates: int,
@@ -372,9 +373,7 @@ def evaluate(
     }
 
 
-def _numbers(
-    table: pd.DataFrame, index: pd.Index[Any], what: str
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _numbers(table: pd.DataFrame, index: pd.Index[Any], what: str) -> tuple[Int64Array, Int64Array]:
     """Row numbers of the sources and targets, from names or from row numbers."""
     ends = []
     require_columns(table, ("source", "target"), what)
@@ -394,12 +393,12 @@ def _numbers(
 
 
 def _candidates(
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
-    score: NDArray[np.float64],
-    is_source: NDArray[np.bool_],
+    source: Int64Array,
+    target: Int64Array,
+    score: Float64Array,
+    is_source: BoolArray,
     directed: bool,
-) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
+) -> tuple[Int64Array, Float64Array, int]:
     """Numbers and scores of the candidate edges that the rows stand for, and rows with none."""
     n_genes = len(is_source)
     forward = is_source[source] & (source != target)
@@ -412,9 +411,7 @@ def _candidates(
     return edge, value, int((~(forward | backward)).sum())
 
 
-def _curve_of_pairs(
-    edge: NDArray[np.int64], score: NDArray[np.float64], truth: Truth, top: int
-) -> RankingCurve:
+def _curve_of_pairs(edge: Int64Array, score: Float64Array, truth: Truth, top: int) -> RankingCurve:
     """The curve of unordered pairs."""
     edge, score = _strongest(edge, score, 2 * top)  # the top pairs are among them
     pair = _unordered(edge, truth.n_genes)
@@ -432,15 +429,13 @@ def _curve_of_pairs(
     )[0]
 
 
-def _unordered(edge: NDArray[np.int64], n_genes: int) -> NDArray[np.int64]:
+def _unordered(edge: Int64Array, n_genes: int) -> Int64Array:
     """Number of each edge in the direction from its lower to its higher gene."""
     source, target = edge // n_genes, edge % n_genes
     return np.minimum(source, target) * n_genes + np.maximum(source, target)
 
 
-def _strongest(
-    edge: NDArray[np.int64], score: NDArray[np.float64], top: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _strongest(edge: Int64Array, score: Float64Array, top: int) -> tuple[Int64Array, Float64Array]:
     """Leave out what comes after the cut, so that a long ranking need not be sorted."""
     if len(score) <= top:
         return edge, score
@@ -449,7 +444,7 @@ def _strongest(
     return edge[reached], score[reached]
 
 
-def _refuse_repeated(edge: NDArray[np.int64], index: pd.Index[Any]) -> None:
+def _refuse_repeated(edge: Int64Array, index: pd.Index[Any]) -> None:
     ascending = np.sort(edge)
     repeated = np.flatnonzero(ascending[1:] == ascending[:-1])
     if len(repeated):

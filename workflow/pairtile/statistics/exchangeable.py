@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.arrays import Int32Array
+
 
 @dataclass(frozen=True)
 class Exchangeable:
@@ -21,8 +23,8 @@ class Exchangeable:
     shifted round in it.
     """
 
-    series: NDArray[np.int32]
-    batch: NDArray[np.int32]
+    series: Int32Array
+    batch: Int32Array
 
     @classmethod
     def of(cls, state: Mapping[str, object]) -> Exchangeable:
@@ -39,7 +41,7 @@ class Exchangeable:
             *(each[there] if each.size else each for each in (self.series, self.batch))
         )
 
-    def permute(self, codes: NDArray[np.int32], draws: int) -> tuple[NDArray[np.int32], int]:
+    def permute(self, codes: Int32Array, draws: int) -> tuple[Int32Array, int]:
         """The codes permuted, int32 (draws, S), and how many units were exchanged.
 
         Samples without a code (-1) keep none. The permutations are the same in every run.

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pairtile.arrays import BoolArray, Float64Array, Int32Array
 from pairtile.statistics.dependence import MAX_GENES, evenly_spaced
 from pairtile.statistics.hidden_factors import (
     MAX_SAMPLES,
@@ -36,10 +36,7 @@ class GroupFactors:
 
 
 def group_factors(
-    values: NDArray[np.float64],
-    groups: NDArray[np.int32],
-    permuted: NDArray[np.int32],
-    seed: int = 0,
+    values: Float64Array, groups: Int32Array, permuted: Int32Array, seed: int = 0
 ) -> list[GroupFactors]:
     """Groups whose samples share hidden factors that the others do not.
 
@@ -93,9 +90,7 @@ def group_factors(
     return found
 
 
-def _mean_of_pairs(
-    squared: NDArray[np.float64], first: NDArray[np.bool_], second: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def _mean_of_pairs(squared: Float64Array, first: BoolArray, second: BoolArray) -> Float64Array:
     """Mean over pairs of a sample in ``first`` and another in ``second``, (draws, samples)."""
     a, b = first.astype(np.float64), second.astype(np.float64)
     pairs = a.sum(axis=1) * b.sum(axis=1) - (a * b).sum(axis=1)

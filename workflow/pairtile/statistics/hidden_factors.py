@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from pairtile.arrays import BoolArray, Float64Array, Int64Array
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.dependence import standardised
 from pairtile.statistics.ranks import average_ranks
@@ -54,9 +55,9 @@ class HiddenFactors:
         that a component of unrelated genes holds; 0 without factors.
     """
 
-    scores: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    shares: NDArray[np.float64]
+    scores: Float64Array
+    weights: Float64Array
+    shares: Float64Array
     strength: float
 
     @property
@@ -74,27 +75,27 @@ class Exchange:
     """
 
     groups: NDArray[np.integer]
-    shifted: NDArray[np.bool_]
+    shifted: BoolArray
 
-    def exchanged(
-        self, rows: NDArray[np.float64], random: np.random.Generator
-    ) -> NDArray[np.float64]:
-        """Each row (rows, samples) exchanged by itself."""
-        out = np.empty_like(rows)
+    def orders(self, rows: int, random: np.random.Generator) -> Int64Array:
+        """An order of the samples for each of so many rows, (rows, samples)."""
+        found = np.empty((rows, self.groups.size), dtype=np.int64)
         for group, shifted in enumerate(self.shifted):
             here = np.flatnonzero(self.groups == group)
             if shifted:
-                begins = random.integers(here.size, size=(len(rows), 1))
-                out[:, here] = np.take_along_axis(
-                    rows[:, here], (np.arange(here.size) + begins) % here.size, axis=1
-                )
+                begins = random.integers(here.size, size=(rows, 1))
+                found[:, here] = here[(np.arange(here.size) + begins) % here.size]
             else:
-                out[:, here] = random.permuted(rows[:, here], axis=1)
-        return out
+                found[:, here] = random.permuted(np.tile(here, (rows, 1)), axis=1)
+        return found
+
+    def exchanged(self, rows: Float64Array, random: np.random.Generator) -> Float64Array:
+        """Each row (rows, samples) exchanged by itself."""
+        return np.take_along_axis(rows, self.orders(len(rows), random), axis=1)
 
 
 def find_hidden_factors(
-    values: NDArray[np.float64],
+    values: Float64Array,
     seed: int = 0,
     number: int | None = None,
     exchange: Exchange | None = None,
@@ -119,8 +120,7 @@ def find_hidden_factors(
     """
     scored = normal_scores(values)
     n_samples = scored.shape[1]
-    everything = Exchange(np.zeros(n_samples, dtype=np.int32), np.zeros(1, dtype=bool))
-    exchange = exchange or everything
+    exchange = exchange or Exchange(np.zeros(n_samples, np.int32), np.zeros(1, bool))
     _, singular, right = np.linalg.svd(scored, full_matrices=False)
     random = np.random.default_rng(seed)
     enough = np.inf if number is not None else singular[0]
@@ -155,7 +155,7 @@ def find_hidden_factors(
     )
 
 
-def without_factors(values: NDArray[np.float64], factors: HiddenFactors) -> NDArray[np.float64]:
+def without_factors(values: Float64Array, factors: HiddenFactors) -> Float64Array:
     """Normal scores of the genes less what the factors hold of them, float64 (genes, samples); NaN
     where ``values`` is."""
     scored = normal_scores(values)
@@ -164,7 +164,7 @@ def without_factors(values: NDArray[np.float64], factors: HiddenFactors) -> NDAr
     return scored
 
 
-def normal_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def normal_scores(values: Float64Array) -> Float64Array:
     """Ranks of each gene as quantiles of the normal distribution (Blom 1958), of mean 0 and
     variance 1, float64 (genes, samples); 0 where missing and for constant genes."""
     ranks = np.array(values, dtype=np.float64, order="C")
@@ -176,7 +176,7 @@ def normal_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _largest_by_chance(
-    scored: NDArray[np.float64], exchange: Exchange, random: np.random.Generator, enough: float
+    scored: Float64Array, exchange: Exchange, random: np.random.Generator, enough: float
 ) -> float:
     """The largest singular value of tables in which each gene is exchanged by itself, or the first
     that is ``enough``: the component of that size is then none."""
@@ -201,7 +201,7 @@ def _largest_by_chance(
     return found
 
 
-def _varimax(loadings: NDArray[np.float64], steps: int = 200) -> NDArray[np.float64]:
+def _varimax(loadings: Float64Array, steps: int = 200) -> Float64Array:
     """The rotation that makes squared loadings of each component vary most."""
     n, k = loadings.shape
     rotation, reached = np.eye(k), 0.0
@@ -216,9 +216,7 @@ def _varimax(loadings: NDArray[np.float64], steps: int = 200) -> NDArray[np.floa
     return rotation
 
 
-def _promax(
-    loadings: NDArray[np.float64], components: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _promax(loadings: Float64Array, components: Float64Array) -> tuple[Float64Array, Float64Array]:
     """Loadings and scores turned to simple structure, scores correlated with variance 1."""
     rotation = _varimax(loadings)
     turned = loadings @ rotation

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import coo_array, diags_array, triu
 
+from pairtile.arrays import Float64Array, Int32Array, Int64Array
 from pairtile.errors import InputError
 
 _MAX_RUNS = 10  # draws differ in what they find; the best is taken
@@ -27,7 +28,7 @@ def leiden_modules(
     resolution: float = 1.0,
     seed: int = 0,
     runs: int | None = None,
-) -> NDArray[np.int32]:
+) -> Int32Array:
     """Module of each gene: Leiden (Traag et al. 2019, Sci Rep 9:5233), edges weighted by ``|r|``.
 
     Parameters
@@ -71,7 +72,7 @@ def link_communities(
     resolution: float = 1.0,
     seed: int = 0,
     runs: int | None = None,
-) -> NDArray[np.int32]:
+) -> Int32Array:
     """Community of each edge; a gene belongs to those of all its edges.
 
     Leiden on the line graph (Evans and Lambiotte 2009, Phys Rev E 80:016105; weighted as in 2010,
@@ -182,7 +183,7 @@ def module_table(modules: ArrayLike, i: ArrayLike, j: ArrayLike, r: ArrayLike) -
 
 def _strongest(
     i: ArrayLike, j: ArrayLike, r: ArrayLike, n_genes: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[Int64Array, Int64Array, Float64Array]:
     """Each joined pair once, (low, high, ``|r|``), by number: the same for any order of edges."""
     first, second = np.asarray(i, dtype=np.int64), np.asarray(j, dtype=np.int64)
     weight = np.abs(np.asarray(r, dtype=np.float64))
@@ -199,12 +200,12 @@ def _strongest(
 
 def _leiden(
     n_nodes: int,
-    edges: NDArray[np.int64],
-    weight: NDArray[np.float64],
+    edges: Int64Array,
+    weight: Float64Array,
     resolution: float,
     seed: int,
     runs: int | None,
-) -> NDArray[np.int64]:
+) -> Int64Array:
     import igraph
 
     if resolution <= 0:
@@ -230,12 +231,12 @@ def _leiden(
     return best
 
 
-def _by_size(found: NDArray[np.int64]) -> NDArray[np.int32]:
+def _by_size(found: Int64Array) -> Int32Array:
     """Numbers from 1 on by size, of equals by the first member."""
     _, first, rows, sizes = np.unique(
         found, return_index=True, return_inverse=True, return_counts=True
     )
     number = np.empty(sizes.size, dtype=np.int32)
     number[np.lexsort((first, -sizes))] = np.arange(1, sizes.size + 1)
-    numbered: NDArray[np.int32] = number[rows]
+    numbered: Int32Array = number[rows]
     return numbered

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.arrays import Float64Array, Int32Array, Int64Array
 from pairtile.cpu.njit import njit
 from pairtile.engine.large_table import count, take_rows
 from pairtile.runtime.threads import in_threads
@@ -14,8 +15,8 @@ _BLOCK_VALUES = 1 << 18
 
 
 def spearman(
-    x: NDArray[np.float64], i: NDArray[np.integer], y: NDArray[np.float64], j: NDArray[np.integer]
-) -> NDArray[np.float64]:
+    x: Float64Array, i: NDArray[np.integer], y: Float64Array, j: NDArray[np.integer]
+) -> Float64Array:
     """Spearman's rho of rows ``i`` of ``x`` with rows ``j`` of ``y``, ties with average ranks:
     float64 (pairs,).
 
@@ -45,7 +46,7 @@ def spearman(
     return rho
 
 
-def _used(rows: int, *numbers: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _used(rows: int, *numbers: NDArray[np.integer]) -> tuple[Int64Array, Int64Array]:
     """Which of so many rows are used, and each one's place among them."""
     used = np.zeros(rows, dtype=bool)
     for some in numbers:
@@ -53,7 +54,7 @@ def _used(rows: int, *numbers: NDArray[np.integer]) -> tuple[NDArray[np.int64], 
     return np.flatnonzero(used), np.cumsum(used) - 1
 
 
-def _standardise(rows: NDArray[np.float64]) -> None:
+def _standardise(rows: Float64Array) -> None:
     """Replace each row by its ranks with mean 0 and length 1: 0 where unknown; NaN if constant."""
     _average_ranks(rows, np.argsort(rows, axis=1), rows)
     known = ~np.isnan(rows)
@@ -64,7 +65,7 @@ def _standardise(rows: NDArray[np.float64]) -> None:
     rows /= np.where(length > 0.0, length, np.nan)
 
 
-def row_orders(values: NDArray[np.float64]) -> NDArray[np.int32]:
+def row_orders(values: Float64Array) -> Int32Array:
     """The columns of each row from its smallest value to its largest, missing ones last.
 
     values : float64 (rows, columns). Equal values come in any order.
@@ -78,7 +79,7 @@ def row_orders(values: NDArray[np.float64]) -> NDArray[np.int32]:
     return result
 
 
-def average_ranks(values: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+def average_ranks(values: Float64Array, out: Float64Array) -> None:
     """Write the ranks of each row's observed values into ``out``, from 1; ties share their mean.
 
     values : float64 (rows, columns), C-contiguous, NaN where missing, as ``out`` then is, which may
