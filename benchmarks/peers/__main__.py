@@ -22,9 +22,9 @@ import numpy as np
 import pairtile
 import pandas as pd
 
-from benchmarks.machine import write
+from benchmarks.machine import results_path, write
 from benchmarks.peers import ours
-from benchmarks.peers.inputs import LARGE, SMALL, checksums, make
+from benchmarks.peers.inputs import LARGE, SMALL, Sizes, checksums, make
 from benchmarks.peers.programs import best_of_three, rows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,6 +80,7 @@ PEERS = {
     "correlated_pairs": Peer(
         "multimodal_correlation", "pairs by Pearson's correlation", ("widestats==0.1.1",)
     ),
+    "corals": Peer("multimodal_correlation", "pairs by Pearson's correlation", ("corals==0.1.7",)),
     "conditional_entropy": Peer(
         "predictor_pairs", "best pair of each target, and its ties", ("pyitlib==0.3.1",)
     ),
@@ -207,14 +208,18 @@ def shown(seconds: float) -> str:
 
 
 def table(results: dict[str, dict[str, Any]]) -> str:
-    """The results as Markdown."""
-    lines = ["| what | program | its time | pairtile's | ratio | agreement |"]
-    lines += ["| --- | --- | --- | --- | --- | --- |"]
+    """The results as Markdown, with pairtile's time on two threads where that was measured."""
+    times = ["seconds", "pairtile_seconds", "two_threads_seconds"]
+    if not any(times[-1] in found for found in results.values()):
+        del times[-1]
+    heads = ["what", "program", "its time", "pairtile's", "two threads"][: 2 + len(times)]
+    heads += ["ratio", "agreement"]
+    lines = [f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|"]
     for found in results.values():
         if "error" in found:
             lines.append(
                 f"| `{found['method']}`: {found['what']} | `{found['program']}` {found['version']} "
-                f"| | | | {found['error']} |"
+                f"{'| ' * len(times)}| | {found['error']} |"
             )
             continue
         if "aupr" in found:
@@ -232,6 +237,8 @@ def table(results: dict[str, dict[str, Any]]) -> str:
             )
         elif "same_modes" in found:
             agreement = f"{found['same_modes']} of {found['pairs']} pairs the same"
+        elif "same" in found:
+            agreement = f"{found['same']:,} of {found['of']:,} the same"
         elif found["largest_difference"] <= SAME:
             agreement = "the same"
         else:
@@ -239,8 +246,7 @@ def table(results: dict[str, dict[str, Any]]) -> str:
         cells = (
             f"`{found['method']}`: {found['what']}",
             f"`{found['program']}` {found['version']}",
-            shown(found["seconds"]),
-            shown(found["pairtile_seconds"]),
+            *(shown(found[key]) for key in times),
             f"{found['times_faster']:.{0 if found['times_faster'] >= 10 else 2}f}",
             agreement,
         )
@@ -249,17 +255,30 @@ def table(results: dict[str, dict[str, Any]]) -> str:
 
 
 def compare(names: list[str]) -> None:
-    """Print the table; write the figures and the page, where all programs were run."""
+    """Print the table; write the figures and the page, with what the file has of other programs."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         make(folder, LARGE)
         results = {name: compared(name, folder) for name in names}
     print(table(results))
-    if len(names) == len(PEERS):
-        path = write("peers", "cpu", {"sizes": LARGE._asdict(), "programs": results})
-        head, _, rest = PAGE.read_text().partition(BEGIN)
-        intro = f"From `{path.name}`:\n\n{table(results)}"
-        PAGE.write_text(f"{head}{BEGIN}\n\n{intro}\n\n{END}{rest.partition(END)[2]}")
+    record_page("peers", LARGE, PEERS, results, (BEGIN, END))
+
+
+def record_page(
+    name: str, sizes: Sizes, known: dict[str, Any], results: dict[str, Any], marks: tuple[str, str]
+) -> None:
+    """Write ``results/NAME.DEVICE.json`` and the table between the marks of the page. Programs that
+    were not run now stay as they are, where the file is of the same sizes."""
+    path = results_path(name, "cpu")
+    before = json.loads(path.read_text())["results"] if path.exists() else {}
+    if before.get("sizes") == sizes._asdict():
+        results = before["programs"] | results
+    results = {program: results[program] for program in known if program in results}
+    write(name, "cpu", {"sizes": sizes._asdict(), "programs": results})
+    begin, end = marks
+    head, _, rest = PAGE.read_text().partition(begin)
+    intro = f"From `{path.name}`:\n\n{table(results)}"
+    PAGE.write_text(f"{head}{begin}\n\n{intro}\n\n{end}{rest.partition(end)[2]}")
 
 
 def record(names: list[str]) -> None:

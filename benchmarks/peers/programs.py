@@ -291,6 +291,20 @@ def correlated_pairs(folder: Path) -> Result:
     return work, "widestats", f"cor_pairs(values, threshold={CORRELATED}, device='cpu')"
 
 
+def corals(folder: Path) -> Result:
+    """The same pairs, picked out of CorALS's full matrix."""
+    from corals.correlation.full.default import cor_full
+
+    _, values = rows(folder, "expression.tsv")
+
+    def work() -> list[list[float]]:
+        found = np.asarray(cor_full(values.T, correlation_type="pearson"))
+        i, j = np.nonzero(np.triu(abs(found) >= CORRELATED, 1))
+        return [list(row) for row in zip(i.tolist(), j.tolist(), found[i, j].tolist(), strict=True)]
+
+    return work, "corals", "cor_full(values, correlation_type='pearson')"
+
+
 def _duplexes(command: list[str], folder: Path, cells: Callable[[str], Any]) -> Any:
     """Least energy of each miRNA and transcript, of lines that ``cells`` takes apart into miRNA,
     transcript and energy."""
@@ -394,7 +408,7 @@ PROGRAMS = {
     for function in (
         *(binned_mi, conditional_entropy, alignment, mixtures, nearest_neighbours, power),
         *(genie3, grnboost2, portia, scenic_rs, rustscenic, signifikante, spline_mi),
-        *(rnahybrid, risearch, dynetan, mdigest),
+        *(correlated_pairs, corals, rnahybrid, risearch, dynetan, mdigest),
     )
 }
 
