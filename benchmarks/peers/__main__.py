@@ -24,7 +24,7 @@ import pandas as pd
 
 from benchmarks.machine import results_path, write
 from benchmarks.peers import ours
-from benchmarks.peers.inputs import LARGE, SMALL, Sizes, checksums, make
+from benchmarks.peers.inputs import LARGE, MANY_GENES, SMALL, Sizes, checksums, make
 from benchmarks.peers.programs import best_of_three, rows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,13 +41,15 @@ SAME = 1e-12
 
 class Peer(NamedTuple):
     """A function of ``programs.py`` and of ``ours.py``, and what has to be installed for it: from
-    the Python Package Index, and a program of Debian's."""
+    the Python Package Index, and a program of Debian's; what follows a ``-`` in its name tells
+    apart the same function on input of other sizes."""
 
     method: str
     what: str
     requirements: tuple[str, ...]
     agreement: str = "largest difference"
     program: str = ""
+    sizes: Sizes = LARGE
 
 
 PEERS = {
@@ -69,6 +71,20 @@ PEERS = {
     ),
     "rustscenic": Peer(
         "mutual_information", "network: GRNBoost2 in Rust", ("rustscenic==0.5.1",), "AUPR"
+    ),
+    "rustscenic-500": Peer(
+        "mutual_information",
+        "the same, 500 genes x 500",
+        ("rustscenic==0.5.1",),
+        "AUPR",
+        sizes=MANY_GENES,
+    ),
+    "scenic_rs-500": Peer(
+        "mutual_information",
+        "the same, 500 genes x 500",
+        ("scenic-rs==0.3.0", "pandas"),
+        "AUPR",
+        sizes=MANY_GENES,
     ),
     "signifikante": Peer(
         "mutual_information",
@@ -129,7 +145,7 @@ def theirs(name: str, folder: Path) -> dict[str, Any]:
     """What the other program says, in a process of its own."""
     program = Path(__file__).with_name("programs.py")
     done = subprocess.run(
-        [python_with(PEERS[name].requirements), program, name, folder],
+        [python_with(PEERS[name].requirements), program, name.partition("-")[0], folder],
         env=WITHOUT_OURS | ONE_CORE,
         stdout=subprocess.PIPE,
         check=True,
@@ -166,20 +182,23 @@ def planted_first(energies: list[list[float]]) -> int:
     return int((found.argmin(axis=0) == number % len(found)).sum())
 
 
-def compared(name: str, folder: Path) -> dict[str, Any]:
-    """One program beside pairtile: seconds of both, agreement."""
+def compared(name: str, scratch: Path) -> dict[str, Any]:
+    """One program beside pairtile: seconds of the processor of both, agreement."""
     peer = PEERS[name]
+    folder = scratch / str(peer.sizes.genes)
+    if not folder.exists():
+        make(folder, peer.sizes)
     entry = {"method": peer.method, "what": peer.what}
     try:
         other = theirs(name, folder)
     except (OSError, subprocess.CalledProcessError) as error:
         program, _, version = (peer.program or peer.requirements[0]).partition("==")
         return entry | {"program": program, "version": version, "error": f"did not run: {error}"}
-    function = getattr(ours, name)
+    function = getattr(ours, name.partition("-")[0])
     function(folder)  # compiles
     mine, seconds = best_of_three(lambda: function(folder))
     result = other.pop("results")
-    entry |= other | {"pairtile_seconds": seconds}
+    entry |= other | {"pairtile_seconds": seconds, "seconds_of": "the processor"}
     entry["times_faster"] = other["seconds"] / seconds
     if peer.agreement == "AUPR":
         values = network_agreement(result, folder), network_agreement(mine, folder)
@@ -222,6 +241,7 @@ def table(results: dict[str, dict[str, Any]]) -> str:
                 f"{'| ' * len(times)}| | {found['error']} |"
             )
             continue
+        clock = "" if "seconds_of" in found else " (clock)"  # of an older version of this script
         if "aupr" in found:
             agreement = f"AUPR {found['aupr']:.2f}, pairtile {found['pairtile_aupr']:.2f}"
         elif "found" in found:
@@ -246,7 +266,7 @@ def table(results: dict[str, dict[str, Any]]) -> str:
         cells = (
             f"`{found['method']}`: {found['what']}",
             f"`{found['program']}` {found['version']}",
-            *(shown(found[key]) for key in times),
+            *(f"{shown(found[key])}{clock}" for key in times),
             f"{found['times_faster']:.{0 if found['times_faster'] >= 10 else 2}f}",
             agreement,
         )
@@ -257,9 +277,7 @@ def table(results: dict[str, dict[str, Any]]) -> str:
 def compare(names: list[str]) -> None:
     """Print the table; write the figures and the page, with what the file has of other programs."""
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        make(folder, LARGE)
-        results = {name: compared(name, folder) for name in names}
+        results = {name: compared(name, Path(scratch)) for name in names}
     print(table(results))
     record_page("peers", LARGE, PEERS, results, (BEGIN, END))
 

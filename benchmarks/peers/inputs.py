@@ -37,6 +37,7 @@ class Sizes(NamedTuple):
 
 SMALL = Sizes(24, 6, 120, 8, 12, 6, 8, 6, 120, 4)
 LARGE = Sizes(60, 12, 150, 20, 24, 24, 40, 16, 300, 9)
+MANY_GENES = LARGE._replace(genes=500, regulators=50, samples=500)
 
 
 def make(folder: Path, sizes: Sizes = SMALL, seed: int = 19) -> None:
