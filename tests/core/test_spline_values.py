@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pairtile.splines import bspline
 from pairtile.splines.bspline import bin_sums, bspline_weights, dense_weights
 from pairtile.splines.scorer import SplineSettings
 from pairtile.splines.values import scaled
@@ -58,3 +59,14 @@ def test_sums_of_weights_are_those_of_all_the_weights(
     z = scaled(VALUES[kind], SplineSettings(bins, order, knots, "float64"), "rank")
     expected = dense_weights(*bspline_weights(z, bins, order, knots), bins).sum(axis=1)
     np.testing.assert_allclose(bin_sums(z, bins, order, knots), expected, rtol=1e-13, atol=1e-13)
+
+
+def test_one_compiled_kernel_serves_values_in_memory_and_of_a_file():
+    z = np.linspace(0.0, 8.0, 20).reshape(2, 10)
+    mapped = z.copy()
+    mapped.flags.writeable = False
+    first, weights = bspline_weights(z, 10, 3, "clamped")
+    np.testing.assert_array_equal(bspline_weights(mapped, 10, 3, "clamped")[1], weights)
+    sums = bin_sums(mapped, 10, 3, "clamped")
+    np.testing.assert_allclose(sums, dense_weights(first, weights, 10).sum(axis=1))
+    assert len(bspline._bspline_weights.signatures) == len(bspline._bin_sums.signatures) == 1

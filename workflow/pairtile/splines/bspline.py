@@ -50,11 +50,7 @@ def _basis(z, first, order, knots, left, right, out):  # type: ignore[no-untyped
 
 @njit()
 def _weights_of(z, bins, order, knots, first, weights):  # type: ignore[no-untyped-def]
-    """Weights of one gene's samples."""
-    intervals = bins - order + 1
-    left = np.zeros(order)
-    right = np.zeros(order)
-    basis = np.zeros(order)
+    left, right, basis = np.zeros(order), np.zeros(order), np.zeros(order)
     for sample in range(z.size):
         value = z[sample]
         if np.isnan(value):
@@ -62,7 +58,7 @@ def _weights_of(z, bins, order, knots, first, weights):  # type: ignore[no-untyp
             weights[sample, :] = 0.0
             continue
         # The last interval is closed, so that the maximum is not lost.
-        interval = min(int(np.floor(value)), intervals - 1)
+        interval = min(int(np.floor(value)), bins - order)
         first[sample] = interval
         _basis(value, interval, order, knots, left, right, basis)
         for a in range(order):
@@ -99,8 +95,7 @@ def bspline_weights(
     """
     first = np.empty(z.shape, dtype=np.int16)
     weights = np.empty((*z.shape, order), dtype=np.float64)
-    knot = knot_vector(bins, order, knots)
-    _bspline_weights(np.ascontiguousarray(z), bins, order, knot, first, weights)
+    _bspline_weights(_read_only(z), bins, order, knot_vector(bins, order, knots), first, weights)
     if half:
         weights = weights.astype(np.float16).astype(np.float64)
     return first, weights
@@ -112,8 +107,13 @@ def bin_sums(z: NDArray[np.float64], bins: int, order: int, knots: str) -> NDArr
     Parameters as of ``bspline_weights``; nothing of the size of ``z`` is made.
     """
     sums = np.zeros((z.shape[0], bins))
-    _bin_sums(np.ascontiguousarray(z), bins, order, knot_vector(bins, order, knots), sums)
+    _bin_sums(_read_only(z), bins, order, knot_vector(bins, order, knots), sums)
     return sums
+
+
+def _read_only(z: NDArray[np.float64]) -> NDArray[np.float64]:
+    """As mapped from a file, for which numba would else compile a second time."""
+    return np.broadcast_to(np.ascontiguousarray(z), z.shape)
 
 
 @njit(parallel=True)
