@@ -1,8 +1,8 @@
-# Mutual information and pruning by R's minet (with infotheo) or parmigene, of expression.tsv.
+# Mutual information and pruning by R's minet (with infotheo), of expression.tsv.
 #
-#   Rscript originals.R FOLDER minet|parmigene NUMBER
+#   Rscript originals.R FOLDER minet NUMBER
 #
-# NUMBER: of bins, or of neighbours. Writes mi.bin, clr.bin and kept.bin (float64, genes x genes) and
+# NUMBER: of bins. Writes mi.bin, clr.bin and kept.bin (float64, genes x genes) and
 # r.json: version, seconds of the processor for each.
 given <- commandArgs(TRUE)
 folder <- given[1]
@@ -16,15 +16,9 @@ timed <- function(name, work) {
   writeBin(as.vector(as.matrix(found)), file.path(folder, paste0(name, ".bin")))
   as.matrix(found)
 }
-if (given[2] == "minet") {
-  mi <- timed("mi", function() build.mim(t(table), "mi.empirical", "equalfreq", number))
-  invisible(timed("clr", function() clr(mi)))
-  invisible(timed("kept", function() aracne(mi)))
-} else {
-  mi <- timed("mi", function() knnmi.all(as.matrix(table), number))
-  invisible(timed("clr", function() clr(mi)))
-  invisible(timed("kept", function() aracne.m(mi, tau = 0.15)))
-}
+mi <- timed("mi", function() build.mim(t(table), "mi.empirical", "equalfreq", number))
+invisible(timed("clr", function() clr(mi)))
+invisible(timed("kept", function() aracne(mi)))
 cat(sprintf('{"version": "%s", "seconds": {%s}}', packageVersion(given[2]),
             paste(sprintf('"%s": %f', names(seconds), seconds), collapse = ", ")),
     file = file.path(folder, "r.json"))

@@ -7,7 +7,7 @@ They come from their public sources, which no package index has; ``.peers/origin
 - ``miranda``, miRanda 3.3a, and ``kinc``, KINC 3.4.2 without its graphical interface;
 - ``aracne.jar`` of ARACNe-AP, and ``dimreduction.jar`` of DimReduction's packages ``fs`` and
   ``utilities`` (its charts are not needed);
-- ``R``, a library with minet, infotheo and parmigene.
+- ``R``, a library with minet and infotheo.
 
 Seconds are of the processor, of one core each, so that other work on the machine counts little:
 those of the whole process where a program reads and writes files (with the start of Java), else
@@ -43,7 +43,7 @@ HERE = Path(__file__).parent
 BEGIN, END = "<!-- table: benchmarks.peers.originals -->", "<!-- end of originals -->"
 
 SIZES = Sizes(250, 30, 500, 20, 30, 64, 400, 16, 300, 9)
-LEVELS, BINS, NEIGHBOURS = 2, 10, 3
+LEVELS, BINS = 2, 10
 P_VALUE, DRAWS = 1e-8, 1_000_000
 """Of a network; both programs extrapolate the tail of their null to it."""
 MODES_GENES = 60
@@ -139,7 +139,7 @@ def our_kinc(folder: Path) -> Callable[[], Any]:
         ).modes
         found: dict[str, list[list[Any]]] = {}
         for one, other, n, r in modes[["source", "target", "n_samples", "correlation"]].to_numpy():
-            found.setdefault(f"{one} {other}", []).append([int(n), round(float(r), 4)])
+            found.setdefault(f"{int(one)} {int(other)}", []).append([int(n), round(float(r), 4)])
         return {key: sorted(found[key]) for key in found}
 
     return work
@@ -260,30 +260,6 @@ def our_minet_aracne(folder: Path) -> Callable[[], Any]:
     ).tolist()
 
 
-def parmigene(folder: Path) -> Run:
-    """Mutual information of single values by KSG's first estimator, nats."""
-    version, seconds, found = _in_r(folder, "parmigene", NEIGHBOURS, "mi")
-    return Run(version, f"knnmi.all(x, k={NEIGHBOURS})", seconds, found)
-
-
-def our_parmigene(folder: Path) -> Callable[[], Any]:
-    _, values = rows(folder, "expression.tsv")
-
-    def work() -> list[float]:
-        found = pairtile.trajectory_correlation(
-            values.T,
-            kind="ksg",
-            neighbours=NEIGHBOURS,
-            norm="max",
-            surrogates=0,
-            theiler=0,
-            backend="cpu",
-        )
-        return np.maximum(found.mi_nats[_pairs()], 0.0).tolist()
-
-    return work
-
-
 class Original(NamedTuple):
     """A program and what it does; how results agree: numbers, AUPR, rows, keys."""
 
@@ -306,7 +282,6 @@ ORIGINALS = {
     "minet": Original("mutual_information", "minet", "MI of ten equal bins, all pairs", "numbers"),
     "minet_clr": Original("mutual_information", "minet", "CLR of a matrix", "numbers"),
     "minet_aracne": Original("mutual_information", "minet", "DPI of a matrix", "rows"),
-    "parmigene": Original("mutual_information", "parmigene", "KSG of all pairs, k = 3", "numbers"),
     "dimreduction": Original(
         "predictor_pairs", "DimReduction", "best pair of each target", "numbers"
     ),
