@@ -38,6 +38,9 @@ ONE_CORE = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "N
 SAME = 1e-12
 """Numbers that differ by no more are called the same."""
 
+SAME_IN_SINGLE = 1e-7
+"""Of correlations and entropies where one of the programs has single precision."""
+
 
 class Peer(NamedTuple):
     """A function of ``programs.py`` and of ``ours.py``, and what has to be installed for it: from
@@ -261,6 +264,8 @@ def table(results: dict[str, dict[str, Any]]) -> str:
             agreement = f"{found['same']:,} of {found['of']:,} the same"
         elif found["largest_difference"] <= SAME:
             agreement = "the same"
+        elif found["largest_difference"] <= SAME_IN_SINGLE:
+            agreement = "the same in single precision"
         else:
             agreement = f"differs by {found['largest_difference']:.1e}"
         cells = (
