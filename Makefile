@@ -187,6 +187,7 @@ quality: $(VENV)/.stamp
 
 compare-peers: $(VENV)/.stamp
 	PYTHONPATH=workflow $(BIN)/python -m benchmarks.peers
+	[ ! -d .peers/originals ] || PYTHONPATH=workflow $(BIN)/python -m benchmarks.peers.originals
 
 # NO_MKDOCS_2_WARNING: no advertisement of another generator.
 docs: $(VENV)/.stamp

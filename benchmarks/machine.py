@@ -36,19 +36,23 @@ def _synchronize() -> None:
         sys.modules["cupy"].cuda.Stream.null.synchronize()
 
 
+def results_path(name: str, backend: str) -> Path:
+    """``results/NAME.DEVICE.json``."""
+    device = choose(backend).name.split(",")[0].lower()
+    return RESULTS / f"{name}.{re.sub(r'[^a-z0-9]+', '-', device).strip('-')}.json"
+
+
 def write(name: str, backend: str, results: dict[str, Any]) -> Path:
-    """Write ``results/NAME.DEVICE.json``: the figures with the machine and the date."""
-    device = choose(backend)
+    """Write ``results_path``: the figures with the machine and the date."""
     content = {
         "benchmark": name,
-        "device": device.name,
+        "device": choose(backend).name,
         "cpu": choose("cpu").name,
         "pairtile_version": __version__,
         "date": datetime.now(UTC).date().isoformat(),
         "results": results,
     }
-    slug = re.sub(r"[^a-z0-9]+", "-", device.name.split(",")[0].lower()).strip("-")
-    path = RESULTS / f"{name}.{slug}.json"
+    path = results_path(name, backend)
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(content, indent=2) + "\n")
     return path

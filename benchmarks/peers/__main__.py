@@ -22,9 +22,9 @@ import numpy as np
 import pairtile
 import pandas as pd
 
-from benchmarks.machine import write
+from benchmarks.machine import results_path, write
 from benchmarks.peers import ours
-from benchmarks.peers.inputs import LARGE, SMALL, checksums, make
+from benchmarks.peers.inputs import LARGE, MANY_GENES, SMALL, Sizes, checksums, make
 from benchmarks.peers.programs import best_of_three, rows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,16 +38,21 @@ ONE_CORE = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "N
 SAME = 1e-12
 """Numbers that differ by no more are called the same."""
 
+SAME_IN_SINGLE = 1e-7
+"""Of correlations and entropies where one of the programs has single precision."""
+
 
 class Peer(NamedTuple):
     """A function of ``programs.py`` and of ``ours.py``, and what has to be installed for it: from
-    the Python Package Index, and a program of Debian's."""
+    the Python Package Index, and a program of Debian's; what follows a ``-`` in its name tells
+    apart the same function on input of other sizes."""
 
     method: str
     what: str
     requirements: tuple[str, ...]
     agreement: str = "largest difference"
     program: str = ""
+    sizes: Sizes = LARGE
 
 
 PEERS = {
@@ -70,6 +75,20 @@ PEERS = {
     "rustscenic": Peer(
         "mutual_information", "network: GRNBoost2 in Rust", ("rustscenic==0.5.1",), "AUPR"
     ),
+    "rustscenic-500": Peer(
+        "mutual_information",
+        "the same, 500 genes x 500",
+        ("rustscenic==0.5.1",),
+        "AUPR",
+        sizes=MANY_GENES,
+    ),
+    "scenic_rs-500": Peer(
+        "mutual_information",
+        "the same, 500 genes x 500",
+        ("scenic-rs==0.3.0", "pandas"),
+        "AUPR",
+        sizes=MANY_GENES,
+    ),
     "signifikante": Peer(
         "mutual_information",
         "edges at a false discovery rate of 0.05",
@@ -80,6 +99,7 @@ PEERS = {
     "correlated_pairs": Peer(
         "multimodal_correlation", "pairs by Pearson's correlation", ("widestats==0.1.1",)
     ),
+    "corals": Peer("multimodal_correlation", "pairs by Pearson's correlation", ("corals==0.1.7",)),
     "conditional_entropy": Peer(
         "predictor_pairs", "best pair of each target, and its ties", ("pyitlib==0.3.1",)
     ),
@@ -128,7 +148,7 @@ def theirs(name: str, folder: Path) -> dict[str, Any]:
     """What the other program says, in a process of its own."""
     program = Path(__file__).with_name("programs.py")
     done = subprocess.run(
-        [python_with(PEERS[name].requirements), program, name, folder],
+        [python_with(PEERS[name].requirements), program, name.partition("-")[0], folder],
         env=WITHOUT_OURS | ONE_CORE,
         stdout=subprocess.PIPE,
         check=True,
@@ -165,20 +185,23 @@ def planted_first(energies: list[list[float]]) -> int:
     return int((found.argmin(axis=0) == number % len(found)).sum())
 
 
-def compared(name: str, folder: Path) -> dict[str, Any]:
-    """One program beside pairtile: seconds of both, agreement."""
+def compared(name: str, scratch: Path) -> dict[str, Any]:
+    """One program beside pairtile: seconds of the processor of both, agreement."""
     peer = PEERS[name]
+    folder = scratch / str(peer.sizes.genes)
+    if not folder.exists():
+        make(folder, peer.sizes)
     entry = {"method": peer.method, "what": peer.what}
     try:
         other = theirs(name, folder)
     except (OSError, subprocess.CalledProcessError) as error:
         program, _, version = (peer.program or peer.requirements[0]).partition("==")
         return entry | {"program": program, "version": version, "error": f"did not run: {error}"}
-    function = getattr(ours, name)
+    function = getattr(ours, name.partition("-")[0])
     function(folder)  # compiles
     mine, seconds = best_of_three(lambda: function(folder))
     result = other.pop("results")
-    entry |= other | {"pairtile_seconds": seconds}
+    entry |= other | {"pairtile_seconds": seconds, "seconds_of": "the processor"}
     entry["times_faster"] = other["seconds"] / seconds
     if peer.agreement == "AUPR":
         values = network_agreement(result, folder), network_agreement(mine, folder)
@@ -207,16 +230,21 @@ def shown(seconds: float) -> str:
 
 
 def table(results: dict[str, dict[str, Any]]) -> str:
-    """The results as Markdown."""
-    lines = ["| what | program | its time | pairtile's | ratio | agreement |"]
-    lines += ["| --- | --- | --- | --- | --- | --- |"]
+    """The results as Markdown, with pairtile's time on two threads where that was measured."""
+    times = ["seconds", "pairtile_seconds", "two_threads_seconds"]
+    if not any(times[-1] in found for found in results.values()):
+        del times[-1]
+    heads = ["what", "program", "its time", "pairtile's", "two threads"][: 2 + len(times)]
+    heads += ["ratio", "agreement"]
+    lines = [f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|"]
     for found in results.values():
         if "error" in found:
             lines.append(
                 f"| `{found['method']}`: {found['what']} | `{found['program']}` {found['version']} "
-                f"| | | | {found['error']} |"
+                f"{'| ' * len(times)}| | {found['error']} |"
             )
             continue
+        clock = "" if "seconds_of" in found else " (clock)"  # of an older version of this script
         if "aupr" in found:
             agreement = f"AUPR {found['aupr']:.2f}, pairtile {found['pairtile_aupr']:.2f}"
         elif "found" in found:
@@ -232,15 +260,18 @@ def table(results: dict[str, dict[str, Any]]) -> str:
             )
         elif "same_modes" in found:
             agreement = f"{found['same_modes']} of {found['pairs']} pairs the same"
+        elif "same" in found:
+            agreement = f"{found['same']:,} of {found['of']:,} the same"
         elif found["largest_difference"] <= SAME:
             agreement = "the same"
+        elif found["largest_difference"] <= SAME_IN_SINGLE:
+            agreement = "the same in single precision"
         else:
             agreement = f"differs by {found['largest_difference']:.1e}"
         cells = (
             f"`{found['method']}`: {found['what']}",
             f"`{found['program']}` {found['version']}",
-            shown(found["seconds"]),
-            shown(found["pairtile_seconds"]),
+            *(f"{shown(found[key])}{clock}" for key in times),
             f"{found['times_faster']:.{0 if found['times_faster'] >= 10 else 2}f}",
             agreement,
         )
@@ -249,17 +280,28 @@ def table(results: dict[str, dict[str, Any]]) -> str:
 
 
 def compare(names: list[str]) -> None:
-    """Print the table; write the figures and the page, where all programs were run."""
+    """Print the table; write the figures and the page, with what the file has of other programs."""
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        make(folder, LARGE)
-        results = {name: compared(name, folder) for name in names}
+        results = {name: compared(name, Path(scratch)) for name in names}
     print(table(results))
-    if len(names) == len(PEERS):
-        path = write("peers", "cpu", {"sizes": LARGE._asdict(), "programs": results})
-        head, _, rest = PAGE.read_text().partition(BEGIN)
-        intro = f"From `{path.name}`:\n\n{table(results)}"
-        PAGE.write_text(f"{head}{BEGIN}\n\n{intro}\n\n{END}{rest.partition(END)[2]}")
+    record_page("peers", LARGE, PEERS, results, (BEGIN, END))
+
+
+def record_page(
+    name: str, sizes: Sizes, known: dict[str, Any], results: dict[str, Any], marks: tuple[str, str]
+) -> None:
+    """Write ``results/NAME.DEVICE.json`` and the table between the marks of the page. Programs that
+    were not run now stay as they are, where the file is of the same sizes."""
+    path = results_path(name, "cpu")
+    before = json.loads(path.read_text())["results"] if path.exists() else {}
+    if before.get("sizes") == sizes._asdict():
+        results = before["programs"] | results
+    results = {program: results[program] for program in known if program in results}
+    write(name, "cpu", {"sizes": sizes._asdict(), "programs": results})
+    begin, end = marks
+    head, _, rest = PAGE.read_text().partition(begin)
+    intro = f"From `{path.name}`:\n\n{table(results)}"
+    PAGE.write_text(f"{head}{begin}\n\n{intro}\n\n{end}{rest.partition(end)[2]}")
 
 
 def record(names: list[str]) -> None:

@@ -32,11 +32,12 @@ class Sizes(NamedTuple):
     atoms: int
     frames: int
     decimals: int
-    """Of positions: with four, some distances are equal, and rounding decides which counts."""
+    """Of positions and expression: with four some are equal, and rounding decides which counts."""
 
 
 SMALL = Sizes(24, 6, 120, 8, 12, 6, 8, 6, 120, 4)
 LARGE = Sizes(60, 12, 150, 20, 24, 24, 40, 16, 300, 9)
+MANY_GENES = LARGE._replace(genes=500, regulators=50, samples=500)
 
 
 def make(folder: Path, sizes: Sizes = SMALL, seed: int = 19) -> None:
@@ -74,7 +75,7 @@ def write_table(path: Path, values: NDArray[np.generic], names: list[str], decim
 
 def _expression(folder: Path, sizes: Sizes, seed: int) -> None:
     made = simulate_kinetic(sizes.genes, sizes.samples, sizes.regulators, seed=seed)
-    write_table(folder / "expression.tsv", made.values, made.genes, 4)
+    write_table(folder / "expression.tsv", made.values, made.genes, sizes.decimals)
     (folder / "regulators.txt").write_text("".join(f"{name}\n" for name in made.regulators))
     edges = zip(made.edges["source"], made.edges["target"], strict=True)
     (folder / "gold.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in edges))

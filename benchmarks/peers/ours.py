@@ -155,6 +155,9 @@ def correlated_pairs(folder: Path) -> list[list[float]]:
     return found.modes[["source", "target", "correlation"]].to_numpy(dtype=float).tolist()
 
 
+corals = correlated_pairs
+
+
 def rnahybrid(folder: Path) -> list[list[float]]:
     """Energy of the best hit of each miRNA and transcript; 0 where there is none."""
     mirnas, transcripts = fasta(folder, "mirnas.fa"), fasta(folder, "transcripts.fa")

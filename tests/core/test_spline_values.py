@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pairtile.splines import bspline
 from pairtile.splines.bspline import bin_sums, bspline_weights, dense_weights
 from pairtile.splines.scorer import SplineSettings
 from pairtile.splines.values import marginal_entropies, scaled, scaled_halves
@@ -72,3 +73,14 @@ def test_halves_are_scaled_value_by_value_as_all_samples_are(transform: str, kin
     entropies = scaled_halves(given, spline, transform)
     np.testing.assert_array_equal(given, expected.astype(np.float16))
     np.testing.assert_allclose(entropies, marginal_entropies(expected, spline), atol=1e-12)
+
+
+def test_one_compiled_kernel_serves_values_in_memory_and_of_a_file():
+    z = np.linspace(0.0, 8.0, 20).reshape(2, 10)
+    mapped = z.copy()
+    mapped.flags.writeable = False
+    first, weights = bspline_weights(z, 10, 3, "clamped")
+    np.testing.assert_array_equal(bspline_weights(mapped, 10, 3, "clamped")[1], weights)
+    sums = bin_sums(mapped, 10, 3, "clamped")
+    np.testing.assert_allclose(sums, dense_weights(first, weights, 10).sum(axis=1))
+    assert len(bspline._bspline_weights.signatures) == len(bspline._add_weights.signatures) == 1

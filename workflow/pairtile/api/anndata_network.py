@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array, csr_matrix
 
 from pairtile.api.table import is_anndata
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 
 def add_network(
@@ -111,6 +113,8 @@ def _weight(network: pd.DataFrame, weight: str | None) -> str | None:
 
 
 def _matrix(source: Any, target: Any, values: Any, n: int, directed: bool) -> csr_matrix:
+    from scipy.sparse import csr_array, csr_matrix  # what no other call should wait for
+
     if not directed:
         source, target = np.append(source, target), np.append(target, source)
         values = np.tile(values, 2)

@@ -52,11 +52,7 @@ def _basis(z, first, order, knots, left, right, out):  # type: ignore[no-untyped
 
 @njit()
 def _weights_of(z, bins, order, knots, first, weights):  # type: ignore[no-untyped-def]
-    """Weights of one gene's samples."""
-    intervals = bins - order + 1
-    left = np.zeros(order)
-    right = np.zeros(order)
-    basis = np.zeros(order)
+    left, right, basis = np.zeros(order), np.zeros(order), np.zeros(order)
     for sample in range(z.size):
         value = z[sample]
         if np.isnan(value):
@@ -64,7 +60,7 @@ def _weights_of(z, bins, order, knots, first, weights):  # type: ignore[no-untyp
             weights[sample, :] = 0.0
             continue
         # The last interval is closed, so that the maximum is not lost.
-        interval = min(int(np.floor(value)), intervals - 1)
+        interval = min(int(np.floor(value)), bins - order)
         first[sample] = interval
         _basis(value, interval, order, knots, left, right, basis)
         for a in range(order):
@@ -101,8 +97,7 @@ def bspline_weights(
     """
     first = np.empty(z.shape, dtype=np.int16)
     weights = np.empty((*z.shape, order), dtype=np.float64)
-    knot = knot_vector(bins, order, knots)
-    _bspline_weights(np.ascontiguousarray(z), bins, order, knot, first, weights)
+    _bspline_weights(_read_only(z), bins, order, knot_vector(bins, order, knots), first, weights)
     if half:
         weights = weights.astype(np.float16).astype(np.float64)
     return first, weights
@@ -124,10 +119,15 @@ def bin_sums(
     times = np.ones(z.shape[1]) if times is None else times
 
     def add(rows: slice) -> None:
-        _add_weights(np.ascontiguousarray(z[rows]), times, bins, order, knot, sums[rows])
+        _add_weights(_read_only(z[rows]), times, bins, order, knot, sums[rows])
 
     list(in_threads(add, thread_blocks(*z.shape)))
     return sums
+
+
+def _read_only(z: NDArray[np.float64]) -> NDArray[np.float64]:
+    """As mapped from a file, for which numba would else compile a second time."""
+    return np.broadcast_to(np.ascontiguousarray(z), z.shape)
 
 
 @njit(nogil=True)
