@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pairtile.downstream.shared_edges import GroupNetwork, edge_differences, overlap
+from pairtile.statistics.counting_noise import Counts
 from pairtile.statistics.exchangeable import Exchangeable
 from scipy.stats import rankdata
 
@@ -80,6 +81,7 @@ SAME = {
     "batch": "the same, with batches across the groups that shift genes, stated",
     "counts": "the same, as counts with missing values",
     "shift": "the same, with other means and spreads in each group",
+    "noise": "the same, as counts of which half the genes have 60 in one group and 3 in the others",
 }
 
 
@@ -99,6 +101,12 @@ def same_everywhere(kind: str, words: str, tables: int) -> dict[str, Any]:
         if kind == "counts":
             values = draw.poisson(np.exp(2.0 + 0.5 * values.clip(-6, 6))).astype(float)
             values[draw.random(values.shape) < 0.05] = np.nan
+        if kind == "noise":
+            mean = np.where((codes == 0) | (np.arange(GENES)[:, None] % 2 == 0), 60.0, 3.0)
+            reads = draw.poisson(mean * np.exp(0.5 * values.clip(-6, 6))).astype(np.uint32)
+            keys = np.arange(GENES, dtype=np.uint64)
+            counts = Counts(reads, np.ones(codes.size), keys)
+            values = counts.equalised(np.log2(reads + 1.0), np.arange(GENES), codes).values
         if kind == "shift":
             values = values * np.array([1.0, 3.0, 0.5])[codes] + 4.0 * codes * draw.standard_normal(
                 (GENES, 1)

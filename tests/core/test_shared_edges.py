@@ -143,6 +143,47 @@ def test_groups_that_no_permutation_mixes_are_not_compared() -> None:
     assert np.isnan(found.correlation[0, 1])
 
 
+def group_of(
+    label: str, table: NDArray[np.float64], edges: NDArray[np.int64], **more: NDArray[np.generic]
+) -> Group:
+    """A group as its analysis leaves it, on two plates."""
+    names = np.array([f"g{k}" for k in range(len(table))])
+    n = table.shape[1]
+    held: dict[str, NDArray[np.generic]] = {
+        "values": table,
+        "genes": names,
+        "samples": np.array([f"{label}{k}" for k in range(n)]),
+        "columns": np.array(["plate"]),
+        "cells": np.array([["a", "b"] * (n // 2)]),
+    }
+    ends = pd.DataFrame({"source": names[edges[:, 0]], "target": names[edges[:, 1]]})
+    items = pd.DataFrame({"name": names, "is_regulator": False})
+    return Group(f"all.{label.replace(' ', '_')}", label, ends, items, held | more)
+
+
+@pytest.mark.parametrize(
+    ("known", "codes"),
+    [(None, []), (False, ["groups_noise_made_equal"]), (True, ["groups_noise_kept"])],
+)
+def test_edges_do_not_differ_by_counting_noise(known: bool | None, codes: list[str]) -> None:
+    random = np.random.default_rng(8)
+    edges = np.arange(40).reshape(20, 2)
+    groups = []
+    for label, mean in (("deep", 100.0), ("shallow", 2.0)):
+        factor = np.repeat(random.normal(size=(20, 200)), 2, axis=0)
+        counts = random.poisson(mean * np.exp(0.6 * factor + 0.2 * random.normal(size=(40, 200))))
+        more = {"counts": counts.astype(np.uint32), "keys": np.arange(40, dtype=np.uint64)}
+        more["effects_removed"] = np.array(known)
+        table = np.log2(counts + 1.0)
+        groups.append(group_of(label, table, edges, **({} if known is None else more)))
+    section = {"method": "mutual_information", "expression": "e.tsv"}
+    config = load_config({"analyses": {"a": section}}).analyses["a"]
+    found = compare_groups(groups, config, 1)
+    assert [said.code for said in found.messages] == codes
+    differ = int((found.tables["shared_edges.tsv"]["class"] == "different").sum())
+    assert differ == 0 if known is False else differ > 10
+
+
 def test_the_tables_of_groups_say_which_have_an_edge_and_where_it_differs(tmp_path: Path) -> None:
     random = np.random.default_rng(6)
     module = np.arange(40) % 5
@@ -150,19 +191,7 @@ def test_the_tables_of_groups_say_which_have_an_edge_and_where_it_differs(tmp_pa
     groups = []
     for label, of_group in (("T cell", module), ("NK", other)):
         table = values(of_group, 80, random)
-        names = np.array([f"g{k}" for k in range(40)])
-        edges = network(table, 60).edges
-        ends = pd.DataFrame({"source": names[edges[:, 0]], "target": names[edges[:, 1]]})
-        held = {
-            "values": table,
-            "genes": names,
-            "samples": np.array([f"{label}{k}" for k in range(80)]),
-            "columns": np.array(["plate"]),
-            "cells": np.array([["a", "b"] * 40]),
-        }
-        items = pd.DataFrame({"name": names, "is_regulator": False})
-        analysis = f"all.{label.replace(' ', '_')}"
-        groups.append(Group(analysis, label, ends, items, held))
+        groups.append(group_of(label, table, network(table, 60).edges))
     section = {"method": "mutual_information", "expression": "e.tsv"}
     section["samples"] = {"annotations": "s.tsv", "batch": "plate"}
     config = load_config({"analyses": {"a": section}}).analyses["a"]
