@@ -167,14 +167,18 @@ def module_table(modules: ArrayLike, i: ArrayLike, j: ArrayLike, r: ArrayLike) -
     _, first = np.unique(module[order], return_index=True)
     hub = order[first][module[order[first]] > 0]
     number = module[hub]
+    # Of a module without an edge, or of one gene, neither is known.
+    with np.errstate(invalid="ignore"):
+        density = edges[number] / (genes[number] * (genes[number] - 1) / 2)
+        mean_correlation = summed[number] / edges[number]
     return pd.DataFrame(
         {
             "module": number.astype(np.int32),
             "genes": genes[number],
             "edges": edges[number],
             "edges_out": out[number],
-            "density": edges[number] / (genes[number] * (genes[number] - 1) / 2),
-            "mean_correlation": summed[number] / edges[number],
+            "density": density,
+            "mean_correlation": mean_correlation,
             "hub": hub.astype(np.int32),
             "hub_edges": degree[hub],
         }
