@@ -122,6 +122,10 @@ GOLD_OF_OTHERS = "X1\tX2\nX2\tX3\n"
     [
         ({"gold_standard": "gold.tsv"}, "none of the 2 gold standard edges"),
         (
+            {"samples": {"annotations": "labels.tsv"}, "differential": {"label": "all"}},
+            "'all' has 'same' (60); expected two labels with at least 8 samples each",
+        ),
+        (
             {
                 "method": "multimodal_correlation",
                 "expression": "expression.tsv",
@@ -140,6 +144,9 @@ def test_check_finds_what_a_run_would_find_after_scoring(
 ) -> None:
     write_data(tmp_path)
     (tmp_path / "gold.tsv").write_text(GOLD_OF_OTHERS)
+    samples = (tmp_path / "expression.tsv").read_text().splitlines()[0].split("\t")[1:]
+    rows = "".join(f"{sample}\tsame\n" for sample in samples)
+    (tmp_path / "labels.tsv").write_text(f"sample\tall\n{rows}")
     config = write_config(tmp_path, {"net": section})
     monkeypatch.chdir(tmp_path)
     assert main(["check", str(config)]) == 1

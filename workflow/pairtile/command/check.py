@@ -9,7 +9,9 @@ from typing import Any
 
 from pairtile.config import check_inputs_exist
 from pairtile.config.addresses import scheme
+from pairtile.config.downstream import label_columns
 from pairtile.config.models import Analysis
+from pairtile.config.preprocess import TableAnalysis
 from pairtile.declare.messages import Message, notes_of, warnings_of
 from pairtile.engine.time_estimate import START_SECONDS, in_words
 from pairtile.errors import PairtileError
@@ -21,6 +23,7 @@ from pairtile.steps.network_data import network_data
 from pairtile.steps.plan import plan
 from pairtile.steps.prepare import prepare
 from pairtile.steps.split import load_run
+from pairtile.steps.values import values
 
 IN_PLAN_LINES = {"backend_chosen", "work_planned"}
 """Codes of what ``plan_lines`` says."""
@@ -72,6 +75,8 @@ def _analysis(
     prepare(analysis, seed, {}, items, state, records / "prepare.json")
     prepared = read_json(records / "prepare.json")
     counts = prepared["counts"]
+    if label_columns(analysis) and isinstance(analysis, TableAnalysis):
+        values(analysis, {}, items, folder / "values", records / "values.json")
     if analysis.needs_network_data:
         record = records / "network_data.json"
         network_data(analysis, items, {}, folder / "network_data.npz", record)

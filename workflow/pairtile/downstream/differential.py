@@ -96,10 +96,21 @@ class ComparedGroups:
         return LIMITS[-1]
 
 
-def large_groups(labels: Sequence[str]) -> list[str]:
-    """Labels with samples enough to be compared, in the order of the alphabet."""
-    sizes = pd.Series(list(labels)).value_counts()
-    return sorted(str(label) for label in sizes.index[sizes >= MIN_SAMPLES] if label)
+def large_groups(labels: Sequence[str], name: str = "label") -> list[str]:
+    """Labels with samples enough to be compared, in the order of the alphabet.
+
+    Raises InputError where fewer than two have; ``name``: of the labels, for messages.
+    """
+    sizes = pd.Series([label for label in labels if label]).value_counts().sort_index()
+    large = [str(label) for label in sizes.index[sizes >= MIN_SAMPLES]]
+    if len(large) < 2:
+        listed = [f"{label!r} ({n})" for label, n in sizes.items()]
+        found = ", ".join(listed[:10]) + (" ..." if len(listed) > 10 else "")
+        raise InputError(
+            f"differential: {name!r} has {found or 'no labels'}; expected two labels with at least "
+            f"{MIN_SAMPLES} samples each"
+        )
+    return large
 
 
 def compared_groups(
@@ -111,17 +122,10 @@ def compared_groups(
 ) -> Iterator[ComparedGroups]:
     """Compare each pair of groups that have ``MIN_SAMPLES`` samples.
 
-    Raises InputError where fewer than two groups have; ``name``: of the labels, for messages.
-    ``chunks``: as of ``GroupComparison.test``.
+    Raises InputError as ``large_groups``. ``chunks``: as of ``GroupComparison.test``.
     """
-    labels, large = np.array(samples.labels, dtype=object), large_groups(samples.labels)
+    labels, large = np.array(samples.labels, dtype=object), large_groups(samples.labels, name)
     sizes = pd.Series(labels[labels != ""]).value_counts().sort_index()
-    if len(large) < 2:
-        found = ", ".join(f"{label!r} ({n})" for label, n in sizes.items()) or "no labels"
-        raise InputError(
-            f"differential: {name!r} has {found}; expected two labels with at least {MIN_SAMPLES} "
-            "samples each"
-        )
     small = [f"{label!r} ({sizes[label]})" for label in sizes.index if label not in large]
     said = [message("small_groups", names=", ".join(small), least=MIN_SAMPLES)] if small else []
     for first, second in combinations(large, 2):
@@ -282,7 +286,7 @@ def run(given: Given) -> Written:
         regulators if regulators.size else None,
         int(given.known.get("degrees_given_up", np.zeros(1))[0]),
     )
-    groups = large_groups(samples.labels)
+    groups = large_groups(samples.labels, config.label)
     said: list[Message] = []
     counts = dict.fromkeys(("differential_tested", "differential_significant"), 0)
     best, hubs, chunks = [], [], given.folder / CHUNKS

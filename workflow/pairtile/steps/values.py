@@ -9,6 +9,7 @@ from typing import Any, cast
 from numpy.typing import NDArray
 
 from pairtile.config.preprocess import TableAnalysis
+from pairtile.downstream.differential import large_groups
 from pairtile.downstream.given import prepare_values
 from pairtile.engine.state import scratch_beside, write_state
 from pairtile.runtime.files import read_table
@@ -26,4 +27,7 @@ def values(
         table = read_table(items)
         kept = table.loc[table["kept"], "name"].tolist()
         arrays = prepare_values(config.with_inputs(inputs), kept, scratch)
+        if config.differential is not None:  # refused here, before anything long is done
+            cells = dict(zip(arrays["columns"].tolist(), arrays["cells"].tolist(), strict=True))
+            large_groups(cells[config.differential.label], config.differential.label)
         write_state(out, cast("Mapping[str, NDArray[Any]]", arrays), scratch)
