@@ -138,7 +138,7 @@ def test_hits_and_their_fold_strings_are_those_of_the_rules(backend: str, proble
     assert entries(opened.hits(*of_all)) == as_entries(wanted)
     if asked.strict:
         return
-    block, strings = opened.traced(*of_all), []
+    block, strings = opened.traced_block(*of_all), []
     for traced in block.parts:
         text, offsets = fold_strings(block.mirnas, block.transcripts, traced)
         strings += texts(SequenceBatch(text, offsets))

@@ -87,7 +87,7 @@ class TargetSearch:
         allowed                  bool (mirna_end - mirna_begin, count): pairs to look at; all
                                  where None
         """
-        block = self._traced_block(mirna_begin, mirna_end, transcript_rows, allowed)
+        block = self.traced_block(mirna_begin, mirna_end, transcript_rows, allowed)
         # Some pairs at a time: letters of what does not pass are gone before the next are written.
         parts = []
         for traced in block.parts:
@@ -106,7 +106,7 @@ class TargetSearch:
         allowed: NDArray[np.bool_] | None = None,
     ) -> Sites:
         """The hits that ``hits`` gives, without letters and energies: what counting takes."""
-        block = self._traced_block(mirna_begin, mirna_end, transcript_rows, allowed)
+        block = self.traced_block(mirna_begin, mirna_end, transcript_rows, allowed)
         parts = [Sites.none()]
         for traced in block.parts:
             lines = None
@@ -119,13 +119,14 @@ class TargetSearch:
             parts.append(Sites(i, j, traced.score[kept], seed_class[kept]))
         return Sites(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
-    def _traced_block(
+    def traced_block(
         self,
         mirna_begin: int,
         mirna_end: int,
         transcript_rows: NDArray[np.integer],
         allowed: NDArray[np.bool_] | None,
     ) -> TracedBlock:
+        """Some miRNAs and transcripts, and their alignments in parts, traced when they are read."""
         rows = np.sort(np.asarray(transcript_rows, dtype=np.int64))
         if allowed is not None:
             allowed = allowed[:, np.argsort(transcript_rows)]
