@@ -76,7 +76,10 @@ def test_all_edges_move_as_a_picture_and_are_drawn_where_they_rest(large: Path, 
     assert canvas(page)["edges"] == str(LARGE)
     page.wait_for(f"{cy}.batching()")  # drawn, and held
     page.ask(f"window.drawn = 0; {cy}.on('render', () => window.drawn++); 0")
+    # The drawing hears of it a frame later, and takes the mouse for elsewhere until then.
+    page.ask("addEventListener('scroll', () => setTimeout(() => window.scrolled = true, 100))")
     page.ask("document.getElementById('network').scrollIntoView()")
+    page.wait_for("window.scrolled")
     middle = "document.getElementById('network-canvas').getBoundingClientRect()"
     x, y = (page.ask(f"{middle}.{side}") + 200 for side in ("x", "y"))
     mouse = {"button": "left", "buttons": 1, "clickCount": 1}
