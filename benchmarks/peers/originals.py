@@ -171,6 +171,7 @@ def our_aracne(folder: Path) -> Callable[[], Any]:
             table,
             regulators,
             score="mi",
+            transform="rank",  # as ARACNe-AP partitions ranks
             keep={"p_value": P_VALUE},
             permutations=DRAWS,
             backend="cpu",
