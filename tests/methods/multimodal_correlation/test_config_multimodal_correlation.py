@@ -310,11 +310,15 @@ def test_steps_see_the_keys_that_they_use(key: str, users: tuple[str, ...]) -> N
 
 @pytest.mark.parametrize(
     "keys",
-    [{"differential": {"label": "a"}}, {"preprocess": {"regress_out": ["a"]}}, {"split_by": "a"}],
+    [{"differential": {"label": "a"}}, {"preprocess": {"regress_out": ["a"]}}, {"obs": {"a": "b"}}],
 )
 def test_columns_named_elsewhere_are_of_annotations_too(keys: dict[str, Any]) -> None:
     of_samples = {"annotations": "t.tsv"}
-    assert resolved(annotations="s.tsv", **keys)["samples"]["annotations"] == "s.tsv"
+    for samples in (None, {"annotations": None}):
+        found = resolved(annotations="s.tsv", samples=samples, **keys)
+        assert found["samples"]["annotations"] == "s.tsv"
+    in_file = resolved(expression="e.h5ad", annotations="s.tsv", **keys)
+    assert in_file["samples"]["annotations"] is None
     found = resolved(annotations="s.tsv", samples=of_samples, **keys)
     assert found["samples"] == resolved(samples=of_samples)["samples"]
     assert resolved(annotations="s.tsv")["samples"]["annotations"] is None

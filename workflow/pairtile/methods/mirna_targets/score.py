@@ -62,7 +62,7 @@ Measured on random letters, of which 1 in 90 begins a hit of a score of 90."""
 SHUFFLED_HITS_AT_ONCE = 500_000
 """Hits of shuffled miRNAs in memory, about."""
 HITS_OF_A_GPU = 8
-"""So many times as many are on a GPU that counts them."""
+"""Times as many are searched for at once on a GPU, which counts them there."""
 
 SCORE_STEP, SCORE_BINS = 5.0, 200
 ENERGY_STEP, ENERGY_BINS = 0.5, 160

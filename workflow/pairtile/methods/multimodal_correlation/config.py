@@ -630,17 +630,21 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
     @model_validator(mode="before")
     @classmethod
     def _columns_are_of_annotations(cls, given: object) -> object:
-        """Columns that other sections name are looked up in ``annotations``, where
-        ``samples.annotations`` names no other table."""
+        """Columns that other sections name are looked up in ``annotations``, where neither
+        ``samples.annotations`` nor an ``.h5ad`` file has them."""
         if not isinstance(given, Mapping) or not given.get("annotations"):
             return given
-        samples, cleaning = given.get("samples") or {}, given.get("preprocess") or {}
-        if not isinstance(samples, Mapping) or not isinstance(cleaning, Mapping):
+        sections = [given.get(key) or {} for key in ("samples", "preprocess", "other_preprocess")]
+        if not all(isinstance(section, Mapping) for section in sections):
             return given
-        named = any(given.get(key) for key in ("traits", "differential", "obs", "split_by"))
-        if not (named or samples or cleaning.get("regress_out")):
+        samples, *cleaning = sections
+        named = [given.get(key) for key in ("traits", "differential", "obs", "split_by")]
+        named += [samples.get(key) for key in ("series", "time", "batch", "replicate")]
+        named += [section.get("regress_out") for section in cleaning]
+        elsewhere = str(given.get("expression")).lower().endswith(".h5ad")
+        if elsewhere or samples.get("annotations") or not any(named):
             return given
-        return {**given, "samples": {"annotations": given["annotations"], **samples}}
+        return {**given, "samples": {**samples, "annotations": given["annotations"]}}
 
     @field_validator("threshold")
     @classmethod
