@@ -196,6 +196,14 @@ def test_condition_counts_are_those_of_the_table(demo: Path) -> None:
     )
 
 
+def test_q_of_a_condition_is_not_that_of_the_network(copy: Path) -> None:
+    """Which has one, too, where its threshold is a false discovery rate."""
+    network = pd.read_parquet(copy / "network.parquet")
+    before = page_of(copy).xpath("//*[@id='conditions']//details//td/text()")
+    network.assign(p_value=0.5, q_value=0.5).to_parquet(copy / "network.parquet")
+    assert page_of(copy).xpath("//*[@id='conditions']//details//td/text()") == before
+
+
 def test_modules_have_their_genes_and_conditions(demo: Path) -> None:
     modules = table_of(demo, "modules.tsv")
     rows = read_page(demo).xpath("//*[@class='data modules']/tbody/tr")

@@ -134,9 +134,9 @@ def _label_network(found: ModeResults, condition: str, label: str) -> dict[str, 
         ascending=[True, False, True, True, True],
     )
     keys = ["source", "target", "cluster"]
-    top = order.head(MAX_EDGES).merge(
-        found.network.drop(columns=["correlation", "p_value"]), on=keys, how="left", validate="m:1"
-    )
+    # The network has p and q of its own where its threshold is a false discovery rate.
+    more = found.network[[*keys, *found.network.columns.difference(table.columns, sort=False)]]
+    top = order.head(MAX_EDGES).merge(more, on=keys, how="left", validate="m:1")
     apart = differs_in(top)
     regression = bool(top["r_squared"].notna().any())
     split = apart is not None and bool((apart != "").any())
