@@ -5,8 +5,10 @@ from __future__ import annotations
 import multiprocessing
 
 import numba
+import numpy as np
 import pytest
-from pairtile.runtime.threads import in_threads
+from pairtile.runtime.threads import in_threads, one_blas_thread
+from threadpoolctl import threadpool_info, threadpool_limits
 
 
 @pytest.fixture(autouse=True)
@@ -41,3 +43,20 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
     assert squares(4) == [0, 1, 4, 9]
     with multiprocessing.get_context("fork").Pool(1) as forked:
         assert forked.apply_async(squares, (4,)).get(30) == [0, 1, 4, 9]
+
+
+def blas_threads() -> set[int]:
+    np.eye(2) @ np.eye(2)
+    return {found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"}
+
+
+def test_matrix_products_have_one_thread_in_each_and_get_theirs_back() -> None:
+    with threadpool_limits(2, "blas"):
+        parts = in_threads(lambda _: list(in_threads(lambda _: blas_threads(), range(2))), range(5))
+        with one_blas_thread():  # ends before the threads do
+            assert next(parts) == [{1}, {1}]
+        assert list(parts) == [[{1}, {1}]] * 4
+        assert blas_threads() == {2}
+        for _ in zip(range(2), in_threads(lambda part: part, range(9)), strict=False):
+            assert blas_threads() == {1}
+        assert blas_threads() == {2}

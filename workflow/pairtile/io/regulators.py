@@ -12,7 +12,7 @@ import numpy as np
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.names import some, spelled_alike, without_version
-from pairtile.io.text_file import open_lines
+from pairtile.io.text_file import open_lines, unquoted
 
 message = messages_of(__package__)
 
@@ -45,7 +45,7 @@ def read_regulators(path: str | PathLike[str], kind: str = "regulator") -> list[
             if "\t" in name:
                 found = f"{name.count(chr(9)) + 1} fields"
                 raise InputError.at(path, f"line {number}", found, "one name a line")
-            names[_unquoted(name)] = None
+            names[unquoted(name).strip()] = None
     if not names:
         raise InputError.at(path, "", "no names", f"one {kind} a line")
     return list(names)
@@ -169,9 +169,3 @@ def _hint(regulators: Sequence[str], genes: Sequence[str]) -> str:
     if bare.intersection(map(without_version, regulators)):
         return "; some differ only in the version after the last point (see ignore_versions)"
     return ""
-
-
-def _unquoted(name: str) -> str:
-    if len(name) > 1 and name[0] == name[-1] == '"':
-        return name[1:-1].strip()
-    return name

@@ -206,12 +206,13 @@ def _lines(path: str | PathLike[str], handle: io.TextIOWrapper) -> Iterator[tupl
 def _rows_of_tabs(lines: Iterator[tuple[int, str]]) -> Iterator[Row]:
     for number, line in lines:
         if '"' in line:
-            yield number, [_unquoted(field) for field in line.split("\t")]
+            yield number, [unquoted(field) for field in line.split("\t")]
         elif line:
             yield number, line.split("\t")
 
 
-def _unquoted(field: str) -> str:
+def unquoted(field: str) -> str:
+    """A field without the quotes around it, doubled ones within it single."""
     quoted = len(field) > 1 and field[0] == field[-1] == '"'
     return field[1:-1].replace('""', '"') if quoted else field
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.state import copy_rows
 from pairtile.preprocess.sample_arrays import SampleArrays
+from pairtile.runtime.threads import one_blas_thread
 from pairtile.statistics.dependence import (
     MAX_GENES,
     Dependence,
@@ -75,6 +76,7 @@ class NullDesign:
         return cls("permutation", one, np.zeros(1, dtype=bool), reason)
 
 
+@one_blas_thread()
 def dependence_arrays(
     values: NDArray[np.float64], stated: SampleArrays
 ) -> tuple[Dependence, SampleArrays]:

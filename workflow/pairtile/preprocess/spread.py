@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pairtile.engine.state import copy_rows, release
 from pairtile.preprocess.statistics import column_medians, row_blocks
-from pairtile.runtime.threads import in_threads
+from pairtile.runtime.threads import in_threads, one_blas_thread
 from pairtile.statistics.dependence import MAX_GENES, evenly_spaced
 from pairtile.statistics.hidden_factors import MAX_SAMPLES, MIN_GENES, normal_scores
 
@@ -31,6 +31,7 @@ RIDGE = 0.3
 """Of the variance of a gene: samples that are predicted from more samples than there are genes."""
 
 
+@one_blas_thread()
 def unequal_spreads(values: NDArray[np.float64]) -> bool:
     """Whether the noise of samples differs.
 

@@ -37,20 +37,11 @@ def end_with_run() -> None:
 
 
 def _end_after(process: int) -> None:
-    _wait_for_end(process)
+    try:
+        select([os.pidfd_open(process)], [], [])
+    except (AttributeError, OSError):  # not on Linux, before 5.3, forbidden in a container, or gone
+        with suppress(OSError):
+            while True:
+                os.kill(process, 0)
+                time.sleep(_LOOK_SECONDS)
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _wait_for_end(process: int) -> None:
-    if sys.platform == "linux":
-        try:
-            select([os.pidfd_open(process)], [], [])
-            return
-        except ProcessLookupError:
-            return
-        except OSError:  # before Linux 5.3, or forbidden in a container
-            pass
-    with suppress(OSError):
-        while True:
-            os.kill(process, 0)
-            time.sleep(_LOOK_SECONDS)
