@@ -33,18 +33,19 @@ def pack_column(values: pd.Series) -> dict[str, Any]:
     ``kind`` is integer, decimal (rounded to four significant digits) or text.
     """
     kind = _KINDS.get(values.dtype.kind, "text")
-    rows = values.tolist()
+    of_row, distinct = pd.factorize(values, use_na_sentinel=False)
+    found = distinct.tolist()
     if kind == "decimal":
-        rows = [to_digits(value) for value in rows]
-        packed = np.array([_packed(value) for value in rows], dtype="<i4")
+        found = [to_digits(value) for value in found]
+        packed = np.array([_packed(value) for value in found], dtype="<i4")
         # A distinct value takes about ten letters of JSON, one of the packed ones 16/3.
-        if 4 * len(np.unique(packed)) > len(rows) or not np.isfinite(rows).all():
-            return {"kind": kind, "decimals": base64_of(packed)}
+        if 4 * len(np.unique(packed)) > len(values) or not np.isfinite(found).all():
+            return {"kind": kind, "decimals": base64_of(packed[of_row])}
     elif kind == "text":
-        rows = [str(value) for value in rows]
-    codes, distinct = pd.factorize(np.array(rows, dtype=object))
-    width = "<u1" if len(distinct) <= 256 else "<u2"
-    return {"kind": kind, "values": list(distinct), "codes": base64_of(codes.astype(width))}
+        found = [str(value) for value in found]
+    codes, texts = pd.factorize(np.array(found, dtype=object))
+    width = "<u1" if len(texts) <= 256 else "<u2"
+    return {"kind": kind, "values": list(texts), "codes": base64_of(codes[of_row].astype(width))}
 
 
 def to_digits(value: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -43,20 +43,19 @@ def edge_table(results: Results, table: pd.DataFrame) -> pd.DataFrame:
         return table
     rows = targets_of_pairs(results, table)
     whole = ("n_canonical_sites", "transcript_length")
-    more: dict[str, Any] = {
+    brief = (*SUMS, "positions") if len(table) > MAX_ROWS_WITH_ALL else ()
+    more = {
         name: rows[name].astype("int64") if name in whole else rows[name]
         for name in PAIR_COLUMNS
-        if name in rows
+        if name in rows and name not in brief
     }
     if "positions" in more:
         more["positions"] = more["positions"].map(_first_positions)
     table = table.assign(**{name: values.to_numpy() for name, values in more.items()})
     # Sums are of less use than what kind of site there is.
-    last: tuple[str, ...] = (*SUMS, *PAIR_COLUMNS[2:])
+    last = (*SUMS, *PAIR_COLUMNS[2:])
     first = [column for column in table.columns if column not in last]
-    if len(table) > MAX_ROWS_WITH_ALL:
-        last = tuple(column for column in last if column not in (*SUMS, "positions"))
-    return table[[*first, *(column for column in last if column in table)]]
+    return table[[*first, *(column for column in last if column in table and column not in brief)]]
 
 
 def _first_positions(text: str) -> str:
