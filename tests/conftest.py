@@ -15,6 +15,7 @@ from browser_page import Page, browser
 from compile_once import compile_once
 from hypothesis import is_hypothesis_test, settings
 from paths import SHARED
+from threadpoolctl import threadpool_limits
 
 # Machines are shared: how long a case takes says nothing. On top of what hypothesis itself chooses.
 settings.register_profile("pairtile", settings(deadline=None, print_blob=True))
@@ -23,8 +24,8 @@ settings.load_profile("pairtile")
 ALL_EXAMPLES = "HYPOTHESIS_PROFILE" in os.environ
 """Whether property tests try all the examples that they ask for (``make nightly``)."""
 
-LEFT_OUT = ("faults", "complete", "install")
-"""Marks of tests that run only when -m asks for them."""
+LEFT_OUT = ("faults", "install", "complete")
+"""Marks of tests that run only when -m asks for the first of these that they have."""
 
 LONG_FOLDERS = ("tests/methods", "tests/workflow")
 
@@ -39,13 +40,21 @@ def cuda_problem() -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Workers compile each kernel once; pandas 2 (Python 3.11) gives read-only arrays, as pandas 3
-    does, here and in the programs that tests start."""
+    """Workers compile each kernel once and have one thread for matrix products; pandas 2 (Python
+    3.11) gives read-only arrays, as pandas 3 does, here and in the programs that tests start."""
     os.environ["PANDAS_COPY_ON_WRITE"] = "1"
     pd.set_option("mode.copy_on_write", True)
     session = os.environ.get("PYTEST_XDIST_TESTRUNUID")
     if session:
+        os.environ["OPENBLAS_NUM_THREADS"] = "1"
+        threadpool_limits(1, "blas")
         compile_once(Path(tempfile.gettempdir()) / f"pairtile_tests_{session}")
+
+
+def left_out_by(item: pytest.Item) -> str:
+    """The mark that -m has to ask for; empty where the test always runs."""
+    marks = {mark.name for mark in item.iter_markers()}
+    return next((name for name in LEFT_OUT if name in marks), "")
 
 
 def try_fewer_examples(test: Any) -> None:
@@ -59,8 +68,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out the long tests unless -m asks for them, mark property tests, and skip ``gpu``
     tests, saying why, where there is no usable GPU. Folders of long files come first: a long one at
     the end would have one worker busy and the others waiting."""
-    unasked = {name for name in LEFT_OUT if name not in config.getoption("markexpr")}
-    long = [item for item in items if unasked & {mark.name for mark in item.iter_markers()}]
+    asked = config.getoption("markexpr")
+    long = [item for item in items if (mark := left_out_by(item)) and mark not in asked]
     config.hook.pytest_deselected(items=long)
     left_out = set(long)
     items[:] = [item for item in items if item not in left_out]

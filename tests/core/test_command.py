@@ -527,6 +527,7 @@ def test_run_names_a_configuration_that_is_not_there(capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.workflow
+@pytest.mark.complete
 def test_run_runs_the_workflow_from_anywhere(tmp_path: Path) -> None:
     """Two folders away from the checkout; what is after -- reaches Snakemake; the exit code too."""
     write_data(tmp_path)

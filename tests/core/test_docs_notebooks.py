@@ -10,6 +10,8 @@ import pairtile
 import pytest
 from notebook_cells import code_cells, run_cells
 
+pytestmark = pytest.mark.complete
+
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 

@@ -15,6 +15,8 @@ import yaml
 from lxml import html
 from workflow_runs import ROOT, environment
 
+pytestmark = pytest.mark.complete
+
 MKDOCS = pytest.importorskip("mkdocs", reason="the extra `docs` is not installed")
 
 

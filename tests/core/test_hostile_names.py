@@ -34,6 +34,8 @@ from predictor_levels import random_levels
 from predictor_levels import section as levels_section
 from workflow_runs import Analysis
 
+pytestmark = pytest.mark.complete
+
 DEED = "document.title='stolen'"
 HOSTILE = [
     f"<script>{DEED}</script>",

@@ -61,6 +61,7 @@ METHODS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.complete
 def test_states_are_those_of_a_dense_table_byte_by_byte(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,8 @@ from pairtile.io.symbols import add_symbols, read_symbols, unique_labels, with_s
 from pairtile.report.results import read_results
 from workflow_runs import Analysis, write_data
 
+pytestmark = pytest.mark.complete
+
 ITEMS = pd.DataFrame({"name": ["g1", "g2", "g3", "g4"], "kept": [True, True, True, False]})
 
 

@@ -21,7 +21,7 @@ from paths import ROOT
 from workflow_runs import finished_run
 
 pytest.importorskip("rocrate", reason="needs rocrate (the extra `crate`)")
-pytestmark = [pytest.mark.workflow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.complete, pytest.mark.workflow, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")

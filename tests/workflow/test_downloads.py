@@ -30,6 +30,8 @@ from workflow_runs import (
     write_data,
 )
 
+pytestmark = pytest.mark.complete
+
 CONTENT = b"gene\ta\tb\n" * 1000
 
 

@@ -24,6 +24,8 @@ from pairtile.steps.summary import summary
 from small_analyses import ANALYSES, SMALL_TILES
 from workflow_runs import Analysis, finished_run, run
 
+pytestmark = pytest.mark.complete
+
 MORE = {
     "mutual_information": {
         "gold_standard": "gold_standard.tsv",

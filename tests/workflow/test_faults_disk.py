@@ -14,6 +14,8 @@ from pairtile.errors import StoreError
 from small_analyses import ANALYSES, SMALL_TILES
 from workflow_runs import Analysis, run, temporary_files, write_config
 
+pytestmark = pytest.mark.complete
+
 KIB = 1024
 PAGE = 4 * KIB
 BALLAST = "ballast"

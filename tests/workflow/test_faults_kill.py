@@ -13,6 +13,8 @@ from pairtile.steps.plan import read_plan
 from small_analyses import ANALYSES
 from workflow_runs import temporary_files
 
+pytestmark = pytest.mark.complete
+
 STEPS = ("prepare", "scan", "merge_scan", "chunks", "merge", "network", "tables")
 
 

@@ -15,7 +15,7 @@ import psutil
 import pytest
 from workflow_runs import ROOT, environment, write_config, write_data
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.complete, pytest.mark.workflow]
 
 PAIRTILE = Path(sys.executable).with_name("pairtile")
 SEED = 20261125

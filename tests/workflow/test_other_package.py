@@ -111,6 +111,7 @@ def test_its_configuration_is_checked_with_the_same_care(
 
 
 @pytest.mark.workflow
+@pytest.mark.complete
 def test_it_runs_in_chunks_is_killed_goes_on_and_is_reported(
     with_kendall: dict[str, str], data: pd.DataFrame, tmp_path: Path
 ) -> None:

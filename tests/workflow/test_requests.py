@@ -33,6 +33,8 @@ from pairtile.runtime.requests import (
 )
 from workflow_runs import ROOT, Analysis, environment, run, write_config, write_data
 
+pytestmark = pytest.mark.complete
+
 GIB = 1 << 30
 
 

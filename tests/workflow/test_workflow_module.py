@@ -10,7 +10,7 @@ import pytest
 import yaml
 from workflow_runs import BASE, ROOT, Analysis, Run, environment, write_data
 
-pytestmark = [pytest.mark.workflow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.complete, pytest.mark.workflow, pytest.mark.timeout(600)]
 
 STUDY = f"""
 configfile: "study.yaml"

@@ -10,7 +10,7 @@ import pytest
 from pairtile.view.run_messages import failure, success
 from workflow_runs import FINISHED, Run, finished_run, run, write_config, write_data
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.complete, pytest.mark.workflow]
 
 
 @pytest.fixture(scope="module")
