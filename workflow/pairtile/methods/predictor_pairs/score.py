@@ -100,7 +100,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
     ) -> PreparedInput[PredictorArrays]:
         prepared = prepare_predictors(config, scratch)
         made = search_input(config, prepared, seed)
-        if prepared.quality is None:
+        if config.levels is not None:
             return made
         state: PredictorArrays = {**made.state, **prepared.quality.state(prepared.values)}
         return replace(made, state=state)

@@ -150,13 +150,13 @@ def _entropies(opened: PredictorLevels, sets: pd.DataFrame) -> Rows:
         "n_samples": n_samples,
     }
     for k in range(len(members(sets))):
-        without = np.delete(chosen, k, axis=1) if k < chosen.shape[1] else chosen
-        if k >= chosen.shape[1]:
-            result[f"gain_{k + 1}"] = np.full(len(sets), np.nan)
-        elif without.shape[1] == 0:
-            result[f"gain_{k + 1}"] = h_target - h_set
-        else:
-            result[f"gain_{k + 1}"] = set_entropies(predictors, targets, rows, without)[1] - h_set
+        left = np.full(len(sets), np.nan)
+        if k < chosen.shape[1]:
+            without = np.delete(chosen, k, axis=1)
+            left = h_target
+            if without.size:
+                left = set_entropies(predictors, targets, rows, without).of_set
+        result[f"gain_{k + 1}"] = left - h_set
     return result
 
 
