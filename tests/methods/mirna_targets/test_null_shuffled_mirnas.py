@@ -174,7 +174,7 @@ def test_words_have_the_probabilities_of_the_chain() -> None:
     mirna = letters(draw, 22)
     opposite = mirna[::-1].translate(str.maketrans("ACGU", "UGCA"))
     eight, seven, late = opposite[-8:-1], opposite[-7:-1], opposite[-8:-2]
-    words = SiteWords.of(codes_of(mirna), np.array([0, 22], np.int64), chain)
+    words = SiteWords.of(SequenceBatch.of([mirna]), chain)
     wanted = [eight + "A", eight, seven + "A", seven, late]
     logs = [naive_log(word, chain) for word in wanted]
     np.testing.assert_allclose(words.log_probability[0], logs)
@@ -201,7 +201,7 @@ def test_pair_scores_are_those_of_their_definition() -> None:
     transcripts = biased(lines, 7)
     chain, background = transcript_model(transcripts)
     mirnas = SequenceBatch.of([letters(lines, 22) for _ in range(5)])
-    words = SiteWords.of(CODES[mirnas.text], mirnas.offsets, chain)
+    words = SiteWords.of(mirnas, chain)
     rates = np.sort(draw.random((CLASSES, SCORE_BINS)), axis=1)[:, ::-1].copy()
     count = draw.integers(1, 6, 40)
     sites = PairSites(

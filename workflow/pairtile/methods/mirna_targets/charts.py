@@ -17,17 +17,14 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from pairtile.methods.mirna_targets.hits_bed_gff3 import COLOURS
 from pairtile.methods.mirna_targets.report_hits import (
     GENES,
+    conserved,
+    has_null,
     hits_of,
     mapped_transcript,
+    null_row,
     seed_columns,
     targets_of,
     targets_of_pairs,
-)
-from pairtile.methods.mirna_targets.report_signal import (
-    SHOWN_CLASSES,
-    conserved,
-    has_null,
-    null_row,
 )
 from pairtile.methods.mirna_targets.tables import CANONICAL
 from pairtile.report.charts import (
@@ -499,7 +496,7 @@ def _signal(results: Results) -> FigureWithText | None:
     """Ratio of each seed class, and pairs by their score."""
     if not has_null(results):
         return None
-    rows = {name: null_row(results, name) for name in SHOWN_CLASSES}
+    rows = {name: null_row(results, name) for name in COLOURS}
     rows = {name: row for name, row in rows.items() if row["sites"] and row["expected"]}
     if not rows:
         return None

@@ -170,21 +170,13 @@ def read_fasta(path: str | PathLike[str], key: str = "", on_bad_record: str = "e
     is one with no sequences. A record with words such as "Sequence unavailable" in place of letters
     is no fault, and always in ``Fasta.bad``.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    key : str
-        What the configuration calls the file, for messages.
-    on_bad_record : str
-        ``error``: refuse a file with bad records; ``skip``: leave them out and list them in
-        ``Fasta.bad``. Bad is a record without a name or letters, with a character that is none of
-        ``LETTERS``, with a header that the file ends in, and text before the first ``>``.
+    key : what the configuration calls the file, for messages. on_bad_record : ``error``: refuse a
+    file with bad records; ``skip``: leave them out and list them in ``Fasta.bad``. Bad is a record
+    without a name or letters, with a character that is none of ``LETTERS``, with a header that the
+    file ends in, and text before the first ``>``.
 
-    Raises
-    ------
-    InputError
-        File missing, damaged or FASTQ; or, with a line for each of the first, its bad records.
+    Raises InputError: file missing, damaged or FASTQ; or, with a line for each of the first, its
+    bad records.
     """
     fasta = fasta_of(str(path), key, file_content(path))
     if on_bad_record == "error":

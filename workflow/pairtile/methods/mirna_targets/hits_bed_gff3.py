@@ -56,14 +56,12 @@ def hit_places(hits: pa.Table, to_genome: TranscriptToGenome | None = None) -> p
     to_genome : where the transcript of each item lies (``items_to_genome``); None: all hits stay in
     transcript coordinates.
 
-    Returns
-    -------
-    Table, a row for each hit, sorted by sequence, begin, end and hit; positions from 0, int64
-        ``hit``, row of the hits table; ``sequence``, its chromosome or transcript; ``minus``,
-        whether on the minus strand (never on transcripts); ``in_genome``, whether in genome
-        coordinates; ``begin`` and ``end`` (excluded) of the hit's span; ``seed_begin`` and
-        ``seed_end`` of its seed match, both its begin without one; ``block_begin`` and
-        ``block_end``, lists, of its parts in exons, ascending.
+    Returns a row for each hit, sorted by sequence, begin, end and hit; positions from 0, int64:
+    ``hit``, row of the hits table; ``sequence``, its chromosome or transcript; ``minus``, whether
+    on the minus strand (never on transcripts); ``in_genome``, whether in genome coordinates;
+    ``begin`` and ``end`` (excluded) of the hit's span; ``seed_begin`` and ``seed_end`` of its seed
+    match, both its begin without one; ``block_begin`` and ``block_end``, lists, of its parts in
+    exons, ascending.
     """
     item = codes(hits["transcript"])
     item_names = categories(hits["transcript"])

@@ -48,13 +48,14 @@ from pairtile.methods.mirna_targets.kernels.shuffled_mirnas import (
 )
 from pairtile.methods.mirna_targets.records import PreparedPart
 from pairtile.methods.mirna_targets.scoring import (
-    CODES,
     OTHER,
+    SequenceBatch,
     offsets_of,
     pair_starts,
     reverse_cumsum,
+    state_sequences,
 )
-from pairtile.methods.mirna_targets.search import SequenceBatch, Sites, TargetSearch
+from pairtile.methods.mirna_targets.search import Sites, TargetSearch
 from pairtile.runtime.threads import in_threads
 
 if TYPE_CHECKING:
@@ -85,10 +86,10 @@ def prepare_null(
     state: SequenceArrays, settings: AlignmentConfig, shuffles: int, seed: int
 ) -> PreparedPart[NullArrays]:
     """Draw the shuffles and measure what pair scores need; ``state``: that of the sequences."""
-    mirnas, transcripts = (SequenceBatch.of_state(state, kind) for kind in ("mirna", "transcript"))
+    mirnas, transcripts = state_sequences(state)
     chain, background = transcript_model(transcripts)
     drawn, distinct, mismatch = matched_shuffles(mirnas, chain, shuffles, seed)
-    rates = hit_rates(drawn, transcripts, settings, SiteWords.of(*_coded(drawn), chain), background)
+    rates = hit_rates(drawn, transcripts, settings, SiteWords.of(drawn, chain), background)
     messages: list[Message] = []
     if len(mirnas):
         off = np.expm1(np.quantile(mismatch, 0.95))
@@ -115,7 +116,7 @@ def prepare_null(
 
 def transcript_model(transcripts: SequenceBatch) -> tuple[MarkovChain, Background]:
     """The Markov chain of all transcripts, and the composition of each."""
-    codes = CODES[transcripts.text]
+    codes = transcripts.codes
     threes = np.zeros(64, dtype=np.float64)
     composition = np.zeros((len(transcripts), 4))
     for row, (begin, end) in enumerate(
@@ -201,16 +202,15 @@ def matched_shuffles(
     Draws are keyed on the seed and the miRNA's letters. None has the miRNA's own positions 2 to 8,
     and all are different, where so many such shuffles were drawn; else they are repeated.
 
-    Returns
-    -------
-    The shuffles, those of the first miRNA, of the second, ...; int64 (miRNAs,), how many are
-    different; float64 (miRNAs,), |log| of the expected number, mean of the shuffles over the miRNA.
+    Returns the shuffles, those of the first miRNA, of the second, ...; int64 (miRNAs,), how many
+    are different; float64 (miRNAs,), |log| of the expected number, mean of the shuffles over the
+    miRNA.
     """
     draws = DRAWS_PER_SHUFFLE * shuffles
     parts, distinct, mismatch = [], [], []
     for begin in range(0, len(mirnas), 256):
         block = mirnas.block(np.arange(begin, min(begin + 256, len(mirnas))))
-        codes, offsets = _coded(block)
+        codes, offsets = block.codes, block.offsets
         drawn = Shuffles(
             codes=np.empty(draws * len(codes), dtype=np.uint8),
             key=np.empty((len(block), draws), dtype=np.uint64),
@@ -242,14 +242,10 @@ def matched_shuffles(
     )
 
 
-def _coded(sequences: SequenceBatch) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    return CODES[sequences.text], sequences.offsets
-
-
 def _random_starts(mirnas: SequenceBatch, seed: int) -> NDArray[np.uint64]:
     starts = []
     for begin, end in zip(mirnas.offsets[:-1], mirnas.offsets[1:], strict=True):
-        codes = CODES[mirnas.text[begin:end]].tobytes()
+        codes = mirnas.codes[begin:end].tobytes()
         digest = hashlib.blake2b(codes, digest_size=8, key=f"shuffles {seed}".encode()).digest()
         starts.append(int.from_bytes(digest, "little"))
     return np.array(starts, dtype=np.uint64)
@@ -340,7 +336,7 @@ class NullCounts:
         def searched(kind: str, each: int, prefix: str) -> Searched:
             batch = SequenceBatch.of_state(state, kind)
             search = TargetSearch(batch, transcripts, settings, device)
-            return Searched(search, SiteWords.of(*_coded(batch), chain), each, prefix)
+            return Searched(search, SiteWords.of(batch, chain), each, prefix)
 
         self.mirnas = searched("mirna", 1, "")
         self.shuffled = searched("null", shuffles, "null_")
@@ -446,7 +442,7 @@ class NullCounts:
         if self.conservation is not None:
             there = np.flatnonzero(self.conservation.species_of(sites.j) > 0)
             i, j, seed_class = sites.i[there], sites.j[there], sites.seed_class[there]
-            level = self.conservation.kept(of.search.coded_mirnas, i, j, seed_class).level
+            level = self.conservation.kept(of.search.mirnas, i, j, seed_class).level
             places["kept_counts"] = shuffle[there], seed_class, level
             places["mirna_kept"] = mirna[there], seed_class, level
         if correlations.tile is not None:

@@ -214,11 +214,9 @@ def read_transcript_models(path: str | PathLike[str]) -> Annotation:
     by ``id.version`` where a GTF line has ``transcript_version``. Transcripts without a strand
     (``.``) are left out.
 
-    Raises
-    ------
-    InputError
-        File missing or damaged, another number of fields, coordinates that are none, such lines
-        without ``transcript_id`` (GFF3), blocks that do not fit their line; or no transcript.
+    Raises InputError: file missing or damaged, another number of fields, coordinates that are none,
+    such lines without ``transcript_id`` (GFF3), blocks that do not fit their line; or no
+    transcript.
     """
     found = _Parts()
     width = 0

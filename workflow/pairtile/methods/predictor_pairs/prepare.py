@@ -296,17 +296,8 @@ def transitions(
     series stand between them; no pair joins two series. With ``lag`` 0 every sample is paired with
     itself.
 
-    Parameters
-    ----------
-    n_samples : samples of the table
-    lag : 0 or more
-    series : int32, shape (samples,), not negative; None: all samples are one series
-    source : where the series come from, for the message
-
-    Raises
-    ------
-    InputError
-        If no series is longer than ``lag``, so that there is no pair at all.
+    series : int32 (samples,), not negative; None: all samples are one series. source : where they
+    come from, for the message. Raises InputError if no series is longer than ``lag``.
 
     Examples
     --------

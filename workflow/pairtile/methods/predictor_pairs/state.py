@@ -12,11 +12,12 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
-from pairtile.methods.predictor_pairs.courses import Courses, found_courses
 from pairtile.methods.predictor_pairs.null import (
     MIN_SHIFTS,
+    Courses,
     NullTargets,
     exchanged_courses,
+    found_courses,
     most_shifts,
     permuted_targets,
     shifted_targets,
