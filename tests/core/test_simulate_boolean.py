@@ -47,7 +47,7 @@ def series_lengths(simulation: BooleanSimulation) -> list[int]:
 def steps(simulation: BooleanSimulation) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Samples before and after each step of each series."""
     numbers = pd.factorize(np.array(simulation.series, dtype=object))[0].astype(np.int32)
-    found = transitions(len(numbers), 1, numbers)
+    found = transitions(numbers, 1)
     return found.source_samples, found.target_samples
 
 

@@ -333,4 +333,4 @@ def test_energies_decide_and_are_reported() -> None:
 )
 def test_impossible_settings_are_refused(change: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(change))):
-        search([LET7], [SITE], changed(PLAIN, **change))
+        AlignmentConfig(**change)

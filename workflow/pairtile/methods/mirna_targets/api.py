@@ -324,8 +324,7 @@ def duplex_energy(mirnas: Any, sites: Any, *, model: str = "miranda", backend: s
         without_gaps = [(mirna.replace("-", ""), site.replace("-", "")) for mirna, site in pairs]
         return np.array([round(viennarna_duplex_energy(*pair), 2) for pair in without_gaps])
     strings = [f"{mirna[::-1]}{'X' * LINKER}{site[::-1]}" for mirna, site in pairs]
-    folded = DuplexEnergy(choose(backend)).fold(strings)
-    return folded.astype(np.float64).round(2)
+    return DuplexEnergy(choose(backend)).fold(strings).astype(np.float64).round(2)
 
 
 def _letters(texts: Strings, name: str) -> list[str]:

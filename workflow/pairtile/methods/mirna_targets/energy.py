@@ -23,6 +23,7 @@ from pairtile.methods.mirna_targets.kernels.duplex_energy import (
     TABLES,
     fold_strings,
 )
+from pairtile.methods.mirna_targets.scoring import SequenceBatch
 
 KERNELS = Path(__file__).parent / "kernels"
 
@@ -70,14 +71,10 @@ class DuplexEnergy:
         """Minimum free energies in kcal/mol, float32 (n,), of strings of any lengths.
 
         Letters: A C G U/T pair in either case; X pairs with K alone; any other is no base. The
-        bonus of a tetraloop is for upper-case A C G U. Raises ValueError for letters beyond ASCII.
+        bonus of a tetraloop is for upper-case A C G U. Raises ValueError for what is not ASCII.
         """
-        text = "".join(strings)
-        if not text.isascii():
-            raise ValueError("strings: found letters beyond ASCII; expected nucleotide letters")
-        offsets = np.zeros(len(strings) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, strings), np.int64, len(strings)), out=offsets[1:])
-        return self.fold_letters(np.frombuffer(text.encode(), np.uint8), offsets)
+        batch = SequenceBatch.of(strings)
+        return self.fold_letters(batch.text, batch.offsets)
 
     def fold_letters(
         self, text: NDArray[np.uint8], offsets: NDArray[np.int64]

@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -186,7 +187,8 @@ def write_hits(
     def described(among: NDArray[np.bool_] | None = None) -> Iterator[pa.Table]:
         """Hits of whole pairs, with their number in the file; of some transcripts (items) only."""
         first = 0
-        for rows in whole_pairs(_at_least_one(batches())):
+        parts = (rows.select(ROWS.names) for rows in batches())
+        for rows in whole_pairs(chain([ROWS.empty_table()], parts)):
             number = np.arange(first, first + len(rows))
             first += len(rows)
             if among is not None:
@@ -235,7 +237,10 @@ def write_hits(
             all_targets = ranked_targets(all_targets, tests)
         all_targets = named_targets(all_targets, items)
         write_arrow_tsv(all_targets, path["targets.tsv"])
-        regions = _regions(items, hits_of_item, to_genome)
+        rows_of = zip(items["name"], items["length"], hits_of_item, to_genome.models, strict=True)
+        # A line for each transcript whose own coordinates are used, sorted by name.
+        used = sorted((name, length) for name, length, n, model in rows_of if n and model is None)
+        regions = [f"##sequence-region {gff3_sequence(name)} 1 {n}\n".encode() for name, n in used]
         with path["hits.bed"].open("wb") as bed, path["hits.gff3"].open("wb") as gff3:
             gff3.writelines([b"##gff-version 3\n", *regions])
             in_genome = 0
@@ -272,25 +277,6 @@ def _groups(
             begin, total = k, 0
         total += n
     yield begin <= sequence
-
-
-def _regions(
-    items: pd.DataFrame, hits_of_item: NDArray[np.int64], to_genome: TranscriptToGenome
-) -> list[bytes]:
-    """A line for each transcript whose own coordinates are used, sorted by name."""
-    pairs = zip(items["name"], items["length"], hits_of_item, to_genome.models, strict=True)
-    used = sorted((name, length) for name, length, n, model in pairs if n and model is None)
-    return [f"##sequence-region {gff3_sequence(x)} 1 {length}\n".encode() for x, length in used]
-
-
-def _at_least_one(batches: Iterable[pa.Table]) -> Iterable[pa.Table]:
-    """The batches, or one without rows: so that empty files have their columns, too."""
-    empty = True
-    for rows in batches:
-        empty = False
-        yield rows
-    if empty:
-        yield ROWS.empty_table()
 
 
 def with_more_columns(

@@ -46,6 +46,7 @@ from pairtile.methods.mirna_targets.kernels.shuffled_mirnas import (
     log_canonical_probability,
     shuffle_mirnas,
 )
+from pairtile.methods.mirna_targets.kernels.site_context import WORD, count_words
 from pairtile.methods.mirna_targets.records import PreparedPart
 from pairtile.methods.mirna_targets.scoring import (
     OTHER,
@@ -72,9 +73,6 @@ MIN_DISTINCT = 20
 
 OWN_LETTERS = 200.0
 """A transcript's composition counts as if so many letters of the average were in it, too."""
-
-LETTERS_AT_ONCE = 1 << 22
-"""Letters of a transcript that are counted at a time."""
 
 SAMPLE_MIRNAS, SAMPLE_LETTERS = 200, 200_000
 """Shuffles and letters of transcripts from which the rates of hits are measured."""
@@ -116,26 +114,19 @@ def prepare_null(
 
 def transcript_model(transcripts: SequenceBatch) -> tuple[MarkovChain, Background]:
     """The Markov chain of all transcripts, and the composition of each."""
-    codes = transcripts.codes
-    threes = np.zeros(64, dtype=np.float64)
-    composition = np.zeros((len(transcripts), 4))
-    for row, (begin, end) in enumerate(
-        zip(transcripts.offsets[:-1].tolist(), transcripts.offsets[1:].tolist(), strict=True)
-    ):
-        for first in range(begin, end, LETTERS_AT_ONCE):
-            letters = codes[first : min(first + LETTERS_AT_ONCE + 2, end)].astype(np.int64)
-            own = np.bincount(letters[:LETTERS_AT_ONCE], minlength=OTHER + 1)
-            composition[row] += own[:OTHER]
-            known = letters < OTHER
-            whole = known[:-2] & known[1:-1] & known[2:]
-            three = (letters[:-2] * 4 + letters[1:-1]) * 4 + letters[2:]
-            threes += np.bincount(three[whole], minlength=64)
-    threes = threes.reshape(16, 4) + 1.0
+    words = np.zeros(5**WORD, dtype=np.int64)
+    count_words(transcripts.texts, words)
+    threes = words.reshape(-1, 5, 5, 5).sum(axis=0)[:OTHER, :OTHER, :OTHER].reshape(16, 4) + 1.0
+    codes, begins = transcripts.codes, transcripts.offsets[:-1]
+    composition = np.stack(
+        [np.add.reduceat(codes == letter, begins, dtype=np.int64) for letter in range(OTHER)],
+        axis=1,
+    )
     of_two = threes.sum(axis=1, keepdims=True)
     chain = MarkovChain(np.log(of_two[:, 0] / of_two.sum()), np.log(threes / of_two).reshape(-1))
     share = (composition.sum(axis=0) + 1.0) / (composition.sum() + 4.0)
-    own = composition + OWN_LETTERS * share
-    ratio = np.log(own / own.sum(axis=1, keepdims=True) / share)
+    weighted = composition + OWN_LETTERS * share
+    ratio = np.log(weighted / weighted.sum(axis=1, keepdims=True) / share)
     return chain, Background(_places(transcripts), ratio)
 
 
@@ -463,19 +454,9 @@ class NullCounts:
         first = pair_starts(sites.i, sites.j)
         i, j = sites.i[first[:-1]], sites.j[first[:-1]]
         score = np.empty(len(i), dtype=np.float32)
-        score_pairs(
-            PairSites(
-                first,
-                i.astype(np.int64),
-                j.astype(np.int64),
-                sites.seed_class,
-                bins,
-            ),
-            words,
-            self.background,
-            self.rates,
-            score,
-        )
+        rows = i.astype(np.int64), j.astype(np.int64)
+        of_pairs = PairSites(first, *rows, sites.seed_class, bins)
+        score_pairs(of_pairs, words, self.background, self.rates, score)
         return ScoredPairs(i, j, score)
 
 
@@ -557,11 +538,7 @@ def class_table(
     expected = drawn.mean(axis=0)
     low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = {
-            "ratio": real / expected,
-            "ratio_low": real / high,
-            "ratio_high": real / low,
-        }
+        ratios = {"ratio": real / expected, "ratio_low": real / high, "ratio_high": real / low}
     p = (1.0 + (drawn >= real).sum(axis=0)) / (1.0 + len(drawn))
     return {"sites": real, "expected": expected, **ratios, "p_value": p}
 

@@ -216,8 +216,14 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         """Which pairs of a tile the restrict list names; None for all."""
         if "restrict" not in self.state:
             return None
-        pairs = np.asarray(self.state["restrict"])
-        return pairs_in_tile(pairs[:, 0], rows_by_length(self.state)[pairs[:, 1]], tile)
+        mirnas, transcripts = np.asarray(self.state["restrict"]).T
+        shape = (tile.row_end - tile.row_begin, tile.column_end - tile.column_begin)
+        row = mirnas - tile.row_begin
+        column = rows_by_length(self.state)[transcripts] - tile.column_begin
+        inside = (row >= 0) & (row < shape[0]) & (column >= 0) & (column < shape[1])
+        found = np.zeros(shape, dtype=bool)
+        found[row[inside], column[inside]] = True
+        return found
 
     def _columns(self, hits: pa.Table) -> dict[str, Any]:
         """The rows of ``ROWS``, by items, sorted."""
@@ -396,18 +402,6 @@ def _hit_rate(config: MirnaTargetsConfig) -> float:
     """Hits for each letter of a transcript and miRNA, among random letters."""
     rate = HIT_RATE_AT_SCORE_140 * np.exp(0.1 * (140.0 - config.estimator.score))
     return float(min(rate, MAX_HIT_RATE))
-
-
-def pairs_in_tile(
-    mirnas: NDArray[np.integer], transcripts: NDArray[np.integer], tile: Tile
-) -> NDArray[np.bool_]:
-    """Which cells of a tile are among some pairs, given by their rows."""
-    shape = (tile.row_end - tile.row_begin, tile.column_end - tile.column_begin)
-    row, column = mirnas - tile.row_begin, transcripts - tile.column_begin
-    inside = (row >= 0) & (row < shape[0]) & (column >= 0) & (column < shape[1])
-    found = np.zeros(shape, dtype=bool)
-    found[row[inside], column[inside]] = True
-    return found
 
 
 def _counts(values: NDArray[np.float64], step: float, bins: int) -> NDArray[np.int64]:

@@ -157,24 +157,8 @@ class AlignmentScoring:
     ) -> AlignmentScoring:
         """Scores 5, 1, -3, -1 and gaps; in the seed times ``scale``, truncated towards zero.
 
-        Raises ValueError where a score is not above 0, a gap is above 0, or 32 bits overflow.
+        Settings are those that ``config.AlignmentConfig`` allows: no sum of them leaves 32 bits.
         """
-        for name, value in (("scale", scale), ("gap_open", gap_open), ("gap_extend", gap_extend)):
-            if not math.isfinite(value):
-                raise ValueError(f"{name} is {value}; expected a finite number")
-        if not threshold > 0 or not math.isfinite(threshold):
-            raise ValueError(f"score is {threshold}; expected a finite number above 0")
-        if scale < 0:
-            raise ValueError(f"scale is {scale}; expected 0 or more")
-        for name, value in (("gap_open", gap_open), ("gap_extend", gap_extend)):
-            if value > 0:
-                raise ValueError(f"{name} is {value}; expected 0 or less")
-        largest = max(5.0, -gap_open, -gap_extend, 1.0) * max(scale, 1.0)
-        if largest > 2**24 or threshold > 2**30:
-            raise ValueError(
-                f"score {threshold}, scale {scale}, gap_open {gap_open}, gap_extend {gap_extend}: "
-                "scores would leave 32 bits"
-            )
         seed = np.array([[int(scale * int(s)) for s in row] for row in PAIRS], dtype=np.int32)
         return cls(
             np.stack([PAIRS, seed]),

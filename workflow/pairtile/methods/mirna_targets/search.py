@@ -54,7 +54,6 @@ class TargetSearch:
         settings: AlignmentConfig,
         device: Device,
     ) -> None:
-        """Raises ValueError for settings that no alignment can have (``AlignmentScoring.of``)."""
         self.mirnas = mirnas
         self.transcripts = transcripts
         self.settings = settings
@@ -128,7 +127,13 @@ class TargetSearch:
             allowed = allowed[:, np.argsort(transcript_rows)]
         mirnas = self.mirnas.block(np.arange(mirna_begin, mirna_end))
         transcripts = self.transcripts.block(rows, self.settings.trim)
-        parts = self._traced(mirnas, transcripts, allowed)
+        block = (mirnas, transcripts, self.scoring, allowed)
+        if self.device.backend == "cpu":
+            parts = trace(search_cpu.candidates(*block), mirnas, transcripts, self.scoring)
+        else:
+            from pairtile.methods.mirna_targets.search_cuda import alignments
+
+            parts = iter([alignments(*block, device=self.device)])
         return TracedBlock(mirna_begin, rows, mirnas, transcripts, parts)
 
     @property
@@ -155,18 +160,6 @@ class TargetSearch:
         energy = self._energy.fold_letters(*strings)
         passed = np.flatnonzero(energy.astype(np.float64) < self.settings.energy)
         return kept[passed], energy[passed]
-
-    def _traced(
-        self, mirnas: SequenceBatch, transcripts: SequenceBatch, allowed: NDArray[np.bool_] | None
-    ) -> Iterator[Traced]:
-        """Score pass, both filters and traceback; at least one part, in order."""
-        block = (mirnas, transcripts, self.scoring, allowed)
-        if self.device.backend == "cpu":
-            yield from trace(search_cpu.candidates(*block), mirnas, transcripts, self.scoring)
-            return
-        from pairtile.methods.mirna_targets.search_cuda import alignments
-
-        yield alignments(*block, device=self.device)
 
 
 class TracedBlock(NamedTuple):

@@ -106,8 +106,9 @@ def candidates(
 def group_mirnas(mirnas: SequenceBatch, scoring: AlignmentScoring) -> list[LaneGroup]:
     """Sort those miRNAs that can reach the threshold by length, and put them into groups."""
     lengths = np.diff(mirnas.offsets)
-    highest = {int(n): scoring.highest_score(int(n)) for n in np.unique(lengths)}
-    able = np.array([highest[int(n)] >= scoring.threshold for n in lengths], dtype=bool)
+    different, number = np.unique(lengths, return_inverse=True)
+    highest = np.array([scoring.highest_score(int(n)) for n in different], dtype=np.int64)
+    able = highest[number] >= scoring.threshold
     order = np.flatnonzero(able)[np.argsort(lengths[able], kind="stable")]
     scores = scoring.all_row_pair_scores(mirnas)
     return [

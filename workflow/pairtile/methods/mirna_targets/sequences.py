@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pairtile.errors import InputError
-from pairtile.methods.mirna_targets.fasta import LETTERS, Fasta, read_fasta
+from pairtile.methods.mirna_targets.fasta import EXPECTED, LETTERS, Fasta, read_fasta
 from pairtile.methods.mirna_targets.maf import read_orthologs
 from pairtile.methods.mirna_targets.prepare import read_restrict
 
@@ -103,7 +103,7 @@ def _check(names: list[str], texts: list[str], key: str) -> None:
             faults.append((name, "an empty sequence", "at least one letter"))
         elif strange:
             more = f" (and {len(strange) - 1} more)" if len(strange) > 1 else ""
-            faults.append((name, f"illegal character {strange[0]!r}{more}", _EXPECTED))
+            faults.append((name, f"illegal character {strange[0]!r}{more}", EXPECTED))
     if faults:
         lines = [
             str(InputError.at(key, repr(name), *message))
@@ -112,9 +112,6 @@ def _check(names: list[str], texts: list[str], key: str) -> None:
         if len(faults) > _FAULTS_SHOWN:
             lines.append(f"... and {len(faults) - _FAULTS_SHOWN} more")
         raise InputError("\n".join(lines))
-
-
-_EXPECTED = f"letters of {' '.join(LETTERS)}, in either case"
 
 
 def _is_sequence(text: str | PathLike[str]) -> bool:

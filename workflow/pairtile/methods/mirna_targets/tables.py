@@ -353,14 +353,14 @@ def _missing(values: NDArray[np.float64]) -> pa.Array:
 
 
 def context_of(hits: pa.Table, state: SequenceArrays) -> dict[str, pa.Array]:
-    """What is around the seed matches of the hits of a table (``hits_table``): columns of
-    ``context.ContextColumns``, and ``target_site_abundance`` of the miRNA before the score; missing
-    but for 6mers and better."""
+    """What is around the seed matches of the hits of a table (``hits_table``): ``context_columns``,
+    and ``target_site_abundance`` of the miRNA before the score; missing but for 6mers and better.
+    """
     mirnas = codes(hits["mirna"]).astype(np.int32)
     transcripts = (codes(hits["transcript"]) - len(state["mirna_offsets"]) + 1).astype(np.int32)
     sites, spans = _sites(hits, hits["query_end"].to_numpy(), mirnas, transcripts, state)
     columns: dict[str, pa.Array] = {}
-    for name, values in context_columns(*state_texts(state), spans, sites)._asdict().items():
+    for name, values in context_columns(*state_texts(state), spans, sites).items():
         column = _missing(values.round(4))
         if name == "context_score":
             abundance = np.asarray(state["site_abundance"])[mirnas]

@@ -118,16 +118,14 @@ def shifted_targets(
     """
     segments = [np.flatnonzero(series == name) for name in np.unique(series)]
 
-    def offsets(row: NDArray[np.int8], random: np.random.Generator) -> list[tuple[int, ...]]:
-        every = [np.arange(segment.size) for segment in segments]
-        if len(segments) == 1:
-            return _offsets(every, shifts, random)
-        smooth = [_smooth_shifts(row[segment]) for segment in segments]
-        return _offsets(smooth, shifts, random) or _offsets(every, shifts, random)
+    every = [np.arange(segment.size) for segment in segments]
 
     def draws(row: NDArray[np.int8], random: np.random.Generator) -> list[NDArray[np.int8]]:
-        found = []
-        for of_segments in offsets(row, random):
+        found, offsets = [], None
+        if len(segments) > 1:
+            smooth = [_smooth_shifts(row[segment]) for segment in segments]
+            offsets = _offsets(smooth, shifts, random)
+        for of_segments in offsets or _offsets(every, shifts, random):
             shifted = row.copy()
             for segment, offset in zip(segments, of_segments, strict=True):
                 shifted[segment] = np.roll(row[segment], offset)

@@ -144,7 +144,7 @@ def _transitions(
     config: PredictorPairsConfig, design: SampleDesign, table: Prepared
 ) -> Transitions:
     lag, least, n_samples = config.lag, config.preprocess.min_samples, design.series.size
-    whole = transitions(n_samples, lag, design.series, source=config.series or config.table)
+    whole = transitions(design.series, lag, config.series or config.table)
     if whole.n_short:
         table.messages.append(
             message("series_too_short", n=whole.n_short, series=whole.n_series, lag=lag)
@@ -284,38 +284,24 @@ class Transitions:
         ]
 
 
-def transitions(
-    n_samples: int,
-    lag: int,
-    series: NDArray[np.int32] | None = None,
-    source: str = "series",
-) -> Transitions:
-    """All pairs of samples that lie ``lag`` steps apart in the same series.
+def transitions(series: NDArray[np.int32], lag: int, source: str = "series") -> Transitions:
+    """All pairs of samples that lie ``lag`` steps apart in the same series (``lagged_samples``).
 
-    Within a series, time runs as the samples stand in the table, whether or not samples of other
-    series stand between them; no pair joins two series. With ``lag`` 0 every sample is paired with
-    itself.
-
-    series : int32 (samples,), not negative; None: all samples are one series. source : where they
-    come from, for the message. Raises InputError if no series is longer than ``lag``.
+    series : int32 (samples,), not negative. source : where they come from, for the message. Raises
+    InputError if no series is longer than ``lag``.
 
     Examples
     --------
-    >>> found = transitions(5, 1, np.array([0, 0, 1, 0, 1], dtype=np.int32))
+    >>> found = transitions(np.array([0, 0, 1, 0, 1], dtype=np.int32), 1)
     >>> list(zip(found.source_samples.tolist(), found.target_samples.tolist()))
     [(0, 1), (1, 3), (2, 4)]
     """
-    numbers = np.zeros(n_samples, dtype=np.int32) if series is None else np.asarray(series)
-    if numbers.shape != (n_samples,):
-        raise ValueError(f"series has shape {numbers.shape}; expected ({n_samples},)")
-    if lag < 0:
-        raise ValueError(f"lag is {lag}; expected 0 or more")
-    found = lagged_samples(numbers, lag, source)
-    _, lengths = np.unique(numbers, return_counts=True)
+    found = lagged_samples(series, lag, source)
+    _, lengths = np.unique(series, return_counts=True)
     return Transitions(
         source_samples=found.source,
         target_samples=found.target,
-        series=numbers[found.source].astype(np.int32),
+        series=series[found.source],
         n_series=len(lengths),
         n_short=int((lengths <= lag).sum()),
     )

@@ -176,20 +176,6 @@ class _Scratch(NamedTuple):
     pair: NDArray[np.int32]
 
 
-@njit(nogil=True)
-def _new_scratch(n_predictors, n_levels, words):  # type: ignore[no-untyped-def]
-    return _Scratch(
-        np.empty((n_levels**2, n_levels, words), np.uint32),
-        np.empty((n_levels**3, n_levels), np.int64),
-        np.empty((n_levels**2, n_levels), np.int64),
-        np.empty(n_levels, np.int64),
-        np.empty(n_predictors, np.bool_),
-        np.empty(3, np.int32),
-        np.empty(3, np.int32),
-        np.empty((1, 2), np.int32),
-    )
-
-
 @njit(nogil=True, error_model="numpy")
 def _key_of_pair(predictors, targets, target, scoring, scratch):  # type: ignore[no-untyped-def]
     counts = scratch.pair_counts
@@ -240,7 +226,16 @@ def floating_search(  # type: ignore[no-untyped-def]
     came from, go on from it. A pair is grown once, and every set scored is offered once.
     """
     n_predictors, n_levels, words = predictors.shape
-    scratch = _new_scratch(n_predictors, n_levels, words)
+    scratch = _Scratch(
+        np.empty((n_levels**2, n_levels, words), np.uint32),
+        np.empty((n_levels**3, n_levels), np.int64),
+        np.empty((n_levels**2, n_levels), np.int64),
+        np.empty(n_levels, np.int64),
+        np.empty(n_predictors, np.bool_),
+        np.empty(3, np.int32),
+        np.empty(3, np.int32),
+        np.empty((1, 2), np.int32),
+    )
     pair, grown = scratch.pair, scratch.grown
     visited = {(np.int64(-1), np.int64(-1))}
     visited.clear()
