@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from pairtile.declare.messages import messages_of
 from pairtile.errors import InputError
 from pairtile.io.names import some
 from pairtile.io.text_file import open_lines
-from pairtile.methods.mirna_targets.arrays import OrthologArrays
+from pairtile.methods.mirna_targets.arrays import OrthologArrays, SequenceArrays
 from pairtile.methods.mirna_targets.fasta import Fasta
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.kernels.kept_sites import (
@@ -211,9 +211,13 @@ class Kept(NamedTuple):
 class Conservation:
     """Looks up which species keep sites; opened once on the state."""
 
-    def __init__(self, state: Mapping[str, Any]) -> None:
-        names = OrthologRecords._fields
-        self.records = OrthologRecords(*(np.asarray(state[f"ortholog_{name}"]) for name in names))
+    def __init__(self, state: SequenceArrays) -> None:
+        self.records = OrthologRecords(
+            np.asarray(state["ortholog_codes"]),
+            np.asarray(state["ortholog_offsets"]),
+            np.asarray(state["ortholog_species"]),
+            np.asarray(state["ortholog_first"]),
+        )
         self.group = np.asarray(state["ortholog_group"])
         lines = np.asarray(state["ortholog_names"]).tobytes().decode("utf-8", "surrogateescape")
         self.species = lines.split("\n")[:-2]
