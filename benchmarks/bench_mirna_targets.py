@@ -80,18 +80,18 @@ def run(
     }
     rows = np.arange(len(transcripts))
     search = TargetSearch(mirnas, transcripts, AlignmentConfig(energies=False), device)
-    coded = mirnas.coded(), transcripts.coded()
+    block = mirnas, transcripts
     candidates = score_pass(device)
-    found = candidates(*coded, search.scoring)
-    seconds = timed(lambda: candidates(*coded, search.scoring), repeats=5)
+    found = candidates(*block, search.scoring)
+    seconds = timed(lambda: candidates(*block, search.scoring), repeats=5)
     result["score_pass"] = rates(seconds, cells) | {"candidates": len(found.i)}
     if device.backend == "cuda":
         from pairtile.methods.mirna_targets.search_cuda import alignments
 
-        seconds = timed(lambda: alignments(*coded, search.scoring, device=device), repeats=5)
+        seconds = timed(lambda: alignments(*block, search.scoring, device=device), repeats=5)
     else:
         of_block = mirnas, transcripts, search.scoring
-        seconds = timed(lambda: list(trace(candidates(*coded, search.scoring), *of_block)))
+        seconds = timed(lambda: list(trace(candidates(*block, search.scoring), *of_block)))
     result["score_pass_and_traceback"] = rates(seconds, cells)
     seconds = timed(lambda: search.hits(0, len(mirnas), rows), repeats=2, warm=0)
     hits = search.hits(0, len(mirnas), rows)
@@ -191,7 +191,7 @@ def genome(
     device = choose(backend)
     config = analysis_config(MirnaTargetsConfig, backend=backend, null={"shuffles": shuffles})
     files = simulated(size)
-    prepared = MirnaTargets.with_null(config, lay_out(config, files, None, None, []), seed=1)
+    prepared = MirnaTargets.with_null(config, lay_out(config, *files, None, None), seed=1)
     opened = MirnaTargets(config, prepared.state, device, "integer")
     ready, ready_cpu = time.perf_counter(), time.process_time()
     tiles = all_tiles(opened)

@@ -29,7 +29,7 @@ from pairtile.methods.mirna_targets.null import (
     transcript_model,
 )
 from pairtile.methods.mirna_targets.score import MirnaTargets
-from pairtile.methods.mirna_targets.search import SequenceBatch
+from pairtile.methods.mirna_targets.scoring import SequenceBatch
 from pairtile.statistics.evaluation import ranking_curve
 
 from benchmarks.validity.claims import claim, claim_of_mean, mean_at_most, of_mean, of_share

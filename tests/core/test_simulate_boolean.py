@@ -47,7 +47,7 @@ def series_lengths(simulation: BooleanSimulation) -> list[int]:
 def steps(simulation: BooleanSimulation) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Samples before and after each step of each series."""
     numbers = pd.factorize(np.array(simulation.series, dtype=object))[0].astype(np.int32)
-    found = transitions(len(numbers), 1, numbers)
+    found = transitions(numbers, 1)
     return found.source_samples, found.target_samples
 
 
@@ -244,8 +244,8 @@ def test_files_are_input_for_an_analysis(tmp_path: Path) -> None:
     prepared = prepare_predictors(load_config({"analyses": {"a": section}}).analyses["a"])
     np.testing.assert_array_equal(prepared.levels, simulation.levels)
     before, after = steps(simulation)
-    assert prepared.source_samples.tolist() == before.tolist()
-    assert prepared.target_samples.tolist() == after.tolist()
+    assert prepared.transitions.source_samples.tolist() == before.tolist()
+    assert prepared.transitions.target_samples.tolist() == after.tolist()
     edges = read_gold_standard(tmp_path / "gold_standard.tsv")
     assert sorted(edges.itertuples(index=False)) == sorted(simulation.edges.itertuples(index=False))
     truth = pd.read_csv(tmp_path / "truth.tsv", sep="\t", dtype=str)

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from pairtile.methods.mirna_targets.config import AlignmentConfig
-from pairtile.methods.mirna_targets.scoring import AlignmentScoring, CodedSequences
-from pairtile.methods.mirna_targets.search import SequenceBatch
+from pairtile.methods.mirna_targets.scoring import AlignmentScoring, SequenceBatch
 
 both_backends = pytest.mark.parametrize(
     "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
@@ -37,8 +36,7 @@ def scoring_of(settings: NaiveSettings | AlignmentConfig) -> AlignmentScoring:
     )
 
 
-def coded(sequences: list[str]) -> CodedSequences:
-    return SequenceBatch.of(sequences).coded()
+batch_of = SequenceBatch.of
 
 
 @dataclass

@@ -23,7 +23,7 @@ from pairtile.methods.mirna_targets.conservation import (
 from pairtile.methods.mirna_targets.fasta import read_fasta
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.maf import read_orthologs
-from pairtile.methods.mirna_targets.search import SequenceBatch
+from pairtile.methods.mirna_targets.scoring import SequenceBatch
 from workflow_runs import Analysis
 
 OPPOSITE = str.maketrans("ACGU", "UGCA")
@@ -109,7 +109,7 @@ def test_species_and_branches_are_those_of_a_plain_search(tmp_path: Path) -> Non
     assert conservation.whole_tree == pytest.approx(whole)
     i, j, kind = (np.array([draw.randrange(n) for _ in range(400)]) for n in (5, 4, 6))
     batch = SequenceBatch.of(mirnas)
-    kept = conservation.kept(batch.coded(), i, j, kind.astype(np.int8))
+    kept = conservation.kept(batch, i, j, kind.astype(np.int8))
     wanted = [
         keep(mirnas[a], SEED_CLASSES[c], known[b]) for a, b, c in zip(i, j, kind, strict=True)
     ]

@@ -344,7 +344,7 @@ def test_letters_may_lie_in_one_array():
 
 
 def test_letters_beyond_ascii_are_refused():
-    with pytest.raises(ValueError, match="letters beyond ASCII"):
+    with pytest.raises(ValueError, match="ascii"):
         DuplexEnergy(choose("cpu")).fold(["ACGUÄ"])
 
 

@@ -15,7 +15,7 @@ from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.methods.mirna_targets.export import named_targets
 from pairtile.methods.mirna_targets.prepare import header_lines
-from pairtile.methods.mirna_targets.search import SequenceBatch
+from pairtile.methods.mirna_targets.scoring import SequenceBatch
 from pairtile.runtime.files import read_json
 from workflow_runs import Analysis
 

@@ -246,13 +246,13 @@ def test_a_site_is_folded_once_and_found_again_by_its_letters(
     rng = np.random.default_rng(4)
     one, other = ("".join(rng.choice(list("ACGU"), 120)) for _ in range(2))
     folded: list[str] = []
-    real = viennarna_columns._accessible
+    real = viennarna_columns.site_accessibilities
 
-    def counted(job: Any) -> Any:
-        folded.append(job[0])
-        return real(job)
+    def counted(transcript: str, *sites: Any) -> Any:
+        folded.append(transcript)
+        return real(transcript, *sites)
 
-    monkeypatch.setattr(viennarna_columns, "_accessible", counted)
+    monkeypatch.setattr(viennarna_columns, "site_accessibilities", counted)
 
     def column(texts: dict[str, str], begins: list[int]) -> list[float]:
         sequences = hand.prepared(tmp_path, {"m": LET7, "n": LET7}, texts)

@@ -13,7 +13,7 @@ import pytest
 from hand_made_hits import texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_miranda import NaiveHit, NaiveSettings, both_backends, coded, scoring_of
+from naive_miranda import NaiveHit, NaiveSettings, batch_of, both_backends, scoring_of
 from pairtile.cpu.vectors import LANES
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets import search as target_search
@@ -42,9 +42,7 @@ def search(
     backend: str = "cpu",
     allowed: Any = None,
 ) -> pa.Table:
-    opened = TargetSearch(
-        SequenceBatch.of(mirnas), SequenceBatch.of(references), settings, choose(backend)
-    )
+    opened = TargetSearch(batch_of(mirnas), batch_of(references), settings, choose(backend))
     return opened.hits(0, len(mirnas), np.arange(len(references)), allowed)
 
 
@@ -131,7 +129,7 @@ def problems(draw: Any) -> Any:
 @settings(max_examples=40, deadline=None)
 def test_hits_and_their_fold_strings_are_those_of_the_rules(backend: str, problem: Any) -> None:
     mirnas, references, asked, allowed = problem
-    batches = SequenceBatch.of(mirnas), SequenceBatch.of(references)
+    batches = batch_of(mirnas), batch_of(references)
     opened = TargetSearch(*batches, asked, choose(backend))
     of_all = 0, len(mirnas), np.arange(len(references)), allowed
     wanted = naive_hits(mirnas, references, asked, allowed)
@@ -150,7 +148,9 @@ def test_hits_and_their_fold_strings_are_those_of_the_rules(backend: str, proble
 def test_candidates_are_the_best_of_each_diagonal(problem: Any) -> None:
     mirnas, references, asked, allowed = problem
     asked = changed(asked, trim=None)
-    found = search_cpu.candidates(coded(mirnas), coded(references), scoring_of(asked), allowed)
+    found = search_cpu.candidates(
+        batch_of(mirnas), batch_of(references), scoring_of(asked), allowed
+    )
     of_naive = NaiveSettings(**asked.model_dump())
     expected = []
     for i, mirna in enumerate(mirnas):
@@ -172,9 +172,7 @@ def test_hits_do_not_depend_on_blocks(backend: str) -> None:
         for _ in range(20)
     ]
     asked = changed(PLAIN, score=110.0)
-    opened = TargetSearch(
-        SequenceBatch.of(mirnas), SequenceBatch.of(references), asked, choose(backend)
-    )
+    opened = TargetSearch(batch_of(mirnas), batch_of(references), asked, choose(backend))
     whole = opened.hits(0, 70, np.arange(20))
     assert len(whole) > 100
     blocks = [[5, 19, 0], [7, 3], [1], [2], [4, 6, 8, 9, 10, 11, 12], [18, 17, 16, 15, 14, 13]]
@@ -260,7 +258,7 @@ def test_scores_beyond_16_bits_are_exact(backend: str, scale: float) -> None:
 def test_16_bits_are_left_where_they_do_not_suffice() -> None:
     def type_for(**changes: Any) -> Any:
         scoring = scoring_of(changed(PLAIN, **changes))
-        return group_mirnas(coded([LET7]), scoring)[0].profile.dtype
+        return group_mirnas(batch_of([LET7]), scoring)[0].profile.dtype
 
     assert type_for() == np.int16
     assert type_for(scale=1000.0, score=1000.0) == np.int32
@@ -335,4 +333,4 @@ def test_energies_decide_and_are_reported() -> None:
 )
 def test_impossible_settings_are_refused(change: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(change))):
-        search([LET7], [SITE], changed(PLAIN, **change))
+        AlignmentConfig(**change)

@@ -8,14 +8,14 @@ from collections.abc import Callable
 import naive_miranda as naive
 import numpy as np
 import pytest
-from naive_miranda import coded, scoring_of
+from naive_miranda import batch_of, scoring_of
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets import screen_cuda as target_screen_cuda
 from pairtile.methods.mirna_targets import search_cpu
 from pairtile.methods.mirna_targets import search_cuda as target_search_cuda
 from pairtile.methods.mirna_targets.scoring import AlignmentScoring, Candidates, Traced
-from pairtile.methods.mirna_targets.search import SequenceBatch, trace
+from pairtile.methods.mirna_targets.search import trace
 
 Search = Callable[..., Candidates]
 
@@ -107,7 +107,7 @@ def random_problem(
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())
 def test_candidates_are_those_of_the_plain_rules(search, settings):
     mirnas, references = random_problem(1, 8, [1, 7, 40, 230, 100, 0])
-    found = search(coded(mirnas), coded(references), scoring_of(settings))
+    found = search(batch_of(mirnas), batch_of(references), scoring_of(settings))
     assert as_rows(found) == expected(mirnas, references, settings)
 
 
@@ -126,14 +126,18 @@ def test_gpu_finds_what_the_cpu_finds_wherever_it_cuts(settings, window_blocks, 
         monkeypatch.setattr(target_screen_cuda, "windows", short_windows)
     if settings.score == 1:
         references = references[1:4]
-    inputs = coded(mirnas), coded(references), scoring_of(settings)
+    inputs = batch_of(mirnas), batch_of(references), scoring_of(settings)
     assert_equal(on_gpu()(*inputs), search_cpu.candidates(*inputs))
 
 
 @pytest.mark.gpu
 def test_gpu_grows_its_lists(monkeypatch):
     mirnas, references = random_problem(5, 60, [4000, 3000])
-    inputs = coded(mirnas), coded(references), AlignmentScoring.of(60, 4, -9, -4)
+    inputs = (
+        batch_of(mirnas),
+        batch_of(references),
+        AlignmentScoring.of(60, 4, -9, -4),
+    )
     monkeypatch.setattr(target_screen_cuda, "FREE_SHARE", 2**50)
     found = on_gpu()(*inputs)
     assert len(found.i) > 10_000  # lists begin with 1024 places
@@ -160,7 +164,11 @@ def test_gpu_halves_the_work_where_memory_runs_out(blocks_searched):
     import cupy
 
     mirnas, references = random_problem(6, 60, [4000, 3000, 100])
-    inputs = coded(mirnas), coded(references), AlignmentScoring.of(70, 4, -9, -4)
+    inputs = (
+        batch_of(mirnas),
+        batch_of(references),
+        AlignmentScoring.of(70, 4, -9, -4),
+    )
     whole = on_gpu()(*inputs)
     assert blocks_searched == [60]
     pool = cupy.get_default_memory_pool()
@@ -194,8 +202,8 @@ def test_gpu_sorts_candidates_that_no_number_holds():
 def aligned_on_cpu(
     mirnas: list[str], references: list[str], scoring: AlignmentScoring, allowed=None
 ) -> list[Traced]:
-    found = search_cpu.candidates(coded(mirnas), coded(references), scoring, allowed)
-    return list(trace(found, SequenceBatch.of(mirnas), SequenceBatch.of(references), scoring))
+    found = search_cpu.candidates(batch_of(mirnas), batch_of(references), scoring, allowed)
+    return list(trace(found, batch_of(mirnas), batch_of(references), scoring))
 
 
 def alignments_of(traced: Traced) -> list[tuple[int | list[int], ...]]:
@@ -217,7 +225,7 @@ def test_gpu_filters_and_traces_as_the_cpu_does(settings):
     mirnas += [random_sequence(np.random.default_rng(10), 200)]  # tracks too long to share
     scoring = scoring_of(settings)
     found = target_search_cuda.alignments(
-        coded(mirnas), coded(references), scoring, device=choose("cuda")
+        batch_of(mirnas), batch_of(references), scoring, device=choose("cuda")
     )
     assert_same_alignments(found, aligned_on_cpu(mirnas, references, scoring))
 
@@ -228,7 +236,12 @@ def test_gpu_traces_only_allowed_pairs_also_where_memory_runs_out(blocks_searche
 
     mirnas, references = random_problem(11, 40, [2000, 900, 100])
     allowed = np.random.default_rng(12).random((40, 3)) < 0.7
-    inputs = coded(mirnas), coded(references), AlignmentScoring.of(70, 4, -9, -4), allowed
+    inputs = (
+        batch_of(mirnas),
+        batch_of(references),
+        AlignmentScoring.of(70, 4, -9, -4),
+        allowed,
+    )
     wanted = aligned_on_cpu(mirnas, references, *inputs[2:])
     whole = target_search_cuda.alignments(*inputs, device=choose("cuda"))
     assert_same_alignments(whole, wanted)
@@ -247,7 +260,11 @@ def test_gpu_traces_only_allowed_pairs_also_where_memory_runs_out(blocks_searche
 def test_gpu_agrees_with_the_cpu_on_human_sequences(shared):
     mirnas = read_fasta(shared / "data/mirna/human_mature_mirna.fa")[::40]
     transcripts = read_fasta(shared / "data/mirna/human_chr22_transcripts.fa.gz")[::4]
-    inputs = coded(mirnas), coded(transcripts), AlignmentScoring.of(140, 4, -9, -4)
+    inputs = (
+        batch_of(mirnas),
+        batch_of(transcripts),
+        AlignmentScoring.of(140, 4, -9, -4),
+    )
     found = on_gpu()(*inputs)
     assert len(found.i) > 5000
     assert_equal(found, search_cpu.candidates(*inputs))

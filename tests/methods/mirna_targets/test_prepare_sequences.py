@@ -15,7 +15,7 @@ from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.io.networks.table import NetworkTable
 from pairtile.methods.mirna_targets.prepare import header_lines
-from pairtile.methods.mirna_targets.search import SequenceBatch
+from pairtile.methods.mirna_targets.scoring import SequenceBatch
 from pairtile.preprocess.items import printable, unique_names
 
 MIRNAS = ">m1 first\nUGAGGUAGUAGGUUGUAUAGUU\n>m2\nUAGCAGCACGUAAAUAUUGGCG\n"

@@ -42,7 +42,7 @@ def columns(mirna: str, transcript: str, kind: str, seed_end: int) -> dict[str, 
     )
     spans = HitSpans(zero, zero, zero, zero, zero, zero)
     found = context_columns(texts(mirna), texts(transcript), spans, sites)
-    return {name: float(values[0]) for name, values in found._asdict().items()}
+    return {name: float(values[0]) for name, values in found.items()}
 
 
 def naive_3p(mirna: str, transcript: str, begin: int, last: int) -> float:

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from pairtile.methods.mirna_targets import screen_cuda as plan
-from pairtile.methods.mirna_targets.scoring import SEED_ROWS, AlignmentScoring, CodedSequences
+from pairtile.methods.mirna_targets.scoring import SEED_ROWS, AlignmentScoring, SequenceBatch
 
 
-def random_mirnas(seed: int, lengths: list[int]) -> CodedSequences:
+def random_mirnas(seed: int, lengths: list[int]) -> SequenceBatch:
     offsets = np.cumsum([0, *lengths]).astype(np.int64)
     codes = np.random.default_rng(seed).integers(0, 5, offsets[-1]).astype(np.uint8)
-    return CodedSequences(codes, offsets)
+    return SequenceBatch(np.frombuffer(b"ACGUN", np.uint8)[codes], offsets)
 
 
 def test_groups_hold_each_mirna_that_can_reach_the_threshold_once():

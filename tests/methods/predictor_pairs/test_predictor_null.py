@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pairtile.methods.predictor_pairs.courses import (
-    most_exchanges,
-    replicate_courses,
-)
 from pairtile.methods.predictor_pairs.null import (
     CONSTANT,
     compositions,
     exchanged_courses,
+    most_exchanges,
     permutations_for,
     permuted_targets,
+    replicate_courses,
     search_p_values,
     shifted_targets,
     targets_within_batches,

@@ -58,8 +58,8 @@ def test_an_expression_table_becomes_levels_and_transitions(tmp_path: Path) -> N
     assert prepared.levels.dtype == np.int8
     assert prepared.levels.flags.c_contiguous
     assert (prepared.n_levels, prepared.genes, prepared.samples) == (3, GENES, SAMPLES)
-    assert prepared.source_samples.tolist() == list(range(23))
-    assert prepared.target_samples.tolist() == list(range(1, 24))
+    assert prepared.transitions.source_samples.tolist() == list(range(23))
+    assert prepared.transitions.target_samples.tolist() == list(range(1, 24))
     assert prepared.series.tolist() == [0] * 24
     for rows in (prepared.predictors, prepared.targets):
         assert rows.dtype == np.int32
@@ -174,7 +174,11 @@ def test_series_are_never_joined(tmp_path: Path) -> None:
         levels=path, series=series_file(tmp_path, [11, 12, 1], "\nelsewhere\tcourse9"), lag=1
     )
     ends = list(
-        zip(prepared.source_samples.tolist(), prepared.target_samples.tolist(), strict=True)
+        zip(
+            prepared.transitions.source_samples.tolist(),
+            prepared.transitions.target_samples.tolist(),
+            strict=True,
+        )
     )
     assert ends == [(k, k + 1) for k in range(23) if k not in (10, 22)]
     assert prepared.counts["series"] == 3

@@ -36,7 +36,9 @@ def test_level_counts_are_those_of_a_plain_loop(q: int, c: int, samples: int, se
 
 def test_named_genes_are_counted_over_the_transitions() -> None:
     values = np.array([[0, 1, 0, 1], [1, 1, 0, 0], [0, 0, 1, 1]], dtype=np.int8)
-    levels = Levels(values, 2, np.array([0, 1]), np.array([1, 3]), {"a": 0, "b": 1, "c": 2}, values)
+    samples = {"source_samples": np.array([0, 1]), "target_samples": np.array([1, 3])}
+    state = {"levels": values, "n_levels": np.array([2])} | samples
+    levels = Levels(state, {"a": 0, "b": 1, "c": 2})
     # Transitions 0 -> 1 and 1 -> 3: a 0, 1; b 1, 1; target c 0, 1.
     expected = np.zeros((2, 2, 2), dtype=np.int64)
     expected[0, 1, 0] = expected[1, 1, 1] = 1

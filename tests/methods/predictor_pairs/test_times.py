@@ -48,8 +48,8 @@ def prepared(
 
 def follows(found: PreparedPredictors) -> bool:
     """Whether g1 is g0 one transition before, in all of them."""
-    before = found.levels[0, found.source_samples]
-    return bool((found.levels[1, found.target_samples] == before).all())
+    before = found.levels[0, found.transitions.source_samples]
+    return bool((found.levels[1, found.transitions.target_samples] == before).all())
 
 
 def codes(messages: list[str]) -> list[str]:
@@ -137,7 +137,10 @@ def test_steps_can_be_held_to_a_length(
     )
     assert found.counts["transitions"] == kept == len(found.transitions)
     assert found.counts["transitions_left_out"] == left_out
-    lengths = np.array(times)[found.target_samples] - np.array(times)[found.source_samples]
+    lengths = (
+        np.array(times)[found.transitions.target_samples]
+        - np.array(times)[found.transitions.source_samples]
+    )
     assert (np.abs(lengths - lag * step["time"]) <= lag * step.get("tolerance", 0) + 1e-9).all()
     assert "uneven_steps" not in codes(found.warnings)
     assert "steps_left_out" in codes(found.notes)
@@ -197,7 +200,9 @@ def test_the_order_of_columns_does_not_matter_where_times_are_stated(
     shuffled = prepared(tmp_path, table[order], about, samples)
     assert shuffled.samples == found.samples
     np.testing.assert_array_equal(shuffled.levels, found.levels)
-    np.testing.assert_array_equal(shuffled.source_samples, found.source_samples)
+    np.testing.assert_array_equal(
+        shuffled.transitions.source_samples, found.transitions.source_samples
+    )
     np.testing.assert_array_equal(shuffled.transitions.series, found.transitions.series)
     assert follows(found)
 

@@ -16,16 +16,15 @@ from pairtile.methods.predictor_pairs.read_input import read_series
 SAMPLES = ["a1", "a2", "b1", "a3", "b2"]
 
 
-def pairs(n_samples: int, lag: int, series: list[int] | None = None) -> list[tuple[int, int]]:
-    numbers = None if series is None else np.array(series, dtype=np.int32)
-    found = transitions(n_samples, lag, numbers)
+def pairs(series: list[int], lag: int) -> list[tuple[int, int]]:
+    found = transitions(np.array(series, dtype=np.int32), lag)
     assert found.source_samples.dtype == found.target_samples.dtype == np.int32
     return list(zip(found.source_samples.tolist(), found.target_samples.tolist(), strict=True))
 
 
 def test_one_series_pairs_each_sample_with_a_later_one() -> None:
-    assert pairs(4, 1) == [(0, 1), (1, 2), (2, 3)]
-    assert pairs(4, 3) == [(0, 3)]
+    assert pairs([0] * 4, 1) == [(0, 1), (1, 2), (2, 3)]
+    assert pairs([0] * 4, 3) == [(0, 3)]
 
 
 @given(
@@ -40,10 +39,10 @@ def test_transitions_are_those_of_each_series_by_itself(series: list[int], lag: 
         expected += list(zip(columns, columns[lag:], strict=False))
     if not expected:
         with pytest.raises(InputError):
-            transitions(len(series), lag, numbers)
+            transitions(numbers, lag)
         return
-    found = transitions(len(series), lag, numbers)
-    assert pairs(len(series), lag, series) == expected
+    found = transitions(numbers, lag)
+    assert pairs(series, lag) == expected
     assert found.series.tolist() == [series[a] for a, _ in expected]
     assert (np.diff(found.series) >= 0).all()
     lengths = [series.count(k) for k in set(series)]
@@ -53,20 +52,23 @@ def test_transitions_are_those_of_each_series_by_itself(series: list[int], lag: 
 
 
 @pytest.mark.parametrize(
-    ("n_samples", "lag", "series", "message"),
+    ("series", "lag", "message"),
     [
-        (3, 1, [0, 1, 2], "s.tsv: found 3 series of at most 1 sample; expected a series of at"),
-        (4, 2, [0, 0, 1, 1], "2 series of at most 2 samples; expected a series of at least 3"),
-        (3, 3, None, "1 series of at most 3 samples; expected a series of at least 4 samples for"),
-        (3, 100, None, "for lag: 100 (set lag: 0 if the samples are no time series)"),
+        ([0, 1, 2], 1, "s.tsv: found 3 series of at most 1 sample; expected a series of at"),
+        ([0, 0, 1, 1], 2, "2 series of at most 2 samples; expected a series of at least 3"),
+        (
+            [0, 0, 0],
+            3,
+            "1 series of at most 3 samples; expected a series of at least 4 samples",
+        ),
+        ([0, 0, 0], 100, "for lag: 100 (set lag: 0 if the samples are no time series)"),
     ],
 )
 def test_series_that_are_all_too_short_are_an_error(
-    n_samples: int, lag: int, series: list[int] | None, message: str
+    series: list[int], lag: int, message: str
 ) -> None:
-    numbers = None if series is None else np.array(series, dtype=np.int32)
     with pytest.raises(InputError, match=re.escape(message)):
-        transitions(n_samples, lag, numbers, source="s.tsv")
+        transitions(np.array(series, dtype=np.int32), lag, source="s.tsv")
 
 
 def write(folder: Path, text: str, name: str = "series.tsv") -> Path:

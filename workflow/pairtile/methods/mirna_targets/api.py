@@ -19,9 +19,9 @@ from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.energy import DuplexEnergy, viennarna_duplex_energy
 from pairtile.methods.mirna_targets.export import with_more_columns
-from pairtile.methods.mirna_targets.fasta import LETTERS, refuse_bad_records
+from pairtile.methods.mirna_targets.fasta import LETTERS
 from pairtile.methods.mirna_targets.kernels.traceback import LINKER
-from pairtile.methods.mirna_targets.prepare import choose_records, lay_out, match_restrict
+from pairtile.methods.mirna_targets.prepare import lay_out
 from pairtile.methods.mirna_targets.report_hits import HitsOverview, hits_of
 from pairtile.methods.mirna_targets.score import MirnaTargets, target_edges
 from pairtile.methods.mirna_targets.search import ROWS
@@ -153,18 +153,15 @@ def searched(
 ) -> tuple[MirnaTargets, PreparedInput, Merged, pa.Table]:
     """Sequences in any form (``as_fasta``), prepared and searched as in the workflow, and the hits
     as its tables describe them."""
-    files = as_fasta(mirnas, "mirnas"), as_fasta(transcripts, "transcripts")
-    *chosen, messages = choose_records(config, *files)
-    files = chosen[0], chosen[1]
     others = None if orthologs is None else as_orthologs(orthologs, config.reference_species)
-    if config.on_bad_record == "error":
-        refuse_bad_records(files if others is None else [*files, others])
-    restriction = None
-    if restrict is not None:
-        pairs = [(mirna, files[1].spelled(name)) for mirna, name in as_pairs(restrict)]
-        restriction = match_restrict(pairs, files[0].names, files[1].names, "restrict")
+    laid = lay_out(
+        config,
+        as_fasta(mirnas, "mirnas"),
+        as_fasta(transcripts, "transcripts"),
+        others,
+        None if restrict is None else as_pairs(restrict),
+    )
     seed = settings.get("seed", 1)
-    laid = lay_out(config, files, others, restriction, messages)
     prepared = MirnaTargets.with_null(config, laid, seed)
     opened = MirnaTargets(config, prepared.state, choose(settings["backend"]), "integer")
     tiles = all_tiles(opened)
@@ -327,8 +324,7 @@ def duplex_energy(mirnas: Any, sites: Any, *, model: str = "miranda", backend: s
         without_gaps = [(mirna.replace("-", ""), site.replace("-", "")) for mirna, site in pairs]
         return np.array([round(viennarna_duplex_energy(*pair), 2) for pair in without_gaps])
     strings = [f"{mirna[::-1]}{'X' * LINKER}{site[::-1]}" for mirna, site in pairs]
-    folded = DuplexEnergy(choose(backend)).fold(strings)
-    return folded.astype(np.float64).round(2)
+    return DuplexEnergy(choose(backend)).fold(strings).astype(np.float64).round(2)
 
 
 def _letters(texts: Strings, name: str) -> list[str]:

@@ -20,16 +20,13 @@ from pairtile.methods.mirna_targets.api import (
 )
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import conservation_rates
-from pairtile.methods.mirna_targets.conservation_tables import conservation_table
-from pairtile.methods.mirna_targets.export import with_expression, with_more_columns
-from pairtile.methods.mirna_targets.expression import expression_table
-from pairtile.methods.mirna_targets.score import ALPHA
-from pairtile.methods.mirna_targets.tables import (
-    ranked_targets,
-    signal_curve,
-    signal_table,
-    targets_table,
+from pairtile.methods.mirna_targets.export import (
+    null_tables,
+    with_expression,
+    with_more_columns,
 )
+from pairtile.methods.mirna_targets.score import ALPHA
+from pairtile.methods.mirna_targets.tables import ranked_targets, targets_table
 from pairtile.preprocess.items import formula_warnings
 
 if TYPE_CHECKING:
@@ -128,16 +125,14 @@ def mirna_signal(
     )
     counts, tests = opened.all_null_counts(merged), opened.pair_tests(merged)
     assert tests is not None
-    rates, conservation = None, None
-    state, names = prepared.state, prepared.items["name"].to_numpy()[: opened.n_mirnas]
-    if opened.conservation is not None:
-        rates = conservation_rates(counts)
-        conservation = frame_of(conservation_table(counts, names, opened.conservation))
+    state = prepared.state
+    rates = None if opened.conservation is None else conservation_rates(counts)
     hits = with_more_columns(hits, state, config.extras, rates)
     targets = with_expression(targets_table(hits), state, counts)
-    expression = None
-    if config.mirna_expression is not None:
-        expression = frame_of(expression_table(counts, names))
+    tables = {
+        name: frame_of(table)
+        for name, table in null_tables(counts, prepared.items, config, opened.conservation).items()
+    }
     shown = frame_of(hits)
     found = [*prepared.messages, *formula_warnings(kept_names(prepared))]
     # The report asks whether there is a null.
@@ -145,9 +140,9 @@ def mirna_signal(
     return MirnaSignal(
         targets=frame_of(ranked_targets(targets, tests)),
         hits=shown,
-        signal=frame_of(signal_table(counts, names, config.estimator.score)),
-        signal_curve=frame_of(signal_curve(counts, names)),
-        conservation=conservation,
-        expression=expression,
+        signal=tables["signal.tsv"],
+        signal_curve=tables["signal_curve.tsv"],
+        conservation=tables.get("conservation.tsv"),
+        expression=tables.get("expression.tsv"),
         messages=tell(found),
     )

@@ -61,29 +61,25 @@ class NullArrays(TypedDict, total=False):
     null_rates: NDArray[np.float64]
 
 
-class TranscriptArrays(TypedDict):
-    """Transcripts by length; ``transcript_order``: the place of each in the file."""
-
-    transcript_text: NDArray[np.uint8]
-    transcript_offsets: NDArray[np.int64]
-    transcript_order: NDArray[np.int32]
-
-
-class SequenceArrays(TranscriptArrays, ExpressionArrays, OrthologArrays, NullArrays):
-    """Sequences: miRNAs in file order, transcripts by length.
+class SequenceArrays(ExpressionArrays, OrthologArrays, NullArrays):
+    """Sequences: the kept miRNAs in file order, the kept transcripts, trimmed, by ascending length.
 
     | array | shape | meaning |
     |---|---|---|
-    | mirna_text, transcript_text | (letters,) | ASCII, one sequence after another |
+    | mirna_text, transcript_text | (letters,) | as in the file, one sequence after another |
     | mirna_offsets, transcript_offsets | (sequences + 1,) | where each begins and ends |
-    | mirna_lines, transcript_lines | (bytes,) | header lines, in file order |
-    | site_abundance | (miRNAs, ...) | sites of each miRNA among all transcripts |
+    | transcript_order | (transcripts,) | row among the kept in file order |
+    | mirna_lines, transcript_lines | (bytes,) | header lines, in file order, each with LF |
+    | site_abundance | (miRNAs,) | canonical sites in all transcripts (``context``) |
     | restrict | (pairs, 2) | the pairs to scan: miRNA, transcript in file order; absent: all |
-    | gene_items | (transcripts,) | item of each transcript's gene, where genes are given |
+    | gene_items | (transcripts,) | item of each one's gene, in file order, where genes are given |
     """
 
     mirna_text: NDArray[np.uint8]
     mirna_offsets: NDArray[np.int64]
+    transcript_text: NDArray[np.uint8]
+    transcript_offsets: NDArray[np.int64]
+    transcript_order: NDArray[np.int32]
     mirna_lines: NDArray[np.uint8]
     transcript_lines: NDArray[np.uint8]
     site_abundance: NotRequired[NDArray[np.int64]]

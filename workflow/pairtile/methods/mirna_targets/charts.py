@@ -17,17 +17,14 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from pairtile.methods.mirna_targets.hits_bed_gff3 import COLOURS
 from pairtile.methods.mirna_targets.report_hits import (
     GENES,
+    conserved,
+    has_null,
     hits_of,
     mapped_transcript,
+    null_row,
     seed_columns,
     targets_of,
     targets_of_pairs,
-)
-from pairtile.methods.mirna_targets.report_signal import (
-    SHOWN_CLASSES,
-    conserved,
-    has_null,
-    null_row,
 )
 from pairtile.methods.mirna_targets.tables import CANONICAL
 from pairtile.report.charts import (
@@ -394,13 +391,8 @@ def site_map(hits: pd.DataFrame, colours: Mapping[str, str]) -> Figure:
             xlabel=POSITION, ylabel="accessibility",
         ):  # fmt: skip
             share = hits["accessibility"].clip(lower=MIN_ACCESSIBILITY)
-            below.vlines(
-                middle,
-                MIN_ACCESSIBILITY,
-                share,
-                color=[shades[c] for c in seed_class],
-                linewidth=3.5,
-            )
+            colours_of = [shades[name] for name in seed_class]
+            below.vlines(middle, MIN_ACCESSIBILITY, share, color=colours_of, linewidth=3.5)
             below.grid(axis="x", visible=False)
     return figure
 
@@ -499,7 +491,7 @@ def _signal(results: Results) -> FigureWithText | None:
     """Ratio of each seed class, and pairs by their score."""
     if not has_null(results):
         return None
-    rows = {name: null_row(results, name) for name in SHOWN_CLASSES}
+    rows = {name: null_row(results, name) for name in COLOURS}
     rows = {name: row for name, row in rows.items() if row["sites"] and row["expected"]}
     if not rows:
         return None
@@ -530,12 +522,12 @@ def _conservation(results: Results) -> FigureWithText | None:
     if table.empty:
         return None
     measure = "min_branch_length" if "min_branch_length" in table else "min_species"
-    of = {
-        name: rows for name, rows in table.groupby("seed_class", sort=False) if rows["kept"].any()
-    }
     label = "branch length (substitutions a site)" if "length" in measure else "number of species"
     levels = table[measure].unique()
-    rows_of = {str(name): rows.set_index(measure).reindex(levels) for name, rows in of.items()}
+    rows_of = {
+        str(name): rows.set_index(measure).reindex(levels)
+        for name, rows in table.groupby("seed_class", sort=False)
+    }
     figure = conservation_rates(
         levels,
         {name: rows["conservation_rate"] for name, rows in rows_of.items()},
@@ -563,9 +555,7 @@ def _target_map(results: Results) -> FigureWithText | None:
     energies = energies_computed(results) and "energy_kcal_mol" in pairs
     column = "energy_kcal_mol" if energies else "score"
     canonical = None
-    path = results.folder / "targets.tsv"
-    by_gene = GENES in results.network
-    if path.is_file() and not by_gene:
+    if (results.folder / "targets.tsv").is_file() and GENES not in results.network:
         rows = targets_of_pairs(results, pairs)
         canonical = rows["n_canonical_sites"].to_numpy(dtype=np.float64) > 0
     figure = target_map(
@@ -594,13 +584,8 @@ def _score_distribution(results: Results) -> FigureWithText | None:
     if scores is None or not np.sum(scores.get("counts", 0)):
         return None
     threshold = float(scores.get("threshold", float("nan")))
-    figure = hit_distribution(
-        scores["edges"],
-        scores["counts"],
-        threshold,
-        label=results.text.score,
-        logarithmic=True,
-    )
+    bins = scores["edges"], scores["counts"]
+    figure = hit_distribution(*bins, threshold, label=results.text.score, logarithmic=True)
     n = int(scores["counts"].sum())
     return page_text(results).figure("scores", figure, n=n, threshold=threshold)
 

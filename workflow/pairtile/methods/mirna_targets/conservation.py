@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import Message, messages_of
+from pairtile.declare.messages import messages_of
 from pairtile.errors import InputError
 from pairtile.io.names import some
 from pairtile.io.text_file import open_lines
@@ -34,8 +34,7 @@ from pairtile.methods.mirna_targets.kernels.kept_sites import (
     measure_kept,
 )
 from pairtile.methods.mirna_targets.records import PreparedPart
-from pairtile.methods.mirna_targets.scoring import CODES, CodedSequences, reverse_cumsum
-from pairtile.methods.mirna_targets.search import SequenceBatch
+from pairtile.methods.mirna_targets.scoring import SequenceBatch, reverse_cumsum
 
 message = messages_of(__package__)
 
@@ -65,11 +64,8 @@ def prepare_orthologs(
     records are left out. tree : Newick file with the reference and all species. spelled :
     ``Fasta.spelled`` of the transcripts.
 
-    Raises
-    ------
-    InputError
-        A name without ``|``; no record of any transcript; a tree that lacks a species, or has a
-        branch without a length.
+    Raises InputError for a name without ``|``; no record of any transcript; a tree that lacks a
+    species, or has a branch without a length.
     """
     split = [name.rpartition("|") for name in orthologs.names]
     for record, (name, _, species) in enumerate(split):
@@ -103,10 +99,17 @@ def prepare_orthologs(
         tree_of = read_tree(tree, [*names, str(reference)])
     lines = "".join(f"{name}\n" for name in [*names, reference or ""])
     letters = SequenceBatch(orthologs.text, orthologs.offsets).block(kept)
-    without = int((group < 0).sum())
+    messages, path, without = [], orthologs.path, int((group < 0).sum())
+    if strange:
+        names_of = some(list(dict.fromkeys(strange)))
+        n = len(strange)
+        messages.append(message("orthologs_of_no_transcript", file=path, n=n, names=names_of))
+    if without:
+        n_all = len(transcripts)
+        messages.append(message("no_orthologs", file=path, n=without, transcripts=n_all))
     return PreparedPart(
         state={
-            "ortholog_codes": CODES[letters.text],
+            "ortholog_codes": letters.codes,
             "ortholog_offsets": letters.offsets,
             "ortholog_species": np.array([number[split[k][2]] for k in kept], dtype=np.int32),
             "ortholog_first": first.astype(np.int64),
@@ -121,24 +124,8 @@ def prepare_orthologs(
             "ortholog_records_unknown": len(strange),
             "transcripts_with_orthologs": len(transcripts) - without,
         },
-        messages=_warnings(orthologs.path, strange, without, len(transcripts)),
+        messages=messages,
     )
-
-
-def _warnings(path: str, strange: Sequence[str], without: int, transcripts: int) -> list[Message]:
-    warnings: list[Message] = []
-    if strange:
-        warnings.append(
-            message(
-                "orthologs_of_no_transcript",
-                file=path,
-                n=len(strange),
-                names=some(list(dict.fromkeys(strange))),
-            )
-        )
-    if without:
-        warnings.append(message("no_orthologs", file=path, n=without, transcripts=transcripts))
-    return warnings
 
 
 _PARTS = re.compile(r"[(),;]|:[^(),:;]+|'(?:[^']|'')*'|[^(),:;'\s]+")
@@ -150,10 +137,7 @@ def read_tree(path: str | PathLike[str], species: Sequence[str]) -> SpeciesTree:
     Names may be in quotes; comments in brackets and names of inner nodes are passed over, as are
     leaves that are not among ``species``.
 
-    Raises
-    ------
-    InputError
-        No Newick tree, a branch without a length, or a species that no leaf has.
+    Raises InputError for no Newick tree, a branch without a length, a species that no leaf has.
     """
     with open_lines(path) as lines:
         text = re.sub(r"\[[^\]]*\]", "", " ".join(line for _, line in lines))
@@ -260,7 +244,7 @@ class Conservation:
 
     def kept(
         self,
-        mirnas: CodedSequences,
+        mirnas: SequenceBatch,
         i: NDArray[np.integer],
         j: NDArray[np.integer],
         seed_class: NDArray[np.int8],

@@ -18,7 +18,7 @@ from pairtile.methods.mirna_targets.conservation import (
     conserved_sites,
 )
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
-from pairtile.methods.mirna_targets.scoring import CODES, CodedSequences
+from pairtile.methods.mirna_targets.scoring import SequenceBatch
 from pairtile.methods.mirna_targets.tables import ALL_MIRNAS, codes, rounded, state_rows
 
 
@@ -40,7 +40,7 @@ def conservation_columns(
     if "ortholog_codes" not in state:
         return {}
     conservation = Conservation(state)
-    mirnas = CodedSequences(CODES[state["mirna_text"]], np.asarray(state["mirna_offsets"]))
+    mirnas = SequenceBatch.of_state(state, "mirna")
     seed_class = codes(hits["seed_class"]).astype(np.int8)
     i, j = state_rows(hits, state)
     kept = conservation.kept(mirnas, i, j, seed_class)

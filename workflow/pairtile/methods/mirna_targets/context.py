@@ -14,7 +14,7 @@ takes far longer.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,20 +71,11 @@ STACKS_BY_CODE = np.full((OTHER + 1, OTHER + 1), np.nan)
 STACKS_BY_CODE[:OTHER, :OTHER] = [[STACKS[a + b] for b in "ACGU"] for a in "ACGU"]
 
 
-class ContextColumns(NamedTuple):
-    """Of each hit, float64; NaN where there is no 6mer or better."""
-
-    pairing_3p: NDArray[np.float64]
-    end_distance: NDArray[np.float64]
-    offset_6mers: NDArray[np.float64]
-    seed_pairing_kcal_mol: NDArray[np.float64]
-    context_score: NDArray[np.float64]
-
-
 def context_columns(
     mirnas: Texts, transcripts: Texts, spans: HitSpans, sites: HitSites
-) -> ContextColumns:
-    """Context of hits whose sites are known (``kernels.hit_sites``)."""
+) -> dict[str, NDArray[np.float64]]:
+    """Context of hits whose sites are known (``kernels.hit_sites``), by the columns of
+    ``hits.parquet``; NaN where there is no 6mer or better."""
     context = SiteContext.empty(len(spans.mirna))
     site_context(mirnas, transcripts, spans.mirna, spans.transcript, sites, context)
     whole = sites.seed_class >= CLASSES[0]
@@ -109,12 +100,14 @@ def context_columns(
     ):
         known = (code >= 0) & (code < len(table))
         score += np.where(known, table[np.where(known, code, 0), kind], 0.0)
-    return ContextColumns(
-        *(
-            np.where(whole, column, np.nan)
-            for column in (context.pairing_3p, distance, context.offset_6mers, stability, score)
-        )
-    )
+    columns: dict[str, NDArray[Any]] = {
+        "pairing_3p": context.pairing_3p,
+        "end_distance": distance,
+        "offset_6mers": context.offset_6mers,
+        "seed_pairing_kcal_mol": stability,
+        "context_score": score,
+    }
+    return {name: np.where(whole, values, np.nan) for name, values in columns.items()}
 
 
 def seed_pairing(mirnas: Texts) -> NDArray[np.float64]:

@@ -23,6 +23,7 @@ from pairtile.methods.mirna_targets.kernels.duplex_energy import (
     TABLES,
     fold_strings,
 )
+from pairtile.methods.mirna_targets.scoring import SequenceBatch
 
 KERNELS = Path(__file__).parent / "kernels"
 
@@ -70,14 +71,10 @@ class DuplexEnergy:
         """Minimum free energies in kcal/mol, float32 (n,), of strings of any lengths.
 
         Letters: A C G U/T pair in either case; X pairs with K alone; any other is no base. The
-        bonus of a tetraloop is for upper-case A C G U. Raises ValueError for letters beyond ASCII.
+        bonus of a tetraloop is for upper-case A C G U. Raises ValueError for what is not ASCII.
         """
-        text = "".join(strings)
-        if not text.isascii():
-            raise ValueError("strings: found letters beyond ASCII; expected nucleotide letters")
-        offsets = np.zeros(len(strings) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, strings), np.int64, len(strings)), out=offsets[1:])
-        return self.fold_letters(np.frombuffer(text.encode(), np.uint8), offsets)
+        batch = SequenceBatch.of(strings)
+        return self.fold_letters(batch.text, batch.offsets)
 
     def fold_letters(
         self, text: NDArray[np.uint8], offsets: NDArray[np.int64]
@@ -249,15 +246,9 @@ def turner_1999(celsius: float = CELSIUS) -> Turner1999:
         return np.trunc(_numbers(text, name, (31,)) * factor).astype(np.int32)
 
     # The file's seventh type is a pair of no kind; it takes the place of type 0 here, unused.
-    def by_type(values: Energies) -> Energies:
-        out = np.zeros((PAIR_TYPES, *values.shape[1:]), np.int32)
-        out[1:] = values[:6]
-        return out
-
-    def by_two_types(values: Energies) -> Energies:
-        out = np.zeros((PAIR_TYPES, PAIR_TYPES, *values.shape[2:]), np.int32)
-        out[1:, 1:] = values[:6, :6]
-        return out
+    def by_type(values: Energies, axes: int = 1) -> Energies:
+        kept = values[(slice(6),) * axes]
+        return np.pad(kept, [(1, 0)] * axes + [(0, 0)] * (kept.ndim - axes))
 
     misc = text["Misc"]
     _, _, closing, _, branch, _ = (int(word) for word in text["ML_params"])
@@ -265,7 +256,7 @@ def turner_1999(celsius: float = CELSIUS) -> Turner1999:
     terminal = np.where(np.arange(PAIR_TYPES) > 2, int(misc[2]), 0)
     asymmetry = int(int(text["NINIO"][0]) * factor) * np.arange(LARGEST_LOOP + 1)
     return {
-        "STACK": by_two_types(table("stack", 7, 7)),
+        "STACK": by_type(table("stack", 7, 7), 2),
         "MISMATCH_HAIRPIN": by_type(table("mismatch_hairpin", 7, 5, 5)),
         "MISMATCH_INTERIOR": by_type(table("mismatch_internal", 7, 5, 5)),
         "DANGLE5": np.minimum(by_type(table("dangle5", 7, 5)), 0),
@@ -276,10 +267,10 @@ def turner_1999(celsius: float = CELSIUS) -> Turner1999:
         "ASYMMETRY": np.minimum(LARGEST_ASYMMETRY, asymmetry),
         "MULTILOOP_CLOSING": np.array([int(closing * factor)]),
         "MULTILOOP_BRANCH": np.array([int(branch * factor)]),
-        "INTERIOR_1X1": by_two_types(table("int11", 7, 7, 5, 5)),
-        "INTERIOR_2X1": by_two_types(table("int21", 7, 7, 5, 5, 5)),
+        "INTERIOR_1X1": by_type(table("int11", 7, 7, 5, 5), 2),
+        "INTERIOR_2X1": by_type(table("int21", 7, 7, 5, 5, 5), 2),
         "TETRALOOP": _tetraloops(text, factor),
-        "INTERIOR_2X2": by_two_types(scaled(*_interior_2x2(text))),
+        "INTERIOR_2X2": by_type(scaled(*_interior_2x2(text)), 2),
         "HAIRPIN": entropic("hairpin"),
         "EXTRAPOLATION": np.array(float(misc[4]) * factor),
     }

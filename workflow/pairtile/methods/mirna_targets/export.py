@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,6 @@ def write_target_tables(
     estimator; None without a null or orthologs.
     """
     config, state = opened.config, opened.state
-    names = items["name"].to_numpy()[: len(state["mirna_offsets"]) - 1]
     # Arrow writes the text of both without Python's lock: two threads take half the time.
     with ThreadPoolExecutor(1) as beside:
         text = beside.submit(_write_text, config, merged, items, state, folder / "miranda.txt")
@@ -93,6 +93,21 @@ def write_target_tables(
         text.result()
     if counts is None:
         return done
+    for name, table in null_tables(counts, items, config, conservation).items():
+        with atomic_path(folder / name) as temporary:
+            write_arrow_tsv(table, temporary)
+    return done
+
+
+def null_tables(
+    counts: Arrays,
+    items: pd.DataFrame,
+    config: MirnaTargetsConfig,
+    conservation: Conservation | None,
+) -> dict[str, pa.Table]:
+    """The tables of what a null counted, by their files; with orthologs ``conservation.tsv``, with
+    expression ``expression.tsv``."""
+    names = items["name"].to_numpy()[: len(counts["mirna_sites"])]
     tables = {
         "signal.tsv": signal_table(counts, names, config.estimator.score),
         "signal_curve.tsv": signal_curve(counts, names),
@@ -101,10 +116,7 @@ def write_target_tables(
         tables["conservation.tsv"] = conservation_table(counts, names, conservation)
     if config.mirna_expression is not None:
         tables["expression.tsv"] = expression_table(counts, names)
-    for name, table in tables.items():
-        with atomic_path(folder / name) as temporary:
-            write_arrow_tsv(table, temporary)
-    return done
+    return tables
 
 
 def _write_text(
@@ -161,38 +173,22 @@ def write_hits(
 ) -> Written:
     """Write ``FILES`` into a folder, each whole or not at all.
 
-    Parameters
-    ----------
-    batches : function without arguments, to an iterable of Table
-        The merged hits in order (``search.ROWS``), a part at a time: alignments are held in
-        memory for one part only, numbers for all.
-    items, state : DataFrame, mapping
-        As ``prepare`` made them.
-    folder : path
-        Where the files go.
-    config : MirnaTargetsConfig
-        Whether energies were computed, the annotation of the transcripts (BED and GFF3 have genome
-        coordinates for those that it holds), and which columns of ViennaRNA to add.
-    tests : DataFrame, optional
-        ``pair_score``, ``p_value`` and ``q_value`` of each pair with a hit, in order of the hits:
-        ``targets.tsv`` has them first, and is ranked by p.
-    null_counts : mapping, optional
-        What the null counted (``null.count_shapes``): conservation beyond chance with orthologs in
-        the state, and how low correlations are with expression.
+    batches : gives the merged hits in order (``search.ROWS``), a part at a time: alignments are
+    held in memory for one part only, numbers for all. tests : ``pair_score``, ``p_value`` and
+    ``q_value`` of each pair with a hit, in order of the hits: ``targets.tsv`` has them first, and
+    is ranked by p. null_counts : what the null counted (``null.count_shapes``), for conservation
+    beyond chance and correlations.
 
-    Raises
-    ------
-    InputError
-        An annotation that cannot be read.
-    ConfigError
-        Extras without the package ViennaRNA.
+    Raises InputError for an annotation that cannot be read, ConfigError for extras without the
+    package ViennaRNA.
     """
     extras = config.extras
 
     def described(among: NDArray[np.bool_] | None = None) -> Iterator[pa.Table]:
         """Hits of whole pairs, with their number in the file; of some transcripts (items) only."""
         first = 0
-        for rows in whole_pairs(_at_least_one(batches())):
+        parts = (rows.select(ROWS.names) for rows in batches())
+        for rows in whole_pairs(chain([ROWS.empty_table()], parts)):
             number = np.arange(first, first + len(rows))
             first += len(rows)
             if among is not None:
@@ -241,7 +237,10 @@ def write_hits(
             all_targets = ranked_targets(all_targets, tests)
         all_targets = named_targets(all_targets, items)
         write_arrow_tsv(all_targets, path["targets.tsv"])
-        regions = _regions(items, hits_of_item, to_genome)
+        rows_of = zip(items["name"], items["length"], hits_of_item, to_genome.models, strict=True)
+        # A line for each transcript whose own coordinates are used, sorted by name.
+        used = sorted((name, length) for name, length, n, model in rows_of if n and model is None)
+        regions = [f"##sequence-region {gff3_sequence(name)} 1 {n}\n".encode() for name, n in used]
         with path["hits.bed"].open("wb") as bed, path["hits.gff3"].open("wb") as gff3:
             gff3.writelines([b"##gff-version 3\n", *regions])
             in_genome = 0
@@ -280,25 +279,6 @@ def _groups(
     yield begin <= sequence
 
 
-def _regions(
-    items: pd.DataFrame, hits_of_item: NDArray[np.int64], to_genome: TranscriptToGenome
-) -> list[bytes]:
-    """A line for each transcript whose own coordinates are used, sorted by name."""
-    pairs = zip(items["name"], items["length"], hits_of_item, to_genome.models, strict=True)
-    used = sorted((name, length) for name, length, n, model in pairs if n and model is None)
-    return [f"##sequence-region {gff3_sequence(x)} 1 {length}\n".encode() for x, length in used]
-
-
-def _at_least_one(batches: Iterable[pa.Table]) -> Iterable[pa.Table]:
-    """The batches, or one without rows: so that empty files have their columns, too."""
-    empty = True
-    for rows in batches:
-        empty = False
-        yield rows
-    if empty:
-        yield ROWS.empty_table()
-
-
 def with_more_columns(
     hits: pa.Table,
     state: SequenceArrays,
@@ -306,16 +286,11 @@ def with_more_columns(
     rates: NDArray[np.float64] | None = None,
     accessibilities: Accessibilities | None = None,
 ) -> pa.Table:
-    """The hits with conservation and the extras that are asked for, before the alignments.
-
-    Columns are those of ``hits.parquet`` in ``columns.toml``.
+    """The hits with conservation and the extras that are asked for, before the alignments: columns
+    of ``hits.parquet`` in ``columns.toml``.
 
     rates : ``conservation.conservation_rates``. accessibilities : of all hits; None: of these.
-
-    Raises
-    ------
-    ConfigError
-        ViennaRNA is not installed and is asked for.
+    Raises ConfigError where ViennaRNA is not installed and is asked for.
     """
     columns = conservation_columns(hits, state, rates)
     if asked.context:

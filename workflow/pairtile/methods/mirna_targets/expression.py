@@ -57,15 +57,8 @@ def prepare_expression(
     gene of a transcript, by whose name its expression may stand in the table. spelled :
     ``Fasta.spelled`` of the transcripts.
 
-    State: ``mirna_ranks`` int32 (miRNAs, samples) and ``transcript_ranks`` (transcripts, samples),
-    rows as in the state: twice the rank of each value in its row, less the mean; all 0 where there
-    is no expression.
-
-    Raises
-    ------
-    InputError
-        As ``read_expression``; tables with other samples, too few of them, or without a name that
-        is searched.
+    Raises InputError as ``read_expression``; for tables with other samples, too few of them, or
+    without a name that is searched.
     """
     of_mirnas, of_transcripts = (read_expression(path, layer="X") for path in paths)
     _check_samples(of_mirnas, of_transcripts)

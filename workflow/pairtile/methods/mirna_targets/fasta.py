@@ -22,6 +22,8 @@ from pairtile.io.text_file import check_file, open_binary
 LETTERS = "ACGTUNRYKMSWBDHVX"
 """Letters of a sequence, in either case: bases, and IUPAC's codes for several of them."""
 
+EXPECTED = f"letters of {' '.join(LETTERS)}, in either case"
+
 MAX_LENGTH = 2**31 - 1
 """Longest sequence: positions are int32."""
 
@@ -170,21 +172,13 @@ def read_fasta(path: str | PathLike[str], key: str = "", on_bad_record: str = "e
     is one with no sequences. A record with words such as "Sequence unavailable" in place of letters
     is no fault, and always in ``Fasta.bad``.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    key : str
-        What the configuration calls the file, for messages.
-    on_bad_record : str
-        ``error``: refuse a file with bad records; ``skip``: leave them out and list them in
-        ``Fasta.bad``. Bad is a record without a name or letters, with a character that is none of
-        ``LETTERS``, with a header that the file ends in, and text before the first ``>``.
+    key : what the configuration calls the file, for messages. on_bad_record : ``error``: refuse a
+    file with bad records; ``skip``: leave them out and list them in ``Fasta.bad``. Bad is a record
+    without a name or letters, with a character that is none of ``LETTERS``, with a header that the
+    file ends in, and text before the first ``>``.
 
-    Raises
-    ------
-    InputError
-        File missing, damaged or FASTQ; or, with a line for each of the first, its bad records.
+    Raises InputError: file missing, damaged or FASTQ; or, with a line for each of the first, its
+    bad records.
     """
     fasta = fasta_of(str(path), key, file_content(path))
     if on_bad_record == "error":
@@ -262,7 +256,8 @@ def fasta_of(path: str, key: str, data: bytes) -> Fasta:
     headers: list[str] = []
     letters: list[bytes] = []
     records: list[int] = []
-    faults: list[tuple[_Raw, int, str, bytes, _Fault]] = []
+    bad: list[BadRecord] = []
+    positions: list[int] = []  # of their faults
     for number, raw in enumerate(_raw_records(data), start=1):
         found = _NAME.match(raw.header)
         name = _decoded(found.group() if found else b"")
@@ -271,25 +266,20 @@ def fasta_of(path: str, key: str, data: bytes) -> Fasta:
             sequence = sequence.removesuffix(b"*")
         fault = _fault(raw, name, sequence)
         if fault:
-            faults.append((raw, number, name, sequence, fault))
+            positions.append(fault[0])
+            bad.append(_bad_record(raw.body, number, name, sequence, fault))
             continue
         names.append(name)
         headers.append(_decoded(raw.header[found.end() + 1 :] if found else b""))
         letters.append(sequence)
         records.append(number)
-    lines = 1 + np.searchsorted(
-        np.flatnonzero(np.frombuffer(data if faults else b"", np.uint8) == ord("\n")),
-        [fault[0] for *_, fault in faults],
-    )
-    bad = [
-        _bad_record(raw, (number, line, name), sequence, fault[1:])
-        for (raw, number, name, sequence, fault), line in zip(faults, lines.tolist(), strict=True)
-    ]
+    breaks = np.flatnonzero(np.frombuffer(data if bad else b"", np.uint8) == ord("\n"))
+    lines = 1 + np.searchsorted(breaks, positions)
     return replace(
         Fasta.of(path, key, names, letters),
         headers=headers,
         records=np.array(records, dtype=np.int32),
-        bad=bad,
+        bad=[replace(one, line=line) for one, line in zip(bad, lines.tolist(), strict=True)],
     )
 
 
@@ -299,7 +289,8 @@ def _raw_records(data: bytes) -> Iterator[_Raw]:
     lead = data if at < 0 else data[:at]
     if lead.strip(_SPACE):
         begin = len(lead) - len(lead.lstrip(_SPACE))
-        yield _Raw(begin, b"", begin, b"", (_start_of(lead[begin:]), "'>' and a name first"))
+        found = f"text before the first '>': {_start(lead[begin : begin + 10])!r}"
+        yield _Raw(begin, b"", begin, b"", (found, "'>' and a name first"))
     while at >= 0:
         end = data.find(b"\n", at)
         if end < 0:
@@ -309,10 +300,6 @@ def _raw_records(data: bytes) -> Iterator[_Raw]:
         body = data[end + 1 : following if following >= 0 else len(data)]
         yield _Raw(at, data[at + 1 : end], end + 1, body)
         at = following
-
-
-def _start_of(text: bytes) -> str:
-    return f"text before the first '>': {_start(text[:10])!r}"
 
 
 def _start(text: bytes) -> str:
@@ -326,10 +313,7 @@ def _cut_header(header: bytes) -> tuple[str, str]:
     return "a header in which the file ends", "a header line, and letters below it"
 
 
-_Fault = tuple[int, str, str]
-
-
-def _fault(raw: _Raw, name: str, sequence: bytes) -> _Fault | None:
+def _fault(raw: _Raw, name: str, sequence: bytes) -> tuple[int, str, str] | None:
     """Position, what was found and what is expected, where a record cannot be used."""
     if raw.fault:
         return raw.begin, *raw.fault
@@ -339,7 +323,7 @@ def _fault(raw: _Raw, name: str, sequence: bytes) -> _Fault | None:
     if strange:
         at = raw.body.index(strange[:1])
         more = f" (and {len(strange) - 1} more)" if len(strange) > 1 else ""
-        return raw.body_begin + at, f"illegal character {_shown(strange[0])}{more}", _EXPECTED
+        return raw.body_begin + at, f"illegal character {_shown(strange[0])}{more}", EXPECTED
     if not sequence:
         return raw.begin, "an empty sequence", "at least one letter"
     if len(sequence) > MAX_LENGTH:
@@ -348,16 +332,15 @@ def _fault(raw: _Raw, name: str, sequence: bytes) -> _Fault | None:
 
 
 def _bad_record(
-    raw: _Raw, place: tuple[int, int, str], sequence: bytes, fault: tuple[str, str]
+    body: bytes, number: int, name: str, sequence: bytes, fault: tuple[int, str, str]
 ) -> BadRecord:
-    body = raw.body.strip(_SPACE)
-    if place[2] and body and _PLACEHOLDER.fullmatch(body):
-        return BadRecord(*place, f"no sequence: {_start(body)!r}", "letters", placeholder=True)
+    """Its line is still to be found."""
+    body = body.strip(_SPACE)
+    if name and body and _PLACEHOLDER.fullmatch(body):
+        found = f"no sequence: {_start(body)!r}"
+        return BadRecord(number, 0, name, found, "letters", placeholder=True)
     strange = set(sequence.translate(None, _PASSED).decode("ascii", "replace"))
-    return BadRecord(*place, *fault, strange="".join(sorted(strange)))
-
-
-_EXPECTED = f"letters of {' '.join(LETTERS)}, in either case"
+    return BadRecord(number, 0, name, *fault[1:], strange="".join(sorted(strange)))
 
 
 def _shown(byte: int) -> str:

@@ -56,14 +56,12 @@ def hit_places(hits: pa.Table, to_genome: TranscriptToGenome | None = None) -> p
     to_genome : where the transcript of each item lies (``items_to_genome``); None: all hits stay in
     transcript coordinates.
 
-    Returns
-    -------
-    Table, a row for each hit, sorted by sequence, begin, end and hit; positions from 0, int64
-        ``hit``, row of the hits table; ``sequence``, its chromosome or transcript; ``minus``,
-        whether on the minus strand (never on transcripts); ``in_genome``, whether in genome
-        coordinates; ``begin`` and ``end`` (excluded) of the hit's span; ``seed_begin`` and
-        ``seed_end`` of its seed match, both its begin without one; ``block_begin`` and
-        ``block_end``, lists, of its parts in exons, ascending.
+    Returns a row for each hit, sorted by sequence, begin, end and hit; positions from 0, int64:
+    ``hit``, row of the hits table; ``sequence``, its chromosome or transcript; ``minus``, whether
+    on the minus strand (never on transcripts); ``in_genome``, whether in genome coordinates;
+    ``begin`` and ``end`` (excluded) of the hit's span; ``seed_begin`` and ``seed_end`` of its seed
+    match, both its begin without one; ``block_begin`` and ``block_end``, lists, of its parts in
+    exons, ascending.
     """
     item = codes(hits["transcript"])
     item_names = categories(hits["transcript"])
@@ -165,6 +163,8 @@ def _bed_lines(hits: pa.Table, places: pa.RecordBatch) -> pa.Table:
     colours = pa.array([COLOURS[name] for name in categories(hits["seed_class"])], pa.string())
     score = np.minimum(np.rint(hits["score"].take(hit).to_numpy()), _MAX_SCORE).astype(np.int32)
     sizes = pc.subtract(places["block_end"].flatten(), places["block_begin"].flatten())
+    mirna, transcript = (hits[name].take(hit).cast(pa.string()) for name in ("mirna", "transcript"))
+    both_names = pc.binary_join_element_wise(mirna, transcript, ":")
     n_blocks = pc.list_value_length(places["block_begin"])
     span_begin = np.repeat(places["begin"].to_numpy(), n_blocks.to_numpy())
     starts = pc.subtract(places["block_begin"].flatten(), pa.array(span_begin))
@@ -173,7 +173,7 @@ def _bed_lines(hits: pa.Table, places: pa.RecordBatch) -> pa.Table:
             "chrom": _sequences(places, _bed_sequence),
             "chromStart": places["begin"],
             "chromEnd": places["end"],
-            "name": _bed_names(hits, places),
+            "name": pc.if_else(places["in_genome"], both_names, mirna),
             "score": score,
             "strand": pc.if_else(places["minus"], "-", "+"),
             "thickStart": places["seed_begin"],
@@ -197,14 +197,6 @@ def _bed_sequence(name: str) -> str:
     if name.startswith(_NOT_A_LINE):
         return f"%{ord(name[0]):02X}{name[1:]}"
     return name
-
-
-def _bed_names(hits: pa.Table, places: pa.RecordBatch) -> pa.Array:
-    mirna, transcript = (
-        hits[name].take(places["hit"]).cast(pa.string()) for name in ("mirna", "transcript")
-    )
-    both = pc.binary_join_element_wise(mirna, transcript, ":")
-    return pc.if_else(places["in_genome"], both, mirna)
 
 
 def _listed(counts: pa.Array, numbers: pa.Array) -> pa.Array:

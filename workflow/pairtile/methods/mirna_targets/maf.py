@@ -30,11 +30,8 @@ def read_orthologs(path: str | PathLike[str], key: str, reference: str | None) -
 
     reference : species of the transcripts. Its own rows are no orthologs.
 
-    Raises
-    ------
-    InputError
-        File missing or damaged; an alignment without ``reference``; a line that is no row; a block
-        without one row of the reference, on strand ``+`` and behind its last block.
+    Raises InputError: file missing or damaged; an alignment without ``reference``; a line that is
+    no row; a block without one row of the reference, on strand ``+`` and behind its last block.
     """
     content = file_content(path)
     if not content.startswith(_HEADER):

@@ -46,15 +46,17 @@ from pairtile.methods.mirna_targets.kernels.shuffled_mirnas import (
     log_canonical_probability,
     shuffle_mirnas,
 )
+from pairtile.methods.mirna_targets.kernels.site_context import WORD, count_words
 from pairtile.methods.mirna_targets.records import PreparedPart
 from pairtile.methods.mirna_targets.scoring import (
-    CODES,
     OTHER,
+    SequenceBatch,
     offsets_of,
     pair_starts,
     reverse_cumsum,
+    state_sequences,
 )
-from pairtile.methods.mirna_targets.search import SequenceBatch, Sites, TargetSearch
+from pairtile.methods.mirna_targets.search import Sites, TargetSearch
 from pairtile.runtime.threads import in_threads
 
 if TYPE_CHECKING:
@@ -72,9 +74,6 @@ MIN_DISTINCT = 20
 OWN_LETTERS = 200.0
 """A transcript's composition counts as if so many letters of the average were in it, too."""
 
-LETTERS_AT_ONCE = 1 << 22
-"""Letters of a transcript that are counted at a time."""
-
 SAMPLE_MIRNAS, SAMPLE_LETTERS = 200, 200_000
 """Shuffles and letters of transcripts from which the rates of hits are measured."""
 
@@ -85,10 +84,10 @@ def prepare_null(
     state: SequenceArrays, settings: AlignmentConfig, shuffles: int, seed: int
 ) -> PreparedPart[NullArrays]:
     """Draw the shuffles and measure what pair scores need; ``state``: that of the sequences."""
-    mirnas, transcripts = (SequenceBatch.of_state(state, kind) for kind in ("mirna", "transcript"))
+    mirnas, transcripts = state_sequences(state)
     chain, background = transcript_model(transcripts)
     drawn, distinct, mismatch = matched_shuffles(mirnas, chain, shuffles, seed)
-    rates = hit_rates(drawn, transcripts, settings, SiteWords.of(*_coded(drawn), chain), background)
+    rates = hit_rates(drawn, transcripts, settings, SiteWords.of(drawn, chain), background)
     messages: list[Message] = []
     if len(mirnas):
         off = np.expm1(np.quantile(mismatch, 0.95))
@@ -115,26 +114,19 @@ def prepare_null(
 
 def transcript_model(transcripts: SequenceBatch) -> tuple[MarkovChain, Background]:
     """The Markov chain of all transcripts, and the composition of each."""
-    codes = CODES[transcripts.text]
-    threes = np.zeros(64, dtype=np.float64)
-    composition = np.zeros((len(transcripts), 4))
-    for row, (begin, end) in enumerate(
-        zip(transcripts.offsets[:-1].tolist(), transcripts.offsets[1:].tolist(), strict=True)
-    ):
-        for first in range(begin, end, LETTERS_AT_ONCE):
-            letters = codes[first : min(first + LETTERS_AT_ONCE + 2, end)].astype(np.int64)
-            own = np.bincount(letters[:LETTERS_AT_ONCE], minlength=OTHER + 1)
-            composition[row] += own[:OTHER]
-            known = letters < OTHER
-            whole = known[:-2] & known[1:-1] & known[2:]
-            three = (letters[:-2] * 4 + letters[1:-1]) * 4 + letters[2:]
-            threes += np.bincount(three[whole], minlength=64)
-    threes = threes.reshape(16, 4) + 1.0
+    words = np.zeros(5**WORD, dtype=np.int64)
+    count_words(transcripts.texts, words)
+    threes = words.reshape(-1, 5, 5, 5).sum(axis=0)[:OTHER, :OTHER, :OTHER].reshape(16, 4) + 1.0
+    codes, begins = transcripts.codes, transcripts.offsets[:-1]
+    composition = np.stack(
+        [np.add.reduceat(codes == letter, begins, dtype=np.int64) for letter in range(OTHER)],
+        axis=1,
+    )
     of_two = threes.sum(axis=1, keepdims=True)
     chain = MarkovChain(np.log(of_two[:, 0] / of_two.sum()), np.log(threes / of_two).reshape(-1))
     share = (composition.sum(axis=0) + 1.0) / (composition.sum() + 4.0)
-    own = composition + OWN_LETTERS * share
-    ratio = np.log(own / own.sum(axis=1, keepdims=True) / share)
+    weighted = composition + OWN_LETTERS * share
+    ratio = np.log(weighted / weighted.sum(axis=1, keepdims=True) / share)
     return chain, Background(_places(transcripts), ratio)
 
 
@@ -201,16 +193,15 @@ def matched_shuffles(
     Draws are keyed on the seed and the miRNA's letters. None has the miRNA's own positions 2 to 8,
     and all are different, where so many such shuffles were drawn; else they are repeated.
 
-    Returns
-    -------
-    The shuffles, those of the first miRNA, of the second, ...; int64 (miRNAs,), how many are
-    different; float64 (miRNAs,), |log| of the expected number, mean of the shuffles over the miRNA.
+    Returns the shuffles, those of the first miRNA, of the second, ...; int64 (miRNAs,), how many
+    are different; float64 (miRNAs,), |log| of the expected number, mean of the shuffles over the
+    miRNA.
     """
     draws = DRAWS_PER_SHUFFLE * shuffles
     parts, distinct, mismatch = [], [], []
     for begin in range(0, len(mirnas), 256):
         block = mirnas.block(np.arange(begin, min(begin + 256, len(mirnas))))
-        codes, offsets = _coded(block)
+        codes, offsets = block.codes, block.offsets
         drawn = Shuffles(
             codes=np.empty(draws * len(codes), dtype=np.uint8),
             key=np.empty((len(block), draws), dtype=np.uint64),
@@ -242,14 +233,10 @@ def matched_shuffles(
     )
 
 
-def _coded(sequences: SequenceBatch) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    return CODES[sequences.text], sequences.offsets
-
-
 def _random_starts(mirnas: SequenceBatch, seed: int) -> NDArray[np.uint64]:
     starts = []
     for begin, end in zip(mirnas.offsets[:-1], mirnas.offsets[1:], strict=True):
-        codes = CODES[mirnas.text[begin:end]].tobytes()
+        codes = mirnas.codes[begin:end].tobytes()
         digest = hashlib.blake2b(codes, digest_size=8, key=f"shuffles {seed}".encode()).digest()
         starts.append(int.from_bytes(digest, "little"))
     return np.array(starts, dtype=np.uint64)
@@ -340,7 +327,7 @@ class NullCounts:
         def searched(kind: str, each: int, prefix: str) -> Searched:
             batch = SequenceBatch.of_state(state, kind)
             search = TargetSearch(batch, transcripts, settings, device)
-            return Searched(search, SiteWords.of(*_coded(batch), chain), each, prefix)
+            return Searched(search, SiteWords.of(batch, chain), each, prefix)
 
         self.mirnas = searched("mirna", 1, "")
         self.shuffled = searched("null", shuffles, "null_")
@@ -446,7 +433,7 @@ class NullCounts:
         if self.conservation is not None:
             there = np.flatnonzero(self.conservation.species_of(sites.j) > 0)
             i, j, seed_class = sites.i[there], sites.j[there], sites.seed_class[there]
-            level = self.conservation.kept(of.search.coded_mirnas, i, j, seed_class).level
+            level = self.conservation.kept(of.search.mirnas, i, j, seed_class).level
             places["kept_counts"] = shuffle[there], seed_class, level
             places["mirna_kept"] = mirna[there], seed_class, level
         if correlations.tile is not None:
@@ -467,19 +454,9 @@ class NullCounts:
         first = pair_starts(sites.i, sites.j)
         i, j = sites.i[first[:-1]], sites.j[first[:-1]]
         score = np.empty(len(i), dtype=np.float32)
-        score_pairs(
-            PairSites(
-                first,
-                i.astype(np.int64),
-                j.astype(np.int64),
-                sites.seed_class,
-                bins,
-            ),
-            words,
-            self.background,
-            self.rates,
-            score,
-        )
+        rows = i.astype(np.int64), j.astype(np.int64)
+        of_pairs = PairSites(first, *rows, sites.seed_class, bins)
+        score_pairs(of_pairs, words, self.background, self.rates, score)
         return ScoredPairs(i, j, score)
 
 
@@ -561,11 +538,7 @@ def class_table(
     expected = drawn.mean(axis=0)
     low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = {
-            "ratio": real / expected,
-            "ratio_low": real / high,
-            "ratio_high": real / low,
-        }
+        ratios = {"ratio": real / expected, "ratio_low": real / high, "ratio_high": real / low}
     p = (1.0 + (drawn >= real).sum(axis=0)) / (1.0 + len(drawn))
     return {"sites": real, "expected": expected, **ratios, "p_value": p}
 

@@ -85,8 +85,8 @@ class SiteCounter:
             first = begin, int(columns[0]) + block.begin
             return self._count(total, block, allowed, first, wanted)
 
-        coded = search.mirnas.block(rows).coded(), transcripts.coded()
-        yield from in_blocks(counted, *coded, search.scoring, allowed, search.device)
+        sequences = search.mirnas.block(rows), transcripts
+        yield from in_blocks(counted, *sequences, search.scoring, allowed, search.device)
 
     def _count(
         self,

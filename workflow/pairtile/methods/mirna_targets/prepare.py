@@ -16,7 +16,7 @@ from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.io.names import some
 from pairtile.io.text_file import open_lines
-from pairtile.methods.mirna_targets.arrays import SequenceArrays, TranscriptArrays
+from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import prepare_orthologs
 from pairtile.methods.mirna_targets.context import site_abundance
@@ -30,7 +30,7 @@ from pairtile.methods.mirna_targets.records import (
     hint_of_versions,
     without_duplicates,
 )
-from pairtile.methods.mirna_targets.search import SequenceBatch
+from pairtile.methods.mirna_targets.scoring import SequenceBatch, state_texts
 from pairtile.preprocess.items import printable, unique_names
 
 message = messages_of(__package__)
@@ -42,49 +42,17 @@ _FAULTS_SHOWN = 3
 
 
 def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArrays]:
-    """Read both FASTA files and the restrict list of a ``mirna_targets`` section.
+    """Read the files of a ``mirna_targets`` section, and ``lay_out`` what they hold.
 
-    Letters beyond ``estimator.trim`` are dropped. Transcripts are sorted by what is left of their
-    length, so that neighbours cost about the same; equal ones stay in file order. Items: see
-    ``items_table``. Arrays of the state:
-
-    | name | type, shape | meaning |
-    |---|---|---|
-    | mirna_text | uint8 (letters,) | the kept miRNAs in file order, letters as in the file |
-    | mirna_offsets | int64 (miRNAs + 1,) | where each begins and ends |
-    | transcript_text | uint8 (letters,) | the kept transcripts, trimmed, by ascending length |
-    | transcript_offsets | int64 (transcripts + 1,) | where each begins and ends |
-    | transcript_order | int32 (transcripts,) | state row -> row among the kept in file order |
-    | site_abundance | int64 (miRNAs,) | canonical sites in all transcripts (``context``) |
-    | mirna_lines, transcript_lines | uint8 | header lines of the kept, file order, each with LF |
-    | restrict | int32 (pairs, 2) | miRNA and transcript (rows in file order); only with a list |
-    | gene_items | int32 (transcripts,) | item of each one's gene, file order; only with genes |
-    | ortholog_..., tree_... | | ``conservation.prepare_orthologs``; only with orthologs |
-    | mirna_ranks, transcript_ranks | | ``expression.prepare_expression``; only with expression |
-
-    Row k of the kept miRNAs is item k, row k of the kept transcripts (file order) is item
-    ``n_mirnas + k``.
-
-    Raises
-    ------
-    InputError
-        A file that is missing or damaged; bad records, all of both files in one message, unless
-        ``on_bad_record`` is ``skip``; a restrict list without a pair that is there.
+    Raises InputError for a file that is missing or damaged, and as ``lay_out``.
     """
     mirnas = read_fasta(config.mirnas, "mirnas", "skip")
     transcripts = read_fasta(config.transcripts, "transcripts", "skip")
     orthologs = None
     if config.orthologs is not None:
         orthologs = read_orthologs(config.orthologs, "orthologs", config.reference_species)
-    mirnas, transcripts, messages = choose_records(config, mirnas, transcripts)
-    files = [mirnas, transcripts] if orthologs is None else [mirnas, transcripts, orthologs]
-    if config.on_bad_record == "error":
-        refuse_bad_records(files)
-    restriction = None
-    if config.restrict is not None:
-        pairs = [(a, transcripts.spelled(b)) for a, b in read_restrict(config.restrict)]
-        restriction = match_restrict(pairs, mirnas.names, transcripts.names, config.restrict)
-    return lay_out(config, (mirnas, transcripts), orthologs, restriction, messages)
+    pairs = None if config.restrict is None else read_restrict(config.restrict)
+    return lay_out(config, mirnas, transcripts, orthologs, pairs)
 
 
 def choose_records(
@@ -140,35 +108,52 @@ def messages_on(file: Fasta) -> list[Message]:
 
 def lay_out(
     config: MirnaTargetsConfig,
-    files: tuple[Fasta, Fasta],
+    mirnas: Fasta,
+    transcripts: Fasta,
     orthologs: Fasta | None,
-    restriction: Restriction | None,
-    messages: Sequence[Message],
+    pairs: Sequence[tuple[str, str]] | None,
 ) -> PreparedInput[SequenceArrays]:
-    """``prepare_sequences`` of what has been read; the list of genes and the tree are read here.
+    """The records that are used, as items (``items_table``) and state. Genes, expression and the
+    tree are read here.
 
-    files : miRNAs and transcripts. messages : of ``choose_records``.
+    Letters beyond ``estimator.trim`` are dropped. Transcripts are sorted by what is left of their
+    length, so that neighbours cost about the same; equal ones stay in file order. Row k of the kept
+    miRNAs is item k, row k of the kept transcripts (file order) is item ``n_mirnas + k``.
+
+    pairs : names of miRNA and transcript, of ``restrict``; None: all.
+
+    Raises InputError for bad records, all of the files in one message, unless ``on_bad_record`` is
+    ``skip``; as ``choose_mirnas``, ``match_restrict`` and what reads the other files.
     """
-    mirnas, transcripts = files
-    trim = config.estimator.trim
+    mirnas, transcripts, messages = choose_records(config, mirnas, transcripts)
+    files = [mirnas, transcripts, *([] if orthologs is None else [orthologs])]
+    if config.on_bad_record == "error":
+        refuse_bad_records(files)
+    trim, lengths = config.estimator.trim, transcripts.lengths
+    order = np.argsort(lengths if trim is None else np.minimum(lengths, trim), kind="stable")
+    laid = SequenceBatch(transcripts.text, transcripts.offsets).block(order, trim)
     state: SequenceArrays = {
         "mirna_text": mirnas.text,
         "mirna_offsets": mirnas.offsets,
         "mirna_lines": _lines(mirnas),
         "transcript_lines": _lines(transcripts),
-        **_sorted_transcripts(transcripts, trim),
+        "transcript_text": laid.text,
+        "transcript_offsets": laid.offsets,
+        "transcript_order": order.astype(np.int32),
     }
-    if restriction is not None:
+    restriction = None
+    if pairs is not None:
+        spelled = [(mirna, transcripts.spelled(name)) for mirna, name in pairs]
+        source = str(config.restrict)
+        restriction = match_restrict(spelled, mirnas.names, transcripts.names, source)
         state["restrict"] = restriction.pairs
     items, renamed = items_table(mirnas, transcripts)
     genes: dict[str, str] = {}
     if config.genes is not None:
         genes = read_transcript_genes(config.genes, transcripts.names, transcripts.spelled)
         items, state["gene_items"] = with_genes(items, transcripts, len(mirnas), genes)
-    state["site_abundance"] = site_abundance(
-        *(SequenceBatch.of_state(state, kind).texts for kind in (MIRNA, TRANSCRIPT))
-    )
-    names = [transcripts.names[row] for row in state["transcript_order"]]
+    state["site_abundance"] = site_abundance(*state_texts(state))
+    names = [transcripts.names[row] for row in order]
     more: list[PreparedPart] = []
     if orthologs is not None:
         species = config.reference_species, config.species_tree
@@ -176,13 +161,13 @@ def lay_out(
     if config.mirna_expression is not None and config.transcript_expression is not None:
         paths = config.mirna_expression, config.transcript_expression
         more.append(prepare_expression(paths, mirnas.names, names, genes, transcripts.spelled))
+    counts = _counts(mirnas, transcripts, restriction, state)
     for part in more:
         state.update(cast(SequenceArrays, part.state))
-    messages = [
-        *messages,
-        *(said for part in more for said in part.messages),
+        counts |= part.counts
+        messages += part.messages
+    messages += [
         *(found for file in files for found in messages_on(file)),
-        *(messages_on(orthologs) if orthologs is not None else []),
         *message_of_names(renamed, items),
         *message_of_missing(restriction, str(config.restrict)),
     ]
@@ -191,16 +176,9 @@ def lay_out(
         numbers = {"source": config.genes, "n": unmapped, "of": len(transcripts)}
         messages.append(message("transcripts_without_gene", **numbers))
     if trim is not None:
-        n_cut = int((transcripts.lengths > trim).sum())
         cut = {"transcripts": len(transcripts), "trim": trim}
-        messages.append(message("transcripts_cut", n=n_cut, **cut))
-    return PreparedInput(
-        items=items,
-        state=state,
-        counts=_counts(mirnas, transcripts, restriction, state)
-        | {name: number for part in more for name, number in part.counts.items()},
-        messages=messages,
-    )
+        messages.append(message("transcripts_cut", n=int((lengths > trim).sum()), **cut))
+    return PreparedInput(items, state, counts, messages)
 
 
 def header_lines(lines: NDArray[np.uint8]) -> tuple[list[str], list[str]]:
@@ -219,17 +197,6 @@ def _lines(fasta: Fasta) -> NDArray[np.uint8]:
     pairs = zip(fasta.first_words, fasta.headers, strict=True)
     text = "".join(f"{name} {header}\n" for name, header in pairs)
     return np.frombuffer(text.encode("utf-8", "surrogateescape"), dtype=np.uint8)
-
-
-def _sorted_transcripts(transcripts: Fasta, trim: int | None) -> TranscriptArrays:
-    lengths = transcripts.lengths if trim is None else np.minimum(transcripts.lengths, trim)
-    order = np.argsort(lengths, kind="stable").astype(np.int32)
-    laid = SequenceBatch(transcripts.text, transcripts.offsets).block(order, trim)
-    return {
-        "transcript_text": laid.text,
-        "transcript_offsets": laid.offsets,
-        "transcript_order": order,
-    }
 
 
 def _counts(
@@ -368,17 +335,7 @@ class Restriction:
 
 
 def read_restrict(path: str | PathLike[str]) -> list[tuple[str, str]]:
-    """Read pairs of names, miRNA and transcript, in file order, each pair once.
-
-    Two fields a line, with tabs or blanks between them (names in FASTA files have neither). Blank
-    lines and lines that start with ``#`` are passed over, and so is a header such as ``miRNA
-    transcript``.
-
-    Raises
-    ------
-    InputError
-        File missing or damaged, a line with another number of fields, or no pair at all.
-    """
+    """Pairs of miRNA and transcript of a restrict list; see ``read_name_pairs``."""
     return read_name_pairs(path, "miRNA and transcript", (_FIRST_HEADERS, _SECOND_HEADERS))
 
 
@@ -393,10 +350,7 @@ def match_restrict(
     A name that several records have stands for all of them. ``source``: the list's file, for the
     message.
 
-    Raises
-    ------
-    InputError
-        No pair of the list is there although there are miRNAs and transcripts.
+    Raises InputError where no pair of the list is there although there are miRNAs and transcripts.
     """
     listed = pd.DataFrame(pairs, columns=["mirna", "transcript"], dtype=object)
     for kind, names in (("mirna", mirnas), ("transcript", transcripts)):
@@ -436,10 +390,8 @@ def read_transcript_genes(
     """Read a table transcript -> gene; returns it for those of ``transcripts`` that it holds.
     spelled : ``Fasta.spelled``.
 
-    Raises
-    ------
-    InputError
-        As ``read_name_pairs``; a transcript with two genes; none of the transcripts in the table.
+    Raises InputError as ``read_name_pairs``; for a transcript with two genes; where none of the
+    transcripts is in the table.
     """
     genes: dict[str, str] = {}
     for pair in read_name_pairs(path, "transcript and gene", _GENE_HEADERS):
@@ -474,10 +426,7 @@ def read_name_pairs(
     among ``headers``, in any case. ``what``: what the fields are, for messages, such as ``miRNA
     and transcript``.
 
-    Raises
-    ------
-    InputError
-        File missing or damaged, a line with another number of fields, or no pair at all.
+    Raises InputError: file missing or damaged, a line with another number of fields, or no pair.
     """
     pairs: dict[tuple[str, str], None] = {}
     first = True

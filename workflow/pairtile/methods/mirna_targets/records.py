@@ -48,10 +48,8 @@ def choose_mirnas(
     species : what names begin with, such as ``hsa``; None: any. names : miRNAs, or the path of a
     file of them, one a line; None: any. Capitals make no difference in either.
 
-    Raises
-    ------
-    InputError
-        A species, or all of the names, that the file does not have; a list that cannot be read.
+    Raises InputError for a species, or all of the names, that the file does not have, and for a
+    list that cannot be read.
     """
     there = Counter(map(species_of, mirnas.names))
     n_species = len(there.keys() - {""})

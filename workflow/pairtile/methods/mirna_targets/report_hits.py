@@ -22,8 +22,9 @@ from pairtile.declare.columns import declared_columns
 from pairtile.errors import StoreError
 from pairtile.methods.mirna_targets.hits_bed_gff3 import COLOURS
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
+from pairtile.methods.mirna_targets.null import CLASS_ROWS
 from pairtile.methods.mirna_targets.search import ALIGNMENT
-from pairtile.methods.mirna_targets.tables import CANONICAL
+from pairtile.methods.mirna_targets.tables import ALL_MIRNAS, CANONICAL
 from pairtile.report.formats import count, counted, listed, number, plain
 from pairtile.report.method_report import CaptionedFigure, MethodText, PageSection
 from pairtile.report.packed_columns import pack_column, to_digits
@@ -189,6 +190,31 @@ def targets_of_pairs(results: Results, pairs: pd.DataFrame) -> pd.DataFrame:
     names = {label: name for name, label in results.labels.items()}
     pairs = pairs.assign(target=pairs["target"].map(lambda label: names.get(label, label)))
     return target_rows(results.folder / "targets.tsv", pairs)
+
+
+# --- sites against those of the shuffled miRNAs, and sites kept in other species ------------------
+
+
+def has_null(results: Results) -> bool:
+    """Whether there are shuffles to compare with."""
+    return results.scores is not None and "null_sites" in results.scores
+
+
+def conserved(results: Results) -> pd.DataFrame | None:
+    """The rows of conservation.tsv for all miRNAs, for ``results.cached``; None without."""
+    path = results.folder / "conservation.tsv"
+    if not path.is_file():
+        return None
+    table = pd.read_csv(path, sep="\t")
+    return table[table["mirna"] == ALL_MIRNAS]
+
+
+def null_row(results: Results, name: str) -> dict[str, float]:
+    """Sites of a class against those of the shuffles; NaN where there is no ratio or interval."""
+    assert results.scores is not None
+    row = CLASS_ROWS.index(name)
+    columns = ("sites", "expected", "ratio", "ratio_low", "ratio_high")
+    return {column: float(results.scores[f"null_{column}"][row]) for column in columns}
 
 
 # --- hits with the same alignment -----------------------------------------------------------------

@@ -10,8 +10,15 @@ import pandas as pd
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.methods.mirna_targets.config import AlignmentConfig
-from pairtile.methods.mirna_targets.report_hits import GENES, hits_of, shared_sites, targets_of
-from pairtile.methods.mirna_targets.report_signal import conserved, has_null, null_row
+from pairtile.methods.mirna_targets.report_hits import (
+    GENES,
+    conserved,
+    has_null,
+    hits_of,
+    null_row,
+    shared_sites,
+    targets_of,
+)
 from pairtile.methods.mirna_targets.tables import ALL_MIRNAS
 from pairtile.report.results import Results
 

@@ -42,8 +42,8 @@ from pairtile.methods.mirna_targets.null import (
     prepare_null,
 )
 from pairtile.methods.mirna_targets.prepare import prepare_sequences
-from pairtile.methods.mirna_targets.scoring import reverse_cumsum
-from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS, SequenceBatch, TargetSearch
+from pairtile.methods.mirna_targets.scoring import reverse_cumsum, state_sequences
+from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS, TargetSearch
 from pairtile.methods.mirna_targets.tables import rows_by_length, whole_pairs
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
 from pairtile.statistics.correction import benjamini_hochberg
@@ -90,8 +90,6 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
     ) -> None:
         super().__init__(config, state, device, precision, seed)
         self.n_mirnas = len(state["mirna_offsets"]) - 1
-        self._search: TargetSearch | None = None
-        self._null: NullCounts | None = None
 
     # --- what the plan needs --------------------------------------------------------------------
 
@@ -165,18 +163,11 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
 
     # --- tiles ----------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def search(self) -> TargetSearch:
         """The search over all sequences, opened when first asked for."""
-        if self._search is None:
-            state = self.state
-            self._search = TargetSearch(
-                SequenceBatch.of_state(state, "mirna"),
-                SequenceBatch.of_state(state, "transcript"),
-                self.config.estimator,
-                self.device,
-            )
-        return self._search
+        mirnas, transcripts = state_sequences(self.state)
+        return TargetSearch(mirnas, transcripts, self.config.estimator, self.device)
 
     def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
         columns = np.arange(tile.column_begin, tile.column_end)
@@ -214,27 +205,25 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         }
         return rows, summaries
 
-    @property
+    @cached_property
     def null_counts(self) -> NullCounts:
         """The search of miRNAs and their shuffles for counts, opened when first asked for."""
-        if self._null is None:
-            transcripts = self.search.transcripts
-            assert self.config.null is not False
-            self._null = NullCounts(
-                self.state,
-                self.config.estimator,
-                transcripts,
-                self.config.null.shuffles,
-                self.device,
-            )
-        return self._null
+        assert self.config.null is not False
+        transcripts, shuffles = self.search.transcripts, self.config.null.shuffles
+        return NullCounts(self.state, self.config.estimator, transcripts, shuffles, self.device)
 
     def _allowed(self, tile: Tile) -> NDArray[np.bool_] | None:
         """Which pairs of a tile the restrict list names; None for all."""
         if "restrict" not in self.state:
             return None
-        pairs = np.asarray(self.state["restrict"])
-        return pairs_in_tile(pairs[:, 0], rows_by_length(self.state)[pairs[:, 1]], tile)
+        mirnas, transcripts = np.asarray(self.state["restrict"]).T
+        shape = (tile.row_end - tile.row_begin, tile.column_end - tile.column_begin)
+        row = mirnas - tile.row_begin
+        column = rows_by_length(self.state)[transcripts] - tile.column_begin
+        inside = (row >= 0) & (row < shape[0]) & (column >= 0) & (column < shape[1])
+        found = np.zeros(shape, dtype=bool)
+        found[row[inside], column[inside]] = True
+        return found
 
     def _columns(self, hits: pa.Table) -> dict[str, Any]:
         """The rows of ``ROWS``, by items, sorted."""
@@ -256,6 +245,9 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         if not self.config.estimator.energies:
             edges = edges.drop(columns=["energy_kcal_mol", "total_energy_kcal_mol"])
         genes = {"genes_with_sites": int(edges["target"].nunique())}
+        significant = {}
+        if "q_value" in edges:
+            significant["edges_q_below_0.05"] = int((edges["q_value"] <= ALPHA).sum())
         return Network(
             edges,
             directed=True,
@@ -264,7 +256,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
                 "edges": len(edges),
                 "mirnas_with_targets": int(edges["source"].nunique()),
                 "transcripts_with_sites": int(by_transcript["target"].nunique()),
-                **_significant(edges),
+                **significant,
             },
             threshold={
                 "score": float(self.config.estimator.score),
@@ -412,18 +404,6 @@ def _hit_rate(config: MirnaTargetsConfig) -> float:
     return float(min(rate, MAX_HIT_RATE))
 
 
-def pairs_in_tile(
-    mirnas: NDArray[np.integer], transcripts: NDArray[np.integer], tile: Tile
-) -> NDArray[np.bool_]:
-    """Which cells of a tile are among some pairs, given by their rows."""
-    shape = (tile.row_end - tile.row_begin, tile.column_end - tile.column_begin)
-    row, column = mirnas - tile.row_begin, transcripts - tile.column_begin
-    inside = (row >= 0) & (row < shape[0]) & (column >= 0) & (column < shape[1])
-    found = np.zeros(shape, dtype=bool)
-    found[row[inside], column[inside]] = True
-    return found
-
-
 def _counts(values: NDArray[np.float64], step: float, bins: int) -> NDArray[np.int64]:
     place = np.clip((values / step).astype(np.int64), 0, bins - 1)
     return np.bincount(place, minlength=bins).astype(np.int64)
@@ -450,25 +430,15 @@ def _ranked(edges: pd.DataFrame) -> pd.DataFrame:
     return edges.sort_values(list(by), ascending=list(by.values()), ignore_index=True)
 
 
-def _significant(edges: pd.DataFrame) -> dict[str, int]:
-    if "q_value" not in edges:
-        return {}
-    return {"edges_q_below_0.05": int((edges["q_value"] <= ALPHA).sum())}
-
-
 def target_edges(hits: pd.DataFrame, pair: tuple[str, str]) -> pd.DataFrame:
     """Add up the hits of each pair, in order of the pairs' first hits.
 
-    Parameters
-    ----------
-    hits : columns ``score``, ``energy_kcal_mol`` and both of ``pair``, one row for each hit.
-    pair : the columns that name miRNA and transcript.
+    hits : columns ``score``, ``energy_kcal_mol`` and both of ``pair``, which name miRNA and
+    transcript, one row for each hit.
 
-    Returns
-    -------
-    DataFrame: ``source``, ``target``, ``score`` (greatest), ``energy_kcal_mol`` (lowest),
-    ``n_hits`` int32, ``total_score``, ``total_energy_kcal_mol``. Energies are rounded to the 0.01
-    kcal/mol in which they are counted.
+    Returns ``source``, ``target``, ``score`` (greatest), ``energy_kcal_mol`` (lowest), ``n_hits``
+    int32, ``total_score``, ``total_energy_kcal_mol``. Energies are rounded to the 0.01 kcal/mol in
+    which they are counted.
     """
     energies = hits["energy_kcal_mol"].astype(np.float64).round(2)
     edges = (

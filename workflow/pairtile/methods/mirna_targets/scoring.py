@@ -12,8 +12,10 @@ A pair is n rows (the miRNA read 3'->5', so that row i is miRNA position n - i +
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from functools import cached_property
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numba import get_num_threads
@@ -67,18 +69,69 @@ class Texts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CodedSequences:
-    """Many sequences by their codes (``CODES``), one after the other.
+class SequenceBatch:
+    """Many sequences, one after the other.
 
-    codes     uint8 (total,)
-    offsets   int64 (count + 1,): sequence k is codes[offsets[k]:offsets[k + 1]]
+    text      uint8 (total,): ASCII as in the file, case kept, white space removed
+    offsets   int64 (count + 1,): sequence k is text[offsets[k]:offsets[k + 1]]
     """
 
-    codes: NDArray[np.uint8]
+    text: NDArray[np.uint8]
     offsets: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sequences: Sequence[str]) -> SequenceBatch:
+        """Lay strings one after the other."""
+        lengths = np.array([len(s) for s in sequences], dtype=np.int64)
+        text = np.frombuffer("".join(sequences).encode("ascii"), dtype=np.uint8)
+        return cls(text, offsets_of(lengths))
+
+    @classmethod
+    def of_state(cls, state: Mapping[str, Any], kind: str) -> SequenceBatch:
+        """The sequences of a state whose names begin with ``kind``."""
+        return cls(np.asarray(state[f"{kind}_text"]), np.asarray(state[f"{kind}_offsets"]))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Letters of each sequence, int64 (count,)."""
+        return np.diff(self.offsets)
+
+    def block(self, rows: NDArray[np.integer], trim: int | None = None) -> SequenceBatch:
+        """The sequences of some rows, in that order, each cut after ``trim`` letters."""
+        lengths = self.lengths[rows]
+        if trim is not None:
+            lengths = np.minimum(lengths, trim)
+        begins = self.offsets[:-1][rows]
+        if len(rows) and (begins[1:] == begins[:-1] + lengths[:-1]).all():
+            text = self.text[begins[0] : begins[-1] + lengths[-1]]  # neighbours, often very many
+            return SequenceBatch(text.copy(), offsets_of(lengths))
+        pieces = [self.text[b : b + n] for b, n in zip(begins, lengths, strict=True)]
+        text = np.concatenate([np.empty(0, dtype=np.uint8), *pieces])
+        return SequenceBatch(text, offsets_of(lengths))
+
+    @property
+    def texts(self) -> Texts:
+        """The same for kernels."""
+        return Texts(self.text, self.offsets)
+
+    @cached_property
+    def codes(self) -> NDArray[np.uint8]:
+        """Code of each letter (``CODES``), uint8 (total,)."""
+        return CODES[self.text]
+
+
+def state_sequences(state: Mapping[str, Any]) -> tuple[SequenceBatch, SequenceBatch]:
+    """The miRNAs and the transcripts of a state."""
+    return SequenceBatch.of_state(state, "mirna"), SequenceBatch.of_state(state, "transcript")
+
+
+def state_texts(state: Mapping[str, Any]) -> tuple[Texts, Texts]:
+    """The same for kernels."""
+    mirnas, transcripts = state_sequences(state)
+    return mirnas.texts, transcripts.texts
 
 
 @dataclass(frozen=True)
@@ -104,24 +157,8 @@ class AlignmentScoring:
     ) -> AlignmentScoring:
         """Scores 5, 1, -3, -1 and gaps; in the seed times ``scale``, truncated towards zero.
 
-        Raises ValueError where a score is not above 0, a gap is above 0, or 32 bits overflow.
+        Settings are those that ``config.AlignmentConfig`` allows: no sum of them leaves 32 bits.
         """
-        for name, value in (("scale", scale), ("gap_open", gap_open), ("gap_extend", gap_extend)):
-            if not math.isfinite(value):
-                raise ValueError(f"{name} is {value}; expected a finite number")
-        if not threshold > 0 or not math.isfinite(threshold):
-            raise ValueError(f"score is {threshold}; expected a finite number above 0")
-        if scale < 0:
-            raise ValueError(f"scale is {scale}; expected 0 or more")
-        for name, value in (("gap_open", gap_open), ("gap_extend", gap_extend)):
-            if value > 0:
-                raise ValueError(f"{name} is {value}; expected 0 or less")
-        largest = max(5.0, -gap_open, -gap_extend, 1.0) * max(scale, 1.0)
-        if largest > 2**24 or threshold > 2**30:
-            raise ValueError(
-                f"score {threshold}, scale {scale}, gap_open {gap_open}, gap_extend {gap_extend}: "
-                "scores would leave 32 bits"
-            )
         seed = np.array([[int(scale * int(s)) for s in row] for row in PAIRS], dtype=np.int32)
         return cls(
             np.stack([PAIRS, seed]),
@@ -135,7 +172,7 @@ class AlignmentScoring:
         """Open and extend outside the seed, then in it: int64 (4,)."""
         return np.stack([self.open, self.extend], axis=1).reshape(-1).astype(np.int64)
 
-    def all_row_pair_scores(self, mirnas: CodedSequences) -> NDArray[np.int32]:
+    def all_row_pair_scores(self, mirnas: SequenceBatch) -> NDArray[np.int32]:
         """Of all miRNAs, one after the other: int32 (letters, 5)."""
         offsets = mirnas.offsets
         n = np.diff(offsets)

@@ -22,10 +22,17 @@ from pairtile.gpu.device import Device, DeviceArray
 from pairtile.methods.mirna_targets.scoring import (
     SEED_ROWS,
     AlignmentScoring,
-    CodedSequences,
+    SequenceBatch,
 )
 
 SCORE_PASS = Path(__file__).parent / "kernels/miranda_alignment.cu"
+TRACEBACK = Path(__file__).parent / "kernels/miranda_traceback.cu"
+TRACE_THREADS = 128
+SHARED_BYTES = 48 * 1024
+"""Shared memory that a block may have without asking."""
+
+CELLS_IN_WORD = 8
+
 PLAIN_THREADS = 128
 FREE_SHARE = 4
 """Lists that may have to grow, and scratch, begin with at most one part in so many of what is
@@ -37,9 +44,9 @@ class BlockSearch:
 
     def __init__(
         self,
-        mirnas: CodedSequences,
+        mirnas: SequenceBatch,
         rows: NDArray[np.int64],
-        references: CodedSequences,
+        references: SequenceBatch,
         begin: int,
         end: int,
         scoring: AlignmentScoring,
@@ -53,9 +60,8 @@ class BlockSearch:
         self.scoring = scoring
         self.begin = begin
         offsets = references.offsets[begin : end + 1]
-        self.references = CodedSequences(
-            references.codes[offsets[0] : offsets[-1]], offsets - offsets[0]
-        )
+        text = references.text[offsets[0] : offsets[-1]]
+        self.references = SequenceBatch(text, offsets - offsets[0])
         self.groups, self.plain = groups(self.lengths, rows, scoring)
 
     def candidates(self, allowed: NDArray[np.bool_] | None) -> tuple[NDArray[np.int32]]:
@@ -67,15 +73,86 @@ class BlockSearch:
     def alignments(
         self, allowed: NDArray[np.bool_] | None
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-        """Numbers and states that ``trace`` gives."""
+        """What ``traced`` gives, references counted among all."""
         numbers, states = self.traced(allowed)
         numbers[1] += self.begin
         return self.device.to_host(numbers), self.device.to_host(states)
 
     def traced(self, allowed: NDArray[np.bool_] | None) -> tuple[DeviceArray, DeviceArray]:
-        """The same on the GPU, references counted within the block."""
-        fields = self._candidates(allowed)
-        return trace(fields, self.mirnas, self.references, self.scoring, self.device)
+        """Candidates filtered and traced back, on the GPU, references counted within the block.
+
+        Returns int32 (8, count), of those left, the fields of ``candidates``, begin row and column,
+        and number of states; uint8 (count, longest), the states.
+        """
+        xp, fields = self.xp, self._candidates(allowed)
+        count = fields.shape[1]
+        if count == 0:
+            return xp.empty((8, 0), dtype=np.int32), xp.empty((0, 0), dtype=np.uint8)
+        kernel = cuda.load(TRACEBACK, {}).get_function
+        i, j, row, column, _ = (xp.ascontiguousarray(field) for field in fields)
+        starts_pair = xp.ones(count + 1, dtype=bool)
+        starts_pair[1:-1] = (i[1:] != i[:-1]) | (j[1:] != j[:-1])
+        first = xp.flatnonzero(starts_pair)
+        n_pairs = len(first) - 1
+        one_warp_each = (-(-n_pairs * 32 // TRACE_THREADS),), (TRACE_THREADS,)
+
+        kept = xp.empty(count, dtype=np.uint8)
+        scratch = xp.empty(count, dtype=np.int64)
+        arguments = (first, np.int64(n_pairs), row, column, scratch, kept)
+        kernel("far_from_better")(*one_warp_each, arguments)
+        wanted = xp.flatnonzero(kept)
+        found = xp.zeros((3, count), dtype=np.int32)
+        states = self._trace(kernel("trace"), wanted, (i, j, row, column), found)
+        arguments = (first, np.int64(n_pairs), column, found[1], scratch, kept)
+        kernel("share_too_little")(*one_warp_each, arguments)
+
+        left = xp.flatnonzero(kept)
+        numbers = xp.concatenate([fields[:, left], found[:, left]])
+        longest = int(numbers[7].max())
+        return numbers, states[xp.flatnonzero(kept[wanted]), :longest]
+
+    def _trace(self, kernel: Any, wanted: Any, cells: tuple[Any, ...], found: Any) -> Any:
+        """Trace some candidates; fills ``found`` (3, candidates), returns states (wanted, most)."""
+        xp = self.xp
+        spans = self.scoring.span_limits(self.lengths)
+        used = xp.asnumpy(xp.unique(cells[0]))
+        longest = int(self.lengths[used].max())
+        columns = min(int(spans[used].max()), int(cells[3].max()))
+        words = -(-longest // CELLS_IN_WORD)
+        # Each state takes a row of its own or an unpaired reference base.
+        width = longest + columns
+        states = xp.empty((len(wanted), width), dtype=np.uint8)
+
+        n_threads = min(TRACE_THREADS, SHARED_BYTES // (8 * longest) // 32 * 32)
+        in_shared = n_threads > 0
+        n_threads = n_threads or TRACE_THREADS
+        bytes_each = 4 * words * columns + (0 if in_shared else 8 * longest)
+        most = self.device.free_bytes() // FREE_SHARE // bytes_each
+        n_blocks = max(1, -(-min(most, self._multiprocessors() * 2048, len(wanted)) // n_threads))
+        at_once = n_blocks * n_threads
+        tracks = None if in_shared else xp.empty((2 * longest, at_once), dtype=np.int32)
+        directions = xp.empty((words * columns, at_once), dtype=np.uint32)
+        sequences = (self.mirnas, self.references)
+        tables = [table for of in sequences for table in (of.codes, of.offsets)]
+        inputs = [xp.asarray(table) for table in (*tables, spans, self.scoring.pair)]
+        for begin in range(0, len(wanted), at_once):
+            arguments = (
+                wanted,
+                np.int64(begin),
+                np.int64(min(at_once, len(wanted) - begin)),
+                *cells,
+                *inputs,
+                *(np.int32(cost) for cost in self.scoring.gaps),
+                np.int32(words),
+                np.uint64(0) if tracks is None else tracks,
+                directions,
+                *found,
+                states,
+                np.int32(width),
+            )
+            shared_bytes = 8 * longest * n_threads if in_shared else 0
+            kernel((n_blocks,), (n_threads,), arguments, shared_mem=shared_bytes)
+        return states
 
     def _candidates(self, allowed: NDArray[np.bool_] | None) -> Any:
         """i, j (within the block), row, column, score on the GPU."""
@@ -241,7 +318,7 @@ class BlockSearch:
 class _ReferenceText:
     """All references in one text on the GPU, 16 * code a letter, with room between them."""
 
-    def __init__(self, xp: Any, references: CodedSequences, lead: int, between: int) -> None:
+    def __init__(self, xp: Any, references: SequenceBatch, lead: int, between: int) -> None:
         """lead      columns before the first reference, a multiple of 16
         between   columns after each: no alignment that matters, no diagonal reaches across
         """
@@ -282,126 +359,6 @@ def _sorted(xp: Any, fields: Any) -> Any:
         fields[k] = value if k != score else highest[k] - value
         numbers >>= np.uint64(bits[k])
     return fields
-
-
-# --- filters and traceback ------------------------------------------------------------------------
-
-
-TRACEBACK = Path(__file__).parent / "kernels/miranda_traceback.cu"
-TRACE_THREADS = 128
-SHARED_BYTES = 48 * 1024
-"""Shared memory that a block may have without asking."""
-
-CELLS_IN_WORD = 8
-
-
-def trace(
-    fields: Any,
-    mirnas: CodedSequences,
-    references: CodedSequences,
-    scoring: AlignmentScoring,
-    device: Device,
-) -> tuple[Any, Any]:
-    """Filter candidates and trace them back.
-
-    fields    int32 (5, count) on the GPU: i, j, row, column, score, sorted as ``Candidates`` says
-
-    Returns on the GPU: int32 (8, count), of those left, the fields, begin row and column, and
-    number of states; uint8 (count, longest), the states.
-    """
-    xp = device.xp
-    count = fields.shape[1]
-    if count == 0:
-        return xp.empty((8, 0), dtype=np.int32), xp.empty((0, 0), dtype=np.uint8)
-    kernel = {
-        name: cuda.load(TRACEBACK, {}).get_function(name)
-        for name in ("far_from_better", "trace", "share_too_little")
-    }
-    i, j, row, column, _ = (xp.ascontiguousarray(field) for field in fields)
-    starts_pair = xp.ones(count + 1, dtype=bool)
-    starts_pair[1:-1] = (i[1:] != i[:-1]) | (j[1:] != j[:-1])
-    first = xp.flatnonzero(starts_pair)
-    n_pairs = len(first) - 1
-    one_warp_each = (-(-n_pairs * 32 // TRACE_THREADS),), (TRACE_THREADS,)
-
-    kept = xp.empty(count, dtype=np.uint8)
-    scratch = xp.empty(count, dtype=np.int64)
-    arguments = (first, np.int64(n_pairs), row, column, scratch, kept)
-    kernel["far_from_better"](*one_warp_each, arguments)
-    wanted = xp.flatnonzero(kept)
-    found = xp.zeros((3, count), dtype=np.int32)
-    states = _trace(kernel["trace"], wanted, (i, j, row, column), found, mirnas, references,
-                    scoring, device)  # fmt: skip
-    arguments = (first, np.int64(n_pairs), column, found[1], scratch, kept)
-    kernel["share_too_little"](*one_warp_each, arguments)
-
-    left = xp.flatnonzero(kept)
-    numbers = xp.concatenate([fields[:, left], found[:, left]])
-    longest = int(numbers[7].max())
-    return numbers, states[xp.flatnonzero(kept[wanted]), :longest]
-
-
-def _trace(
-    kernel: Any,
-    wanted: Any,
-    cells: tuple[Any, ...],
-    found: Any,
-    mirnas: CodedSequences,
-    references: CodedSequences,
-    scoring: AlignmentScoring,
-    device: Device,
-) -> Any:
-    """Trace some candidates; fill ``found`` (3, candidates) and return states (wanted, most)."""
-    xp = device.xp
-    lengths = np.diff(mirnas.offsets)
-    spans = scoring.span_limits(lengths)
-    used = xp.asnumpy(xp.unique(cells[0]))
-    longest = int(lengths[used].max())
-    columns = min(int(spans[used].max()), int(cells[3].max()))
-    words = -(-longest // CELLS_IN_WORD)
-    # Each state takes a row of its own or an unpaired reference base.
-    width = longest + columns
-    states = xp.empty((len(wanted), width), dtype=np.uint8)
-
-    n_threads = min(TRACE_THREADS, SHARED_BYTES // (8 * longest) // 32 * 32)
-    in_shared = n_threads > 0
-    n_threads = n_threads or TRACE_THREADS
-    bytes_each = 4 * words * columns + (0 if in_shared else 8 * longest)
-    most = device.free_bytes() // FREE_SHARE // bytes_each
-    most = min(most, int(xp.cuda.Device().attributes["MultiProcessorCount"]) * 2048, len(wanted))
-    n_blocks = max(1, -(-most // n_threads))
-    at_once = n_blocks * n_threads
-    tracks = None if in_shared else xp.empty((2 * longest, at_once), dtype=np.int32)
-    directions = xp.empty((words * columns, at_once), dtype=np.uint32)
-    inputs = [
-        xp.asarray(table)
-        for table in (
-            mirnas.codes,
-            mirnas.offsets,
-            references.codes,
-            references.offsets,
-            spans,
-            scoring.pair,
-        )
-    ]
-    for begin in range(0, len(wanted), at_once):
-        arguments = (
-            wanted,
-            np.int64(begin),
-            np.int64(min(at_once, len(wanted) - begin)),
-            *cells,
-            *inputs,
-            *(np.int32(cost) for cost in scoring.gaps),
-            np.int32(words),
-            np.uint64(0) if tracks is None else tracks,
-            directions,
-            *found,
-            states,
-            np.int32(width),
-        )
-        shared_bytes = 8 * longest * n_threads if in_shared else 0
-        kernel((n_blocks,), (n_threads,), arguments, shared_mem=shared_bytes)
-    return states
 
 
 # --- layout of the score pass: groups, profiles, windows; pure array code -------------------------
@@ -499,7 +456,7 @@ def _rows_that_reach(n: int, scoring: AlignmentScoring) -> int:
 
 
 def profiles(
-    xp: Any, mirnas: CodedSequences, group: ScreenGroup, scoring: AlignmentScoring
+    xp: Any, mirnas: SequenceBatch, group: ScreenGroup, scoring: AlignmentScoring
 ) -> DeviceArray:
     """Score of each row on each code: int16 (miRNAs, made even, CODES, rows, made 8, 16, ...).
 

@@ -6,9 +6,8 @@ here, then energies. A pair's hits depend on nothing but the pair and the settin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -27,11 +26,9 @@ from pairtile.methods.mirna_targets.kernels.traceback import (
     write_fold_strings,
 )
 from pairtile.methods.mirna_targets.scoring import (
-    CODES,
     AlignmentScoring,
     Candidates,
-    CodedSequences,
-    Texts,
+    SequenceBatch,
     Traced,
     offsets_of,
     pair_starts,
@@ -57,10 +54,8 @@ class TargetSearch:
         settings: AlignmentConfig,
         device: Device,
     ) -> None:
-        """Raises ValueError for settings that no alignment can have (``AlignmentScoring.of``)."""
         self.mirnas = mirnas
         self.transcripts = transcripts
-        self.coded_mirnas = mirnas.coded()
         self.settings = settings
         self.device = device
         self.scoring = AlignmentScoring.of(
@@ -132,7 +127,13 @@ class TargetSearch:
             allowed = allowed[:, np.argsort(transcript_rows)]
         mirnas = self.mirnas.block(np.arange(mirna_begin, mirna_end))
         transcripts = self.transcripts.block(rows, self.settings.trim)
-        parts = self._traced(mirnas, transcripts, allowed)
+        block = (mirnas, transcripts, self.scoring, allowed)
+        if self.device.backend == "cpu":
+            parts = trace(search_cpu.candidates(*block), mirnas, transcripts, self.scoring)
+        else:
+            from pairtile.methods.mirna_targets.search_cuda import alignments
+
+            parts = iter([alignments(*block, device=self.device)])
         return TracedBlock(mirna_begin, rows, mirnas, transcripts, parts)
 
     @property
@@ -159,18 +160,6 @@ class TargetSearch:
         energy = self._energy.fold_letters(*strings)
         passed = np.flatnonzero(energy.astype(np.float64) < self.settings.energy)
         return kept[passed], energy[passed]
-
-    def _traced(
-        self, mirnas: SequenceBatch, transcripts: SequenceBatch, allowed: NDArray[np.bool_] | None
-    ) -> Iterator[Traced]:
-        """Score pass, both filters and traceback; at least one part, in order."""
-        coded = (mirnas.coded(), transcripts.coded(), self.scoring, allowed)
-        if self.device.backend == "cpu":
-            yield from trace(search_cpu.candidates(*coded), mirnas, transcripts, self.scoring)
-            return
-        from pairtile.methods.mirna_targets.search_cuda import alignments
-
-        yield alignments(*coded, device=self.device)
 
 
 class TracedBlock(NamedTuple):
@@ -260,8 +249,7 @@ def trace(
     first = pair_starts(found.i, found.j)
     i, j = found.i[first[:-1]], found.j[first[:-1]]
     spans = scoring.span_limits(mirnas.lengths)
-    scores = scoring.all_row_pair_scores(mirnas.coded())
-    references = transcripts.coded()
+    scores = scoring.all_row_pair_scores(mirnas)
     # Each column of an alignment takes a row of its own or an unpaired reference base.
     longest = mirnas.lengths[i] + np.minimum(spans[i], transcripts.lengths[j])
     for begin, end in list(_batches(np.diff(first), longest)) or [(0, 0)]:
@@ -276,7 +264,7 @@ def trace(
             first[begin : end + 1] - first[begin],
             some,
             (mirnas.offsets, spans),
-            (references.codes, references.offsets),
+            (transcripts.codes, transcripts.offsets),
             scores,
             scoring.gaps,
             traced,
@@ -344,60 +332,3 @@ def fold_strings(
     text = np.empty(int(offsets[-1]), dtype=np.uint8)
     write_fold_strings(mirnas.texts, transcripts.texts, traced, offsets[:-1], text)
     return text, offsets
-
-
-# --- sequences ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class SequenceBatch:
-    """Many sequences, one after the other.
-
-    text      uint8 (total,): ASCII as in the file, case kept, white space removed
-    offsets   int64 (count + 1,): sequence k is text[offsets[k]:offsets[k + 1]]
-    """
-
-    text: NDArray[np.uint8]
-    offsets: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, sequences: Sequence[str]) -> SequenceBatch:
-        """Lay strings one after the other."""
-        lengths = np.array([len(s) for s in sequences], dtype=np.int64)
-        text = np.frombuffer("".join(sequences).encode("ascii"), dtype=np.uint8)
-        return cls(text, offsets_of(lengths))
-
-    @classmethod
-    def of_state(cls, state: Mapping[str, Any], kind: str) -> SequenceBatch:
-        """The sequences of a state whose names begin with ``kind``."""
-        return cls(np.asarray(state[f"{kind}_text"]), np.asarray(state[f"{kind}_offsets"]))
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """Letters of each sequence, int64 (count,)."""
-        return np.diff(self.offsets)
-
-    def block(self, rows: NDArray[np.integer], trim: int | None = None) -> SequenceBatch:
-        """The sequences of some rows, in that order, each cut after ``trim`` letters."""
-        lengths = self.lengths[rows]
-        if trim is not None:
-            lengths = np.minimum(lengths, trim)
-        begins = self.offsets[:-1][rows]
-        if len(rows) and (begins[1:] == begins[:-1] + lengths[:-1]).all():
-            text = self.text[begins[0] : begins[-1] + lengths[-1]]  # neighbours, often very many
-            return SequenceBatch(text.copy(), offsets_of(lengths))
-        pieces = [self.text[b : b + n] for b, n in zip(begins, lengths, strict=True)]
-        text = np.concatenate([np.empty(0, dtype=np.uint8), *pieces])
-        return SequenceBatch(text, offsets_of(lengths))
-
-    @property
-    def texts(self) -> Texts:
-        """The same for kernels."""
-        return Texts(self.text, self.offsets)
-
-    def coded(self) -> CodedSequences:
-        """The same by codes of letters."""
-        return CodedSequences(CODES[self.text], self.offsets)

@@ -29,7 +29,7 @@ from pairtile.methods.mirna_targets.scoring import (
     UNLIMITED,
     AlignmentScoring,
     Candidates,
-    CodedSequences,
+    SequenceBatch,
     pair_starts,
     round_robin_order,
 )
@@ -80,8 +80,8 @@ class Tasks:
 
 
 def candidates(
-    mirnas: CodedSequences,
-    references: CodedSequences,
+    mirnas: SequenceBatch,
+    references: SequenceBatch,
     scoring: AlignmentScoring,
     allowed: NDArray[np.bool_] | None = None,
 ) -> Candidates:
@@ -103,11 +103,12 @@ def candidates(
 # --- groups of miRNAs ---------------------------------------------------------------------------
 
 
-def group_mirnas(mirnas: CodedSequences, scoring: AlignmentScoring) -> list[LaneGroup]:
+def group_mirnas(mirnas: SequenceBatch, scoring: AlignmentScoring) -> list[LaneGroup]:
     """Sort those miRNAs that can reach the threshold by length, and put them into groups."""
     lengths = np.diff(mirnas.offsets)
-    highest = {int(n): scoring.highest_score(int(n)) for n in np.unique(lengths)}
-    able = np.array([highest[int(n)] >= scoring.threshold for n in lengths], dtype=bool)
+    different, number = np.unique(lengths, return_inverse=True)
+    highest = np.array([scoring.highest_score(int(n)) for n in different], dtype=np.int64)
+    able = highest[number] >= scoring.threshold
     order = np.flatnonzero(able)[np.argsort(lengths[able], kind="stable")]
     scores = scoring.all_row_pair_scores(mirnas)
     return [
@@ -146,7 +147,7 @@ def fits_int16(scoring: AlignmentScoring, length: int) -> bool:
 
 
 def _batches(
-    groups: list[LaneGroup], references: CodedSequences, allowed: NDArray[np.bool_] | None
+    groups: list[LaneGroup], references: SequenceBatch, allowed: NDArray[np.bool_] | None
 ) -> Iterator[Tasks]:
     """All pairs of a group and a reference, in batches of ``COLUMNS_AT_ONCE``."""
     lengths = np.diff(references.offsets)
@@ -163,7 +164,7 @@ def _batches(
 
 
 def candidate_columns(
-    tasks: Tasks, references: CodedSequences, scoring: AlignmentScoring
+    tasks: Tasks, references: SequenceBatch, scoring: AlignmentScoring
 ) -> CandidateColumns:
     """Columns in which any miRNA of a task reaches the threshold, on all cores."""
     task, windows = _windows(tasks, references, scoring)
@@ -190,7 +191,7 @@ def candidate_columns(
 
 
 def _windows(
-    tasks: Tasks, references: CodedSequences, scoring: AlignmentScoring
+    tasks: Tasks, references: SequenceBatch, scoring: AlignmentScoring
 ) -> tuple[NDArray[np.int64], Windows]:
     """Tasks cut into windows of at most ``WINDOW`` columns, in order, and the task of each."""
     m = np.diff(references.offsets)[tasks.reference]
@@ -230,8 +231,8 @@ Part = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
 
 def _candidates_of_batch(
     tasks: Tasks,
-    mirnas: CodedSequences,
-    references: CodedSequences,
+    mirnas: SequenceBatch,
+    references: SequenceBatch,
     scoring: AlignmentScoring,
     scores: NDArray[np.int32],
     allowed: NDArray[np.bool_] | None,

@@ -17,15 +17,15 @@ from pairtile.gpu.device import Device
 from pairtile.methods.mirna_targets.scoring import (
     AlignmentScoring,
     Candidates,
-    CodedSequences,
+    SequenceBatch,
     Traced,
 )
 from pairtile.methods.mirna_targets.screen_cuda import BlockSearch
 
 
 def candidates(
-    mirnas: CodedSequences,
-    references: CodedSequences,
+    mirnas: SequenceBatch,
+    references: SequenceBatch,
     scoring: AlignmentScoring,
     allowed: NDArray[np.bool_] | None = None,
     *,
@@ -49,8 +49,8 @@ def candidates(
 
 
 def alignments(
-    mirnas: CodedSequences,
-    references: CodedSequences,
+    mirnas: SequenceBatch,
+    references: SequenceBatch,
     scoring: AlignmentScoring,
     allowed: NDArray[np.bool_] | None = None,
     *,
@@ -69,8 +69,8 @@ def alignments(
 
 def in_blocks(
     work: Callable[[BlockSearch, NDArray[np.bool_] | None], Any],
-    mirnas: CodedSequences,
-    references: CodedSequences,
+    mirnas: SequenceBatch,
+    references: SequenceBatch,
     scoring: AlignmentScoring,
     allowed: NDArray[np.bool_] | None,
     device: Device,

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pairtile.errors import InputError
-from pairtile.methods.mirna_targets.fasta import LETTERS, Fasta, read_fasta
+from pairtile.methods.mirna_targets.fasta import EXPECTED, LETTERS, Fasta, read_fasta
 from pairtile.methods.mirna_targets.maf import read_orthologs
 from pairtile.methods.mirna_targets.prepare import read_restrict
 
@@ -24,27 +24,14 @@ _FAULTS_SHOWN = 20
 def as_fasta(sequences: Any, key: str) -> Fasta:
     """Take sequences in any form as what ``read_fasta`` gives; the input is not changed.
 
-    Parameters
-    ----------
-    sequences
-        The path of a FASTA file; a mapping or pandas Series of name -> sequence; or a list of
-        sequences, of (name, sequence), or of records with ``id`` and ``seq`` (Biopython's).
-        Sequences without names are called ``mirna_0``, ``mirna_1``... White space is left out.
-    key
-        What messages call them: ``mirnas`` or ``transcripts``.
+    sequences : the path of a FASTA file; a mapping or pandas Series of name -> sequence; or a list
+    of sequences, of (name, sequence), or of records with ``id`` and ``seq`` (Biopython's). Those
+    without names are called ``mirna_0``, ``mirna_1``... White space is left out. Bad records of a
+    file are in ``bad``: the caller decides on them. key : what messages call them, ``mirnas`` or
+    ``transcripts``.
 
-    Returns
-    -------
-    Fasta
-        Bad records of a file are in ``bad``: the caller decides on them.
-
-    Raises
-    ------
-    ValueError
-        None of these forms.
-    InputError
-        A file that cannot be read; sequences in memory without letters, or with letters that are
-        none, all of them in one message.
+    Raises ValueError for other forms; InputError for a file that cannot be read, and for sequences
+    in memory without letters, or with letters that are none, all of them in one message.
     """
     if isinstance(sequences, str | PathLike):
         if _is_sequence(sequences):
@@ -116,7 +103,7 @@ def _check(names: list[str], texts: list[str], key: str) -> None:
             faults.append((name, "an empty sequence", "at least one letter"))
         elif strange:
             more = f" (and {len(strange) - 1} more)" if len(strange) > 1 else ""
-            faults.append((name, f"illegal character {strange[0]!r}{more}", _EXPECTED))
+            faults.append((name, f"illegal character {strange[0]!r}{more}", EXPECTED))
     if faults:
         lines = [
             str(InputError.at(key, repr(name), *message))
@@ -125,9 +112,6 @@ def _check(names: list[str], texts: list[str], key: str) -> None:
         if len(faults) > _FAULTS_SHOWN:
             lines.append(f"... and {len(faults) - _FAULTS_SHOWN} more")
         raise InputError("\n".join(lines))
-
-
-_EXPECTED = f"letters of {' '.join(LETTERS)}, in either case"
 
 
 def _is_sequence(text: str | PathLike[str]) -> bool:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pairtile.declare.columns import arrow_schema, declared_columns
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.conservation import CANONICAL as CANONICAL_CLASSES
-from pairtile.methods.mirna_targets.context import ContextColumns, context_columns
+from pairtile.methods.mirna_targets.context import context_columns
 from pairtile.methods.mirna_targets.kernels.hit_sites import (
     SEED_CLASSES,
     HitSites,
@@ -33,7 +33,7 @@ from pairtile.methods.mirna_targets.kernels.pair_scores import (
 )
 from pairtile.methods.mirna_targets.null import CLASS_ROWS, class_table
 from pairtile.methods.mirna_targets.prepare import MIRNA
-from pairtile.methods.mirna_targets.scoring import Texts, pair_starts, reverse_cumsum
+from pairtile.methods.mirna_targets.scoring import Texts, pair_starts, reverse_cumsum, state_texts
 from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS
 from pairtile.runtime.threads import in_threads
 
@@ -66,22 +66,8 @@ def hits_table(
     it count 1/2, 1/3, ... Places off the transcript, and letters other than A C G U T, are left
     out of both sums.
 
-    Parameters
-    ----------
-    rows : Table
-        Merged hits with the columns ``ROWS``, all or a part of them: ``i``, ``j`` are items,
-        ``rank`` counts from 0, positions are as miRanda prints them.
-    items : DataFrame
-        The items table (``prepare.items_table``).
-    state : mapping
-        The state (``prepare.prepare_sequences``).
-    energies : bool
-        Whether energies were computed.
-
-    Returns
-    -------
-    Table
-        One row for each of ``rows``, in their order.
+    rows : merged hits (``ROWS``), all or a part of them. items, state : as ``prepare.lay_out``
+    makes them. energies : whether they were computed. A row for each of ``rows``, in their order.
     """
     given = {name: rows[name].to_numpy() for name in ROWS.names if name not in ALIGNMENT}
     i, j, query_end = given["i"], given["j"], given["query_end"] - 1
@@ -331,22 +317,15 @@ def _sites(
         reference_end=rows["reference_end"].to_numpy(),
     )
     lines = (_letters(large_text(rows, f"{line}_alignment")) for line in ("query", "reference"))
-    hit_sites(_sequences(state, "mirna"), _sequences(state, "transcript"), spans, *lines, sites)
+    hit_sites(*state_texts(state), spans, *lines, sites)
     return sites, spans
-
-
-def _sequences(state: Mapping[str, Any], kind: str) -> Texts:
-    letters, offsets = state[f"{kind}_text"], state[f"{kind}_offsets"]
-    return Texts(np.ascontiguousarray(letters), np.ascontiguousarray(offsets))
 
 
 def _letters(strings: pa.Array) -> Texts:
     """All letters in one array, and where each string begins and ends."""
     _, offsets, letters = strings.buffers()
     starts = np.frombuffer(offsets, dtype=np.int64)[strings.offset :][: len(strings) + 1]
-    if letters is None:
-        return Texts(np.empty(0, dtype=np.uint8), starts)
-    return Texts(np.frombuffer(letters, dtype=np.uint8), starts)
+    return Texts(np.frombuffer(letters or b"", dtype=np.uint8), starts)
 
 
 def large_text(rows: pa.Table, name: str) -> pa.Array:
@@ -374,27 +353,21 @@ def _missing(values: NDArray[np.float64]) -> pa.Array:
 
 
 def context_of(hits: pa.Table, state: SequenceArrays) -> dict[str, pa.Array]:
-    """What is around the seed matches of the hits of a table (``hits_table``): columns of
-    ``context.ContextColumns``, and ``target_site_abundance`` of the miRNA before the score; missing
-    but for 6mers and better."""
+    """What is around the seed matches of the hits of a table (``hits_table``): ``context_columns``,
+    and ``target_site_abundance`` of the miRNA before the score; missing but for 6mers and better.
+    """
+    mirnas = codes(hits["mirna"]).astype(np.int32)
+    transcripts = (codes(hits["transcript"]) - len(state["mirna_offsets"]) + 1).astype(np.int32)
+    sites, spans = _sites(hits, hits["query_end"].to_numpy(), mirnas, transcripts, state)
     columns: dict[str, pa.Array] = {}
-    for name, values in _context(hits, state)._asdict().items():
+    for name, values in context_columns(*state_texts(state), spans, sites).items():
         column = _missing(values.round(4))
         if name == "context_score":
-            abundance = np.asarray(state["site_abundance"])[codes(hits["mirna"])]
+            abundance = np.asarray(state["site_abundance"])[mirnas]
             columns["target_site_abundance"] = pa.array(abundance, mask=np.isnan(values))
         whole = name in ("end_distance", "offset_6mers")
         columns[name] = column.cast(pa.int32()) if whole else column
     return columns
-
-
-def _context(hits: pa.Table, state: SequenceArrays) -> ContextColumns:
-    n_mirnas = len(state["mirna_offsets"]) - 1
-    mirnas = codes(hits["mirna"]).astype(np.int32)
-    transcripts = (codes(hits["transcript"]) - n_mirnas).astype(np.int32)
-    sites, spans = _sites(hits, hits["query_end"].to_numpy(), mirnas, transcripts, state)
-    sequences = _sequences(state, "mirna"), _sequences(state, "transcript")
-    return context_columns(*sequences, spans, sites)
 
 
 # --- tab-separated text ---------------------------------------------------------------------------

@@ -8,10 +8,10 @@ over.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from pairtile.errors import InputError
 from pairtile.io.text_file import open_lines
+from pairtile.methods.mirna_targets.scoring import offsets_of
 
 _GTF_FIELDS, _BED12_FIELDS = 9, 12
 _ID = re.compile(r'(?:^|[;\s])transcript_id "?([^";]+)"?')
@@ -168,11 +169,8 @@ class TranscriptToGenome:
         ordered = [m.exons if m.strand == "+" else m.exons[::-1] for m in chosen]
         genome = np.array([exon for exons in ordered for exon in exons], np.int64).reshape(-1, 2)
         minus = np.repeat([m.strand == "-" for m in chosen], [len(m.exons) for m in chosen])
-        line = np.concatenate([[0], np.cumsum(genome[:, 1] - genome[:, 0])])
-        first_exon = np.concatenate([[0], np.cumsum([len(m.exons) for m in chosen])]).astype(
-            np.int64
-        )
-        shift = line[first_exon[which]]
+        line = offsets_of(genome[:, 1] - genome[:, 0])
+        shift = line[offsets_of([len(m.exons) for m in chosen])[which]]
         low, high = shift + begin - 1, shift + end
         first = np.searchsorted(line, low, side="right") - 1
         last = np.searchsorted(line, high - 1, side="right") - 1
@@ -214,43 +212,31 @@ def read_transcript_models(path: str | PathLike[str]) -> Annotation:
     by ``id.version`` where a GTF line has ``transcript_version``. Transcripts without a strand
     (``.``) are left out.
 
-    Raises
-    ------
-    InputError
-        File missing or damaged, another number of fields, coordinates that are none, such lines
-        without ``transcript_id`` (GFF3), blocks that do not fit their line; or no transcript.
+    Raises InputError: file missing or damaged, another number of fields, coordinates that are none,
+    such lines without ``transcript_id`` (GFF3), blocks that do not fit their line; or no
+    transcript.
     """
-    found = _Parts()
-    width = 0
+    found, width = _Parts(), 0
+    readers = {_GTF_FIELDS: _add_gtf, _BED12_FIELDS: _add_bed}
     with open_lines(path) as lines:
         for number, line in lines:
             if not line or line.startswith(("#", "track ", "browser ", "track\t")):
                 continue
             fields = line.split("\t")
+            add = readers.get(len(fields))
             width = width or len(fields)
-            _check_width(path, number, len(fields), width)
-            if width == _GTF_FIELDS:
-                _add_gtf(path, number, fields, found)
-            else:
-                _add_bed(path, number, fields, found)
+            if add is None or len(fields) != width:
+                expected = str(width) if width in readers else "9 (GTF) or 12 (BED12)"
+                given = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
+                expected += ", with tabs between them"
+                raise InputError.at(path, f"line {number}", given, expected)
+            add(path, number, fields, found)
     if not found.exons and not found.utrs:
         raise InputError.at(path, "", "no transcript", "exon lines of GTF, or BED12 lines")
     return _annotation(str(path), found)
 
 
-def _check_width(path: str | PathLike[str], number: int, found: int, width: int) -> None:
-    if width not in (_GTF_FIELDS, _BED12_FIELDS) or found != width:
-        expected = str(width) if width in (_GTF_FIELDS, _BED12_FIELDS) else "9 (GTF) or 12 (BED12)"
-        fields = "1 field" if found == 1 else f"{found} fields"
-        raise InputError.at(path, f"line {number}", fields, f"{expected}, with tabs between them")
-
-
-def _add_gtf(
-    path: str | PathLike[str],
-    number: int,
-    fields: list[str],
-    parts: _Parts,
-) -> None:
+def _add_gtf(path: str | PathLike[str], number: int, fields: list[str], parts: _Parts) -> None:
     kind = "utr" if fields[2] in _UTRS else fields[2]
     if kind not in ("exon", "CDS", "utr"):
         return
@@ -276,12 +262,7 @@ def _add_gtf(
         parts.aliases[f"{name[1]}.{version[1]}"] = name[1]
 
 
-def _add_bed(
-    path: str | PathLike[str],
-    number: int,
-    fields: list[str],
-    parts: _Parts,
-) -> None:
+def _add_bed(path: str | PathLike[str], number: int, fields: list[str], parts: _Parts) -> None:
     begin, end = _integers(path, number, fields[1:3])
     sizes = _integers(path, number, fields[10].rstrip(",").split(","))
     starts = _integers(path, number, fields[11].rstrip(",").split(","))
@@ -338,14 +319,10 @@ def _models(
     models: dict[str, TranscriptModel] = {}
     for (name, chromosome, strand), parts in found.items():
         parts.sort()
-        if name in models or _overlap(parts):
+        if name in models or any(a[1] > b[0] for a, b in pairwise(parts)):
             ambiguous.add(name)
         models[name] = TranscriptModel(chromosome, strand, tuple(parts))
     return models
-
-
-def _overlap(parts: Sequence[tuple[int, int]]) -> bool:
-    return any(a[1] > b[0] for a, b in itertools.pairwise(parts))
 
 
 def _bare(name: str) -> str:

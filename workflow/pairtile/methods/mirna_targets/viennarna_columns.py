@@ -36,7 +36,6 @@ CACHE = "accessibility.parquet"
 
 SITE = ["content", "begin", "end"]
 
-J = TypeVar("J")
 R = TypeVar("R")
 
 
@@ -45,11 +44,13 @@ def duplex_energies(hits: pa.Table, state: SequenceArrays) -> pa.Array:
     package("extras.duplex_energy")
     mirna, transcript = state_rows(hits, state)
     spans = [hits[name].to_pylist() for name in ("reference_begin", "reference_end")]
-    pairs = [
-        (_letters(state, "mirna", i), _letters(state, "transcript", j)[begin - 1 : end])
-        for i, j, begin, end in zip(mirna.tolist(), transcript.tolist(), *spans, strict=True)
+    mirnas = [_letters(state, "mirna", row) for row in mirna.tolist()]
+    sites = [
+        _letters(state, "transcript", row)[begin - 1 : end]
+        for row, begin, end in zip(transcript.tolist(), *spans, strict=True)
     ]
-    return pa.array(np.round(_in_processes(_duplex, pairs), 2), pa.float64())
+    found = _in_processes(viennarna_duplex_energy, mirnas, sites)
+    return pa.array(np.round(found, 2), pa.float64())
 
 
 class Accessibilities:
@@ -113,32 +114,23 @@ class Accessibilities:
     def _computed(self, sites: pd.DataFrame) -> NDArray[np.float64]:
         result = np.empty(len(sites))
         places = list(sites.groupby("content", sort=False).indices.values())
-        jobs = []
-        for rows in places:
-            some = sites.iloc[rows]
-            text = _letters(self._state, "transcript", some["row"].iloc[0])
-            jobs.append((text, some["begin"].to_numpy(), some["end"].to_numpy()))
-        for rows, values in zip(places, _in_processes(_accessible, jobs), strict=True):
-            result[rows] = values
+        texts = [_letters(self._state, "transcript", sites["row"].iloc[rows[0]]) for rows in places]
+        spans = ([sites[name].to_numpy()[rows] for rows in places] for name in ("begin", "end"))
+        found = _in_processes(site_accessibilities, texts, *spans)
+        result[np.concatenate(places)] = np.concatenate(found)
         return np.array([float(f"{value:.6g}") for value in result.tolist()])
 
 
-def _accessible(job: tuple[str, NDArray[np.int32], NDArray[np.int32]]) -> NDArray[np.float64]:
-    return site_accessibilities(*job)
-
-
-def _duplex(pair: tuple[str, str]) -> float:
-    return viennarna_duplex_energy(*pair)
-
-
-def _in_processes(work: Callable[[J], R], jobs: Sequence[J]) -> list[R]:
-    """``work`` of each job, in order, by forks of this process: ViennaRNA holds Python's lock."""
-    forks = min(get_num_threads(), len(jobs) // FOR_ONE_PROCESS + 1)
+def _in_processes(work: Callable[..., R], *columns: Sequence[Any]) -> list[R]:
+    """``work`` of each row of the columns, by forks of this process: ViennaRNA holds Python's
+    lock."""
+    jobs = len(columns[0])
+    forks = min(get_num_threads(), jobs // FOR_ONE_PROCESS + 1)
     if forks < 2:
-        return list(map(work, jobs))
+        return list(map(work, *columns))
     context = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(forks, context, initializer=end_with_parent) as pool:
-        return list(pool.map(work, jobs, chunksize=max(1, len(jobs) // (16 * forks))))
+        return list(pool.map(work, *columns, chunksize=max(1, jobs // (16 * forks))))
 
 
 def _digest(letters: str, key: bytes) -> int:
@@ -148,14 +140,8 @@ def _digest(letters: str, key: bytes) -> int:
 
 def _read(path: Path | None) -> pd.DataFrame:
     """What was found before; nothing of a file that cannot be read, which is written anew."""
-    none = pd.DataFrame(
-        {
-            "content": np.empty(0, np.uint64),
-            "begin": np.empty(0, np.int32),
-            "end": np.empty(0, np.int32),
-            "accessibility": np.empty(0, np.float64),
-        }
-    )
+    types = {"content": np.uint64, "begin": np.int32, "end": np.int32, "accessibility": np.float64}
+    none = pd.DataFrame(columns=list(types)).astype(types)
     if path is None or not path.is_file():
         return none
     try:

@@ -26,12 +26,7 @@ from pairtile.api.table import ExpressionTable, as_table
 from pairtile.declare.messages import Message, notes_of, warnings_of
 from pairtile.engine.in_memory import all_tiles, merged_in_memory
 from pairtile.gpu.device import choose
-from pairtile.io.expression import Expression
-from pairtile.methods.predictor_pairs.config import (
-    KeepSetsConfig,
-    PredictorPairsConfig,
-    QuantizeConfig,
-)
+from pairtile.methods.predictor_pairs.config import KeepSetsConfig, PredictorPairsConfig
 from pairtile.methods.predictor_pairs.network import (
     edges_of_sets,
     kept_sets,
@@ -157,8 +152,13 @@ def predictor_pairs(
         arranged, design = arranged_table(expression, table, config, of_samples)
         given = PredictorInput(arranged, design=design, **listed)
     else:
-        courses = None if series is None else series_of_samples(series, table)
-        held, n_levels = levels_of_table(table, config.quantize)
+        held = replace(as_expression(table), source="levels")
+        check_unique(held.genes, "levels")
+        courses = None
+        if series is not None:
+            numbers, names_of = pd.factorize(sample_labels("series", series, table))
+            courses = Series(numbers.astype(np.int32), [str(name) for name in names_of])
+        n_levels = count_levels(held, asked=config.quantize.levels)
         given = PredictorInput(held, n_levels, courses, **listed)
     prepared = prepare_predictor_input(config, given)
     ready = search_input(config, prepared, seed)
@@ -292,24 +292,3 @@ def one_table(expression: Any, levels: Any, lying: Mapping[str, Any]) -> Express
         frame = pd.DataFrame(levels.levels, index=levels.genes, columns=levels.samples)
         return as_table(frame, name="levels")
     return as_table(levels, **lying, name="levels")
-
-
-def levels_of_table(table: ExpressionTable, quantize: QuantizeConfig) -> tuple[Expression, int]:
-    """Levels in memory, and how many there are.
-
-    Raises
-    ------
-    ValueError
-        Two genes whose labels are written alike.
-    InputError
-        Levels that are none, see ``count_levels``.
-    """
-    given = replace(as_expression(table), source="levels")
-    check_unique(given.genes, "levels")
-    return given, count_levels(given, asked=quantize.levels)
-
-
-def series_of_samples(series: Any, table: ExpressionTable) -> Series:
-    """The time series of each sample, from labels as ``sample_labels`` takes them."""
-    numbers, names = pd.factorize(sample_labels("series", series, table))
-    return Series(numbers.astype(np.int32), [str(name) for name in names])

@@ -167,7 +167,9 @@ def best_of_band(state: PredictorArrays, rows: pa.Table, top: int, null_top: int
     )
     best = reduce_best(found, top)
     columns = _columns(state, best.predictors, best.target, best)
-    columns["n_ties"] = _ties_of_every_row(best)
+    # The number of ties on all rows of a key, not on its first alone.
+    first = np.maximum.accumulate(np.where(best.n_ties > 0, np.arange(len(best)), 0))
+    columns["n_ties"] = best.n_ties[first]
     kept = (best.target < state["targets"].size) | (columns["rank"] <= null_top)
     schema = rows_schema(cardinality)
     arrays = [pa.array(columns[f.name][kept], type=f.type) for f in schema]
@@ -205,8 +207,3 @@ def _ranks(rows: NDArray[np.integer]) -> NDArray[np.int32]:
     first = np.ones(len(rows), dtype=bool)
     first[1:] = rows[1:] != rows[:-1]
     return (place - np.maximum.accumulate(np.where(first, place, 0)) + 1).astype(np.int32)
-
-
-def _ties_of_every_row(best: BestSets) -> NDArray[np.int64]:
-    """The number of ties on all rows of a key, not on its first alone."""
-    return best.n_ties[np.maximum.accumulate(np.where(best.n_ties > 0, np.arange(len(best)), 0))]

@@ -278,7 +278,8 @@ def _time_courses(results: Results) -> FigureWithText | None:
     found = results.cached(predictor_results)
     stated = results.parameters.get("samples") or {}
     in_time = results.parameters.get("lag") or stated.get("series") or stated.get("time")
-    if found.levels is None or found.levels.series is None or not in_time:
+    series = None if found.levels is None else found.levels.state.get("series")
+    if found.levels is None or series is None or not in_time:
         return None
     sets = found.clearest(MAX_COURSES)
     if sets.empty:
@@ -287,7 +288,6 @@ def _time_courses(results: Results) -> FigureWithText | None:
         found.levels.courses([str(row[key]) for key in ("target", *found.members)])
         for row in sets.to_dict("records")
     ]
-    series = found.levels.series
     label = "level, scaled" if results.parameters.get("levels") else "value, scaled"
     return page_text(results).figure(
         "time_courses",

@@ -412,13 +412,6 @@ class PredictorPairsConfig(TableAnalysis):
     def result_tables(self) -> tuple[str, ...]:
         return tuple(table for table in self.tables if self.rules or table not in RULE_FILES)
 
-    @model_validator(mode="after")
-    def _rules_are_steps_in_time(self) -> Self:
-        if self.rules and self.lag == 0:
-            raise refusal("false with lag: 0, since rules lead from one sample to the next",
-                          key="rules")  # fmt: skip
-        return self
-
     def table_path(self) -> str | None:
         return self.expression if self.levels is None else self.levels
 
@@ -436,47 +429,37 @@ class PredictorPairsConfig(TableAnalysis):
         return quantize.for_expression() if from_expression else quantize
 
     @model_validator(mode="after")
-    def _one_table(self) -> Self:
+    def _keys_fit(self) -> Self:
+        if self.rules and self.lag == 0:
+            allowed = "false with lag: 0, since rules lead from one sample to the next"
+            raise refusal(allowed, key="rules")
         if self.expression is None and self.levels is None:
             raise refusal("the path of a table here, or under levels", key="expression")
-        if self.expression is not None and self.levels is not None:
-            raise refusal("null beside expression (one of them, not both)", key="levels")
         if self.levels is not None:
-            if self.duplicates != "error":
-                raise refusal("error beside levels (levels have no mean)", key="duplicates")
-            cleaning = self.preprocess
-            unused = {
-                "pseudocount": ("auto", 0),
-                "normalize": ("auto", "none"),
-                "min_expressed": (0.0,),
-                "top_variable": (None,),
-            }
-            if cleaning.log2 is True or any(
-                getattr(cleaning, key) not in allowed for key, allowed in unused.items()
-            ):
-                raise refusal(
-                    "min_samples and drop_constant only beside levels, which are used as they are",
-                    key="preprocess",
-                )
-        return self
-
-    @model_validator(mode="after")
-    def _samples_stated_once(self) -> Self:
-        if self.samples.annotations is not None or self.samples.columns:
-            if self.levels is not None:
-                raise refusal("null beside levels (name their series under series)", key="samples")
-            if self.series is not None and self.samples.series is not None:
-                raise refusal("null beside samples.series (one of them, not both)", key="series")
-        return self
-
-    @model_validator(mode="after")
-    def _blocks_have_batches(self) -> Self:
+            self._refuse_beside_levels()
+        if self.series is not None and self.samples.series is not None:
+            raise refusal("null beside samples.series (one of them, not both)", key="series")
         if self.null.kind == "blocks" and self.samples.batch is None:
             raise refusal("auto or another kind, or a column under samples.batch", key="null")
-        return self
-
-    @model_validator(mode="after")
-    def _keep_has_p_values(self) -> Self:
         if self.keep not in ("auto", "best") and self.null.permutations == 0:
             raise refusal("auto or best under null.permutations: 0 (no p-values)", key="keep")
         return self
+
+    def _refuse_beside_levels(self) -> None:
+        if self.expression is not None:
+            raise refusal("null beside expression (one of them, not both)", key="levels")
+        if self.duplicates != "error":
+            raise refusal("error beside levels (levels have no mean)", key="duplicates")
+        cleaning = self.preprocess
+        unused = {
+            "log2": ("auto", False),
+            "pseudocount": ("auto", 0),
+            "normalize": ("auto", "none"),
+            "min_expressed": (0.0,),
+            "top_variable": (None,),
+        }
+        if any(getattr(cleaning, key) not in allowed for key, allowed in unused.items()):
+            allowed = "min_samples and drop_constant only beside levels, which are used as they are"
+            raise refusal(allowed, key="preprocess")
+        if self.samples.annotations is not None or self.samples.columns:
+            raise refusal("null beside levels (name their series under series)", key="samples")

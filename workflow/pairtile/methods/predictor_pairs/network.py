@@ -79,10 +79,10 @@ def edges_of_sets(sets: pd.DataFrame) -> pd.DataFrame:
     """Edges predictor -> target, best first; each with the numbers of the best set that holds it.
 
     ``gain_bits`` is what the set loses without this predictor, ``spearman`` its rank correlation
-    with the target, ``n_sets`` in how many of the sets
-    the edge occurs. Edges of best sets come first, then those of second sets, and so on; within a
-    rank they go by ``gain_bits``, and ``score`` says both in one number. (The score of the set
-    would rank what stands beside a strong predictor as high as the predictor itself.)
+    with the target, ``n_sets`` in how many of the sets the edge occurs. Edges of best sets come
+    first, then those of second sets, and so on; within a rank they go by ``gain_bits``, and
+    ``score`` says both in one number. (The score of the set would rank what stands beside a strong
+    predictor as high as the predictor itself.)
     """
     parts = []
     for number, column in enumerate(members(sets), start=1):

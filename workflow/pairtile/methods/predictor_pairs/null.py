@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.methods.predictor_pairs.courses import most_exchanges
+from pairtile.statistics.courses import common_courses
 
 CONSTANT = -1
 """Class of targets that have one level only: every set predicts them, none is tested."""
@@ -51,16 +52,10 @@ def compositions(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """How often levels occur in each target, whichever they are, and the class of each target.
 
-    Parameters
-    ----------
-    targets : int8 (targets, samples), -1 where missing.
-    levels
-        Number of levels q.
+    targets : int8 (targets, samples), -1 where missing. levels : their number q.
 
-    Returns
-    -------
-    int64 (classes, levels + 1): occurrences in descending order, then the missing samples; and
-    int32 (targets,): the class of each target, ``CONSTANT`` for a target with one level or none.
+    Returns int64 (classes, levels + 1): occurrences in descending order, then the missing samples;
+    and int32 (targets,): the class of each target, ``CONSTANT`` for one with one level or none.
     """
     seen = np.stack([(targets == level).sum(axis=1) for level in range(levels)], axis=1)
     seen = -np.sort(-seen, axis=1)
@@ -123,16 +118,14 @@ def shifted_targets(
     """
     segments = [np.flatnonzero(series == name) for name in np.unique(series)]
 
-    def offsets(row: NDArray[np.int8], random: np.random.Generator) -> list[tuple[int, ...]]:
-        every = [np.arange(segment.size) for segment in segments]
-        if len(segments) == 1:
-            return _offsets(every, shifts, random)
-        smooth = [_smooth_shifts(row[segment]) for segment in segments]
-        return _offsets(smooth, shifts, random) or _offsets(every, shifts, random)
+    every = [np.arange(segment.size) for segment in segments]
 
     def draws(row: NDArray[np.int8], random: np.random.Generator) -> list[NDArray[np.int8]]:
-        found = []
-        for of_segments in offsets(row, random):
+        found, offsets = [], None
+        if len(segments) > 1:
+            smooth = [_smooth_shifts(row[segment]) for segment in segments]
+            offsets = _offsets(smooth, shifts, random)
+        for of_segments in offsets or _offsets(every, shifts, random):
             shifted = row.copy()
             for segment, offset in zip(segments, of_segments, strict=True):
                 shifted[segment] = np.roll(row[segment], offset)
@@ -169,6 +162,50 @@ def targets_within_batches(
     return _of_each_target(targets, draws, seed, 0x62617463)
 
 
+class Courses(NamedTuple):
+    """Samples of series that may change places, by groups; in how many ways; and a clause that says
+    which series follow one course, empty where shifts and permutations do."""
+
+    places: list[list[NDArray[np.int64]]]
+    exchanges: int
+    clause: str
+
+
+def found_courses(
+    targets: NDArray[np.int8],
+    series: NDArray[np.integer],
+    moments: NDArray[np.float64],
+    batch: NDArray[np.int32] | None,
+) -> Courses:
+    """Of levels (targets, transitions), -1 where missing; ``batch``: (transitions,) if stated."""
+    values = np.where(targets < 0, np.nan, targets.astype(np.float64))
+    found = common_courses(values, series.astype(np.int32), moments)
+    group = found.group[np.unique(series, return_inverse=True)[1]]
+    places = replicate_courses(series, moments, [group, *([] if batch is None else [batch])])
+    return Courses(places, most_exchanges(places), found.clause("levels of a target"))
+
+
+def replicate_courses(
+    series: NDArray[np.integer], moments: NDArray[np.float64], alike: list[NDArray[np.integer]]
+) -> list[list[NDArray[np.int64]]]:
+    """Groups of series that may change places: of each group the samples of each series.
+
+    series : int (samples,). moments : float64 (samples,), in the order of time within a series.
+    alike : int (samples,), such as batches, that series of one group have in common.
+    """
+    groups: dict[tuple[bytes, ...], list[NDArray[np.int64]]] = {}
+    for name in np.unique(series):
+        here = np.flatnonzero(series == name)
+        key = tuple(each[here].tobytes() for each in (moments, *alike))
+        groups.setdefault(key, []).append(here)
+    return list(groups.values())
+
+
+def most_exchanges(courses: list[list[NDArray[np.int64]]]) -> int:
+    """In how many ways courses can be exchanged within their groups, none left out."""
+    return math.prod(math.factorial(len(group)) for group in courses) - 1
+
+
 def exchanged_courses(
     targets: NDArray[np.int8],
     courses: list[list[NDArray[np.int64]]],
@@ -183,7 +220,7 @@ def exchanged_courses(
     stands beside which of the predictors (exchangeability blocks kept whole: Winkler et al. 2015,
     NeuroImage 123:253).
 
-    courses : as ``courses.replicate_courses``.
+    courses : as ``replicate_courses``.
     """
     available = min(most_exchanges(courses), 2**31)
     number = min(AUTO_SHIFTS if exchanges is None else exchanges, available)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import HasMessages, Message, messages_of, notes_of
+from pairtile.declare.messages import Message, messages_of, notes_of
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
 from pairtile.io.regulators import listed_names, match_regulators, warning_of_absent
@@ -24,8 +23,6 @@ from pairtile.methods.predictor_pairs.read_input import (
 )
 from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.null_design import UNEVEN
-from pairtile.preprocess.quality import SampleQuality
-from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import SampleDesign
 from pairtile.preprocess.transitions import lagged_samples
 
@@ -34,57 +31,24 @@ message = messages_of(__package__)
 _SHOWN_STEPS = 6
 
 
-@dataclass(frozen=True)
-class PreparedPredictors(HasMessages):
-    """Levels ready for the search, and the account of how they came about.
+@dataclass(repr=False)
+class PreparedPredictors(Prepared):
+    """Levels ready for the search; ``values`` are what they were made of, or they themselves.
 
-    ``values``: float64 (kept genes, samples), what levels were made of, NaN where missing; of a
-    table of levels these. ``levels``: int8 (kept genes, samples), 0 to ``n_levels`` - 1, -1 where
-    missing, C order; ``genes`` in input order. ``series``: int32 (samples,), the time series of
-    each sample, all 0 where there is one. ``transitions``: which sample's predictors go with which
-    sample's target.
-    ``predictors``, ``targets``: int32, rows of ``levels``, ascending: the candidates, and the genes
-    whose predictors are sought.
-
-    ``items``: one row per input gene, kept ones first (so that row numbers of ``levels`` and
-    ``items`` agree): the columns of ``prepare.items.items_table``, and
-
-    | column | meaning |
-    |---|---|
-    | is_regulator | listed in ``regulators``; false everywhere without a list |
-    | is_target | its predictors are sought |
-    | n_level_0, n_level_1, ... | samples at that level, int32; 0 for a dropped gene |
-
-    ``quality``: the samples as they were read; None of a table of levels.
-    ``counts``, ``messages``: what was changed and decided. ``parameters``: keys of the
-    section as they were decided, nested as there.
+    ``levels``: int8 (kept genes, samples), 0 to ``n_levels`` - 1, -1 where missing, C order.
+    ``series``: int32 (samples,), the time series of each sample, all 0 where there is one.
+    ``transitions``: which sample's predictors go with which sample's target. ``predictors``,
+    ``targets``: int32, rows of ``levels``, ascending: the candidates, and the genes whose
+    predictors are sought. ``items`` has ``is_regulator`` (listed in ``regulators``), ``is_target``
+    and, for each level, ``n_level_0``... (samples at it, 0 for a dropped gene).
     """
 
-    values: NDArray[np.float64]
     levels: NDArray[np.int8]
     n_levels: int
-    genes: list[str]
-    samples: list[str]
     series: NDArray[np.int32]
     transitions: Transitions
     predictors: NDArray[np.int32]
     targets: NDArray[np.int32]
-    items: pd.DataFrame
-    stated: SampleArrays = field(default_factory=SampleArrays)
-    quality: SampleQuality | None = None
-    counts: dict[str, int] = field(default_factory=dict)
-    messages: list[Message] = field(default_factory=list)
-    parameters: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def source_samples(self) -> NDArray[np.int32]:
-        """Column of ``levels`` where each transition's predictors are read, (transitions,)."""
-        return self.transitions.source_samples
-
-    @property
-    def target_samples(self) -> NDArray[np.int32]:
-        """Column of ``levels`` where each transition's target is read, (transitions,)."""
-        return self.transitions.target_samples
 
 
 def prepare_predictors(
@@ -92,14 +56,8 @@ def prepare_predictors(
 ) -> PreparedPredictors:
     """Read what a section of ``method: predictor_pairs`` names, and prepare it.
 
-    ``config`` has every default filled in.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read, or as ``prepare_predictor_input``.
-    ConfigError
-        For settings that are not allowed.
+    ``config`` has every default filled in. Raises InputError if a file cannot be read, or as
+    ``prepare_predictor_input``.
     """
     return prepare_predictor_input(config, read_predictor_input(config, scratch), scratch)
 
@@ -122,37 +80,29 @@ def prepare_predictor_input(
     ConfigError
         For settings that are not allowed.
     """
-    prepared, levels, n_levels = _levels(config, given, scratch)
-    account = _Account(prepared)
-    design = _design(config, len(prepared.samples), given, account)
-    found = _transitions(config, design, account)
-    predictors = account.chosen("regulators", given.regulators, config)
-    targets = account.chosen("targets", given.targets, config)
-    _check_candidates(config, predictors, targets, account)
-    account.describe_levels(levels, n_levels, targets)
-    items = _items(prepared.items, levels, n_levels)
+    table, levels, n_levels = _levels(config, given, scratch)
+    # Its own counts and messages: the table may be the caller's.
+    table = replace(table, counts=dict(table.counts), messages=list(table.messages))
+    design = _design(config, given, table)
+    found = _transitions(config, design, table)
+    predictors = _chosen("regulators", given.regulators, config, table)
+    targets = _chosen("targets", given.targets, config, table)
+    _check_candidates(config, predictors, targets, table)
+    _describe_levels(levels, n_levels, targets, table)
+    items = _items(table.items, levels, n_levels)
     if config.regulators is not None:
         items.loc[predictors, "is_regulator"] = True
     items.loc[targets, "is_target"] = True
+    quantized = config.quantize.model_dump() | {"levels": n_levels}
+    parameters = {"preprocess": table.parameters, "quantize": quantized}
     return PreparedPredictors(
-        values=prepared.values,
+        **vars(replace(table, items=items, parameters=parameters)),
         levels=levels,
         n_levels=n_levels,
-        genes=prepared.genes,
-        samples=prepared.samples,
         series=design.series,
         transitions=found,
         predictors=predictors,
         targets=targets,
-        items=items,
-        stated=prepared.design.state,
-        quality=prepared.quality if given.n_levels is None else None,
-        counts=account.counts,
-        messages=account.messages,
-        parameters={
-            "preprocess": prepared.parameters,
-            "quantize": config.quantize.model_dump() | {"levels": n_levels},
-        },
     )
 
 
@@ -170,47 +120,46 @@ def _levels(
     prepared = prepare_expression(table, cleaning.model_copy(update={"log2": False} | as_read))
     prepared.parameters["log2_requested"] = cleaning.log2
     as_they_are = message("levels_as_they_are", n=n_levels)
-    prepared.messages = [*notes_of(table.notes), as_they_are, *prepared.warnings]
+    prepared.messages[:] = [*notes_of(table.notes), as_they_are, *prepared.warnings]
     missing = np.isnan(prepared.values)
     return prepared, np.where(missing, MISSING_LEVEL, prepared.values).astype(np.int8), n_levels
 
 
-def _design(
-    config: PredictorPairsConfig, n_samples: int, given: PredictorInput, account: _Account
-) -> SampleDesign:
+def _design(config: PredictorPairsConfig, given: PredictorInput, table: Prepared) -> SampleDesign:
     """What is stated of the samples; without any series all are one."""
     design, series = given.design or SampleDesign.unknown(), given.series
     if series is not None:
-        account.messages += series.notes
+        table.messages.extend(series.notes)
         design = replace(design, series=series.numbers, series_labels=series.names)
     if design.series.size:
-        account.counts["series"] = int(design.series.max()) + 1
+        table.counts["series"] = int(design.series.max()) + 1
         return design
+    n_samples = len(table.samples)
     if config.lag:
-        account.messages.append(message("columns_as_times", samples=n_samples, lag=config.lag))
+        table.messages.append(message("columns_as_times", samples=n_samples, lag=config.lag))
     return replace(design, series=np.zeros(n_samples, dtype=np.int32))
 
 
 def _transitions(
-    config: PredictorPairsConfig, design: SampleDesign, account: _Account
+    config: PredictorPairsConfig, design: SampleDesign, table: Prepared
 ) -> Transitions:
     lag, least, n_samples = config.lag, config.preprocess.min_samples, design.series.size
-    table = config.table
-    whole = transitions(n_samples, lag, design.series, source=config.series or table)
+    whole = transitions(design.series, lag, config.series or config.table)
     if whole.n_short:
-        account.messages.append(
+        table.messages.append(
             message("series_too_short", n=whole.n_short, series=whole.n_series, lag=lag)
         )
-    found = whole if design.step is None else whole.of_length(design)
+    found, left = whole, ""
     if design.step is not None:
-        account.counts["transitions_left_out"] = len(whole) - len(found)
+        found = whole.of_length(design.stretches)
+        left = f", {len(whole) - len(found)} left out by samples.step"
+        table.counts["transitions_left_out"] = len(whole) - len(found)
     elif lag and design.times.size:
-        account.messages += found.uneven(design.times, lag)
-    account.counts["transitions"] = len(found)
+        table.messages.extend(found.uneven(design.times, lag))
+    table.counts["transitions"] = len(found)
     if len(found) < least:
-        left = f", {len(whole) - len(found)} left out by samples.step" if design.step else ""
         raise InputError.at(
-            table,
+            config.table,
             "",
             f"{len(found)} transitions ({n_samples} samples, {found.n_series} series, lag: {lag}"
             f"{left})",
@@ -219,11 +168,27 @@ def _transitions(
     return found
 
 
+def _chosen(
+    key: str, names: list[str] | None, config: PredictorPairsConfig, table: Prepared
+) -> NDArray[np.int32]:
+    """Rows of the genes that are listed under ``key``; all without a list."""
+    rows = np.arange(len(table.genes), dtype=np.int32)
+    if names is not None:
+        source = getattr(config, key) or key
+        names = listed_names(names, table.genes, source, config.ignore_case, config.ignore_versions)
+        rows, absent = match_regulators(names, table.genes, source, key.removesuffix("s"))
+        table.counts[f"{key}_listed"] = len(names)
+        if absent:
+            table.messages.append(warning_of_absent(absent, len(names), table.genes, key))
+    table.counts[f"{key}_used"] = int(rows.size)
+    return rows
+
+
 def _check_candidates(
     config: PredictorPairsConfig,
     predictors: NDArray[np.int32],
     targets: NDArray[np.int32],
-    account: _Account,
+    table: Prepared,
 ) -> None:
     wanted = config.estimator.cardinality
     own = 0 if config.estimator.self else np.isin(targets, predictors).astype(int)
@@ -236,9 +201,26 @@ def _check_candidates(
             f"at least {wanted} beside the target for estimator.cardinality: {wanted}",
         )
     if lacking:
-        account.messages.append(
+        table.messages.append(
             message("few_candidates", n=lacking, targets=targets.size, wanted=wanted)
         )
+
+
+def _describe_levels(
+    levels: NDArray[np.int8], n_levels: int, targets: NDArray[np.int32], table: Prepared
+) -> None:
+    """What the levels look like, and what that means for the search."""
+    used = sum((levels == level).any(axis=1).astype(int) for level in range(n_levels))
+    single = np.flatnonzero(used <= 1)
+    table.counts["levels"] = n_levels
+    table.counts["levels_missing"] = int((levels == MISSING_LEVEL).sum())
+    table.counts["genes_at_one_level"] = int(single.size)
+    most = int(used.max(initial=0))
+    if 1 < most < n_levels:
+        table.messages.append(message("levels_never_reached", levels=n_levels, most=most))
+    n_targets = int(np.isin(targets, single).sum())
+    if n_targets:
+        table.messages.append(message("targets_constant", n=n_targets, targets=targets.size))
 
 
 def _items(items: pd.DataFrame, levels: NDArray[np.int8], n_levels: int) -> pd.DataFrame:
@@ -249,49 +231,6 @@ def _items(items: pd.DataFrame, levels: NDArray[np.int8], n_levels: int) -> pd.D
         counts[: len(levels)] = (levels == level).sum(axis=1)
         items[f"n_level_{level}"] = counts
     return items
-
-
-class _Account:
-    """Counts and messages, begun by the table's own."""
-
-    def __init__(self, prepared: Prepared) -> None:
-        self.counts = dict(prepared.counts)
-        self.messages = list(prepared.messages)
-        self._genes = prepared.genes
-
-    def chosen(
-        self, key: str, names: list[str] | None, config: PredictorPairsConfig
-    ) -> NDArray[np.int32]:
-        """Rows of the genes that are listed under ``key``; all without a list."""
-        if names is None:
-            rows = np.arange(len(self._genes), dtype=np.int32)
-        else:
-            source = getattr(config, key) or key
-            names = listed_names(
-                names, self._genes, source, config.ignore_case, config.ignore_versions
-            )
-            rows, absent = match_regulators(names, self._genes, source, key.removesuffix("s"))
-            self.counts[f"{key}_listed"] = len(names)
-            if absent:
-                self.messages.append(warning_of_absent(absent, len(names), self._genes, key))
-        self.counts[f"{key}_used"] = int(rows.size)
-        return rows
-
-    def describe_levels(
-        self, levels: NDArray[np.int8], n_levels: int, targets: NDArray[np.int32]
-    ) -> None:
-        """What the levels look like, and what that means for the search."""
-        self.counts["levels"] = n_levels
-        self.counts["levels_missing"] = int((levels == MISSING_LEVEL).sum())
-        used = sum((levels == level).any(axis=1).astype(int) for level in range(n_levels))
-        single = np.flatnonzero(used <= 1)
-        self.counts["genes_at_one_level"] = int(single.size)
-        most = int(used.max(initial=0))
-        if 1 < most < n_levels:
-            self.messages.append(message("levels_never_reached", levels=n_levels, most=most))
-        n_targets = int(np.isin(targets, single).sum())
-        if n_targets:
-            self.messages.append(message("targets_constant", n=n_targets, targets=targets.size))
 
 
 @dataclass(frozen=True)
@@ -313,9 +252,9 @@ class Transitions:
     def __len__(self) -> int:
         return len(self.source_samples)
 
-    def of_length(self, design: SampleDesign) -> Transitions:
+    def of_length(self, stretches: NDArray[np.int32]) -> Transitions:
         """Those that take steps of the length that is stated, by stretches of such steps."""
-        source, target, stretches = self.source_samples, self.target_samples, design.stretches
+        source, target = self.source_samples, self.target_samples
         even = stretches[source] == stretches[target]
         series = np.unique(stretches[source[even]], return_inverse=True)[1].astype(np.int32)
         return replace(
@@ -345,47 +284,24 @@ class Transitions:
         ]
 
 
-def transitions(
-    n_samples: int,
-    lag: int,
-    series: NDArray[np.int32] | None = None,
-    source: str = "series",
-) -> Transitions:
-    """All pairs of samples that lie ``lag`` steps apart in the same series.
+def transitions(series: NDArray[np.int32], lag: int, source: str = "series") -> Transitions:
+    """All pairs of samples that lie ``lag`` steps apart in the same series (``lagged_samples``).
 
-    Within a series, time runs as the samples stand in the table, whether or not samples of other
-    series stand between them; no pair joins two series. With ``lag`` 0 every sample is paired with
-    itself.
-
-    Parameters
-    ----------
-    n_samples : samples of the table
-    lag : 0 or more
-    series : int32, shape (samples,), not negative; None: all samples are one series
-    source : where the series come from, for the message
-
-    Raises
-    ------
-    InputError
-        If no series is longer than ``lag``, so that there is no pair at all.
+    series : int32 (samples,), not negative. source : where they come from, for the message. Raises
+    InputError if no series is longer than ``lag``.
 
     Examples
     --------
-    >>> found = transitions(5, 1, np.array([0, 0, 1, 0, 1], dtype=np.int32))
+    >>> found = transitions(np.array([0, 0, 1, 0, 1], dtype=np.int32), 1)
     >>> list(zip(found.source_samples.tolist(), found.target_samples.tolist()))
     [(0, 1), (1, 3), (2, 4)]
     """
-    numbers = np.zeros(n_samples, dtype=np.int32) if series is None else np.asarray(series)
-    if numbers.shape != (n_samples,):
-        raise ValueError(f"series has shape {numbers.shape}; expected ({n_samples},)")
-    if lag < 0:
-        raise ValueError(f"lag is {lag}; expected 0 or more")
-    found = lagged_samples(numbers, lag, source)
-    _, lengths = np.unique(numbers, return_counts=True)
+    found = lagged_samples(series, lag, source)
+    _, lengths = np.unique(series, return_counts=True)
     return Transitions(
         source_samples=found.source,
         target_samples=found.target,
-        series=numbers[found.source].astype(np.int32),
+        series=series[found.source],
         n_series=len(lengths),
         n_short=int((lengths <= lag).sum()),
     )

@@ -5,8 +5,6 @@ The one-dimensional k-means is ours: exact and without random starts, which no l
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numba import prange
 from numpy.typing import NDArray
@@ -36,20 +34,12 @@ or empty |
     | kmeans | 2 to 4 | between the clusters of the optimal partition (``kmeans_borders``) |
     | thresholds | 2 to 4 | ``thresholds``, in units of the values, the same for all genes |
 
-    Parameters
-    ----------
-    values : float64, shape (genes, samples), NaN where missing
-    settings : the configuration's section ``quantize``, checked; ``levels: auto`` is as many as an
-        expression table gets
+    values : float64 (genes, samples), NaN where missing. settings : the section ``quantize``,
+    checked; ``levels: auto`` is as many as an expression table gets.
 
-    Returns
-    -------
-    int8, shape (genes, samples)
-        0 to levels - 1, -1 where missing. A gene that is constant over its observed samples has
-        level 0 there, under ``thresholds`` too.
+    Returns int8 (genes, samples): 0 to levels - 1, -1 where missing. A gene that is constant over
+    its observed samples has level 0 there, under ``thresholds`` too.
 
-    Notes
-    -----
     Sources: mean_split and extreme_split, the normal transform of DimReduction (Lopes, Martins-Jr
     & Cesar 2008, BMC Bioinformatics 9:451).
     """
@@ -67,19 +57,16 @@ def _block_levels(values: NDArray[np.float64], settings: QuantizeConfig) -> NDAr
     observed = ~np.isnan(values)
     low = np.where(observed, values, np.inf).min(axis=1, initial=np.inf)
     high = np.where(observed, values, -np.inf).max(axis=1, initial=-np.inf)
-    if rule in _RULES_ON_Z:
+    compared = values
+    if rule in ("mean_split", "extreme_split"):
         compared = _zscores(values, observed, np.maximum(np.abs(low), np.abs(high)))
-        borders = _RULES_ON_Z[rule](compared, levels)
+        borders = _borders_of_z(compared, rule, levels)
+    elif rule == "quantile":
+        borders = _quantiles(values, levels)
+    elif rule == "kmeans":
+        borders = kmeans_borders(values, levels)
     else:
-        compared = values
-        if rule == "quantile":
-            borders = _quantiles(values, levels)
-        elif rule == "kmeans":
-            borders = kmeans_borders(values, levels)
-        else:
-            borders = np.broadcast_to(
-                np.asarray(settings.thresholds, np.float64), (len(values), levels - 1)
-            )
+        borders = np.tile(np.asarray(settings.thresholds, np.float64), (len(values), 1))
     result = np.zeros(values.shape, dtype=np.int8)
     for k in range(levels - 1):
         # A NaN is above nothing.
@@ -109,26 +96,17 @@ def _zscores(
     return z
 
 
-def _mean_split(z: NDArray[np.float64], levels: int) -> NDArray[np.float64]:
+def _borders_of_z(z: NDArray[np.float64], rule: str, levels: int) -> NDArray[np.float64]:
+    """Borders by ``mean_split`` and ``extreme_split``, as z-scores."""
+    if rule == "extreme_split":
+        low = np.fmin.reduce(z, axis=1, initial=np.inf)
+        high = np.fmax.reduce(z, axis=1, initial=-np.inf)
+        return np.stack([low, high], axis=1) / 3
     if levels == 2:
         return np.zeros((len(z), 1))
-    sides = (z < 0, z >= 0)
     with np.errstate(invalid="ignore"):
-        means = [np.where(side, z, 0.0).sum(axis=1) / side.sum(axis=1) for side in sides]
+        means = [np.where(side, z, 0.0).sum(axis=1) / side.sum(axis=1) for side in (z < 0, z >= 0)]
     return np.stack(means, axis=1) / 3
-
-
-def _extreme_split(z: NDArray[np.float64], levels: int) -> NDArray[np.float64]:
-    seen = ~np.isnan(z)
-    low = np.where(seen, z, np.inf).min(axis=1, initial=np.inf)
-    high = np.where(seen, z, -np.inf).max(axis=1, initial=-np.inf)
-    return np.stack([low, high], axis=1) / 3
-
-
-_RULES_ON_Z: dict[str, Callable[[NDArray[np.float64], int], NDArray[np.float64]]] = {
-    "mean_split": _mean_split,
-    "extreme_split": _extreme_split,
-}
 
 
 def _quantiles(values: NDArray[np.float64], levels: int) -> NDArray[np.float64]:
@@ -143,19 +121,12 @@ def _quantiles(values: NDArray[np.float64], levels: int) -> NDArray[np.float64]:
 def kmeans_borders(values: NDArray[np.float64], n_clusters: int) -> NDArray[np.float64]:
     """The borders between the clusters of each row.
 
-    Parameters
-    ----------
-    values : float64, shape (rows, samples), C order, NaN where missing
-    n_clusters : 2 or more
+    values : float64 (rows, samples), C order, NaN where missing. n_clusters : 2 or more.
 
-    Returns
-    -------
-    float64, shape (rows, n_clusters - 1), increasing: the greatest value of each cluster but the
+    Returns float64 (rows, n_clusters - 1), increasing: the greatest value of each cluster but the
     last, so that a value's cluster is the number of borders below it. A row with fewer distinct
     values than clusters has one cluster for each of them, and infinite borders after those.
 
-    Notes
-    -----
     The partition with the least sum of squared distances from the clusters' means, by dynamic
     programming over the sorted values (Wang & Song 2011, The R Journal 3:29), divide and conquer
     within each step (O(clusters x samples x log samples)). It works on distinct values with their

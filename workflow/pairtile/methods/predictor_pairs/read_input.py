@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.config.samples import SamplesConfig
@@ -16,7 +17,7 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.annotations import AnnotationTable
 from pairtile.io.expression import Expression, read_expression
-from pairtile.io.names import match_samples
+from pairtile.io.names import match_samples, some
 from pairtile.io.regulators import read_regulators
 from pairtile.io.text_file import find_delimiter, open_rows
 from pairtile.methods.predictor_pairs.config import MAX_LEVELS, PredictorPairsConfig
@@ -55,32 +56,23 @@ def count_levels(
         wrong = ~np.isnan(values) & ((values < 0) | (values >= most) | (values != np.rint(values)))
     if wrong.any():
         row, column = divmod(int(wrong.argmax()), values.shape[1])
-        raise _wrong_level(table, orientation, row, column, most, asked)
+        gene, sample, value = table.genes[row], table.samples[column], values[row, column]
+        line = _line_of(table.source, gene if orientation == "genes_in_rows" else sample)
+        hint = ""
+        if value != np.rint(value):
+            hint = " (expression values go under the key expression)"
+        elif asked != "auto" and value >= most:
+            hint = f" (quantize.levels is {asked})"
+        raise InputError.at(
+            table.source,
+            f"{line}gene {gene!r}, sample {sample!r}",
+            f"{value:g}",
+            f"a level, a whole number from 0 to {most - 1}, or NA or nothing if it is missing"
+            f"{hint}",
+        )
     if asked == "auto":
         return max(int(np.fmax.reduce(values, axis=None, initial=0.0)) + 1, 2)
     return asked
-
-
-def _wrong_level(
-    table: Expression,
-    orientation: str,
-    row: int,
-    column: int,
-    most: int,
-    asked: Literal["auto"] | int,
-) -> InputError:
-    gene, sample = table.genes[row], table.samples[column]
-    line = _line_of(table.source, gene if orientation == "genes_in_rows" else sample)
-    value = table.values[row, column]
-    hint = " (expression values go under the key expression)" if value != np.rint(value) else ""
-    if asked != "auto" and value >= most and not hint:
-        hint = f" (quantize.levels is {asked})"
-    return InputError.at(
-        table.source,
-        f"{line}gene {gene!r}, sample {sample!r}",
-        f"{value:g}",
-        f"a level, a whole number from 0 to {most - 1}, or NA or nothing if it is missing{hint}",
-    )
 
 
 def _line_of(source: str, name: str) -> str:
@@ -171,33 +163,21 @@ def read_series(path: str | PathLike[str], samples: Sequence[str]) -> Series:
     matched, _ = match_samples(samples, list(series_of), path)
     absent = [name for name in samples if name not in matched]
     if absent:
-        raise _absent(path, absent, samples, series_of)
-    names = list(dict.fromkeys(series_of[matched[sample]][0] for sample in samples))
-    position = {name: k for k, name in enumerate(names)}
-    numbers = np.array(
-        [position[series_of[matched[sample]][0]] for sample in samples], dtype=np.int32
-    )
-    return Series(numbers, names, len(set(series_of) - set(matched.values())), str(path))
-
-
-def _absent(
-    path: str | PathLike[str],
-    absent: Sequence[str],
-    samples: Sequence[str],
-    listed: Collection[str],
-) -> InputError:
-    shown = ", ".join(repr(name) for name in absent[:_SHOWN])
-    more = ", ..." if len(absent) > _SHOWN else ""
-    if len(absent) == len(samples) and listed:
-        hint = f"; the file names {', '.join(repr(name) for name in list(listed)[:_SHOWN])}, ..."
-    else:
         hint = ""
-    return InputError.at(
-        path,
-        "",
-        f"no series for {len(absent)} of {len(samples)} samples ({shown}{more}){hint}",
-        "a line for every sample of the table, named as there",
+        if len(absent) == len(samples) and series_of:
+            hint = f"; the file names {', '.join(map(repr, list(series_of)[:_SHOWN]))}, ..."
+        shown = some([repr(name) for name in absent], _SHOWN)
+        raise InputError.at(
+            path,
+            "",
+            f"no series for {len(absent)} of {len(samples)} samples ({shown}){hint}",
+            "a line for every sample of the table, named as there",
+        )
+    numbers, names = pd.factorize(
+        np.array([series_of[matched[sample]][0] for sample in samples], dtype=object)
     )
+    n_unused = len(set(series_of) - set(matched.values()))
+    return Series(numbers.astype(np.int32), list(names), n_unused, str(path))
 
 
 @dataclass(frozen=True)

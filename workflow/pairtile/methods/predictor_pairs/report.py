@@ -41,7 +41,13 @@ def warnings(results: Results) -> list[Message]:
     found = results.cached(predictor_results)
     if found.sets.empty:
         return []
-    said = [*_few_samples(results, found), *_of_p_values(results, found)]
+    said = [*_few_samples(results, found)]
+    if found.tested:
+        said += _of_p_values(results, found)
+    else:
+        before = {one["code"] for one in results.summary.get("messages") or []}
+        if before.isdisjoint(("too_few_shifts", "too_few_courses")):
+            said.append(message("no_p_values", word=found.word))
     if "search" in found.sets and (found.sets["search"] == "sffs").any():
         said.append(message("triples_grown"))
     return said
@@ -51,25 +57,17 @@ def _few_samples(results: Results, found: PredictorResults) -> Iterator[Message]
     levels = int((results.parameters.get("quantize") or {}).get("levels") or 2)
     samples, cells = results.counts.get("transitions"), int(levels ** len(found.members))
     if samples and samples < SAMPLES_EACH * cells:
-        yield message(
-            "few_samples_for_levels", samples=samples, cells=cells, word=found.word,
-            each=samples / cells, least=SAMPLES_EACH,
-        )  # fmt: skip
+        numbers = {"samples": samples, "cells": cells, "each": samples / cells}
+        yield message("few_samples_for_levels", word=found.word, least=SAMPLES_EACH, **numbers)
 
 
 def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]:
-    if not found.tested:
-        said = results.summary.get("messages") or []
-        if all(one["code"] not in ("too_few_shifts", "too_few_courses") for one in said):
-            yield message("no_p_values", word=found.word)
-        return
     best, word = found.best, found.word
     if found.draws is not None:
         least, tested = 1.0 / (1.0 + found.draws), int(best["p_value"].notna().sum())
         if least >= LEVEL / 2 and best["q_value"].min() > LEVEL:
-            yield message(
-                "coarse_p_values", draws=found.draws, least=least, targets=tested, level=LEVEL
-            )
+            numbers = {"draws": found.draws, "least": least, "targets": tested}
+            yield message("coarse_p_values", level=LEVEL, **numbers)
     if results.parameters.get("keep") == "best":
         kept = best[best["kept"]]
         weak = int((kept["p_value"] > LEVEL).sum())

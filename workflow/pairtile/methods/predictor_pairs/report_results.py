@@ -22,16 +22,9 @@ def level_counts(
 ) -> NDArray[np.int64]:
     """How often the target is at each level, for every combination of the predictors' levels.
 
-    Parameters
-    ----------
-    predictors : int, shape (c, n_samples), -1 where missing
-    target : int, shape (n_samples,), -1 where missing
-    n_levels
-        Number of levels q.
+    predictors : int (c, n_samples). target : int (n_samples,). -1 where missing.
 
-    Returns
-    -------
-    int64, shape (q, ..., q) with c + 1 axes, the target's last. Samples in which any of the levels
+    Returns int64 (q, ..., q) with c + 1 axes, the target's last. Samples in which any of the levels
     is missing are left out.
 
     Examples
@@ -51,28 +44,22 @@ def level_counts(
 
 @dataclass(frozen=True)
 class Levels:
-    """The levels that a search went through, and which sample predicts which.
+    """The state of a search, and the row of each gene's name in it."""
 
-    values : int8 (genes, samples), -1 where missing. source_samples, target_samples : int32
-    (transitions,), where predictors and where their target are read. row : the row of each gene's
-    name. measured : float64 (genes, samples), what levels were made of, NaN where missing. series :
-    int32 (samples,), the time series of each sample; None in a state of an earlier version.
-    """
+    state: PredictorArrays
+    row: Mapping[Any, int]
 
-    values: NDArray[np.int8]
-    n_levels: int
-    source_samples: NDArray[np.int32]
-    target_samples: NDArray[np.int32]
-    row: dict[str, int]
-    measured: NDArray[np.float64]
-    series: NDArray[np.int32] | None = None
+    @property
+    def n_levels(self) -> int:
+        """Number of levels q."""
+        return int(self.state["n_levels"][0])
 
     def table(self, predictors: Sequence[str], target: str) -> NDArray[np.int64]:
         """``level_counts`` of a set of predictors and its target, by their names."""
-        rows = [self.row[name] for name in predictors]
+        levels, rows = self.state["levels"], [self.row[name] for name in predictors]
         return level_counts(
-            self.values[rows][:, self.source_samples],
-            self.values[self.row[target], self.target_samples],
+            levels[rows][:, self.state["source_samples"]],
+            levels[self.row[target], self.state["target_samples"]],
             self.n_levels,
         )
 
@@ -80,7 +67,7 @@ class Levels:
         """What was measured of some genes, each of mean 0 and variance 1 unless it is constant."""
         found = {}
         for name in dict.fromkeys(names):
-            row = np.array(self.measured[self.row[name]])
+            row = np.array(self.state["values"][self.row[name]])
             found[name] = (row - np.nanmean(row)) / (np.nanstd(row) or 1.0)
         return found
 
@@ -191,15 +178,5 @@ def results_of(
     sets = sets.assign(information_bits=told)
     if state is None:
         return PredictorResults(sets)
-    levels = Levels(
-        state["levels"],
-        int(state["n_levels"][0]),
-        np.asarray(state["source_samples"]),
-        np.asarray(state["target_samples"]),
-        dict(rows or {}),
-        state["values"],
-        state.get("series"),
-    )
-    classes = np.asarray(state["null_class"])
-    draws = int(np.unique(classes, return_counts=True)[1].min()) if classes.size else 0
-    return PredictorResults(sets, levels, draws)
+    draws = np.unique(state["null_class"], return_counts=True)[1]
+    return PredictorResults(sets, Levels(state, rows or {}), int(draws.min()) if draws.size else 0)

@@ -113,7 +113,10 @@ def sets_section(results: Results, pictures: list[CaptionedFigure]) -> PageSecti
     table = shown_sets(found.sets)
     columns = _columns(found, table)
     shown = {column: cells(table[column]) for column in columns}
-    shown["n_ties"] = [(_standing(n), str(n)) for n in table["n_ties"].tolist()]
+    shown["n_ties"] = [
+        ("alone" if n == 1 else f"1\u00a0of\u00a0{count(n)}: arbitrary", str(n))
+        for n in table["n_ties"].tolist()
+    ]
     return PageSection(
         id="predictors",
         title=f"Best {found.word}s of each target",
@@ -156,8 +159,3 @@ def _columns(found: PredictorResults, table: pd.DataFrame) -> list[str]:
     if table["n_samples"].nunique() > 1:
         columns.append("n_samples")
     return [*columns, "kept"]
-
-
-def _standing(n_ties: Any) -> str:
-    """Whether a set stands above the others of its target."""
-    return "alone" if n_ties == 1 else f"1\u00a0of\u00a0{count(n_ties)}: arbitrary"

@@ -69,16 +69,10 @@ def rule_network(
 ) -> RuleNetwork:
     """The rules of the best set of each target.
 
-    Parameters
-    ----------
-    sets : DataFrame
-        ``target``, ``rank`` and ``predictor_1`` ..., item numbers, -1 where there is none.
-    names : sequence of str
-        Of all items.
-    before, after : int8 (items, transitions)
-        Levels of each item before and after each transition, -1 where missing. A rule gives the
-        most frequent level after those levels of the predictors; of equally frequent ones the
-        one that is more frequent in all, then the lower.
+    sets : ``target``, ``rank`` and ``predictor_1`` ..., item numbers, -1 where there is none. names
+    : of all items. before, after : int8 (items, transitions), levels of each item before and after
+    each transition, -1 where missing. A rule gives the most frequent level after those levels of
+    the predictors; of equally frequent ones the one that is more frequent in all, then the lower.
     """
     best = sets.sort_values(["target", "rank"], kind="stable").drop_duplicates("target")
     columns = members(sets)
@@ -108,12 +102,9 @@ def attractors(network: RuleNetwork) -> pd.DataFrame | None:
     """Cycles of states that all others lead to under synchronous updates; None for more than
     ``MAX_STATES`` states.
 
-    Returns
-    -------
-    DataFrame
-        ``attractor`` (1 has the largest basin), ``step``, ``length`` (1: a fixed point),
-        ``basin`` (states that lead to it, its own included), ``basin_share``, and the level of each
-        gene: a row for each state of each attractor.
+    Columns: ``attractor`` (1 has the largest basin), ``step``, ``length`` (1: a fixed point),
+    ``basin`` (states that lead to it, its own included), ``basin_share``, and the level of each
+    gene: a row for each state of each attractor.
     """
     n, q = len(network.names), network.n_levels
     if not _is_small(network):

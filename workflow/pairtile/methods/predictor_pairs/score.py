@@ -7,7 +7,7 @@ is the first predictor of all sets that begin with it.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -42,7 +42,6 @@ from pairtile.methods.predictor_pairs.config import (
     AUTO_DRAWS,
     AUTO_FDR,
     KeepBestByFdrConfig,
-    KeepSets,
     KeepSetsConfig,
     PredictorPairsConfig,
 )
@@ -87,7 +86,6 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         self.keep_by_auto = vars(config).get("keep") == "auto"  # not every step has the key
         # Of a shuffled target only the best counts; those that SFFS grows from need as many seeds.
         self.null_top = self.top if self.sffs else 1
-        self._searches: dict[int, PredictorSearch] = {}
         # Of each row of the space, the best keys so far: what cannot be among the best of all
         # tiles need not be reported again. It changes chunk files, never the merged table.
         self._best_keys: dict[int, NDArray[np.int64]] = {}
@@ -100,7 +98,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
     ) -> PreparedInput[PredictorArrays]:
         prepared = prepare_predictors(config, scratch)
         made = search_input(config, prepared, seed)
-        if prepared.quality is None:
+        if config.levels is not None:
             return made
         state: PredictorArrays = {**made.state, **prepared.quality.state(prepared.values)}
         return replace(made, state=state)
@@ -148,13 +146,14 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
 
     # --- tiles ----------------------------------------------------------------------------------
 
-    def search(self, top: int) -> PredictorSearch:
-        """The search over the candidates, for lists of ``top`` sets."""
-        if top not in self._searches:
-            self._searches[top] = PredictorSearch(
-                self.predictor_levels(), self.search_settings(top), self.device
-            )
-        return self._searches[top]
+    @cached_property
+    def searches(self) -> dict[int, PredictorSearch]:
+        """The searches over the candidates, by how many sets they list."""
+        levels = self.predictor_levels()
+        return {
+            top: PredictorSearch(levels, self.search_settings(top), self.device)
+            for top in {self.top, self.null_top}
+        }
 
     def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
         middle = min(max(self.n_targets, tile.row_begin), tile.row_end)
@@ -174,7 +173,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         known = self._best_keys.get(begin)
         if known is None:
             known = np.full((end - begin, top), ANY_KEY, dtype=np.int64)
-        best = self.search(top).best(
+        best = self.searches[top].best(
             self.target_levels(rows),
             self.excluded(rows),
             tile.column_begin,
@@ -196,7 +195,9 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         edges = edges_of_sets(kept)
         said = self.warnings(sets)
         if self.keep_by_auto:
-            said.append(message("keep_auto", keep=_in_words(self.config.keep)))
+            keep = self.config.keep
+            words = f"{{{keep.key}: {keep.limit:g}}}" if isinstance(keep, KeepSetsConfig) else keep
+            said.append(message("keep_auto", keep=words))
         return Network(
             edges.drop(columns="score"),
             directed=True,
@@ -274,7 +275,3 @@ def draws_of_a_test(state: PredictorArrays) -> int:
     """Shuffled targets that each target is compared with."""
     of_class = np.asarray(state["null_class"])
     return int(np.bincount(of_class).max()) if of_class.size else 0
-
-
-def _in_words(keep: KeepSets) -> str:
-    return f"{{{keep.key}: {keep.limit:g}}}" if isinstance(keep, KeepSetsConfig) else keep

@@ -12,11 +12,12 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
-from pairtile.methods.predictor_pairs.courses import Courses, found_courses
 from pairtile.methods.predictor_pairs.null import (
     MIN_SHIFTS,
+    Courses,
     NullTargets,
     exchanged_courses,
+    found_courses,
     most_shifts,
     permuted_targets,
     shifted_targets,
@@ -63,13 +64,14 @@ def search_input(
     chosen = _chosen_null(config, prepared, comb(n_predictors, cardinality), seed)
     null = chosen.targets
     messages += chosen.messages
+    stated, transitions = prepared.design.state, prepared.transitions
     state: PredictorArrays = {
-        **prepared.stated,
+        **stated,
         "levels": prepared.levels,
         "values": prepared.values,
         "series": prepared.series,
-        "source_samples": prepared.source_samples,
-        "target_samples": prepared.target_samples,
+        "source_samples": transitions.source_samples,
+        "target_samples": transitions.target_samples,
         "predictors": prepared.predictors,
         "targets": prepared.targets,
         "cardinality": np.array([cardinality], dtype=np.int32),
@@ -79,12 +81,11 @@ def search_input(
         "null_exclude": null.exclude,
         "target_class": null.target_class,
     }
-    parameters = dict(prepared.parameters)
-    parameters["estimator"] = dict(parameters.get("estimator", {})) | {"search": search}
-    counts = dict(prepared.counts) | {"null_draws": len(null.levels)}
-    parameters["null"] = dict(parameters.get("null", {})) | {"kind": chosen.kind}
+    parameters = prepared.parameters | {"estimator": {"search": search}}
+    parameters["null"] = {"kind": chosen.kind}
+    counts = prepared.counts | {"null_draws": len(null.levels)}
     if not _is_ordered(config):
-        dependence, _ = dependence_arrays(prepared.values, prepared.stated)
+        dependence, _ = dependence_arrays(prepared.values, stated)
         messages += dependence_warnings(dependence, config)
     return PreparedInput(prepared.items, state, counts, messages, parameters)
 
@@ -117,24 +118,23 @@ def _chosen_null(
 ) -> ChosenNull:
     """The null that the section asks for. Warnings: what it does not keep, the order of samples
     under permutation, drifts under shifts, a course that series have in common."""
-    asked, series = config.null, prepared.transitions.series
-    targets = prepared.levels[np.ix_(prepared.targets, prepared.target_samples)]
-    batch = prepared.stated.get("sample_batch")
-    batch = None if batch is None else batch[prepared.target_samples]
+    asked, series, stated = config.null, prepared.transitions.series, prepared.design.state
+    samples = prepared.transitions.target_samples
+    targets = prepared.levels[np.ix_(prepared.targets, samples)]
+    batch, times = stated.get("sample_batch"), stated.get("sample_time")
+    batch = None if batch is None else batch[samples]
+    times = None if times is None else times[samples]
     slow, courses = None, Courses([], 0, "")
     if asked.permutations != 0:
         slow = _slowness(targets, series, prepared.n_levels)
-        times = prepared.stated.get("sample_time")
-        times = None if times is None else times[prepared.target_samples]
-        moments = moments_of(series, times)
-        courses = found_courses(targets, series, moments, batch)
+        courses = found_courses(targets, series, moments_of(series, times), batch)
     kind, reason = str(asked.kind), "as set"
     if asked.kind == "auto":
         kind = "circular_shift" if slow else "permutation"
         reason = slow or "targets keep their level no more often than in random order"
         if courses.clause:
             kind, reason = "courses", courses.clause
-        elif "sample_batch" in prepared.stated and not (slow and _is_ordered(config)):
+        elif batch is not None and not (slow and _is_ordered(config)):
             kind, reason = "blocks", "samples.batch states batches"
     number = None if asked.permutations == "auto" else int(asked.permutations)
     said: list[Message] = []

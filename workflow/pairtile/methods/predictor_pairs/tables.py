@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pairtile.engine.chunk_file import Rows
 from pairtile.engine.estimator import Merged, Written
 from pairtile.io.symbols import add_symbols
-from pairtile.methods.predictor_pairs.best_sets import ANY_KEY, SET_COLUMNS
+from pairtile.methods.predictor_pairs.best_sets import ANY_KEY, SET_COLUMNS, rows_found
 from pairtile.methods.predictor_pairs.network import members, set_q_values
 from pairtile.methods.predictor_pairs.null import search_p_values
 from pairtile.methods.predictor_pairs.predictor_levels import PredictorLevels
@@ -100,17 +100,16 @@ def named_sets(sets: pd.DataFrame, names: NDArray[np.object_]) -> pd.DataFrame:
 
 def _searched(opened: PredictorLevels, pairs: pd.DataFrame) -> pd.DataFrame:
     """The merged rows with columns ``predictor_1`` ..., grown to triples where SFFS is asked."""
-    found = [c for c in SET_COLUMNS[: max(opened.cardinality, 2)] if c in pairs]
-    names = {c: f"predictor_{n}" for n, c in enumerate(found, start=1)}
-    sets = pairs.rename(columns=names)
+    sets = _grown(opened, pairs) if opened.sffs else pairs
+    sets = sets.rename(columns={c: f"predictor_{n}" for n, c in enumerate(SET_COLUMNS, start=1)})
     if opened.config.estimator.cardinality == 3:
         sets["search"] = "sffs" if opened.sffs else "exhaustive"
-    return _grown(opened, sets) if opened.sffs else sets
+    return sets
 
 
-def _grown(opened: PredictorLevels, sets: pd.DataFrame) -> pd.DataFrame:
-    """Triples grown from the best pairs of every row of the space."""
-    predictors = np.asarray(opened.state["predictors"])
+def _grown(opened: PredictorLevels, pairs: pd.DataFrame) -> pd.DataFrame:
+    """Triples grown from the best pairs of every row of the space. SFFS does not see every set:
+    ``n_ties`` is a lower limit."""
     rows = slice(0, opened.n_targets + len(opened.state["null_class"]))
     search = PredictorSearch(
         opened.predictor_levels(), opened.search_settings(opened.top, cardinality=3), opened.device
@@ -119,20 +118,10 @@ def _grown(opened: PredictorLevels, sets: pd.DataFrame) -> pd.DataFrame:
         search,
         opened.target_levels(rows),
         opened.excluded(rows),
-        sets["target_row"].to_numpy().astype(np.int32),
-        opened.places()[sets[["predictor_1", "predictor_2"]].to_numpy()],
+        pairs["target_row"].to_numpy().astype(np.int32),
+        opened.places()[pairs[["i", "j"]].to_numpy()],
     )
-    columns = {f"predictor_{k + 1}": predictors[best.predictors[:, k]] for k in range(3)}
-    targets = np.append(opened.state["targets"], np.int32(-1))
-    grown = pd.DataFrame(columns)
-    grown["target_row"] = best.target
-    grown["target"] = targets[np.minimum(best.target, opened.n_targets)]
-    grown["rank"] = grown.groupby("target_row").cumcount() + 1
-    grown["mce_bits"] = best.mce_bits
-    # SFFS does not see every set: a lower limit.
-    grown["n_ties"] = best.n_ties
-    grown["search"] = "sffs"
-    return grown
+    return pd.DataFrame(rows_found(opened.state, best, 0)).astype({"rank": np.int64})
 
 
 def _entropies(opened: PredictorLevels, sets: pd.DataFrame) -> Rows:
@@ -150,13 +139,13 @@ def _entropies(opened: PredictorLevels, sets: pd.DataFrame) -> Rows:
         "n_samples": n_samples,
     }
     for k in range(len(members(sets))):
-        without = np.delete(chosen, k, axis=1) if k < chosen.shape[1] else chosen
-        if k >= chosen.shape[1]:
-            result[f"gain_{k + 1}"] = np.full(len(sets), np.nan)
-        elif without.shape[1] == 0:
-            result[f"gain_{k + 1}"] = h_target - h_set
-        else:
-            result[f"gain_{k + 1}"] = set_entropies(predictors, targets, rows, without)[1] - h_set
+        left = np.full(len(sets), np.nan)
+        if k < chosen.shape[1]:
+            without = np.delete(chosen, k, axis=1)
+            left = h_target
+            if without.size:
+                left = set_entropies(predictors, targets, rows, without).of_set
+        result[f"gain_{k + 1}"] = left - h_set
     return result
 
 

@@ -123,31 +123,26 @@ def _sites_of_some(some, mirnas, transcripts, spans, queries, references, sites)
         position = _walk(mirna, transcript, end, states, 0, opposite, paired)
         sites.seed_end[hit] = opposite[min(2, position)]
         seed_class = _seed_class(opposite, paired, position, transcript)
-        first, last, skipped = _match(opposite, seed_class, position)
         sites.seed_class[hit] = seed_class
+        # The seed match, or opposite positions 2 to 8 where there is none; an A behind belongs to
+        # the site.
+        low = 3 if seed_class == _OFFSET_6MER else 2
+        high = 7 if seed_class in (_7MER_A1, _6MER) else 8
+        skipped = 1 if seed_class in (_8MER, _7MER_A1) else 0
+        first, last = opposite[min(high, position)], opposite[min(low, position)]
         sites.local_au[hit] = au_content(transcript, first, last + skipped, 1, 1 + skipped, False)
         sites.match_begin[hit] = first if seed_class != _NONE else 0
         sites.match_end[hit] = last + skipped if seed_class != _NONE else 0
 
 
 @njit(nogil=True)
-def _match(opposite, seed_class, last):  # type: ignore[no-untyped-def]
-    """Transcript positions of the seed match, or opposite positions 2 to 8 where there is none, and
-    how many letters behind it belong to the site.
+def _seed_class(opposite, paired, last, transcript):  # type: ignore[no-untyped-def]
+    """Number in ``SEED_CLASSES``.
 
     opposite   int64 (9,): transcript position opposite each miRNA position 1 to 8 (entry 0 is not
-               used); off the transcript's ends, too
+               used); off the transcript's ends, too. paired: whether that is a pair A-U or G-C
     last       last miRNA position that there is, at most 8
     """
-    low = 3 if seed_class == _OFFSET_6MER else 2
-    high = 7 if seed_class in (_7MER_A1, _6MER) else 8
-    skipped = 1 if seed_class in (_8MER, _7MER_A1) else 0
-    return opposite[min(high, last)], opposite[min(low, last)], skipped
-
-
-@njit(nogil=True)
-def _seed_class(opposite, paired, last, transcript):  # type: ignore[no-untyped-def]
-    """Number in ``SEED_CLASSES``; ``paired``, bool (9,): whether there is a pair A-U or G-C."""
     after = opposite[min(2, last)]  # the transcript's letter opposite position 1 is the next
     adenosine = 0 <= after < transcript.size and CODES[transcript[after]] == _A
     if _has_run(opposite, paired, 2, 8):

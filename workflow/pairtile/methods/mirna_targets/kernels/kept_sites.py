@@ -13,6 +13,7 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
+from pairtile.cpu.bit_planes import popcount
 from pairtile.cpu.njit import njit
 from pairtile.methods.mirna_targets.scoring import OTHER
 
@@ -122,10 +123,7 @@ def measure_kept(kept, reference, tree, number, branch_length):  # type: ignore[
     for site in prange(len(kept)):
         count = 0
         for word in range(words):
-            left = kept[site, word]
-            while left != np.uint64(0):
-                left &= left - np.uint64(1)
-                count += 1
+            count += np.int64(popcount(kept[site, word]))
         number[site] = count
         total = 0.0
         for branch in range(len(tree.length)):

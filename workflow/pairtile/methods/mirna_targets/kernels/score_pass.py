@@ -369,37 +369,12 @@ def _next_column(code, scores, gaps, best_of, a_of, b_of, c_of):  # type: ignore
 
 
 @njit(nogil=True)
-def _before(found, first, second):  # type: ignore[no-untyped-def]
-    """miRanda's order: score descending, column ascending, row ascending."""
-    if found[2, first] != found[2, second]:
-        return found[2, first] > found[2, second]
-    if found[1, first] != found[1, second]:
-        return found[1, first] < found[1, second]
-    return found[0, first] < found[0, second]
-
-
-@njit(nogil=True)
 def _sort(found, count):  # type: ignore[no-untyped-def]
-    """Sort the first ``count`` candidates in place: merging runs of doubling length."""
+    """Sort the first ``count`` candidates as miRanda does: score descending, column, row."""
     if count < 2:
         return
-    order = np.arange(count)
-    other = np.empty(count, np.int64)
-    width = 1
-    while width < count:
-        for begin in range(0, count, 2 * width):
-            middle, end = min(begin + width, count), min(begin + 2 * width, count)
-            left, right = begin, middle
-            for k in range(begin, end):
-                if left < middle and (
-                    right >= end or not _before(found, order[right], order[left])
-                ):
-                    other[k] = order[left]
-                    left += 1
-                else:
-                    other[k] = order[right]
-                    right += 1
-        order, other = other, order
-        width *= 2
+    cells = found[:, :count]
+    order = np.argsort((cells[1].astype(np.int64) << 32) | cells[0])
+    order = order[np.argsort(-cells[2][order], kind="mergesort")]
     for part in range(3):
-        found[part, :count] = found[part][order]
+        cells[part] = cells[part][order]

@@ -18,7 +18,7 @@ from numba import prange
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
-from pairtile.methods.mirna_targets.scoring import OTHER
+from pairtile.methods.mirna_targets.scoring import OTHER, SequenceBatch
 
 SYMBOLS = OTHER + 1
 
@@ -48,13 +48,11 @@ class SiteWords(NamedTuple):
     letters: NDArray[np.float64]
 
     @classmethod
-    def of(
-        cls, codes: NDArray[np.uint8], offsets: NDArray[np.int64], chain: MarkovChain
-    ) -> SiteWords:
-        """Words of the sites of miRNAs, given 5' to 3' by their codes."""
-        count = len(offsets) - 1
+    def of(cls, mirnas: SequenceBatch, chain: MarkovChain) -> SiteWords:
+        """Words of the sites of miRNAs, 5' to 3'."""
+        count = len(mirnas)
         words = cls(np.empty((count, SITE_WORDS)), np.zeros((count, SITE_WORDS, 4)))
-        _site_words(codes, offsets, chain, words)
+        _site_words(mirnas.codes, mirnas.offsets, chain, words)
         return words
 
 

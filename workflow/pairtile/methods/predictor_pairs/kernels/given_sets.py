@@ -106,20 +106,10 @@ def _conditional(counts, log_table):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _was_visited(visited, n_visited, a, b):  # type: ignore[no-untyped-def]
-    visits = 0
-    for i in range(n_visited):
-        visits += visited[i, 0] == a and visited[i, 1] == b
-    return visits > 0
-
-
-@njit(nogil=True)
-def _mark_offered(visited, n_visited, a, b, is_offered):  # type: ignore[no-untyped-def]
+def _mark_offered(visited, a, b, is_offered):  # type: ignore[no-untyped-def]
     """Flag each third predictor that makes a visited pair with a or b: the set was offered then."""
-    for third in range(is_offered.shape[0]):
-        is_offered[third] = False
-    for i in range(n_visited):
-        first, second = visited[i, 0], visited[i, 1]
+    is_offered[:] = False
+    for first, second in visited:
         if first in (a, b):
             is_offered[second] = True
         if second in (a, b):
@@ -186,20 +176,6 @@ class _Scratch(NamedTuple):
     pair: NDArray[np.int32]
 
 
-@njit(nogil=True)
-def _new_scratch(n_predictors, n_levels, words):  # type: ignore[no-untyped-def]
-    return _Scratch(
-        np.empty((n_levels**2, n_levels, words), np.uint32),
-        np.empty((n_levels**3, n_levels), np.int64),
-        np.empty((n_levels**2, n_levels), np.int64),
-        np.empty(n_levels, np.int64),
-        np.empty(n_predictors, np.bool_),
-        np.empty(3, np.int32),
-        np.empty(3, np.int32),
-        np.empty((1, 2), np.int32),
-    )
-
-
 @njit(nogil=True, error_model="numpy")
 def _key_of_pair(predictors, targets, target, scoring, scratch):  # type: ignore[no-untyped-def]
     counts = scratch.pair_counts
@@ -233,18 +209,6 @@ def _add_third(predictors, a, b, target, exclude, scoring, lists, scratch):  # t
     return least
 
 
-@njit(nogil=True)
-def _with_visit(visited, n_visited, a, b):  # type: ignore[no-untyped-def]
-    """The list of visited pairs, longer where it is full, with one pair more."""
-    if n_visited == visited.shape[0]:
-        longer = np.empty((2 * n_visited, 2), np.int32)
-        for i in range(n_visited):
-            longer[i, 0], longer[i, 1] = visited[i, 0], visited[i, 1]
-        visited = longer
-    visited[n_visited, 0], visited[n_visited, 1] = a, b
-    return visited
-
-
 @njit(nogil=True, error_model="numpy")
 def floating_search(  # type: ignore[no-untyped-def]
     predictors, targets, target, exclude, seeds, scoring, lists
@@ -262,22 +226,30 @@ def floating_search(  # type: ignore[no-untyped-def]
     came from, go on from it. A pair is grown once, and every set scored is offered once.
     """
     n_predictors, n_levels, words = predictors.shape
-    scratch = _new_scratch(n_predictors, n_levels, words)
+    scratch = _Scratch(
+        np.empty((n_levels**2, n_levels, words), np.uint32),
+        np.empty((n_levels**3, n_levels), np.int64),
+        np.empty((n_levels**2, n_levels), np.int64),
+        np.empty(n_levels, np.int64),
+        np.empty(n_predictors, np.bool_),
+        np.empty(3, np.int32),
+        np.empty(3, np.int32),
+        np.empty((1, 2), np.int32),
+    )
     pair, grown = scratch.pair, scratch.grown
-    visited = np.empty((2 * seeds.shape[0] + 8, 2), np.int32)
-    n_visited = 0
+    visited = {(np.int64(-1), np.int64(-1))}
+    visited.clear()
     for seed in range(seeds.shape[0]):
         a, b = np.int64(seeds[seed, 0]), np.int64(seeds[seed, 1])
         if exclude in (a, b):
             continue
         pair[0, 0], pair[0, 1] = a, b
         least_pair = _key_of_pair(predictors, targets, target, scoring, scratch)
-        while not _was_visited(visited, n_visited, a, b):
-            _mark_offered(visited, n_visited, a, b, scratch.is_offered)
+        while (a, b) not in visited:
+            _mark_offered(visited, a, b, scratch.is_offered)
             _fill_cells(predictors, a, b, targets, target, scratch.cells)
             least = _add_third(predictors, a, b, target, exclude, scoring, lists, scratch)
-            visited = _with_visit(visited, n_visited, a, b)
-            n_visited += 1
+            visited.add((a, b))
             if least == NO_KEY:
                 break
             for left_out in (2, 1, 0):  # the smaller sets in lexicographic order

@@ -92,10 +92,7 @@ def lane_planes(targets, lanes):  # type: ignore[no-untyped-def]
     """Bit planes uint32 (q, words, lanes) of targets uint32 (n_targets, q, words); padding is 0."""
     n_targets, n_levels, words = targets.shape
     planes = np.zeros((n_levels, words, lanes), np.uint32)
-    for target in range(n_targets):
-        for y in range(n_levels):
-            for w in range(words):
-                planes[y, w, target] = targets[target, y, w]
+    planes[:, :, :n_targets] = targets.transpose(1, 2, 0)
     return planes
 
 

@@ -174,17 +174,6 @@ def _fill_cells_of_pair(planes, first, second, cells, sizes):  # type: ignore[no
 
 
 @njit(nogil=True)
-def _start_counts(n_levels, lanes):  # type: ignore[no-untyped-def]
-    upper, n_lanes = n_levels - 1, lanes.limits.shape[0]
-    return PairCounts(
-        np.empty((upper * upper * upper, n_lanes), np.float32),
-        np.empty((FIRST_BLOCK * upper * upper, n_lanes), np.float32),
-        np.empty((FIRST_BLOCK * upper, n_lanes), np.float32),
-        np.empty((upper * upper, n_lanes), np.float32),
-    )
-
-
-@njit(nogil=True)
 def _count_first(predictors, first, here, planes, counts):  # type: ignore[no-untyped-def]
     """Counts of a first predictor with the targets, in its rows ``here`` of the block."""
     upper = predictors.shape[1] - 1
@@ -209,7 +198,13 @@ def search_pairs(  # type: ignore[no-untyped-def]
     upper = n_levels - 1  # levels from 1
     lanes = start_lanes(targets, n_cells, scoring)
     planes = lanes.planes
-    pair_counts = _start_counts(n_levels, lanes)
+    n_lanes = lanes.limits.shape[0]
+    pair_counts = PairCounts(
+        np.empty((upper * upper * upper, n_lanes), np.float32),
+        np.empty((FIRST_BLOCK * upper * upper, n_lanes), np.float32),
+        np.empty((FIRST_BLOCK * upper, n_lanes), np.float32),
+        np.empty((upper * upper, n_lanes), np.float32),
+    )
     both, of_second = pair_counts.both, pair_counts.of_second
     cells = np.empty((n_levels, n_levels, words), np.uint32)
     sizes = np.empty(n_cells, np.int64)
