@@ -16,7 +16,10 @@ rule export:
     log:
         f"{LOGS}/export.{{suffix}}.log",
     wildcard_constraints:
-        suffix=r"(?!parquet$)[a-z0-9]+(\.tsv)?",
+        # Methods have tables of such names, too; rule network makes the Parquet file.
+        suffix="|".join(
+            re.escape(suffix) for suffix in EXPORT_FORMAT if suffix != "parquet"
+        ),
     conda:
         ENVIRONMENT
     resources:
@@ -24,7 +27,7 @@ rule export:
     params:
         method=lambda wildcards: CONFIG.analyses[wildcards.analysis].method,
         tables=lambda wildcards: CONFIG.analyses[wildcards.analysis].result_tables(),
-        format=lambda wildcards: EXPORT_FORMAT.get(wildcards.suffix, wildcards.suffix),
+        format=lambda wildcards: EXPORT_FORMAT[wildcards.suffix],
     message:
         "{wildcards.analysis}: write network.{wildcards.suffix}"
     script:

@@ -213,16 +213,19 @@ def test_constant_targets_are_listed_but_make_no_edges(tmp_path: Path) -> None:
 
 def test_the_whole_workflow_through_snakemake(tmp_path: Path) -> None:
     write_levels(tmp_path, random_levels(20, 30, 3))
-    write_config(tmp_path, {"net": section(null={"permutations": 5})})
+    write_config(tmp_path, {"net": section(null={"permutations": 5}, rules=True)})
     done = run(tmp_path)
     assert done.code == 0, done.text
     assert "tables_predictor_pairs" in done.rules
     out = tmp_path / "results/net"
-    for name in ("predictors.tsv", "hyperedges.tsv", "network.tsv", "report.html", "summary.json"):
+    tables = ("predictors.tsv", "hyperedges.tsv", "rules.tsv", "network.bnet", "network.sbml")
+    for name in (*tables, "network.tsv", "report.html", "summary.json"):
         assert (out / name).stat().st_size > 0
     assert run(tmp_path).done_before
     # Another rule for edges scores nothing again.
-    write_config(tmp_path, {"net": section(null={"permutations": 5}, keep={"p_value": 0.5})})
+    write_config(
+        tmp_path, {"net": section(null={"permutations": 5}, rules=True, keep={"p_value": 0.5})}
+    )
     planned = run(tmp_path, "-n")
     assert "network" in planned.rules
     assert not planned.rules & {"prepare", "plan", "chunk", "merge"}

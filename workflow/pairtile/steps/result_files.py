@@ -24,7 +24,8 @@ EXPORT_SUFFIX = {
 }
 """Formats whose file is not ``network.FORMAT``: the suffix says what the file is."""
 
-EXPORT_FORMAT = {suffix: name for name, suffix in EXPORT_SUFFIX.items()}
+EXPORT_FORMAT = {EXPORT_SUFFIX.get(name, name): name for name in get_args(ExportFormat)}
+"""The format of each ``network.SUFFIX``."""
 
 Plan = Mapping[str, Any]
 
@@ -44,8 +45,7 @@ class ResultFiles:
 
     def no_longer_wanted(self, n_edges: int) -> list[str]:
         """What another configuration of the analysis made, and this one does not ask for."""
-        suffixes = (EXPORT_SUFFIX.get(name, name) for name in get_args(ExportFormat))
-        exports = (f"network.{suffix}" for suffix in suffixes)
+        exports = (f"network.{suffix}" for suffix in EXPORT_FORMAT)
         of_stages = (table for stage in STAGES for table in stage.tables)
         tables = (*self.config.tables, *of_stages, *GROUP_TABLES)
         known = self.paths([*exports, *tables, "evaluation.json"])
