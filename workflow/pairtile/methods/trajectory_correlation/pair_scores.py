@@ -21,8 +21,10 @@ from pairtile.gpu.device import Device
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.estimators import (
     MotionPairs,
+    Variables,
     finite_sample_bias,
     generalized_correlation,
+    numbers_of,
 )
 
 HISTOGRAM_BINS = 200
@@ -53,6 +55,8 @@ class ScoredMotion:
     From two replicas on mi_sd, correlation_sd, dcc_sd : standard deviation over them (n - 1); and
     mi_replica_1, ... (without the mean of the replica's own surrogates, where there are any; not
     for ``kind: dcc``), dcc_replica_1, ....
+
+    Cells that are not ``wanted`` hold anything.
 
     null_counts : int64 (bins,), correlations of the surrogates of all pairs that ``wanted`` names.
     """
@@ -111,10 +115,12 @@ class MotionScores:
         """Whether correlations have a sign."""
         return self.kind == "dcc"
 
-    def block(self, rows: slice, columns: slice, wanted: BoolArray | None = None) -> ScoredMotion:
-        """Score row against column variables, given by slices with a start and a stop.
+    def block(
+        self, rows: Variables, columns: Variables, wanted: BoolArray | None = None
+    ) -> ScoredMotion:
+        """Score row against column variables.
 
-        ``wanted``: which cells the histogram of surrogates counts (None: all). A block for which
+        ``wanted``: bool (rows, columns), the cells that are scored (None: all). A block for which
         the device has no room is scored in parts.
 
         Raises ``DeviceError`` where there is no room for a single pair.
@@ -123,14 +129,14 @@ class MotionScores:
             return self._block(rows, columns, wanted)
         except MemoryError as error:  # CuPy's is one, too
             self._let_go()
-            if rows.stop - rows.start == 1 and columns.stop - columns.start == 1:
+            if len(numbers_of(rows)) == 1 and len(numbers_of(columns)) == 1:
                 raise DeviceError(
                     f"memory: found no room for one pair of {self.replicas[0].shape[2]} frames; "
                     "expected more free memory"
                 ) from error
         return self._in_halves(rows, columns, wanted)
 
-    def n_frames(self, rows: slice, columns: slice) -> Int64Array:
+    def n_frames(self, rows: Variables, columns: Variables) -> Int64Array:
         """Frames that both variables have, in all replicas: int64 (rows, columns)."""
         return np.sum([pairs.frames_block(rows, columns) for pairs in self._pairs()], axis=0)
 
@@ -184,8 +190,8 @@ class MotionScores:
         if self.device.backend == "cuda":
             self.device.xp.get_default_memory_pool().free_all_blocks()
 
-    def _block(self, rows: slice, columns: slice, wanted: BoolArray | None) -> ScoredMotion:
-        each = [pairs.block(rows, columns) for pairs in self._pairs()]
+    def _block(self, rows: Variables, columns: Variables, wanted: BoolArray | None) -> ScoredMotion:
+        each = [pairs.block(rows, columns, wanted=wanted) for pairs in self._pairs()]
         value, n = self._mean(each), len(each)
         unknown = np.full(value.shape, np.nan)
         if self.signed:
@@ -193,7 +199,8 @@ class MotionScores:
         else:
             cyclic = self.kind == "dihedral"
             dcc_of_each = [
-                unknown if cyclic else pairs.dcc_block(rows, columns) for pairs in self._pairs()
+                unknown if cyclic else pairs.dcc_block(rows, columns, wanted=wanted)
+                for pairs in self._pairs()
             ]
             mi_nats = value
         blocks = {"mi_nats": mi_nats, "correlation": self.correlation(value)}
@@ -213,7 +220,11 @@ class MotionScores:
         return ScoredMotion(blocks, counts)
 
     def _surrogates(
-        self, each: list[Float64Array], rows: slice, columns: slice, wanted: BoolArray | None
+        self,
+        each: list[Float64Array],
+        rows: Variables,
+        columns: Variables,
+        wanted: BoolArray | None,
     ) -> tuple[dict[str, Float64Array], Int64Array, list[Float64Array]]:
         """``each``: the values of the replicas. Gives columns, counts, and of each replica the mean
         of its surrogates."""
@@ -225,13 +236,11 @@ class MotionScores:
             if len(each) > 1
         ]
         normal = SurrogateMoments(self.normal(observed))
-        # On the diagonal of the pair space only what lies above it is wanted.
-        upper = rows == columns
         counts = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
         own_sums = [np.zeros_like(observed) for _ in each]
         for number in range(self.n_surrogates):
             parts = [
-                pairs.block(rows, columns, shifts[number], upper=upper)
+                pairs.block(rows, columns, shifts[number], wanted)
                 for pairs, shifts in zip(self._pairs(), self.shifts, strict=True)
             ]
             for total, part in zip(own_sums, parts, strict=True):
@@ -254,17 +263,19 @@ class MotionScores:
             null[name] = self.correlation(half.observed if self.signed else half.centred)
         return null, counts, [total / self.n_surrogates for total in own_sums]
 
-    def _in_halves(self, rows: slice, columns: slice, wanted: BoolArray | None) -> ScoredMotion:
+    def _in_halves(
+        self, rows: Variables, columns: Variables, wanted: BoolArray | None
+    ) -> ScoredMotion:
         """The two halves of the longer side, one by one."""
-        along = 0 if rows.stop - rows.start >= columns.stop - columns.start else 1
-        whole = (rows, columns)[along]
-        middle = (whole.start + whole.stop) // 2
+        sides = numbers_of(rows), numbers_of(columns)
+        along = 0 if len(sides[0]) >= len(sides[1]) else 1
+        middle = len(sides[along]) // 2
         parts = []
-        for half in (slice(whole.start, middle), slice(middle, whole.stop)):
-            inside = slice(half.start - whole.start, half.stop - whole.start)
-            place = (half, columns) if along == 0 else (rows, half)
+        for inside in (slice(0, middle), slice(middle, None)):
+            half = sides[along][inside]
+            here, there = (half, columns) if along == 0 else (rows, half)
             cells = None if wanted is None else wanted[(slice(None),) * along + (inside,)]
-            parts.append(self.block(*place, cells))
+            parts.append(self.block(here, there, cells))
         joined = {
             name: np.concatenate([part.blocks[name] for part in parts], axis=along)
             for name in parts[0].blocks

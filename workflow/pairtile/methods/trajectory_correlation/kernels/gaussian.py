@@ -15,6 +15,21 @@ from pairtile.cpu.njit import njit
 
 
 @njit(parallel=True, nogil=True)
+def products_of_cells(x, y, rows, columns, out):  # type: ignore[no-untyped-def]
+    """Products of the series of some pairs, where a matrix product of all would be mostly in vain.
+
+    x, y           float64 (variables, d, frames)
+    rows, columns  int64 (pairs,): of x, of y
+    out            float64 (pairs, d, d): filled in place
+    """
+    d = x.shape[1]
+    for pair in prange(rows.size):
+        for a in range(d):
+            for b in range(d):
+                out[pair, a, b] = np.dot(x[rows[pair], a], y[columns[pair], b])
+
+
+@njit(parallel=True, nogil=True)
 def gaussian_mutual_information(correlation, d, smallest, mi_nats):  # type: ignore[no-untyped-def]
     """-1/2 ln det(I - K K^T) of every pair, by elimination.
 
