@@ -82,7 +82,8 @@ def section(files: dict[str, Any], **changes: Any) -> dict[str, Any]:
 def test_pairs_values_and_network_are_those_of_all_pairs(
     tmp_path: Path, kind: str, box: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(score, "CONTACT_ROWS", 4)  # several tiles
+    monkeypatch.setattr(score, "CONTACT_ROWS", {})  # several tiles
+    monkeypatch.setattr(score, "CONTACT_ROWS_ELSE", 4)
     runs = runs_of(seed=len(kind))
     changes = section(write_atoms(tmp_path, *runs, box=box))
     changes["estimator"] = {"kind": kind, "surrogates": 5}
@@ -123,7 +124,7 @@ def _named(files: dict[str, Any]) -> dict[str, Any]:
 def test_results_are_the_same_bytes_for_any_number_of_chunks_and_those_of_the_library(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(score, "CONTACT_ROWS", 3)
+    monkeypatch.setattr(score, "CONTACT_ROWS", {"gaussian": 3})
     files = write_atoms(tmp_path, *runs_of(seed=9), box=BOX)
     names = ("pairs.parquet", "network.parquet", "residues.tsv", "scores.npz")
     made = {}

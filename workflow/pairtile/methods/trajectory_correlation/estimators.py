@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
-from pairtile.arrays import BoolArray, Int64Array
+from pairtile.arrays import BoolArray
 from pairtile.cpu.vectors import LANES
 from pairtile.engine.state import release
 from pairtile.errors import DeviceError
@@ -31,6 +31,7 @@ from pairtile.methods.trajectory_correlation.kernels.cyclic_bspline import (
 )
 from pairtile.methods.trajectory_correlation.kernels.gaussian import (
     gaussian_mutual_information,
+    gaussian_of_cells,
     products_of_cells,
 )
 from pairtile.splines.scorer import SAMPLE_PADDING, BsplineScorer, SplineSettings, Weights
@@ -288,14 +289,20 @@ class PairBlocks:
         few = SPARSE * int(np.count_nonzero(wanted)) < wanted.size
         return few and self.device.backend == "cpu"
 
-    def _products(
-        self, x: NDArray[np.float64], y: NDArray[np.float64], wanted: BoolArray
-    ) -> tuple[tuple[Int64Array, Int64Array], NDArray[np.float64]]:
-        """Rows and columns of the wanted cells, and of each x @ y.T, (cells, d, d)."""
+    def _cell_by_cell(
+        self,
+        kernel: Callable[..., None],
+        x: NDArray[np.float64],
+        y: NDArray[np.float64],
+        wanted: BoolArray,
+        *settings: float,
+    ) -> NDArray[np.float64]:
+        """The wanted cells, as one of the kernels ``..._of_cells`` gives them; 0 elsewhere."""
         rows, columns = np.nonzero(wanted)
-        products = np.empty((rows.size, x.shape[1], y.shape[1]))
-        products_of_cells(x, y, rows, columns, products)
-        return (rows, columns), products
+        values, found = np.empty(rows.size), np.zeros(wanted.shape)
+        kernel(x, y, rows, columns, *settings, values)
+        found[rows, columns] = values
+        return found
 
     def _coordinates(self, block: Variables, *, centred: bool) -> DeviceArray:
         """Variables as float64 (variables, d, frames) on the device; mean 0 if ``centred``."""
@@ -508,11 +515,8 @@ class GaussianPairs(PairBlocks):
     ) -> NDArray[np.float64]:
         (x, rank_x), (y, rank_y) = of_x, of_y
         if self._is_sparse(wanted):
-            (cells, products), mi_nats = self._products(x, y, wanted), np.zeros(wanted.shape)
-            found = np.empty((len(products), 1))
-            gaussian_mutual_information(products.reshape(-1, self.d), self.d, SMALLEST_PIVOT, found)
-            mi_nats[cells] = found[:, 0]
-            return self._corrected(mi_nats, rank_x, rank_y)
+            found = self._cell_by_cell(gaussian_of_cells, x, y, wanted, SMALLEST_PIVOT)
+            return self._corrected(found, rank_x, rank_y)
         correlation = x.reshape(-1, self.frames) @ y.reshape(-1, self.frames).T
         mi_nats = self.device.xp.empty((len(x), len(y)))
         if self.device.backend == "cpu":
@@ -552,12 +556,10 @@ class DccPairs(PairBlocks):
         (x,), (y,) = of_x, of_y
         if self.has_missing:
             return np.asarray(self.device.to_host(self._of_common_frames(x, y)))
-        x, y = x.reshape(len(x), 1, -1), y.reshape(len(y), 1, -1)
+        x, y = x.reshape(len(x), -1), y.reshape(len(y), -1)
         if self._is_sparse(wanted):
-            (cells, products), dcc = self._products(x, y, wanted), np.zeros(wanted.shape)
-            dcc[cells] = products[:, 0, 0]
-            return dcc
-        return np.asarray(self.device.to_host(x[:, 0] @ y[:, 0].T))
+            return self._cell_by_cell(products_of_cells, x, y, wanted)
+        return np.asarray(self.device.to_host(x @ y.T))
 
     def _prepare(self, block: Variables) -> Block:
         xp, moves = self.device.xp, self._coordinates(block, centred=True)

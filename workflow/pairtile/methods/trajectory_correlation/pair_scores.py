@@ -43,7 +43,8 @@ MIN_NATS = 1e-12
 class ScoredMotion:
     """A block of pairs.
 
-    blocks : columns of the pairs table, float64 (rows, columns) each. mi_nats : mean over the
+    blocks : columns of the pairs table, float64 (rows, columns) each; where only some cells are
+    wanted, float64 (wanted cells,), row by row. mi_nats : mean over the
     replicas, by their weights; NaN for ``kind: dcc``. correlation : the generalized correlation of
     ``mi_nats``, or the DCC for ``kind: dcc``. dcc : mean over the replicas; NaN for angles.
 
@@ -56,9 +57,7 @@ class ScoredMotion:
     mi_replica_1, ... (without the mean of the replica's own surrogates, where there are any; not
     for ``kind: dcc``), dcc_replica_1, ....
 
-    Cells that are not ``wanted`` hold anything.
-
-    null_counts : int64 (bins,), correlations of the surrogates of all pairs that ``wanted`` names.
+    null_counts : int64 (bins,), correlations of the surrogates of these pairs.
     """
 
     blocks: dict[str, Float64Array]
@@ -159,9 +158,9 @@ class MotionScores:
             return np.cbrt(np.maximum(values + self._bias, 0.0))
         return np.log(np.maximum(values, MIN_NATS))
 
-    def histogram(self, correlation: Float64Array, wanted: BoolArray | None) -> Int64Array:
+    def histogram(self, correlation: Float64Array) -> Int64Array:
         """Counts of correlations, int64 (bins,)."""
-        values = correlation.ravel() if wanted is None else correlation[wanted]
+        values = correlation.ravel()
         shares = (values + 1.0) / 2.0 if self.signed else values
         bins = np.clip((shares * HISTOGRAM_BINS).astype(np.int64), 0, HISTOGRAM_BINS - 1)
         return np.bincount(bins, minlength=HISTOGRAM_BINS).astype(np.int64)
@@ -191,7 +190,8 @@ class MotionScores:
             self.device.xp.get_default_memory_pool().free_all_blocks()
 
     def _block(self, rows: Variables, columns: Variables, wanted: BoolArray | None) -> ScoredMotion:
-        each = [pairs.block(rows, columns, wanted=wanted) for pairs in self._pairs()]
+        cells = ... if wanted is None else wanted
+        each = [pairs.block(rows, columns, wanted=wanted)[cells] for pairs in self._pairs()]
         value, n = self._mean(each), len(each)
         unknown = np.full(value.shape, np.nan)
         if self.signed:
@@ -199,7 +199,7 @@ class MotionScores:
         else:
             cyclic = self.kind == "dihedral"
             dcc_of_each = [
-                unknown if cyclic else pairs.dcc_block(rows, columns, wanted=wanted)
+                unknown if cyclic else pairs.dcc_block(rows, columns, wanted=wanted)[cells]
                 for pairs in self._pairs()
             ]
             mi_nats = value
@@ -228,7 +228,7 @@ class MotionScores:
     ) -> tuple[dict[str, Float64Array], Int64Array, list[Float64Array]]:
         """``each``: the values of the replicas. Gives columns, counts, and of each replica the mean
         of its surrogates."""
-        observed = self._mean(each)
+        observed, cells = self._mean(each), ... if wanted is None else wanted
         moments = SurrogateMoments(observed)
         halves = [
             SurrogateMoments(self._mean(each, part))
@@ -240,7 +240,7 @@ class MotionScores:
         own_sums = [np.zeros_like(observed) for _ in each]
         for number in range(self.n_surrogates):
             parts = [
-                pairs.block(rows, columns, shifts[number], wanted)
+                pairs.block(rows, columns, shifts[number], wanted)[cells]
                 for pairs, shifts in zip(self._pairs(), self.shifts, strict=True)
             ]
             for total, part in zip(own_sums, parts, strict=True):
@@ -250,7 +250,7 @@ class MotionScores:
             for half, which in zip(halves, _REPLICAS_OF_HALVES, strict=False):
                 half.add(self._mean(parts, which))
             normal.add(self.normal(shifted))
-            counts += self.histogram(self.correlation(shifted), wanted)
+            counts += self.histogram(self.correlation(shifted))
         null = {
             "null_mean": moments.mean,
             "null_sd": moments.standard_deviation,
@@ -270,17 +270,19 @@ class MotionScores:
         sides = numbers_of(rows), numbers_of(columns)
         along = 0 if len(sides[0]) >= len(sides[1]) else 1
         middle = len(sides[along]) // 2
-        parts = []
+        joined: dict[str, Float64Array] = {}
+        counts = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
         for inside in (slice(0, middle), slice(middle, None)):
-            half = sides[along][inside]
-            here, there = (half, columns) if along == 0 else (rows, half)
-            cells = None if wanted is None else wanted[(slice(None),) * along + (inside,)]
-            parts.append(self.block(here, there, cells))
-        joined = {
-            name: np.concatenate([part.blocks[name] for part in parts], axis=along)
-            for name in parts[0].blocks
-        }
-        return ScoredMotion(joined, np.sum([part.null_counts for part in parts], axis=0))
+            here, there = (sides[0][inside], columns) if along == 0 else (rows, sides[1][inside])
+            place = (slice(None),) * along + (inside,)
+            part = self.block(here, there, None if wanted is None else wanted[place])
+            filled = np.zeros((len(sides[0]), len(sides[1])), dtype=bool)
+            filled[place] = True
+            filled = filled if wanted is None else filled[wanted]
+            for name, values in part.blocks.items():
+                joined.setdefault(name, np.empty(filled.shape))[filled] = values.ravel()
+            counts += part.null_counts
+        return ScoredMotion(joined, counts)
 
 
 def _spread(parts: list[Float64Array]) -> Float64Array:

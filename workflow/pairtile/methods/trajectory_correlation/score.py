@@ -87,9 +87,9 @@ HALF_SURROGATES = 5
 FEWER_FRAMES = 3
 """One frame in so many is what a long analysis is told of as cheaper."""
 
-CONTACT_ROWS = 64
-"""Row variables of a tile of pairs in contact, on average: few enough that their block has not too
-many cells that are not wanted, enough that starting it takes no time to speak of."""
+CONTACT_ROWS, CONTACT_ROWS_ELSE = {"gaussian": 256, "dcc": 256, "ksg": 64}, 16
+"""Row variables of a tile of pairs in contact, on average: many, so that starting it takes no time
+to speak of; few for splines, which score all cells of its block, wanted or not."""
 
 P_BINS = 40
 """Of the histogram of p-values, from 0 to 1; 0.05 is the edge of one."""
@@ -313,10 +313,10 @@ class TrajectoryCorrelation(
         for name in self.schema().names:
             if name not in found:
                 block = blocks.get(name)
-                found[name] = np.full(n_pairs, np.nan) if block is None else block[wanted]
+                found[name] = np.full(n_pairs, np.nan) if block is None else block.ravel()
         summaries = {
             "pairs": np.array([n_pairs], dtype=np.int64),
-            "correlation_counts": self.scores.histogram(scored.blocks["correlation"], wanted),
+            "correlation_counts": self.scores.histogram(scored.blocks["correlation"]),
             "null_counts": scored.null_counts,
             "p_value_counts": _p_value_counts(found["p_value"]),
         }
@@ -408,7 +408,8 @@ def _tile_edges(config: TrajectoryCorrelationConfig, state: MotionArrays) -> tup
     if "only_contacts" not in state:
         return edge, edge
     of_a_variable = len(state["contact_i"]) / int(state["series"].shape[0])
-    return max(1, round(min(edge, CONTACT_ROWS) * of_a_variable)), 1
+    rows = min(edge, CONTACT_ROWS.get(config.estimator.kind, CONTACT_ROWS_ELSE))
+    return max(1, round(rows * of_a_variable)), 1
 
 
 def _kept_bytes(config: TrajectoryCorrelationConfig, state: MotionArrays) -> int:
@@ -432,6 +433,12 @@ def _p_value_counts(p_value: NDArray[np.float64]) -> NDArray[np.int64]:
 OVERHEAD = {"cpu": 2e-8, "cuda": 5e-9}
 """What each pair costs whatever the series: sums, histograms, rows of the table."""
 
+
+IN_CONTACT, IN_CONTACT_ELSE = {"gaussian": 6.0, "dcc": 6.0, "ksg": 2.5}, 10.0
+"""Times longer that an estimate takes where only pairs in contact are scored: variables are made
+ready for few pairs each, and a matrix product of a whole block would be mostly in vain."""
+
+OVERHEAD_IN_CONTACT = 1e-6
 
 TILE_BYTES = {"gaussian": 1 << 28, "dcc": 1 << 28}
 TILE_BYTES_ELSE = 1 << 25
@@ -477,6 +484,9 @@ def pairs_per_second(
         seconds_a_pair(config.estimator, d, frames, backend, threads)
         for frames in np.diff(state["replica_offsets"]).tolist()
     )
+    if "only_contacts" in state:
+        seconds *= IN_CONTACT.get(config.estimator.kind, IN_CONTACT_ELSE)
+        seconds += OVERHEAD_IN_CONTACT
     seconds *= estimates
     if config.estimator.surrogates and halves_of(state) is not None:
         half = int(state["series"].shape[2]) // 2
