@@ -194,7 +194,7 @@ MAX_PREPARED = 256 << 20
 """Bytes of prepared blocks that the CPU keeps beyond the two in use: long series are read again."""
 
 
-SPARSE = 8
+SPARSE = 12
 """A matrix product of a whole block takes a pair so many times less time than a pair alone."""
 
 
