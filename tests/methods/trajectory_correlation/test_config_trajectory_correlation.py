@@ -48,6 +48,7 @@ DEFAULTS: dict[str, Any] = {
     "distances": {},
     "domains": {},
     "contacts": {"cutoff": "auto", "fraction": 0.75},
+    "pairs": "all",
     "keep": {"fdr": 0.05},
     "score": "correlation_centred",
     "communities": ["leiden"],
@@ -238,6 +239,13 @@ BAD: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
         (),
         "false beside variables: distances",
     ),
+    ({"pairs": "touching"}, ("pairs",), "all or in_contact"),
+    ({"pairs": "in_contact", "contacts": False}, ("pairs",), "all where there are no contacts"),
+    (
+        {"pairs": "in_contact", "g_correlation_text": True},
+        ("g_correlation_text",),
+        "false beside pairs: in_contact",
+    ),
     ({"keep": {"score": 1}}, ("keep",), "auto, {p_value: x}, {fdr: x}, {correlation: x}"),
     ({"keep": {"correlation": 2}}, ("keep", "<correlation>", "correlation"), "at most 1"),
     (
@@ -300,6 +308,24 @@ def test_two_states_are_compared_by_the_same_stated_kind(kinds: tuple[str, ...])
     expected = r"open\.compare: found 'closed'; expected the same estimator.kind stated in both"
     with pytest.raises(ConfigError, match=expected):
         config(open="closed", closed=None, kinds=kinds)
+
+
+@pytest.mark.parametrize("which", ["open", "closed"])
+def test_pairs_in_contact_are_not_compared(which: str) -> None:
+    one = given({"estimator": {"kind": "ksg"}})
+    sections = {"open": one | {"compare": "closed"}, "closed": dict(one)}
+    sections[which]["pairs"] = "in_contact"
+    with pytest.raises(ConfigError, match=r"open\.compare: .* expected pairs: all in both"):
+        load_config({"analyses": sections})
+
+
+def test_contacts_matter_to_every_step_where_they_decide_what_is_scored() -> None:
+    section = TrajectoryCorrelationConfig.model_validate(given({"pairs": "in_contact"}))
+    for step in (section.to_prepare(), section.for_step("score"), section.for_step("network")):
+        assert step.contacts == section.contacts
+        assert "paths" not in vars(section.for_step("score"))
+    assert not section.needs_network_data
+    assert "matrices.npz" not in section.result_tables()
 
 
 def test_two_states_may_be_held_against_each_other() -> None:

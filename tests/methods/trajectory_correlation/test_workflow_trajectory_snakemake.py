@@ -98,6 +98,27 @@ def test_other_contacts_read_the_frames_again_and_score_nothing(tmp_path: Path) 
 
 @pytest.mark.complete
 @pytest.mark.workflow
+def test_contacts_that_decide_what_is_scored_are_found_by_prepare(tmp_path: Path) -> None:
+    small = {"estimator": {"kind": "gaussian", "surrogates": 4}, "frames": {"stop": 60}}
+    small["pairs"] = "in_contact"
+    write_config(tmp_path, {"net": adenylate_kinase(**small, contacts={})})
+    first = run(tmp_path)
+    assert first.code == 0, first.text
+    assert "network_data" not in first.rules
+    out = tmp_path / "results/net"
+    assert (out / "report.html").exists()
+    assert not (out / "matrices.npz").exists()
+    assert not temporary_files(out)
+    assert run(tmp_path, "-n").done_before
+    write_config(tmp_path, {"net": adenylate_kinase(**small, contacts={}, draw_strongest=5)})
+    follow = {"export", "tables_trajectory_correlation", "report"}
+    assert run(tmp_path, "-n").rules <= follow
+    write_config(tmp_path, {"net": adenylate_kinase(**small, contacts={"fraction": 0.5})})
+    assert {"prepare", "plan"} <= run(tmp_path, "-n").rules
+
+
+@pytest.mark.complete
+@pytest.mark.workflow
 def test_positions_that_contacts_cannot_use_end_the_run_before_the_scores(tmp_path: Path) -> None:
     files, frames = write(tmp_path, 20)
     frames[13, 8, 1] = np.nan  # of a side chain, which is not scored

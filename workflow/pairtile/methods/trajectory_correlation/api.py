@@ -46,7 +46,7 @@ from pairtile.methods.trajectory_correlation.read_trajectory import (
     unwrapped,
 )
 from pairtile.methods.trajectory_correlation.report_results import MotionResults, motion_results
-from pairtile.methods.trajectory_correlation.residues import pairs_in_contact, trajectory_contacts
+from pairtile.methods.trajectory_correlation.residues import add_contacts
 from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
 from pairtile.methods.trajectory_correlation.state import state_of_series
 from pairtile.methods.trajectory_correlation.tables import no_path, path_table
@@ -62,7 +62,7 @@ _OF_MOLECULES = (*_SELECTIONS, "dihedrals", "distances", "domains")
 _KEYWORDS = Keywords(
     TrajectoryCorrelationConfig,
     *("estimator.*", "unwrap", *_OF_MOLECULES, "variables", "frames", "ensemble", "contacts"),
-    *("keep", "score", "seed", "backend"),
+    *("pairs", "keep", "score", "seed", "backend"),
     optional=_SELECTIONS,
 )
 
@@ -224,9 +224,7 @@ def _state_of_molecules(
     prepared = prepare_trajectory(config, seed, scratch, source)
     ready = state_of_series(config, prepared, scratch, files)
     if config.contact_rule:
-        ready.state.update(trajectory_contacts(config, ready.items, source))
-        touching, _ = pairs_in_contact(ready.state, config.contact_rule.fraction)
-        ready.counts["contacts"] = touching.size
+        add_contacts(config, ready, source)
     return ready
 
 

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 
 class ContactArrays(TypedDict, total=False):
-    """Two variables that touch in some frame (i < j), and in what share of the frames: of all
-    replicas, and of each (replicas, contacts); of network and tables alone."""
+    """Two variables that touch in some frame (i < j, in order), and in what share of the frames: of
+    all replicas, and of each (replicas, contacts); of network and tables alone. Under ``pairs:
+    in_contact`` of all steps, and those in contact only."""
 
     contact_i: NDArray[np.int32]
     contact_j: NDArray[np.int32]
@@ -31,6 +32,7 @@ class MotionArrays(ContactArrays, total=False):
     | kind | () | ``estimator.kind``, where it is ``auto`` as decided |
     | theiler | (replicas,) | window in frames; 0 but for ``kind: ksg`` |
     | ensemble | () | whether frames are models without an order in time |
+    | only_contacts | () | there where only the pairs in contact are scored |
     """
 
     series: NDArray[np.floating]
@@ -42,3 +44,4 @@ class MotionArrays(ContactArrays, total=False):
     kind: NDArray[np.str_]
     theiler: NDArray[np.int64]
     ensemble: NDArray[np.bool_]
+    only_contacts: NDArray[np.bool_]

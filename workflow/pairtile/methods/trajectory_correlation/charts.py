@@ -191,7 +191,7 @@ def frames_figure(frames: pd.DataFrame, shares: ArrayLike) -> Figure:
     frames : DataFrame
         Columns ``replica``, ``frame``, ``time_ps``, ``rmsd``, ``pc1``, ``pc2`` (``frames.tsv``).
     shares : array, shape (2,)
-        Of the variance, which the components explain.
+        Of the variance, which the components explain; NaN where not known: they are not drawn.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def frames_figure(frames: pd.DataFrame, shares: ArrayLike) -> Figure:
     ...     "rmsd": [0.0, 1.0, 1.2], "pc1": [-1.0, 0.5, 0.5], "pc2": [0.1, -0.2, 0.1]})
     >>> figure = frames_figure(frames, [0.8, 0.1])
     """
-    known = bool(frames["pc1"].notna().any())
+    known = bool(frames["pc1"].notna().any() and np.isfinite(shares).all())
     timed = bool(frames["time_ps"].notna().all())
     drawn = frames.iloc[:: -(-len(frames) // MAX_POINTS)]
     x = drawn["time_ps"] / 1000.0 if timed else drawn["frame"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -166,7 +166,15 @@ class TrajectoryCorrelationConfig(Analysis):
             "Keep in the network only pairs of residues that touch: communities and paths of a "
             "nearly complete network mean little. `false`: all, however far apart. `auto`: `{}` "
             "where variables belong to residues, else `false`. Values of all pairs stay in "
-            "`pairs.parquet` and `matrices.npz`."
+            "`pairs.parquet` and `matrices.npz`, unless `pairs` says otherwise."
+        ),
+    )
+    pairs: Literal["all", "in_contact"] = Field(
+        default="all",
+        description=(
+            "Which pairs are scored. `in_contact`: only those of `contacts`, which are found "
+            "first, for tens of thousands of atoms; the network is the same. There are then no "
+            "matrices and maps of all pairs, and no `compare`."
         ),
     )
     keep: Annotated[KeepMotion, UsedBy("network", "tables")] = Field(
@@ -286,12 +294,18 @@ class TrajectoryCorrelationConfig(Analysis):
 
     @property
     def needs_network_data(self) -> bool:
-        """Where only residues that touch become edges."""
-        return self.contacts is not False
+        """Where only residues that touch become edges of all pairs that are scored."""
+        return self.contacts is not False and self.pairs == "all"
+
+    def _without(self, keys: Collection[str]) -> Self:
+        # What decides which pairs are scored matters to every step.
+        decides = {"contacts"} if self.pairs == "in_contact" else set()
+        return super()._without(set(keys) - decides)
 
     def result_tables(self) -> tuple[str, ...]:
         """Without those that are not asked for, or need residues where there are none."""
         asked = {
+            "matrices.npz": self.pairs == "all",
             "communities.tsv": bool(self.communities),
             "paths.tsv": bool(self.paths),
             "g_correlation.txt": self.g_correlation_text,
@@ -332,6 +346,8 @@ class TrajectoryCorrelationConfig(Analysis):
         fitting = [other for other in same if other != name]
         if self.compare in fitting:
             other = same[self.compare]
+            if "in_contact" in (self.pairs, other.pairs):
+                return Fault("compare", "pairs: all in both")
             if self.needs_network_data and not other.needs_network_data:
                 return Fault("compare", f"contacts in both or in neither (none in {self.compare})")
             kinds = {self.estimator.kind, other.estimator.kind}
@@ -434,4 +450,8 @@ class TrajectoryCorrelationConfig(Analysis):
             raise refusal("none beside time_series, which has no residues", key="contacts")
         if self.contacts and self.variables == "distances":
             raise refusal("false beside variables: distances", key="contacts")
+        if self.pairs == "in_contact" and not self.contacts:
+            raise refusal("all where there are no contacts", key="pairs")
+        if self.pairs == "in_contact" and self.g_correlation_text:
+            raise refusal("false beside pairs: in_contact", key="g_correlation_text")
         return self

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
+from pairtile.arrays import BoolArray
 from pairtile.cpu.vectors import LANES
 from pairtile.engine.state import release
 from pairtile.errors import DeviceError
@@ -28,7 +29,11 @@ from pairtile.methods.trajectory_correlation.kernels.cyclic_bspline import (
     cyclic_weights,
     mutual_information_from_joint,
 )
-from pairtile.methods.trajectory_correlation.kernels.gaussian import gaussian_mutual_information
+from pairtile.methods.trajectory_correlation.kernels.gaussian import (
+    gaussian_mutual_information,
+    gaussian_of_cells,
+    products_of_cells,
+)
 from pairtile.splines.scorer import SAMPLE_PADDING, BsplineScorer, SplineSettings, Weights
 from pairtile.splines.values import scaled
 
@@ -39,6 +44,16 @@ Block: TypeAlias = tuple[DeviceArray, ...]
 
 Shift: TypeAlias = int | NDArray[np.int64]
 """Frames, or an order of the frames."""
+
+Variables: TypeAlias = slice | NDArray[np.int64]
+"""Some variables: a slice with a start and a stop, or their numbers, ascending."""
+
+
+def numbers_of(variables: Variables) -> NDArray[np.int64]:
+    """Their numbers, int64 (variables,)."""
+    if isinstance(variables, slice):
+        return np.arange(variables.start, variables.stop)
+    return variables
 
 
 class MotionPairs:
@@ -67,24 +82,26 @@ class MotionPairs:
         self._dcc: PairBlocks | None = None
 
     def block(
-        self, rows: slice, columns: slice, shift: Shift = 0, *, upper: bool = False
+        self,
+        rows: Variables,
+        columns: Variables,
+        shift: Shift = 0,
+        wanted: BoolArray | None = None,
     ) -> NDArray[np.float64]:
         """Mutual information in nats of row with column variables; with ``kind: dcc``, the DCC.
 
-        rows, columns : slices with a start and a stop. shift : the column variables are taken
-        ``shift`` frames later, around the end of the series: what a circular-shift surrogate is;
-        or in the order ``shift``, int64 (frames,): a permutation of models.
-        upper : only cells above the diagonal of a square block are looked at; others may hold
-        anything. Returns float64 (rows, columns). A variable with itself, unshifted, is NaN, but
-        1 for the DCC. KSG values may be negative.
+        shift : the column variables are taken ``shift`` frames later, around the end of the series:
+        what a circular-shift surrogate is; or in the order ``shift``, int64 (frames,): a
+        permutation of models. wanted : bool (rows, columns), cells that are looked at; others may
+        hold anything. None: all. Returns float64 (rows, columns). A variable with itself,
+        unshifted, is NaN, but 1 for the DCC. KSG values may be negative.
         """
         if self.settings.kind == "dcc":
-            return self.dcc_block(rows, columns, shift)
+            return self.dcc_block(rows, columns, shift, wanted)
         moved = self._moved(shift)
-        mi_nats = self._blocks.block(rows, columns, moved, upper)
+        mi_nats = self._blocks.block(rows, columns, moved, wanted)
         if moved is None:
-            row, column = (np.arange(part.start, part.stop) for part in (rows, columns))
-            mi_nats[row[:, None] == column] = np.nan
+            mi_nats[numbers_of(rows)[:, None] == numbers_of(columns)] = np.nan
         return mi_nats
 
     def _moved(self, shift: Shift) -> Shift | None:
@@ -93,22 +110,28 @@ class MotionPairs:
             return shift
         return int(shift) % self.n_frames or None
 
-    def dcc_block(self, rows: slice, columns: slice, shift: Shift = 0) -> NDArray[np.float64]:
+    def dcc_block(
+        self,
+        rows: Variables,
+        columns: Variables,
+        shift: Shift = 0,
+        wanted: BoolArray | None = None,
+    ) -> NDArray[np.float64]:
         """Dynamical cross-correlation <dr_i . dr_j> / sqrt(<dr_i^2> <dr_j^2>), as ``block``.
 
         0 for a variable that does not move.
         """
         if self._dcc is None:
             self._dcc = self._estimator(self.settings.model_copy(update={"kind": "dcc"}))
-        return self._dcc.block(rows, columns, self._moved(shift))
+        return self._dcc.block(rows, columns, self._moved(shift), wanted)
 
-    def frames_block(self, rows: slice, columns: slice) -> NDArray[np.int64]:
+    def frames_block(self, rows: Variables, columns: Variables) -> NDArray[np.int64]:
         """Frames in which both variables have all coordinates: int64 (rows, columns)."""
-        shape = (rows.stop - rows.start, columns.stop - columns.start)
         if not self.has_missing:
+            shape = (len(numbers_of(rows)), len(numbers_of(columns)))
             return np.full(shape, self.n_frames, dtype=np.int64)
 
-        def there(block: slice) -> NDArray[np.float64]:
+        def there(block: Variables) -> NDArray[np.float64]:
             return np.asarray((~np.isnan(self.series[block])).all(axis=1), dtype=np.float64)
 
         return (there(rows) @ there(columns).T).astype(np.int64)
@@ -171,23 +194,27 @@ MAX_PREPARED = 256 << 20
 """Bytes of prepared blocks that the CPU keeps beyond the two in use: long series are read again."""
 
 
+SPARSE = 12
+"""A matrix product of a whole block takes a pair so many times less time than a pair alone."""
+
+
 class PreparedBlocks:
     """Blocks by their place in the series, least recently used ones dropped first."""
 
     def __init__(self, device: Device) -> None:
-        self._blocks: OrderedDict[tuple[int, int], Block] = OrderedDict()
+        self._blocks: OrderedDict[bytes, Block] = OrderedDict()
         self._bytes = 0
         self._allowed = int(device.free_bytes() * SHARE)
         if device.backend == "cpu":
             self._allowed = min(self._allowed, MAX_PREPARED)
 
-    def get(self, block: slice, make: Callable[[slice], Block]) -> Block:
+    def get(self, block: Variables, make: Callable[[Variables], Block]) -> Block:
         """The prepared block, made now if it is not at hand.
 
-        ``make`` turns a slice of the variables into arrays of the device. It is not kept: blocks
+        ``make`` turns some of the variables into arrays of the device. It is not kept: blocks
         that hold their maker, which holds them, would stay in memory after its last use.
         """
-        key = (block.start, block.stop)
+        key = numbers_of(block).tobytes()
         if key in self._blocks:
             self._blocks.move_to_end(key)
             return self._blocks[key]
@@ -225,31 +252,59 @@ class PairBlocks:
         """Make what serves all blocks."""
 
     def block(
-        self, rows: slice, columns: slice, shift: Shift | None, upper: bool = False
+        self,
+        rows: Variables,
+        columns: Variables,
+        shift: Shift | None,
+        wanted: BoolArray | None = None,
     ) -> NDArray[np.float64]:
         """Values, float64 (rows, columns); the column variables taken ``shift`` frames later.
 
-        upper : cells below the diagonal are not wanted.
+        wanted : bool (rows, columns); None: all cells.
         """
-        symmetric = shift is None and rows == columns
+        of_rows, of_columns = numbers_of(rows), numbers_of(columns)
+        symmetric = shift is None and np.array_equal(of_rows, of_columns)
+        if wanted is None:
+            wanted = np.ones((len(of_rows), len(of_columns)), dtype=bool)
+            wanted = np.triu(wanted) if symmetric else wanted
         x, y = self._ready(rows, None), self._ready(columns, shift)
-        values = np.asarray(self._scores(x, y, symmetric, upper or symmetric))
+        values = np.asarray(self._scores(x, y, symmetric, wanted))
         return np.triu(values) + np.triu(values, 1).T if symmetric else values
 
-    def _ready(self, block: slice, shift: Shift | None) -> Block:
+    def _ready(self, block: Variables, shift: Shift | None) -> Block:
         first, *others = self._prepared.get(block, self._prepare)
         return shifted(self.device.xp, first, shift), *others
 
-    def _prepare(self, block: slice) -> Block:
+    def _prepare(self, block: Variables) -> Block:
         raise NotImplementedError
 
     def _scores(
-        self, of_x: Block, of_y: Block, symmetric: bool, upper: bool
+        self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray
     ) -> NDArray[np.float64]:
-        """symmetric : ``of_x`` is ``of_y``. upper : only cells above the diagonal are wanted."""
+        """symmetric : ``of_x`` is ``of_y``. wanted : cells that must be right."""
         raise NotImplementedError
 
-    def _coordinates(self, block: slice, *, centred: bool) -> DeviceArray:
+    def _is_sparse(self, wanted: BoolArray) -> bool:
+        """Whether it is faster to compute the wanted cells one by one."""
+        few = SPARSE * int(np.count_nonzero(wanted)) < wanted.size
+        return few and self.device.backend == "cpu"
+
+    def _cell_by_cell(
+        self,
+        kernel: Callable[..., None],
+        x: NDArray[np.float64],
+        y: NDArray[np.float64],
+        wanted: BoolArray,
+        *settings: float,
+    ) -> NDArray[np.float64]:
+        """The wanted cells, as one of the kernels ``..._of_cells`` gives them; 0 elsewhere."""
+        rows, columns = np.nonzero(wanted)
+        values, found = np.empty(rows.size), np.zeros(wanted.shape)
+        kernel(x, y, rows, columns, *settings, values)
+        found[rows, columns] = values
+        return found
+
+    def _coordinates(self, block: Variables, *, centred: bool) -> DeviceArray:
         """Variables as float64 (variables, d, frames) on the device; mean 0 if ``centred``."""
         values = np.asarray(self.series[block])
         if self.settings.single:
@@ -334,11 +389,10 @@ class KsgPairs(PairBlocks):
             self._add_kernel = module.get_function("add_frames")
 
     def _scores(
-        self, of_x: Block, of_y: Block, symmetric: bool, upper: bool
+        self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray
     ) -> NDArray[np.float64]:
         (x,), (y,) = of_x, of_y
-        from_column = np.arange(len(x), dtype=np.int64) * upper
-        total = self.device.to_host(self._totals(x, y, from_column, symmetric))
+        total = self.device.to_host(self._totals(x, y, wanted, symmetric))
         return np.asarray(self._constant() - total / self.frames)
 
     def _constant(self) -> float:
@@ -348,7 +402,7 @@ class KsgPairs(PairBlocks):
         reach = float(digamma(self.frames - window + 1.0).mean())
         return float(digamma(s.neighbours)) - (s.variant - 1) / s.neighbours + reach
 
-    def _prepare(self, block: slice) -> Block:
+    def _prepare(self, block: Variables) -> Block:
         s = self.settings
         points = self._coordinates(block, centred=False)
         if s.scale == "std":
@@ -357,11 +411,11 @@ class KsgPairs(PairBlocks):
         return (points,)
 
     def _totals(
-        self, x: DeviceArray, y: DeviceArray, from_column: NDArray[np.int64], symmetric: bool
+        self, x: DeviceArray, y: DeviceArray, wanted: BoolArray, symmetric: bool
     ) -> DeviceArray:
         """Sums of psi over all frames, a batch of frames at a time."""
         total = self.device.xp.zeros((len(x), len(y)))
-        columns = self.device.xp.asarray(from_column)
+        cells = self.device.xp.ascontiguousarray(self.device.xp.asarray(wanted))
         variables = len(x) + (0 if symmetric else len(y))
         of_x = of_y = None
         first = 0
@@ -382,7 +436,7 @@ class KsgPairs(PairBlocks):
                 self._batch_bytes = max(1, size // 2) * variables * self.padded * 4
                 of_x = of_y = None
                 continue
-            self._count(of_x, of_y, x, y, first, columns, of_pairs, total)
+            self._count(of_x, of_y, x, y, first, cells, of_pairs, total)
             first += size
         return total
 
@@ -409,7 +463,7 @@ class KsgPairs(PairBlocks):
         x: DeviceArray,
         y: DeviceArray,
         first: int,
-        from_column: DeviceArray,
+        wanted: DeviceArray,
         of_pairs: DeviceArray,
         total: DeviceArray,
     ) -> None:
@@ -420,7 +474,7 @@ class KsgPairs(PairBlocks):
                 ksg.Series(of_y.view(np.int32), y),
                 first,
                 ksg.Search(s.window, s.neighbours, s.variant, s.norm == "max"),
-                from_column,
+                wanted,
                 self._psi,
                 total,
             )
@@ -428,9 +482,9 @@ class KsgPairs(PairBlocks):
         rows, columns, here = len(x), len(y), len(of_x)
         grid = -(-columns // COLUMNS), -(-rows // WARPS), -(-here // STRETCH)
         where = rows, columns, self.frames, self.padded, first, here, s.window, s.neighbours
-        given = of_x, of_y, x, y, *where, from_column, self._psi, of_pairs
+        given = of_x, of_y, x, y, *where, wanted, self._psi, of_pairs
         launch(self._counts_kernel, grid, 32 * WARPS, *given)
-        added = of_pairs, rows, columns, here, from_column, total
+        added = of_pairs, rows, columns, here, wanted, total
         launch(self._add_kernel, (-(-total.size // 256),), 256, *added)
 
 
@@ -457,9 +511,12 @@ class GaussianPairs(PairBlocks):
             self._kernel = module.get_function("gaussian_mutual_information")
 
     def _scores(
-        self, of_x: Block, of_y: Block, symmetric: bool, upper: bool
+        self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray
     ) -> NDArray[np.float64]:
         (x, rank_x), (y, rank_y) = of_x, of_y
+        if self._is_sparse(wanted):
+            found = self._cell_by_cell(gaussian_of_cells, x, y, wanted, SMALLEST_PIVOT)
+            return self._corrected(found, rank_x, rank_y)
         correlation = x.reshape(-1, self.frames) @ y.reshape(-1, self.frames).T
         mi_nats = self.device.xp.empty((len(x), len(y)))
         if self.device.backend == "cpu":
@@ -468,12 +525,16 @@ class GaussianPairs(PairBlocks):
             grid = -(-len(y) // 128), len(x)
             given = correlation, len(x), len(y), np.float64(SMALLEST_PIVOT), mi_nats
             launch(self._kernel, grid, 128, *given)
-        nats = np.asarray(self.device.to_host(mi_nats))
+        return self._corrected(np.asarray(self.device.to_host(mi_nats)), rank_x, rank_y)
+
+    def _corrected(
+        self, nats: NDArray[np.float64], rank_x: NDArray[np.int64], rank_y: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
         if self.settings.corrected:
             nats -= self._bias[rank_x].take(rank_y, axis=1)
         return nats
 
-    def _prepare(self, block: slice) -> Block:
+    def _prepare(self, block: Variables) -> Block:
         """Whitened variables, divided by sqrt(frames), so that products are covariances."""
         xp, moves = self.device.xp, self._coordinates(block, centred=True)
         covariance = self.device.to_host(moves @ moves.transpose(0, 2, 1)) / self.frames
@@ -490,15 +551,17 @@ class DccPairs(PairBlocks):
     """<dr_i . dr_j> / sqrt(<dr_i^2> <dr_j^2>); of the frames that both have."""
 
     def _scores(
-        self, of_x: Block, of_y: Block, symmetric: bool, upper: bool
+        self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray
     ) -> NDArray[np.float64]:
         (x,), (y,) = of_x, of_y
         if self.has_missing:
             return np.asarray(self.device.to_host(self._of_common_frames(x, y)))
-        product = x.reshape(len(x), -1) @ y.reshape(len(y), -1).T
-        return np.asarray(self.device.to_host(product))
+        x, y = x.reshape(len(x), -1), y.reshape(len(y), -1)
+        if self._is_sparse(wanted):
+            return self._cell_by_cell(products_of_cells, x, y, wanted)
+        return np.asarray(self.device.to_host(x @ y.T))
 
-    def _prepare(self, block: slice) -> Block:
+    def _prepare(self, block: Variables) -> Block:
         xp, moves = self.device.xp, self._coordinates(block, centred=True)
         length = xp.sqrt(xp.nansum(moves * moves, axis=(1, 2), keepdims=True))
         return (moves / xp.where(length > 0.0, length, 1.0),)
@@ -558,10 +621,10 @@ class SplinePairs(PairBlocks):
             self.settings.n_bins, self.settings.order, "clamped", "float64"
         )
         self._scorer = BsplineScorer(self._spline, self.device, complete=not self.has_missing)
-        self._last: dict[tuple[int, int, int | bytes | None], Weights | NDArray[np.float64]] = {}
+        self._last: dict[tuple[bytes, int | bytes | None], Weights | NDArray[np.float64]] = {}
 
     def _scores(
-        self, of_x: Block, of_y: Block, symmetric: bool, upper: bool
+        self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray
     ) -> NDArray[np.float64]:
         (x, n_rows), (y, n_columns) = of_x, of_y
         if self.settings.kind == "dihedral" and self.device.backend == "cpu":
@@ -571,17 +634,19 @@ class SplinePairs(PairBlocks):
             nats = np.asarray(self.device.to_host(bits), dtype=np.float64) * NATS_PER_BIT
         return np.asarray(nats.reshape(n_rows, self.d, n_columns, self.d).sum(axis=(1, 3)))
 
-    def _ready(self, block: slice, shift: Shift | None) -> Block:
+    def _ready(self, block: Variables, shift: Shift | None) -> Block:
         """Weights of a block and its variables, the last few kept: neighbouring tiles share
         rows."""
-        key = (block.start, block.stop, shift.tobytes() if isinstance(shift, np.ndarray) else shift)
+        numbers = numbers_of(block)
+        moved = shift.tobytes() if isinstance(shift, np.ndarray) else shift
+        key = (numbers.tobytes(), moved)
         if key not in self._last:
             while len(self._last) >= KEPT_BLOCKS:
                 del self._last[next(iter(self._last))]
             self._last[key] = self._weights(block, shift)
-        return self._last[key], block.stop - block.start
+        return self._last[key], len(numbers)
 
-    def _weights(self, block: slice, shift: Shift | None) -> Weights | NDArray[np.float64]:
+    def _weights(self, block: Variables, shift: Shift | None) -> Weights | NDArray[np.float64]:
         s = self.settings
         values = np.asarray(self.series[block], dtype=np.float32 if s.single else np.float64)
         flat = values.reshape(-1, values.shape[2]).astype(np.float64)

@@ -36,6 +36,7 @@ class TrajectoryCorrelationKeywords(TypedDict, total=False):
     frames: Mapping[str, Any] | None
     ensemble: Literal["auto"] | bool
     contacts: Mapping[str, Any] | bool | Literal["auto"]
+    pairs: Literal["all", "in_contact"]
     keep: Mapping[str, Any] | Literal["all"] | Literal["auto"]
     score: Literal["auto", "correlation", "correlation_centred"]
     seed: int

@@ -21,8 +21,10 @@ from pairtile.gpu.device import Device
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.estimators import (
     MotionPairs,
+    Variables,
     finite_sample_bias,
     generalized_correlation,
+    numbers_of,
 )
 
 HISTOGRAM_BINS = 200
@@ -41,7 +43,8 @@ MIN_NATS = 1e-12
 class ScoredMotion:
     """A block of pairs.
 
-    blocks : columns of the pairs table, float64 (rows, columns) each. mi_nats : mean over the
+    blocks : columns of the pairs table, float64 (rows, columns) each; where only some cells are
+    wanted, float64 (wanted cells,), row by row. mi_nats : mean over the
     replicas, by their weights; NaN for ``kind: dcc``. correlation : the generalized correlation of
     ``mi_nats``, or the DCC for ``kind: dcc``. dcc : mean over the replicas; NaN for angles.
 
@@ -54,7 +57,7 @@ class ScoredMotion:
     mi_replica_1, ... (without the mean of the replica's own surrogates, where there are any; not
     for ``kind: dcc``), dcc_replica_1, ....
 
-    null_counts : int64 (bins,), correlations of the surrogates of all pairs that ``wanted`` names.
+    null_counts : int64 (bins,), correlations of the surrogates of these pairs.
     """
 
     blocks: dict[str, Float64Array]
@@ -111,10 +114,12 @@ class MotionScores:
         """Whether correlations have a sign."""
         return self.kind == "dcc"
 
-    def block(self, rows: slice, columns: slice, wanted: BoolArray | None = None) -> ScoredMotion:
-        """Score row against column variables, given by slices with a start and a stop.
+    def block(
+        self, rows: Variables, columns: Variables, wanted: BoolArray | None = None
+    ) -> ScoredMotion:
+        """Score row against column variables.
 
-        ``wanted``: which cells the histogram of surrogates counts (None: all). A block for which
+        ``wanted``: bool (rows, columns), the cells that are scored (None: all). A block for which
         the device has no room is scored in parts.
 
         Raises ``DeviceError`` where there is no room for a single pair.
@@ -123,14 +128,14 @@ class MotionScores:
             return self._block(rows, columns, wanted)
         except MemoryError as error:  # CuPy's is one, too
             self._let_go()
-            if rows.stop - rows.start == 1 and columns.stop - columns.start == 1:
+            if len(numbers_of(rows)) == 1 and len(numbers_of(columns)) == 1:
                 raise DeviceError(
                     f"memory: found no room for one pair of {self.replicas[0].shape[2]} frames; "
                     "expected more free memory"
                 ) from error
         return self._in_halves(rows, columns, wanted)
 
-    def n_frames(self, rows: slice, columns: slice) -> Int64Array:
+    def n_frames(self, rows: Variables, columns: Variables) -> Int64Array:
         """Frames that both variables have, in all replicas: int64 (rows, columns)."""
         return np.sum([pairs.frames_block(rows, columns) for pairs in self._pairs()], axis=0)
 
@@ -153,9 +158,9 @@ class MotionScores:
             return np.cbrt(np.maximum(values + self._bias, 0.0))
         return np.log(np.maximum(values, MIN_NATS))
 
-    def histogram(self, correlation: Float64Array, wanted: BoolArray | None) -> Int64Array:
+    def histogram(self, correlation: Float64Array) -> Int64Array:
         """Counts of correlations, int64 (bins,)."""
-        values = correlation.ravel() if wanted is None else correlation[wanted]
+        values = correlation.ravel()
         shares = (values + 1.0) / 2.0 if self.signed else values
         bins = np.clip((shares * HISTOGRAM_BINS).astype(np.int64), 0, HISTOGRAM_BINS - 1)
         return np.bincount(bins, minlength=HISTOGRAM_BINS).astype(np.int64)
@@ -184,8 +189,9 @@ class MotionScores:
         if self.device.backend == "cuda":
             self.device.xp.get_default_memory_pool().free_all_blocks()
 
-    def _block(self, rows: slice, columns: slice, wanted: BoolArray | None) -> ScoredMotion:
-        each = [pairs.block(rows, columns) for pairs in self._pairs()]
+    def _block(self, rows: Variables, columns: Variables, wanted: BoolArray | None) -> ScoredMotion:
+        cells = ... if wanted is None else wanted
+        each = [pairs.block(rows, columns, wanted=wanted)[cells] for pairs in self._pairs()]
         value, n = self._mean(each), len(each)
         unknown = np.full(value.shape, np.nan)
         if self.signed:
@@ -193,7 +199,8 @@ class MotionScores:
         else:
             cyclic = self.kind == "dihedral"
             dcc_of_each = [
-                unknown if cyclic else pairs.dcc_block(rows, columns) for pairs in self._pairs()
+                unknown if cyclic else pairs.dcc_block(rows, columns, wanted=wanted)[cells]
+                for pairs in self._pairs()
             ]
             mi_nats = value
         blocks = {"mi_nats": mi_nats, "correlation": self.correlation(value)}
@@ -213,11 +220,15 @@ class MotionScores:
         return ScoredMotion(blocks, counts)
 
     def _surrogates(
-        self, each: list[Float64Array], rows: slice, columns: slice, wanted: BoolArray | None
+        self,
+        each: list[Float64Array],
+        rows: Variables,
+        columns: Variables,
+        wanted: BoolArray | None,
     ) -> tuple[dict[str, Float64Array], Int64Array, list[Float64Array]]:
         """``each``: the values of the replicas. Gives columns, counts, and of each replica the mean
         of its surrogates."""
-        observed = self._mean(each)
+        observed, cells = self._mean(each), ... if wanted is None else wanted
         moments = SurrogateMoments(observed)
         halves = [
             SurrogateMoments(self._mean(each, part))
@@ -225,13 +236,11 @@ class MotionScores:
             if len(each) > 1
         ]
         normal = SurrogateMoments(self.normal(observed))
-        # On the diagonal of the pair space only what lies above it is wanted.
-        upper = rows == columns
         counts = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
         own_sums = [np.zeros_like(observed) for _ in each]
         for number in range(self.n_surrogates):
             parts = [
-                pairs.block(rows, columns, shifts[number], upper=upper)
+                pairs.block(rows, columns, shifts[number], wanted)[cells]
                 for pairs, shifts in zip(self._pairs(), self.shifts, strict=True)
             ]
             for total, part in zip(own_sums, parts, strict=True):
@@ -241,7 +250,7 @@ class MotionScores:
             for half, which in zip(halves, _REPLICAS_OF_HALVES, strict=False):
                 half.add(self._mean(parts, which))
             normal.add(self.normal(shifted))
-            counts += self.histogram(self.correlation(shifted), wanted)
+            counts += self.histogram(self.correlation(shifted))
         null = {
             "null_mean": moments.mean,
             "null_sd": moments.standard_deviation,
@@ -254,22 +263,26 @@ class MotionScores:
             null[name] = self.correlation(half.observed if self.signed else half.centred)
         return null, counts, [total / self.n_surrogates for total in own_sums]
 
-    def _in_halves(self, rows: slice, columns: slice, wanted: BoolArray | None) -> ScoredMotion:
+    def _in_halves(
+        self, rows: Variables, columns: Variables, wanted: BoolArray | None
+    ) -> ScoredMotion:
         """The two halves of the longer side, one by one."""
-        along = 0 if rows.stop - rows.start >= columns.stop - columns.start else 1
-        whole = (rows, columns)[along]
-        middle = (whole.start + whole.stop) // 2
-        parts = []
-        for half in (slice(whole.start, middle), slice(middle, whole.stop)):
-            inside = slice(half.start - whole.start, half.stop - whole.start)
-            place = (half, columns) if along == 0 else (rows, half)
-            cells = None if wanted is None else wanted[(slice(None),) * along + (inside,)]
-            parts.append(self.block(*place, cells))
-        joined = {
-            name: np.concatenate([part.blocks[name] for part in parts], axis=along)
-            for name in parts[0].blocks
-        }
-        return ScoredMotion(joined, np.sum([part.null_counts for part in parts], axis=0))
+        sides = numbers_of(rows), numbers_of(columns)
+        along = 0 if len(sides[0]) >= len(sides[1]) else 1
+        middle = len(sides[along]) // 2
+        joined: dict[str, Float64Array] = {}
+        counts = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
+        for inside in (slice(0, middle), slice(middle, None)):
+            here, there = (sides[0][inside], columns) if along == 0 else (rows, sides[1][inside])
+            place = (slice(None),) * along + (inside,)
+            part = self.block(here, there, None if wanted is None else wanted[place])
+            filled = np.zeros((len(sides[0]), len(sides[1])), dtype=bool)
+            filled[place] = True
+            filled = filled if wanted is None else filled[wanted]
+            for name, values in part.blocks.items():
+                joined.setdefault(name, np.empty(filled.shape))[filled] = values.ravel()
+            counts += part.null_counts
+        return ScoredMotion(joined, counts)
 
 
 def _spread(parts: list[Float64Array]) -> Float64Array:

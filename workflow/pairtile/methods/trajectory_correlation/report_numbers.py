@@ -42,8 +42,7 @@ def numbers(results: Results) -> dict[str, Any]:
     through = table[table["betweenness"] > 0].sort_values(
         ["betweenness", "item"], ascending=[False, True]
     )
-    p = found.matrix("p_value")
-    p = np.empty(0) if p is None else p[np.triu_indices(len(p), 1)]
+    p_counts = np.asarray((results.scores or {}).get("p_value_counts", np.zeros(1, np.int64)))
     spread = found.matrix("dcc_sd" if kind_of(results) == "dcc" else "correlation_sd")
     theiler = (results.parameters.get("estimator") or {}).get("theiler")
     windows = theiler if isinstance(theiler, list) else [theiler]
@@ -67,8 +66,8 @@ def numbers(results: Results) -> dict[str, Any]:
             for ends, rows in found.paths.groupby(["source", "target"], sort=False)
         ][:N_NAMED],
         "through": through[["name", "betweenness"]].head(N_NAMED).to_numpy().tolist(),
-        "tested": int(np.isfinite(p).sum()),
-        "small_p": int((p <= LEVEL).sum()),
+        "tested": int(p_counts.sum()),
+        "small_p": int(p_counts[: round(LEVEL * p_counts.size)].sum()),
         "spread": None if replicas < 2 or spread is None else float(np.nanmedian(spread)),
         "tau": float(table["correlation_time"].median()),
         "effective": float(table["n_effective"].median()),

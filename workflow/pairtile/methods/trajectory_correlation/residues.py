@@ -17,7 +17,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from pairtile.methods.trajectory_correlation.arrays import ContactArrays
+from pairtile.engine.estimator import PreparedInput
+from pairtile.errors import InputError
+from pairtile.methods.trajectory_correlation.arrays import ContactArrays, MotionArrays
 from pairtile.methods.trajectory_correlation.atoms import (
     alternate_positions,
     guessed_element,
@@ -284,7 +286,9 @@ def trajectory_contacts(
 ) -> ContactArrays:
     """Which variables belong to residues that touch, from the frames that the series are made of.
 
-    The trajectories are read once, a frame at a time.
+    The trajectories are read once, a frame at a time. Memory grows with the pairs that touch in
+    some frame, never with all pairs. Under ``pairs: in_contact``, those that do so too seldom are
+    left out.
 
     Parameters
     ----------
@@ -321,7 +325,32 @@ def trajectory_contacts(
             counts[k] = counts[k] + touching_residues(positions, box_of(step), owner, n, cutoff)
             progress.advance(1)
     frames = np.array([len(run.frames) for run in source.runs])
-    return variable_contacts(counts, frames, items.loc[items["kept"], "residue"].to_numpy())
+    least = rule.fraction if config.pairs == "in_contact" else 0.0
+    owners = items.loc[items["kept"], "residue"].to_numpy()
+    return variable_contacts(counts, frames, owners, least)
+
+
+def add_contacts(
+    config: TrajectoryCorrelationConfig,
+    prepared: PreparedInput[MotionArrays],
+    source: Trajectories | None = None,
+) -> None:
+    """Bring the contacts that a section asks for into its prepared state, and count them.
+
+    ``source``: as of ``trajectory_contacts``. Raises what that does, and InputError where only
+    pairs in contact are scored and there are none.
+    """
+    assert config.contact_rule
+    found = trajectory_contacts(config, prepared.items, source)
+    prepared.state.update(found)
+    fraction = config.contact_rule.fraction
+    prepared.counts["contacts"] = pairs_in_contact(found, fraction)[0].size
+    if config.pairs == "in_contact":
+        if not prepared.counts["contacts"]:
+            expected = "some, or a larger contacts.cutoff, a smaller contacts.fraction, pairs: all"
+            nothing = f"no pair in contact in {fraction:.0%} of the frames"
+            raise InputError.at(str(config.topology), "pairs: in_contact", nothing, expected)
+        prepared.state["only_contacts"] = np.array(True)
 
 
 def contact_cutoff(owner: NDArray[np.int64]) -> float:
@@ -360,16 +389,21 @@ def variable_contacts(
     counts: Sequence[sparse.csr_array],
     frames: NDArray[np.int64],
     residue_of_variable: NDArray[np.integer],
+    least: float = 0.0,
 ) -> ContactArrays:
     """Contacts of residues as contacts of the variables that belong to them.
 
     ``counts``: of each replica, in how many of its ``frames`` two residues i < j touch. Two
-    variables of one residue touch always. Returns ``contact_i`` < ``contact_j`` (int32, in
-    order), ``contact_fraction`` (float32) and ``contact_fraction_replicas`` (replicas, contacts).
+    variables of one residue touch always. ``least``: contacts in a lesser share of all frames are
+    left out. Returns ``contact_i`` < ``contact_j`` (int32, in order), ``contact_fraction``
+    (float32) and ``contact_fraction_replicas`` (replicas, contacts).
     """
     n = counts[0].shape[0]
     itself = sparse.eye_array(n, dtype=np.int64, format="csr")
-    both = reduce(operator.add, counts, int(frames.sum()) * itself).tocoo()
+    together = reduce(operator.add, counts, int(frames.sum()) * itself)
+    together.data[_seldom(together.data / max(int(frames.sum()), 1), least)] = 0
+    together.eliminate_zeros()
+    both = together.tocoo()
     # Each contact of residues under a number of its own, from 1 on, to be found again by variables.
     low, high = both.coords
     number = np.arange(1, both.nnz + 1)
@@ -414,9 +448,14 @@ def pairs_in_contact(
     state: ContactArrays, fraction: float
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """All pairs of variables, i < j, that ``in_contact`` says yes to."""
-    # Shares are kept in single precision, in which 0.6 is a little above that of a double.
-    often = np.asarray(state["contact_fraction"]) >= np.float32(fraction)
+    often = ~_seldom(np.asarray(state["contact_fraction"]), fraction)
     return np.asarray(state["contact_i"])[often], np.asarray(state["contact_j"])[often]
+
+
+def _seldom(share: NDArray[np.floating], fraction: float) -> NDArray[np.bool_]:
+    # Shares are kept in single precision, in which 0.6 is a little above that of a double.
+    result: NDArray[np.bool_] = share.astype(np.float32) < np.float32(fraction)
+    return result
 
 
 def _keys(i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pairtile.arrays import BoolArray
 from pairtile.declare.messages import Message
 from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import (
@@ -35,7 +36,12 @@ from pairtile.gpu.device import Device
 from pairtile.methods.trajectory_correlation.arrays import ContactArrays, MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
-from pairtile.methods.trajectory_correlation.estimators import KEPT_BLOCKS, MAX_PREPARED
+from pairtile.methods.trajectory_correlation.estimators import (
+    KEPT_BLOCKS,
+    MAX_PREPARED,
+    Variables,
+    numbers_of,
+)
 from pairtile.methods.trajectory_correlation.network import (
     CENTRED,
     COLUMNS,
@@ -49,6 +55,7 @@ from pairtile.methods.trajectory_correlation.pair_scores import (
     MotionScores,
 )
 from pairtile.methods.trajectory_correlation.residues import (
+    add_contacts,
     in_contact,
     pairs_in_contact,
     trajectory_contacts,
@@ -80,8 +87,12 @@ HALF_SURROGATES = 5
 FEWER_FRAMES = 3
 """One frame in so many is what a long analysis is told of as cheaper."""
 
-P_BINS = 50
-"""Of the histogram of p-values, from 0 to 1."""
+CONTACT_ROWS, CONTACT_ROWS_ELSE = {"gaussian": 256, "dcc": 256, "ksg": 64}, 16
+"""Row variables of a tile of pairs in contact, on average: many, so that starting it takes no time
+to speak of; few for splines, which score all cells of its block, wanted or not."""
+
+P_BINS = 40
+"""Of the histogram of p-values, from 0 to 1; 0.05 is the edge of one."""
 
 
 class TrajectoryCorrelation(
@@ -109,7 +120,10 @@ class TrajectoryCorrelation(
     def prepare(
         cls, config: TrajectoryCorrelationConfig, seed: int, scratch: Path | None = None
     ) -> PreparedInput[MotionArrays]:
-        return trajectory_state(config, seed, scratch)
+        prepared = trajectory_state(config, seed, scratch)
+        if config.pairs == "in_contact":
+            add_contacts(config, prepared)
+        return prepared
 
     @classmethod
     def resolve_auto(
@@ -135,6 +149,8 @@ class TrajectoryCorrelation(
 
     @classmethod
     def space(cls, state: MotionArrays) -> PairSpace:
+        if "only_contacts" in state:
+            return PairSpace("rectangle", len(state["contact_i"]), 1)
         variables = int(state["series"].shape[0])
         return PairSpace("triangle", variables, variables)
 
@@ -175,7 +191,6 @@ class TrajectoryCorrelation(
         cls, config: TrajectoryCorrelationConfig, state: MotionArrays, backend: str, threads: int
     ) -> Cost:
         now = pairs_per_second(config, state, backend, threads)
-        edge = _tile_edge(config, state)
         cheaper: dict[str, float] = {}
         if config.estimator.kind == "ksg":
             gaussian = config.estimator.model_copy(update={"kind": "gaussian"})
@@ -190,7 +205,7 @@ class TrajectoryCorrelation(
                 / pairs_per_second(config, fewer, backend, threads),
             }
         pairs = cls.space(state).pairs_in
-        return Cost(now, pairs, tile_edges=(edge, edge), cheaper=cheaper)
+        return Cost(now, pairs, tile_edges=_tile_edges(config, state), cheaper=cheaper)
 
     @classmethod
     def chunk_parameters(cls, config: TrajectoryCorrelationConfig) -> dict[str, Any]:
@@ -268,11 +283,20 @@ class TrajectoryCorrelation(
             )
         return self._half_scores
 
+    def _cells(self, tile: Tile) -> tuple[Variables, Variables, BoolArray]:
+        """Row and column variables of a tile, and which of their pairs are in it."""
+        if "only_contacts" not in self.state:
+            above = numbers_of(tile.columns) > numbers_of(tile.rows)[:, None]
+            return tile.rows, tile.columns, above
+        i, j = (self.state[end][tile.rows] for end in ("contact_i", "contact_j"))
+        rows, at_row = np.unique(i, return_inverse=True)
+        columns, at_column = np.unique(j, return_inverse=True)
+        wanted = np.zeros((rows.size, columns.size), dtype=bool)
+        wanted[at_row, at_column] = True
+        return rows.astype(np.int64), columns.astype(np.int64), wanted
+
     def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
-        rows, columns = tile.rows, tile.columns
-        row = np.arange(tile.row_begin, tile.row_end, dtype=np.int32)
-        column = np.arange(tile.column_begin, tile.column_end, dtype=np.int32)
-        wanted = column[None, :] > row[:, None]
+        rows, columns, wanted = self._cells(tile)
         everything = None if wanted.all() else wanted
         scored = self.scores.block(rows, columns, everything)
         blocks = dict(scored.blocks)
@@ -281,15 +305,18 @@ class TrajectoryCorrelation(
             blocks |= {name: halves[name] for name in HALVES}
         n_pairs = int(wanted.sum())
         at_row, at_column = np.nonzero(wanted)
-        found: dict[str, NDArray[Any]] = {"i": row[at_row], "j": column[at_column]}
+        found: dict[str, NDArray[Any]] = {
+            "i": numbers_of(rows)[at_row].astype(np.int32),
+            "j": numbers_of(columns)[at_column].astype(np.int32),
+        }
         found["n_frames"] = self.scores.n_frames(rows, columns)[wanted].astype(np.int32)
         for name in self.schema().names:
             if name not in found:
                 block = blocks.get(name)
-                found[name] = np.full(n_pairs, np.nan) if block is None else block[wanted]
+                found[name] = np.full(n_pairs, np.nan) if block is None else block.ravel()
         summaries = {
             "pairs": np.array([n_pairs], dtype=np.int64),
-            "correlation_counts": self.scores.histogram(scored.blocks["correlation"], wanted),
+            "correlation_counts": self.scores.histogram(scored.blocks["correlation"]),
             "null_counts": scored.null_counts,
             "p_value_counts": _p_value_counts(found["p_value"]),
         }
@@ -375,6 +402,16 @@ def _tile_edge(config: TrajectoryCorrelationConfig, state: MotionArrays) -> int:
     return tile_edge(config.estimator.kind, int(state["series"].shape[1]), frames)
 
 
+def _tile_edges(config: TrajectoryCorrelationConfig, state: MotionArrays) -> tuple[int, int]:
+    """Of pairs in contact, as many as some neighbouring variables have."""
+    edge = _tile_edge(config, state)
+    if "only_contacts" not in state:
+        return edge, edge
+    of_a_variable = len(state["contact_i"]) / int(state["series"].shape[0])
+    rows = min(edge, CONTACT_ROWS.get(config.estimator.kind, CONTACT_ROWS_ELSE))
+    return max(1, round(rows * of_a_variable)), 1
+
+
 def _kept_bytes(config: TrajectoryCorrelationConfig, state: MotionArrays) -> int:
     """Of blocks that the CPU keeps ready for the estimator and for the DCC."""
     edge = _tile_edge(config, state)
@@ -396,6 +433,12 @@ def _p_value_counts(p_value: NDArray[np.float64]) -> NDArray[np.int64]:
 OVERHEAD = {"cpu": 2e-8, "cuda": 5e-9}
 """What each pair costs whatever the series: sums, histograms, rows of the table."""
 
+
+IN_CONTACT, IN_CONTACT_ELSE = {"gaussian": 6.0, "dcc": 6.0, "ksg": 2.5}, 10.0
+"""Times longer that an estimate takes where only pairs in contact are scored: variables are made
+ready for few pairs each, and a matrix product of a whole block would be mostly in vain."""
+
+OVERHEAD_IN_CONTACT = 1e-6
 
 TILE_BYTES = {"gaussian": 1 << 28, "dcc": 1 << 28}
 TILE_BYTES_ELSE = 1 << 25
@@ -441,6 +484,9 @@ def pairs_per_second(
         seconds_a_pair(config.estimator, d, frames, backend, threads)
         for frames in np.diff(state["replica_offsets"]).tolist()
     )
+    if "only_contacts" in state:
+        seconds *= IN_CONTACT.get(config.estimator.kind, IN_CONTACT_ELSE)
+        seconds += OVERHEAD_IN_CONTACT
     seconds *= estimates
     if config.estimator.surrogates and halves_of(state) is not None:
         half = int(state["series"].shape[2]) // 2

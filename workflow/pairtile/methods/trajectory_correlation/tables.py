@@ -71,7 +71,10 @@ def write_trajectory_tables(
         frames, shares = frames_table(opened.state)
         write_table(folder / "frames.tsv", frames)
         also["component_shares"] = lambda: shares
-    _write_matrices(opened, merged, pairs, items, folder, also)
+    if config.pairs == "all":
+        _write_matrices(opened, merged, pairs, items, folder, also)
+    else:
+        written.messages.append(message("no_matrices", n=int(merged.sums["pairs"].sum())))
     if config.g_correlation_text:
         matrix = correlation_matrix(pairs, items, config.score)
         write_g_correlation_text(folder / "g_correlation.txt", matrix)
@@ -133,13 +136,15 @@ def residue_network(
 
 
 def mean_correlation(merged: Merged, n_items: int, score: str) -> NDArray[np.float64]:
-    """Mean size of the correlation (the column ``score``) of each item with all others."""
-    total = np.zeros(n_items)
+    """Mean size of the correlation (the column ``score``) of each item in all pairs that were
+    scored; NaN for one in none."""
+    total, pairs = np.zeros(n_items), np.zeros(n_items)
     for part in merged.batches(["i", "j", score]):
         size = np.abs(part[score].to_numpy())
         for end in ("i", "j"):
             total += np.bincount(part[end].to_numpy(), size, minlength=n_items)
-    return total / max(1, n_items - 1)
+            pairs += np.bincount(part[end].to_numpy(), minlength=n_items)
+    return total / np.where(pairs > 0, pairs, np.nan)
 
 
 def _write_matrices(
@@ -238,7 +243,8 @@ def _write_structure(
         structure,
         100.0 * residue_means(kept, table["mean_correlation"], n_residues),
         of_residues,
-        "100 X MEAN CORRELATION WITH ALL OTHERS",
+        "100 X MEAN CORRELATION WITH "
+        + ("ALL OTHERS" if opened.config.pairs == "all" else "THOSE IN CONTACT"),
     )
     edges = merged.network
     assert edges is not None

@@ -14,6 +14,26 @@ from numba import prange
 from pairtile.cpu.njit import njit
 
 
+@njit(inline="always")
+def _nats(k, m, smallest):  # type: ignore[no-untyped-def]
+    """-1/2 ln det(I - K K^T) of one pair; ``m``: room of the same shape, (d, d)."""
+    d = k.shape[0]
+    for a in range(d):
+        for b in range(a + 1):
+            total = 1.0 if a == b else 0.0
+            for c in range(d):
+                total -= k[a, c] * k[b, c]
+            m[a, b] = total
+    log_determinant = 0.0
+    for p in range(d):
+        pivot = max(m[p, p], smallest)
+        log_determinant += np.log(pivot)
+        for a in range(p + 1, d):
+            for b in range(p + 1, a + 1):
+                m[a, b] -= m[a, p] * m[b, p] / pivot
+    return max(0.0, -0.5 * log_determinant)
+
+
 @njit(parallel=True, nogil=True)
 def gaussian_mutual_information(correlation, d, smallest, mi_nats):  # type: ignore[no-untyped-def]
     """-1/2 ln det(I - K K^T) of every pair, by elimination.
@@ -28,18 +48,28 @@ def gaussian_mutual_information(correlation, d, smallest, mi_nats):  # type: ign
         k = correlation[row * d : (row + 1) * d]
         m = np.empty((d, d))
         for column in range(columns):
-            begin = column * d
-            for a in range(d):
-                for b in range(a + 1):
-                    total = 1.0 if a == b else 0.0
-                    for c in range(begin, begin + d):
-                        total -= k[a, c] * k[b, c]
-                    m[a, b] = total
-            log_determinant = 0.0
-            for p in range(d):
-                pivot = max(m[p, p], smallest)
-                log_determinant += np.log(pivot)
-                for a in range(p + 1, d):
-                    for b in range(p + 1, a + 1):
-                        m[a, b] -= m[a, p] * m[b, p] / pivot
-            mi_nats[row, column] = max(0.0, -0.5 * log_determinant)
+            mi_nats[row, column] = _nats(k[:, column * d : (column + 1) * d], m, smallest)
+
+
+@njit(parallel=True, nogil=True)
+def gaussian_of_cells(x, y, rows, columns, smallest, mi_nats):  # type: ignore[no-untyped-def]
+    """The same of some pairs alone, where a product of all would be mostly in vain.
+
+    x, y           float64 (variables, d, frames): whitened
+    rows, columns  int64 (pairs,): of x, of y
+    mi_nats        float64 (pairs,): filled in place
+    """
+    d = x.shape[1]
+    for pair in prange(rows.size):
+        k = np.empty((d, d))
+        for a in range(d):
+            for b in range(d):
+                k[a, b] = np.dot(x[rows[pair], a], y[columns[pair], b])
+        mi_nats[pair] = _nats(k, np.empty((d, d)), smallest)
+
+
+@njit(parallel=True, nogil=True)
+def products_of_cells(x, y, rows, columns, products):  # type: ignore[no-untyped-def]
+    """x[row] . y[column] of some pairs, as ``gaussian_of_cells``; x, y : float64 (variables, n)."""
+    for pair in prange(rows.size):
+        products[pair] = np.dot(x[rows[pair]], y[columns[pair]])

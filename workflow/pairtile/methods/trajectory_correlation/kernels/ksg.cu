@@ -199,7 +199,7 @@ __device__ __noinline__ Neighbours careful_counts(const int *x, const int *y, in
 // distances_x  (frames here, rows, padded): bits of frame_distances
 // distances_y  (frames here, columns, padded)
 // points_x     (rows, DIM, frames), points_y (columns, DIM, frames): to decide ties of rounding
-// from_column  (rows): pairs before this column are left out
+// wanted       (rows, columns): other pairs are left out
 // psi          (frames + 1): what a count adds
 // out          (frames here, rows, columns)
 //
@@ -210,13 +210,16 @@ extern "C" __global__ void __launch_bounds__(256) neighbour_counts(
     const int *__restrict__ distances_x, const int *__restrict__ distances_y,
     const double *__restrict__ points_x, const double *__restrict__ points_y, int rows, int columns,
     int frames, int padded, int first_frame, int frames_here, int window, int k,
-    const long long *__restrict__ from_column, const double *__restrict__ psi,
-    double *__restrict__ out)
+    const bool *__restrict__ wanted, const double *__restrict__ psi, double *__restrict__ out)
 {
     const int lane = threadIdx.x % 32;
     const int row = blockIdx.y * (blockDim.x / 32) + threadIdx.x / 32;
     const int column0 = blockIdx.x * COLUMNS;
-    if (row >= rows || column0 + COLUMNS <= from_column[row]) return; // a whole warp leaves
+    if (row >= rows) return;
+    bool any = false;
+    for (int column = column0; column < min(column0 + COLUMNS, columns); ++column)
+        any = any || wanted[(size_t)row * columns + column];
+    if (!any) return; // a whole warp leaves
     const int begin = blockIdx.z * STRETCH, end = min(begin + STRETCH, frames_here);
 
     for (int t = begin; t < end; ++t) {
@@ -287,11 +290,11 @@ extern "C" __global__ void __launch_bounds__(256) neighbour_counts(
 
 // Add what neighbour_counts gave, frame by frame, to total (rows, columns). A thread for each pair.
 extern "C" __global__ void add_frames(const double *__restrict__ of_frames, int rows, int columns,
-                                      int frames_here, const long long *__restrict__ from_column,
+                                      int frames_here, const bool *__restrict__ wanted,
                                       double *__restrict__ total)
 {
     const int pair = blockIdx.x * blockDim.x + threadIdx.x;
-    if (pair >= rows * columns || pair % columns < from_column[pair / columns]) return;
+    if (pair >= rows * columns || !wanted[pair]) return;
     double sum = total[pair]; // goes on where the frames before these left it
     for (int t = 0; t < frames_here; ++t) sum += of_frames[(size_t)t * rows * columns + pair];
     total[pair] = sum;

@@ -250,13 +250,13 @@ def _rounded_counts(x, y, k, variant):  # type: ignore[no-untyped-def]
 
 
 @njit(parallel=True, nogil=True)
-def neighbour_counts(x, y, first_frame, search, from_column, psi, total):  # type: ignore[no-untyped-def]
+def neighbour_counts(x, y, first_frame, search, wanted, psi, total):  # type: ignore[no-untyped-def]
     """Add psi[n_x] + psi[n_y] of some frames to the totals of all pairs of a tile.
 
     x, y         ``Series`` of the rows and of the columns
     first_frame  the first of the frames that distances are of
     search       ``Search``
-    from_column  int64 (rows,): pairs before this column are left out
+    wanted       bool (rows, columns): other pairs are left out
     psi          float64 (frames + 1,): what a count adds
     total        float64 (rows, columns): added to, frame by frame
     """
@@ -277,7 +277,7 @@ def neighbour_counts(x, y, first_frame, search, from_column, psi, total):  # typ
             for column in range(columns):
                 of_column = distances_y[t, column]
                 for row in range(first_row, last_row):
-                    if column < from_column[row]:
+                    if not wanted[row, column]:
                         continue
                     n_x, n_y, sure = _rounded_counts(distances_x[t, row], of_column, k, variant)
                     if not sure:
