@@ -46,6 +46,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         *(pytest.param(n, marks=pytest.mark.complete) for n in SETTINGS if n != "defaults"),
     ],
 )
+@pytest.mark.complete
 def test_hits_and_edges_are_those_of_the_workflow(tmp_path: Path, name: str) -> None:
     out = of_workflow(tmp_path, estimator=SETTINGS[name])
     expected = pd.read_csv(out / "hits.tsv", sep="\t", dtype={"score": np.float64})

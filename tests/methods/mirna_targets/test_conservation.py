@@ -249,6 +249,7 @@ def test_an_alignment_needs_a_reference(tmp_path: Path) -> None:
         read_orthologs(tmp_path / "o.maf", "orthologs", None)
 
 
+@pytest.mark.complete
 def test_tables_say_how_many_species_keep_each_site_and_how_many_chance_keeps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

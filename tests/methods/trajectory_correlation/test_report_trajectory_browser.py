@@ -29,6 +29,7 @@ from motion_reports import analysis, analysis_of, of_tables
 from small_trajectories import mda, store
 
 pytestmark = [
+    pytest.mark.complete,
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
 ]

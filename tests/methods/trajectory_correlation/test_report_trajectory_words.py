@@ -52,6 +52,7 @@ def complete(*values: Any) -> Any:
     ],
     ids=["default", "atoms", "angles", "dcc", "all", "distances", "top"],
 )  # fmt: skip
+@pytest.mark.complete
 def test_every_form_of_the_analysis_has_words_for_all_it_shows(
     tmp_path: Path, changes: dict[str, Any], item: str
 ) -> None:

@@ -14,6 +14,8 @@ from motion_reports import analysis_of, of_tables
 from report_pages import read_page
 from small_trajectories import molecule
 
+pytestmark = pytest.mark.complete
+
 mda = pytest.importorskip("MDAnalysis")
 datafiles = pytest.importorskip("MDAnalysisTests.datafiles")
 

@@ -44,6 +44,7 @@ def broken_copy(folder: Path, universe: Any, box: list[float], stride: int = 1) 
 
 
 @pytest.mark.parametrize("box", BOXES.values(), ids=list(BOXES))
+@pytest.mark.complete
 def test_a_broken_trajectory_gives_what_its_source_gives(tmp_path: Path, box: list[float]) -> None:
     source = adenylate_kinase_files()
     keys: dict[str, Any] = {"select": "name CA", "fit": "name CA", "contacts": {}}

@@ -11,6 +11,8 @@ from small_trajectories import adenylate_kinase_files, molecule, store, write
 from trajectory_analyses import adenylate_kinase, section, slow, write_runs
 from workflow_runs import STOP_AT_ONCE, Analysis, run, temporary_files, write_config
 
+pytestmark = pytest.mark.complete
+
 
 @pytest.mark.workflow
 def test_the_whole_workflow_of_two_states_through_snakemake(tmp_path: Path) -> None:

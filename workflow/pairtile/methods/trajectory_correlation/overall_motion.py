@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 
 from pairtile.arrays import Float64Array
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
@@ -68,11 +69,11 @@ def _components(
     for block in _blocks(n_frames, size):
         moves = np.asarray(series[:, :, block], dtype=np.float64).reshape(size, -1) - mean[:, None]
         covariance += moves @ moves.T
-    variance, axes = np.linalg.eigh(covariance)
-    best = axes[:, ::-1][:, :COMPONENTS]
+    total = float(np.trace(covariance))
+    variance, axes = eigh(covariance, subset_by_index=[size - COMPONENTS, size - 1])
+    best = axes[:, ::-1]
     largest = best[np.abs(best).argmax(axis=0), np.arange(COMPONENTS)]
-    total = float(variance.sum())
-    shares = variance[::-1][:COMPONENTS] / total if total > 0 else np.zeros(COMPONENTS)
+    shares = variance[::-1] / total if total > 0 else np.zeros(COMPONENTS)
     return best * np.sign(largest), mean, shares
 
 
