@@ -73,9 +73,6 @@ def measure(path: Path, genes: int, case: str) -> dict[str, Any]:
         config = config.model_copy(update={"keep": config.keep.decided(genes)})
     draws = np.sort(np.random.default_rng(2).gamma(3.0, 0.02, DRAWS) * SAMPLES)
     null = Null([draws.astype(np.float32)], np.zeros(genes, dtype=np.int8))
-    moments: Any = SimpleNamespace(
-        mean_sd=lambda role: (np.full(genes, 0.4), np.full(genes, 0.28))  # of gamma(2, 0.2)
-    )
     analysis: Any = SimpleNamespace(
         config=config,
         state={"z": np.broadcast_to(0.0, (genes, SAMPLES))},
@@ -84,7 +81,8 @@ def measure(path: Path, genes: int, case: str) -> dict[str, Any]:
     )
     sums = {"statistic_histogram": np.full((1, 2048), n_pairs // 2048)}
     merged = Merged(path, sums | {"pairs_scored": np.array([n_pairs])}, null.arrays())
-    roles = network.GeneRoles(genes, None, moments)
+    of_gamma = np.full(genes, 0.4), np.full(genes, 0.28)  # of gamma(2, 0.2)
+    roles = network.GeneRoles(genes, None, lambda role: of_gamma)
     start, cpu = time.perf_counter(), time.process_time()
     with mock.patch.object(network, "_genes", return_value=roles):
         found = network.infer_network(analysis, merged)

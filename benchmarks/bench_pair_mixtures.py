@@ -26,7 +26,7 @@ from pairtile.methods.multimodal_correlation.config import (
     MixtureEstimatorConfig,
     MultimodalCorrelationConfig,
 )
-from pairtile.methods.multimodal_correlation.mixtures import PairMixtures
+from pairtile.methods.multimodal_correlation.mixtures import pair_mixtures
 
 CASES: dict[str, tuple[int, int, dict[str, Any]]] = {
     "sound_188": (7050, 188, {}),
@@ -79,7 +79,7 @@ def _case(name: str, device: Device, genes: int | None) -> dict[str, Any]:
     values = expression(n_genes, n_samples)
     keys = np.random.default_rng(2).integers(0, 2**63, n_genes).astype(np.uint64)
     start = time.perf_counter()
-    engine = PairMixtures(values, keys, mixture_config(**differing), device)
+    engine = pair_mixtures(values, keys, mixture_config(**differing), device)
     prepared = time.perf_counter() - start
     everything = np.arange(n_genes)
     engine.tile(everything[:40], everything[:40], upper=True)  # compiles

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from pairtile.gpu.device import Device, choose
-from pairtile.methods.multimodal_correlation.mixtures import PairMixtures
+from pairtile.methods.multimodal_correlation.mixtures import pair_mixtures
 from pairtile.methods.trajectory_correlation.stability import adjusted_rand
 from pairtile.simulate.modes import ModesSimulation, simulate_modes
 
@@ -61,7 +61,7 @@ def recovery(simulation: ModesSimulation, device: Device, **how: Any) -> Recover
     settings = mixture_config(**{"min_samples": 2, "min_correlation": 0.0} | how)
     values, n_pairs = simulation.values, len(simulation.labels)
     keys = np.random.default_rng(1).integers(0, 2**64, len(values), dtype=np.uint64)
-    mixtures = PairMixtures(values, keys, settings, device)
+    mixtures = pair_mixtures(values, keys, settings, device)
     truth = simulation.parameters["settings"]["n_modes"]
     right, indices = 0, []
     for pair in range(n_pairs):

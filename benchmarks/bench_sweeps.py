@@ -33,7 +33,7 @@ from pairtile.engine.tiles import PairSpace
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.methods.mirna_targets.search import SequenceBatch, TargetSearch
-from pairtile.methods.multimodal_correlation.mixtures import PairMixtures
+from pairtile.methods.multimodal_correlation.mixtures import pair_mixtures
 from pairtile.methods.predictor_pairs.search import PredictorSearch, SearchSettings
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.estimators import MotionPairs
@@ -182,7 +182,7 @@ def multimodal_correlation(large: bool) -> Rows:
     rows = []
     for compatibility in ("none", "kinc"):
         config = bench_pair_mixtures.mixture_config(compatibility=compatibility)
-        engine = PairMixtures(values, keys, config, device)
+        engine = pair_mixtures(values, keys, config, device)
         for edge in edges:
             items = np.arange(edge)
             seconds = timed(lambda e=engine, i=items: e.tile(i, i, upper=True), repeats=1)

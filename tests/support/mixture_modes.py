@@ -14,7 +14,7 @@ from pairtile.methods.multimodal_correlation.config import (
     MixtureEstimatorConfig,
     MultimodalCorrelationConfig,
 )
-from pairtile.methods.multimodal_correlation.mixtures import Modes, PairMixtures
+from pairtile.methods.multimodal_correlation.mixtures import Modes, pair_mixtures
 from pairtile.simulate.modes import simulate_modes
 
 both_backends = pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def modes_of(
     chosen = mixture_config(**{"min_samples": 5, "min_correlation": 0.0} | how)
     keys = keys_of(len(values)) if keys is None else keys
     genes = np.arange(len(values))
-    mixtures = PairMixtures(values, keys, chosen, choose(backend), seed, threads)
+    mixtures = pair_mixtures(values, keys, chosen, choose(backend), seed, threads)
     return mixtures.tile(genes, genes, upper=True)
 
 

@@ -69,8 +69,8 @@ class NaiveMoments(NamedTuple):
     source: tuple[NDArray[np.float64], NDArray[np.float64]]
     target: tuple[NDArray[np.float64], NDArray[np.float64]]
 
-    def mean_sd(self, role: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """As ``ExactMoments`` has it."""
+    def __call__(self, role: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """As ``mean_sd`` of their sums."""
         return self.source if role == "source" else self.target
 
 

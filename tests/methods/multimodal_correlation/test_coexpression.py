@@ -66,6 +66,7 @@ def slow_z(x: NDArray, y: NDArray, codes: NDArray, spearman: bool) -> tuple[list
 
 
 @pytest.mark.parametrize("spearman", [True, False])
+@pytest.mark.complete
 def test_correlations_and_differences_are_those_of_the_definition(spearman: bool) -> None:
     random = np.random.default_rng(1)
     codes = np.array([0] * 20 + [1] * 14 + [2] * 11)

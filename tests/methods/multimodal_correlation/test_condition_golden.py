@@ -17,6 +17,8 @@ from pairtile.methods.multimodal_correlation.conditions import (
 )
 from pairtile.methods.multimodal_correlation.modes import ModeSamples
 
+pytestmark = pytest.mark.complete
+
 LABELS = {
     "Treatment": ("Heat", "Control"),
     "Subspecies": ("Japonica", "Indica"),

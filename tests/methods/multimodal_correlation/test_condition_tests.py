@@ -32,24 +32,24 @@ def labels_of(seed: int, n_samples: int = 37) -> list[str]:
 def test_enrichment_agrees_with_exact_tails(seed: int) -> None:
     modes, condition = random_modes(seed), categorical("T", labels_of(seed))
     found, expected = enrichment(modes, condition), enrichment_p(modes, condition)
-    assert (np.isnan(found.p_value) == np.isnan(expected)).all()
-    np.testing.assert_allclose(found.p_value, expected, rtol=1e-11)
+    assert (np.isnan(found["p_value"]) == np.isnan(expected)).all()
+    np.testing.assert_allclose(found["p_value"], expected, rtol=1e-11)
     assert np.isfinite(expected).sum() > 60
-    whole = (found.n_mode == found.n) | (found.n_mode == 0)
+    whole = (found["n_mode"] == found["n"]) | (found["n_mode"] == 0)
     assert whole.any()
-    assert np.isnan(found.p_value[~whole]).any()  # labels of all samples, or of none
+    assert np.isnan(found["p_value"][~whole]).any()  # labels of all samples, or of none
 
 
 def test_enrichment_is_fishers_exact_test() -> None:
     modes, condition = random_modes(9), categorical("T", labels_of(9))
     found = enrichment(modes, condition)
-    n, inside = found.n[:, None], found.n_mode[:, None]
-    for mode, label in np.argwhere(np.isfinite(found.p_value))[:40]:
-        both, of_label = found.n_both[mode, label], found.n_label[mode, label]
+    n, inside = found["n"][:, None], found["n_mode"][:, None]
+    for mode, label in np.argwhere(np.isfinite(found["p_value"]))[:40]:
+        both, of_label = found["n_both"][mode, label], found["n_label"][mode, label]
         others = n[mode, 0] - inside[mode, 0] - of_label + both
         table = [[both, inside[mode, 0] - both], [of_label - both, others]]
         expected = stats.fisher_exact(table, alternative="greater").pvalue
-        assert found.p_value[mode, label] == pytest.approx(expected, rel=1e-9)
+        assert found["p_value"][mode, label] == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("limits", [(None, None), (6.0, None), (None, 9.0), (6.5, 9.5)])
@@ -66,7 +66,7 @@ def test_samples_outside_the_limits_of_expression_are_not_counted(
     modes = ModeSamples(modes.i, modes.j, members, modes.values, modes.outliers, low, high)
     condition = categorical("T", labels_of(3))
     np.testing.assert_allclose(
-        enrichment(modes, condition).p_value, enrichment_p(modes, condition), rtol=1e-11
+        enrichment(modes, condition)["p_value"], enrichment_p(modes, condition), rtol=1e-11
     )
 
 
@@ -113,12 +113,12 @@ def test_regression_agrees_with_statsmodels(seed: int, kind: str) -> None:
     y[random.random(37) < 0.1] = np.nan
     found = regression(modes, y)
     p, r_squared = naive_regression(modes, y)
-    assert (np.isnan(found.p_value) == np.isnan(p)).all()
+    assert (np.isnan(found["p_value"]) == np.isnan(p)).all()
     assert np.isfinite(p).sum() > 20
-    np.testing.assert_allclose(found.r_squared, r_squared, rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(found["r_squared"], r_squared, rtol=1e-10, atol=1e-13)
     perfect = r_squared > 1.0 - 1e-12  # then p is 0 but for rounding, in both
-    np.testing.assert_allclose(found.p_value[~perfect], p[~perfect], rtol=1e-10)
-    assert (found.p_value[perfect] < 1e-10).all()
+    np.testing.assert_allclose(found["p_value"][~perfect], p[~perfect], rtol=1e-10)
+    assert (found["p_value"][perfect] < 1e-10).all()
     assert perfect.sum() < 5
 
 
@@ -140,8 +140,8 @@ def test_regressions_that_are_undefined_are_nan() -> None:
     }
     for reason, (modes, numbers) in cases.items():
         found = regression(modes, np.array(numbers))
-        assert np.isnan(found.p_value[0]), reason
-        assert np.isnan(found.r_squared[0]), reason
+        assert np.isnan(found["p_value"][0]), reason
+        assert np.isnan(found["r_squared"][0]), reason
 
 
 def test_collinear_genes_count_with_their_rank() -> None:
@@ -151,16 +151,16 @@ def test_collinear_genes_count_with_their_rank() -> None:
     for modes in (one_mode(a, twice), one_mode(a, [0.3] * 15), one_mode([0.3] * 15, a)):
         found = regression(modes, np.array(y))
         p, r_squared = naive_regression(modes, np.array(y))
-        assert found.p_value[0] == pytest.approx(p[0], rel=1e-10)
-        assert found.r_squared[0] == pytest.approx(r_squared[0], rel=1e-10)
+        assert found["p_value"][0] == pytest.approx(p[0], rel=1e-10)
+        assert found["r_squared"][0] == pytest.approx(r_squared[0], rel=1e-10)
 
 
 def test_a_perfect_fit_has_a_tiny_p_value() -> None:
     random = np.random.default_rng(3)
     a, b = random.normal(size=(2, 20))
     found = regression(one_mode(a.tolist(), b.tolist()), a - 2 * b + 0.5 * a * b + 7)
-    assert found.r_squared[0] == pytest.approx(1.0, abs=1e-14)
-    assert 0.0 <= found.p_value[0] < 1e-100
+    assert found["r_squared"][0] == pytest.approx(1.0, abs=1e-14)
+    assert 0.0 <= found["p_value"][0] < 1e-100
 
 
 def test_results_do_not_depend_on_blocks() -> None:

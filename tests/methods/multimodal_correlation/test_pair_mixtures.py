@@ -10,15 +10,11 @@ from mixture_modes import (
     agreement,
     assert_same,
     both_backends,
-    keys_of,
     members,
     mixed_table,
-    mixture_config,
     modes_of,
 )
-from pairtile.gpu.device import choose
 from pairtile.methods.multimodal_correlation.mixtures import (
-    PairMixtures,
     mixture_genes,
 )
 from pairtile.simulate.modes import simulate_modes
@@ -63,11 +59,11 @@ def test_parameters_of_modes_are_in_units_of_the_values(backend: str) -> None:
         assert len(modes) == 2
         for mode, who in enumerate(members(modes, 400)):
             covariance = np.cov(values[:, who], bias=True)
-            assert modes.mean_row[mode] == pytest.approx(values[0, who].mean(), abs=0.05)
-            assert modes.mean_column[mode] == pytest.approx(values[1, who].mean(), abs=500.0)
+            assert modes.mean_i[mode] == pytest.approx(values[0, who].mean(), abs=0.05)
+            assert modes.mean_j[mode] == pytest.approx(values[1, who].mean(), abs=500.0)
             # The ridge and the prior widen a mode a little.
-            assert modes.variance_row[mode] == pytest.approx(covariance[0, 0], rel=0.25)
-            assert modes.variance_column[mode] == pytest.approx(covariance[1, 1], rel=0.25)
+            assert modes.variance_i[mode] == pytest.approx(covariance[0, 0], rel=0.25)
+            assert modes.variance_j[mode] == pytest.approx(covariance[1, 1], rel=0.25)
             scale = np.sqrt(covariance[0, 0] * covariance[1, 1])
             assert modes.covariance[mode] == pytest.approx(covariance[0, 1], abs=0.1 * scale)
             assert modes.weight[mode] == pytest.approx(who.mean(), abs=0.01)
@@ -246,9 +242,3 @@ def test_genes_are_prepared_as_documented() -> None:
     np.testing.assert_array_equal(genes.codes, [[1, -1, 0, 1, -1], [1, 2, 3, 4, 0]])
     np.testing.assert_array_equal(genes.usable, [3, 5])
     np.testing.assert_allclose(np.exp(genes.log_n), [1, 1, 2, 3, 4, 5])
-
-
-def test_gene_numbers_out_of_range_are_named() -> None:
-    mixtures = PairMixtures(mixed_table(), keys_of(16), mixture_config(), choose("cpu"))
-    with pytest.raises(ValueError, match="columns hold gene numbers outside 0 to 15"):
-        mixtures.tile(np.arange(3), np.array([16]), upper=False)

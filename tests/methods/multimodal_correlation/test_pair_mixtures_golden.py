@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pairtile.gpu.device import choose
 from pairtile.methods.multimodal_correlation.mixtures import (
     Modes,
-    PairMixtures,
+    pair_mixtures,
 )
 
 RESULTS: dict[str, dict[str, Any]] = {
@@ -43,7 +43,7 @@ def modes_of(values: NDArray[np.float64], backend: str, how: dict[str, Any]) -> 
     chosen = mixture_config(**{"correlation": "pearson", "compatibility": "kinc"} | how)
     genes = np.arange(len(values))
     keys = genes.astype(np.uint64)
-    return PairMixtures(values, keys, chosen, choose(backend)).tile(genes, genes, upper=True)
+    return pair_mixtures(values, keys, chosen, choose(backend)).tile(genes, genes, upper=True)
 
 
 def golden_modes(shared: Path, name: str) -> dict[tuple[int, int], list[tuple[float, str]]]:
@@ -145,7 +145,7 @@ def test_starts_that_collide_hide_the_modes_as_in_kinc(backend: str) -> None:
     sizes = {}
     for compatibility in ("kinc", "none"):
         chosen = mixture_config(compatibility=compatibility, **how)
-        mixtures = PairMixtures(values, genes.astype(np.uint64), chosen, choose(backend))
+        mixtures = pair_mixtures(values, genes.astype(np.uint64), chosen, choose(backend))
         sizes[compatibility] = mixtures.tile(genes, genes, upper=True).n_samples.tolist()
     assert len(sizes["kinc"]) == 1
     assert sizes["kinc"][0] >= 38

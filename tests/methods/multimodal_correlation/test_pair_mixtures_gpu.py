@@ -9,7 +9,7 @@ from mixture_modes import assert_same, keys_of, mixture_config
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import choose
 from pairtile.methods.multimodal_correlation import mixtures
-from pairtile.methods.multimodal_correlation.mixtures import PairMixtures
+from pairtile.methods.multimodal_correlation.mixtures import pair_mixtures
 
 pytestmark = pytest.mark.gpu
 
@@ -34,7 +34,7 @@ def table(seed, n_genes, n_samples, missing=0.0, ties=False):
 
 def modes(backend, values, settings, rows=None, columns=None, keys=None, seed=0):
     keys = keys_of(len(values)) if keys is None else keys
-    engine = PairMixtures(values, keys, settings, choose(backend), seed)
+    engine = pair_mixtures(values, keys, settings, choose(backend), seed)
     if rows is None:
         everything = np.arange(len(values))
         return engine.tile(everything, everything, upper=True)

@@ -11,7 +11,7 @@ import pytest
 from mixture_modes import both_backends, mixture_config
 from numpy.typing import NDArray
 from pairtile.gpu.device import choose
-from pairtile.methods.multimodal_correlation.mixtures import PairMixtures
+from pairtile.methods.multimodal_correlation.mixtures import pair_mixtures
 from pairtile.methods.trajectory_correlation.stability import adjusted_rand
 from pairtile.simulate.modes import simulate_modes
 
@@ -24,7 +24,7 @@ def found_modes(
     """K and the mode of each sample (-1: none) for some pairs of genes."""
     chosen = mixture_config(**{"min_samples": 5, "min_correlation": 0.0} | how)
     keys = np.random.default_rng(1).integers(0, 2**64, len(values), dtype=np.uint64)
-    mixtures = PairMixtures(values, keys, chosen, choose(backend))
+    mixtures = pair_mixtures(values, keys, chosen, choose(backend))
     result = []
     for row, column in pairs:
         modes = mixtures.tile(np.array([row]), np.array([column]), upper=False)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from mixture_modes import assert_same, both_backends, keys_of, mixed_table, mixture_config, modes_of
 from pairtile.gpu.device import choose
-from pairtile.methods.multimodal_correlation.mixtures import Modes, PairMixtures
+from pairtile.methods.multimodal_correlation.mixtures import Modes, pair_mixtures
 
 
 @both_backends
@@ -48,9 +48,9 @@ def test_order_of_genes_changes_nothing(backend: str, correlation: str) -> None:
     for name in ("cluster", "samples", "outliers", "correlation", "log_likelihood", "covariance"):
         np.testing.assert_array_equal(getattr(plain, name), getattr(mixed, name)[place])
     for name in ("mean", "variance"):
-        first, second = getattr(mixed, f"{name}_row"), getattr(mixed, f"{name}_column")
+        first, second = getattr(mixed, f"{name}_i"), getattr(mixed, f"{name}_j")
         of_row = np.where(swapped, second, first)[place]
-        np.testing.assert_array_equal(getattr(plain, f"{name}_row"), of_row)
+        np.testing.assert_array_equal(getattr(plain, f"{name}_i"), of_row)
 
 
 @both_backends
@@ -58,7 +58,7 @@ def test_order_of_genes_changes_nothing(backend: str, correlation: str) -> None:
 def test_tiles_of_any_shape_give_the_same_modes(backend: str, compatibility: str) -> None:
     values, keys = mixed_table(6), keys_of(16)
     chosen = mixture_config(compatibility, min_samples=5, min_correlation=0.0)
-    mixtures = PairMixtures(values, keys, chosen, choose(backend))
+    mixtures = pair_mixtures(values, keys, chosen, choose(backend))
     genes = np.arange(16)
     whole = mixtures.tile(genes, genes, upper=True)
     parts = [
@@ -72,7 +72,7 @@ def test_tiles_of_any_shape_give_the_same_modes(backend: str, compatibility: str
     place = np.lexsort([cluster, column, row])
     np.testing.assert_array_equal(whole.row, row[place])
     np.testing.assert_array_equal(whole.column, column[place])
-    for name in ("n_modes", "correlation", "samples", "mean_row", "criterion"):
+    for name in ("n_modes", "correlation", "samples", "mean_i", "criterion"):
         joined = np.concatenate([getattr(part, name) for *_, part in parts])[place]
         np.testing.assert_array_equal(getattr(whole, name), joined)
     assert {

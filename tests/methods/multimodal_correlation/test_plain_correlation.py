@@ -107,7 +107,7 @@ def assert_agrees(modes, values, wanted, pairs, tolerance=1e-12):
                 np.mean((a - a.mean()) * (b - b.mean())),
             ]
             expected = np.array(expected).astype(np.float32)
-        found = [modes.mean_row, modes.mean_column, modes.variance_row, modes.variance_column]
+        found = [modes.mean_i, modes.mean_j, modes.variance_i, modes.variance_j]
         found = [column[k] for column in [*found, modes.covariance]]
         scale = np.abs(a).max() * np.abs(b).max() * 1e-12
         np.testing.assert_allclose(found[:4], expected[:4], rtol=2e-6, atol=1e-12)

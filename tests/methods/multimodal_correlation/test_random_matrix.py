@@ -236,13 +236,6 @@ def test_symmetric_rule_does_not_depend_on_the_order_of_genes_or_pairs():
     np.testing.assert_allclose(found.curve["chi_square"], expected.curve["chi_square"], rtol=1e-6)
 
 
-def test_every_step_is_reported_as_it_is_made():
-    i, j, r = naive.modules_and_noise(200, 12, seed=2)
-    seen = []
-    found = random_matrix_threshold(RankedPairs.of(i, j, r, 200), step=0.01, on_step=seen.append)
-    assert [row["threshold"] for row in seen] == found.curve["threshold"].tolist()
-
-
 # no threshold: a message and an end, never a wait
 
 

@@ -12,6 +12,7 @@ from browser_page import CHROMIUM, Page, drawn_samples, look_at, opened
 from planted_modes import analysis
 
 pytestmark = [
+    pytest.mark.complete,
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
 ]

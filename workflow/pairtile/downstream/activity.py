@@ -18,8 +18,9 @@ from pairtile.downstream.activity_scores import (
     univariate_linear_model,
     viper,
 )
-from pairtile.downstream.given import Given, Written
+from pairtile.downstream.given import Given
 from pairtile.downstream.label_tests import label_test
+from pairtile.engine.estimator import Written
 from pairtile.io.annotations import Condition
 from pairtile.io.networks.edge_lists import regulon_table
 from pairtile.io.networks.table import VALUE_COLUMNS
@@ -147,9 +148,9 @@ def run(given: Given) -> Written:
         write_activity(given.folder / file, regulons.names, given.samples, activities[kind])
     labels = label_columns(given.config) if regulons.names else []
     conditions = given.conditions(labels).conditions if labels else []
-    given_up = int(np.sum(given.known.get("degrees_given_up", 0)))
-    blocks = [codes for codes in (given.series, given.batch) if codes is not None]
-    tests, said = activity_tests(activities, regulons, conditions, blocks, given_up)
+    tests, said = activity_tests(
+        activities, regulons, conditions, given.blocks, given.degrees_given_up
+    )
     given.write("activity_tests.tsv", tests)
     counts = {
         "activity_regulators": len(regulons.names),

@@ -60,15 +60,18 @@ def activity_map(activity: pd.DataFrame) -> Figure:
     )  # fmt: skip
 
 
+def table_of_stage(results: Results, file: str) -> pd.DataFrame:
+    """The table that a stage wrote; empty where the analysis has none."""
+    path = results.folder / file
+    return read_result_table(path, __package__) if path.is_file() else pd.DataFrame()
+
+
 def module_traits_figure(results: Results) -> FigureWithText | None:
     """Correlations of eigengenes with traits, a dot where q is small."""
-    path = results.folder / "module_traits.tsv"
-    if not path.is_file():
-        return None
-    table = read_result_table(path, __package__)
-    table = table[table["module"] <= MAX_MODULES]
+    table = table_of_stage(results, "module_traits.tsv")
     if table.empty:
         return None
+    table = table[table["module"] <= MAX_MODULES]  # some are: they are numbered from 1
     r = table.pivot(index="module", columns="trait", values="correlation")
     q = table.pivot(index="module", columns="trait", values="q_value").to_numpy()
     drawn = heat_map(
@@ -85,10 +88,7 @@ def module_traits_figure(results: Results) -> FigureWithText | None:
 
 def differential_figure(results: Results) -> FigureWithText | None:
     """Scores of pairs in the two groups of the comparison with most pairs that differ."""
-    path = results.folder / "differential.tsv"
-    if not path.is_file():
-        return None
-    table = read_result_table(path, __package__)
+    table = table_of_stage(results, "differential.tsv")
     if table.empty:
         return None
     kinds = table["class"].fillna("")
@@ -119,10 +119,9 @@ def differential_figure(results: Results) -> FigureWithText | None:
 
 def enrichment_figure(results: Results) -> FigureWithText | None:
     """The sets with the smallest q-values, where any are found."""
-    path = results.folder / FILE
-    if not path.is_file():
+    table = table_of_stage(results, FILE)
+    if table.empty:
         return None
-    table = read_result_table(path, __package__)
     shown = table[(table["q_value"] <= Q_VALUE) & table["overlap"].notna()].head(SHOWN)
     if shown.empty:
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -23,7 +24,7 @@ from pairtile.arrays import Float64Array, Int32Array
 from pairtile.config.downstream import DifferentialConfig
 from pairtile.declare.columns import with_metadata
 from pairtile.declare.messages import Message, messages_of
-from pairtile.downstream.given import Given, Written
+from pairtile.downstream.given import Given
 from pairtile.downstream.group_comparison import (
     CLASSES,
     Q_VALUE,
@@ -31,6 +32,7 @@ from pairtile.downstream.group_comparison import (
     PairResults,
 )
 from pairtile.downstream.group_scores import MIN_SAMPLES
+from pairtile.engine.estimator import Written
 from pairtile.errors import InputError
 from pairtile.gpu.device import Device
 from pairtile.runtime.files import atomic_path
@@ -284,21 +286,25 @@ def run(given: Given) -> Written:
         Exchangeable.of(given.known),
         Counts.of(given.known),
         regulators if regulators.size else None,
-        int(given.known.get("degrees_given_up", np.zeros(1))[0]),
+        given.degrees_given_up,
     )
     groups = large_groups(samples.labels, config.label)
     said: list[Message] = []
     counts = dict.fromkeys(("differential_tested", "differential_significant"), 0)
     best, hubs, chunks = [], [], given.folder / CHUNKS
-    with atomic_path(given.folder / TABLE) as temporary, _PairWriter(temporary) as pairs:
+
+    def blocks() -> Iterator[pd.DataFrame]:
         for found in compared_groups(samples, config.score, given.device, config.label, chunks):
             for block in found.tested.blocks(found.limit):
-                pairs.write(rows_of_pairs(block, found, given.genes, groups))
+                yield rows_of_pairs(block, found, given.genes, groups)
             best.append(best_pairs(found, given.genes, groups).astype({"comparison": str}))
             hubs.append(found.hubs.assign(comparison=f"{found.second} vs {found.first}"))
             counts["differential_tested"] += found.tested.n_tested
             counts["differential_significant"] += found.tested.n_differing
-            said += found.messages
+            said.extend(found.messages)
+
+    with atomic_path(given.folder / TABLE) as temporary:
+        _write_pairs(blocks(), temporary)
     whole = pd.concat(best).sort_values("p_value", kind="stable").head(MAX_BEST)
     given.write(BEST, whole)
     given.write(HUBS, pd.concat(hubs))
@@ -306,32 +312,17 @@ def run(given: Given) -> Written:
     return Written(counts, said)
 
 
-class _PairWriter:
-    """Writes rows of pairs to one file, with the declared metadata."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.writer: pq.ParquetWriter | None = None
-
-    def __enter__(self) -> _PairWriter:
-        return self
-
-    def write(self, rows: pd.DataFrame) -> None:
-        """Add rows."""
-        table = pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata(None)
-        text = [name for name in table.column_names if pa.types.is_dictionary(table[name].type)]
-        for name in text:  # the same type whatever the comparison
-            table = table.set_column(
-                table.column_names.index(name),
-                pa.field(name, kind := pa.dictionary(pa.int32(), pa.string())),
-                table[name].cast(kind),
-            )
-        if self.writer is None:
-            self.writer = pq.ParquetWriter(
-                self.path, with_metadata(table.schema, __package__, TABLE)
-            )
-        self.writer.write_table(table.cast(self.writer.schema))
-
-    def __exit__(self, *_: object) -> None:
-        if self.writer is not None:
-            self.writer.close()
+def _write_pairs(blocks: Iterator[pd.DataFrame], path: Path) -> None:
+    """Write rows of pairs to one file, with the declared metadata."""
+    text = pa.dictionary(pa.int32(), pa.string())  # the same type whatever the comparison
+    with ExitStack() as stack:
+        writer: pq.ParquetWriter | None = None
+        for rows in blocks:
+            table = pa.Table.from_pandas(rows, preserve_index=False)
+            if writer is None:
+                fields = [
+                    f.with_type(text) if pa.types.is_dictionary(f.type) else f for f in table.schema
+                ]
+                schema = with_metadata(pa.schema(fields), __package__, TABLE)
+                writer = stack.enter_context(pq.ParquetWriter(path, schema))
+            writer.write_table(table.cast(writer.schema))

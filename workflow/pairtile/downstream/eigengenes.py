@@ -7,6 +7,7 @@ right singular vector of its standardised genes, of length 1, with the sign of t
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.special import stdtr
 
@@ -26,6 +27,16 @@ def standardise(values: Float64Array) -> Float64Array:
     spread = np.sqrt((x * x).sum(axis=1, keepdims=True) / np.maximum(n - 1, 1))
     scale = np.abs(np.where(there, values, 0.0)).max(axis=1, keepdims=True, initial=0.0)
     return np.where(spread > 1e-12 * scale, x / np.where(spread > 0, spread, 1.0), 0.0)
+
+
+def within_batches(rows: Float64Array, codes: NDArray[np.integer]) -> Float64Array:
+    """Rows (any, samples), NaN where missing, less the mean of each batch; codes : (samples,)."""
+    found = rows.copy()
+    for code in np.unique(codes):
+        some = found[:, codes == code]
+        n = np.maximum((~np.isnan(some)).sum(axis=1, keepdims=True), 1)
+        found[:, codes == code] = some - np.nansum(some, axis=1, keepdims=True) / n
+    return found
 
 
 def eigengene(z: Float64Array) -> tuple[Float64Array, float]:

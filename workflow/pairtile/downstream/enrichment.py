@@ -20,7 +20,8 @@ from pairtile.downstream.gene_sets import (
     find_gene_sets,
     read_gene_sets,
 )
-from pairtile.downstream.given import Given, Written
+from pairtile.downstream.given import Given
+from pairtile.engine.estimator import Written
 from pairtile.engine.large_table import row_blocks
 from pairtile.io.networks.edge_lists import regulon_table
 from pairtile.statistics.correction import benjamini_hochberg
@@ -198,14 +199,14 @@ def regulon_lists(edges: pd.DataFrame, row: Mapping[str, int]) -> list[GeneList]
     ]
 
 
-def _rows(names: pd.Series, row: Mapping[str, int]) -> Int64Array:
+def _rows(names: Iterable[object], row: Mapping[str, int]) -> Int64Array:
     return np.array([row[str(name)] for name in names], dtype=np.int64)
 
 
 def edge_lists(edges: pd.DataFrame, kind: str, name: str, row: Mapping[str, int]) -> GeneList:
     """The genes of some edges as a list."""
     ends = np.unique(edges[["source", "target"]].to_numpy(dtype=object).ravel().astype(str))
-    return GeneList(kind, name, np.array([row[end] for end in ends], dtype=np.int64))
+    return GeneList(kind, name, _rows(ends, row))
 
 
 def module_lists(modules: pd.DataFrame, row: Mapping[str, int]) -> list[GeneList]:
@@ -234,10 +235,7 @@ def named_lists(
     if unknown := sorted(listed - row.keys()):
         raise ValueError(f"lists: found {unknown[0]!r}; expected genes of the background")
     if not isinstance(lists, pd.DataFrame):
-        return [
-            GeneList("list", name, np.array([row[gene] for gene in given], dtype=np.int64))
-            for name, given in members.items()
-        ]
+        return [GeneList("list", name, _rows(given, row)) for name, given in members.items()]
     if "module" in lists:
         return module_lists(lists, row)
     return regulon_lists(lists.drop_duplicates(["source", "target"]), row)
@@ -262,7 +260,7 @@ def run(given: Given) -> Written:
             lists.append(edge_lists(pairs, "differential", str(compared), row))
             for name, group in pairs.groupby("class", sort=True):
                 lists.append(edge_lists(group, "differential", f"{compared}: {name}", row))
-    free = len(given.samples) - int(np.sum(given.known.get("degrees_given_up", 0)))
+    free = len(given.samples) - given.degrees_given_up
     table, counts = enrichment_table(sets, given.genes, lists, eigengenes, given.values, free)
     given.write(FILE, table)
     notes = []
@@ -282,11 +280,7 @@ def _modules(given: Given, row: Mapping[str, int]) -> tuple[list[GeneList], list
         profiles = given.table("eigengenes.tsv").set_index("module")[given.samples]
         named = {str(name): profile.to_numpy(np.float64) for name, profile in profiles.iterrows()}
     else:
-        table = given.network_table
-        weight = table.edges[table.value_column].abs().to_numpy(dtype=np.float64)
-        apart = table.source != table.target
-        ends = table.source[apart], table.target[apart]
-        found = leiden_modules(*ends, weight[apart], len(row), seed=given.seed)
+        found = leiden_modules(*given.edges_by_number, len(row), seed=given.seed)
         lists = module_lists(pd.DataFrame({"gene": given.genes, "module": found}), row)
         named = {}
     eigengenes = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NotRequired
 
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from pairtile.config.preprocess import TableAnalysis, TwoTableAnalysis
-from pairtile.declare.messages import HasMessages, Message
 from pairtile.errors import InputError
 from pairtile.gpu.device import Device
 from pairtile.io.annotations import (
@@ -148,6 +147,24 @@ class Given:
         )
 
     @property
+    def edges_by_number(self) -> tuple[Int64Array, Int64Array, Float64Array]:
+        """Numbers of both genes and strength of each edge between two genes, (edges,)."""
+        table = self.network_table
+        apart = table.source != table.target
+        weight = table.edges[table.value_column].abs().to_numpy(dtype=np.float64)
+        return table.source[apart], table.target[apart], weight[apart]
+
+    @property
+    def degrees_given_up(self) -> int:
+        """Degrees of freedom that went with effects removed from the values."""
+        return int(np.sum(self.known.get("degrees_given_up", 0)))
+
+    @property
+    def blocks(self) -> list[Int32Array]:
+        """Series and batch of each sample, as far as they are stated."""
+        return [codes for codes in (self.series, self.batch) if codes is not None]
+
+    @property
     def batch(self) -> Int32Array | None:
         """The batch of each sample, int32 (samples,) from 0; None where none is stated."""
         return self.known.get("sample_batch")
@@ -182,11 +199,3 @@ class Given:
         """Write a table with a header and tabs, whole or not at all."""
         with atomic_path(self.folder / name) as temporary:
             table.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
-
-
-@dataclass(frozen=True)
-class Written(HasMessages):
-    """What a stage says of what it wrote."""
-
-    counts: dict[str, int] = field(default_factory=dict)
-    messages: list[Message] = field(default_factory=list)

@@ -293,7 +293,7 @@ class GroupComparison:
         p = pooled_p_values(permuted)
         weights = _weights(counts, joined(permuted.sum(axis=(0, 2))))
         q = histogram_q_values(counts, p / weights[:, None])
-        return PairResults(self, p.ravel(), q.ravel(), observed, weights, pool, hubs, by_chance)
+        return PairResults(self, p.ravel(), q.ravel(), observed, weights, hubs, by_chance)
 
     def _fingerprint(self) -> str:
         """Of all that the counts depend on."""
@@ -476,8 +476,8 @@ def _irregularity(within: Float64Array, codes: Int32Array) -> Int32Array:
 class PairResults:
     """What ``GroupComparison.test`` found.
 
-    p, q : float64, of each place of a statistic. observed, pool : int64, how many statistics fell
-    there. weights : float64 (levels,), of p. hubs : int64 (limits, genes); by_chance : int32
+    p, q : float64, of each place of a statistic. observed : int64, how many statistics fell there.
+    weights : float64 (levels,), of p. hubs : int64 (limits, genes); by_chance : int32
     (draws, limits, genes), pairs of each gene from each of ``HUB_LIMITS``.
     """
 
@@ -486,7 +486,6 @@ class PairResults:
     q: Float64Array
     observed: Int64Array
     weights: Float64Array
-    pool: Int64Array
     hubs: Int64Array
     by_chance: Int32Array
 

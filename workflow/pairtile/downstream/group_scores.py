@@ -104,7 +104,6 @@ class Scorer(Protocol):
     """How pairs are scored."""
 
     by_rank: bool
-    signed: bool
     rank_variance: float
     """Of Fisher's z: (1 + this r^2) / (n - 3) (Bonett and Wright 2000, Psychometrika 65:23)."""
 
@@ -125,8 +124,6 @@ class Correlations:
     Ranks are those of each gene among its own samples of the group: with missing values,
     Spearman's is the correlation of these ranks over the samples that both genes have.
     """
-
-    signed = True
 
     def __init__(self, by_rank: bool, device: Device) -> None:
         self.by_rank, self.device = by_rank, device
@@ -196,7 +193,7 @@ class Informations:
     genes have by chance is taken off first: it is larger in a smaller group.
     """
 
-    by_rank, signed, rank_variance = True, False, 0.5
+    by_rank, rank_variance = True, 0.5
 
     def __init__(self, device: Device) -> None:
         self.device = device

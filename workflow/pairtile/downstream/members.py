@@ -10,7 +10,7 @@ import pandas as pd
 
 from pairtile.io.networks.drawing import MAX_MODULES, Grouping
 from pairtile.io.networks.table import SIGNED_COLUMN
-from pairtile.report.formats import count, listed, percent
+from pairtile.report.formats import listed
 from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
 from pairtile.report.sections.network import drawn
@@ -45,6 +45,7 @@ def members_section(results: Results, pictures: list[CaptionedFigure]) -> PageSe
             "n_regulators": len(regulators),
             "identifiers": any(row["identifier"] for row in regulators),
             "best": BEST_TARGETS,
+            "first": FIRST_MEMBERS,
             "signs": _signs(results.network) is not None,
             "groups": found,
             "modules": _modules(results, module),
@@ -111,7 +112,7 @@ def _identifiers(results: Results) -> dict[str, str]:
     }
 
 
-def _modules(results: Results, module: pd.Series) -> list[dict[str, Any]]:
+def _modules(results: Results, module: pd.Series) -> list[dict[Hashable, Any]]:
     """A row for each module, the largest first."""
     place = {name: k for k, name in enumerate(module.index)}
     edges = results.network[results.network["source"] != results.network["target"]]
@@ -125,16 +126,6 @@ def _modules(results: Results, module: pd.Series) -> list[dict[str, Any]]:
         number = int(row["module"])
         # In the order of ``results.degree``: hubs first.
         names = module.index[numbers == number].tolist()
-        rows.append(
-            {
-                "number": number,
-                "genes": count(len(names)),
-                "within": count(row["edges"]),
-                "density": percent(row["density"]),
-                "out": count(row["edges_out"]),
-                "more": [column.get(number, "") for column in more.values()],
-                "first": names[:FIRST_MEMBERS],
-                "others": names[FIRST_MEMBERS:],
-            }
-        )
+        cells = [column.get(number, "") for column in more.values()]
+        rows.append({**row, "number": number, "names": names, "more": cells})
     return rows

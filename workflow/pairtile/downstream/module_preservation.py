@@ -8,6 +8,7 @@ the other table. Consensus: Langfelder and Horvath 2007 (BMC Syst Biol 1:54).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,6 @@ from pairtile.downstream.given import (
     MIN_GENES,
     MISSING_GENES,
     Given,
-    Written,
     read_other_samples,
 )
 from pairtile.downstream.topological_overlap import (
@@ -31,6 +31,7 @@ from pairtile.downstream.topological_overlap import (
     soft_power,
 )
 from pairtile.downstream.wgcna import Labels, WgcnaSettings, modules_of_distances
+from pairtile.engine.estimator import Written
 from pairtile.errors import InputError
 from pairtile.gpu.device import Device
 
@@ -80,16 +81,26 @@ def preservation_table(
         (their mean; below 2: not preserved, above 10: strongly, in the paper's words) and
         ``p_value``: the share of random sets with as large a ``z_summary``.
     """
-    tables = [_Table(values, power, network_type, device) for values in (reference, test)]
+
+    def measures(table: tuple[Float64Array, Float64Array], genes: Int64Array) -> _Measures:
+        values, z = (part[genes] for part in table)
+        few, every = Adjacency(values, network_type, device), slice(0, genes.size)
+        r = device.to_host(few.correlations(every))
+        adjacency = np.abs(device.to_host(few.rows(every, power)))
+        upper = np.triu_indices(genes.size, 1)
+        kme = correlations(values, eigengene(z)[0][None])[:, 0]
+        return _Measures(r[upper], adjacency[upper], adjacency.sum(axis=1), kme)
+
+    own_table, other_table = ((values, standardise(values)) for values in (reference, test))
     rows = []
     for module in range(1, int(labels.max(initial=0)) + 1):
         genes = np.flatnonzero(labels == module)
         if genes.size < 3:
             continue
         rng = np.random.default_rng([seed, module])
-        own = tables[0].measures(genes)
+        own = measures(own_table, genes)
         sets = [genes, *(rng.permutation(len(test))[: genes.size] for _ in range(permutations))]
-        found = np.array([_statistics(own, tables[1].measures(drawn)) for drawn in sets])
+        found = np.array([_statistics(own, measures(other_table, drawn)) for drawn in sets])
         spread = found[1:].std(axis=0, ddof=1)
         z = (found - found[1:].mean(axis=0)) / np.where(spread > 0, spread, np.inf)
         density = np.median(z[:, : len(DENSITY)], axis=1)
@@ -103,31 +114,14 @@ def preservation_table(
     )
 
 
-class _Measures:
-    """Of a set of genes in a table: correlations and adjacencies of its pairs, kME."""
+class _Measures(NamedTuple):
+    """Of a set of genes in a table: correlations and adjacencies of its pairs; of each gene the sum
+    of its adjacencies, and kME."""
 
-    def __init__(
-        self, r: Float64Array, adjacency: Float64Array, z: Float64Array, values: Float64Array
-    ) -> None:
-        upper = np.triu_indices(len(r), 1)
-        self.r, self.adjacency = r[upper], adjacency[upper]
-        self.connectivity = adjacency.sum(axis=1)
-        self.kme = correlations(values, eigengene(z)[0][None])[:, 0]
-
-
-class _Table:
-    def __init__(
-        self, values: Float64Array, power: float, network_type: NetworkType, device: Device
-    ) -> None:
-        self.values, self.z = values, standardise(values)
-        self.power, self.network_type, self.device = power, network_type, device
-
-    def measures(self, genes: Int64Array) -> _Measures:
-        few = Adjacency(self.values[genes], self.network_type, self.device)
-        every = slice(0, genes.size)
-        r = few.device.to_host(few.correlations(every))
-        adjacency = np.abs(few.device.to_host(few.rows(every, self.power)))
-        return _Measures(r, adjacency, self.z[genes], self.values[genes])
+    r: Float64Array
+    adjacency: Float64Array
+    connectivity: Float64Array
+    kme: Float64Array
 
 
 def _statistics(own: _Measures, other: _Measures) -> Float64Array:

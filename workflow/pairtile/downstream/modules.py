@@ -8,13 +8,18 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pairtile.arrays import Float64Array, Int32Array, Int64Array
 from pairtile.config.modules import GeneModulesConfig
 from pairtile.declare.messages import Message, messages_of
-from pairtile.downstream.eigengenes import correlation_p, correlations, eigengene, standardise
-from pairtile.downstream.given import Given, Written
+from pairtile.downstream.eigengenes import (
+    correlation_p,
+    correlations,
+    eigengene,
+    standardise,
+    within_batches,
+)
+from pairtile.downstream.given import Given
 from pairtile.downstream.module_preservation import consensus_modules
 from pairtile.downstream.module_quality import (
     n_tables,
@@ -25,6 +30,7 @@ from pairtile.downstream.module_quality import (
 from pairtile.downstream.topological_overlap import Adjacency, soft_power
 from pairtile.downstream.tree_cut import by_size
 from pairtile.downstream.wgcna import WgcnaSettings, wgcna_modules
+from pairtile.engine.estimator import Written
 from pairtile.gpu.device import Device
 from pairtile.preprocess.null_design import NullDesign, inflation, null_design
 from pairtile.statistics.modules import leiden_modules
@@ -89,10 +95,9 @@ def find(
         found = FoundModules(without_small(own, min_size), np.empty(0))
     else:
         settings = wgcna_settings(config)
-        own_found = wgcna_modules(values, settings, device)
-        chosen = replace(settings, power=own_found.power)
-        labels, power, _, fitted = own_found
-        found = FoundModules(labels, np.empty(0), power=power, fitted=fitted)
+        made = wgcna_modules(values, settings, device)
+        chosen = replace(settings, power=made.power)
+        found = FoundModules(made.labels, np.empty(0), power=made.power, fitted=made.fitted)
 
     def search(noise: Float64Array) -> list[Labels]:
         if config.method == "leiden":
@@ -206,13 +211,13 @@ def _kme_p(
 ) -> Float64Array:
     """(genes, modules)."""
     codes = np.zeros(z.shape[1], dtype=np.int64) if batch is None else batch
-    within_z, within = _within(values, codes), _within(profiles, codes)
-    r = correlations(within_z, within)
+    within_z = within_batches(values, codes)
+    r = correlations(within_z, within_batches(profiles, codes))
     for module in range(1, len(profiles) + 1):
         own = np.flatnonzero(labels == module)
         weights = z[own] @ profiles[module - 1]
         others = (weights @ z[own]) - weights[:, None] * z[own]
-        x, y = np.nan_to_num(within_z[own]), _within(others, codes)
+        x, y = np.nan_to_num(within_z[own]), within_batches(others, codes)
         y = np.where(np.isnan(values[own]), 0.0, y)
         length = np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
         r[own, module - 1] = (x * y).sum(axis=1) / np.where(length > 0, length, 1.0)
@@ -221,27 +226,11 @@ def _kme_p(
     return correlation_p(np.clip(r, -1.0, 1.0), degrees.astype(np.float64))
 
 
-def _within(rows: Float64Array, codes: NDArray[np.integer]) -> Float64Array:
-    """Less the mean of each batch."""
-    found = rows.copy()
-    for code in np.unique(codes):
-        some = found[:, codes == code]
-        there = ~np.isnan(some)
-        sums = np.where(there, some, 0.0).sum(axis=1, keepdims=True)
-        found[:, codes == code] = some - sums / np.maximum(there.sum(axis=1, keepdims=True), 1)
-    return found
-
-
 def run(given: Given) -> Written:
     """Write the tables of modules."""
     config = given.config.gene_modules
     assert config is not None  # the stage was asked for
-    edges = None
-    if config.method == "leiden":
-        table = given.network_table
-        weight = table.edges[table.value_column].abs().to_numpy(dtype=np.float64)
-        apart = table.source != table.target
-        edges = Edges(table.source[apart], table.target[apart], weight[apart])
+    edges = Edges(*given.edges_by_number) if config.method == "leiden" else None
     design = null_design("auto", given.known, len(given.samples))
     values = np.asarray(given.values)
     if config.consensus:
@@ -256,8 +245,9 @@ def run(given: Given) -> Written:
             edges=edges,
             inflation=inflation(given.known, len(given.samples)),
         )
-    given_up = int(np.sum(given.known.get("degrees_given_up", 0)))
-    tables = module_tables(values, found, given.genes, given.samples, given.batch, given_up)
+    tables = module_tables(
+        values, found, given.genes, given.samples, given.batch, given.degrees_given_up
+    )
     given.write("modules.tsv", tables.modules)
     given.write("module_summary.tsv", tables.summary)
     given.write("eigengenes.tsv", tables.eigengenes)

@@ -13,6 +13,7 @@ from pairtile.downstream.charts import (
     differential_figure,
     enrichment_figure,
     module_traits_figure,
+    table_of_stage,
 )
 from pairtile.downstream.predicted_targets import target_correlations
 from pairtile.report.formats import shortened, spaced
@@ -53,13 +54,13 @@ def _with_news(results: Results, modules: pd.DataFrame) -> pd.DataFrame:
     tested, found = False, dict[int, list[str]]()
     names = {"module_traits.tsv": ("module", "trait"), "enrichment.tsv": ("list", "gene_set")}
     for file, (module, name) in names.items():
-        if (results.folder / file).is_file():
-            table = read_result_table(results.folder / file, __package__)
-            table = table[table["kind"] == "module"] if "kind" in table else table
-            tested |= not table.empty
-            table = table[table["q_value"] <= LEVEL]
-            for number, what in zip(table[module].astype(int), table[name], strict=True):
-                found.setdefault(number, []).append(what)
+        table = table_of_stage(results, file)
+        table = table[table["kind"] == "module"] if "kind" in table else table
+        if table.empty:
+            continue
+        tested, table = True, table[table["q_value"] <= LEVEL]
+        for number, what in zip(table[module].astype(int), table[name], strict=True):
+            found.setdefault(number, []).append(what)
     news = [", ".join(found.get(number, ())) for number in modules["module"]]
     return modules.assign(**{NEWS: news}) if tested else modules
 

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from pairtile.arrays import BoolArray, Float64Array, Int64Array
 from pairtile.config.preprocess import TwoTableAnalysis
 from pairtile.declare.messages import Message, messages_of
-from pairtile.downstream.given import Given, Written
+from pairtile.downstream.given import Given
 from pairtile.downstream.target_enrichment import (
     MIN_FAMILIES,
     permuted_correlations,
     rank_profiles,
     target_enrichment,
 )
+from pairtile.engine.estimator import Written
 from pairtile.errors import InputError
 from pairtile.io.names import some, without_version
 from pairtile.preprocess.null_design import inflation, null_design
@@ -223,14 +224,11 @@ def predicted_pairs(
 
 def target_correlations(results: Results) -> FigureWithText | None:
     """How many predicted targets, and other genes, have at most each correlation."""
+    from pairtile.downstream.charts import table_of_stage
     from pairtile.report.charts import lines
-    from pairtile.report.results import read_result_table
 
-    file = results.folder / "target_correlations.tsv"
-    if not file.is_file():
-        return None
-    table = read_result_table(file, __package__)
-    if table["r_targets"].isna().all():
+    table = table_of_stage(results, "target_correlations.tsv")
+    if table.empty or table["r_targets"].isna().all():
         return None
     share = table["share"]
     curves = {

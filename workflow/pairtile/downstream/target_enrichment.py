@@ -26,6 +26,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from pairtile.arrays import BoolArray, Float32Array, Float64Array, Int64Array
+from pairtile.downstream.eigengenes import within_batches
 from pairtile.statistics.hidden_factors import Exchange
 from pairtile.statistics.ranks import average_ranks
 
@@ -73,11 +74,7 @@ def rank_profiles(values: Float64Array, groups: NDArray[np.integer] | None = Non
     ranks = np.empty_like(values, order="C")
     average_ranks(np.ascontiguousarray(values), ranks)
     groups = np.zeros(values.shape[1], dtype=np.int64) if groups is None else groups
-    for group in np.unique(groups):
-        here = np.flatnonzero(groups == group)
-        n = np.maximum((~np.isnan(ranks[:, here])).sum(axis=1, keepdims=True), 1)
-        ranks[:, here] -= np.nansum(ranks[:, here], axis=1, keepdims=True) / n
-    return _unit(np.nan_to_num(ranks, copy=False))
+    return _unit(np.nan_to_num(within_batches(ranks, groups), copy=False))
 
 
 def target_enrichment(

@@ -3,9 +3,9 @@
 Adjacency and topological overlap are those of Zhang and Horvath 2005 (Stat Appl Genet Mol Biol
 4:17), computed exactly in tiles. What grows with the square of the genes is one array, the
 distances of all pairs (upper triangle by rows, as ``scipy.spatial.distance.pdist`` lays them out):
-in float64 up to ``MAX_FLOAT64_GENES``, in float32 above, which is 5 GB for 50,000 genes; it may be
-a file mapped into memory. A tile needs two blocks of ``TILE_VALUES`` adjacencies beside it, on the
-CPU or the GPU. The tree needs the same array once more, as it is overwritten.
+in float64 up to ``MAX_FLOAT64_GENES``, in float32 above, which is 5 GB for 50,000 genes. A tile
+needs two blocks of ``TILE_VALUES`` adjacencies beside it, on the CPU or the GPU. The tree needs the
+same array once more, as it is overwritten.
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ MAX_FLOAT64_GENES = 16_384
 
 TILE_VALUES = 1 << 26
 """Adjacencies of a block of genes with all genes."""
+
+N_BINS = 10
+"""Of connectivities, for the scale-free fit."""
 
 _USUAL_POWERS = {20: 9, 30: 8, 40: 7}
 """By samples below which a power is usual where none fits; half of it in a signed network."""
@@ -178,7 +181,7 @@ def connectivities(adjacency: Adjacency) -> Float64Array:
     return found
 
 
-def scale_free_fit(k: Float64Array, n_bins: int = 10) -> tuple[float, float]:
+def scale_free_fit(k: Float64Array) -> tuple[float, float]:
     """R squared and slope of log10 p(k) on log10 k over bins of equal width.
 
     k : connectivities, (genes,). As scaleFreeFitIndex: k of a bin is the mean of those in it, the
@@ -187,10 +190,10 @@ def scale_free_fit(k: Float64Array, n_bins: int = 10) -> tuple[float, float]:
     low, high = float(k.min()), float(k.max())
     if not high > low:
         return 0.0, 0.0
-    edges = np.linspace(low, high, n_bins + 1)
-    bins = np.clip(np.searchsorted(edges, k, side="left") - 1, 0, n_bins - 1)
-    counts = np.bincount(bins, minlength=n_bins)
-    means = np.bincount(bins, weights=k, minlength=n_bins) / np.maximum(counts, 1)
+    edges = np.linspace(low, high, N_BINS + 1)
+    bins = np.clip(np.searchsorted(edges, k, side="left") - 1, 0, N_BINS - 1)
+    counts = np.bincount(bins, minlength=N_BINS)
+    means = np.bincount(bins, weights=k, minlength=N_BINS) / np.maximum(counts, 1)
     middle = (edges[1:] + edges[:-1]) / 2
     x = np.log10(np.where((counts > 0) & (means != 0), means, middle))
     y = np.log10(counts / k.size + 1e-9)
@@ -199,20 +202,15 @@ def scale_free_fit(k: Float64Array, n_bins: int = 10) -> tuple[float, float]:
     return float(slope * (x @ y) / (y @ y)) if y.any() else 0.0, float(slope)
 
 
-def overlap_distances(
-    adjacency: Adjacency, power: float, out: NDArray[np.floating] | None = None
-) -> NDArray[np.floating]:
+def overlap_distances(adjacency: Adjacency, power: float) -> NDArray[np.floating]:
     """1 - topological overlap of all pairs, condensed, (genes * (genes - 1) / 2,).
 
     TOM_ij = |a_ij + sum_u a_iu a_uj| / (min(k_i, k_j) + 1 - |a_ij|), where a has the sign of r in
     an unsigned network (TOMType "signed", as in blockwiseModules).
-
-    out : where to, of the type ``adjacency.dtype``; a new array if None.
     """
     device, xp = adjacency.device, adjacency.device.xp
     n = adjacency.n_genes
-    if out is None:
-        out = np.empty(n * (n - 1) // 2, dtype=adjacency.dtype)
+    out: NDArray[np.floating] = np.empty(n * (n - 1) // 2, dtype=adjacency.dtype)
     blocks = adjacency.blocks
     kept = adjacency.rows(blocks[0], power) if len(blocks) == 1 else None
     k = xp.empty(n, dtype=adjacency.dtype)

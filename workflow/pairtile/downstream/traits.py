@@ -10,8 +10,9 @@ import pandas as pd
 from pairtile.arrays import Float64Array, Int32Array
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.eigengenes import correlations
-from pairtile.downstream.given import Given, Written
+from pairtile.downstream.given import Given
 from pairtile.downstream.label_tests import indicators, label_test, within
+from pairtile.engine.estimator import Written
 from pairtile.io.annotations import Condition
 from pairtile.statistics.correction import benjamini_hochberg
 from pairtile.statistics.hidden_factors import Exchange
@@ -35,7 +36,7 @@ def run(given: Given) -> Written:
         found.conditions,
         batch=given.batch,
         series=given.series,
-        degrees_given_up=int(np.sum(given.known.get("degrees_given_up", 0))),
+        degrees_given_up=given.degrees_given_up,
         seed=given.seed,
     )
     given.write("module_traits.tsv", tests)

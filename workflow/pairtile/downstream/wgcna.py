@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
@@ -60,13 +59,11 @@ class WgcnaSettings:
 
 
 class WgcnaModules(NamedTuple):
-    """labels : module of each gene, 1 the largest, 0 none. power : that was taken. fits : of the
-    powers that were tried, None where it was given. fitted : whether one made the network
-    scale-free."""
+    """labels : module of each gene, 1 the largest, 0 none. power : that was taken. fitted : whether
+    it was given, or made the network scale-free."""
 
     labels: Labels
     power: float
-    fits: pd.DataFrame | None
     fitted: bool
 
 
@@ -80,9 +77,7 @@ def wgcna_modules(values: Float64Array, settings: WgcnaSettings, device: Device)
     power = chosen.power if chosen else float(settings.power or 1)
     distances = overlap_distances(adjacency, power)
     labels = modules_of_distances(distances, [values], settings)
-    return WgcnaModules(
-        labels, power, chosen.fits if chosen else None, chosen is None or chosen.fitted
-    )
+    return WgcnaModules(labels, power, chosen is None or chosen.fitted)
 
 
 def modules_of_distances(

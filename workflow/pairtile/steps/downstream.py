@@ -9,7 +9,8 @@ from typing import cast
 
 from pairtile.config.downstream import PACKAGE, STAGES
 from pairtile.config.preprocess import TableAnalysis
-from pairtile.downstream.given import Given, Written
+from pairtile.downstream.given import Given
+from pairtile.engine.estimator import Written
 from pairtile.engine.state import open_state
 from pairtile.gpu.device import choose
 from pairtile.io.input_files import later_inputs, local_inputs

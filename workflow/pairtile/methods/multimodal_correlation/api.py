@@ -178,8 +178,6 @@ def multimodal_correlation(
     if raw is not None:
         raw = raw[kept][:, places_of_samples(table, prepared.samples)]
     state, of_samples = state_of(prepared, design, config, of_regulators, raw)
-    if other_expression is not None:
-        state["columns"] = np.array(of_regulators[0])
     found += of_samples
     device = choose(settings["backend"])
     precision = MultimodalCorrelation.cost(config, state, device.backend, threads()).precision
@@ -349,17 +347,57 @@ class ModeCorrelation(HasMessages):
             found = annotations_in_memory(
                 annotations, self.state["samples"].tolist(), config.conditions
             )
-        made = network_of_modes(
-            config.model_copy(update={"annotations": None}),
-            self.state,
-            self.merged,
-            self.computed_on,
-            found,
-            self.labels,
-            self.settings["seed"],
-        )
+        made = self._network(config.model_copy(update={"annotations": None}), found)
         tell(made.messages)
         return made
+
+    def _network(
+        self, config: MultimodalCorrelationConfig, annotations: Annotations | None
+    ) -> ModeNetwork:
+        """By the rules of ``config``; its ``annotations`` are not read."""
+        made = multimodal_network(
+            config, self.state, self.merged, self.computed_on, annotations, self.settings["seed"]
+        )
+        numbered = made.edges.rename(columns={"source": "i", "target": "j"})
+        edges = named_ends(made.edges, self.labels)
+        tests, tested = ConditionTests([]), edges[["source", "target", "cluster"]]
+        if annotations is not None:
+            masks = modes_of_edges(self.merged, numbered)[list(MASKS)]
+            samples = mode_samples(config, self.state, pd.concat([numbered, masks], axis=1))
+            tests = conditions_tested(config, self.state, samples, annotations.conditions)
+        chosen = condition_networks(edges, tests, config.condition_networks.q_value)
+        modules = pd.DataFrame(columns=["gene", "module", "degree", "degree_in_module"])
+        if config.gene_modules is not None:
+            raise ValueError("modules: find_modules finds those of wgcna, and eigengenes")
+        if config.modules:
+            modules = module_rows(config.modules, numbered, self.labels.to_numpy())
+        conditions = [] if annotations is None else annotations.conditions
+        read = ModeResults(
+            Path("in memory"), edges, chosen.edges, modules, conditions, made.arrays, number={}
+        )
+        counts = {
+            "samples": len(self.state["samples"]),
+            **mode_counts(self.merged.sums),
+            **made.counts,
+        }
+        decided = {"threshold": {"method": made.threshold["method"]}}
+        found = warnings_of_network(
+            config, edges, counts, decided, made.messages, made.arrays, {mode_results: read}
+        )
+        return ModeNetwork(
+            edges=edges,
+            threshold=made.threshold["correlation"],
+            message=str(made.threshold["message"]),
+            curve=read.table("curve"),
+            spacings=read.table("spacings"),
+            tests=tests.table(tested),
+            condition_networks=chosen.edges.drop(columns="mode"),
+            condition_counts=chosen.counts,
+            modules=modules,
+            conditions=conditions,
+            counts=made.counts,
+            messages=[*made.messages, *found],
+        )
 
     def write_kinc(self, folder: str | PathLike[str], name: str = "pairtile") -> None:
         """Write the expression and all modes as KINC's texts: ``NAME.emx.txt`` for ``kinc run
@@ -438,67 +476,10 @@ class ModeNetwork(HasMessages):
         )
 
 
-def network_of_modes(
-    config: MultimodalCorrelationConfig,
-    state: ModeArrays,
-    merged: Merged,
-    device: Device,
-    annotations: Annotations | None,
-    labels: pd.Index[Any],
-    seed: int,
-) -> ModeNetwork:
-    """The network of stored modes, by the rules of ``config``; genes as ``labels`` names them.
-
-    ``annotations`` are taken from the argument, and not read again.
-    """
-    made = multimodal_network(config, state, merged, device, annotations, seed)
-    numbered = made.edges.rename(columns={"source": "i", "target": "j"})
-    edges = named_ends(made.edges, labels)
-    tests, tested = ConditionTests([]), edges[["source", "target", "cluster"]]
-    if annotations is not None:
-        masks = modes_of_edges(merged, numbered)[list(MASKS)]
-        samples = mode_samples(config, state, pd.concat([numbered, masks], axis=1))
-        tests = conditions_tested(config, state, samples, annotations.conditions)
-    chosen = condition_networks(edges, tests, config.condition_networks.q_value)
-    modules = pd.DataFrame(columns=["gene", "module", "degree", "degree_in_module"])
-    if config.gene_modules is not None:
-        raise ValueError("modules: find_modules finds those of wgcna, and eigengenes")
-    if config.modules:
-        modules = module_rows(config.modules, numbered, labels.to_numpy())
-    conditions = [] if annotations is None else annotations.conditions
-    read = ModeResults(
-        Path("in memory"), edges, chosen.edges, modules, conditions, made.arrays, number={}
-    )
-    counts = {"samples": len(state["samples"]), **mode_counts(merged.sums), **made.counts}
-    decided = {"threshold": {"method": made.threshold["method"]}}
-    found = warnings_of_network(
-        config, edges, counts, decided, made.messages, made.arrays, {mode_results: read}
-    )
-    return ModeNetwork(
-        edges=edges,
-        threshold=made.threshold["correlation"],
-        message=str(made.threshold["message"]),
-        curve=_columns(made.arrays, "curve_"),
-        spacings=_columns(made.arrays, "spacings_"),
-        tests=tests.table(tested),
-        condition_networks=chosen.edges.drop(columns="mode"),
-        condition_counts=chosen.counts,
-        modules=modules,
-        conditions=conditions,
-        counts=made.counts,
-        messages=[*made.messages, *found],
-    )
-
-
 def named_ends(edges: pd.DataFrame, labels: pd.Index[Any]) -> pd.DataFrame:
     """``edges`` with labels of genes in place of the numbers in source and target."""
     ends = {end: labels[edges[end].to_numpy(dtype=np.int64)] for end in ("source", "target")}
     return edges.assign(**ends)
-
-
-def _columns(arrays: Mapping[str, NDArray[Any]], prefix: str) -> pd.DataFrame:
-    found = {name: array for name, array in arrays.items() if name.startswith(prefix)}
-    return pd.DataFrame({name.removeprefix(prefix): array for name, array in found.items()})
 
 
 # --- tests of conditions ---

@@ -555,13 +555,9 @@ def _scatter(
     results: Results, name: str, choose: Callable[[ModeResults], list[Pair]]
 ) -> FigureWithText | None:
     found = results.cached(mode_results)
-    if found.network.empty:
+    panels = found.pair_modes(choose(found))
+    if not panels:
         return None
-    chosen = choose(found)
-    drawn = found.pair_modes(chosen)
-    if not drawn:
-        return None
-    panels = {pair: drawn[pair] for pair in chosen if pair in drawn}
     return page_text(results).figure(
         name,
         pair_scatter(list(panels.values()), ellipses=mixture(results), samples=found.samples),
@@ -576,14 +572,12 @@ def _split(results: Results) -> FigureWithText | None:
 def _condition_pairs(results: Results, place: int) -> FigureWithText | None:
     found = results.cached(mode_results)
     conditions = drawn_conditions(found)
-    if found.network.empty or place >= len(conditions):
+    if place >= len(conditions):
         return None
     condition = conditions[place]
-    chosen = condition_pairs(found, condition)
-    drawn = found.pair_modes(chosen)
-    if not drawn:
+    panels = found.pair_modes(condition_pairs(found, condition))
+    if not panels:
         return None
-    panels = {pair: drawn[pair] for pair in chosen if pair in drawn}
     return page_text(results).figure(
         "condition_pairs",
         condition_scatter(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -142,9 +142,9 @@ def condition_tests(
         }
         kind = ENRICHMENT if condition.kind == "categorical" else REGRESSION
         if kind == ENRICHMENT:
-            results |= enrichment(modes, condition)._asdict()
+            results |= enrichment(modes, condition)
         else:
-            results |= regression(modes, condition.numbers)._asdict()
+            results |= regression(modes, condition.numbers)
         results["q_value"] = _corrected(results["p_value"])
         for k, label in enumerate(condition.tested_labels):
             own = {name: a if a.ndim == 1 else a[:, k] for name, a in results.items()}
@@ -191,19 +191,11 @@ def _corrected(p: NDArray[np.float64]) -> NDArray[np.float64]:
 # --- enrichment of labels ---
 
 
-class Enrichment(NamedTuple):
-    """Tests of M modes for L labels: ``n``, ``n_mode`` int32 (M,), ``n_label``, ``n_both`` int32
-    (M, L) and ``p_value`` float64 (M, L), as ``RESULTS`` says."""
+def enrichment(modes: ModeSamples, condition: Condition) -> dict[str, NDArray[Any]]:
+    """One-sided hypergeometric test (Fisher's exact test) of each of M modes and L labels.
 
-    n: NDArray[np.int32]
-    n_mode: NDArray[np.int32]
-    n_label: NDArray[np.int32]
-    n_both: NDArray[np.int32]
-    p_value: NDArray[np.float64]
-
-
-def enrichment(modes: ModeSamples, condition: Condition) -> Enrichment:
-    """One-sided hypergeometric test (Fisher's exact test) of each mode and label.
+    Returns, as ``RESULTS`` says, ``n``, ``n_mode`` int32 (M,), ``n_label``, ``n_both`` int32 (M, L)
+    and ``p_value`` float64 (M, L).
 
     Of the n samples of a pair that the mixture could place in a mode and that have a label, n_label
     have this one, n_mode are in the mode and n_both are both. If labels and modes had nothing to do
@@ -225,7 +217,8 @@ def enrichment(modes: ModeSamples, condition: Condition) -> Enrichment:
     p = np.full(shape, np.nan)
     for label in range(shape[1]):
         p[:, label] = upper_tail(n_both[:, label], n, n_label[:, label], n_mode)
-    return Enrichment(n, n_mode, n_label, n_both, p)
+    counts = {"n": n, "n_mode": n_mode, "n_label": n_label, "n_both": n_both}
+    return {**counts, "p_value": p}
 
 
 def upper_tail(
@@ -261,17 +254,7 @@ COLLINEAR = 1e-9
 says nothing of its own."""
 
 
-class Regression(NamedTuple):
-    """Fits of M modes: ``n`` int32, ``p_value`` (of the F-test of the whole model) and
-    ``r_squared`` (share of the condition's variance that is explained) float64 (M,), NaN where
-    there is no degree of freedom left or the condition or both genes are constant."""
-
-    n: NDArray[np.int32]
-    p_value: NDArray[np.float64]
-    r_squared: NDArray[np.float64]
-
-
-def regression(modes: ModeSamples, numbers: NDArray[np.float64]) -> Regression:
+def regression(modes: ModeSamples, numbers: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
     """Ordinary least squares y ~ g_i + g_j + g_i g_j over the samples of each mode.
 
     Parameters
@@ -280,6 +263,12 @@ def regression(modes: ModeSamples, numbers: NDArray[np.float64]) -> Regression:
         M modes of genes i and j.
     numbers : float64 [shape: (S,)]
         The condition y; NaN where a sample has none: it is left out.
+
+    Returns
+    -------
+    ``n`` int32 (M,); ``p_value`` (of the F-test of the whole model) and ``r_squared`` (share of the
+    condition's variance that is explained) float64 (M,), NaN where there is no degree of freedom
+    left or the condition or both genes are constant.
 
     Notes
     -----
@@ -297,7 +286,7 @@ def regression(modes: ModeSamples, numbers: NDArray[np.float64]) -> Regression:
     r_squared[tested] = 1.0 - left[tested]
     # The upper tail of F as that of a beta distribution: exact where R^2 is close to 1.
     p[tested] = special.betainc(free[tested] / 2.0, rank[tested] / 2.0, left[tested])
-    return Regression(n, p, r_squared)
+    return {"n": n, "p_value": p, "r_squared": r_squared}
 
 
 def _for_kernels(modes: ModeSamples) -> ModeArrays:

@@ -145,29 +145,20 @@ class MixtureEstimatorConfig(ConfigModel):
             raise refusal("spearman or pearson, or clustering: none beside it", OF_MODES)
         return kind
 
-    @field_validator("max_clusters")
+    @field_validator("max_clusters", "max_correlation", "max_expression")
     @classmethod
-    def _clusters_in_order(cls, high: int, info: ValidationInfo) -> int:
-        low = info.data.get("min_clusters")
-        if low is not None and high < low:
-            raise refusal(f"an integer between min_clusters ({low}) and {MAX_CLUSTERS}")
-        return high
-
-    @field_validator("max_correlation")
-    @classmethod
-    def _correlations_in_order(cls, high: float, info: ValidationInfo) -> float:
-        low = info.data.get("min_correlation")
-        if low is not None and high < low:
-            raise refusal(f"a number of at least min_correlation ({low:g}) and at most 1")
-        return high
-
-    @field_validator("max_expression")
-    @classmethod
-    def _expressions_in_order(cls, high: float | None, info: ValidationInfo) -> float | None:
-        low = info.data.get("min_expression")
-        if low is not None and high is not None and high <= low:
-            raise refusal(f"a number greater than min_expression ({low:g}), or null")
-        return high
+    def _limits_in_order(cls, high: float | None, info: ValidationInfo) -> float | None:
+        key = str(info.field_name)
+        least = key.replace("max", "min")
+        low = info.data.get(least)
+        if low is None or high is None or high > low or (high == low and key != "max_expression"):
+            return high
+        allowed = {
+            "max_clusters": f"an integer between {least} ({low:g}) and {MAX_CLUSTERS}",
+            "max_correlation": f"a number of at least {least} ({low:g}) and at most 1",
+            "max_expression": f"a number greater than {least} ({low:g}), or null",
+        }
+        raise refusal(allowed[key])
 
 
 ThresholdMethod = Literal["auto", "rmt", "fdr", "power_law", "score", "none"]
@@ -409,17 +400,14 @@ def _entries(value: Any) -> Any:
     entries = value if isinstance(value, list | tuple) else [None]
     if not all(isinstance(entry, str | Mapping | ConditionConfig) for entry in entries):
         raise refusal(_CONDITIONS_FORM)
-    sections = [{"name": entry} if isinstance(entry, str) else entry for entry in entries]
-    names = [_name(section) for section in sections]
+    sections: list[Any] = [
+        {"name": entry} if isinstance(entry, str) else entry for entry in entries
+    ]
+    names = [s.name if isinstance(s, ConditionConfig) else s.get("name") for s in sections]
     for n, name in enumerate(names):
-        if name is not None and name in names[:n]:
+        if isinstance(name, str) and name in names[:n]:
             raise refusal(f"each column once, but {name!r} is there twice")
     return tuple(sections)
-
-
-def _name(section: Any) -> Any:
-    name = section.name if isinstance(section, ConditionConfig) else section.get("name")
-    return name if isinstance(name, str) else None
 
 
 ConditionList = Annotated[
@@ -672,11 +660,8 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
     def _power_of_correlation(
         cls, power: PowerConfig | Literal[False], info: ValidationInfo
     ) -> PowerConfig | Literal[False]:
-        estimator = info.data.get("estimator")
-        partial = isinstance(estimator, MixtureEstimatorConfig) and (
-            estimator.correlation == "partial"
-        )
         # How far a partial correlation is shrunken, no formula of the number of samples knows.
+        partial = getattr(info.data.get("estimator"), "correlation", "") == "partial"
         return False if partial else power
 
     @model_validator(mode="after")
@@ -696,15 +681,11 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
         return self
 
     @model_validator(mode="after")
-    def _conditions_have_no_lag(self) -> Self:
+    def _conditions_can_be_tested(self) -> Self:
         if self.lag and self.annotations is not None:
             raise refusal(
                 "null beside lag: conditions are tested in the same sample", key="annotations"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _conditions_have_annotations(self) -> Self:
         if self.conditions and self.annotations is None:
             raise refusal("no conditions, or a table under annotations", key="conditions")
         return self

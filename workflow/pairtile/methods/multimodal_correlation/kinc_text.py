@@ -13,6 +13,7 @@ target and mode. Numbers have eight significant digits; what is undefined is ``n
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -79,11 +80,11 @@ def write_kinc_texts(
         ]
 
     rows = (row for part in parts for row in _text_rows(common(part), tests, part))
-    _write(folder / "kinc.txt", columns, rows)
+    _write(folder / "kinc.txt", [columns], rows)
     rows = (row for part in parts for row in _tidy_rows(common(part), tests, part))
-    _write(folder / "kinc_tidy.txt", TIDY_COLUMNS, rows)
+    _write(folder / "kinc_tidy.txt", [TIDY_COLUMNS], rows)
     rows = (row for part in parts for row in zip(*_minimal(edges, part), strict=True))
-    _write(folder / "kinc_minimal.txt", MINIMAL_COLUMNS, rows)
+    _write(folder / "kinc_minimal.txt", [MINIMAL_COLUMNS], rows)
 
 
 def _text_rows(
@@ -130,12 +131,12 @@ def _numbers(values: NDArray[Any]) -> list[str]:
     return [f"{value:.8g}" for value in values.tolist()]
 
 
-def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def _write(path: Path, *parts: Iterable[Sequence[str]]) -> None:
     with (
         atomic_path(path) as temporary,
         temporary.open("w", encoding="utf-8", newline="\n") as output,
     ):
-        output.writelines("\t".join(fields) + "\n" for fields in (columns, *rows))
+        output.writelines("\t".join(fields) + "\n" for fields in chain(*parts))
 
 
 # --- sample strings: what became of every sample in one mode of a pair ---
@@ -185,16 +186,16 @@ def sample_strings(modes: ModeSamples, outliers_before: bool) -> NDArray[np.byte
 CMX_COLUMNS = ("i", "j", "cluster", "n_clusters", "n_samples", "correlation", "string")
 
 
-def write_emx(values: NDArray[np.floating], genes: Sequence[str], samples: Sequence[str],
-              path: Path) -> None:  # fmt: skip
+def write_emx(
+    values: NDArray[np.floating], genes: Sequence[str], samples: Sequence[str], path: Path
+) -> None:
     """Write expression as ``kinc run import-emx`` reads it (``--nan NaN``): a line of the names of
     samples, then a line for each gene."""
-    _write(
-        path,
-        [*samples],
-        ([gene, *(["NaN" if x != x else f"{x:.9g}" for x in row.tolist()])]
-         for gene, row in zip(genes, values, strict=True)),
-    )  # fmt: skip
+    rows = (
+        [gene, *("NaN" if x != x else f"{x:.9g}" for x in row.tolist())]
+        for gene, row in zip(genes, values, strict=True)
+    )
+    _write(path, [samples], rows)
 
 
 def write_cmx(modes: pd.DataFrame, samples: ModeSamples, outliers_before: bool, path: Path) -> None:
@@ -217,8 +218,7 @@ def write_cmx(modes: pd.DataFrame, samples: ModeSamples, outliers_before: bool, 
             for row, r, digits in zip(numbers[part].tolist(), correlations, strings, strict=True):
                 yield [*map(str, row), r, digits.decode("ascii")]
 
-    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as output:
-        output.writelines("\t".join(fields) + "\n" for fields in rows())
+    _write(path, rows())
 
 
 def read_kinc_modes(
@@ -269,9 +269,8 @@ def read_kinc_modes(
             members.append(np.packbits(digits == ord("0") + IN_MODE))
             rows.append((genes[i], genes[j], cluster, n_clusters, n_samples, r))
     columns = ["source", "target", *CMX_COLUMNS[2:6]]
-    bits = np.array(members, dtype=np.uint8).reshape(len(rows), -1)
-    inside = np.unpackbits(bits, axis=1, count=len(samples)).astype(bool) if rows else bits > 0
-    inside = inside.reshape(len(rows), len(samples))
+    bits = np.array(members, dtype=np.uint8).reshape(len(rows), -(-len(samples) // 8))
+    inside = np.unpackbits(bits, axis=1, count=len(samples)).astype(bool)
     return pd.concat(
         [pd.DataFrame(rows, columns=columns), pd.DataFrame(inside, columns=list(samples))], axis=1
     )

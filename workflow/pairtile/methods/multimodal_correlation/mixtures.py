@@ -113,10 +113,10 @@ class Modes:
     n_usable: NDArray[np.int32]
     correlation: NDArray[np.float32]
     weight: NDArray[np.float32]
-    mean_row: NDArray[np.float32]
-    mean_column: NDArray[np.float32]
-    variance_row: NDArray[np.float32]
-    variance_column: NDArray[np.float32]
+    mean_i: NDArray[np.float32]
+    mean_j: NDArray[np.float32]
+    variance_i: NDArray[np.float32]
+    variance_j: NDArray[np.float32]
     covariance: NDArray[np.float32]
     log_likelihood: NDArray[np.float32]
     criterion: NDArray[np.float32]
@@ -161,8 +161,8 @@ def mode_arrays(entries: int, n_samples: int) -> dict[str, NDArray[Any]]:
 
 
 NUMBERS = (
-    *("correlation", "weight", "mean_row", "mean_column"),
-    *("variance_row", "variance_column", "covariance"),
+    *("correlation", "weight", "mean_i", "mean_j"),
+    *("variance_i", "variance_j", "covariance"),
 )
 """The numbers of a mode, in the order of the CUDA kernel."""
 
@@ -170,8 +170,15 @@ FIT = ("log_likelihood", "criterion")
 """The numbers of a pair."""
 
 
-class PairMixtures:
-    """Finds the modes of the pairs of one expression table.
+def pair_mixtures(
+    values: NDArray[np.float64],
+    keys: NDArray[np.uint64],
+    config: MultimodalCorrelationConfig,
+    device: Device,
+    seed: int = 0,
+    threads: int | None = None,
+) -> MixturesCpu | MixturesCuda:
+    """What finds the modes of the pairs of one expression table.
 
     values : float64 (genes, samples), NaN where missing
     keys : uint64 (genes,), one number for each name; the same table in another order of genes gives
@@ -180,42 +187,12 @@ class PairMixtures:
     seed : of the starts of the fits
     threads : of the CPU; by default all that the process may use
     """
-
-    def __init__(
-        self,
-        values: NDArray[np.float64],
-        keys: NDArray[np.uint64],
-        config: MultimodalCorrelationConfig,
-        device: Device,
-        seed: int = 0,
-        threads: int | None = None,
-    ) -> None:
-        estimator = config.estimator
-        genes = mixture_genes(
-            values,
-            keys,
-            estimator.min_expression,
-            estimator.max_expression,
-            single=config.compatibility == "kinc",
-        )
-        rules = mixture_rules(config, seed)
-        self._n_genes = len(keys)
-        self._engine: MixturesCpu | MixturesCuda
-        if device.backend == "cuda":
-            self._engine = MixturesCuda(genes, rules, device)
-        else:
-            self._engine = MixturesCpu(genes, rules, threads)
-
-    def tile(self, rows: NDArray[np.int64], columns: NDArray[np.int64], upper: bool) -> Modes:
-        """The modes of every gene of ``rows`` with every gene of ``columns``.
-
-        ``row`` and ``column`` of the result are places in these two. upper: ``columns`` is
-        ``rows``, and only pairs with column > row are asked for.
-        """
-        for name, numbers in (("rows", rows), ("columns", columns)):
-            if len(numbers) and not 0 <= np.min(numbers) <= np.max(numbers) < self._n_genes:
-                raise ValueError(f"{name} hold gene numbers outside 0 to {self._n_genes - 1}")
-        return self._engine.tile(rows, columns, upper)
+    limits = config.estimator.min_expression, config.estimator.max_expression
+    genes = mixture_genes(values, keys, *limits, single=config.compatibility == "kinc")
+    rules = mixture_rules(config, seed)
+    if device.backend == "cuda":
+        return MixturesCuda(genes, rules, device)
+    return MixturesCpu(genes, rules, threads)
 
 
 MAX_SAMPLES = 1 << 20
@@ -303,7 +280,7 @@ BLOCK = 2048
 
 
 class MixturesCpu:
-    """``PairMixtures`` on the CPU."""
+    """``pair_mixtures`` on the CPU."""
 
     def __init__(self, genes: Genes, rules: Rules, threads: int | None = None) -> None:
         self.genes = genes
@@ -311,7 +288,11 @@ class MixturesCpu:
         self.threads = usable_threads() if threads is None else threads
 
     def tile(self, rows: NDArray[np.int64], columns: NDArray[np.int64], upper: bool) -> Modes:
-        """As ``PairMixtures.tile``."""
+        """The modes of every gene of ``rows`` with every gene of ``columns``.
+
+        ``row`` and ``column`` of the result are places in these two. upper: ``columns`` is
+        ``rows``, and only pairs with column > row are asked for.
+        """
         rows = np.ascontiguousarray(rows, dtype=np.int64)
         columns = np.ascontiguousarray(columns, dtype=np.int64)
         if upper:
@@ -429,7 +410,7 @@ def _argument(structure: np.dtype[np.void], values: Mapping[str, Any]) -> NDArra
 
 
 class MixturesCuda:
-    """``PairMixtures`` on the GPU.
+    """``pair_mixtures`` on the GPU.
 
     Each pair has room for all the modes it can have, so that nothing depends on the order in which
     pairs are done; the kept modes are then gathered on the GPU, in order, and copied to the host, a
@@ -465,7 +446,7 @@ class MixturesCuda:
             self.kernel.max_dynamic_shared_size_bytes = self.shared_bytes
 
     def tile(self, rows: NDArray[np.int64], columns: NDArray[np.int64], upper: bool) -> Modes:
-        """As ``PairMixtures.tile``; raises DeviceError where no pair's modes find room."""
+        """As ``MixturesCpu.tile``; raises DeviceError where no pair's modes find room."""
         xp = self.cupy
         n_rows, n_columns = len(rows), len(columns)
         lengths = n_columns - 1 - np.arange(n_rows) if upper else np.full(n_rows, n_columns)

@@ -54,6 +54,7 @@ from pairtile.methods.multimodal_correlation.p_values import standard_correlatio
 from pairtile.methods.multimodal_correlation.thresholds import (
     RankedPairs,
     Threshold,
+    arrays_of_walk,
     power_filter,
     random_matrix_threshold,
     scale_free_threshold,
@@ -70,6 +71,9 @@ MIN_GENES_FOR_RMT = 1_000
 """Genes below which ``threshold: auto`` does not try random matrix theory."""
 
 message = messages_of(__package__)
+
+COUNT = "count_"
+"""What summaries that are counts of pairs or modes begin with."""
 
 MASKS = ("samples", "outliers")
 KEYS = ("i", "j", "cluster")
@@ -99,7 +103,7 @@ def multimodal_network(
     sought = _sought(config, state, merged, device, seed)
     found = sought.found
     modes, counts = _strong_modes(config, merged, sought)
-    outcome = _sentence(found.message)
+    outcome = f"{found.message.removesuffix('.')}."
     if found.threshold is None:
         messages = [message("no_threshold", reason=outcome), *sought.messages]
     else:
@@ -107,7 +111,7 @@ def multimodal_network(
         messages = [message("threshold_found", outcome=outcome), *sought.messages]
     samples = mode_samples(config, state, modes)
     columns: dict[str, NDArray[Any]] = {}
-    arrays = _arrays(found)
+    arrays = arrays_of_walk(found)
     annotations = annotations or annotations_of(config, state)
     if annotations is not None:
         tests = conditions_tested(config, state, samples, annotations.conditions)
@@ -116,9 +120,7 @@ def multimodal_network(
         messages += annotations.notes
         messages += messages_on_tests(config, state, tests, annotations.conditions, counts["pairs"])
     if config.estimator.clustering == "gmm":
-        conditions = [] if annotations is None else annotations.conditions
-        labelled = [each for each in conditions if each.kind == "categorical"]
-        columns |= mode_bias(samples, labelled)
+        columns |= mode_bias(samples, [] if annotations is None else annotations.conditions)
     tested = ["q_value"] if sought.rates else []
     first = [*KEYS, *_REPORTED, *tested, *(["power"] if config.power else [])]
     edges = pd.concat(
@@ -141,13 +143,10 @@ def multimodal_network(
     )
 
 
-def mode_counts(sums: Mapping[str, NDArray[np.int64]], prefix: str = "count_") -> dict[str, int]:
+def mode_counts(sums: Mapping[str, NDArray[np.int64]]) -> dict[str, int]:
     """The counts of all pairs and modes that the chunks added up."""
-    return {
-        name.removeprefix(prefix): int(value[0])
-        for name, value in sums.items()
-        if name.startswith(prefix)
-    }
+    counts = {name: int(value[0]) for name, value in sums.items() if name.startswith(COUNT)}
+    return {name.removeprefix(COUNT): value for name, value in counts.items()}
 
 
 def annotations_of(config: MultimodalCorrelationConfig, state: ModeArrays) -> Annotations | None:
@@ -312,10 +311,8 @@ def _sought(
             chance = _expected_by_chance(walked.threshold, merged, null_of(_rmt_draws(genes)))
         holds = bool(chance) and chance["share"] <= CHANCE_SHARE
         if asked.method == "rmt":
-            if holds:
-                messages.append(message("rmt_holds", **chance))
-            elif chance:
-                messages.append(message("rmt_does_not_hold", **chance))
+            if chance:
+                messages.append(message("rmt_holds" if holds else "rmt_does_not_hold", **chance))
             return _Sought(asked, walked, None, messages)
         if holds:
             messages.append(message("threshold_auto_rmt", **chance))
@@ -440,21 +437,23 @@ def _expected_by_chance(threshold: float, merged: Merged, null: ModeNull) -> dic
     }
 
 
-def _sentence(message: str) -> str:
-    return message if message.endswith(".") else f"{message}."
-
-
 def _strong_modes(
     config: MultimodalCorrelationConfig, merged: Merged, sought: _Sought
 ) -> tuple[pd.DataFrame, dict[str, int]]:
     """Modes above the threshold with enough power, with their masks, by falling correlation; and
     all counts of modes."""
     asked, found, rates, _ = sought
-    if rates is None:
-        limit = np.float32(np.inf if found.threshold is None else found.threshold)
-        modes = _modes_above(merged, limit)
-    else:
-        modes = _modes_within(merged, rates, float(asked.fdr or 0.0))
+    limit = np.float32(np.inf if found.threshold is None else found.threshold)
+    parts, begin = [], 0
+    for batch in merged.batches([*KEYS, *_REPORTED, *_ALSO, *MASKS]):
+        rows = slice(begin, begin := begin + batch.num_rows)
+        if rates is None:
+            chosen, rated = np.abs(batch["correlation"].to_numpy()) >= limit, {}
+        else:
+            chosen = rates.q_value[rows] <= (asked.fdr or 0.0)
+            rated = {name: getattr(rates, name)[rows][chosen] for name in ("p_value", "q_value")}
+        parts.append(batch.filter(pa.array(chosen)).to_pandas().assign(**rated))
+    modes = pd.concat(parts, ignore_index=True)
     above = len(modes)
     if config.power:
         reached, strong = power_filter(
@@ -477,27 +476,6 @@ def _strong_modes(
 def _as_pearson(r: NDArray[np.floating], kind: str) -> NDArray[np.floating]:
     """The correlation of normal values that has this tau (Kruskal 1958): power is known of that."""
     return np.sin(0.5 * np.pi * r) if kind == "kendall" else r
-
-
-def _modes_above(merged: Merged, limit: np.float32) -> pd.DataFrame:
-    columns = [*KEYS, *_REPORTED, *_ALSO, *MASKS]
-    parts = []
-    for batch in merged.batches(columns):
-        strong = np.abs(batch["correlation"].to_numpy()) >= limit
-        parts.append(batch.filter(pa.array(strong)).to_pandas())
-    return pd.concat(parts, ignore_index=True)
-
-
-def _modes_within(merged: Merged, rates: _FalseDiscoveries, limit: float) -> pd.DataFrame:
-    """The modes with a q-value up to ``limit``, with these p- and q-values."""
-    parts, begin = [], 0
-    for batch in merged.batches([*KEYS, *_REPORTED, *_ALSO, *MASKS]):
-        rows = slice(begin, begin := begin + batch.num_rows)
-        chosen = rates.q_value[rows] <= limit
-        part = batch.filter(pa.array(chosen)).to_pandas()
-        p, q = rates.p_value[rows][chosen], rates.q_value[rows][chosen]
-        parts.append(part.assign(p_value=p, q_value=q))
-    return pd.concat(parts, ignore_index=True)
 
 
 def messages_on_tests(
@@ -562,14 +540,3 @@ def _hidden_factors(state: ModeArrays, condition: Condition) -> list[Message]:
         )
         for each in group_factors(values, codes, permuted)
     ]
-
-
-def _arrays(found: Threshold) -> dict[str, NDArray[Any]]:
-    """The walk, for ``scores.npz``: one array for each column."""
-    threshold = np.nan if found.threshold is None else found.threshold
-    return {
-        "threshold": np.array(threshold, dtype=np.float64),
-        "threshold_unit": np.array("correlation"),
-        **{f"curve_{name}": found.curve[name].to_numpy() for name in found.curve},
-        **{f"spacings_{name}": found.spacings[name].to_numpy() for name in found.spacings},
-    }

@@ -64,8 +64,10 @@ from pairtile.methods.multimodal_correlation.kernels.plain_correlation import (
 from pairtile.methods.multimodal_correlation.mixtures import (
     FIT,
     NUMBERS,
+    MixturesCpu,
+    MixturesCuda,
     Modes,
-    PairMixtures,
+    pair_mixtures,
 )
 from pairtile.methods.multimodal_correlation.p_values import correlation_p_value
 from pairtile.methods.multimodal_correlation.partial_correlation import PartialCorrelations
@@ -378,7 +380,7 @@ def pair_scorer(
     device: Device,
     seed: int,
     lagged: Lagged | None = None,
-) -> PairMixtures | PlainCorrelation:
+) -> MixturesCpu | MixturesCuda | PlainCorrelation:
     """The estimator of ``config.estimator`` on a table; its ``tile`` gives the modes of a tile.
 
     values : float64 (genes, samples), NaN where missing. keys : uint64 (genes,), which random
@@ -386,7 +388,7 @@ def pair_scorer(
     """
     if config.estimator.clustering == "none":
         return PlainCorrelation(values, config, device, lagged=lagged)
-    return PairMixtures(values, keys, config, device, seed)
+    return pair_mixtures(values, keys, config, device, seed)
 
 
 class CpuBlocks:

@@ -26,7 +26,7 @@ from pairtile.methods.multimodal_correlation.report_results import (
     label_counts,
     mode_results,
 )
-from pairtile.report.formats import count, counted, number, percent, plain
+from pairtile.report.formats import counted, number, percent, plain
 from pairtile.report.make_figures import (
     cleaning,
     hidden_factors,
@@ -51,8 +51,6 @@ from pairtile.view.evidence import Samples, State, evidence_section, table_sampl
 def edge_table(results: Results, table: pd.DataFrame) -> pd.DataFrame:
     """The columns that a reader wants first; a column for all conditions, not one for each test."""
     found = results.cached(mode_results)
-    if found is None:
-        return table
     columns = ["source", "target", "correlation", "n_samples"]
     columns += ["cluster", "n_modes"] if mixture(results) else []
     shown = table[[*columns, *(c for c in ("p_value", "q_value") if c in table)]].copy()
@@ -78,11 +76,12 @@ MAX_LABELS, MAX_EDGES = 40, 10
 def conditions_section(results: Results, figures: list[CaptionedFigure]) -> PageSection | None:
     """Counts and the clearest edges of each label; None without conditions."""
     found = results.cached(mode_results)
-    if found is None or not found.conditions:
+    if not found.conditions:
         return None
     counts = label_counts(found)
     limits = settings(results, "condition_networks")
     kinds = {each.name: each.kind for each in found.conditions}
+    rows = counts.assign(kind=counts["condition"].map(kinds))
     ordered = counts.sort_values("edges", ascending=False, kind="stable")
     with_edges = ordered[ordered["edges"] > 0].head(MAX_LABELS)
     return PageSection(
@@ -90,7 +89,7 @@ def conditions_section(results: Results, figures: list[CaptionedFigure]) -> Page
         title="Condition networks",
         template="section_mode_conditions.html.j2",
         values={
-            "rows": [_count_row(row, kinds) for row in counts.to_dict("records")],
+            "rows": rows.to_dict("records"),
             "networks": [
                 _label_network(found, str(row.condition), str(row.label))
                 for row in with_edges.itertuples()
@@ -109,21 +108,6 @@ def name_of(condition: str, label: str) -> str:
     return f"{condition}: {label}" if label else condition
 
 
-def _count_row(row: dict[Any, Any], kinds: dict[str, str]) -> dict[str, str]:
-    labelled = kinds.get(str(row["condition"]), "categorical") == "categorical"
-    return {
-        "condition": str(row["condition"]),
-        "label": str(row["label"]) or f"({kinds.get(str(row['condition']), '')})",
-        "tested": count(row["tested"]) if row["tested"] else "none",
-        "edges": count(row["edges"]) if row["tested"] else "–",
-        "positive": count(row["positive"]),
-        "negative": count(row["negative"]),
-        "pairs": count(row["pairs"]),
-        "unique": count(row["unique"]) if labelled else "–",
-        "genes": count(row["genes"]),
-    }
-
-
 def _label_network(found: ModeResults, condition: str, label: str) -> dict[str, Any]:
     """The edges of one label, the smallest q first, the larger of equals by size."""
     table = found.networks
@@ -138,31 +122,12 @@ def _label_network(found: ModeResults, condition: str, label: str) -> dict[str, 
     more = found.network[[*keys, *found.network.columns.difference(table.columns, sort=False)]]
     top = order.head(MAX_EDGES).merge(more, on=keys, how="left", validate="m:1")
     apart = differs_in(top)
-    regression = bool(top["r_squared"].notna().any())
-    split = apart is not None and bool((apart != "").any())
     return {
         "name": name_of(condition, label),
         "edges": len(table),
-        "regression": regression,
-        "split": split,
-        "rows": [
-            _edge_row(row, "" if apart is None else str(apart[place]), regression)
-            for place, row in enumerate(top.to_dict("records"))
-        ],
-    }
-
-
-def _edge_row(row: dict[Any, Any], apart: str, regression: bool) -> dict[str, str]:
-    return {
-        "source": str(row["source"]),
-        "target": str(row["target"]),
-        "correlation": number(row["correlation"]).replace("-", "−"),
-        "samples": "–" if pd.isna(row["n_samples"]) else count(row["n_samples"]),
-        "modes": "–" if pd.isna(row["n_modes"]) else count(row["n_modes"]),
-        "q_value": number(row["q_value"]),
-        "r_squared": number(row["r_squared"]) if regression else "",
-        "apart": apart or "–",
-        "unique": "yes" if row["unique"] else "no",
+        "regression": bool(top["r_squared"].notna().any()),
+        "split": apart is not None and bool((apart != "").any()),
+        "rows": top.assign(apart="" if apart is None else apart).to_dict("records"),
     }
 
 
@@ -186,17 +151,9 @@ def modules_section(results: Results, figures: list[CaptionedFigure]) -> PageSec
         title="Modules that share genes",
         template="section_mode_modules.html.j2",
         values={
-            "rows": [
-                {
-                    "number": str(number_),
-                    "genes": count(len(names)),
-                    "first": ", ".join(names[:FIRST_MEMBERS]),
-                    "others": ", ".join(names[FIRST_MEMBERS:MAX_MEMBERS]),
-                    "n_others": len(names) - FIRST_MEMBERS,
-                    "more": len(names) - MAX_MEMBERS,
-                }
-                for number_, names in members.head(MAX_MODULES).items()
-            ],
+            "modules": members.head(MAX_MODULES).to_dict(),
+            "first": FIRST_MEMBERS,
+            "most": MAX_MEMBERS,
             "total": len(members),
         },
     )
@@ -272,7 +229,7 @@ TEXT = MethodText(
 def clearest_edges(results: Results) -> tuple[str, pd.DataFrame]:
     """The edges that go with a condition most clearly; the strongest where none does."""
     found = results.cached(mode_results)
-    if found is None or found.networks.empty:
+    if found.networks.empty:
         return best_edges(results)
     size = -found.networks["correlation"].abs()
     order = found.networks.assign(size=size).sort_values(["q_value", "size", "source", "target"])

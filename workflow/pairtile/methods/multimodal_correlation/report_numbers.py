@@ -87,16 +87,11 @@ def numbers(results: Results) -> dict[str, Any]:
 
 def _conditions(results: Results, found: ModeResults) -> list[dict[str, Any]]:
     """Each condition, the labels that edges go with, most first, and what was tested."""
-    tested = {
-        said["numbers"]["condition"]: said["numbers"]
-        for said in results.summary.get("messages") or []
-        if said["code"] == "condition_tested"
+    said = {
+        (each["code"], each["numbers"]["condition"]): each["numbers"]
+        for each in results.summary.get("messages") or []
+        if each["code"] in ("condition_tested", "counting_noise_thinned")
     }
-    thinned = [
-        said["numbers"]["condition"]
-        for said in results.summary.get("messages") or []
-        if said["code"] == "counting_noise_thinned"
-    ]
     counts = label_counts(found).sort_values("edges", ascending=False, kind="stable")
     counts = counts[counts["edges"] > 0]
     return [
@@ -104,8 +99,8 @@ def _conditions(results: Results, found: ModeResults) -> list[dict[str, Any]]:
             "name": each.name,
             "categorical": each.kind == "categorical",
             "labels": counts[counts["condition"] == each.name].to_dict("records"),
-            "tested": tested.get(each.name),
-            "thinned": each.name in thinned,
+            "tested": said.get(("condition_tested", each.name)),
+            "thinned": ("counting_noise_thinned", each.name) in said,
         }
         for each in found.conditions
     ]
@@ -166,11 +161,8 @@ def _of_fits(results: Results) -> Iterator[Message]:
     counts, kinc = results.counts, results.parameters.get("compatibility") == "kinc"
     fits, unfinished = counts.get("fits", 0), counts.get("fits_unfinished", 0)
     if fits and unfinished > UNFINISHED * fits:
-        share = unfinished / fits
-        if kinc:
-            yield message("kinc_fits_not_settled", share=share, fits=fits)
-        else:
-            yield message("fits_not_settled", share=share, fits=fits)
+        code = "kinc_fits_not_settled" if kinc else "fits_not_settled"
+        yield message(code, share=unfinished / fits, fits=fits)
     if failed := counts.get("failed", 0):
         yield message("fits_failed_in_pairs", failed=failed)
     if kinc and counts.get("samples") in COLLIDING:

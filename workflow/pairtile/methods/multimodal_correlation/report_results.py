@@ -25,6 +25,7 @@ from pairtile.methods.multimodal_correlation.conditions import (
     unique_names,
 )
 from pairtile.methods.multimodal_correlation.modes import PairModes, packed_masks
+from pairtile.methods.multimodal_correlation.thresholds import table_of_walk
 from pairtile.report.results import Results, read_result_table
 
 NETWORKS, MODULES, MODES = "condition_networks.tsv", "modules.tsv", "pairs.parquet"
@@ -66,12 +67,7 @@ class ModeResults:
 
     def table(self, prefix: str) -> pd.DataFrame:
         """Arrays ``curve_...`` or ``spacings_...`` as a table; empty where there are none."""
-        found = {
-            name.removeprefix(f"{prefix}_"): values
-            for name, values in self.arrays.items()
-            if name.startswith(f"{prefix}_")
-        }
-        return pd.DataFrame(found)
+        return table_of_walk(self.arrays, prefix)
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
@@ -106,16 +102,15 @@ class ModeResults:
         return [] if self.state is None else self.state["samples"].tolist()
 
     def pair_modes(self, wanted: Iterable[Pair]) -> dict[Pair, PairModes]:
-        """The samples and modes of pairs, as far as they are there still."""
+        """The samples and modes of pairs, in their order, as far as they are there still."""
         state, path = self.state, self.folder / MODES
-        asked = dict.fromkeys(wanted)
-        if state is None or not asked or not path.is_file():
-            return {}
         numbers = {
             (self.number[a], self.number[b]): (a, b)
-            for a, b in asked
+            for a, b in wanted
             if a in self.number and b in self.number
         }
+        if state is None or not numbers or not path.is_file():
+            return {}
         rows = stored_rows(path, list(numbers))
         found = {}
         for (i, j), names in numbers.items():

@@ -28,14 +28,18 @@ from pairtile.engine.stages import ReusableTiles
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.errors import InputError
 from pairtile.gpu.device import Device
-from pairtile.io.regulators import find_regulators
+from pairtile.io.regulators import FoundRegulators, find_regulators
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, lagged_of
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.mixtures import (
+    FIT,
+    NUMBERS,
+    MixturesCpu,
+    MixturesCuda,
     Modes,
-    PairMixtures,
 )
 from pairtile.methods.multimodal_correlation.network import (
+    COUNT,
     annotations_of,
     multimodal_network,
     pairs_permuted,
@@ -79,9 +83,6 @@ beyond the three of ``state_bytes``."""
 MODE_COPIES, MODE_BYTES = 3, 100
 """Of a mode that is kept: joined from strips, made a table, written; beside its two masks."""
 
-COUNT = "count_"
-"""What summaries that are counts of pairs or modes begin with."""
-
 
 class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig, ModeArrays]):
     """Modes of every pair of genes, and the correlation in each; or plain correlation."""
@@ -106,37 +107,26 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
         cls, config: MultimodalCorrelationConfig, seed: int, scratch: Path | None = None
     ) -> PreparedInput[ModeArrays]:
         if config.other_expression is not None:
-            return cls._prepare_two(config, scratch)
-        expression, design = read_arranged(config, scratch)
-        raw = whole_counts(expression.values, scratch)  # before they are overwritten
-        prepared = prepare_expression(expression, config.preprocess, True, design, scratch)
-        if raw is not None:
-            kept = pd.Index(expression.genes).get_indexer(pd.Index(prepared.genes))
-            for begin, row in enumerate(kept):  # each moves up: the first rows of its file
-                raw[begin] = raw[row]
-            raw = raw[: kept.size]
-        regulators, counts, absent = find_regulators(
-            config.regulators, prepared.genes, config.ignore_case, config.ignore_versions
-        )
+            prepared, rows, parameters = read_two_tables(config, scratch)
+            found, raw = FoundRegulators(rows, {}, []), None
+        else:
+            expression, design = read_arranged(config, scratch)
+            raw = whole_counts(expression.values, scratch)  # before they are overwritten
+            prepared = prepare_expression(expression, config.preprocess, True, design, scratch)
+            parameters = {"preprocess": prepared.parameters}
+            if raw is not None:
+                kept = pd.Index(expression.genes).get_indexer(pd.Index(prepared.genes))
+                for begin, row in enumerate(kept):  # each moves up: the first rows of its file
+                    raw[begin] = raw[row]
+                raw = raw[: kept.size]
+            found = find_regulators(
+                config.regulators, prepared.genes, config.ignore_case, config.ignore_versions
+            )
+        regulators, counts, absent = found
         state, warnings = state_of(prepared, prepared.design, config, regulators, raw)
         prepared.items.loc[regulators, "is_regulator"] = True
-        return PreparedInput(
-            prepared.items,
-            state,
-            {**prepared.counts, **counts},
-            [*prepared.messages, *absent, *warnings],
-            {"preprocess": prepared.parameters},
-        )
-
-    @classmethod
-    def _prepare_two(
-        cls, config: MultimodalCorrelationConfig, scratch: Path | None
-    ) -> PreparedInput[ModeArrays]:
-        prepared, rows, parameters = read_two_tables(config, scratch)
-        state, warnings = state_of(prepared, prepared.design, config, rows, None)
-        state["columns"] = np.array(rows[0])
-        messages = [*prepared.messages, *warnings]
-        return PreparedInput(prepared.items, state, prepared.counts, messages, parameters)
+        counts, messages = {**prepared.counts, **counts}, [*prepared.messages, *absent, *warnings]
+        return PreparedInput(prepared.items, state, counts, messages, parameters)
 
     @classmethod
     def validate(
@@ -212,28 +202,20 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
         return {key: getattr(config, key) for key in keys if key != "lag" or config.lag}
 
     def schema(self) -> pa.Schema:
-        mask = pa.binary((self.n_samples + 7) // 8)
-        whole = ("i", "j", "cluster", "n_clusters", "n_samples")
-        real = ("weight", "mean_i", "mean_j", "variance_i", "variance_j", "covariance")
-        return pa.schema(
-            [
-                *((name, pa.int32()) for name in whole),
-                ("correlation", pa.float32()),
-                ("samples", mask),
-                ("outliers", mask),
-                ("n_modes", pa.int32()),
-                ("n_usable", pa.int32()),
-                *((name, pa.float32()) for name in real),
-                ("log_likelihood", pa.float32()),
-                ("criterion", pa.float32()),
-                ("p_value", pa.float64()),
-            ]
+        types = (
+            (pa.int32(), ("i", "j", "cluster", "n_clusters", "n_samples")),
+            (pa.float32(), ("correlation",)),
+            (pa.binary((self.n_samples + 7) // 8), ("samples", "outliers")),
+            (pa.int32(), ("n_modes", "n_usable")),
+            (pa.float32(), (*NUMBERS[1:], *FIT)),
+            (pa.float64(), ("p_value",)),
         )
+        return pa.schema([(name, kind) for kind, names in types for name in names])
 
     # --- tiles ----------------------------------------------------------------------------------
 
     @cached_property
-    def engine(self) -> PairMixtures | PlainCorrelation:
+    def engine(self) -> MixturesCpu | MixturesCuda | PlainCorrelation:
         """What finds the modes of the pairs of a tile."""
         # The seed is part of the chunks' fingerprint; draws are keyed on it and on both genes.
         values, keys = np.asarray(self.state["values"]), np.asarray(self.state["keys"])
@@ -271,14 +253,19 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
         }
         sums["pairs_by_modes"] = modes.histogram_k
         sums["modes_by_correlation"] = modes.histogram_r
-        found = rows_of(modes, rows, columns, self._p_values(modes, rows, columns))
+        found: dict[str, NDArray[Any]] = {
+            "i": rows[modes.row].astype(np.int32),
+            "j": columns[modes.column].astype(np.int32),
+            "p_value": self._p_values(modes, rows, columns),
+        }
+        found |= {name: getattr(modes, name) for name in self.schema().names if name not in found}
         sorted_rows = np.lexsort([found[name] for name in reversed(self.sort_by)])
         return {name: values[sorted_rows] for name, values in found.items()}, sums
 
     def _p_values(
         self, modes: Modes, rows: NDArray[np.int64], columns: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        if isinstance(self.engine, PairMixtures):
+        if not isinstance(self.engine, PlainCorrelation):
             return correlation_p_value(modes.correlation, modes.n_samples)
         if self.engine.partial is None:
             return self.engine.p_values(modes, rows, columns)
@@ -336,6 +323,8 @@ def state_of(
     }
     if config.lag:
         state["lag"] = np.array(config.lag)
+    if config.other_expression is not None:
+        state["columns"] = np.array(regulators[0])
     if counts is not None and prepared.quality.counted:
         state["counts"] = counts
         state["effects_removed"] = np.array("degrees_given_up" in state)
@@ -345,30 +334,3 @@ def state_of(
             warnings.append(message("order_of_samples", alike=neighbours_alike(state)))
         warnings += shift_warnings(state)
     return state, warnings
-
-
-def rows_of(
-    modes: Modes, rows: NDArray[Any], columns: NDArray[Any], p_value: NDArray[np.float64]
-) -> dict[str, NDArray[Any]]:
-    """The modes of a tile as rows of ``pairs.parquet``."""
-    return {
-        "i": rows[modes.row].astype(np.int32),
-        "j": columns[modes.column].astype(np.int32),
-        "cluster": modes.cluster,
-        "n_clusters": modes.n_clusters,
-        "n_samples": modes.n_samples,
-        "correlation": modes.correlation,
-        "samples": modes.samples,
-        "outliers": modes.outliers,
-        "n_modes": modes.n_modes,
-        "n_usable": modes.n_usable,
-        "weight": modes.weight,
-        "mean_i": modes.mean_row,
-        "mean_j": modes.mean_column,
-        "variance_i": modes.variance_row,
-        "variance_j": modes.variance_column,
-        "covariance": modes.covariance,
-        "log_likelihood": modes.log_likelihood,
-        "criterion": modes.criterion,
-        "p_value": p_value,
-    }

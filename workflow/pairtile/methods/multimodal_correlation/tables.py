@@ -3,7 +3,6 @@ networks, modules, and the texts of KINC."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from pairtile.methods.multimodal_correlation.network import (
     mode_samples,
     modes_of_edges,
 )
+from pairtile.methods.multimodal_correlation.thresholds import table_of_walk
 from pairtile.runtime.files import atomic_path
 from pairtile.statistics.modules import leiden_modules, link_communities
 
@@ -54,7 +54,7 @@ def write_tables(
     edges = pd.concat([edges, modes[list(MASKS)]], axis=1)
     done = Written()
     if config.threshold.walks:
-        _write_frame(_curve(merged.scores), folder / "threshold.tsv")
+        _write_frame(table_of_walk(merged.scores, "curve"), folder / "threshold.tsv")
     samples = mode_samples(config, state, edges)
     annotations = annotations_of(config, state)
     tests = ConditionTests([])
@@ -86,11 +86,6 @@ def _numbered(network: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
     number = number[items["kept"].to_numpy()]
     ends = {"i": "source", "j": "target"}
     return network.assign(**{k: number.loc[network[end]].to_numpy() for k, end in ends.items()})
-
-
-def _curve(scores: Mapping[str, NDArray[Any]]) -> pd.DataFrame:
-    columns = [name for name in scores if name.startswith("curve_")]
-    return pd.DataFrame({name.removeprefix("curve_"): scores[name] for name in columns})
 
 
 def _write_frame(table: pd.DataFrame, path: Path) -> None:

@@ -6,7 +6,7 @@ Every search walks over one correlation of each pair, from high to low.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -39,6 +39,23 @@ class Threshold:
     curve: pd.DataFrame
     message: str
     spacings: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+def arrays_of_walk(found: Threshold) -> dict[str, NDArray[Any]]:
+    """The walk, for ``scores.npz``: one array for each column."""
+    threshold = np.nan if found.threshold is None else found.threshold
+    return {
+        "threshold": np.array(threshold, dtype=np.float64),
+        "threshold_unit": np.array("correlation"),
+        **{f"curve_{name}": found.curve[name].to_numpy() for name in found.curve},
+        **{f"spacings_{name}": found.spacings[name].to_numpy() for name in found.spacings},
+    }
+
+
+def table_of_walk(arrays: Mapping[str, NDArray[Any]], prefix: str) -> pd.DataFrame:
+    """``curve`` or ``spacings`` of what ``arrays_of_walk`` gave; empty where there is none."""
+    names = [name for name in arrays if name.startswith(f"{prefix}_")]
+    return pd.DataFrame({name.removeprefix(f"{prefix}_"): arrays[name] for name in names})
 
 
 @dataclass(frozen=True)
@@ -79,17 +96,10 @@ class RankedPairs:
             raise ValueError("r: expected correlations from -1 to 1")
         size = np.abs(value)
         order = np.lexsort((-value, high, low, -size))
-        low, high, value, size = low[order], high[order], value[order], size[order]
-        _, strongest = np.unique(low * n_genes + high, return_index=True)
-        if strongest.size < low.size:
-            strongest.sort()
-            low, high, value, size = (
-                low[strongest],
-                high[strongest],
-                value[strongest],
-                size[strongest],
-            )
-        return cls(low, high, value, size, n_genes)
+        _, strongest = np.unique((low * n_genes + high)[order], return_index=True)
+        if strongest.size < order.size:
+            order = order[np.sort(strongest)]
+        return cls(low[order], high[order], value[order], size[order], n_genes)
 
     @property
     def lowest(self) -> float | None:
@@ -151,7 +161,6 @@ def random_matrix_threshold(
     rule: str = "symmetric",
     min_eigenvalues: int = MIN_EIGENVALUES,
     device: Device | None = None,
-    on_step: Callable[[dict[str, Any]], None] | None = None,
 ) -> Threshold:
     """``pairtile.rmt_threshold`` of one correlation of each pair.
 
@@ -162,8 +171,7 @@ def random_matrix_threshold(
     99.607; the walk ends once a later one reaches 200, or, without a threshold, at the lowest.
     Under ``rule="kinc"`` thresholds are counted down in single precision, as there.
 
-    device : where to compute eigenvalues; None: the CPU. on_step : called with each row of the
-    curve when it is there, for a log.
+    device : where to compute eigenvalues; None: the CPU.
     """
     if rule not in RULES:
         raise ValueError(f"rule: found {rule!r}; expected one of {', '.join(RULES)}")
@@ -176,12 +184,10 @@ def random_matrix_threshold(
     trouble = ""
     for threshold in walk(start, step, stop, lowest, single=rule == "kinc"):
         try:
-            row = search.step(threshold)
+            search.step(threshold)
         except PartTooLargeError as error:
             trouble = f"at {threshold:.6g} {error}"
             break
-        if on_step:
-            on_step(row)
         if search.ended:
             break
     return search.outcome(start, trouble)
@@ -202,7 +208,7 @@ class _RandomMatrixSearch:
         self._values = np.empty(0)  # distinct eigenvalues of the last step
         self._shown: dict[str, tuple[float, NDArray[np.float64]]] = {}
 
-    def step(self, threshold: float) -> dict[str, Any]:
+    def step(self, threshold: float) -> None:
         count = self._pairs.count(threshold)
         if self._rows and self._rows[-1]["edges_above"] == count:
             row = {**self._rows[-1], "threshold": threshold}  # the same network
@@ -211,7 +217,7 @@ class _RandomMatrixSearch:
         self._rows.append(row)
         chi = row["chi_square"]
         if np.isnan(chi):
-            return row
+            return
         here = (threshold, self._values)
         self._shown.setdefault("first", here)
         self._shown["last"] = here
@@ -221,7 +227,6 @@ class _RandomMatrixSearch:
         elif self._last is not None:
             self._highest_after = max(self._highest_after, chi)
             self.ended = chi >= RANDOM
-        return row
 
     def _measure(self, count: int) -> dict[str, Any]:
         i, j, r = self._pairs.i[:count], self._pairs.j[:count], self._pairs.r[:count]

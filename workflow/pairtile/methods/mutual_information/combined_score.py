@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from pairtile.engine.chunk_file import Summaries
 from pairtile.gpu.device import Device
-from pairtile.methods.mutual_information.context_scores import FIXED_POINT_ONE, ExactMoments
+from pairtile.methods.mutual_information.context_scores import FIXED_POINT_ONE, mean_sd
 from pairtile.methods.mutual_information.partial_correlation import PartialCorrelation
 from pairtile.methods.mutual_information.tiles import ScoredTile
 from pairtile.statistics.shrinkage import DeviceArray
@@ -155,18 +155,15 @@ class CombinedScore:
         sampled: Sampled,
     ) -> None:
         self._partial = partial
-        count, total = scan["target_count"], scan["partial_sum"]
-        sums = {"target_count": count, "target_sum": total}
-        moments = ExactMoments(sums | {"target_squares": scan["partial_squares"]})
-        mean, sd = moments.mean_sd("target")
+        mean, sd = mean_sd({**scan, "partial_count": scan["target_count"]}, "partial")
         self._mean, self._sd = mean, np.where(sd > 0.0, sd, np.inf)
         known = scan["sampled_mi"] > 0
         mi, beside = (
             (scan[name] - 1) / FIXED_POINT_ONE for name in ("sampled_mi", "sampled_partial")
         )
-        mean, sd = ExactMoments.from_summaries(scan).mean_sd("target")
+        mean, sd = mean_sd(scan, "target")
         self._varies = sd > 0.0  # a constant target has nothing to do with any regulator
-        self._prior = np.zeros(count.size)
+        self._prior = np.zeros(mean.size)
         if partial.is_listed:
             self._prior[partial.place >= 0] = np.log(0.5)
         targets = sampled.targets

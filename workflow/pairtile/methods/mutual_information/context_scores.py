@@ -11,8 +11,7 @@ one the matrix is rectangular, regulators x genes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,38 +24,23 @@ ROLES = ("source", "target")
 KINDS = ("count", "sum", "squares")
 
 
-@dataclass(frozen=True)
-class ExactMoments:
-    """Integer sums for each gene in both roles: int64 arrays (genes,) by ``ROLE_KIND``.
+Moments = Callable[[str], tuple[NDArray[np.float64], NDArray[np.float64]]]
+"""Gives mean and standard deviation of each gene's scores in a role: ``mean_sd`` of some sums."""
 
-    ``target_*``: over the candidate sources of that gene; ``source_*``: over its targets.
+
+def mean_sd(
+    sums: Mapping[str, NDArray[np.int64]], role: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and population standard deviation of each gene's scores; 0 where there are none.
+
+    sums : int64 (genes,) by ``ROLE_KIND``, ``target_*`` over the candidate sources of that gene,
+    ``source_*`` over its targets.
     """
-
-    sums: dict[str, NDArray[np.int64]]
-
-    @classmethod
-    def zeros(cls, genes: int) -> ExactMoments:
-        """Nothing counted yet."""
-        return cls({f"{r}_{k}": np.zeros(genes, dtype=np.int64) for r in ROLES for k in KINDS})
-
-    def add(
-        self, role: str, kind: str, genes: NDArray[np.int64], values: NDArray[np.int64]
-    ) -> None:
-        """Add to the sums of ``genes`` (each at most once)."""
-        self.sums[f"{role}_{kind}"][genes] += values
-
-    @classmethod
-    def from_summaries(cls, summaries: Mapping[str, NDArray[np.int64]]) -> ExactMoments:
-        """From what ``sums`` held, after storage and merging."""
-        return cls({f"{r}_{k}": np.asarray(summaries[f"{r}_{k}"]) for r in ROLES for k in KINDS})
-
-    def mean_sd(self, role: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and population standard deviation of each gene's scores; 0 where there are none."""
-        count = np.maximum(self.sums[f"{role}_count"], 1).astype(np.float64)
-        mean = self.sums[f"{role}_sum"] / FIXED_POINT_ONE / count
-        variance = self.sums[f"{role}_squares"] / FIXED_POINT_ONE / count - mean * mean
-        # Fixed point and subtraction leave about 1e-11; a smaller variance is none.
-        return mean, np.sqrt(np.where(variance > 1e-10, variance, 0.0))
+    count = np.maximum(sums[f"{role}_count"], 1).astype(np.float64)
+    mean = sums[f"{role}_sum"] / FIXED_POINT_ONE / count
+    variance = sums[f"{role}_squares"] / FIXED_POINT_ONE / count - mean * mean
+    # Fixed point and subtraction leave about 1e-11; a smaller variance is none.
+    return mean, np.sqrt(np.where(variance > 1e-10, variance, 0.0))
 
 
 def directed_scores(
@@ -64,7 +48,7 @@ def directed_scores(
     mi: Any,
     i: NDArray[np.integer],
     j: NDArray[np.integer],
-    moments: ExactMoments,
+    moments: Moments,
     is_regulator: NDArray[np.bool_] | None = None,
     xp: Any = np,
 ) -> tuple[Any, Any]:
@@ -92,11 +76,7 @@ def directed_scores(
     Examples
     --------
     >>> i, j, mi = np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([3.0, 1.0, 2.0])
-    >>> sums = {"count": [2, 2, 2], "sum": [4, 5, 3], "squares": [10, 13, 5]}
-    >>> scale = {"count": 1, "sum": 1 << 36, "squares": 1 << 36}
-    >>> moments = ExactMoments(
-    ...     {f"{r}_{k}": np.array(sums[k]) * scale[k] for r in ROLES for k in KINDS}
-    ... )
+    >>> moments = lambda role: (np.array([2.0, 2.5, 1.5]), np.array([1.0, 0.5, 0.5]))
     >>> directed_scores("clr", mi, i, j, moments)[0].round(3)
     array([1.414, 0.   , 1.   ])
     >>> directed_scores("target_z", mi, i, j, moments)
@@ -105,7 +85,7 @@ def directed_scores(
     bits = mi.astype(xp.float64)
 
     def z(role: str, genes: NDArray[np.integer]) -> Any:
-        mean, sd = moments.mean_sd(role)
+        mean, sd = moments(role)
         # An infinite divisor gives z = 0 where there is no spread, and leaves NaN as NaN.
         divisor = np.where(sd > 0, sd, np.inf)
         return (bits - xp.asarray(mean[genes])) / xp.asarray(divisor[genes])

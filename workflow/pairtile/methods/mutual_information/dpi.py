@@ -38,14 +38,19 @@ def data_processing_inequality(
     """
     if backend not in BACKENDS:
         raise ValueError(f"backend is {backend!r}; expected one of {', '.join(BACKENDS)}")
-    additive, threshold = _check_rule(rule, tolerance)
     ends_i, ends_j, values = _check_edges(i, j, mi, n_genes)
-    regulators = _check_regulators(is_regulator, n_genes)
-    if len(values) == 0 or (not additive and threshold == 0):
-        return np.ones(len(values), dtype=bool)
-    run = _on_cpu if backend == "cpu" else _on_cuda
     kept = np.ones(len(values), dtype=bool)
-    kept[run(ends_i, ends_j, values, None, regulators, n_genes, threshold, additive)] = False
+    prune(
+        ends_i,
+        ends_j,
+        values,
+        kept,
+        n_genes,
+        tolerance=tolerance,
+        rule=rule,
+        is_regulator=is_regulator,
+        backend=backend,
+    )
     return kept
 
 
@@ -58,7 +63,7 @@ def prune(
     *,
     tolerance: float,
     rule: str,
-    is_regulator: NDArray[np.bool_] | None,
+    is_regulator: ArrayLike | None,
     backend: str,
 ) -> None:
     """``data_processing_inequality`` of the pairs ``in_network``, those that go taken out of it.
@@ -67,12 +72,12 @@ def prune(
     network beside them.
     """
     additive, threshold = _check_rule(rule, tolerance)
+    regulators = _check_regulators(is_regulator, n_genes)
     if len(mi) > MAX_EDGES:
         raise ValueError(f"there are {len(mi):,} pairs; expected at most {MAX_EDGES:,}")
     if not in_network.any() or (not additive and threshold == 0):
         return
     which = None if in_network.all() else np.flatnonzero(in_network).astype(np.int32)
-    regulators = _check_regulators(is_regulator, n_genes)
     run = _on_cpu if backend == "cpu" else _on_cuda
     in_network[run(i, j, mi, which, regulators, n_genes, threshold, additive)] = False
 
@@ -208,8 +213,6 @@ def _check_edges(
             f"i, j and mi have shapes {first.shape}, {second.shape} and {values.shape}; "
             "expected three vectors of one length"
         )
-    if len(values) > MAX_EDGES:
-        raise ValueError(f"there are {len(values):,} edges; expected at most {MAX_EDGES:,}")
     if len(values) == 0:
         return np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float64)
     for name, ends in (("i", first), ("j", second)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -29,11 +29,11 @@ from pairtile.methods.mutual_information.config import (
     DpiConfig,
     MutualInformationConfig,
 )
-from pairtile.methods.mutual_information.context_scores import ExactMoments, directed_scores
+from pairtile.methods.mutual_information.context_scores import Moments, directed_scores, mean_sd
 from pairtile.methods.mutual_information.dpi import prune
 from pairtile.methods.mutual_information.keep import Bar
 from pairtile.methods.mutual_information.kernels.distinct_q_values import distinct_q_values
-from pairtile.methods.mutual_information.null import RESOLVED, Null
+from pairtile.methods.mutual_information.null import RESOLVED, Null, class_pairs
 from pairtile.runtime.threads import in_threads
 
 message = messages_of(__package__)
@@ -140,7 +140,7 @@ class GeneRoles(NamedTuple):
 
     number: int
     is_regulator: NDArray[np.bool_] | None
-    moments: ExactMoments | None
+    moments: Moments | None
     combined: CombinedScore | None = None
 
 
@@ -327,13 +327,11 @@ def q_values(
     bins = histogram.shape[1]
     at_least = np.cumsum(histogram[:, ::-1], axis=1)[:, ::-1]
     at_least = np.concatenate([at_least, np.zeros((len(histogram), 1), dtype=np.int64)], axis=1)
-    n = null.n_classes
-    pairs_of_classes = [(a, b) for a in range(n) for b in range(a, n)]
     bounds = np.empty(P_GRID.size)
     for k, p_grid in enumerate(P_GRID):
         limits = null.thresholds(float(p_grid))
         count = 0
-        for number, (a, b) in enumerate(pairs_of_classes):
+        for number, (a, b) in enumerate(class_pairs(null.n_classes)):
             first_bin = np.ceil(limits[a, b] / bits_to_statistic / top_bits * bins)
             count += int(at_least[number, int(min(max(first_bin, 0), bins))])
         bounds[k] = p_grid * n_tests / max(count, 1)
@@ -543,17 +541,8 @@ def directed_edges(pairs: Pairs, score: str, genes: GeneRoles) -> pd.DataFrame:
     forward = pd.DataFrame(table | {score: ahead})
     if not back:
         return forward
-    allowed = ~np.isnan(back[0])
-    backward = pd.DataFrame(
-        {
-            "pair": row[allowed],
-            "source": pairs.j[allowed],
-            "target": pairs.i[allowed],
-            "mi_bits": pairs.mi_bits[allowed],
-            score: back[0][allowed],
-        }
-    )
-    return pd.concat([forward, backward], ignore_index=True)
+    backward = pd.DataFrame(table | {"source": pairs.j, "target": pairs.i, score: back[0]})
+    return pd.concat([forward, backward[backward[score].notna()]], ignore_index=True)
 
 
 def _consensus_network(
@@ -648,6 +637,6 @@ def _top_bits(config: MutualInformationConfig) -> float:
 def _genes(analysis: GeneAnalysis, merged: Merged) -> GeneRoles:
     if merged.scan is None:
         return GeneRoles(analysis.genes, analysis.is_regulator, None)
-    moments = ExactMoments.from_summaries(merged.scan)
     combined = analysis.combined(merged.scan) if analysis.config.score == "combined" else None
+    moments = partial(mean_sd, merged.scan)
     return GeneRoles(analysis.genes, analysis.is_regulator, moments, combined)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ from pairtile.methods.mutual_information.bootstrap import (
 )
 from pairtile.methods.mutual_information.combined_score import CombinedScore, Sampled, combined_sums
 from pairtile.methods.mutual_information.config import KeepAuto, MutualInformationConfig, auto_score
-from pairtile.methods.mutual_information.context_scores import ExactMoments, directed_scores
+from pairtile.methods.mutual_information.context_scores import directed_scores, mean_sd
 from pairtile.methods.mutual_information.keep import Bar
 from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling
 from pairtile.methods.mutual_information.kernels.permuted_rows_cuda import RowsOnGpu
@@ -326,12 +326,6 @@ class MutualInformation(
         ]
         return float(np.concatenate(above).mean()) if above else 0.0
 
-    def _statistic(self, bits: Any, n_samples: Any) -> tuple[Any, Any]:
-        """n_samples * MI, and which pairs have enough samples (None: all)."""
-        if n_samples is None:
-            return bits * self.state["z"].shape[1], None
-        return bits * n_samples, n_samples >= self.config.preprocess.min_samples
-
     def selection(self, null: Arrays) -> Selection:
         keep = Bar.of(self.config.keep)
         if keep.everything:
@@ -395,7 +389,8 @@ class MutualInformation(
             self._block("column", tile.column_begin, tile.column_end),
             from_column,
         )
-        statistic, scored = self._statistic(bits, n_samples)
+        scored = None if n_samples is None else n_samples >= self.config.preprocess.min_samples
+        statistic = bits * (self.state["z"].shape[1] if n_samples is None else n_samples)
         within = None if "columns" in self.state else self.is_regulator
         if lagged:  # a gene is not its own target
             wanted = xp.asarray(rows)[:, None] != xp.asarray(columns)
@@ -468,7 +463,7 @@ class MutualInformation(
             scored.bits,
             rows[:, None],
             columns[None, :],
-            ExactMoments.from_summaries(selection.scan),
+            partial(mean_sd, selection.scan),
             self.is_regulator,
             xp,
         )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pairtile.engine.chunk_file import Summaries
 from pairtile.gpu.device import Device
-from pairtile.methods.mutual_information.context_scores import FIXED_POINT_ONE, ExactMoments
+from pairtile.methods.mutual_information.context_scores import FIXED_POINT_ONE, KINDS, ROLES
 from pairtile.methods.mutual_information.null import class_pair_number
 from pairtile.splines.scorer import BsplineScorer
 
@@ -81,21 +81,20 @@ def moment_sums(
         "squares": xp.rint(exact * exact * FIXED_POINT_ONE).astype(xp.int64),
         "count": one if tile.scored is None else tile.scored.astype(xp.int64),
     }
-    total = ExactMoments.zeros(genes)
+    total = {f"{role}_{kind}": np.zeros(genes, dtype=np.int64) for role in ROLES for kind in KINDS}
     for name, value in values.items():
+        source, target = total[f"source_{name}"], total[f"target_{name}"]
         by_row, by_column = to_host(value.sum(axis=1)), to_host(value.sum(axis=0))
-        total.add("source", name, tile.rows, by_row)
-        total.add("target", name, tile.columns, by_column)
+        source[tile.rows] += by_row
+        target[tile.columns] += by_column
         # The other direction, column gene as source, where it may be one.
-        if is_regulator is None:
-            total.add("source", name, tile.columns, by_column)
-            total.add("target", name, tile.rows, by_row)
-        else:
+        if is_regulator is not None:
             both = is_regulator[tile.columns]
-            total.add("source", name, tile.columns, both * by_column)
-            among = (value * xp.asarray(both)[None, :]).sum(axis=1)
-            total.add("target", name, tile.rows, to_host(among))
-    return total.sums
+            by_row = to_host((value * xp.asarray(both)[None, :]).sum(axis=1))
+            by_column = both * by_column
+        source[tile.columns] += by_column
+        target[tile.rows] += by_row
+    return total
 
 
 def histogram_sums(

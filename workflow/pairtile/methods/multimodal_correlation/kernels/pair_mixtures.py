@@ -100,10 +100,10 @@ class Found(NamedTuple):
     n_usable: Int32Array
     correlation: Float32Array
     weight: Float32Array
-    mean_row: Float32Array
-    mean_column: Float32Array
-    variance_row: Float32Array
-    variance_column: Float32Array
+    mean_i: Float32Array
+    mean_j: Float32Array
+    variance_i: Float32Array
+    variance_j: Float32Array
     covariance: Float32Array
     log_likelihood: Float32Array
     criterion: Float32Array
@@ -482,10 +482,10 @@ def _write_parameters(genes, pair, mixture, k, work, found, at):  # type: ignore
     variance_x = ((scale_x * scale_x) * variance_x) * (unit_x * unit_x)
     variance_y = ((scale_y * scale_y) * variance_y) * (unit_y * unit_y)
     found.weight[at] = theta[row + WEIGHT]
-    found.mean_row[at] = mean_y if swapped else mean_x
-    found.mean_column[at] = mean_x if swapped else mean_y
-    found.variance_row[at] = variance_y if swapped else variance_x
-    found.variance_column[at] = variance_x if swapped else variance_y
+    found.mean_i[at] = mean_y if swapped else mean_x
+    found.mean_j[at] = mean_x if swapped else mean_y
+    found.variance_i[at] = variance_y if swapped else variance_x
+    found.variance_j[at] = variance_x if swapped else variance_y
     found.covariance[at] = ((scale_x * scale_y) * covariance) * (unit_x * unit_y)
 
 
