@@ -27,10 +27,9 @@ _KINDS = {"i": "integer", "u": "integer", "f": "decimal"}
 def pack_column(values: pd.Series) -> dict[str, Any]:
     """A column of at most 65,536 rows as JSON can hold it.
 
-    Either distinct ``values`` and ``codes``, the number of each row's value among them (base64 of
-    uint8, or of little-endian uint16 where there are more than 256 of them), or, for decimal
-    numbers that are mostly distinct, ``decimals``: base64 of a little-endian int32 for each row.
-    ``kind`` is integer, decimal (rounded to four significant digits) or text.
+    Either distinct ``values`` and ``codes``, each row's number among them (base64 of uint8, over
+    256 of uint16), or, for decimals mostly distinct, ``decimals`` (base64 of int32), each
+    little-endian. ``kind`` is integer, decimal (rounded to four significant digits) or text.
     """
     kind = _KINDS.get(values.dtype.kind, "text")
     of_row, distinct = pd.factorize(values, use_na_sentinel=False)
