@@ -29,6 +29,8 @@ from workflow_runs import (
     write_data,
 )
 
+pytestmark = pytest.mark.complete
+
 MANY = {"chunks": 3, "keep": {"p_value": 0.001}}
 
 

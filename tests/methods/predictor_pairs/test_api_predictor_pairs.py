@@ -132,6 +132,7 @@ SERIES = "\n".join(
         ),
     ],
 )
+@pytest.mark.complete
 def test_tables_are_those_of_the_workflow(
     kind: str, section: dict[str, Any], arguments: dict[str, Any], tmp_path: Path
 ) -> None:

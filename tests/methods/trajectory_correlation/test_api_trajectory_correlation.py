@@ -51,6 +51,7 @@ def steps(folder: Path, **keys: Any) -> pd.DataFrame:
     ],
     ids=["ksg", "theiler", "dynetan", "gaussian"],
 )
+@pytest.mark.complete
 def test_values_of_arrays_are_those_of_the_definitions(settings: Any, naive: Any) -> None:
     xyz = motions(80)
     found = trajectory_correlation(xyz, surrogates=0, **settings)

@@ -17,6 +17,8 @@ from pairtile.methods.trajectory_correlation.two_states import (
     variance_prior,
 )
 
+pytestmark = pytest.mark.complete
+
 
 def test_values_without_a_common_scatter_are_those_of_students_t() -> None:
     """With a prior that knows nothing, z is that of the two-sample test with pooled variance."""
