@@ -24,6 +24,7 @@ from pairtile.methods.multimodal_correlation.kinc_text import (
     write_kinc_texts,
 )
 from pairtile.methods.multimodal_correlation.modes import ModeSamples, tukey_outliers
+from workflow_runs import Analysis
 
 GOLDEN = ("rice300.icl_spearman", "rice300.defaults_gmm", "synth.icl_spearman", "synth.bic_pearson")
 
@@ -405,3 +406,22 @@ def test_what_is_no_matrix_of_kinc_is_refused(line: str, found: str, tmp_path: P
     (tmp_path / "t.txt").write_text(f"2\t1\t1\t1\t3\t0.5\t111\n{line}\n")
     with pytest.raises(InputError, match=f"line 2.*{found}"):
         read_kinc_modes(tmp_path / "t.txt", ["a", "b", "c"], ["x", "y", "z"])
+
+
+def test_partial_correlations_have_no_texts_of_kinc(tmp_path: Path) -> None:
+    """Their samples are those of all genes, where a missing value counts as its gene's mean."""
+    draw = np.random.default_rng(6)
+    values = draw.standard_normal((6, 80))
+    values[1] += values[0]
+    values[0, :7] = np.nan
+    table = pd.DataFrame(values, index=list("abcdef"), columns=[f"s{k}" for k in range(80)])
+    estimator = {"clustering": "none", "correlation": "partial", "min_correlation": 0.2}
+    found = multimodal_correlation(table, preprocess={"log2": False}, **estimator)
+    with pytest.raises(ValueError, match="write_kinc: found partial correlations"):
+        found.write_kinc(tmp_path)
+    (tmp_path / "expression.tsv").write_text(table.to_csv(sep="\t"))
+    section = {"method": "multimodal_correlation", "expression": "expression.tsv"}
+    section |= {"estimator": estimator, "threshold": {"method": "fdr"}}
+    analysis = Analysis(tmp_path, section | {"preprocess": {"log2": False}}).all()
+    assert (analysis.out / "modules.tsv").is_file()
+    assert not (analysis.out / "kinc.txt").exists()

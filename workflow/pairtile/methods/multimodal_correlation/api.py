@@ -403,15 +403,16 @@ class ModeCorrelation(HasMessages):
         """Write the expression and all modes as KINC's texts: ``NAME.emx.txt`` for ``kinc run
         import-emx`` (missing values are ``NaN``) and ``NAME.cmx.txt`` for ``import-cmx``.
 
-        Genes are the kept ones, in their order. Raises ValueError for modes with a lag, or between
-        two tables, which KINC does not know.
+        Genes are the kept ones, in their order. Raises ValueError for partial correlations, modes
+        with a lag, or between two tables, which KINC does not know.
         """
-        if "lag" in self.state or "columns" in self.state:
-            raise ValueError(
-                "write_kinc: found modes with a lag, or of two tables; expected pairs of one table"
-            )
         shared = {key: self.settings[key] for key in ("compatibility", "estimator", "lag")}
         config = analysis_config(MultimodalCorrelationConfig, expression="in memory", **shared)
+        if not config.writes_kinc_text or "columns" in self.state:
+            raise ValueError(
+                "write_kinc: found partial correlations, modes with a lag, or of two tables; "
+                "expected pairs of one table"
+            )
         samples = mode_samples(config, self.state, self.merged.pairs)
         genes, names = [*map(str, self.labels)], [*map(str, self.samples)]
         write_emx(samples.values, genes, names, Path(folder) / f"{name}.emx.txt")

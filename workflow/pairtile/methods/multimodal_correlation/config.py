@@ -556,7 +556,7 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
         description=(
             "Write the network also as the three texts of KINC (`kinc.txt`, `kinc_tidy.txt`, "
             "`kinc_minimal.txt`). The first two have a digit for each sample in each line: `false` "
-            "for a large network."
+            "for a large network. Not of `correlation: partial`, where all genes' samples count."
         ),
     )
     chunks: Chunks = chunks_field()
@@ -590,8 +590,8 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
 
     @property
     def writes_kinc_text(self) -> bool:
-        """KINC's texts have no direction."""
-        return self.kinc_text and not self.lag
+        """KINC's texts have no direction, and samples that the pair has."""
+        return self.kinc_text and not self.lag and self.estimator.correlation != "partial"
 
     def result_tables(self) -> tuple[str, ...]:
         left_out: set[str] = set()
