@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise, product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from pairtile.methods.predictor_pairs.rules import (
     rule_network,
     sbml_qual,
     simulated_course,
+    write_rules,
 )
 
 GENES = ["a", "b", "c-1", "c.1"]
@@ -102,6 +104,16 @@ def test_large_networks_have_no_attractors_and_say_so(monkeypatch: pytest.Monkey
     monkeypatch.setattr(rules_module, "MAX_STATES", 15)
     assert attractors(made(2, 1)) is None
     assert [m.code for m in rule_messages(made(2, 1))] == ["no_attractors"]
+
+
+def test_no_kept_set_gives_empty_files(tmp_path: Path) -> None:
+    sets = pd.DataFrame({"target": [], "rank": [], "predictor_1": []}, dtype=np.int64)
+    levels, source = np.zeros((3, 5), dtype=np.int8), np.arange(4, dtype=np.int32)
+    found = rule_network(sets, list("xyz"), levels[:, :4], levels[:, 1:], 2)
+    counts = write_rules(found, levels, source, source + 1, tmp_path)
+    assert counts == {"rules": 0, "rules_combinations_unseen": 0}
+    for name in ("rules.tsv", "attractors.tsv"):
+        assert len((tmp_path / name).read_text().splitlines()) == 1
 
 
 def test_names_are_made_identifiers_that_differ() -> None:

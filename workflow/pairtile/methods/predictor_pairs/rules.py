@@ -99,20 +99,20 @@ def rule_network(
 
 
 def attractors(network: RuleNetwork) -> pd.DataFrame | None:
-    """Cycles of states that all others lead to under synchronous updates; None for more than
-    ``MAX_STATES`` states.
+    """Cycles of states that all others lead to under synchronous updates; None of no gene, and for
+    more than ``MAX_STATES`` states.
 
     Columns: ``attractor`` (1 has the largest basin), ``step``, ``length`` (1: a fixed point),
     ``basin`` (states that lead to it, its own included), ``basin_share``, and the level of each
     gene: a row for each state of each attractor.
     """
     n, q = len(network.names), network.n_levels
-    if not _is_small(network):
+    if not n or not _is_small(network):
         return None
     weights = q ** np.arange(n, dtype=np.int64)
     states = np.arange(q**n, dtype=np.int64)
     following = network.step((states // weights[:, None] % q).astype(np.int8))
-    after = weights @ following.astype(np.int64) if n else np.zeros(1, dtype=np.int64)
+    after = weights @ following.astype(np.int64)
     # Every state leads to one other, so each connected part has one cycle.
     graph = coo_array(
         (np.ones(states.size, dtype=np.int8), (states, after)), shape=(states.size, states.size)
@@ -151,7 +151,7 @@ def simulated_course(
     """
     measured = levels[network.genes]
     result = measured.copy()
-    ruled = np.array([bool(inputs) for inputs in network.inputs])
+    ruled = np.array([bool(inputs) for inputs in network.inputs], dtype=bool)
     for before, after in zip(source, target, strict=True):
         result[ruled, after] = network.step(result[:, before : before + 1])[ruled, 0]
     return result
