@@ -1,15 +1,17 @@
-"""Whatever is switched on: each file that a run may make has one rule that makes it."""
+"""Whatever is switched on: each file has one rule that makes it, also where nothing is found."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from pairtile.config.downstream import STAGES, stage_tables
 from pairtile.config.load import load_config
 from pairtile.config.root import models
-from workflow_runs import run
+from workflow_runs import run, write_config
 
 pytestmark = pytest.mark.workflow
 
@@ -55,3 +57,36 @@ def test_each_file_of_each_method_is_made_by_one_rule(tmp_path: Path) -> None:
     asked = {table for some in analyses for table in (*some.result_tables(), *stage_tables(some))}
     known = {table for some in (*models().values(), *STAGES) for table in some.tables}
     assert known - asked == set()
+
+
+@pytest.mark.complete
+def test_every_page_is_made_where_nothing_is_found(tmp_path: Path) -> None:
+    """Noise, rules of which no edge is left, and all that follows a network."""
+    draw = np.random.default_rng(1)
+    samples = [f"s{k}" for k in range(48)]
+    genes = [f"g{k}" for k in range(60)]
+    noise = pd.DataFrame(draw.normal(size=(60, 48)), genes, samples)
+    noise.to_csv(tmp_path / "x.tsv", sep="\t", index_label="gene")
+    labels = pd.DataFrame({"label": ["a", "b"] * 24}, samples)
+    labels.to_csv(tmp_path / "labels.tsv", sep="\t", index_label="sample")
+    (tmp_path / "x.gmt").write_text("one\tna\t" + "\t".join(genes[:8]) + "\n")
+    (tmp_path / "x.txt").write_text("\n".join(genes[:10]) + "\n")
+    table = {**TABLE, "samples": {"annotations": "labels.tsv"}, "preprocess": {"log2": False}}
+    table |= {**STAGES_OF_TABLES, "modules": {"method": "leiden"}}
+    none = {"keep": {"p_value": 1e-7}}
+    write_config(
+        tmp_path,
+        {
+            "edges": {"method": "mutual_information", **table, **REGULATORS, **none},
+            "modes": {
+                **{"method": "multimodal_correlation", **table, **MODES},
+                **{"annotations": "labels.tsv", "threshold": {"method": "score", "score": 0.99}},
+            },
+            "predictors": {"method": "predictor_pairs", **table, "rules": True, **none},
+        },
+    )
+    done = run(tmp_path)
+    assert done.code == 0, done.text
+    for name in ("edges", "modes", "predictors"):
+        assert len(pd.read_csv(tmp_path / f"results/{name}/network.tsv", sep="\t")) == 0
+        assert "No edges" in (tmp_path / f"results/{name}/report.html").read_text()

@@ -142,7 +142,7 @@ def activity_figure(results: Results) -> FigureWithText | None:
         na_values={k: [""] for k in (taken + 1).tolist()},
     ).set_index("regulator")  # fmt: skip
     tested = tests.loc[tests["q_value"] <= Q_VALUE, "regulator"].drop_duplicates()
-    order = tested if len(tested) else activity.std(axis=1).nlargest(SHOWN).index
+    order = tested if len(tested) else activity.std(axis=1).astype(float).nlargest(SHOWN).index
     shown = activity.loc[order[:SHOWN]]
     if shown.empty or shown.shape[1] < 2:
         return None
