@@ -12,7 +12,6 @@ from report_pages import report
 from result_files import AWKWARD, write_results
 
 pytestmark = [
-    pytest.mark.complete,
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
 ]

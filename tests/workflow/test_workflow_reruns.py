@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from workflow_runs import FINISHED, Analysis, finished_run, run, write_config
 
-pytestmark = [pytest.mark.complete, pytest.mark.workflow]
+pytestmark = pytest.mark.workflow
 
 NET = FINISHED["net"]
 LAST = {"report"}
