@@ -556,7 +556,7 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
         description=(
             "Write the network also as the three texts of KINC (`kinc.txt`, `kinc_tidy.txt`, "
             "`kinc_minimal.txt`). The first two have a digit for each sample in each line: `false` "
-            "for a large network. Not of partial correlations, where the samples of all genes count."
+            "for a large network. Not of partial correlations, of which all samples are part."
         ),
     )
     chunks: Chunks = chunks_field()
