@@ -173,7 +173,7 @@ ENTRY_FAULTS = {
     ),
     "another capital": (
         ConditionEntry("treatment"),
-        "expected one of 'Treatment', 'Hours', 'Stage' (did you mean 'Treatment'?)",
+        "expected one of 'Treatment', 'Hours', 'Stage' (did you mean Treatment?)",
     ),
     "no number": (
         ConditionEntry("Treatment", "quantitative"),
@@ -211,6 +211,29 @@ def test_a_condition_that_is_asked_for_must_vary(tmp_path: Path) -> None:
         InputError, match="'x': found fewer than two different values; expected two"
     ):
         read(tmp_path, text, ConditionEntry("x"))
+    of_group = read_annotations(
+        written(tmp_path, text), SAMPLES, [ConditionEntry("x")], of_group=True
+    )
+    assert not of_group.conditions
+    assert [note.code for note in of_group.notes] == ["one_value_in_group"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "named"),
+    [
+        (["1", "2", "3", "4", "5", "6", "n.d."], ["nearly_numbers"]),
+        (["1", "2", "3", "4", "5", "6", "NA"], ["condition_empty"]),
+        (["1", "2", "1", "2", "1", "2", "n.d."], []),
+        (["1", "2", "3", "a", "b", "c", "d"], []),
+    ],
+)
+def test_cells_that_keep_a_column_from_being_numbers_are_named(
+    tmp_path: Path, cells: list[str], named: list[str]
+) -> None:
+    text = "s\tx\n" + "".join(f"{s}\t{c}\n" for s, c in zip(SAMPLES, cells, strict=True))
+    found = read(tmp_path, text, ConditionEntry("x"))
+    assert [note.code for note in found.notes] == named
+    assert ("n.d." in "".join(map(str, found.notes))) == ("nearly_numbers" in named)
 
 
 def test_the_annotations_of_rice_are_read(shared: Path) -> None:

@@ -120,6 +120,20 @@ def test_wrong_columns_are_named(tmp_path: Path) -> None:
         arrange_samples(expression(), annotations(tmp_path), ("sex",))
 
 
+def test_a_cell_that_is_no_number_makes_no_column_of_labels(tmp_path: Path) -> None:
+    names = [f"s{k}" for k in range(8)]
+    ages = ["31", "44.5", "52", "n.d.", "28", "39", "61", "70"]
+    path = tmp_path / "samples.tsv"
+    path.write_text(
+        "sample\tage\n" + "".join(f"{s}\t{a}\n" for s, a in zip(names, ages, strict=True))
+    )
+    table = Expression(np.ones((2, 8)), ["x", "y"], names)
+    config = SamplesConfig(annotations=str(path))
+    with pytest.raises(InputError, match=r"line 5, column 'age', sample 's3': found 'n\.d\.'"):
+        arrange_samples(table, config, ("age",))
+    assert arrange_samples(table, config.model_copy(update={"batch": "age"}))[1].batch.size == 8
+
+
 def test_effects_of_labels_and_numbers_are_removed(tmp_path: Path) -> None:
     _, design = arrange_samples(expression(), annotations(tmp_path), ("plate", "hour"))
     covariates = design.covariates

@@ -14,8 +14,7 @@ from pairtile.config.preprocess import TwoTableAnalysis
 from pairtile.errors import ConfigError, InputError
 from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information.score import MutualInformation
-from pairtile.preprocess.samples import SampleDesign
-from pairtile.preprocess.two_tables import _degrees_of_both, read_two_tables
+from pairtile.preprocess.two_tables import read_two_tables
 from scipy.stats import spearmanr
 
 
@@ -110,14 +109,24 @@ def test_random_draws_of_a_normalisation_are_not_shared_between_tables() -> None
     assert abs(network["spearman"].mean()) * np.sqrt(400) < 0.15  # 0.4 where they are shared
 
 
-def test_degrees_that_one_table_alone_gave_up_are_not_lost_by_its_correlations() -> None:
-    unknown = SampleDesign.unknown()
-    two, three = (
-        SampleDesign(unknown.series, unknown.batch, np.empty((0, 0)), factors=np.ones((k, 9)))
-        for k in (2, 3)
-    )
-    assert _degrees_of_both(two, unknown) == 0
-    assert _degrees_of_both(two, three) == 2
+def test_degrees_that_one_table_alone_gave_up_are_not_lost_by_its_correlations(
+    folder: Path,
+) -> None:
+    names = frames()[0].columns
+    draw = np.random.default_rng(2).normal(size=(3, len(names))).round(3)
+    pd.DataFrame(draw.T, names, ["a", "b", "c"]).to_csv(folder / "s.tsv", sep="\t")
+
+    def given_up(first: list[str], other: list[str]) -> int:
+        settings = {
+            "preprocess": {"regress_out": first},
+            "other_preprocess": {"regress_out": other},
+        }
+        samples = {"annotations": str(folder / "s.tsv"), "unannotated": "leave_out"}
+        asked = analysis(folder, samples=samples, **settings)
+        return read_two_tables(asked).prepared.design.degrees_given_up
+
+    assert given_up(["a", "b"], []) == 0
+    assert given_up(["a", "b"], ["a", "b", "c"]) == 2
 
 
 BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]

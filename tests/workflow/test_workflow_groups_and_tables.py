@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.workflow, pytest.mark.complete]
 
 def write_inputs(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Counts of 30 genes, levels of 8 miRNAs of which the first follows a gene, and samples of two
-    tissues and one that is too small."""
+    tissues, one of them without a drug, and one tissue that is too small."""
     random = np.random.default_rng(1)
     columns = [f"s{k}" for k in range(70)]
     genes = pd.DataFrame(random.poisson(200, (30, 70)), columns=columns).add_prefix("g", axis=0)
@@ -26,7 +26,8 @@ def write_inputs(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     genes.to_csv(folder / "genes.tsv", sep="\t")
     others[columns[::-1]].T.to_csv(folder / "others.tsv", sep="\t")
     tissue = ["liver (left)"] * 32 + ["brain"] * 33 + ["skin"] * 5
-    pd.DataFrame({"sample": columns, "tissue": tissue}).to_csv(
+    drug = ["none"] * 32 + ["a", "b"] * 19
+    pd.DataFrame({"sample": columns, "tissue": tissue, "drug": drug}).to_csv(
         folder / "s.tsv", sep="\t", index=False
     )
     return genes, others
@@ -41,7 +42,9 @@ def finished(
     section: dict[str, Any] = {"method": "mutual_information", "expression": "genes.tsv"}
     section |= {"other_expression": "others.tsv", "keep": {"fdr": 0.05}, "export": ["tsv"]}
     split = {**section, "split_by": "tissue", "samples": {"annotations": "s.tsv"}}
-    write_config(folder, {"both": section, "by": split})
+    drug = {"modules": {"method": "leiden"}, "traits": ["drug"], "differential": {"label": "drug"}}
+    one = {key: value for key, value in split.items() if key != "other_expression"}
+    write_config(folder, {"both": section, "by": split, "drug": one | drug})
     return folder, run(folder), tables
 
 
@@ -71,6 +74,19 @@ def test_each_group_has_a_network_and_the_page_links_to_it(finished: Any) -> Non
     edges = pd.read_csv(results / "by/shared_edges.tsv", sep="\t")
     assert edges.iloc[0][["source", "target", "n_groups"]].tolist() == ["m0", "g0", 2]
     assert "by" in (results / "index.html").read_text()
+
+
+def test_what_cannot_be_compared_in_one_group_is_compared_in_the_others(finished: Any) -> None:
+    folder = finished[0] / "results"
+    without, brain = (
+        json.loads((folder / f"drug.{name}/summary.json").read_text())
+        for name in ("liver_left", "brain")
+    )
+    codes = {message["code"] for message in without["messages"]}
+    assert {"one_value_in_group", "group_not_compared"} <= codes
+    assert without["counts"]["differential_tested"] == 0
+    assert brain["counts"]["differential_tested"] > 100
+    assert pd.read_parquet(folder / "drug.liver_left/differential.parquet").empty
 
 
 def test_a_second_run_does_nothing(finished: Any) -> None:

@@ -61,8 +61,9 @@ def shown(value: Any) -> str:
 
 def suggestion(word: str, choices: Sequence[str]) -> str:
     """`` (did you mean ...?)`` where one of the choices is near."""
-    near = difflib.get_close_matches(word.lower(), choices, n=1, cutoff=0.6)
-    return f" (did you mean {near[0]}?)" if near else ""
+    small = {choice.lower(): choice for choice in choices}
+    near = difflib.get_close_matches(word.lower(), small, n=1, cutoff=0.6)
+    return f" (did you mean {small[near[0]]}?)" if near else ""
 
 
 def _problem(error: dict[str, Any], raw: Any, root: type[ConfigModel]) -> tuple[Path, str]:

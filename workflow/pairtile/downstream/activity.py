@@ -147,7 +147,8 @@ def run(given: Given) -> Written:
         activities[kind] = method(given.values, regulons, scale)
         write_activity(given.folder / file, regulons.names, given.samples, activities[kind])
     labels = label_columns(given.config) if regulons.names else []
-    conditions = given.conditions(labels).conditions if labels else []
+    found = given.conditions(labels)
+    conditions = found.conditions
     tests, said = activity_tests(
         activities, regulons, conditions, given.blocks, given.degrees_given_up
     )
@@ -160,7 +161,7 @@ def run(given: Given) -> Written:
         counts["activity_tests"] = int(tests["p_value"].notna().sum())
         counts["activity_tests_impossible"] = int(tests["p_value"].isna().sum())
         counts["activity_found"] = int((tests["q_value"] <= Q_VALUE).sum())
-    return Written(counts, [*notes, *said])
+    return Written(counts, [*notes, *found.notes, *said])
 
 
 def write_activity(

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from pairtile.arrays import Float64Array, Int32Array
 from pairtile.config.downstream import DifferentialConfig
-from pairtile.declare.columns import with_metadata
+from pairtile.declare.columns import arrow_schema, declared_columns, with_metadata
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.given import Given
 from pairtile.downstream.group_comparison import (
@@ -288,7 +288,12 @@ def run(given: Given) -> Written:
         regulators if regulators.size else None,
         given.degrees_given_up,
     )
-    groups = large_groups(samples.labels, config.label)
+    try:
+        groups = large_groups(samples.labels, config.label)
+    except InputError as error:
+        if not given.of_group:
+            raise
+        return _not_compared(given, str(error))
     said: list[Message] = []
     counts = dict.fromkeys(("differential_tested", "differential_significant"), 0)
     best, hubs, chunks = [], [], given.folder / CHUNKS
@@ -310,6 +315,18 @@ def run(given: Given) -> Written:
     given.write(HUBS, pd.concat(hubs))
     shutil.rmtree(chunks, ignore_errors=True)
     return Written(counts, said)
+
+
+def _not_compared(given: Given, reason: str) -> Written:
+    """The three tables without rows, of a group of samples that has nothing to compare."""
+    schema = with_metadata(arrow_schema(__package__, TABLE), __package__, TABLE)
+    with atomic_path(given.folder / TABLE) as temporary:
+        pq.write_table(schema.empty_table(), temporary)
+    given.write(BEST, schema.empty_table().to_pandas())
+    hubs = [name for columns in declared_columns(__package__, HUBS) for name in columns.names]
+    given.write(HUBS, pd.DataFrame(columns=hubs))
+    counts = {"differential_tested": 0, "differential_significant": 0}
+    return Written(counts, [message("group_not_compared", reason=reason)])
 
 
 def _write_pairs(blocks: Iterator[pd.DataFrame], path: Path) -> None:

@@ -106,6 +106,19 @@ def _arrays(prepared: Prepared, kept: list[str]) -> ValueArrays:
     }
 
 
+def conditions_of(
+    samples: list[str],
+    annotations: Mapping[str, list[str]],
+    columns: Sequence[str],
+    of_group: bool,
+) -> Annotations:
+    """Some annotations as ``annotations_of_table`` gives them."""
+    places = ["samples"] * len(samples)
+    table = AnnotationTable("samples", samples, dict(annotations), places, [])
+    asked = [ConditionEntry(column) for column in columns]
+    return annotations_of_table(table, asked, of_group) if asked else Annotations([])
+
+
 def read_other_samples(config: TableAnalysis) -> Expression:
     """The table ``other_samples``, as it is."""
     return read_expression(
@@ -170,15 +183,18 @@ class Given:
         return self.known.get("sample_batch")
 
     @property
+    def of_group(self) -> bool:
+        """Whether the samples are one group of a table that is split (``split_by``)."""
+        return bool(self.config.obs)
+
+    @property
     def series(self) -> Int32Array | None:
         """The series (subject, run) of each sample, as ``batch``."""
         return self.known.get("sample_series")
 
     def conditions(self, columns: Sequence[str]) -> Annotations:
-        """These annotations, one or more, as conditions that can be tested. Raises InputError."""
-        places = ["samples"] * len(self.samples)
-        table = AnnotationTable("samples", self.samples, dict(self.annotations), places, [])
-        return annotations_of_table(table, [ConditionEntry(column) for column in columns])
+        """These annotations as conditions that can be tested. Raises InputError."""
+        return conditions_of(self.samples, self.annotations, columns, self.of_group)
 
     def genes_of_both(self) -> tuple[Int64Array, Float64Array]:
         """Rows of the genes that ``other_samples`` has, too, and their values there, float64

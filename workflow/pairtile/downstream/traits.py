@@ -93,7 +93,7 @@ def module_trait_tests(
         if series is not None and not test.of_blocks:
             shifted = _shifted_p(eigengenes[:, known], x[known], series[known], [seed, number])
             p = np.maximum(p, shifted)
-        if np.isnan(p).all():
+        if len(p) and np.isnan(p).all():
             notes.append(message("untested_trait", trait=trait.name))
         elif test.of_blocks:
             notes.append(message("blocks_compared", label=trait.name, n=test.units))

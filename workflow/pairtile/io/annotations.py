@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.config.problems import suggestion
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.names import match_samples, r_name
@@ -149,13 +149,10 @@ def _key_field(
     if n_named[0]:
         return 0
     if not any(n_named):
-        found = f"no sample of the expression table (the first rows are {quoted(_names(rows))})"
+        first = [fields[0] for _, fields in rows]
+        found = f"no sample of the expression table (the first rows are {quoted(first)})"
         raise InputError.at(path, "", found, f"samples named as there: {quoted(samples)}")
     return n_named.index(max(n_named))
-
-
-def _names(rows: Sequence[Row]) -> list[str]:
-    return [fields[0] for _, fields in rows]
 
 
 # Sample annotations: what is known of each sample, as conditions that can be tested.
@@ -217,6 +214,7 @@ def read_annotations(
     samples: Sequence[str],
     entries: Sequence[ConditionEntry] = (),
     unannotated: str = "error",
+    of_group: bool = False,
 ) -> Annotations:
     """Read a table of samples in rows and annotations in columns, for the ``samples`` given.
 
@@ -224,7 +222,9 @@ def read_annotations(
     can be one: columns with one value only, and columns of text that differ in every sample, are
     left out with a note. ``auto``: quantitative where all cells are numbers and more than
     ``KIND_LIMIT`` differ, else categorical. An ordinal column without levels holds numbers, of
-    which only the order counts.
+    which only the order counts. A column of which some cells are no numbers, and more than
+    ``KIND_LIMIT`` are, is named. ``of_group``: the samples are one group of a table that is split,
+    where a condition may have one value only; it is left out, asked for or not.
 
     Raises
     ------
@@ -233,11 +233,12 @@ def read_annotations(
         ones); a condition that is no column; a cell that is no number or not among the levels;
         a condition that is asked for and has one value only.
     """
-    return annotations_of_table(read_annotation_table(path, samples, unannotated), entries)
+    table = read_annotation_table(path, samples, unannotated)
+    return annotations_of_table(table, entries, of_group)
 
 
 def annotations_of_table(
-    table: AnnotationTable, entries: Sequence[ConditionEntry] = ()
+    table: AnnotationTable, entries: Sequence[ConditionEntry] = (), of_group: bool = False
 ) -> Annotations:
     """The conditions of a table that was read, or that is in memory; see ``read_annotations``."""
     notes = list(table.notes)
@@ -245,7 +246,8 @@ def annotations_of_table(
     conditions = []
     for entry in asked:
         if entry.name not in table.columns:
-            expected = f"one of {quoted(list(table.columns))}{_near(entry.name, table.columns)}"
+            expected = f"one of {quoted(list(table.columns))}"
+            expected += suggestion(entry.name, list(table.columns))
             raise InputError.at(table.path, "header", f"no column {entry.name!r}", expected)
         cells = table.columns[entry.name]
         reason = _untestable(cells)
@@ -253,8 +255,13 @@ def annotations_of_table(
             notes.append(message("no_condition", column=entry.name, reason=reason))
             continue
         if reason == _ONE_VALUE:
+            if of_group:
+                notes.append(message("one_value_in_group", column=entry.name))
+                continue
             raise InputError.at(table.path, f"column {entry.name!r}", reason, "two values or more")
         condition = _condition(table, entry)
+        if entry.kind == "auto" and (stray := stray_cells(cells)):
+            notes.append(message("nearly_numbers", column=entry.name, cells=quoted(stray)))
         n_empty = int((~condition.known).sum())
         if n_empty:
             samples = len(table.samples)
@@ -264,12 +271,6 @@ def annotations_of_table(
 
 
 _ONE_VALUE = "fewer than two different values"
-
-
-def _near(name: str, columns: Iterable[str]) -> str:
-    small = {column.lower(): column for column in columns}
-    near = difflib.get_close_matches(name.lower(), small, n=1)
-    return f" (did you mean {small[near[0]]!r}?)" if near else ""
 
 
 def _untestable(cells: Sequence[str]) -> str:
@@ -312,6 +313,15 @@ def _kind(cells: Sequence[str]) -> str:
     if None in numbers or len(set(numbers)) <= KIND_LIMIT:
         return "categorical"
     return "quantitative"
+
+
+def stray_cells(cells: Sequence[str]) -> list[str]:
+    """What keeps a column from being one of numbers: its other cells, each once, where they are
+    fewer than its numbers, of which more than ``KIND_LIMIT`` differ."""
+    numbers = [number for cell in cells if (number := _number(cell)) is not None]
+    others = [cell for cell in cells if cell and _number(cell) is None]
+    few = len(others) < len(numbers) and len(set(numbers)) > KIND_LIMIT
+    return list(dict.fromkeys(others)) if few else []
 
 
 def _codes(cells: Sequence[str], labels: Sequence[str]) -> NDArray[np.int32]:

@@ -37,13 +37,8 @@ MAX_LINE = 1 << 27
 MAX_EQUAL_LINES = 1_000_000
 """Lines in a row that may be the same, blank ones above all."""
 
-MISSING = frozenset(["", "NA", "na", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN", "-nan", "-NaN"]) | {
-    "null",
-    "NULL",
-    "Null",
-    "None",
-    "none",
-}
+_NO_VALUE = "NA na N/A n/a #N/A NaN nan NAN -nan -NaN null NULL Null None none"
+MISSING = frozenset(["", *_NO_VALUE.split()])
 """Spellings of a missing value."""
 
 EMPTY = MISSING - {"None", "none"}

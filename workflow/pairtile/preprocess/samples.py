@@ -20,7 +20,12 @@ from pairtile.engine.large_table import empty_table, take_columns
 from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.anndata_file import read_obs
-from pairtile.io.annotations import AnnotationTable, quoted, read_annotation_table
+from pairtile.io.annotations import (
+    AnnotationTable,
+    quoted,
+    read_annotation_table,
+    stray_cells,
+)
 from pairtile.io.cells import cells_note, chosen_cells
 from pairtile.io.expression import Expression, read_sparsely
 from pairtile.io.names import some
@@ -89,13 +94,9 @@ class SampleDesign:
         }
         if any(self.factor_columns):
             arrays["factor_columns"] = np.array(self.factor_columns, dtype=np.str_)
-            arrays["factor_labels"] = np.array(
-                [
-                    self.annotations.get(name, [""] * self.factors.shape[1])
-                    for name in self.factor_columns
-                ],
-                dtype=np.str_,
-            )
+            unnamed = [""] * self.factors.shape[1]
+            labels = [self.annotations.get(name, unnamed) for name in self.factor_columns]
+            arrays["factor_labels"] = np.array(labels, dtype=np.str_)
         if self.degrees_given_up:
             arrays["degrees_given_up"] = np.array([self.degrees_given_up])
         stated = {name: values for name, values in arrays.items() if values.size}
@@ -164,7 +165,7 @@ def arrange_samples(
         return expression, SampleDesign.unknown()
     cells = {key: _column(table, column) for key, column in config.columns.items()}
     for key in cells.keys() - {"replicate"}:
-        _check_filled(table, config.columns[key], cells[key])
+        _check_cells(table, config.columns[key], [""])
     how: str = config.combine
     if how == "auto" and "replicate" in cells:
         how = "sum" if measure_scale(stored_values(expression.values)).counted else "mean"
@@ -240,15 +241,8 @@ def _count_cuts(design: SampleDesign, step: StepConfig) -> None:
         int((np.diff(series) == 0).sum()) for series in (design.series, design.stretches)
     )
     design.counts["steps_left_out"] = whole - kept
-    design.notes.append(
-        message(
-            "steps_left_out",
-            left_out=whole - kept,
-            steps=whole,
-            time=step.time,
-            tolerance=step.tolerance,
-        )
-    )
+    numbers = {"left_out": whole - kept, "steps": whole, "tolerance": step.tolerance}
+    design.notes.append(message("steps_left_out", **numbers, time=step.time))
 
 
 def read_arranged(
@@ -361,12 +355,17 @@ def _column(table: AnnotationTable, name: str) -> list[str]:
     return table.columns[name]
 
 
-def _check_filled(table: AnnotationTable, column: str, cells: list[str]) -> None:
-    if "" in cells:
-        at = cells.index("")
+def _check_cells(table: AnnotationTable, column: str, refused: list[str]) -> None:
+    """Refuse a column that holds one of these cells."""
+    cells = table.columns[column]
+    if wrong := [cell for cell in refused if cell in cells]:
+        at = cells.index(wrong[0])
         place = f"{table.places[at]}, column {column!r}, sample {table.samples[at]!r}"
-        expected = "a value for every sample (leave samples without one out of the table)"
-        raise InputError.at(table.path, place, "an empty cell", expected)
+        found, expected = repr(wrong[0]), "a number, as in most cells of the column"
+        if not wrong[0]:
+            found = "an empty cell"
+            expected = "a value for every sample (leave samples without one out of the table)"
+        raise InputError.at(table.path, place, found, expected)
 
 
 _TIME = re.compile(
@@ -504,7 +503,7 @@ def _design_matrix(
     parts = [np.empty((kept.size, 0))]
     for name in columns:
         cells = _column(table, name)
-        _check_filled(table, name, cells)
+        _check_cells(table, name, ["", *stray_cells(cells)])
         here = pd.Series(cells).iloc[kept]
         numbers = pd.to_numeric(here, errors="coerce")
         if numbers.notna().all():

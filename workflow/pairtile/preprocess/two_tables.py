@@ -22,7 +22,6 @@ from pairtile.io.names import some
 from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.items import unique_names
 from pairtile.preprocess.samples import (
-    SampleDesign,
     annotated_samples,
     arrange_samples,
     read_samples,
@@ -159,15 +158,8 @@ def _matched(
     said = []
     for key, names in zip(TABLES, (alone, other_alone), strict=True):
         if names:
-            said.append(
-                message(
-                    "samples_of_one_table",
-                    n=len(names),
-                    table=key,
-                    names=some(names, MAX_NAMED),
-                    all_names=names,
-                )
-            )
+            shown = {"n": len(names), "names": some(names, MAX_NAMED), "all_names": names}
+            said.append(message("samples_of_one_table", table=key, **shown))
     first = take_samples(first, matched, scratch)
     return first, take_samples(other, place[matched], scratch), counts, said
 
@@ -190,6 +182,10 @@ def _joined(first: Prepared, other: Prepared, scratch: Path | None) -> Prepared:
     counts = dict(first.counts)
     for key, n in other.counts.items():
         counts[key] = counts.get(key, 0) + (0 if key in of_samples else n)
+    # The correlation of a row of values in a space V with one in a space W has a mean square of
+    # tr(P_V P_W) / (dim V dim W): 1 / (n - 1) where one table has lost nothing, and 1 / dim V where
+    # both lost the same, which at most the smaller number of degrees can be.
+    given_up = min(first.design.degrees_given_up, other.design.degrees_given_up)
     return Prepared(
         values=values,
         genes=items["name"].tolist()[: n_first + n_other],
@@ -199,18 +195,8 @@ def _joined(first: Prepared, other: Prepared, scratch: Path | None) -> Prepared:
         messages=[*first.messages, *map(_of_other, other.messages)],
         parameters=first.parameters,
         quality=first.quality,
-        design=replace(first.design, given_up=_degrees_of_both(first.design, other.design)),
+        design=replace(first.design, given_up=given_up),
     )
-
-
-def _degrees_of_both(first: SampleDesign, other: SampleDesign) -> int:
-    """Degrees of freedom that a correlation between the tables has lost.
-
-    The correlation of a row of values in a space V with one in a space W has a mean square of
-    tr(P_V P_W) / (dim V dim W): 1 / (n - 1) where one table has lost nothing, and 1 / dim V where
-    both lost the same, which at most the smaller number of degrees can be.
-    """
-    return min(first.degrees_given_up, other.degrees_given_up)
 
 
 def _of_other(said: Message) -> Message:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.downstream.differential import large_groups
-from pairtile.downstream.given import prepare_values
+from pairtile.downstream.given import conditions_of, prepare_values
 from pairtile.engine.state import scratch_beside, write_state
 from pairtile.runtime.files import read_table
 from pairtile.runtime.record import recorded
@@ -24,10 +24,11 @@ def values(
     inputs : configuration key -> path of each input file on this machine. items : the items table.
     """
     with recorded("values", record), scratch_beside(out) as scratch:
-        table = read_table(items)
-        kept = table.loc[table["kept"], "name"].tolist()
+        kept = read_table(items).query("kept")["name"].tolist()
         arrays = prepare_values(config.with_inputs(inputs), kept, scratch)
-        if config.differential is not None:  # refused here, before anything long is done
+        if not config.obs:  # refused here, before anything long is done; left out of a group
             cells = dict(zip(arrays["columns"].tolist(), arrays["cells"].tolist(), strict=True))
-            large_groups(cells[config.differential.label], config.differential.label)
+            conditions_of(arrays["samples"].tolist(), cells, config.traits, of_group=False)
+            if config.differential is not None:
+                large_groups(cells[config.differential.label], config.differential.label)
         write_state(out, cast("Mapping[str, NDArray[Any]]", arrays), scratch)

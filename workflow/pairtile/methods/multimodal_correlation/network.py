@@ -155,7 +155,11 @@ def annotations_of(config: MultimodalCorrelationConfig, state: ModeArrays) -> An
         return None
     samples = state["samples"].tolist()
     return read_annotations(
-        config.annotations, samples, _asked(config.conditions), config.samples.unannotated
+        config.annotations,
+        samples,
+        _asked(config.conditions),
+        config.samples.unannotated,
+        of_group=bool(config.obs),
     )
 
 
