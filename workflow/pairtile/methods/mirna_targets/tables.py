@@ -316,8 +316,9 @@ def _sites(
         reference_begin=rows["reference_begin"].to_numpy(),
         reference_end=rows["reference_end"].to_numpy(),
     )
-    lines = (_letters(large_text(rows, f"{line}_alignment")) for line in ("query", "reference"))
-    hit_sites(*state_texts(state), spans, *lines, sites)
+    query = _letters(large_text(rows, "query_alignment"))
+    reference = _letters(large_text(rows, "reference_alignment"))
+    hit_sites(*state_texts(state), spans, query, reference, sites)
     return sites, spans
 
 
