@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -113,7 +112,7 @@ class Prepared(HasMessages):
     items: pd.DataFrame
     counts: dict[str, int]
     messages: list[Message]
-    parameters: dict[str, Any]
+    parameters: dict[str, object]
     quality: SampleQuality
     design: SampleDesign
 
