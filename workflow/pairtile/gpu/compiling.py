@@ -13,13 +13,10 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from pairtile.arrays import CupyModule
 from pairtile.runtime.record import COMPILING
 from pairtile.runtime.user_cache import code_folder
-
-if TYPE_CHECKING:
-    import cupy
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +64,7 @@ def options(defines: Mapping[str, str | int], *, fused: bool = True) -> tuple[st
 
 
 @cache
-def _module(kernel: Path, opts: tuple[str, ...], device: int) -> cupy.RawModule:
+def _module(kernel: Path, opts: tuple[str, ...], device: int) -> CupyModule:
     import cupy
 
     code = source(kernel)
@@ -87,7 +84,7 @@ def _module(kernel: Path, opts: tuple[str, ...], device: int) -> cupy.RawModule:
     return module
 
 
-def load(kernel: Path, defines: Mapping[str, str | int], *, fused: bool = True) -> cupy.RawModule:
+def load(kernel: Path, defines: Mapping[str, str | int], *, fused: bool = True) -> CupyModule:
     """A ``.cu`` file compiled with the given macros, for the current device.
 
     CuPy keeps compiled code in the user's cache folder, whatever the environment, so only a first

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
-from pairtile.arrays import BoolArray
+from pairtile.arrays import BoolArray, CupyKernel
 from pairtile.cpu.vectors import LANES
 from pairtile.engine.state import release
 from pairtile.errors import DeviceError
@@ -322,9 +322,7 @@ class PairBlocks:
         return centred_values
 
 
-def launch(
-    kernel: Callable[..., None], blocks: tuple[int, ...], threads: int, *arguments: object
-) -> None:
+def launch(kernel: CupyKernel, blocks: tuple[int, ...], threads: int, *arguments: object) -> None:
     """Start a CUDA kernel; integers go to it as ``int``."""
     kernel(blocks, (threads,), tuple(np.int32(a) if type(a) is int else a for a in arguments))
 
