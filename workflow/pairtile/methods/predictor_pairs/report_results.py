@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -47,7 +47,7 @@ class Levels:
     """The state of a search, and the row of each gene's name in it."""
 
     state: PredictorArrays
-    row: Mapping[Any, int]
+    row: Mapping[str, int]
 
     @property
     def n_levels(self) -> int:
@@ -171,7 +171,7 @@ def predictor_results(results: Results) -> PredictorResults:
 def results_of(
     sets: pd.DataFrame,
     state: PredictorArrays | None = None,
-    rows: Mapping[Any, int] | None = None,
+    rows: Mapping[str, int] | None = None,
 ) -> PredictorResults:
     """From a table of sets, and the state with the row of each gene in it where they are there."""
     told = sets["target_entropy_bits"] - sets["mce_bits"]
