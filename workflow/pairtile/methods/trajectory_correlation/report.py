@@ -22,9 +22,7 @@ from pairtile.methods.trajectory_correlation.report_results import (
     score_name,
     score_of,
 )
-from pairtile.methods.trajectory_correlation.report_states import (
-    states_section,
-)
+from pairtile.methods.trajectory_correlation.report_states import states_section
 from pairtile.methods.trajectory_correlation.report_structure import structure_section
 from pairtile.methods.trajectory_correlation.structures import HEX_COLOURS
 from pairtile.report.formats import count, number

@@ -15,11 +15,7 @@ from pairtile.methods.trajectory_correlation.report_results import (
     claimed_communities,
     motion_results,
 )
-from pairtile.methods.trajectory_correlation.structures import (
-    HEX_COLOURS,
-    HEX_NEITHER,
-    atom_lines,
-)
+from pairtile.methods.trajectory_correlation.structures import HEX_COLOURS, HEX_NEITHER, atom_lines
 from pairtile.report.charts import SEQUENTIAL
 from pairtile.report.formats import number
 from pairtile.report.method_report import CaptionedFigure, PageSection

@@ -49,11 +49,7 @@ from pairtile.methods.trajectory_correlation.network import (
     motion_network,
     path_ends,
 )
-from pairtile.methods.trajectory_correlation.pair_scores import (
-    HALVES,
-    HISTOGRAM_BINS,
-    MotionScores,
-)
+from pairtile.methods.trajectory_correlation.pair_scores import HALVES, HISTOGRAM_BINS, MotionScores
 from pairtile.methods.trajectory_correlation.residues import (
     add_contacts,
     in_contact,

@@ -23,16 +23,7 @@ from numpy.typing import NDArray
 
 from pairtile.cpu.bit_planes import popcount
 from pairtile.cpu.njit import njit
-from pairtile.cpu.vectors import (
-    LANES,
-    at_least,
-    choose,
-    load,
-    maximum,
-    minimum,
-    smallest,
-    splat,
-)
+from pairtile.cpu.vectors import LANES, at_least, choose, load, maximum, minimum, smallest, splat
 
 FAR = 0x7F800000
 """Bits of infinity: what is excluded from being a neighbour, and padding."""
