@@ -1,9 +1,17 @@
-"""Names of the array types: NumPy's, and CuPy's of the same element where a GPU computes."""
+"""Names of types: arrays of NumPy, and what is on a GPU.
+
+CuPy has no types, and is imported only where a GPU computes.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import cupy
 
 BoolArray = NDArray[np.bool_]
 UInt8Array = NDArray[np.uint8]
@@ -12,3 +20,10 @@ Int32Array = NDArray[np.int32]
 Int64Array = NDArray[np.int64]
 Float32Array = NDArray[np.float32]
 Float64Array = NDArray[np.float64]
+
+CupyArray: TypeAlias = "cupy.ndarray"
+CupyModule: TypeAlias = "cupy.RawModule"
+CupyKernel: TypeAlias = "cupy.RawKernel"
+
+DeviceArray: TypeAlias = "np.ndarray | CupyArray"
+"""An array of the backend at hand: of NumPy on the CPU, of CuPy on a GPU."""

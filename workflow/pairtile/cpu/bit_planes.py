@@ -6,10 +6,10 @@ Words of 32 bits, because a vector of their counts converts to float32 lane by l
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from llvmlite import ir
 from numba import types
+from numba.core.typing import Signature
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -36,10 +36,12 @@ def bit_planes(levels: NDArray[np.int8], n_levels: int) -> NDArray[np.uint32]:
 
 
 @intrinsic
-def popcount(typing_context: Any, word: Any) -> Any:
+def popcount(typing_context: object, word: types.Type) -> tuple[Signature | None, object]:
     """Bits set in an integer, of the integer's own type; the compiler vectorises it."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(
+        context: object, builder: ir.IRBuilder, signature: object, arguments: list[ir.Value]
+    ) -> ir.Instruction:
         return builder.ctpop(arguments[0])
 
     return word(word) if isinstance(word, types.Integer) else None, generate

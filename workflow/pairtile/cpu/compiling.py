@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Any
 
 from numba.core.event import Event, Listener, register
 
@@ -19,7 +18,7 @@ class _Teller(Listener):
     def __init__(self) -> None:
         self.functions, self.said = 0, 0.0
 
-    def on_start(self, event: Event) -> Any:
+    def on_start(self, event: Event) -> None:
         COMPILING.start()
         now = time.perf_counter()
         if not self.functions:
@@ -31,7 +30,7 @@ class _Teller(Listener):
             self.said = now
         self.functions += 1
 
-    def on_end(self, event: Event) -> Any:
+    def on_end(self, event: Event) -> None:
         COMPILING.stop()
 
 

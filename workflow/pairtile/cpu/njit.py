@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numba
 
@@ -24,17 +24,20 @@ from pairtile.runtime.user_cache import code_folder, user_cache
 _PACKAGE = Path(__file__).resolve().parents[1]
 _IMPORT = re.compile(r"^from pairtile([\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
 
+F = TypeVar("F", bound=Callable[..., object])
 
-def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+
+def njit(**options: Any) -> Callable[[F], F]:
     """``numba.njit(cache=True, **options)``."""
 
-    def compiled(function: Callable[..., Any]) -> Any:
+    def compiled(function: F) -> F:
         module = Path(inspect.getfile(function)).resolve()
         settings: Any = numba.config
         before = settings.CACHE_DIR  # NUMBA_CACHE_DIR, or ""
         settings.CACHE_DIR = str(_folder(before, content_of(module)))
         try:
-            return numba.njit(cache=True, **options)(function)
+            kernel: F = numba.njit(cache=True, **options)(function)
+            return kernel
         finally:
             settings.CACHE_DIR = before
 
@@ -56,10 +59,8 @@ def _imported(text: str) -> set[Path]:
     found = set()
     for place, names in _IMPORT.findall(text):
         folder = _PACKAGE.joinpath(*place.split("."))
-        found |= {
-            folder.with_suffix(".py"),
-            *(folder / f"{n}.py" for n in re.findall(r"\w+", names)),
-        }
+        found |= {folder / f"{name}.py" for name in re.findall(r"\w+", names)}
+        found.add(folder.with_suffix(".py"))
     return {path for path in found if path.is_file()}
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from llvmlite import ir
 from numba import types
+from numba.core.base import BaseContext
 from numba.extending import intrinsic, models, register_model
 
 LANES: Final = 32
@@ -28,16 +29,18 @@ class Vector(types.Type):
 
 @register_model(Vector)
 class _VectorModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, vector: Vector) -> None:
+    def __init__(self, manager: object, vector: Vector) -> None:
         whole = isinstance(vector.element, types.Integer)
         element = ir.IntType(vector.element.bitwidth) if whole else ir.FloatType()
         super().__init__(manager, vector, ir.VectorType(element, LANES))
 
 
-def address_of(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+def address_of(
+    context: BaseContext, builder: ir.IRBuilder, kind: types.Array, array: ir.Value, index: ir.Value
+) -> ir.Instruction:
     """Where a vector that starts at an element of an array lies."""
-    data = context.make_array(array_type)(context, builder, array).data
-    vector = context.get_value_type(Vector(array_type.dtype))
+    data = context.make_array(kind)(context, builder, array).data
+    vector = context.get_value_type(Vector(kind.dtype))
     return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
 
 
@@ -127,8 +130,7 @@ def smallest(typing_context, vector):  # type: ignore[no-untyped-def]
     """The smallest element of a vector, found by halving."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        left = arguments[0]
-        width = LANES
+        left, width = arguments[0], LANES
         while width > 1:
             width //= 2
             nothing = ir.Constant(left.type, ir.Undefined)
@@ -154,6 +156,5 @@ def choose(typing_context, mask, where_set, elsewhere):  # type: ignore[no-untyp
     return where_set(mask, where_set, elsewhere), generate
 
 
-def _numbers(values: Any) -> Any:
-    lanes = list(values)
-    return ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
+def _numbers(values: range) -> ir.Constant:
+    return ir.Constant(ir.VectorType(ir.IntType(32), len(values)), list(values))

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -424,7 +425,7 @@ _FINE, _PER_Z = 1600, 200.0
 _TIES = 0x74696573
 
 
-def _fine(xp: DeviceArray, z: DeviceArray) -> DeviceArray:
+def _fine(xp: ModuleType, z: DeviceArray) -> DeviceArray:
     """Place of Fisher's z in the table of levels; the last one of NaN."""
     with np.errstate(invalid="ignore"):
         return xp.fmin(xp.abs(z) * _PER_Z, _FINE - 1).astype(np.int32)

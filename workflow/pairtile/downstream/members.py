@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -85,7 +84,7 @@ def _signs(edges: pd.DataFrame) -> pd.DataFrame | None:
     return None
 
 
-def _regulators(results: Results, module: pd.Series) -> list[dict[Hashable, Any]]:
+def _regulators(results: Results, module: pd.Series) -> list[dict[Hashable, object]]:
     """A row for each source, those with most targets first."""
     edges = results.network.iloc[np.argsort(-results.score, kind="stable")]
     edges = edges.drop_duplicates(["source", "target"])
@@ -112,7 +111,7 @@ def _identifiers(results: Results) -> dict[str, str]:
     }
 
 
-def _modules(results: Results, module: pd.Series) -> list[dict[Hashable, Any]]:
+def _modules(results: Results, module: pd.Series) -> list[dict[Hashable, object]]:
     """A row for each module, the largest first."""
     place = {name: k for k, name in enumerate(module.index)}
     edges = results.network[results.network["source"] != results.network["target"]]

@@ -13,8 +13,8 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
+from pairtile.arrays import CupyModule
 from pairtile.runtime.record import COMPILING
 from pairtile.runtime.user_cache import code_folder
 
@@ -27,7 +27,6 @@ _INCLUDE = re.compile(r'^#include "(\w+\.cuh)"\n', re.MULTILINE)
 OPTIONS = ("--std=c++17",)
 """Compiler options common to all kernels (``--use_fast_math`` is not among them: it would change
 comparisons with subnormal numbers; kernels name the fast functions they mean)."""
-
 
 CACHE = "CUPY_CACHE_DIR"
 """Where CuPy keeps compiled code, in the environment; without it, below the home folder."""
@@ -65,7 +64,7 @@ def options(defines: Mapping[str, str | int], *, fused: bool = True) -> tuple[st
 
 
 @cache
-def _module(kernel: Path, opts: tuple[str, ...], device: int) -> Any:
+def _module(kernel: Path, opts: tuple[str, ...], device: int) -> CupyModule:
     import cupy
 
     code = source(kernel)
@@ -85,8 +84,8 @@ def _module(kernel: Path, opts: tuple[str, ...], device: int) -> Any:
     return module
 
 
-def load(kernel: Path, defines: Mapping[str, str | int], *, fused: bool = True) -> Any:
-    """``cupy.RawModule`` of a ``.cu`` file with the given macros, for the current device.
+def load(kernel: Path, defines: Mapping[str, str | int], *, fused: bool = True) -> CupyModule:
+    """A ``.cu`` file compiled with the given macros, for the current device.
 
     CuPy keeps compiled code in the user's cache folder, whatever the environment, so only a first
     run compiles; it says so.

@@ -16,10 +16,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from types import ModuleType
 
 import numpy as np
 
+from pairtile.arrays import DeviceArray
 from pairtile.errors import DeviceError
 from pairtile.gpu.compiling import secure_cache
 from pairtile.runtime.host_memory import free_host_bytes
@@ -28,10 +29,6 @@ from pairtile.runtime.user_cache import make_private
 log = logging.getLogger(__name__)
 
 BACKENDS = ("auto", "cpu", "cuda")
-
-
-DeviceArray: TypeAlias = Any
-"""An array of NumPy or of CuPy, which has no types."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ class Device:
     reason: str
 
     @property
-    def xp(self) -> Any:
+    def xp(self) -> ModuleType:
         """The array module: ``numpy`` or ``cupy``."""
         if self.backend == "cpu":
             return np
@@ -51,13 +48,13 @@ class Device:
 
         return cupy
 
-    def to_host(self, array: Any) -> Any:
+    def to_host(self, array: DeviceArray) -> np.ndarray:
         """The array as ``numpy.ndarray``."""
         return array if self.backend == "cpu" else self.xp.asnumpy(array)
 
     def sent(self, array: DeviceArray) -> Callable[[], DeviceArray]:
         """Start to copy an array into pinned memory; what any thread calls to wait and have it."""
-        if self.backend == "cpu":
+        if isinstance(array, np.ndarray):
             return lambda: array
         import cupyx
 

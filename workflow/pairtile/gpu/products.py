@@ -6,12 +6,10 @@ from types import ModuleType
 
 import numpy as np
 
-from pairtile.gpu.device import DeviceArray
+from pairtile.arrays import CupyArray
 
 
-def matrix_product_transposed(
-    cupy: ModuleType, a: DeviceArray, b: DeviceArray, out: DeviceArray
-) -> None:
+def matrix_product_transposed(cupy: ModuleType, a: CupyArray, b: CupyArray, out: CupyArray) -> None:
     """out = a b^T for row-major a (m, k), b (n, k); float16 input is summed in float32.
 
     Straight to cuBLAS, because ``cupy.matmul`` would round a product of float16 to float16.

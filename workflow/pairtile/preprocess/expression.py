@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,13 +21,7 @@ from pairtile.io.regulators import read_regulators
 from pairtile.io.sparse_rows import columns_of, stored_values
 from pairtile.preprocess.count_residuals import CountResiduals
 from pairtile.preprocess.factor_annotations import annotations_of_factors
-from pairtile.preprocess.items import (
-    NOT_VARIABLE,
-    TOO_FEW,
-    TOO_RARE,
-    Account,
-    items_table,
-)
+from pairtile.preprocess.items import NOT_VARIABLE, TOO_FEW, TOO_RARE, Account, items_table
 from pairtile.preprocess.logarithm import Scale, measure_scale, take_log2
 from pairtile.preprocess.normalize import (
     GROUP_SIZE,
@@ -113,7 +106,7 @@ class Prepared(HasMessages):
     items: pd.DataFrame
     counts: dict[str, int]
     messages: list[Message]
-    parameters: dict[str, Any]
+    parameters: dict[str, object]
     quality: SampleQuality
     design: SampleDesign
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +93,7 @@ def measure_scale(values: np.ndarray) -> Scale:
     return Scale(low, top, float(quartile), float(high), whole, n_negative)
 
 
-def _measure_part(part: NDArray[Any]) -> tuple[NDArray[np.float64], Scale]:
+def _measure_part(part: NDArray[np.floating]) -> tuple[NDArray[np.float64], Scale]:
     """The observed values other than zero, and what they say but for quantiles."""
     seen = part[~np.isnan(part) & (part != 0)].astype(np.float64, copy=False)
     if not seen.size:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -86,7 +86,7 @@ class SampleDesign:
     @property
     def state(self) -> SampleArrays:
         """What null distributions need, as arrays of a state; none for what is not stated."""
-        arrays: dict[str, NDArray[Any]] = {
+        arrays: dict[str, NDArray[np.generic]] = {
             "sample_series": self.stretches,
             "sample_batch": self.batch,
             "sample_time": self.times,
@@ -450,7 +450,7 @@ def _combine_replicates(
     if "replicate" not in cells:
         return expression, np.arange(n_samples)
     # A sample without a label is a specimen of its own: no label equals its number.
-    labels: list[Any] = [label or k for k, label in enumerate(cells["replicate"])]
+    labels: list[str | int] = [label or k for k, label in enumerate(cells["replicate"])]
     specimen, found = pd.factorize(np.array(labels, dtype=object))
     first = np.unique(specimen, return_index=True)[1]
     for key in cells.keys() - {"replicate"}:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -47,7 +47,7 @@ class TwoTables(NamedTuple):
 
     prepared: Prepared
     rows: NDArray[np.int32]
-    parameters: dict[str, dict[str, Any]]
+    parameters: dict[str, dict[str, object]]
 
 
 def read_two_tables(config: TwoTableAnalysis, scratch: Path | None = None) -> TwoTables:

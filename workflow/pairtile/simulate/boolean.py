@@ -139,13 +139,13 @@ def _next_state(
     return np.where(hit, random.integers(0, q, n_genes), following).astype(np.int8)
 
 
-def _depends_on_all(outputs: NDArray[Any], q: int, n_predictors: int) -> bool:
+def _depends_on_all(outputs: NDArray[np.integer], q: int, n_predictors: int) -> bool:
     """Whether each predictor makes a difference for some levels of the others."""
     table = outputs.reshape((q,) * n_predictors)
     return all((np.diff(table, axis=k) != 0).any() for k in range(n_predictors))
 
 
-def _is_xor(outputs: NDArray[Any], inputs: NDArray[Any], q: int) -> bool:
+def _is_xor(outputs: NDArray[np.integer], inputs: NDArray[np.integer], q: int) -> bool:
     return len(set(((outputs - inputs.sum(axis=1)) % q).tolist())) == 1
 
 

@@ -100,7 +100,7 @@ def simulate_kinetic(
     """
     if n_regulators is None:
         n_regulators = max(1, n_genes // 10)
-    settings: dict[str, Any] = {
+    settings: dict[str, float] = {
         "n_genes": n_genes,
         "n_samples": n_samples,
         "n_regulators": n_regulators,
@@ -176,7 +176,8 @@ class _Edges:
         self.half_level = np.exp(random.normal(0, 0.5, n_edges))
 
 
-def _check(settings: dict[str, Any]) -> None:
+def _check(settings: dict[str, float]) -> None:
+    bounds: dict[str, tuple[int, float | None]]
     bounds = {"n_genes": (2, None), "n_samples": (1, None), "seed": (0, None)}
     bounds["n_regulators"] = (1, max(settings["n_genes"] - 1, 1))
     for name, (low, high) in bounds.items():

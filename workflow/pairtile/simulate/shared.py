@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,7 +26,7 @@ def gene_table(
     return pd.DataFrame(values, genes, samples).rename_axis("gene").reset_index()
 
 
-def check_whole(name: str, value: Any, low: int, high: int | None = None) -> None:
+def check_whole(name: str, value: float, low: float, high: float | None = None) -> None:
     """Raises ValueError unless ``value`` is a whole number from ``low`` to ``high``."""
     fits = isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= value
     if not fits or (high is not None and value > high):

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.arrays import CupyArray, DeviceArray
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import Device
 from pairtile.gpu.products import matrix_product_transposed
 from pairtile.splines.bspline import bspline_weights, dense_weights, knot_vector
 from pairtile.splines.kernels import (
     Marginals,
+    RowSamples,
     column_blocks,
     group_by_interval,
     marginal_sums,
@@ -56,10 +57,10 @@ class Weights:
     """Weights of a block of variables in the forms that the backend at hand wants."""
 
     variables: int
-    observed: Any
+    observed: DeviceArray | None
     """float32 (variables, samples) of ones and zeros, or None where nothing is missing."""
-    rows: Any
-    columns: Any
+    rows: RowSamples | CupyArray
+    columns: NDArray[np.floating] | CupyArray
     marginals: NDArray[np.float64] | None = None
     """Of a complete analysis, on the CPU in float64: what ``marginal_sums`` gives."""
 
@@ -106,9 +107,9 @@ class BsplineScorer:
             per_warp = 32 * settings.bins * np.dtype(self._real).itemsize
             self._warps = max(1, min(WARPS, 48 * 1024 // per_warp))
             self._shared = self._warps * per_warp
-            self._joint: Any = None
+            self._joint: CupyArray | None = None
 
-    def weights(self, z: Any) -> Weights:
+    def weights(self, z: DeviceArray) -> Weights:
         """Weights of variables: scaled values, float64 (variables, samples), NaN where missing; of
         NumPy, or on a GPU of CuPy."""
         xp = self.device.xp
@@ -136,7 +137,7 @@ class BsplineScorer:
 
     def scores(
         self, rows: Weights, columns: Weights, from_column: NDArray[np.int64] | None = None
-    ) -> tuple[Any, Any]:
+    ) -> tuple[DeviceArray, DeviceArray | None]:
         """Mutual information in bits of every row variable with every column variable.
 
         ``from_column`` gives the first column that is wanted in each row; what lies before it may
@@ -163,22 +164,23 @@ class BsplineScorer:
             )
         return bits, self._n_samples(rows, columns)
 
-    def _n_samples(self, rows: Weights, columns: Weights) -> Any:
-        if rows.observed is None and columns.observed is None:
+    def _n_samples(self, rows: Weights, columns: Weights) -> DeviceArray | None:
+        known = columns.observed if rows.observed is None else rows.observed
+        if known is None:
             return None
         xp = self.device.xp
 
-        def observed(w: Weights, other: Weights) -> Any:
+        def observed(w: Weights) -> DeviceArray:
             if w.observed is not None:
                 return w.observed
-            return xp.ones((w.variables, other.observed.shape[1]), dtype=xp.float32)
+            return xp.ones((w.variables, known.shape[1]), dtype=xp.float32)
 
         # Exact: float32 holds every integer up to 2^24.
-        return (observed(rows, columns) @ observed(columns, rows).T).astype(xp.int32)
+        return (observed(rows) @ observed(columns).T).astype(xp.int32)
 
     # --- CUDA ---------------------------------------------------------------------------------
 
-    def _weights_cuda(self, z: Any, there: Any) -> Weights:
+    def _weights_cuda(self, z: CupyArray, there: CupyArray | None) -> Weights:
         xp = self.device.xp
         s = self.settings
         variables, samples = z.shape
@@ -200,7 +202,7 @@ class BsplineScorer:
         observed = None if there is None else there.astype(xp.float32)
         return Weights(variables, observed, weights, weights)
 
-    def _scores_cuda(self, rows: Weights, columns: Weights) -> Any:
+    def _scores_cuda(self, rows: Weights, columns: Weights) -> CupyArray:
         xp = self.device.xp
         bins = self.settings.bins
         bits = xp.empty((rows.variables, columns.variables), dtype=self._real)
@@ -224,7 +226,9 @@ class BsplineScorer:
             row += block
         return bits
 
-    def _block_cuda(self, rows: Weights, columns: Weights, row: int, block: int, bits: Any) -> None:
+    def _block_cuda(
+        self, rows: Weights, columns: Weights, row: int, block: int, bits: CupyArray
+    ) -> None:
         xp = self.device.xp
         bins = self.settings.bins
         n_columns = columns.variables

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
+from pairtile.arrays import CupyArray, DeviceArray
 from pairtile.cpu.njit import njit
 from pairtile.runtime.threads import in_threads
 from pairtile.splines.bspline import bin_sums, knot_vector
@@ -64,7 +64,7 @@ def scaled_halves(
 
 
 def marginal_entropies(
-    z: Any, settings: SplineSettings, times: NDArray[np.float64] | None = None
+    z: DeviceArray, settings: SplineSettings, times: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """Entropy in bits of each gene's own bins: float64 (genes,); 0 for a constant gene. ``z`` is an
     array of NumPy, of whose samples each counts so many ``times``, or, on a GPU, of CuPy; the
@@ -84,7 +84,7 @@ def marginal_entropies(
 
 
 def _bin_sums_cuda(
-    z: Any, settings: SplineSettings
+    z: CupyArray, settings: SplineSettings
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """``bin_sums``, and the largest value of each row."""
     import cupy

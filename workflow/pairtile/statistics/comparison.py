@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,7 +36,7 @@ class Comparison:
     hubs_second: list[str]
     shared_hubs: list[str]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """For JSON: NaN becomes None."""
         return {
             key: None if isinstance(value, float) and np.isnan(value) else value

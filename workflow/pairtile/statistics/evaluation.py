@@ -60,7 +60,7 @@ def require_columns(table: pd.DataFrame, columns: Sequence[str], what: str) -> N
 
 
 def read_truth(
-    gold: pd.DataFrame, index: pd.Index[Any], is_source: BoolArray, universe: str
+    gold: pd.DataFrame, index: pd.Index[str], is_source: BoolArray, universe: str
 ) -> tuple[Truth, dict[str, int]]:
     """Known edges (columns ``source``, ``target``: names) as numbers of the genes in ``index``.
 
@@ -373,7 +373,7 @@ def evaluate(
     }
 
 
-def _numbers(table: pd.DataFrame, index: pd.Index[Any], what: str) -> tuple[Int64Array, Int64Array]:
+def _numbers(table: pd.DataFrame, index: pd.Index[str], what: str) -> tuple[Int64Array, Int64Array]:
     """Row numbers of the sources and targets, from names or from row numbers."""
     ends = []
     require_columns(table, ("source", "target"), what)
@@ -444,7 +444,7 @@ def _strongest(edge: Int64Array, score: Float64Array, top: int) -> tuple[Int64Ar
     return edge[reached], score[reached]
 
 
-def _refuse_repeated(edge: Int64Array, index: pd.Index[Any]) -> None:
+def _refuse_repeated(edge: Int64Array, index: pd.Index[str]) -> None:
     ascending = np.sort(edge)
     repeated = np.flatnonzero(ascending[1:] == ascending[:-1])
     if len(repeated):
@@ -456,8 +456,8 @@ def _refuse_repeated(edge: Int64Array, index: pd.Index[Any]) -> None:
 
 
 def _judge_network(
-    network: pd.DataFrame, index: pd.Index[Any], truth: Truth, directed: bool
-) -> dict[str, Any]:
+    network: pd.DataFrame, index: pd.Index[str], truth: Truth, directed: bool
+) -> dict[str, float | str | None]:
     source, target = _numbers(network, index, "network")
     n = truth.n_genes
     edge = source * n + target

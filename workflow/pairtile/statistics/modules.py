@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -217,7 +216,7 @@ def _leiden(
     if runs is None:
         runs = min(_MAX_RUNS, max(1, _EDGES_IN_ALL // weight.size))
 
-    graph: Any = igraph.Graph(n=n_nodes, edges=edges, directed=False)
+    graph = igraph.Graph(n=n_nodes, edges=edges, directed=False)
     weights = weight.tolist()
     # igraph draws from one generator for the whole process; it is handed back afterwards.
     igraph.set_random_number_generator(random.Random(seed))

@@ -31,8 +31,9 @@ from pairtile.preprocess.items import formula_warnings
 
 if TYPE_CHECKING:
     from pairtile.methods.mirna_targets.keyword_types import MirnaTargetsKeywords
+    from pairtile.methods.mirna_targets.sequences import FastaLike, PairsLike
 
-    Strings: TypeAlias = list[str] | tuple[str, ...] | NDArray[Any] | pd.Series[str]
+    Strings: TypeAlias = list[str] | tuple[str, ...] | NDArray[np.str_] | pd.Series[str]
 
 
 SEARCH = ("estimator.*", "species", "mirna_names", "ignore_versions", "extras", "backend")
@@ -41,10 +42,10 @@ _KEYWORDS = Keywords(MirnaTargetsConfig, *SEARCH, "on_bad_record")
 
 @_KEYWORDS.signature
 def mirna_targets(
-    mirnas: Any,
-    transcripts: Any,
+    mirnas: FastaLike,
+    transcripts: FastaLike,
     *,
-    restrict: Any = None,
+    restrict: PairsLike | None = None,
     **settings: Unpack[MirnaTargetsKeywords],
 ) -> pd.DataFrame:
     """Find the sites of transcripts that miRNAs may bind: the hits of miRanda 3.3a, one a row.
@@ -134,7 +135,7 @@ def warnings_of_hits(
     config: MirnaTargetsConfig,
     hits: pd.DataFrame,
     found: Sequence[Message],
-    scores: dict[str, NDArray[Any]] | None = None,
+    scores: dict[str, NDArray[np.generic]] | None = None,
 ) -> list[Message]:
     """What to beware of in hits, beyond what was ``found`` before; ``scores``: of a null."""
     network = hits[["mirna", "transcript"]].drop_duplicates()
@@ -145,11 +146,11 @@ def warnings_of_hits(
 
 def searched(
     config: MirnaTargetsConfig,
-    mirnas: Any,
-    transcripts: Any,
-    restrict: Any,
+    mirnas: FastaLike,
+    transcripts: FastaLike,
+    restrict: PairsLike | None,
     settings: Mapping[str, Any],
-    orthologs: Any = None,
+    orthologs: FastaLike | None = None,
 ) -> tuple[MirnaTargets, PreparedInput, Merged, pa.Table]:
     """Sequences in any form (``as_fasta``), prepared and searched as in the workflow, and the hits
     as its tables describe them."""
@@ -263,7 +264,9 @@ def duplex_energy(
 ) -> NDArray[np.float64]: ...
 
 
-def duplex_energy(mirnas: Any, sites: Any, *, model: str = "miranda", backend: str = "auto") -> Any:
+def duplex_energy(
+    mirnas: str | Strings, sites: str | Strings, *, model: str = "miranda", backend: str = "auto"
+) -> float | NDArray[np.float64]:
     """Free energy in kcal/mol of miRNAs bound to sites of transcripts; lower is stronger.
 
     Parameters
@@ -311,10 +314,10 @@ def duplex_energy(mirnas: Any, sites: Any, *, model: str = "miranda", backend: s
     """
     if model not in MODELS:
         raise ValueError(f"model: found {model!r}; expected {' or '.join(MODELS)}")
-    if isinstance(mirnas, str) != isinstance(sites, str):
-        raise ValueError("mirnas, sites: found one text and one list; expected two of a kind")
-    if isinstance(mirnas, str):
+    if isinstance(mirnas, str) and isinstance(sites, str):
         return float(duplex_energy([mirnas], [sites], model=model, backend=backend)[0])
+    if isinstance(mirnas, str) or isinstance(sites, str):
+        raise ValueError("mirnas, sites: found one text and one list; expected two of a kind")
     if len(mirnas) != len(sites):
         raise ValueError(
             f"mirnas, sites: found {len(mirnas)} and {len(sites)}; expected a site for each miRNA"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import pandas as pd
@@ -20,17 +20,14 @@ from pairtile.methods.mirna_targets.api import (
 )
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import conservation_rates
-from pairtile.methods.mirna_targets.export import (
-    null_tables,
-    with_expression,
-    with_more_columns,
-)
+from pairtile.methods.mirna_targets.export import null_tables, with_expression, with_more_columns
 from pairtile.methods.mirna_targets.score import ALPHA
 from pairtile.methods.mirna_targets.tables import ranked_targets, targets_table
 from pairtile.preprocess.items import formula_warnings
 
 if TYPE_CHECKING:
     from pairtile.methods.mirna_targets.keyword_types import MirnaSignalKeywords
+    from pairtile.methods.mirna_targets.sequences import FastaLike, PairsLike
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,11 +65,11 @@ _KEYWORDS = Keywords(
 
 @_KEYWORDS.signature
 def mirna_signal(
-    mirnas: Any,
-    transcripts: Any,
+    mirnas: FastaLike,
+    transcripts: FastaLike,
     *,
-    orthologs: Any = None,
-    restrict: Any = None,
+    orthologs: FastaLike | None = None,
+    restrict: PairsLike | None = None,
     **settings: Unpack[MirnaSignalKeywords],
 ) -> MirnaSignal:
     """Find targets of miRNAs and compare them with those of shuffled miRNAs.

@@ -6,7 +6,7 @@ Functions of ``__all__`` are for notebooks as well; ``FIGURES`` makes those of t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -400,7 +400,7 @@ def site_map(hits: pd.DataFrame, colours: Mapping[str, str]) -> Figure:
 # --- one hit, letter by letter --------------------------------------------------------------------
 
 
-def alignment(hit: Mapping[str, Any] | Any) -> Figure:
+def alignment(hit: Mapping[str, Any] | pd.Series | NamedTuple) -> Figure:
     """The alignment of one hit: the miRNA (3' to 5') above its site (5' to 3'), seed region shaded.
 
     Parameters
@@ -459,7 +459,7 @@ def alignment(hit: Mapping[str, Any] | Any) -> Figure:
     return figure_of(axes)
 
 
-def _title(given: Mapping[str, Any] | Any) -> str:
+def _title(given: Mapping[str, Any] | pd.Series) -> str:
     names = [str(given[key]) for key in ("mirna", "transcript") if key in given]
     numbers = [f"score {float(given['score']):g}"] if "score" in given else []
     if "energy_kcal_mol" in given:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, Tag
 
@@ -36,15 +36,15 @@ _SPECIES_FORM = "a species (hsa), a list of species, or null"
 _NAMES_FORM = "a list of miRNAs, the path of a file of them, or null"
 
 
-def _species(value: Any) -> Any:
+def _species(value: object) -> tuple[str, ...] | None:
     return None if value is None else _words([value] if isinstance(value, str) else value)
 
 
-def _path_or_names(value: Any) -> Any:
+def _path_or_names(value: object) -> str | tuple[str, ...] | None:
     return value if value is None or isinstance(value, str) else _words(value, _NAMES_FORM)
 
 
-def _words(value: Any, expected: str = _SPECIES_FORM) -> tuple[str, ...]:
+def _words(value: object, expected: str = _SPECIES_FORM) -> tuple[str, ...]:
     words = value if isinstance(value, list | tuple) else []
     if not words or not all(isinstance(word, str) and word.strip() for word in words):
         raise refusal(expected)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.conservation import (
@@ -61,7 +60,7 @@ def conservation_columns(
 
 
 def conservation_table(
-    sums: Mapping[str, NDArray[np.integer]], mirnas: NDArray[Any], conservation: Conservation
+    sums: Mapping[str, NDArray[np.integer]], mirnas: Iterable[str], conservation: Conservation
 ) -> pa.Table:
     """How many sites other species keep, and how many chance keeps.
 
@@ -96,9 +95,9 @@ def _rows(
     seed_class: str,
     conservation: Conservation,
     of: ConservedSites,
-    low: Any = np.nan,
-    high: Any = np.nan,
-    p: Any = np.nan,
+    low: ArrayLike = np.nan,
+    high: ArrayLike = np.nan,
+    p: ArrayLike = np.nan,
 ) -> pd.DataFrame:
     """The rows of a seed class, one for each level but the first, in which all sites are."""
     table = pd.DataFrame(

@@ -14,8 +14,6 @@ takes far longer.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -100,7 +98,7 @@ def context_columns(
     ):
         known = (code >= 0) & (code < len(table))
         score += np.where(known, table[np.where(known, code, 0), kind], 0.0)
-    columns: dict[str, NDArray[Any]] = {
+    columns: dict[str, NDArray[np.number]] = {
         "pairing_3p": context.pairing_3p,
         "end_distance": distance,
         "offset_6mers": context.offset_6mers,

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.arrays import CupyArray
 from pairtile.errors import ConfigError, DeviceError
 from pairtile.gpu.device import Device
 from pairtile.methods.mirna_targets.kernels.duplex_energy import (
@@ -53,7 +54,7 @@ class DuplexEnergy:
         self._tables = turner_1999(CELSIUS)
         self._codes = letter_codes()
         self._types = pair_types()
-        self._on_gpu: dict[str, Any] = {}
+        self._on_gpu: dict[str, CupyArray] = {}
         if device.backend == "cuda":
             from pairtile.gpu import compiling as cuda
 
@@ -156,7 +157,9 @@ class DuplexEnergy:
             self._fold_cpu(np.concatenate(strings), own, found)
             energies[long] = found
 
-    def _launch(self, letters: Any, places: Any, order: Any, longest: int, result: Any) -> None:
+    def _launch(
+        self, letters: CupyArray, places: CupyArray, order: CupyArray, longest: int, out: CupyArray
+    ) -> None:
         """Fold the strings in ``order``, none of which is longer than ``longest``."""
         xp = self.device.xp
         warp_bytes = _warp_bytes(longest)
@@ -180,7 +183,7 @@ class DuplexEnergy:
                 self._on_gpu["codes"],
                 self._on_gpu["types"],
                 self._on_gpu["tables"],
-                result,
+                out,
             ),
             shared_mem=shared,
         )
@@ -203,7 +206,7 @@ def _block_bytes() -> int:
 
 
 Energies = NDArray[np.int32]
-Turner1999 = dict[str, NDArray[Any]]
+Turner1999 = dict[str, NDArray[np.integer | np.floating]]
 
 LARGEST_ASYMMETRY = 300
 """Cap on the penalty for an interior loop with sides of unequal length; not scaled."""
@@ -377,7 +380,7 @@ def pair_types() -> NDArray[np.uint8]:
 # --- what ViennaRNA computes ----------------------------------------------------------------------
 
 
-def package(key: str = "energies") -> Any:
+def package(key: str = "energies") -> ModuleType:
     """The Python module ``RNA``. Raises ConfigError, naming the key that asks for it, where
     ViennaRNA is not installed."""
     try:

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -145,7 +144,7 @@ def _write_text(
         )
 
 
-def _sequences(state: Mapping[str, Any], items: pd.DataFrame, kind: str) -> TextSequences:
+def _sequences(state: Mapping[str, object], items: pd.DataFrame, kind: str) -> TextSequences:
     """Names as in the file: those of the items are made unique."""
     names, headers = header_lines(np.asarray(state[f"{kind}_lines"]))
     kept = items[(items["kind"] == kind) & items["kept"]]

@@ -10,10 +10,9 @@ composition, on transcripts that have them by chance.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -200,7 +199,7 @@ def _rounded(columns: Mapping[str, NDArray[np.float64]]) -> dict[str, pa.Array]:
     }
 
 
-def expression_table(sums: Mapping[str, NDArray[np.int64]], mirnas: NDArray[Any]) -> pa.Table:
+def expression_table(sums: Mapping[str, NDArray[np.int64]], mirnas: Iterable[str]) -> pa.Table:
     """Whether the targets of each miRNA, taken together, go against it more than chance gives.
 
     Columns are those of ``expression.tsv`` in ``columns.toml``.

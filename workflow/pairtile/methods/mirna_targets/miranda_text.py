@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from string import Formatter
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 import numpy as np
 import pyarrow as pa
@@ -162,7 +162,7 @@ class _MirandaText:
         )
         count = len(self.transcripts.names)
         read = [_read_line(self.transcripts, j) for j in range(count)]
-        nothing: tuple[Any, bytes, bytes] = (None, b"", b"")
+        nothing: tuple[tuple[int, int] | None, bytes, bytes] = (None, b"", b"")
         following = next(with_hits, nothing)
         for i, mirna in enumerate(self.mirnas.names):
             yield _read_line(self.mirnas, i)
@@ -190,7 +190,7 @@ class _MirandaText:
 
     def _summary(
         self,
-        hits: Mapping[str, Any],
+        hits: Mapping[str, NDArray[np.integer | np.floating]],
         i: NDArray[np.integer],
         j: NDArray[np.integer],
         first: NDArray[np.int64],
@@ -226,7 +226,7 @@ class _MirandaText:
         return pc.if_else(pa.array(total_energy < 0), summary, pa.scalar(b"", _BYTES))
 
 
-def _filled(template: str, columns: Mapping[str, Any]) -> pa.Array:
+def _filled(template: str, columns: Mapping[str, NDArray[np.generic] | pa.Array]) -> pa.Array:
     """A text for each row: ``template`` with the row's entries of the columns that it names."""
     parts = []
     for literal, name, form, _ in Formatter().parse(template):
@@ -236,7 +236,7 @@ def _filled(template: str, columns: Mapping[str, Any]) -> pa.Array:
     return pc.binary_join_element_wise(*parts, pa.scalar(b"", _BYTES))
 
 
-def _as_text(column: Any, form: str) -> pa.Array:
+def _as_text(column: NDArray[np.generic] | pa.Array, form: str) -> pa.Array:
     """Texts as bytes; whole numbers; and other numbers in the form of a format string."""
     if form:
         # Few of them differ, and each is written once. By their bits, so that 0 and -0 do.

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.arrays import Int64Array
 from pairtile.declare.messages import Message, messages_of
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets.arrays import NullArrays, SequenceArrays
@@ -429,7 +430,7 @@ class NullCounts:
     ) -> None:
         """Count sites that are kept, and correlations."""
         mirna, shuffle = np.divmod(sites.i, of.each)
-        places: dict[str, tuple[NDArray[Any], ...]] = {}
+        places: dict[str, tuple[NDArray[np.integer], ...]] = {}
         if self.conservation is not None:
             there = np.flatnonzero(self.conservation.species_of(sites.j) > 0)
             i, j, seed_class = sites.i[there], sites.j[there], sites.seed_class[there]
@@ -474,7 +475,7 @@ def pair_score_bins(score: NDArray[np.floating]) -> NDArray[np.int64]:
 
 
 def _count_all(
-    total: dict[str, NDArray[np.int64]], of: Searched, places: dict[str, tuple[NDArray[Any], ...]]
+    total: dict[str, Int64Array], of: Searched, places: dict[str, tuple[NDArray[np.integer], ...]]
 ) -> None:
     """Count what has places; those of the miRNAs have no axis of shuffles."""
     counted = {f"{of.prefix}{name}": place for name, place in places.items()}
@@ -484,7 +485,7 @@ def _count_all(
 
 def _count(
     total: NDArray[np.int64],
-    places: tuple[NDArray[Any], ...],
+    places: tuple[NDArray[np.integer], ...],
     weights: NDArray[np.int64] | None = None,
 ) -> None:
     """Add 1, or the weight, to ``total`` at each place."""

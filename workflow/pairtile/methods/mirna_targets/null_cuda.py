@@ -23,6 +23,7 @@ from pairtile.methods.mirna_targets.search import Sites, TargetSearch
 from pairtile.methods.mirna_targets.search_cuda import in_blocks
 
 if TYPE_CHECKING:
+    from pairtile.arrays import CupyModule
     from pairtile.gpu.device import DeviceArray
 
 KERNELS = Path(__file__).parent / "kernels/shuffled_sites.cu"
@@ -127,6 +128,6 @@ class SiteCounter:
         return Sites(*rows, to_host(numbers[4]), to_host(seed_class))
 
 
-def _each(module: DeviceArray, name: str, count: int, *arguments: DeviceArray) -> None:
+def _each(module: CupyModule, name: str, count: int, *arguments: DeviceArray) -> None:
     """Call a kernel with a thread for each of ``count`` things, which is its first argument."""
     module.get_function(name)((-(-count // THREADS),), (THREADS,), (np.int64(count), *arguments))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -281,7 +281,7 @@ SEED_BEGIN, SEED_END = 2, 8
 """Positions of the seed, from the miRNA's 5' end."""
 
 
-def cards(hits: HitsOverview) -> dict[str, Any]:
+def cards(hits: HitsOverview) -> dict[str, object]:
     """The cards and, over all of them, ``hits`` and ``transcripts``; ``complete`` as for a site."""
     sites = shared_sites(hits, MAX_CARDS)
     return {
@@ -305,7 +305,7 @@ def seed_columns(query: str) -> tuple[int, int]:
     return places[min(SEED_END, len(places)) - 1], places[SEED_BEGIN - 1] + 1
 
 
-def _card(site: SharedSite) -> dict[str, Any]:
+def _card(site: SharedSite) -> dict[str, object]:
     """Heading, facts, the lines cut at the seed, and the transcripts that have the alignment."""
     hit = site.hits.iloc[0]
     query, match, reference = hit[list(ALIGNMENT)]
@@ -399,7 +399,7 @@ def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | 
     )  # fmt: skip
 
 
-def _data(hits: pd.DataFrame, columns: list[str], text: MethodText) -> dict[str, Any]:
+def _data(hits: pd.DataFrame, columns: list[str], text: MethodText) -> dict[str, object]:
     """The table packed. Lines of pairs are not there: the script reads them off the letters."""
     queries = hits["query_alignment"]
     seeds = pd.DataFrame(map(seed_columns, queries), columns=["begin", "end"])
@@ -438,7 +438,7 @@ def mapped_transcript(results: Results) -> str:
     return target if (transcripts == target).any() else str(transcripts.iloc[0])
 
 
-def _packed(hits: pd.DataFrame, name: str) -> dict[str, Any]:
+def _packed(hits: pd.DataFrame, name: str) -> dict[str, object]:
     packed = pack_column(hits[name]) | {"name": name}
     if name != "site_begin":
         return packed
@@ -454,7 +454,7 @@ def _first_rows(hits: pd.DataFrame, columns: list[str]) -> list[list[str]]:
     ]
 
 
-def _shown(hit: dict[Any, Any], name: str) -> str:
+def _shown(hit: Mapping[Hashable, Any], name: str) -> str:
     if name == "site_begin":
         return f"{count(hit[name])}–{count(hit['site_end'])}"
     if isinstance(hit[name], str):

@@ -33,14 +33,14 @@ def settings_of(results: Results) -> dict[str, Any]:
     return AlignmentConfig().model_dump() | (results.parameters.get("estimator") or {})
 
 
-def numbers(results: Results) -> dict[str, Any]:
+def numbers(results: Results) -> dict[str, object]:
     """What ``text.md.j2`` shows: of hits, chance, conservation, expression and what has no hit."""
     network, counts, items = results.network, results.counts, results.items
     hits, targets = results.cached(hits_of), results.cached(targets_of)
     in_network = int(network["n_hits"].sum()) if "n_hits" in network else 0
     on = counts.get("transcripts_with_sites", int(network["target"].nunique()))
     classes = hits.seed_classes if hits else {}
-    made: dict[str, Any] = {
+    made: dict[str, object] = {
         "settings": settings_of(results),
         "by_gene": GENES in network,
         "n_hits": counts.get("hits", in_network),
@@ -68,8 +68,8 @@ def numbers(results: Results) -> dict[str, Any]:
         kept = _by_kind(items[items["kept"].astype(bool)])
         made["alone"] = [(word, n - there[word]) for word, n in kept if n > there[word]]
     if has_null(results) and "q_value" in network and len(network):
-        made["significant"] = int((network["q_value"] <= 0.05).sum())
-        made["lowest_p"] = lowest_p(network, made["significant"] or N_PAIRS)
+        significant = int((network["q_value"] <= 0.05).sum())
+        made |= {"significant": significant, "lowest_p": lowest_p(network, significant or N_PAIRS)}
     return made
 
 
@@ -88,14 +88,14 @@ def _by_kind(items: pd.DataFrame) -> list[tuple[str, int]]:
     return [(word, kinds[kind]) for kind, word in words.items() if kind in kinds]
 
 
-def lowest_p(network: pd.DataFrame, n: int) -> list[list[Any]]:
+def lowest_p(network: pd.DataFrame, n: int) -> list[list[str | float]]:
     """The first pairs of the network, which goes by p: names, p, q, hits."""
     columns = ["source", "target", "p_value", "q_value", "n_hits"]
-    found: list[list[Any]] = network[columns].head(min(n, N_PAIRS)).to_numpy().tolist()
+    found: list[list[str | float]] = network[columns].head(min(n, N_PAIRS)).to_numpy().tolist()
     return found
 
 
-def _strongest(results: Results) -> list[dict[str, Any]]:
+def _strongest(results: Results) -> list[dict[str, object]]:
     """The strongest alignments, each with its first transcript."""
     hits, sites = results.cached(hits_of), []
     for site in shared_sites(hits, N_SITES) if hits and hits.n else ():
@@ -112,7 +112,7 @@ def _strongest(results: Results) -> list[dict[str, Any]]:
     return sites
 
 
-def _conservation(results: Results) -> dict[str, Any] | None:
+def _conservation(results: Results) -> dict[str, object] | None:
     """Canonical sites that half of the species, or half of the tree, keep."""
     table = results.cached(conserved)
     if table is None:
@@ -128,7 +128,7 @@ def _conservation(results: Results) -> dict[str, Any] | None:
     } if row["sites"] else None  # fmt: skip
 
 
-def _expression(results: Results) -> dict[str, Any] | None:
+def _expression(results: Results) -> dict[str, object] | None:
     """Whether targets go against their miRNAs, all together and by miRNA."""
     path = results.folder / "expression.tsv"
     if not path.is_file():

@@ -10,7 +10,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -18,14 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pairtile.engine.chunk_file import Rows, Summaries
-from pairtile.engine.estimator import (
-    Cost,
-    Estimator,
-    Merged,
-    PreparedInput,
-    Ranking,
-    Written,
-)
+from pairtile.engine.estimator import Cost, Estimator, Merged, PreparedInput, Ranking, Written
 from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
@@ -155,7 +148,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         )
 
     @classmethod
-    def chunk_parameters(cls, config: MirnaTargetsConfig) -> dict[str, Any]:
+    def chunk_parameters(cls, config: MirnaTargetsConfig) -> dict[str, object]:
         return {"estimator": config.estimator, **({"null": config.null} if config.null else {})}
 
     def schema(self) -> pa.Schema:
@@ -225,7 +218,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         found[row[inside], column[inside]] = True
         return found
 
-    def _columns(self, hits: pa.Table) -> dict[str, Any]:
+    def _columns(self, hits: pa.Table) -> dict[str, NDArray[np.generic] | pa.Array]:
         """The rows of ``ROWS``, by items, sorted."""
         order = np.asarray(self.state["transcript_order"])
         j = (order[hits["j"].to_numpy()] + self.n_mirnas).astype(np.int32)
@@ -359,7 +352,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
             score = -(ranks != ranks.shift()).any(axis=1).cumsum().astype(np.float64)
         return Ranking(edges[["source", "target"]].assign(score=score), directed=True)
 
-    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[np.generic]]:
         null = {} if self.config.null is False else self._null_arrays(merged)
         return null | {
             "edges": np.arange(SCORE_BINS + 1) * SCORE_STEP,
@@ -372,7 +365,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
             )[::-1],
         }
 
-    def _null_arrays(self, merged: Merged) -> dict[str, NDArray[Any]]:
+    def _null_arrays(self, merged: Merged) -> dict[str, NDArray[np.generic]]:
         """What chance gives, beside what there is, for the report."""
         sums = self.all_null_counts(merged)
         table = class_table(sums["site_counts"].sum(axis=1), sums["null_site_counts"].sum(axis=2))

@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numba import get_num_threads
@@ -87,7 +87,7 @@ class SequenceBatch:
         return cls(text, offsets_of(lengths))
 
     @classmethod
-    def of_state(cls, state: Mapping[str, Any], kind: str) -> SequenceBatch:
+    def of_state(cls, state: Mapping[str, object], kind: str) -> SequenceBatch:
         """The sequences of a state whose names begin with ``kind``."""
         return cls(np.asarray(state[f"{kind}_text"]), np.asarray(state[f"{kind}_offsets"]))
 
@@ -123,12 +123,12 @@ class SequenceBatch:
         return CODES[self.text]
 
 
-def state_sequences(state: Mapping[str, Any]) -> tuple[SequenceBatch, SequenceBatch]:
+def state_sequences(state: Mapping[str, object]) -> tuple[SequenceBatch, SequenceBatch]:
     """The miRNAs and the transcripts of a state."""
     return SequenceBatch.of_state(state, "mirna"), SequenceBatch.of_state(state, "transcript")
 
 
-def state_texts(state: Mapping[str, Any]) -> tuple[Texts, Texts]:
+def state_texts(state: Mapping[str, object]) -> tuple[Texts, Texts]:
     """The same for kernels."""
     mirnas, transcripts = state_sequences(state)
     return mirnas.texts, transcripts.texts

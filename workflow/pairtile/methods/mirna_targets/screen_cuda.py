@@ -12,18 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.arrays import CupyArray, CupyKernel
 from pairtile.gpu import compiling as cuda
-from pairtile.gpu.device import Device, DeviceArray
-from pairtile.methods.mirna_targets.scoring import (
-    SEED_ROWS,
-    AlignmentScoring,
-    SequenceBatch,
-)
+from pairtile.gpu.device import Device
+from pairtile.methods.mirna_targets.scoring import SEED_ROWS, AlignmentScoring, SequenceBatch
 
 SCORE_PASS = Path(__file__).parent / "kernels/miranda_alignment.cu"
 TRACEBACK = Path(__file__).parent / "kernels/miranda_traceback.cu"
@@ -78,7 +75,7 @@ class BlockSearch:
         numbers[1] += self.begin
         return self.device.to_host(numbers), self.device.to_host(states)
 
-    def traced(self, allowed: NDArray[np.bool_] | None) -> tuple[DeviceArray, DeviceArray]:
+    def traced(self, allowed: NDArray[np.bool_] | None) -> tuple[CupyArray, CupyArray]:
         """Candidates filtered and traced back, on the GPU, references counted within the block.
 
         Returns int32 (8, count), of those left, the fields of ``candidates``, begin row and column,
@@ -111,7 +108,9 @@ class BlockSearch:
         longest = int(numbers[7].max())
         return numbers, states[xp.flatnonzero(kept[wanted]), :longest]
 
-    def _trace(self, kernel: Any, wanted: Any, cells: tuple[Any, ...], found: Any) -> Any:
+    def _trace(
+        self, kernel: CupyKernel, wanted: CupyArray, cells: tuple[CupyArray, ...], found: CupyArray
+    ) -> CupyArray:
         """Trace some candidates; fills ``found`` (3, candidates), returns states (wanted, most)."""
         xp = self.xp
         spans = self.scoring.span_limits(self.lengths)
@@ -154,7 +153,7 @@ class BlockSearch:
             kernel((n_blocks,), (n_threads,), arguments, shared_mem=shared_bytes)
         return states
 
-    def _candidates(self, allowed: NDArray[np.bool_] | None) -> Any:
+    def _candidates(self, allowed: NDArray[np.bool_] | None) -> CupyArray:
         """i, j (within the block), row, column, score on the GPU."""
         found = [self.xp.empty((5, 0), dtype=np.int32)]
         if self.groups:
@@ -173,7 +172,7 @@ class BlockSearch:
         values = (*costs[0], *costs[1], self.scoring.threshold)
         return tuple(np.int32(max(int(value), lowest)) for value in values)
 
-    def _screened(self) -> Any:
+    def _screened(self) -> CupyArray:
         """Candidates of the miRNAs that the screen takes."""
         xp = self.xp
         lead = blocks(max(group.lead for group in self.groups)) * BLOCK_COLUMNS
@@ -183,7 +182,7 @@ class BlockSearch:
             scores = profiles(xp, self.mirnas, group, self.scoring)
             tasks.append((group, scores, self._screen(group, scores, text)))
 
-        def report(*appending: Any) -> None:
+        def report(*appending: CupyArray | np.uint64) -> None:
             for group, scores, found in tasks:
                 if len(found):
                     kernel = cuda.load(SCORE_PASS, group.defines).get_function("best_of_diagonals")
@@ -204,7 +203,7 @@ class BlockSearch:
 
         return self._fields(4 * sum(len(found) for _, _, found in tasks), report)
 
-    def _screen(self, group: ScreenGroup, scores: Any, text: _ReferenceText) -> Any:
+    def _screen(self, group: ScreenGroup, scores: CupyArray, text: _ReferenceText) -> CupyArray:
         """Blocks of diagonals to look at closely: uint32 (count, 2), miRNA of group and block."""
         n_pairs = len(scores) // 2
         lead_blocks = blocks(group.lead)
@@ -212,7 +211,7 @@ class BlockSearch:
         n_groups, window_blocks = windows(text.columns, lead_blocks, n_pairs, n_resident)
         kernel = cuda.load(SCORE_PASS, group.defines).get_function("screen_diagonals")
 
-        def run(found: Any, capacity: np.uint64, count: Any) -> None:
+        def run(found: CupyArray, capacity: np.uint64, count: CupyArray) -> None:
             arguments = (
                 text.letters,
                 scores,
@@ -232,7 +231,7 @@ class BlockSearch:
         found, count = self._grown(lambda n: (n, 2), np.uint32, n_blocks // 64, run)
         return found[:count].copy()
 
-    def _any_length(self) -> Any:
+    def _any_length(self) -> CupyArray:
         """Candidates of the other miRNAs."""
         xp = self.xp
         rows = self.plain[np.argsort(self.lengths[self.plain], kind="stable")]
@@ -264,7 +263,7 @@ class BlockSearch:
         state = xp.empty((4 * longest, at_once), dtype=np.int32)
         kernel = cuda.load(SCORE_PASS, {}).get_function("best_of_diagonals_any_length")
 
-        def report(*appending: Any) -> None:
+        def report(*appending: CupyArray | np.uint64) -> None:
             for task in range(0, n_tasks, at_once):
                 arguments = (
                     *inputs,
@@ -282,7 +281,7 @@ class BlockSearch:
 
         return self._fields(len(rows) * text.columns // 512, report)
 
-    def _fields(self, expected: int, report: Callable[..., None]) -> Any:
+    def _fields(self, expected: int, report: Callable[..., None]) -> CupyArray:
         """Candidates that ``report(fields, capacity, count)`` appends: int32 (5, count)."""
         fields, count = self._grown(lambda n: (5, n), np.int32, expected, report)
         return fields[:, :count]
@@ -293,7 +292,7 @@ class BlockSearch:
         dtype: type,
         expected: int,
         append: Callable[..., None],
-    ) -> tuple[Any, int]:
+    ) -> tuple[CupyArray, int]:
         """A list and how much of it ``append(list, capacity, count)`` filled.
 
         ``append`` counts also what does not fit; then it runs again with as much room as it needs.
@@ -318,7 +317,7 @@ class BlockSearch:
 class _ReferenceText:
     """All references in one text on the GPU, 16 * code a letter, with room between them."""
 
-    def __init__(self, xp: Any, references: SequenceBatch, lead: int, between: int) -> None:
+    def __init__(self, xp: ModuleType, references: SequenceBatch, lead: int, between: int) -> None:
         """lead      columns before the first reference, a multiple of 16
         between   columns after each: no alignment that matters, no diagonal reaches across
         """
@@ -337,7 +336,7 @@ class _ReferenceText:
             kernel(grid, (256,), (*arguments, np.int32(self.count), self.letters))
 
 
-def _sorted(xp: Any, fields: Any) -> Any:
+def _sorted(xp: ModuleType, fields: CupyArray) -> CupyArray:
     """By i, j, descending score, column, row."""
     if fields.shape[1] == 0:
         return fields
@@ -456,8 +455,8 @@ def _rows_that_reach(n: int, scoring: AlignmentScoring) -> int:
 
 
 def profiles(
-    xp: Any, mirnas: SequenceBatch, group: ScreenGroup, scoring: AlignmentScoring
-) -> DeviceArray:
+    xp: ModuleType, mirnas: SequenceBatch, group: ScreenGroup, scoring: AlignmentScoring
+) -> CupyArray:
     """Score of each row on each code: int16 (miRNAs, made even, CODES, rows, made 8, 16, ...).
 
     Rows that a shorter miRNA does not have, and its rows 1 and 2, score 0 on everything; the

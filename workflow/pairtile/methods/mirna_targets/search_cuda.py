@@ -6,8 +6,8 @@ follow on the GPU, too, so that only hits leave it. ``screen_cuda`` searches one
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from pairtile.methods.mirna_targets.scoring import (
     Traced,
 )
 from pairtile.methods.mirna_targets.screen_cuda import BlockSearch
+
+T = TypeVar("T")
 
 
 def candidates(
@@ -68,13 +70,13 @@ def alignments(
 
 
 def in_blocks(
-    work: Callable[[BlockSearch, NDArray[np.bool_] | None], Any],
+    work: Callable[[BlockSearch, NDArray[np.bool_] | None], T],
     mirnas: SequenceBatch,
     references: SequenceBatch,
     scoring: AlignmentScoring,
     allowed: NDArray[np.bool_] | None,
     device: Device,
-) -> list[Any]:
+) -> list[T]:
     """What ``work`` gives of all pairs at once, or of blocks where memory does not suffice."""
     todo = [(np.arange(len(mirnas)), 0, len(references))] if len(mirnas) and len(references) else []
     found = []
@@ -115,7 +117,7 @@ def _joined_states(parts: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
     return states
 
 
-def _order_of_parts(fields: NDArray[np.int32], parts: list[Any]) -> NDArray[np.int64] | None:
+def _order_of_parts(fields: NDArray[np.int32], parts: Sequence[object]) -> NDArray[np.int64] | None:
     """Order that sorts parts by (i, j): each is sorted, and no pair is in two of them."""
     if len(parts) < 2:
         return None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -20,8 +20,12 @@ _ALLOWED = frozenset(LETTERS + LETTERS.lower())
 _BASES = re.compile("[ACGTUNacgtun]{10,}")
 _FAULTS_SHOWN = 20
 
+# What ``as_fasta`` and ``as_pairs`` take.
+FastaLike: TypeAlias = "str | PathLike[str] | Mapping[str, str] | pd.Series[str] | Iterable[object]"
+PairsLike: TypeAlias = "str | PathLike[str] | pd.DataFrame | Iterable[Sequence[str]]"
 
-def as_fasta(sequences: Any, key: str) -> Fasta:
+
+def as_fasta(sequences: FastaLike, key: str) -> Fasta:
     """Take sequences in any form as what ``read_fasta`` gives; the input is not changed.
 
     sequences : the path of a FASTA file; a mapping or pandas Series of name -> sequence; or a list
@@ -48,7 +52,7 @@ def as_fasta(sequences: Any, key: str) -> Fasta:
     return Fasta.of(key, key, names, [text.encode("ascii") for text in texts])
 
 
-def as_orthologs(orthologs: Any, reference: str | None) -> Fasta:
+def as_orthologs(orthologs: FastaLike, reference: str | None) -> Fasta:
     """Orthologs in any form of ``as_fasta``, or the path of an alignment (``maf.read_orthologs``).
     Raises InputError as both do."""
     if isinstance(orthologs, str | PathLike) and not _is_sequence(orthologs):
@@ -56,13 +60,14 @@ def as_orthologs(orthologs: Any, reference: str | None) -> Fasta:
     return as_fasta(orthologs, "orthologs")
 
 
-def as_pairs(restrict: Any) -> list[tuple[str, str]]:
+def as_pairs(restrict: PairsLike) -> list[tuple[str, str]]:
     """Pairs of names, miRNA and transcript: from a file, a DataFrame's first two columns, or a
     list. Raises ValueError for other forms, InputError for a file that cannot be used."""
     if isinstance(restrict, str | PathLike):
         return read_restrict(restrict)
     if isinstance(restrict, pd.DataFrame):
         restrict = list(restrict.iloc[:, :2].itertuples(index=False, name=None))
+    pairs: list[tuple[object, ...]]
     pairs = [tuple(pair) if _is_listing(pair) else (pair,) for pair in restrict]
     for pair in pairs:
         if len(pair) != 2:
@@ -72,9 +77,9 @@ def as_pairs(restrict: Any) -> list[tuple[str, str]]:
     return list(dict.fromkeys((str(mirna), str(transcript)) for mirna, transcript in pairs))
 
 
-def _named(sequences: Any, key: str) -> Iterator[tuple[str, str]]:
+def _named(sequences: FastaLike, key: str) -> Iterator[tuple[str, str]]:
     if isinstance(sequences, Mapping | pd.Series):
-        entries: Iterable[Any] = sequences.items()
+        entries: Iterable[object] = sequences.items()
     elif isinstance(sequences, Iterable) and not isinstance(sequences, bytes | pd.DataFrame):
         entries = sequences
     else:
@@ -126,7 +131,7 @@ def _is_file(text: str) -> bool:
         return False
 
 
-def _is_listing(entry: Any) -> bool:
+def _is_listing(entry: object) -> TypeGuard[Sequence[object]]:
     return isinstance(entry, tuple | list | np.ndarray)
 
 

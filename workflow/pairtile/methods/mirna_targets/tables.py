@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pairtile.declare.columns import arrow_schema, declared_columns
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
@@ -26,16 +26,14 @@ from pairtile.methods.mirna_targets.kernels.hit_sites import (
     HitSpans,
     hit_sites,
 )
-from pairtile.methods.mirna_targets.kernels.pair_scores import (
-    PAIR_BINS,
-    PAIR_STEP,
-    SCORE_STEP,
-)
+from pairtile.methods.mirna_targets.kernels.pair_scores import PAIR_BINS, PAIR_STEP, SCORE_STEP
 from pairtile.methods.mirna_targets.null import CLASS_ROWS, class_table
 from pairtile.methods.mirna_targets.prepare import MIRNA
 from pairtile.methods.mirna_targets.scoring import Texts, pair_starts, reverse_cumsum, state_texts
 from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS
 from pairtile.runtime.threads import in_threads
+
+N = TypeVar("N", bound=np.number)
 
 CANONICAL = ("7mer-A1", "7mer-m8", "8mer")
 """Seed classes that by themselves mostly suffice for repression (Bartel 2009)."""
@@ -77,7 +75,7 @@ def hits_table(
     begin, end = sites.site_begin, sites.site_end
     middle = (begin.astype(np.float64) + end - 1) / 2
     names = pa.array(items["name"], pa.string())
-    columns: dict[str, Any] = given | {
+    columns: dict[str, NDArray[np.generic] | pa.Array] = given | {
         "mirna": pa.DictionaryArray.from_arrays(i, names),
         "transcript": pa.DictionaryArray.from_arrays(j, names),
         "rank": given["rank"] + 1,
@@ -192,7 +190,7 @@ ALL_MIRNAS = "all"
 
 
 def signal_table(
-    sums: Mapping[str, NDArray[Any]], mirnas: NDArray[Any], least_score: float
+    sums: Mapping[str, NDArray[np.int64]], mirnas: Iterable[str], least_score: float
 ) -> pa.Table:
     """How many sites there are and how many chance gives, by seed class and alignment score.
 
@@ -227,7 +225,7 @@ def signal_table(
     return pa.table({name: columns[name] for name in SIGNAL.names}, schema=SIGNAL)
 
 
-def signal_curve(sums: Mapping[str, NDArray[Any]], mirnas: NDArray[Any]) -> pa.Table:
+def signal_curve(sums: Mapping[str, NDArray[np.int64]], mirnas: Iterable[str]) -> pa.Table:
     """How many pairs reach a pair score, and how many of the shuffles' pairs do.
 
     Columns are those of ``signal_curve.tsv`` in ``columns.toml``.
@@ -260,7 +258,7 @@ SIGNAL = arrow_schema(__package__, "signal.tsv")
 CURVE_STEP = 0.5
 
 
-def _as_class(number: Any) -> NDArray[np.int64]:
+def _as_class(number: ArrayLike) -> NDArray[np.int64]:
     """Counts of one class as those of all classes, the others 0: (..., CLASSES)."""
     return np.asarray(number)[..., None] * np.eye(len(SEED_CLASSES), dtype=np.int64)[-1]
 
@@ -316,8 +314,9 @@ def _sites(
         reference_begin=rows["reference_begin"].to_numpy(),
         reference_end=rows["reference_end"].to_numpy(),
     )
-    lines = (_letters(large_text(rows, f"{line}_alignment")) for line in ("query", "reference"))
-    hit_sites(*state_texts(state), spans, *lines, sites)
+    query = _letters(large_text(rows, "query_alignment"))
+    reference = _letters(large_text(rows, "reference_alignment"))
+    hit_sites(*state_texts(state), spans, query, reference, sites)
     return sites, spans
 
 
@@ -334,7 +333,7 @@ def large_text(rows: pa.Table, name: str) -> pa.Array:
     return pa.concat_arrays(parts) if parts else pa.array([], pa.large_string())
 
 
-def _per_pair(combine: np.ufunc, values: NDArray[Any], first: NDArray[Any]) -> NDArray[Any]:
+def _per_pair(combine: np.ufunc, values: NDArray[N], first: NDArray[np.integer]) -> NDArray[N]:
     return combine.reduceat(values, first, dtype=values.dtype)
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 
-def write_trial(folder: Path) -> dict[str, Any]:
+def write_trial(folder: Path) -> dict[str, object]:
     """Random sequences, with so low a score that there are hits; energies where ViennaRNA is."""
     random = np.random.default_rng(1)
     for name, number, length in (("mirnas.fa", 6, 22), ("transcripts.fa", 8, 2_000)):

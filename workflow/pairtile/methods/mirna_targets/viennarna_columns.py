@@ -7,7 +7,7 @@ import multiprocessing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ from pairtile.methods.mirna_targets.energy import (
     site_accessibilities,
     viennarna_duplex_energy,
 )
+from pairtile.methods.mirna_targets.scoring import SequenceBatch
 from pairtile.methods.mirna_targets.tables import state_rows
 from pairtile.runtime.end_together import end_with_parent
 from pairtile.runtime.files import atomic_path, read_table
@@ -121,7 +122,7 @@ class Accessibilities:
         return np.array([float(f"{value:.6g}") for value in result.tolist()])
 
 
-def _in_processes(work: Callable[..., R], *columns: Sequence[Any]) -> list[R]:
+def _in_processes(work: Callable[..., R], *columns: Sequence[object]) -> list[R]:
     """``work`` of each row of the columns, by forks of this process: ViennaRNA holds Python's
     lock."""
     jobs = len(columns[0])
@@ -151,6 +152,7 @@ def _read(path: Path | None) -> pd.DataFrame:
     return found if dict(found.dtypes) == dict(none.dtypes) else none
 
 
-def _letters(state: Mapping[str, Any], kind: str, row: int) -> str:
-    begin, end = state[f"{kind}_offsets"][row : row + 2]
-    return str(state[f"{kind}_text"][begin:end].tobytes(), "ascii")
+def _letters(state: Mapping[str, object], kind: str, row: int) -> str:
+    sequences = SequenceBatch.of_state(state, kind)
+    begin, end = sequences.offsets[row : row + 2]
+    return str(sequences.text[begin:end].tobytes(), "ascii")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.extensions import ExtensionDtype
 
 from pairtile.api.keywords import TABLE, Keywords, table_keywords
 from pairtile.api.messages import tell, warnings_of_network
@@ -59,8 +60,8 @@ def predictor_pairs(
     expression: Any = None,
     *,
     levels: Any = None,
-    regulators: Sequence[Any] | NDArray[Any] | None = None,
-    targets: Sequence[Any] | NDArray[Any] | None = None,
+    regulators: Sequence[str | int] | NDArray[np.generic] | None = None,
+    targets: Sequence[str | int] | NDArray[np.generic] | None = None,
     **settings: Unpack[PredictorPairsKeywords],
 ) -> pd.DataFrame:
     """Find the pairs of genes (or single genes, or threes) that best tell each gene's next level.
@@ -192,7 +193,7 @@ def predictor_pairs(
     return found
 
 
-def _labelled(sets: pd.DataFrame, dtype: Any) -> pd.DataFrame:
+def _labelled(sets: pd.DataFrame, dtype: np.dtype | ExtensionDtype) -> pd.DataFrame:
     """Labels in their own type; without the columns of a second predictor where there is none."""
     if (sets["predictor_2"] == "").all() and len(sets):
         sets = sets.drop(columns=["predictor_2", "gain_2", "spearman_2"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from itertools import combinations, islice
 from math import comb
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -185,10 +184,10 @@ def best_keys(known: NDArray[np.int64], best: BestSets) -> NDArray[np.int64]:
 
 def _columns(
     state: PredictorArrays, items: NDArray[np.integer], rows: NDArray[np.integer], best: BestSets
-) -> dict[str, NDArray[Any]]:
+) -> dict[str, NDArray[np.integer | np.floating]]:
     """All columns but the ties. items : (sets, cardinality), rows : (sets,), rows of the space."""
     targets = np.append(state["targets"], np.int32(-1))
-    columns: dict[str, NDArray[Any]] = {
+    columns: dict[str, NDArray[np.integer | np.floating]] = {
         name: items[:, k].astype(np.int32)
         for k, name in zip(range(items.shape[1]), SET_COLUMNS, strict=False)
     }

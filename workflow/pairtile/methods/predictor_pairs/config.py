@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import (
     BeforeValidator,
@@ -46,7 +46,7 @@ LEVELS_OF_RULE: Mapping[str, tuple[int, ...]] = {
 _THRESHOLDS_FORM = "a list of 1 to 3 increasing numbers, such as [2.5, 6], or null"
 
 
-def _increasing(thresholds: Any) -> Any:
+def _increasing(thresholds: object) -> tuple[object, ...] | None:
     if thresholds is None:
         return None
     if not isinstance(thresholds, list | tuple) or not 1 <= len(thresholds) < MAX_LEVELS:
@@ -290,7 +290,7 @@ false discovery rate of 0.05 is out of reach unless most targets pass."""
 _KEEP_FORMS = "auto, best, {p_value: x}, {fdr: x} or {best_fdr: x} (one of them)"
 
 
-def _keep_form(value: Any) -> str | None:
+def _keep_form(value: object) -> str | None:
     if isinstance(value, KeepSetsConfig):
         return f"<{value.key}>"
     if isinstance(value, Mapping):

@@ -9,8 +9,6 @@ rank correlation with the target), ``p_value``, ``q_value``.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -151,7 +149,7 @@ def threshold_warnings(keep: KeepSets, draws: int) -> list[Message]:
     return [message("keep_cannot_be_met", **numbers)]
 
 
-def threshold_summary(sets: pd.DataFrame, kept: pd.DataFrame, keep: KeepSets) -> dict[str, Any]:
+def threshold_summary(sets: pd.DataFrame, kept: pd.DataFrame, keep: KeepSets) -> dict[str, object]:
     """How sets were chosen, for ``summary.json``."""
     largest = kept["mce_bits"].max() if len(kept) else None
     return {

@@ -94,7 +94,7 @@ def prepare_predictor_input(
         items.loc[predictors, "is_regulator"] = True
     items.loc[targets, "is_target"] = True
     quantized = config.quantize.model_dump() | {"levels": n_levels}
-    parameters = {"preprocess": table.parameters, "quantize": quantized}
+    parameters: dict[str, object] = {"preprocess": table.parameters, "quantize": quantized}
     return PreparedPredictors(
         **vars(replace(table, items=items, parameters=parameters)),
         levels=levels,

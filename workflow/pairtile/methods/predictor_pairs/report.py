@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -75,7 +75,7 @@ def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]
             yield message("kept_by_rank", word=word, weak=weak, targets=len(kept), level=LEVEL)
 
 
-def numbers(results: Results) -> dict[str, Any]:
+def numbers(results: Results) -> dict[str, object]:
     """What ``text.md.j2`` shows: of the best set of each target, of ties, chance and IMP."""
     found = results.cached(predictor_results)
     estimator = results.parameters.get("estimator") or {}

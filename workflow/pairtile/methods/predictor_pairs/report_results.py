@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -47,7 +47,7 @@ class Levels:
     """The state of a search, and the row of each gene's name in it."""
 
     state: PredictorArrays
-    row: Mapping[Any, int]
+    row: Mapping[Hashable, int]
 
     @property
     def n_levels(self) -> int:
@@ -164,14 +164,14 @@ def predictor_results(results: Results) -> PredictorResults:
     if not (folder / "state" / MANIFEST).is_file():
         return results_of(sets)
     names = results.items.loc[results.items["kept"].astype(bool), "name"]
-    rows = {str(name): row for row, name in enumerate(names)}
+    rows: dict[Hashable, int] = {str(name): row for row, name in enumerate(names)}
     return results_of(sets, cast(PredictorArrays, open_state(folder / "state")), rows)
 
 
 def results_of(
     sets: pd.DataFrame,
     state: PredictorArrays | None = None,
-    rows: Mapping[Any, int] | None = None,
+    rows: Mapping[Hashable, int] | None = None,
 ) -> PredictorResults:
     """From a table of sets, and the state with the row of each gene in it where they are there."""
     told = sets["target_entropy_bits"] - sets["mce_bits"]

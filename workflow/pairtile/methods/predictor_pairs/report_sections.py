@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from itertools import product
 from typing import Any
 
@@ -46,7 +46,7 @@ def levels_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
     )
 
 
-def _card(found: PredictorResults, row: Mapping[Any, Any]) -> dict[str, Any]:
+def _card(found: PredictorResults, row: Mapping[Hashable, Any]) -> dict[str, object]:
     """One target: its names, its numbers, and the lines of its table."""
     assert found.levels is not None
     predictors = [str(row[member]) for member in found.members]
@@ -68,7 +68,7 @@ def _card(found: PredictorResults, row: Mapping[Any, Any]) -> dict[str, Any]:
     }
 
 
-def _facts(row: Mapping[Any, Any], n_predictors: int) -> str:
+def _facts(row: Mapping[Hashable, Any], n_predictors: int) -> str:
     facts = [
         f"tells {number(row['mi_bits'])} of {number(row['target_entropy_bits'])} bits",
         f"MCE {number(row['mce_bits'])}",
@@ -82,7 +82,7 @@ def _facts(row: Mapping[Any, Any], n_predictors: int) -> str:
     return " · ".join(fact.replace(" ", "\u00a0") for fact in facts)
 
 
-def _cell(counts: NDArray[np.int64]) -> dict[str, Any] | None:
+def _cell(counts: NDArray[np.int64]) -> dict[str, object] | None:
     """Counts, the largest marked, and their colour; None where nothing was seen."""
     if not counts.sum():
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property, partial
 from math import comb
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -18,13 +18,7 @@ from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.chunk_file import Rows, Summaries
-from pairtile.engine.estimator import (
-    Cost,
-    Merged,
-    PreparedInput,
-    Ranking,
-    Written,
-)
+from pairtile.engine.estimator import Cost, Merged, PreparedInput, Ranking, Written
 from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.stages import CandidateMerge
@@ -135,7 +129,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         return Cost(rate, partial(sets_in, state), unit="sets")
 
     @classmethod
-    def chunk_parameters(cls, config: PredictorPairsConfig) -> dict[str, Any]:
+    def chunk_parameters(cls, config: PredictorPairsConfig) -> dict[str, object]:
         return {
             "estimator": config.estimator,
             "min_samples": config.preprocess.min_samples,
@@ -224,7 +218,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         edges = edges_of_sets(sets[sets["target_entropy_bits"] > 0.0])
         return Ranking(edges[["source", "target"]].assign(score=edges["score"]), directed=True)
 
-    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[np.generic]]:
         pairs = merged.pairs[merged.pairs["rank"] == 1]
         rows = pairs["target_row"].to_numpy()
         real = rows < self.n_targets

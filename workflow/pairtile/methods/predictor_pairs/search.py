@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,11 @@ from pairtile.methods.predictor_pairs.best_sets import (
 from pairtile.methods.predictor_pairs.kernels.lanes import LANES, Targets
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import BestLists
 from pairtile.methods.predictor_pairs.kernels.search import search_pairs, search_sets
-from pairtile.methods.predictor_pairs.predictor_table import (
-    PredictorTable,
-    SearchSettings,
-)
+from pairtile.methods.predictor_pairs.predictor_table import PredictorTable, SearchSettings
 
 __all__ = ["BestSets", "PredictorSearch", "SearchSettings", "reduce_best"]
+
+T = TypeVar("T")
 
 
 class PredictorSearch(PredictorTable):
@@ -182,7 +181,7 @@ def plan_tasks(
     return tasks, n_slabs
 
 
-def run_in_threads(function: Callable[[Any], None], tasks: Sequence[Any]) -> None:
+def run_in_threads(function: Callable[[T], None], tasks: Sequence[T]) -> None:
     """Call a function that lets go of the interpreter lock once for each task."""
     if len(tasks) < 2 or threads() < 2:
         for task in tasks:

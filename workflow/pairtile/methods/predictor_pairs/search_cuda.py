@@ -18,12 +18,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.arrays import CupyArray, CupyKernel
 from pairtile.cpu.bit_planes import bit_planes
 from pairtile.errors import DeviceError
 from pairtile.gpu import compiling as cuda
@@ -145,8 +145,8 @@ class SetPrefixes:
     """Sets less their last predictor: planes uint32 (n, q^(c-1), stride), int64 codes, and the
     last predictor of each int32 (n,)."""
 
-    planes: Any
-    codes: Any
+    planes: CupyArray
+    codes: CupyArray
     last: NDArray[np.int32]
 
 
@@ -178,13 +178,13 @@ class CudaPredictors:
             "merge_candidates"
         )
 
-    def on_gpu(self, planes: NDArray[np.uint32]) -> Any:
+    def on_gpu(self, planes: NDArray[np.uint32]) -> CupyArray:
         """Bit planes on the GPU, padded to whole chunks of 128 samples."""
         padded = self.cupy.zeros((*planes.shape[:2], 4 * self.chunks), dtype=np.uint32)
         padded[:, :, : planes.shape[2]] = self.cupy.asarray(planes)
         return padded
 
-    def search_kernel(self, count_all: bool) -> tuple[Any, int, int]:
+    def search_kernel(self, count_all: bool) -> tuple[CupyKernel, int, int]:
         """``search_sets``, targets of a tile at most, and shared bytes for each of them."""
         levels = self.settings.levels
         classes = levels if count_all else levels - 1
@@ -451,7 +451,7 @@ class _TargetSearch:
             )
             again = again[xp.asnumpy(overflow) != 0]
 
-    def results(self) -> tuple[NDArray[Any], ...]:
+    def results(self) -> tuple[NDArray[np.generic], ...]:
         """Scores and codes (n_targets, top), filled places and ties of the last key (n_targets)."""
         arrays = (self.best_scores, self.best_codes, self.n_best, self.best_ties)
         return tuple(self.predictors.cupy.asnumpy(array) for array in arrays)
@@ -462,7 +462,7 @@ def _row_length(top: int) -> int:
     return 1 << int(max(ROOM * top, MIN_ROOM) + top - 1).bit_length()
 
 
-def _table(parts: list[tuple[NDArray[Any], ...]], cardinality: int) -> BestSets:
+def _table(parts: list[tuple[NDArray[np.generic], ...]], cardinality: int) -> BestSets:
     """One table of the best sets of all targets."""
     if not parts:
         empty = np.empty(0, dtype=np.int32)

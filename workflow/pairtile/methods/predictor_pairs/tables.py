@@ -5,7 +5,6 @@ tables ``predictors.tsv`` and ``hyperedges.tsv``.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,7 +50,7 @@ def tested_sets(opened: PredictorLevels, merged: Merged) -> pd.DataFrame:
     return real
 
 
-def stored_sets(opened: PredictorLevels, sets: pd.DataFrame) -> dict[str, NDArray[Any]]:
+def stored_sets(opened: PredictorLevels, sets: pd.DataFrame) -> dict[str, NDArray[np.generic]]:
     """Tested sets as arrays of ``scores.npz``, for the steps after the network.
 
     Only where growing them took long; else they are tested again sooner than stored.

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, Unpack
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pairtile.api.keywords import Keywords
 from pairtile.api.messages import tell, warnings_of_network
@@ -30,7 +30,7 @@ from pairtile.methods.trajectory_correlation.differences import (
     matched_items,
 )
 from pairtile.methods.trajectory_correlation.forked import ReaderError
-from pairtile.methods.trajectory_correlation.matrices import correlation_matrix
+from pairtile.methods.trajectory_correlation.matrices import Matrix, correlation_matrix
 from pairtile.methods.trajectory_correlation.network import (
     ResidueNetwork,
     candidate_q_values,
@@ -55,7 +55,12 @@ from pairtile.methods.trajectory_correlation.unwrap import Frame
 from pairtile.preprocess.items import formula_warnings
 
 if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup, Universe
+    from MDAnalysis.coordinates.base import ProtoReader
+
     from pairtile.methods.trajectory_correlation.keyword_types import TrajectoryCorrelationKeywords
+
+    Motion: TypeAlias = ArrayLike | pd.DataFrame | Universe | AtomGroup
 
 _SELECTIONS = ("fit", "reference", "select", "positions")
 _OF_MOLECULES = (*_SELECTIONS, "dihedrals", "distances", "domains")
@@ -69,10 +74,10 @@ _KEYWORDS = Keywords(
 
 @_KEYWORDS.signature
 def trajectory_correlation(
-    trajectory: Any,
-    trajectories: Any = None,
+    trajectory: str | os.PathLike[str] | Motion | Sequence[Motion],
+    trajectories: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     *,
-    names: Sequence[Any] | None = None,
+    names: Sequence[str] | None = None,
     **settings: Unpack[TrajectoryCorrelationKeywords],
 ) -> MotionCorrelation:
     """Find which motions go together: mutual information and correlation of every pair.
@@ -178,12 +183,12 @@ def trajectory_correlation(
 
 
 def _prepared(
-    trajectory: Any,
-    trajectories: Any,
-    names: Sequence[Any] | None,
+    trajectory: str | os.PathLike[str] | Motion | Sequence[Motion],
+    trajectories: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None,
+    names: Sequence[str] | None,
     settings: Mapping[str, Any],
     scratch: str,
-) -> tuple[TrajectoryCorrelationConfig, PreparedInput[MotionArrays], pd.Index[Any] | None]:
+) -> tuple[TrajectoryCorrelationConfig, PreparedInput[MotionArrays], pd.Index[str] | None]:
     """The configuration, the state, and labels of the variables (None: numbered)."""
     seed = settings["seed"]
     if isinstance(trajectory, str | os.PathLike):
@@ -195,13 +200,14 @@ def _prepared(
         return config, ready, _kept_names(ready)
     _not_beside(trajectories is not None, "trajectories", "anything but the path of a topology")
     sources = trajectory if isinstance(trajectory, list | tuple) else [trajectory]
-    if sources and all(is_universe(one) for one in sources):
+    universes = [one for one in sources if is_universe(one)]
+    if universes and len(universes) == len(sources):
         _not_beside(names is not None, "names", "a Universe, which names its atoms")
-        called = [name_of(n) for n in range(len(sources))]
+        called = [name_of(n) for n in range(len(universes))]
         config = _KEYWORDS.config(settings, topology="topology", trajectories=called)
-        with opened(sources, config.frames) as source:
+        with opened(universes, config.frames) as source:
             unwrapped(source, config)
-            files = [str(getattr(one.universe.trajectory, "filename", "")) for one in sources]
+            files = [str(getattr(one.universe.trajectory, "filename", "")) for one in universes]
             ready = _state_of_molecules(config, source, seed, scratch, files)
         return config, ready, _kept_names(ready)
     for key in _OF_MOLECULES:
@@ -249,7 +255,7 @@ def _not_beside(found: bool, key: str, what: str) -> None:
         raise ValueError(f"{key}: found it beside {what}; expected None")
 
 
-def _kept_names(ready: PreparedInput) -> pd.Index[Any]:
+def _kept_names(ready: PreparedInput) -> pd.Index[str]:
     kept = ready.items["kept"].to_numpy(dtype=bool)
     return pd.Index(ready.items.loc[kept, "name"].astype(str))
 
@@ -283,7 +289,7 @@ class MotionCorrelation(HasMessages):
     items: pd.DataFrame
     pairs: pd.DataFrame
     network: pd.DataFrame
-    labels: pd.Index[Any] | None = field(repr=False)
+    labels: pd.Index[str] | None = field(repr=False)
     contacts: NDArray[np.bool_] | None = field(default=None, repr=False)
     counts: dict[str, int] = field(default_factory=dict)
     community_agreement: dict[str, float] = field(default_factory=dict)
@@ -297,7 +303,7 @@ class MotionCorrelation(HasMessages):
             f"{len(self.network):,} kept"
         )
 
-    def matrix(self, column: str = "correlation") -> Any:
+    def matrix(self, column: str = "correlation") -> pd.DataFrame | Matrix:
         """A column of ``pairs``, or ``q_value``, as a symmetric matrix, NaN on the diagonal.
 
         A DataFrame with names, or an array where the variables have none. Raises ``ValueError`` for
@@ -318,27 +324,27 @@ class MotionCorrelation(HasMessages):
         return pd.DataFrame(values, index=self.labels, columns=self.labels, copy=False)
 
     @property
-    def correlation(self) -> Any:
+    def correlation(self) -> pd.DataFrame | Matrix:
         """Generalized correlation, 0 to 1 (under ``kind="dcc"`` the DCC); see ``matrix``."""
         return self.matrix("correlation")
 
     @property
-    def correlation_centred(self) -> Any:
+    def correlation_centred(self) -> pd.DataFrame | Matrix:
         """Generalized correlation without the mean of the pair's surrogates; see ``matrix``."""
         return self.matrix("correlation_centred")
 
     @property
-    def mi_nats(self) -> Any:
+    def mi_nats(self) -> pd.DataFrame | Matrix:
         """Mutual information in nats; see ``matrix``."""
         return self.matrix("mi_nats")
 
     @property
-    def dcc(self) -> Any:
+    def dcc(self) -> pd.DataFrame | Matrix:
         """Dynamical cross-correlation, -1 to 1; see ``matrix``."""
         return self.matrix("dcc")
 
     @property
-    def p_value(self) -> Any:
+    def p_value(self) -> pd.DataFrame | Matrix:
         """p-values against time-shifted surrogates; see ``matrix``."""
         return self.matrix("p_value")
 
@@ -362,7 +368,7 @@ class MotionCorrelation(HasMessages):
         found = self.residue_network().betweenness()
         return pd.Series(found, index=self._numbers, name="betweenness")
 
-    def paths(self, source: Any, target: Any, number: int = 1) -> pd.DataFrame:
+    def paths(self, source: object, target: object, number: int = 1) -> pd.DataFrame:
         """The ``number`` shortest paths of the network between two variables, shortest first.
 
         A step is as long as -ln of its correlation. Columns: ``source``, ``target``, ``rank``,
@@ -401,14 +407,14 @@ class MotionCorrelation(HasMessages):
         return table
 
     @property
-    def _numbers(self) -> pd.Index[Any]:
+    def _numbers(self) -> pd.Index[str] | pd.RangeIndex:
         return pd.RangeIndex(len(self.items)) if self.labels is None else self.labels
 
 
 # --- input ----------------------------------------------------------------------------------------
 
 
-def is_universe(value: Any) -> bool:
+def is_universe(value: object) -> TypeGuard[Universe | AtomGroup]:
     """Whether this is a Universe or an AtomGroup of MDAnalysis, found without importing it."""
     return hasattr(value, "universe") and hasattr(value, "select_atoms")
 
@@ -424,9 +430,9 @@ class OpenTrajectories(Trajectories):
         As for ``Trajectories``.
     """
 
-    def __init__(self, sources: Sequence[Any], frames: FramesConfig) -> None:
+    def __init__(self, sources: Sequence[Universe | AtomGroup], frames: FramesConfig) -> None:
         self.topology = "topology"
-        self._universes: dict[tuple[str, ...], Any] = {
+        self._universes: dict[tuple[str, ...], Universe] = {
             (name_of(n),): one.universe for n, one in enumerate(sources)
         }
         self._chosen = [None if one is one.universe else one for one in sources]
@@ -460,7 +466,7 @@ class OpenTrajectories(Trajectories):
         interval_ps = self._rising(files, float(trajectory.dt))
         return Run(files, n_frames, used, interval_ps * used.step, n_frames)
 
-    def _load(self, files: tuple[str, ...]) -> Any:
+    def _load(self, files: tuple[str, ...]) -> ProtoReader:
         n_atoms = self._universes[files].atoms.n_atoms
         if n_atoms != self.universe.atoms.n_atoms:
             found, wanted = f"{n_atoms} atoms", f"{self.universe.atoms.n_atoms}, as in the first"
@@ -482,7 +488,9 @@ class OpenTrajectories(Trajectories):
 
 
 @contextmanager
-def opened(sources: Sequence[Any], frames: FramesConfig) -> Any:
+def opened(
+    sources: Sequence[Universe | AtomGroup], frames: FramesConfig
+) -> Iterator[OpenTrajectories]:
     """``OpenTrajectories`` that are restored at the end."""
     trajectories = OpenTrajectories(sources, frames)
     try:
@@ -497,7 +505,7 @@ class SeriesArrays:
     they are numbered)."""
 
     replicas: list[NDArray[np.float64]]
-    labels: pd.Index[Any] | None
+    labels: pd.Index[str] | None
 
     @property
     def dimensions(self) -> int:
@@ -505,7 +513,7 @@ class SeriesArrays:
         return int(self.replicas[0].shape[2])
 
 
-def as_arrays(values: Any, names: Sequence[Any] | None) -> SeriesArrays:
+def as_arrays(values: object, names: Sequence[str] | None) -> SeriesArrays:
     """Take series as an array, a DataFrame (frames x variables), or a list of such.
 
     Raises
@@ -573,18 +581,17 @@ def name_of(replica: int) -> str:
     return f"trajectory {replica}"
 
 
-def _array(part: Any, name: str) -> NDArray[np.float64]:
+def _array(part: object, name: str) -> NDArray[np.float64]:
     try:
-        values = np.asarray(part, dtype=np.float64)
+        found = np.asarray(part, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"{name}: found no table of numbers ({error}); expected numbers"
         ) from error
-    if values.ndim == 2:
-        values = values[:, :, None]
+    values = found[:, :, None] if found.ndim == 2 else found
     if values.ndim != 3 or not 1 <= values.shape[2] <= 3:
         raise ValueError(
-            f"{name}: found shape {np.shape(part)}; expected (frames, variables) or "
+            f"{name}: found shape {found.shape}; expected (frames, variables) or "
             "(frames, variables, dimensions) with 1 to 3 dimensions"
         )
     return values

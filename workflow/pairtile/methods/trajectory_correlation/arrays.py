@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ class MotionArrays(ContactArrays, total=False):
     replica_offsets: NDArray[np.int64]
     mean_positions: NDArray[np.float64]
     frame_interval_ps: NDArray[np.float64]
-    structure: NDArray[Any]
+    structure: NDArray[np.void]
     correlation_time: NDArray[np.float64]
     kind: NDArray[np.str_]
     theiler: NDArray[np.int64]

@@ -6,12 +6,15 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from itertools import takewhile
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from pairtile.arrays import Float64Array, Int64Array
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup, ResidueGroup, Universe
 
 Place = Int64Array
 
@@ -25,13 +28,13 @@ _ASKS_FOR_IONS = re.compile(r"\b(resname|element|type|index|bynum|id)\b")
 _C_ALPHAS = re.compile(r"\bname\s[^()]*\bCA\b")
 
 
-def texts(group: Any, attribute: str) -> list[str]:
+def texts(group: AtomGroup | ResidueGroup, attribute: str) -> list[str]:
     """An attribute of MDAnalysis as text without blanks around it; empty where there is none."""
     values = getattr(group, attribute, None)
     return [""] * len(group) if values is None else [str(value).strip() for value in values]
 
 
-def alternate_positions(universe: Any, chosen: Place) -> Place:
+def alternate_positions(universe: Universe, chosen: Place) -> Place:
     """Numbers of the atoms to leave out so that each residue is in one place.
 
     Of the alternate locations of a residue that stays which ``chosen`` (numbers of atoms) alone
@@ -54,7 +57,7 @@ def alternate_positions(universe: Any, chosen: Place) -> Place:
     return marked[~stays.to_numpy()]
 
 
-def calcium_ions(universe: Any, atoms: Place, selection: str) -> Place:
+def calcium_ions(universe: Universe, atoms: Place, selection: str) -> Place:
     """The calcium ions among ``atoms`` where ``selection`` means C-alphas: it has ``name CA`` and
     speaks of no residue or element, or (an empty one) all atoms are called CA."""
     group = universe.atoms[atoms]

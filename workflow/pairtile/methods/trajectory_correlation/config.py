@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -373,7 +373,7 @@ class TrajectoryCorrelationConfig(Analysis):
 
     @field_validator("contacts")
     @classmethod
-    def _contacts_decided(cls, contacts: Any, info: ValidationInfo) -> Any:
+    def _contacts_decided(cls, contacts: Contacts, info: ValidationInfo) -> Contacts:
         if contacts != "auto":
             return contacts
         of_residues = not info.data.get("time_series") and info.data.get("variables") != "distances"
@@ -381,7 +381,7 @@ class TrajectoryCorrelationConfig(Analysis):
 
     @field_validator("keep")
     @classmethod
-    def _keep_decided(cls, keep: Any, info: ValidationInfo) -> Any:
+    def _keep_decided(cls, keep: KeepMotion, info: ValidationInfo) -> KeepMotion:
         estimator = info.data.get("estimator")
         if not isinstance(estimator, MotionEstimatorConfig):
             return keep

@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
-from pairtile.arrays import BoolArray
+from pairtile.arrays import BoolArray, CupyKernel
 from pairtile.cpu.vectors import LANES
 from pairtile.engine.state import release
 from pairtile.errors import DeviceError
@@ -39,7 +40,7 @@ from pairtile.splines.values import scaled
 
 MAX_COORDINATES = 16
 
-Block: TypeAlias = tuple[DeviceArray, ...]
+Block: TypeAlias = tuple[Any, ...]
 """Variables made ready for an estimator, the series first."""
 
 Shift: TypeAlias = int | NDArray[np.int64]
@@ -321,7 +322,7 @@ class PairBlocks:
         return centred_values
 
 
-def launch(kernel: Any, blocks: tuple[int, ...], threads: int, *arguments: object) -> None:
+def launch(kernel: CupyKernel, blocks: tuple[int, ...], threads: int, *arguments: object) -> None:
     """Start a CUDA kernel; integers go to it as ``int``."""
     kernel(blocks, (threads,), tuple(np.int32(a) if type(a) is int else a for a in arguments))
 
@@ -330,7 +331,7 @@ def _bytes_of(arrays: Block) -> int:
     return sum(int(array.nbytes) for array in arrays)
 
 
-def shifted(xp: Any, values: DeviceArray, shift: Shift | None) -> DeviceArray:
+def shifted(xp: ModuleType, values: DeviceArray, shift: Shift | None) -> DeviceArray:
     """The series ``shift`` frames later, around its end, or in the order ``shift``; as it is for
     None. Frames are on the last axis."""
     if shift is None:

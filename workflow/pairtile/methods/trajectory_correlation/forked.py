@@ -13,9 +13,11 @@ import signal
 import warnings
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, Pipe
-from typing import Any, NoReturn
+from typing import NoReturn, TypeVar
 
 import psutil
+
+T = TypeVar("T")
 
 
 class ReaderError(Exception):
@@ -27,7 +29,7 @@ class ReaderError(Exception):
         self.kind, self.text = kind, text
 
 
-def in_fork(make: Callable[[], Iterator[Any]], memory_bytes: int) -> Iterator[Any]:
+def in_fork(make: Callable[[], Iterator[T]], memory_bytes: int) -> Iterator[T]:
     """The items of ``make()``, which runs in a fork and is some items ahead.
 
     Parameters
@@ -71,7 +73,7 @@ def in_fork(make: Callable[[], Iterator[Any]], memory_bytes: int) -> Iterator[An
             os.waitpid(process, 0)
 
 
-def _run(make: Callable[[], Iterator[Any]], sending: Connection, memory_bytes: int) -> NoReturn:
+def _run(make: Callable[[], Iterator[object]], sending: Connection, memory_bytes: int) -> NoReturn:
     try:
         faulthandler.disable()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # the C library's last words

@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pairtile.declare.columns import declared_columns
 from pairtile.runtime.files import atomic_path
 
-Matrix: TypeAlias = NDArray[np.floating[Any]]
+Matrix: TypeAlias = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def write_matrices(
     pairs: Pairs,
     items: pd.DataFrame,
     names: Sequence[str] | None = None,
-    also: Mapping[str, Callable[[], Matrix | NDArray[np.bool_]]] | None = None,
+    also: Mapping[str, Callable[[], NDArray[np.generic]]] | None = None,
 ) -> None:
     """Write ``matrices.npz``, whole or not at all.
 
@@ -161,10 +161,10 @@ def write_matrices(
             _add(archive, name, values, small=True)
 
 
-def matrix_labels(items: pd.DataFrame) -> dict[str, NDArray[Any]]:
+def matrix_labels(items: pd.DataFrame) -> dict[str, NDArray[np.generic]]:
     """What stands beside rows and columns of the matrices: ``labels``, and ``LABELS``."""
     kept = items[items["kept"]]
-    result: dict[str, NDArray[Any]] = {"labels": kept["name"].to_numpy(dtype=np.str_)}
+    result: dict[str, NDArray[np.generic]] = {"labels": kept["name"].to_numpy(dtype=np.str_)}
     for column in LABELS:
         if column in kept:
             number = pd.api.types.is_numeric_dtype(kept[column].dtype)
@@ -203,7 +203,7 @@ def write_table(path: Path, table: pd.DataFrame) -> None:
         table.to_csv(temporary, sep="\t", index=False, lineterminator="\n", encoding="utf-8")
 
 
-def _add(archive: zipfile.ZipFile, name: str, values: NDArray[Any], small: bool) -> None:
+def _add(archive: zipfile.ZipFile, name: str, values: NDArray[np.generic], small: bool) -> None:
     entry = zipfile.ZipInfo(f"{name}.npy")  # without the time: same content, same file
     entry.compress_type = zipfile.ZIP_DEFLATED if small else zipfile.ZIP_STORED
     with archive.open(entry, "w", force_zip64=True) as handle:
@@ -212,7 +212,7 @@ def _add(archive: zipfile.ZipFile, name: str, values: NDArray[Any], small: bool)
 
 def _parts(
     pairs: Pairs, column: str
-) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.floating[Any]]]]:
+) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.floating]]]:
     """``i``, ``j`` and the column, a part of the table at a time."""
     names = ("i", "j", column)
     for part in pairs.read(names) if isinstance(pairs, StreamedPairs) else [pairs]:

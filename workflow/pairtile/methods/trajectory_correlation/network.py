@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,9 @@ from pairtile.engine.network import Network
 from pairtile.errors import ConfigError
 from pairtile.methods.trajectory_correlation.config_sections import KeepMotionConfig
 from pairtile.statistics.correction import benjamini_hochberg
+
+if TYPE_CHECKING:
+    import igraph
 
 message = messages_of(__package__)
 
@@ -139,7 +142,7 @@ def dense_warnings(n_edges: int, communities: tuple[str, ...] | list[str]) -> li
 
 def _why_empty(
     rule: str,
-    limit: Any,
+    limit: float | None,
     p: NDArray[np.float64],
     q: NDArray[np.float64],
     size: NDArray[np.float64],
@@ -202,7 +205,7 @@ class ResidueNetwork:
         return cls.of(n_nodes, i[best], j[best], size[best])
 
     @cached_property
-    def graph(self) -> Any:
+    def graph(self) -> igraph.Graph:
         """The igraph graph; edges have the attributes ``correlation`` and ``length``."""
         import igraph
 
@@ -338,7 +341,7 @@ class ResidueNetwork:
 class _Part:
     """A connected part of a network on its way apart, and its edge of highest betweenness."""
 
-    def __init__(self, graph: Any) -> None:
+    def __init__(self, graph: igraph.Graph) -> None:
         self.graph = graph
         through = np.array(graph.edge_betweenness(directed=False, weights="length")).round(6)
         length = np.array(graph.es["length"])
@@ -346,7 +349,7 @@ class _Part:
         self.rank = (through[self.edge], length[self.edge])
 
 
-def _parts_with_edges(graph: Any) -> list[_Part]:
+def _parts_with_edges(graph: igraph.Graph) -> list[_Part]:
     pieces = graph.connected_components()
     return [_Part(graph.induced_subgraph(piece)) for piece in pieces if len(piece) > 1]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,7 +138,7 @@ class MotionScores:
         """Frames that both variables have, in all replicas: int64 (rows, columns)."""
         return np.sum([pairs.frames_block(rows, columns) for pairs in self._pairs()], axis=0)
 
-    def correlation(self, values: Any) -> Float64Array:
+    def correlation(self, values: Float64Array) -> Float64Array:
         """Mutual information in nats as generalized correlation; a DCC as it is."""
         return np.asarray(values) if self.signed else generalized_correlation(values, self.d)
 

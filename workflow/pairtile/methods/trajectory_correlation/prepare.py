@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -261,7 +260,7 @@ class _Preparation:
         )
         states = secondary_structure(residues, self.first)
         for key in ("chain", "resid", "icode", "resname"):
-            absent: Any = 0 if key == "resid" else ""
+            absent: int | str = 0 if key == "resid" else ""
             column = residues.table[key].to_numpy()
             items[key] = np.where(rows >= 0, column[rows], absent)
         items["domain"] = np.where(rows >= 0, np.array(domains, dtype=object)[rows], "")

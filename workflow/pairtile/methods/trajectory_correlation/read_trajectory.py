@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,11 @@ from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelation
 from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
 from pairtile.methods.trajectory_correlation.forked import ReaderError, in_fork
 from pairtile.methods.trajectory_correlation.unwrap import Frame, WholeMolecules
+
+if TYPE_CHECKING:
+    from MDAnalysis import Universe
+    from MDAnalysis.coordinates.base import ProtoReader
+    from MDAnalysis.coordinates.timestep import Timestep
 
 message = messages_of(__package__)
 
@@ -92,7 +97,7 @@ class Trajectories:
         _check_there(topology, "a topology")
         try:
             with _quiet():
-                self.universe: Any = mda.Universe(topology)
+                self.universe: Universe = mda.Universe(topology)
         except Exception as error:  # readers of some forty formats raise what they like
             expected = f"a topology that MDAnalysis reads (see {_FORMATS})"
             raise InputError.at(topology, "", _cannot_read(error), expected) from error
@@ -210,16 +215,14 @@ class Trajectories:
         for file in files:
             _check_there(file, "a trajectory")
 
-        def first_look() -> Iterator[Any]:
+        def first_look() -> Iterator[tuple[int, float, Frame | None]]:
             trajectory = self._load(files)
-            yield int(trajectory.n_frames), _interval_ps(trajectory)
-            for number in range(trajectory.n_frames)[frames.as_slice][:1]:
-                yield Frame.of(trajectory[number])
+            n_frames, interval_ps = int(trajectory.n_frames), _interval_ps(trajectory)
+            used = range(n_frames)[frames.as_slice]
+            yield n_frames, interval_ps, Frame.of(trajectory[used[0]]) if used else None
 
-        looking = in_fork(first_look, self._memory_bytes(files))
         try:
-            n_frames, interval_ps = next(looking)
-            first = next(looking, None)
+            n_frames, interval_ps, first = next(in_fork(first_look, self._memory_bytes(files)))
         except ReaderError as error:
             other = re.search(r"[Nn]umber of atoms:? +(\d+)\s*$", error.text)
             if other and int(other[1]) != self.n_atoms:
@@ -249,7 +252,7 @@ class Trajectories:
         self.said["times_do_not_rise", *files] = message("times_do_not_rise", name=files[0])
         return float("nan")
 
-    def _load(self, files: tuple[str, ...]) -> Any:
+    def _load(self, files: tuple[str, ...]) -> ProtoReader:
         """The trajectory, opened anew: a process that shares an open file would move its place."""
         with _quiet():
             self.universe.load_new(files[0] if len(files) == 1 else list(files))
@@ -334,7 +337,7 @@ def import_mdanalysis() -> ModuleType:
     return package
 
 
-def box_of(step: Any) -> NDArray[np.float32] | None:
+def box_of(step: Timestep) -> NDArray[np.float32] | None:
     """The periodic box of a time step (three lengths in Angstrom, three angles), or None."""
     box = step.dimensions
     return None if box is None or not np.all(np.asarray(box) > 0) else np.asarray(box)
@@ -363,7 +366,7 @@ def _check_there(file: str, what: str) -> None:
         raise InputError.at(file, "", "an empty file", what)
 
 
-def _interval_ps(trajectory: Any) -> float:
+def _interval_ps(trajectory: ProtoReader) -> float:
     """Between two frames; NaN where files do not say: MDAnalysis warns and puts 1."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")

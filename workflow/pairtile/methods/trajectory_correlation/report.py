@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,9 +22,7 @@ from pairtile.methods.trajectory_correlation.report_results import (
     score_name,
     score_of,
 )
-from pairtile.methods.trajectory_correlation.report_states import (
-    states_section,
-)
+from pairtile.methods.trajectory_correlation.report_states import states_section
 from pairtile.methods.trajectory_correlation.report_structure import structure_section
 from pairtile.methods.trajectory_correlation.structures import HEX_COLOURS
 from pairtile.report.formats import count, number
@@ -91,7 +88,7 @@ def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
     )
 
 
-def _community_rows(results: Results, found: MotionResults, method: str) -> dict[str, Any]:
+def _community_rows(results: Results, found: MotionResults, method: str) -> dict[str, object]:
     table = found.communities[found.communities["method"] == method]
     agreement, member = agreement_of(results, method), found.members(method)
     rows = table.head(MAX_COMMUNITIES).to_dict("records")
@@ -108,7 +105,7 @@ def _community_rows(results: Results, found: MotionResults, method: str) -> dict
     }
 
 
-def _group_tables(results: Results, found: MotionResults) -> list[dict[str, Any]]:
+def _group_tables(results: Results, found: MotionResults) -> list[dict[str, object]]:
     """``domains.tsv`` as one square table for each kind of groups."""
     table = found.table("domains.tsv")
     if table is None:
@@ -134,7 +131,7 @@ def _tells(values: pd.Series) -> bool:
     return bool((values != "").any()) if values.dtype == object else bool(values.notna().any())
 
 
-def community_grouping(results: Results, names: pd.Index[Any]) -> Grouping | None:
+def community_grouping(results: Results, names: pd.Index[str]) -> Grouping | None:
     """The communities by the first method that was asked for."""
     motion = results.cached(motion_results)
     if motion.community_methods[:1] != claimed_communities(results, motion)[:1]:

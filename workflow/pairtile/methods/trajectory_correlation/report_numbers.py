@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -35,7 +34,7 @@ MANY = 20
 handful of times."""
 
 
-def numbers(results: Results) -> dict[str, Any]:
+def numbers(results: Results) -> dict[str, object]:
     """What ``text.md.j2`` shows: of pairs, communities, paths, chance, time and another state."""
     found, counts = results.cached(motion_results), results.counts
     table, replicas = found.residues, counts.get("replicas", 1)
@@ -84,7 +83,7 @@ def numbers(results: Results) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _strongest(results: Results, found: MotionResults) -> dict[str, Any]:
+def _strongest(results: Results, found: MotionResults) -> dict[str, object]:
     """The strongest pairs, and those of residues that are no neighbours where they are others."""
     if results.network.empty:
         return {"strongest": [], "far": []}
@@ -98,14 +97,14 @@ def _strongest(results: Results, found: MotionResults) -> dict[str, Any]:
     return {"strongest": best.to_numpy().tolist(), "far": far.to_numpy().tolist()}
 
 
-def _communities(results: Results, found: MotionResults) -> dict[str, Any]:
+def _communities(results: Results, found: MotionResults) -> dict[str, object]:
     """Those of the first method that was asked for; empty without any."""
     method = next(iter(found.community_methods), None)
     table = found.communities[found.communities["method"] == method]
     if method is None or table.empty:
         return {}
     members, agreement = found.members(method), agreement_of(results, method)
-    named: list[tuple[Any, ...]] = []
+    named: list[tuple[object, ...]] = []
     for row in table.to_dict("records"):
         shown = found.residues[members == row["community"]] if len(named) < N_COMMUNITIES else None
         where = "" if shown is None else members_in_words(shown, found.several_chains)

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.arrays import BoolArray
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.residue_marks import ResidueMarks
@@ -58,7 +59,7 @@ class MotionResults:
         names = self.residues.set_index("item")["name"]
         return " → ".join(names[[int(number) for number in items.split()]])
 
-    def matrix(self, name: str, file: str = "matrices.npz") -> NDArray[Any] | None:
+    def matrix(self, name: str, file: str = "matrices.npz") -> NDArray[np.floating] | None:
         """A matrix of all pairs, or of ``difference.npz``; None where it was not written or holds
         no number."""
         path = self.folder / file
@@ -98,7 +99,7 @@ class MotionResults:
         return means if known else None
 
     @cached_property
-    def structure(self) -> NDArray[Any] | None:
+    def structure(self) -> NDArray[np.void] | None:
         """Atoms of the first frame (``residues.STRUCTURE``), as ``structure.pdb`` has them; None of
         tables of time series, and where the state is gone."""
         there = "structure" in self.state
@@ -112,7 +113,9 @@ class MotionResults:
             return None
         return float(found[0])
 
-    def far_apart(self, first: NDArray[Any], second: NDArray[Any], least: int = 5) -> NDArray[Any]:
+    def far_apart(
+        self, first: NDArray[np.integer], second: NDArray[np.integer], least: int = 5
+    ) -> BoolArray:
         """Which pairs of variables are no neighbours: another chain, or residues at least ``least``
         apart; of variables without residues, all."""
         if "resid" not in self.residues:
@@ -189,7 +192,7 @@ def members_in_words(residues: pd.DataFrame, chains_named: bool, limit: int = 6)
     return "; ".join(parts)
 
 
-def difference_of(results: Results, found: MotionResults) -> NDArray[Any] | None:
+def difference_of(results: Results, found: MotionResults) -> NDArray[np.floating] | None:
     """The difference from another analysis, of the score where both have it."""
     for score in (score_of(results), "correlation"):
         matrix = found.matrix(f"{score}_difference", "difference.npz")

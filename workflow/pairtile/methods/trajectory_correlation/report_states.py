@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -56,7 +54,9 @@ def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
     )
 
 
-def _shown(text: MethodText, table: pd.DataFrame, file: str, what: str, z: str) -> dict[str, Any]:
+def _shown(
+    text: MethodText, table: pd.DataFrame, file: str, what: str, z: str
+) -> dict[str, object]:
     q = z.removesuffix("z") + "q_value"
     tested = q in table and table[q].notna().any()
     chosen = table.iloc[:0]
@@ -82,7 +82,7 @@ def _shown(text: MethodText, table: pd.DataFrame, file: str, what: str, z: str) 
     }
 
 
-def state_numbers(results: Results, found: MotionResults) -> dict[str, Any] | None:
+def state_numbers(results: Results, found: MotionResults) -> dict[str, object] | None:
     """How many pairs differ, which the most, and whether communities do; of states that were not
     tested the largest differences, which chance alone has, too."""
     name = results.parameters.get("compare")
@@ -97,14 +97,14 @@ def state_numbers(results: Results, found: MotionResults) -> dict[str, Any] | No
     columns = ["source", "target", score, *(f"{_value(results)}_{end}" for end in ("z", "q_value"))]
     clearest = edges[columns].head(2 * N_NAMED).to_numpy().tolist() if n else []
     agreement = found.table("difference_agreement.tsv")
-    made: dict[str, Any] = {"name": name, "differ": n, "clearest": clearest}
+    made: dict[str, object] = {"name": name, "differ": n, "clearest": clearest}
     if agreement is not None and len(agreement) == 3:
         made["agreement"] = agreement["agreement"].tolist()
         made["agreement_p"] = float(agreement["p_value"].iloc[-1])
     return made
 
 
-def _extremes(results: Results, found: MotionResults) -> dict[str, Any]:
+def _extremes(results: Results, found: MotionResults) -> dict[str, object]:
     matrix = difference_of(results, found)
     if matrix is None:
         return {}

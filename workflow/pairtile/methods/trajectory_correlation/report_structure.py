@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from matplotlib import colormaps
@@ -15,15 +15,13 @@ from pairtile.methods.trajectory_correlation.report_results import (
     claimed_communities,
     motion_results,
 )
-from pairtile.methods.trajectory_correlation.structures import (
-    HEX_COLOURS,
-    HEX_NEITHER,
-    atom_lines,
-)
+from pairtile.methods.trajectory_correlation.structures import HEX_COLOURS, HEX_NEITHER, atom_lines
 from pairtile.report.charts import SEQUENTIAL
 from pairtile.report.formats import number
 from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
+
+Group = TypeVar("Group", int, str)
 
 MAX_ATOMS = 50_000
 """Of a larger structure the page has no view: 4 MB, and slow to turn."""
@@ -78,7 +76,7 @@ def structure_section(results: Results, pictures: list[CaptionedFigure]) -> Page
     )
 
 
-def drawn_atoms(structure: NDArray[Any]) -> tuple[NDArray[np.bool_], list[str]]:
+def drawn_atoms(structure: NDArray[np.void]) -> tuple[NDArray[np.bool_], list[str]]:
     """Which atoms are drawn: of a protein its backbone, of other residues all but hydrogen; and how
     each residue is drawn: ``ribbon``, ``trace`` (a lone C-alpha has no plane), or ``atoms``."""
     names, heavy = structure["name"], structure["element"] != "H"
@@ -94,13 +92,13 @@ def drawn_atoms(structure: NDArray[Any]) -> tuple[NDArray[np.bool_], list[str]]:
     return drawn, styles
 
 
-def colourings(results: Results, found: MotionResults, n_residues: int) -> list[dict[str, Any]]:
+def colourings(results: Results, found: MotionResults, n_residues: int) -> list[dict[str, object]]:
     """What residues can be coloured by, values in their order: of several variables of one residue,
     the mean of a number and the first group."""
     table = found.residues
     of_residue = results.items["residue"].to_numpy()[table["item"]]
     keys = range(n_residues)
-    made: list[dict[str, Any]] = []
+    made: list[dict[str, object]] = []
     positions = results.parameters.get("variables") == "positions"
     for method in claimed_communities(results, found):
         first = table[f"community_{method}"].groupby(of_residue).first().reindex(keys, fill_value=0)
@@ -133,8 +131,8 @@ def colourings(results: Results, found: MotionResults, n_residues: int) -> list[
 
 
 def _groups(
-    title: str, groups: list[Any], names: dict[Any, str], colours: dict[Any, str]
-) -> dict[str, Any]:
+    title: str, groups: list[Group], names: dict[Group, str], colours: dict[Group, str]
+) -> dict[str, object]:
     rank = {group: k for k, group in enumerate(names)}
     return {
         "title": title,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -46,7 +46,9 @@ class ResidueMarks:
     secondary_structure: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, table: pd.DataFrame | Mapping[str, Sequence[Any] | NDArray[Any]]) -> ResidueMarks:
+    def of(
+        cls, table: pd.DataFrame | Mapping[str, Sequence[str | int] | NDArray[np.generic]]
+    ) -> ResidueMarks:
         """From ``items.parquet`` (kept items), ``residues.tsv``, or the arrays of ``matrices.npz``.
 
         Uses ``name`` or ``labels``, and ``resid``, ``chain``, ``domain`` and

@@ -10,7 +10,7 @@ from functools import reduce
 from itertools import count as count_from
 from itertools import islice
 from string import ascii_uppercase
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -34,6 +34,9 @@ from pairtile.methods.trajectory_correlation.read_trajectory import (
     trajectories_of,
 )
 from pairtile.runtime.record import Progress
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup, ResidueGroup, Universe
 
 STRUCTURE = np.dtype(
     [
@@ -103,7 +106,7 @@ class Residues:
         return result
 
 
-def residues_of(universe: Any, atoms: NDArray[np.int64]) -> Residues:
+def residues_of(universe: Universe, atoms: NDArray[np.int64]) -> Residues:
     """The residues that hold at least one of ``atoms``, without alternate positions."""
     others = alternate_positions(universe, atoms)
     group = universe.atoms[atoms].residues
@@ -209,7 +212,7 @@ def secondary_structure(residues: Residues, positions: NDArray[np.float64]) -> l
     return result
 
 
-def _chains(group: Any) -> list[str]:
+def _chains(group: ResidueGroup) -> list[str]:
     """Chain identifiers (of PDB and the like), else segment names, made readable; where residue
     numbers begin again within one, as in GROMACS files of several molecules, each part (of two
     residues or more) is a chain of its own: ``A``, ``B``, ... of the nameless, else ``A``, ``A2``,
@@ -259,13 +262,13 @@ def _readable(segments: list[str]) -> list[str]:
     return [short[name] for name in segments]
 
 
-def _elements(part: Any, names: Sequence[str]) -> list[str]:
+def _elements(part: AtomGroup, names: Sequence[str]) -> list[str]:
     """As the topology says; else by its name, as those of proteins and nucleic acids can be."""
     guessed = [guessed_element(name) if len(names) > 1 else "" for name in names]
     return [a or b for a, b in zip(texts(part, "elements"), guessed, strict=True)]
 
 
-def _hydrogen(part: Any, names: Sequence[str]) -> NDArray[np.bool_]:
+def _hydrogen(part: AtomGroup, names: Sequence[str]) -> NDArray[np.bool_]:
     masses = np.asarray(getattr(part, "masses", np.zeros(len(names))))
     first = np.array([name.lstrip("0123456789")[:1].upper() for name in names])
     result: NDArray[np.bool_] = (masses < _LIGHT) & (

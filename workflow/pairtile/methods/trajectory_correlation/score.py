@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -49,11 +49,7 @@ from pairtile.methods.trajectory_correlation.network import (
     motion_network,
     path_ends,
 )
-from pairtile.methods.trajectory_correlation.pair_scores import (
-    HALVES,
-    HISTOGRAM_BINS,
-    MotionScores,
-)
+from pairtile.methods.trajectory_correlation.pair_scores import HALVES, HISTOGRAM_BINS, MotionScores
 from pairtile.methods.trajectory_correlation.residues import (
     add_contacts,
     in_contact,
@@ -208,7 +204,7 @@ class TrajectoryCorrelation(
         return Cost(now, pairs, tile_edges=_tile_edges(config, state), cheaper=cheaper)
 
     @classmethod
-    def chunk_parameters(cls, config: TrajectoryCorrelationConfig) -> dict[str, Any]:
+    def chunk_parameters(cls, config: TrajectoryCorrelationConfig) -> dict[str, object]:
         return {"estimator": config.estimator}
 
     def schema(self) -> pa.Schema:
@@ -305,33 +301,34 @@ class TrajectoryCorrelation(
             blocks |= {name: halves[name] for name in HALVES}
         n_pairs = int(wanted.sum())
         at_row, at_column = np.nonzero(wanted)
-        found: dict[str, NDArray[Any]] = {
+        whole = {
             "i": numbers_of(rows)[at_row].astype(np.int32),
             "j": numbers_of(columns)[at_column].astype(np.int32),
+            "n_frames": self.scores.n_frames(rows, columns)[wanted].astype(np.int32),
         }
-        found["n_frames"] = self.scores.n_frames(rows, columns)[wanted].astype(np.int32)
-        for name in self.schema().names:
-            if name not in found:
-                block = blocks.get(name)
-                found[name] = np.full(n_pairs, np.nan) if block is None else block.ravel()
+        real = {
+            name: blocks[name].ravel() if name in blocks else np.full(n_pairs, np.nan)
+            for name in self.schema().names
+            if name not in whole
+        }
         summaries = {
             "pairs": np.array([n_pairs], dtype=np.int64),
             "correlation_counts": self.scores.histogram(scored.blocks["correlation"]),
             "null_counts": scored.null_counts,
-            "p_value_counts": _p_value_counts(found["p_value"]),
+            "p_value_counts": _p_value_counts(real["p_value"]),
         }
-        return found, summaries
+        return {**whole, **real}, summaries
 
     # --- network --------------------------------------------------------------------------------
 
-    def in_contact(self, i: NDArray[Any], j: NDArray[Any]) -> NDArray[np.bool_] | None:
+    def in_contact(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> BoolArray | None:
         """Which pairs may become edges; None for all."""
         contacts = self.config.contact_rule
         return in_contact(i, j, self.state, contacts.fraction) if contacts else None
 
     def _stored(self, merged: Merged, names: tuple[str, ...]) -> pd.DataFrame:
         # Column by column, each let go once it is copied: there may be tens of millions of rows.
-        parts: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
+        parts: dict[str, list[NDArray[np.generic]]] = {name: [] for name in names}
         for part in merged.batches(names):
             for name in names:
                 parts[name].append(part[name].to_numpy())
@@ -377,7 +374,7 @@ class TrajectoryCorrelation(
         edges = pairs.rename(columns={"i": "source", "j": "target"})
         return Ranking(edges[["source", "target"]].assign(score=edges[score].abs()), directed=False)
 
-    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[np.generic]]:
         low = -1.0 if self.scores.signed else 0.0
         by_size = network.threshold["keep"] in ("correlation", "top_edges")
         by_size &= self.config.score == "correlation"  # the histogram is of that

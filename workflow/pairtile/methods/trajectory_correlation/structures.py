@@ -11,7 +11,6 @@ import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -98,7 +97,7 @@ def path_links(items: pd.DataFrame, state: MotionArrays, nodes: Sequence[int]) -
 
 
 def residue_values(
-    structure: NDArray[np.void], values: Mapping[str, NDArray[np.float64]]
+    structure: NDArray[np.void], values: Mapping[str, NDArray[np.number]]
 ) -> dict[str, dict[str, float]]:
     """By name, values of residues as PyMOL and ChimeraX name them (``A:13``); NaN left out."""
     letters = chain_letters(structure)
@@ -115,7 +114,7 @@ def residue_values(
 
 
 def write_chimerax_attributes(
-    path: Path, structure: NDArray[np.void], values: Mapping[str, NDArray[Any]]
+    path: Path, structure: NDArray[np.void], values: Mapping[str, NDArray[np.number]]
 ) -> None:
     """Write residue attributes for ChimeraX (``.defattr``), whole or not at all."""
     lines = ["# Open structure.pdb first, then this file; color byattribute r:betweenness"]
@@ -397,7 +396,7 @@ def _rods(links: Links) -> list[tuple[list[str], list[str], str, tuple[int, int,
     return list(zip(texts[:half], texts[half:], radii, links.colours(), strict=True))
 
 
-def _texts(values: NDArray[Any]) -> str:
+def _texts(values: NDArray[np.number]) -> str:
     return " ".join(f"{value:.5g}" for value in values.tolist())
 
 

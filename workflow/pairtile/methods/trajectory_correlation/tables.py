@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.differences import write_difference
 from pairtile.methods.trajectory_correlation.matrices import (
+    Matrix,
     StreamedPairs,
     columns_of,
     coordinate_sums,
@@ -66,7 +67,7 @@ def write_trajectory_tables(
     config = opened.config
     pairs = StreamedPairs(opened.schema().names, lambda names: merged.batches([*names]))
     written = Written()
-    also: dict[str, Any] = {}
+    also: dict[str, Callable[[], NDArray[np.generic]]] = {}
     if "frames.tsv" in config.result_tables():
         frames, shares = frames_table(opened.state)
         write_table(folder / "frames.tsv", frames)
@@ -153,11 +154,11 @@ def _write_matrices(
     pairs: StreamedPairs,
     items: pd.DataFrame,
     folder: Path,
-    also: dict[str, Any],
+    also: dict[str, Callable[[], NDArray[np.generic]]],
 ) -> None:
     kept, contacts = items[items["kept"]], opened.config.contact_rule
 
-    def q_values() -> NDArray[np.floating[Any]]:
+    def q_values() -> NDArray[np.floating]:
         columns = pa.concat_tables(merged.batches(["i", "j", "p_value"]))
         i, j = columns["i"].to_numpy(), columns["j"].to_numpy()
         there = in_contact(i, j, opened.state, contacts.fraction) if contacts else None
@@ -177,19 +178,16 @@ def _write_matrices(
     if contacts:
         also["contact"] = contact
     if opened.config.variables == "coordinates" and opened.config.estimator.kind != "dcc":
-        also |= {
-            name: lambda name=name: coordinate_sums(correlation_matrix(pairs, items, "mi_nats"))[
-                name
-            ]
-            for name in ("mi_block_sum", "mi_axis_sum")
-        }
+
+        def coordinate_sum(name: str) -> Matrix:
+            return coordinate_sums(correlation_matrix(pairs, items, "mi_nats"))[name]
+
+        also |= {name: partial(coordinate_sum, name) for name in ("mi_block_sum", "mi_axis_sum")}
         names = kept["name"].iloc[::3].str.removesuffix(":x")
         also["block_labels"] = lambda: names.to_numpy(dtype=np.str_)
     if opened.config.variables == "dihedrals":
         also |= {
-            f"{name.removesuffix('_nats')}_residue_sum": (
-                lambda name=name: residue_sums(pairs, items, name)
-            )
+            f"{name.removesuffix('_nats')}_residue_sum": partial(residue_sums, pairs, items, name)
             for name in ("mi_nats", "mi_centred")
             if name in pairs.columns
         }
@@ -283,7 +281,7 @@ MOTION = ("sd", "correlation_time", "n_effective")
 def residue_table(
     items: pd.DataFrame,
     network: ResidueNetwork,
-    communities: Mapping[str, NDArray[np.integer[Any]]],
+    communities: Mapping[str, NDArray[np.integer]],
     centralities: Mapping[str, NDArray[np.float64]] | None = None,
     mean_correlation: NDArray[np.float64] | None = None,
 ) -> pd.DataFrame:
@@ -314,7 +312,7 @@ def residue_table(
 
 
 def group_table(
-    groups: Mapping[str, NDArray[Any]], network: ResidueNetwork, merged: Merged, score: str
+    groups: Mapping[str, NDArray[np.generic]], network: ResidueNetwork, merged: Merged, score: str
 ) -> pd.DataFrame:
     """One row for each two groups of variables, or a group with itself (``domains.tsv``).
 
@@ -355,7 +353,7 @@ def group_table(
 def community_table(
     items: pd.DataFrame,
     network: ResidueNetwork,
-    communities: Mapping[str, NDArray[np.integer[Any]]],
+    communities: Mapping[str, NDArray[np.integer]],
     agreement: Mapping[str, float] | None = None,
 ) -> pd.DataFrame:
     """One row for each community of each method, the largest first (``communities.tsv``).
@@ -388,7 +386,7 @@ def community_table(
     return pd.DataFrame(rows, columns=columns_of("communities.tsv"))
 
 
-def no_path(source: Any, target: Any) -> Message:
+def no_path(source: object, target: object) -> Message:
     """The warning of two variables that nothing joins."""
     return message("no_path", source=source, target=target)
 
@@ -409,7 +407,7 @@ def path_table(
         (min(a, b), max(a, b)): value
         for (a, b), value in zip(network.ends.tolist(), network.correlation.tolist(), strict=True)
     }
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for (start, end), found in zip(ends, paths, strict=True):
         between = {"source": names[start], "target": names[end]}
         if not found:

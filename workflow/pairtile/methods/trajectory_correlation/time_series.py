@@ -21,7 +21,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -96,7 +95,7 @@ class SeriesWriter:
         self.moments[replica].add(block)
         self.n_written += len(block)
 
-    def finish(self, dropped: Sequence[Mapping[str, Any]] = ()) -> PreparedInput[MotionArrays]:
+    def finish(self, dropped: Sequence[Mapping[str, object]] = ()) -> PreparedInput[MotionArrays]:
         """``dropped``: name, atom, residue of what is no variable, and a reason."""
         assert self.n_written == self.offsets[-1]
         names = self.table["name"].tolist()

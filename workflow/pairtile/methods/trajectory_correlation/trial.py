@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 
-def write_trial(folder: Path) -> dict[str, Any]:
+def write_trial(folder: Path) -> dict[str, object]:
     """Twelve positions that wander through 200 frames; nearest neighbours, with surrogates."""
     steps = np.random.default_rng(1).normal(size=(200, 12, 3))
     np.save(folder / "run.npy", steps.cumsum(axis=0), allow_pickle=False)

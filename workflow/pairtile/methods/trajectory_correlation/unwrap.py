@@ -11,7 +11,7 @@ step. MDAnalysis' NoJump needs each frame after the one before, its ``unwrap`` b
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components, mini
 
 from pairtile.cpu.njit import njit
 from pairtile.errors import InputError
+
+if TYPE_CHECKING:
+    from MDAnalysis.coordinates.timestep import Timestep
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Frame:
     dimensions: NDArray[np.float32] | None
 
     @classmethod
-    def of(cls, step: Any) -> Frame:
+    def of(cls, step: Timestep) -> Frame:
         """From a time step of MDAnalysis, which is overwritten by the next."""
         return cls(step.positions.copy(), step.dimensions)
 

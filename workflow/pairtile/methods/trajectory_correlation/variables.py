@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,7 +50,7 @@ class Variables:
     centres: Callable[[Float64Array], Float64Array]
     turns: bool = False
     cyclic: bool = False
-    dropped: list[dict[str, Any]] = field(default_factory=list)
+    dropped: list[dict[str, object]] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -71,7 +70,7 @@ def position_variables(
         If no residue has a C-alpha; if masses are needed and not known.
     """
     chosen = [own[np.isin(own, selected, assume_unique=True)] for own in residues.atoms]
-    dropped: list[dict[str, Any]] = []
+    dropped: list[dict[str, object]] = []
     rows: list[tuple[str, str, int, list[int]]] = []  # name, atom, residue, its atoms
     for residue, (label, own) in enumerate(zip(residues.table["label"], chosen, strict=True)):
         if kind == "atom":

@@ -13,9 +13,10 @@ What is called for every set or hit and takes arrays in tuples is inlined by the
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairtile.cpu.bit_planes import popcount
 from pairtile.cpu.njit import njit
@@ -39,33 +40,32 @@ SCREEN = {"contract", "nsz"}
 class Targets(NamedTuple):
     """A chunk of targets, some hundred at most.
 
-    planes uint32 (n, q, words): bit planes. exclude int32 (n,): the predictor whose sets a target
-    does without, -1 for none. max_key int64 (n,): the largest key wanted, updated. complete:
-    whether no level of targets and predictors is missing.
+    planes (n, q, words): bit planes. exclude (n,): the predictor whose sets a target does without,
+    -1 for none. max_key (n,): the largest key wanted, updated. complete: whether no level of
+    targets and predictors is missing.
     """
 
-    planes: Any
-    exclude: Any
-    max_key: Any
+    planes: NDArray[np.uint32]
+    exclude: NDArray[np.int32]
+    max_key: NDArray[np.int64]
     complete: bool
 
 
 class Lanes(NamedTuple):
     """A chunk of targets in vector lanes, and scratch for one set.
 
-    planes uint32 (q, words, lanes); entropies float64, entropies_32 float32 (lanes,): H(Y), 0 where
-    levels are missing; limits float32 (lanes,): limit of the screen's bound, the largest MCE wanted
-    times limit_scale; hits uint8 (lanes,): whether the bound is within the limit; indices int64
-    (lanes + 8,), scores float64 (lanes,): of the hits.
+    planes (q, words, lanes); entropies, entropies_32 (lanes,): H(Y), 0 where levels are missing;
+    limits (lanes,): limit of the screen's bound, the largest MCE wanted times limit_scale; hits
+    (lanes,): whether the bound is within the limit; indices (lanes + 8,), scores (lanes,): of hits.
     """
 
-    planes: Any
-    entropies: Any
-    entropies_32: Any
-    limits: Any
-    hits: Any
-    indices: Any
-    scores: Any
+    planes: NDArray[np.uint32]
+    entropies: NDArray[np.float64]
+    entropies_32: NDArray[np.float32]
+    limits: NDArray[np.float32]
+    hits: NDArray[np.uint8]
+    indices: NDArray[np.int64]
+    scores: NDArray[np.float64]
     limit_scale: float
 
 

@@ -15,23 +15,15 @@ holds it. A pair's sum grows frame by frame, whatever the tile or the number of 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import prange
+from numpy.typing import NDArray
 
 from pairtile.cpu.bit_planes import popcount
 from pairtile.cpu.njit import njit
-from pairtile.cpu.vectors import (
-    LANES,
-    at_least,
-    choose,
-    load,
-    maximum,
-    minimum,
-    smallest,
-    splat,
-)
+from pairtile.cpu.vectors import LANES, at_least, choose, load, maximum, minimum, smallest, splat
 
 FAR = 0x7F800000
 """Bits of infinity: what is excluded from being a neighbour, and padding."""
@@ -63,8 +55,8 @@ class Series(NamedTuple):
     points : float64 (variables, d, frames), to decide ties that rounding made.
     """
 
-    distances: Any
-    points: Any
+    distances: NDArray[np.int32]
+    points: NDArray[np.float64]
 
 
 # --- one frame ------------------------------------------------------------------------------------
