@@ -27,6 +27,7 @@ PLAN = PlannedRequests(
         "backend": "cpu",
         "memory_bytes": 3 * START_BYTES,
         "estimated_seconds": 50,
+        "null_seconds": 200,
         "space": {"rows": 100},
         "tile_edges": [10, 10],
         "chunks": [
@@ -56,9 +57,9 @@ def masked(tmp_path: Path) -> str:
 def test_tiles_and_bootstraps_follow_the_plan_and_ask_for_the_least_without_one() -> None:
     assert tiles_bytes(PLAN) == 3 * START_BYTES
     assert tiles_seconds(PLAN, "tiles-000000-000004") == 20
-    assert tiles_seconds(PLAN) == 30
+    assert tiles_seconds(PLAN) == 200  # of the null
     assert tiles_seconds(PLAN, "tiles-000000-000009") == 50  # of another plan: as long as all
-    assert bootstrap_seconds(PLAN, 4, 5) == 2 * 50.5
+    assert bootstrap_seconds(PLAN, 4, 5) == 2 * 250.5
     assert tiles_bytes(None) == START_BYTES
     assert tiles_seconds(None, "tiles-000000-000004") == bootstrap_seconds(None, 0, 9) == 0
 
@@ -110,6 +111,7 @@ def test_one_core_is_for_little_data_and_little_work(tmp_path: Path) -> None:
             "backend": "cpu",
             "memory_bytes": START_BYTES,
             "estimated_seconds": 0.1,
+            "null_seconds": 0.0,
             "space": {"rows": 100},
             "tile_edges": [10, 10],
             "chunks": [{"first_tile": 0, "last_tile": 99, "seconds": 0.1}],

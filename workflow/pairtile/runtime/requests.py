@@ -158,6 +158,7 @@ class PlannedRequests:
         """Of one job that computes tiles."""
         self.seconds = float(plan["estimated_seconds"])
         """Of all tiles together."""
+        self.null_seconds = float(plan["null_seconds"])
         bands = math.ceil(plan["space"]["rows"] / plan["tile_edges"][0]) or 1
         self.band_share = min(1.0, 2 / bands)
         """Part of all rows in the largest band of tiles; the merge holds one band at a time."""
@@ -183,7 +184,7 @@ def read_requests(path: str | os.PathLike[str]) -> PlannedRequests | None:
 def _read(path: str, mtime_ns: int, size: int, inode: int) -> PlannedRequests | None:
     raw = read_json(path)
     # A plan of an earlier version is made again; until then nothing is known.
-    return PlannedRequests(raw) if "memory_bytes" in raw else None
+    return PlannedRequests(raw) if "null_seconds" in raw else None
 
 
 # --- one rule after the other ---------------------------------------------------------------------
@@ -204,18 +205,17 @@ def tiles_bytes(plan: PlannedRequests | None) -> float:
 
 
 def tiles_seconds(plan: PlannedRequests | None, chunk: str | None = None) -> float:
-    """Of one chunk, or of all where the plan no longer knows it; without its name, of the longest:
-    the null takes as long at most."""
+    """Of one chunk, or of all where the plan no longer knows it; without its name, of the null."""
     if plan is None:
         return 0
     if chunk:
         return plan.chunk_seconds.get(chunk, plan.seconds)
-    return max(plan.chunk_seconds.values(), default=0.0)
+    return plan.null_seconds
 
 
 def bootstrap_seconds(plan: PlannedRequests | None, first: int, last: int) -> float:
-    """Of one job of bootstraps: each scores all pairs and prunes them."""
-    return (last - first + 1) * (plan.seconds + 0.5) if plan else 0
+    """Of one job of bootstraps: each draws a null, scores all pairs and prunes them."""
+    return (last - first + 1) * (plan.null_seconds + plan.seconds + 0.5) if plan else 0
 
 
 def merge_bytes(plan: PlannedRequests | None, chunks: Paths) -> float:

@@ -199,6 +199,8 @@ def plan(
         at_once = _at_once(device.backend, gpus)
         wanted_seconds = CLUSTER_SECONDS if on_cluster else CHUNK_SECONDS
         chunks = plan_chunks(seconds, config.chunks, at_once, wanted_seconds)
+        beside = BESIDE_TILES_SECONDS[device.backend]
+        of_bootstrap = sum(seconds) + cost.null / rate + beside
         content: dict[str, Any] = {
             "format_version": FORMAT_VERSION,
             "pairtile_version": __version__,
@@ -215,6 +217,7 @@ def plan(
             "scan": needs_scan(method, config),
             "null": issubclass(method, NullStage),
             "estimated_seconds": round(sum(seconds), 3),
+            "null_seconds": round(cost.null / rate, 3),
             "memory_bytes": job_memory(method, config, state, device.backend, threads()),
             "chunks": [
                 {"first_tile": c.first, "last_tile": c.last, "seconds": round(c.seconds, 3)}
@@ -222,11 +225,7 @@ def plan(
             ],
             "bootstraps": [
                 {"first": a, "last": b}
-                for a, b in _bootstrap_jobs(
-                    bootstraps,
-                    sum(seconds) + BESIDE_TILES_SECONDS[device.backend],
-                    at_once,
-                )
+                for a, b in _bootstrap_jobs(bootstraps, of_bootstrap, at_once)
             ],
         }
         keys = ("format_version", "pairtile_version", "method", "backend", "precision", "seed")
