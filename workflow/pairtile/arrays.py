@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import cupy
 
 BoolArray = NDArray[np.bool_]
 UInt8Array = NDArray[np.uint8]
@@ -12,3 +17,9 @@ Int32Array = NDArray[np.int32]
 Int64Array = NDArray[np.int64]
 Float32Array = NDArray[np.float32]
 Float64Array = NDArray[np.float64]
+
+CupyArray: TypeAlias = "cupy.ndarray"
+"""An array on a GPU. CuPy has no types, and is imported only where a GPU computes."""
+
+DeviceArray: TypeAlias = "np.ndarray | CupyArray"
+"""An array of the backend at hand: of NumPy on the CPU, of CuPy on a GPU."""

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pairtile.api.table import is_anndata
 
 if TYPE_CHECKING:
+    from anndata import AnnData
     from scipy.sparse import csr_matrix
 
 
 def add_network(
-    adata: Any,
+    adata: AnnData,
     network: pd.DataFrame,
     *,
     weight: str | None = None,
     directed: bool | None = None,
     key_added: str = "network",
     copy: bool = False,
-) -> Any:
+) -> AnnData | None:
     """Store a network of the variables (genes) of an AnnData.
 
     Parameters
@@ -89,7 +91,7 @@ def add_network(
     return target if copy else None
 
 
-def check_storage(expression: Any, key_added: str | None, copy: bool) -> None:
+def check_storage(expression: object, key_added: str | None, copy: bool) -> None:
     """Refuse to store a result in what is no AnnData, or to copy what is not stored."""
     if key_added is not None and not is_anndata(expression):
         raise ValueError(
@@ -112,7 +114,13 @@ def _weight(network: pd.DataFrame, weight: str | None) -> str | None:
     return weight or next(iter(decimal), None)
 
 
-def _matrix(source: Any, target: Any, values: Any, n: int, directed: bool) -> csr_matrix:
+def _matrix(
+    source: NDArray[np.intp],
+    target: NDArray[np.intp],
+    values: NDArray[np.float64],
+    n: int,
+    directed: bool,
+) -> csr_matrix:
     from scipy.sparse import csr_array, csr_matrix  # what no other call should wait for
 
     if not directed:
@@ -127,9 +135,9 @@ def _matrix(source: Any, target: Any, values: Any, n: int, directed: bool) -> cs
     return csr_matrix(array)
 
 
-def _storable(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _storable(settings: Mapping[str, object]) -> dict[str, object]:
     """Settings as AnnData can write them: no None, text for what is neither number nor text."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for key, value in settings.items():
         if isinstance(value, Mapping):
             found[str(key)] = _storable(value)

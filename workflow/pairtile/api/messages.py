@@ -36,10 +36,10 @@ def warnings_of_network(
     config: Analysis,
     network: pd.DataFrame,
     counts: Mapping[str, int],
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, object],
     found: Sequence[Message] = (),
     scores: dict[str, np.ndarray] | None = None,
-    read: Mapping[Callable[[Results], Any], Any] | None = None,
+    read: Mapping[Callable[[Results], object], object] | None = None,
 ) -> list[Message]:
     """What settings and results give rise to, as the workflow's last step finds it.
 
@@ -70,7 +70,7 @@ def warnings_of_network(
     )
 
 
-def _merged(asked: Mapping[str, Any], decided: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(asked: Mapping[str, Any], decided: Mapping[str, object]) -> dict[str, object]:
     both = {
         key: {**asked[key], **value}
         for key, value in decided.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +31,7 @@ class ListedGenes(NamedTuple):
             )
         return found
 
-    def absent_warnings(self, genes: Iterable[Any], name: str = "regulators") -> list[Message]:
+    def absent_warnings(self, genes: Iterable[object], name: str = "regulators") -> list[Message]:
         """A warning where some of them are not among these (kept) genes."""
         texts = list(map(str, genes))
         there = set(texts)
@@ -40,7 +40,7 @@ class ListedGenes(NamedTuple):
 
 
 def listed_genes(
-    regulators: Any, genes: pd.Index[Any], *, named: bool, name: str = "regulators"
+    regulators: Iterable[Hashable], genes: pd.Index[Any], *, named: bool, name: str = "regulators"
 ) -> ListedGenes:
     """The regulators of a call.
 

@@ -83,7 +83,7 @@ listed = partial(words_listed, last="and")
 """``["a", "b", "c"]`` -> ``a, b and c``."""
 
 
-def largest(numbers: Mapping[Any, int], noun: str, limit: int = 5) -> str:
+def largest(numbers: Mapping[object, int], noun: str, limit: int = 5) -> str:
     """The first ``limit`` of some names with numbers, largest first, and how many more have the
     number of the last: ``A (9 edges), B (4 edges) and 7 more with 4 edges``. "" where all of
     several names have the same number: none of them stands out.
@@ -97,7 +97,7 @@ def largest(numbers: Mapping[Any, int], noun: str, limit: int = 5) -> str:
     return listed([*named, *([f"{count(more)} more with {counted(least, noun)}"] if more else [])])
 
 
-def largest_hub(numbers: Mapping[Any, int], noun: str) -> str:
+def largest_hub(numbers: Mapping[object, int], noun: str) -> str:
     """A sentence on the name with the largest number; "" where several have it."""
     (name, n), *others = numbers.items()
     if others and others[0][1] == n:

@@ -102,7 +102,7 @@ class Texts:
         rows = [line.strip() for line in self._raw(name).splitlines() if line.strip()]
         return [tuple(cell.strip() for cell in row[1:-1].split(" | ")) for row in rows]
 
-    def figure(self, name: str, figure: Figure, /, **numbers: Any) -> FigureWithText:
+    def figure(self, name: str, figure: Figure, /, **numbers: object) -> FigureWithText:
         """A figure with the title, the caption and the text of ``figure_NAME``."""
         head, _, body = self._raw(f"figure_{name}", **numbers).strip().partition("\n")
         kind, _, title = head.removeprefix("## ").partition(": ")
@@ -114,7 +114,7 @@ class Texts:
 class StageText(Texts):
     """The texts of the stages that follow a network, over what a summary holds."""
 
-    def __init__(self, summary: Mapping[str, Any]) -> None:
+    def __init__(self, summary: Mapping[str, object]) -> None:
         super().__init__(_environment().get_template(STAGES).make_module(dict(summary)))
 
 
@@ -140,7 +140,7 @@ class PageText(Texts):
         both_ways = results.directed and not results.regulators
         hubs = results.out_degree if results.regulators or both_ways else results.degree
         sections = ("threshold", "backend", "versions", "steps", "pairtile_version")
-        values: dict[str, Any] = {
+        values: dict[str, object] = {
             **{name: summary.get(name) or {} for name in sections},
             "counts": results.counts,
             "parameters": results.parameters,
