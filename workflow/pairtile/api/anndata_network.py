@@ -78,7 +78,7 @@ def add_network(
             raise ValueError(f"network: found gene {unknown!r}; expected one of adata.var_names")
     values = np.ones(len(network)) if column is None else network[column].to_numpy(np.float64)
     target = adata.copy() if copy else adata
-    target.varp[key_added] = _matrix(rows[0], rows[1], values, adata.n_vars, directed)
+    target.varp[key_added] = _matrix(rows, values, adata.n_vars, directed)
     attributes = network.attrs
     params = {"varp_key": key_added, "weight": column or "1", "directed": directed}
     edges = network.reset_index(drop=True).copy()
@@ -115,14 +115,11 @@ def _weight(network: pd.DataFrame, weight: str | None) -> str | None:
 
 
 def _matrix(
-    source: NDArray[np.intp],
-    target: NDArray[np.intp],
-    values: NDArray[np.float64],
-    n: int,
-    directed: bool,
+    rows: list[NDArray[np.intp]], values: NDArray[np.float64], n: int, directed: bool
 ) -> csr_matrix:
     from scipy.sparse import csr_array, csr_matrix  # what no other call should wait for
 
+    source, target = rows
     if not directed:
         source, target = np.append(source, target), np.append(target, source)
         values = np.tile(values, 2)

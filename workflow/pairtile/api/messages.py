@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -70,10 +70,10 @@ def warnings_of_network(
     )
 
 
-def _merged(asked: Mapping[str, Any], decided: Mapping[str, object]) -> dict[str, object]:
+def _merged(asked: Mapping[str, object], decided: Mapping[str, object]) -> dict[str, object]:
     both = {
-        key: {**asked[key], **value}
+        key: {**section, **value}
         for key, value in decided.items()
-        if isinstance(asked.get(key), dict) and isinstance(value, Mapping)
+        if isinstance(section := asked.get(key), dict) and isinstance(value, Mapping)
     }
     return {**asked, **decided, **both}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.api.types import AxisLabels
 from pairtile.declare.messages import Message
 from pairtile.io.names import some
 from pairtile.io.regulators import warning_of_absent
@@ -40,7 +41,7 @@ class ListedGenes(NamedTuple):
 
 
 def listed_genes(
-    regulators: Iterable[Hashable], genes: pd.Index[Any], *, named: bool, name: str = "regulators"
+    regulators: Iterable[Hashable], genes: AxisLabels, *, named: bool, name: str = "regulators"
 ) -> ListedGenes:
     """The regulators of a call.
 

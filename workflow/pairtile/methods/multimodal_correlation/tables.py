@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -103,7 +102,9 @@ def _write_tests(
             part.to_csv(out, sep="\t", index=False, header=start == 0, lineterminator="\n")
 
 
-def module_rows(settings: ModulesConfig, edges: pd.DataFrame, names: NDArray[Any]) -> pd.DataFrame:
+def module_rows(
+    settings: ModulesConfig, edges: pd.DataFrame, names: NDArray[np.object_]
+) -> pd.DataFrame:
     """Genes with their modules, largest module first: gene, module, degree (genes joined to it),
     degree_in_module. With link communities a gene has a row for each of its communities.
 

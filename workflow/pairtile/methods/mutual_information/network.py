@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
@@ -67,11 +67,11 @@ class GeneAnalysis(Protocol):
         """Scores and samples of a list of pairs."""
         ...
 
-    def null_of(self, arrays: Mapping[str, NDArray[Any]]) -> Null:
+    def null_of(self, arrays: Mapping[str, NDArray[np.generic]]) -> Null:
         """What the arrays of a null describe."""
         ...
 
-    def combined(self, scan: Mapping[str, NDArray[Any]]) -> CombinedScore:
+    def combined(self, scan: Mapping[str, NDArray[np.generic]]) -> CombinedScore:
         """The score ``combined`` from the sums of the first pass."""
         ...
 
@@ -106,17 +106,21 @@ class Pairs:
             columns[3] = np.broadcast_to(columns[3][0], n_pairs)
         return cls(*columns)
 
-    def take(self, which: NDArray[np.integer] | NDArray[np.bool_] | slice) -> Pairs:
+    def take(self, which: Which) -> Pairs:
         """Some of the pairs."""
         return Pairs(self.i[which], self.j[which], self.mi_bits[which], self.n_samples[which])
+
+
+Which = NDArray[np.integer] | NDArray[np.bool_] | slice
+"""Some of many pairs: their numbers, a mask, or a range."""
 
 
 class Significance(NamedTuple):
     """p, q : give the p-values and the q-values of the pairs with some numbers. extrapolated : of
     which of some pairs p goes on from the tail of the null."""
 
-    p: Callable[[Any], NDArray[np.float64]]
-    q: Callable[[Any], NDArray[np.float64]]
+    p: Callable[[Which], NDArray[np.float64]]
+    q: Callable[[Which], NDArray[np.float64]]
     extrapolated: Callable[[Pairs], NDArray[np.bool_]]
 
 
@@ -197,7 +201,7 @@ def _significance(pairs: Pairs, null: Null, analysis: GeneAnalysis, merged: Merg
     """p-values by the null; of very many pairs they are computed anew each time."""
     held = p_values(pairs, null) if pairs.i.size <= HELD_PAIRS else None
 
-    def p_of(which: Any) -> NDArray[np.float64]:
+    def p_of(which: Which) -> NDArray[np.float64]:
         return p_values(pairs.take(which), null) if held is None else held[which]
 
     @cache
@@ -228,7 +232,7 @@ def rank_pairs(analysis: GeneAnalysis, merged: Merged) -> Ranking:
 
 def score_histogram(
     analysis: GeneAnalysis, merged: Merged, threshold_bits: float | None
-) -> dict[str, NDArray[Any]]:
+) -> dict[str, NDArray[np.generic]]:
     """Histogram of all scores and of the null in the same bins, for ``scores.npz``."""
     counts = merged.sums["histogram"]
     top_bits = _top_bits(analysis.config)

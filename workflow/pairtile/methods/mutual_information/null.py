@@ -17,13 +17,15 @@ classes gets a null of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.arrays import DeviceArray
+from pairtile.engine.chunk_file import Arrays
 from pairtile.engine.tiles import TILE_EDGE
 from pairtile.methods.mutual_information.config import KeepRule
 from pairtile.methods.mutual_information.keep import Bar
@@ -90,7 +92,7 @@ class Null:
         """Number of gene classes."""
         return round((np.sqrt(8 * len(self.statistic) + 1) - 1) / 2)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
         """For storage: the inverse of ``from_arrays``."""
         lengths = np.array([s.size for s in self.statistic], dtype=np.int64)
         return {
@@ -102,7 +104,7 @@ class Null:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Null:
+    def from_arrays(cls, arrays: Arrays) -> Null:
         """From what ``arrays`` gave."""
         ends = np.cumsum(arrays["lengths"])
         return cls(np.split(arrays["statistic"], ends[:-1]), arrays["class_of"])
@@ -192,7 +194,9 @@ def class_pairs(n_classes: int) -> list[tuple[int, int]]:
     return [(a, b) for a in range(n_classes) for b in range(a, n_classes)]
 
 
-def class_pair_number(a: Any, b: Any, n_classes: int, xp: Any = np) -> Any:
+def class_pair_number(
+    a: DeviceArray, b: DeviceArray, n_classes: int, xp: ModuleType = np
+) -> DeviceArray:
     """Place in ``class_pairs`` of each pair of classes; ``xp`` is numpy or cupy."""
     low = xp.minimum(a, b).astype(xp.int64)
     high = xp.maximum(a, b).astype(xp.int64)
@@ -240,7 +244,7 @@ def draw_null(
     min_samples: int,
     resampling: Resampling | None = None,
     inflation: float = 1.0,
-) -> dict[str, NDArray[Any]]:
+) -> dict[str, NDArray[np.generic]]:
     """At least ``draws`` null statistics (n_samples * MI) for each pair of classes of genes that is
     paired, none for others; where courses change places, as many as there are different ones.
 
@@ -304,7 +308,7 @@ class DrawnRows(NamedTuple):
     """Rows of one side of a null: float64 (draws, samples; of CuPy where a GPU made them), and the
     gene of each where a gene must not meet itself."""
 
-    values: Any
+    values: DeviceArray
     genes: NDArray[np.int64] | None
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
+from pairtile.arrays import DeviceArray
 from pairtile.cpu.njit import njit
 from pairtile.methods.mutual_information.kernels.exchange import Exchange
 from pairtile.methods.mutual_information.kernels.philox import permute
@@ -32,7 +33,7 @@ class Resampling:
     top: float
     on_gpu: RowsOnGpu | None = None
 
-    def rows(self, values: NDArray[np.float64]) -> Any:
+    def rows(self, values: NDArray[np.float64]) -> DeviceArray:
         """All rows of ``values`` at these samples: float64 (rows, number)."""
         if self.on_gpu is not None:
             return self.on_gpu.resampled(self.samples)
@@ -50,7 +51,7 @@ def permuted_rows(
     pair_class: int,
     exchange: Exchange,
     resampling: Resampling | None = None,
-) -> Any:
+) -> DeviceArray:
     """One permuted or shifted copy of each row in ``genes``, which may name a row more than once.
 
     A permutation exchanges observed values only: missing ones stay where they are, so that two

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.arrays import CupyArray
 from pairtile.gpu.compiling import load
 from pairtile.gpu.device import Device
 from pairtile.methods.mutual_information.kernels.exchange import Exchange
@@ -44,7 +44,7 @@ class RowsOnGpu:
         """Whether so many values, their orders and copies of them have room on the device."""
         return device.backend == "cuda" and 4 * values.nbytes < device.free_bytes()
 
-    def resampled(self, samples: NDArray[np.int64]) -> Any:
+    def resampled(self, samples: NDArray[np.int64]) -> CupyArray:
         """``Resampling.rows``, as an array of CuPy."""
         none, no_group = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int32)
         nothing = Exchange(none, none, no_group, no_group)
@@ -58,7 +58,7 @@ class RowsOnGpu:
         side: int,
         pair_class: int,
         exchange: Exchange,
-    ) -> Any:
+    ) -> CupyArray:
         """``permuted_rows`` of a resampling, as an array of CuPy."""
         return self._rows(genes, genes.size, samples, (seed, side, pair_class), exchange)
 
@@ -69,7 +69,7 @@ class RowsOnGpu:
         samples: NDArray[np.int64],
         keys: tuple[int, int, int],
         exchange: Exchange,
-    ) -> Any:
+    ) -> CupyArray:
         xp, n_samples, n_groups = self._xp, self._values.shape[1], exchange.step.size
         seed, side, pair_class = keys
         drawn = None if genes is None else xp.asarray(genes)
