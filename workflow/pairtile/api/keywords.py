@@ -27,7 +27,7 @@ from pydantic import BaseModel, Field
 from pydantic.fields import FieldInfo
 
 from pairtile.api.settings import analysis_config, checked_section
-from pairtile.api.types import SampleLabels
+from pairtile.api.table import SampleLabels
 from pairtile.config import Analysis, Config
 from pairtile.config.models import ConfigModel, models_in
 from pairtile.config.preprocess import TableAnalysis

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from pairtile.api.keywords import TABLE, Keywords, table_keywords
 from pairtile.api.messages import tell
-from pairtile.api.table import ExpressionTable, as_table
-from pairtile.api.types import AxisLabels, ExpressionLike, SampleLabels
+from pairtile.api.table import ExpressionLike, ExpressionTable, Names, SampleLabels, as_table
 from pairtile.config.preprocess import Preprocess, TableAnalysis, TwoTableAnalysis
 from pairtile.config.samples import SamplesConfig
 from pairtile.declare.messages import Message
@@ -241,7 +240,7 @@ def label_table(labels: SampleLabels, table: ExpressionTable) -> AnnotationTable
     )
 
 
-def names_of_samples(table: ExpressionTable, arranged: Sequence[str]) -> AxisLabels:
+def names_of_samples(table: ExpressionTable, arranged: Sequence[str]) -> Names:
     """The caller's labels of samples in the order of ``arranged``, the same as text."""
     return _sample_names(table)[places_of_samples(table, arranged)]
 
@@ -251,7 +250,7 @@ def places_of_samples(table: ExpressionTable, arranged: Sequence[str]) -> NDArra
     return pd.Index(list(map(str, _sample_names(table)))).get_indexer(pd.Index(arranged))
 
 
-def _sample_names(table: ExpressionTable) -> AxisLabels:
+def _sample_names(table: ExpressionTable) -> Names:
     return pd.RangeIndex(table.n_samples) if table.samples is None else table.samples
 
 

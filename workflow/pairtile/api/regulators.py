@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.api.types import AxisLabels
+from pairtile.api.table import Names
 from pairtile.declare.messages import Message
 from pairtile.io.names import some
 from pairtile.io.regulators import warning_of_absent
@@ -41,7 +41,7 @@ class ListedGenes(NamedTuple):
 
 
 def listed_genes(
-    regulators: Iterable[Hashable], genes: AxisLabels, *, named: bool, name: str = "regulators"
+    regulators: Iterable[Hashable], genes: Names, *, named: bool, name: str = "regulators"
 ) -> ListedGenes:
     """The regulators of a call.
 

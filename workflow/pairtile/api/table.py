@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from pairtile.api.types import AxisLabels, ExpressionLike
 from pairtile.declare.messages import Message
 from pairtile.engine.large_table import count
 from pairtile.io.cells import (
@@ -29,11 +28,23 @@ from pairtile.simulate import Simulation
 
 if TYPE_CHECKING:
     from anndata import AnnData
+    from scipy.sparse import sparray, spmatrix
+
+ExpressionLike: TypeAlias = (
+    "ArrayLike | pd.DataFrame | sparray | spmatrix | AnnData | Expression | Prepared | Simulation"
+)
+"""Expression in any form that the library takes, as ``as_table`` says."""
+
+Names: TypeAlias = "pd.Index[str] | pd.Index[int]"
+"""Names of genes or samples, or their numbers where they have none."""
+
+SampleLabels = Mapping[str, object]
+"""Labels of samples by what they say (``series``, ``time``, ``batch``); None: nothing is said."""
 
 Labels: TypeAlias = "ArrayLike | pd.Series | Mapping[str, object] | Mapping[int, object]"
 """A label for each sample: array-like, or by the sample's name a mapping or Series."""
 
-_Parts: TypeAlias = "tuple[Any, AxisLabels | None, AxisLabels | None]"
+_Parts: TypeAlias = "tuple[Any, Names | None, Names | None]"
 """Values as they are, with the labels of rows and of columns."""
 
 Matrix = Any
@@ -47,8 +58,8 @@ class ExpressionTable:
     caller takes these; names, None for arrays."""
 
     values: Any
-    genes: AxisLabels | None
-    samples: AxisLabels | None
+    genes: Names | None
+    samples: Names | None
     notes: list[Message] = field(default_factory=list)
 
     @property
@@ -62,7 +73,7 @@ class ExpressionTable:
         return int(self.values.shape[1])
 
     @property
-    def labels(self) -> AxisLabels:
+    def labels(self) -> Names:
         """Names of the genes; their numbers where there are no names."""
         return pd.RangeIndex(self.n_genes) if self.genes is None else self.genes
 
@@ -151,8 +162,6 @@ def _parts(expression: ExpressionLike) -> _Parts:
 def _of_anndata(
     adata: AnnData, layer: str | None, obs: Mapping[str, object], name: str
 ) -> tuple[_Parts, list[Message]]:
-    """As ``_parts``, and notes on what was taken."""
-
     def refuse(place: str, found: str, expected: str) -> ValueError:
         return ValueError(f"{place or name}: found {found}; expected {expected}")
 

@@ -24,8 +24,7 @@ from pairtile.api.prepare import (
 )
 from pairtile.api.regulators import listed_genes
 from pairtile.api.settings import analysis_config
-from pairtile.api.table import as_table
-from pairtile.api.types import AxisLabels, ExpressionLike
+from pairtile.api.table import ExpressionLike, Names, as_table
 from pairtile.declare.messages import HasMessages, Message, warnings_of
 from pairtile.engine.estimator import Merged
 from pairtile.engine.in_memory import all_tiles, merged_in_memory
@@ -166,7 +165,7 @@ def multimodal_correlation(
             expression, table, other_expression, config, labels_of_samples
         )
         prepared, kept, design, found = ready
-        labels: AxisLabels = pd.Index(prepared.genes)
+        labels: Names = pd.Index(prepared.genes)
         of_regulators = both.rows
     else:
         prepared, kept, design, found = prepared_table(expression, table, config, labels_of_samples)
@@ -238,8 +237,8 @@ class ModeCorrelation(HasMessages):
 
     modes: pd.DataFrame
     items: pd.DataFrame
-    samples: AxisLabels
-    labels: AxisLabels
+    samples: Names
+    labels: Names
     pairs_by_modes: pd.Series
     modes_by_correlation: pd.Series
     merged: Merged
@@ -479,7 +478,7 @@ class ModeNetwork(HasMessages):
         )
 
 
-def named_ends(edges: pd.DataFrame, labels: AxisLabels) -> pd.DataFrame:
+def named_ends(edges: pd.DataFrame, labels: Names) -> pd.DataFrame:
     """``edges`` with labels of genes in place of the numbers in source and target."""
     ends = {end: labels[edges[end].to_numpy(dtype=np.int64)] for end in ("source", "target")}
     return edges.assign(**ends)

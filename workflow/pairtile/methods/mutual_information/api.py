@@ -16,8 +16,7 @@ from pairtile.api.keywords import SAMPLES, Keywords, label_keywords, table_keywo
 from pairtile.api.messages import tell
 from pairtile.api.prepare import as_expression, label_table, preparation_of, stated_samples
 from pairtile.api.regulators import listed_genes
-from pairtile.api.table import ExpressionTable, Matrix, as_table, is_anndata
-from pairtile.api.types import AxisLabels, ExpressionLike
+from pairtile.api.table import ExpressionLike, ExpressionTable, Matrix, Names, as_table, is_anndata
 from pairtile.declare.messages import Message, warnings_of
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.gpu.device import Device, choose
@@ -277,7 +276,7 @@ class PermutationNull:
     """
 
     null: Null
-    genes: AxisLabels
+    genes: Names
     n_samples: int
     observed: NDArray[np.bool_] | None
     warnings: list[Message] = field(default_factory=list)

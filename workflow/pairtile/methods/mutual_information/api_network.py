@@ -21,8 +21,7 @@ from pairtile.api.prepare import (
     stated_samples,
 )
 from pairtile.api.regulators import listed_genes
-from pairtile.api.table import as_table
-from pairtile.api.types import AxisLabels, ExpressionLike
+from pairtile.api.table import ExpressionLike, Names, as_table
 from pairtile.declare.messages import notes_of, warnings_of
 from pairtile.engine.in_memory import network_in_memory
 from pairtile.engine.network import Network
@@ -144,7 +143,7 @@ def infer_network(
     if other_expression is not None:
         ready, both = prepared_tables(expression, table, other_expression, config, labels)
         among, columns = both.rows, int(both.rows[0])
-        genes: AxisLabels = pd.Index(ready.prepared.genes)
+        genes: Names = pd.Index(ready.prepared.genes)
         config = counts_by_rank(config, both.parameters["other_preprocess"])
     else:
         ready = prepared_table(expression, table, config, labels)
@@ -172,7 +171,7 @@ def infer_network(
     return add_network(expression, edges, key_added=key_added, copy=copy)
 
 
-def _with_labels(edges: pd.DataFrame, labels: AxisLabels) -> pd.DataFrame:
+def _with_labels(edges: pd.DataFrame, labels: Names) -> pd.DataFrame:
     """Edges by gene number as edges by the caller's labels."""
     edges = edges.copy()
     for end in ("source", "target"):

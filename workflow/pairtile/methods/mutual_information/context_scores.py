@@ -17,7 +17,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.arrays import DeviceArray
+from pairtile.arrays import BoolArray, DeviceArray, Float64Array, Int64Array
 
 FIXED_POINT_ONE = float(1 << 36)
 """One bit (or one bit squared) in units of the integer sums."""
@@ -26,13 +26,11 @@ ROLES = ("source", "target")
 KINDS = ("count", "sum", "squares")
 
 
-Moments = Callable[[str], tuple[NDArray[np.float64], NDArray[np.float64]]]
+Moments = Callable[[str], tuple[Float64Array, Float64Array]]
 """Gives mean and standard deviation of each gene's scores in a role: ``mean_sd`` of some sums."""
 
 
-def mean_sd(
-    sums: Mapping[str, NDArray[np.int64]], role: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def mean_sd(sums: Mapping[str, Int64Array], role: str) -> tuple[Float64Array, Float64Array]:
     """Mean and population standard deviation of each gene's scores; 0 where there are none.
 
     sums : int64 (genes,) by ``ROLE_KIND``, ``target_*`` over the candidate sources of that gene,
@@ -51,7 +49,7 @@ def directed_scores(
     i: NDArray[np.integer],
     j: NDArray[np.integer],
     moments: Moments,
-    is_regulator: NDArray[np.bool_] | None = None,
+    is_regulator: BoolArray | None = None,
     xp: ModuleType = np,
 ) -> tuple[DeviceArray, DeviceArray]:
     """The score of i -> j and of j -> i of each pair.

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.arrays import DeviceArray
+from pairtile.arrays import BoolArray, DeviceArray, Float32Array, Float64Array, Int64Array
 from pairtile.engine.chunk_file import Arrays
 from pairtile.engine.tiles import TILE_EDGE
 from pairtile.methods.mutual_information.config import KeepRule
@@ -83,7 +83,7 @@ class Null:
     class_of : int8 (genes,).
     """
 
-    statistic: list[NDArray[np.float32]]
+    statistic: list[Float32Array]
     class_of: NDArray[np.int8]
     _tails: dict[int, Tail] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -111,10 +111,10 @@ class Null:
 
     def p_value(
         self,
-        statistic: NDArray[np.float64],
+        statistic: Float64Array,
         row_class: NDArray[np.int8],
         column_class: NDArray[np.int8],
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    ) -> tuple[Float64Array, BoolArray]:
         """p-values and which of them are extrapolated.
 
         p = (1 + #{null >= x}) / (1 + N) where at least ``RESOLVED`` draws reach x. Beyond, log p
@@ -131,14 +131,14 @@ class Null:
                 p[here], extrapolated[here] = self._p_value(number, statistic[here])
         return p, extrapolated
 
-    def expected(self, edges: pd.DataFrame) -> NDArray[np.float64]:
+    def expected(self, edges: pd.DataFrame) -> Float64Array:
         """Mean statistic of unrelated genes of the same classes as the ends of each edge; 0 where
         none was drawn."""
         means = np.array([float(draws.mean()) if draws.size else 0.0 for draws in self.statistic])
         row_class, column_class = (self.class_of[edges[end]] for end in ("source", "target"))
         return np.asarray(means[class_pair_number(row_class, column_class, self.n_classes)])
 
-    def thresholds(self, p: float) -> NDArray[np.float64]:
+    def thresholds(self, p: float) -> Float64Array:
         """Smallest statistic with p-value <= ``p``, float64 (classes, classes)."""
         n = self.n_classes
         result = np.empty((n, n))
@@ -152,9 +152,7 @@ class Null:
             self._tails[number] = _fit_tail(self.statistic[number])
         return self._tails[number]
 
-    def _p_value(
-        self, number: int, x: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def _p_value(self, number: int, x: Float64Array) -> tuple[Float64Array, BoolArray]:
         null = self.statistic[number]
         n = null.size
         wanted = x.astype(np.float32)
@@ -203,7 +201,7 @@ def class_pair_number(
     return low * n_classes - low * (low - 1) // 2 + (high - low)
 
 
-def _fit_tail(null: NDArray[np.float32]) -> Tail:
+def _fit_tail(null: Float32Array) -> Tail:
     """From the top 1% of the null, ascending."""
     n = null.size
     if n == 0:
@@ -228,8 +226,8 @@ class NullGenes(NamedTuple):
     classes whose genes are paired.
     """
 
-    z: NDArray[np.float64]
-    varied: NDArray[np.bool_]
+    z: Float64Array
+    varied: BoolArray
     classes: NDArray[np.int8]
     paired: list[tuple[int, int]]
 
@@ -309,7 +307,7 @@ class DrawnRows(NamedTuple):
     gene of each where a gene must not meet itself."""
 
     values: DeviceArray
-    genes: NDArray[np.int64] | None
+    genes: Int64Array | None
 
 
 def _statistics(
@@ -318,7 +316,7 @@ def _statistics(
     columns: DrawnRows,
     min_samples: int,
     progress: Progress,
-) -> NDArray[np.float32]:
+) -> Float32Array:
     """Statistics of every row with every column, ascending."""
     device = scorer.device
     n_rows, n_columns, n_all = len(rows.values), len(columns.values), rows.values.shape[1]
