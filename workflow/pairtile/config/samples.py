@@ -113,6 +113,5 @@ def _none_is_empty(value: object) -> object:
 
 
 OptionalSamples = Annotated[
-    SamplesConfig,
-    BeforeValidator(_none_is_empty, json_schema_input_type=SamplesConfig | None),
+    SamplesConfig, BeforeValidator(_none_is_empty, json_schema_input_type=SamplesConfig | None)
 ]

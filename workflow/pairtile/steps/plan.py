@@ -222,9 +222,7 @@ def plan(
             "bootstraps": [
                 {"first": a, "last": b}
                 for a, b in _bootstrap_jobs(
-                    bootstraps,
-                    sum(seconds) + BESIDE_TILES_SECONDS[device.backend],
-                    at_once,
+                    bootstraps, sum(seconds) + BESIDE_TILES_SECONDS[device.backend], at_once
                 )
             ],
         }

@@ -31,10 +31,7 @@ from pairtile.engine.in_memory import all_tiles, merged_in_memory
 from pairtile.gpu.device import Device, choose, threads
 from pairtile.io.annotations import Annotations, Condition
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, source_values
-from pairtile.methods.multimodal_correlation.conditions import (
-    ConditionTests,
-    condition_networks,
-)
+from pairtile.methods.multimodal_correlation.conditions import ConditionTests, condition_networks
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.kinc_text import write_cmx, write_emx
 from pairtile.methods.multimodal_correlation.modes import PairModes, packed_masks

@@ -103,8 +103,7 @@ class MixtureEstimatorConfig(ConfigModel):
         ),
     )
     max_correlation: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=1.0,
-        description="Keep modes whose correlation has at most this size.",
+        default=1.0, description="Keep modes whose correlation has at most this size."
     )
     min_expression: float | None = Field(
         default=None,

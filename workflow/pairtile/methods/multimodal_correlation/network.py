@@ -389,11 +389,7 @@ def _rmt_draws(n_genes: int) -> int:
 
 
 def _false_discoveries(
-    rate: float,
-    merged: Merged,
-    null: ModeNull,
-    orders: NDArray[np.float64],
-    standardised: bool,
+    rate: float, merged: Merged, null: ModeNull, orders: NDArray[np.float64], standardised: bool
 ) -> _FalseDiscoveries:
     """``orders``: ``log_orders`` of each gene."""
     n_pairs = int(merged.sums["count_pairs"][0])

@@ -271,11 +271,6 @@ REPORT = MethodReport(
         "components": sample_components,
         "hidden_factors": hidden_factors,
     },
-    sections=(
-        evidence_section(samples),
-        conditions_section,
-        members_section,
-        modules_section,
-    ),
+    sections=(evidence_section(samples), conditions_section, members_section, modules_section),
     grouping=module_grouping,
 )

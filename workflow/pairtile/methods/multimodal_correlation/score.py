@@ -48,10 +48,7 @@ from pairtile.methods.multimodal_correlation.network import (
 from pairtile.methods.multimodal_correlation.null import partial_spread
 from pairtile.methods.multimodal_correlation.p_values import correlation_p_value
 from pairtile.methods.multimodal_correlation.partial_correlation import NullSpread
-from pairtile.methods.multimodal_correlation.plain_correlation import (
-    PlainCorrelation,
-    pair_scorer,
-)
+from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation, pair_scorer
 from pairtile.methods.multimodal_correlation.tables import write_tables
 from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.null_design import (

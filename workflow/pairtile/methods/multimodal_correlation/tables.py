@@ -13,10 +13,7 @@ from numpy.typing import NDArray
 from pairtile.engine.estimator import Merged, Written
 from pairtile.io.symbols import add_symbols
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays
-from pairtile.methods.multimodal_correlation.conditions import (
-    ConditionTests,
-    condition_networks,
-)
+from pairtile.methods.multimodal_correlation.conditions import ConditionTests, condition_networks
 from pairtile.methods.multimodal_correlation.config import (
     ModulesConfig,
     MultimodalCorrelationConfig,

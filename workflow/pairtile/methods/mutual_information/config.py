@@ -486,8 +486,7 @@ class MutualInformationConfig(TwoTableAnalysis):
         ),
     )
     null: Annotated[NullConfig, SCORING_STEPS] = Field(
-        default=NullConfig(),
-        description="The null distribution, for p- and q-values.",
+        default=NullConfig(), description="The null distribution, for p- and q-values."
     )
     keep: Annotated[Keep, SCORING_STEPS] = Field(
         default=KeepAuto(),

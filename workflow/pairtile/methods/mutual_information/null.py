@@ -110,10 +110,7 @@ class Null:
         return cls(np.split(arrays["statistic"], ends[:-1]), arrays["class_of"])
 
     def p_value(
-        self,
-        statistic: Float64Array,
-        row_class: NDArray[np.int8],
-        column_class: NDArray[np.int8],
+        self, statistic: Float64Array, row_class: NDArray[np.int8], column_class: NDArray[np.int8]
     ) -> tuple[Float64Array, BoolArray]:
         """p-values and which of them are extrapolated.
 
@@ -311,11 +308,7 @@ class DrawnRows(NamedTuple):
 
 
 def _statistics(
-    scorer: BsplineScorer,
-    rows: DrawnRows,
-    columns: DrawnRows,
-    min_samples: int,
-    progress: Progress,
+    scorer: BsplineScorer, rows: DrawnRows, columns: DrawnRows, min_samples: int, progress: Progress
 ) -> Float32Array:
     """Statistics of every row with every column, ascending."""
     device = scorer.device
