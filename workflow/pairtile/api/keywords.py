@@ -201,7 +201,6 @@ class Keywords(Generic[M]):
         return text
 
     def _typed_dict(self, function: str) -> str:
-        """The keywords of a function as a type checker knows them."""
         lines = [f"class {function.title().replace('_', '')}Keywords(TypedDict, total=False):"]
         for name in self.fields:
             line = f"    {name}: {self._type(name)}"

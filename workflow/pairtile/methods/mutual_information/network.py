@@ -66,19 +66,15 @@ class GeneAnalysis(Protocol):
         self, i: NDArray[np.integer], j: NDArray[np.integer]
     ) -> tuple[Float64Array, Int32Array]:
         """Scores and samples of a list of pairs."""
-        ...
 
     def null_of(self, arrays: Mapping[str, NDArray[np.generic]]) -> Null:
         """What the arrays of a null describe."""
-        ...
 
     def combined(self, scan: Mapping[str, NDArray[np.generic]]) -> CombinedScore:
         """The score ``combined`` from the sums of the first pass."""
-        ...
 
     def unrelated_share(self) -> float:
         """Share of all pairs that count among the unrelated ones of the bootstraps."""
-        ...
 
 
 @dataclass(frozen=True)
