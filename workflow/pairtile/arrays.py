@@ -1,4 +1,7 @@
-"""Names of the array types: NumPy's, and CuPy's of the same element where a GPU computes."""
+"""Names of types: arrays of NumPy, and what is on a GPU.
+
+CuPy has no types, and is imported only where a GPU computes.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ Float32Array = NDArray[np.float32]
 Float64Array = NDArray[np.float64]
 
 CupyArray: TypeAlias = "cupy.ndarray"
-"""An array on a GPU. CuPy has no types, and is imported only where a GPU computes."""
+CupyModule: TypeAlias = "cupy.RawModule"
+CupyKernel: TypeAlias = "cupy.RawKernel"
 
 DeviceArray: TypeAlias = "np.ndarray | CupyArray"
 """An array of the backend at hand: of NumPy on the CPU, of CuPy on a GPU."""
