@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from pairtile.config.values import listed as words_listed
 
@@ -20,7 +19,7 @@ def counted(value: float, singular: str, plural: str | None = None) -> str:
     return f"{count(value)} {singular if value == 1 else plural or singular + 's'}"
 
 
-def number(value: Any, digits: int = 3, *, pad: bool = False) -> str:
+def number(value: float | str | None, digits: int = 3, *, pad: bool = False) -> str:
     """``value`` to ``digits`` significant digits; "–" where there is none.
 
     ``pad`` keeps trailing zeros in powers of ten too, for columns: ``1.000e-5``, not ``1e-5``.

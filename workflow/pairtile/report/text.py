@@ -22,9 +22,10 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jinja2
+from jinja2.runtime import LoopContext
 
 from pairtile.method import methods
 from pairtile.report import formats
@@ -52,7 +53,7 @@ def _template_of(method: str) -> tuple[str, str, None] | None:
     return (file.read_text(encoding="utf-8"), str(file), None) if file.is_file() else None
 
 
-def comma(loop: Any) -> str:
+def comma(loop: LoopContext) -> str:
     """What stands before an entry of a list: nothing, a comma, or "and" before the last."""
     return "" if loop.first else " and " if loop.last else ", "
 
@@ -80,11 +81,11 @@ class Texts:
     def __init__(self, *rooms: object) -> None:
         self._rooms = rooms
 
-    def _raw(self, name: str, /, **numbers: Any) -> str:
+    def _raw(self, name: str, /, **numbers: object) -> str:
         macros = (macro for room in self._rooms if (macro := getattr(room, name, None)))
         return str(next(macros)(**numbers))
 
-    def text(self, name: str, /, **numbers: Any) -> str:
+    def text(self, name: str, /, **numbers: object) -> str:
         """A macro's text on one line."""
         return joined(self._raw(name, **numbers))
 
