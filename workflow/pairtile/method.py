@@ -59,7 +59,7 @@ class Method:
     report: str = ""
     trial: str = ""
 
-    def write_trial(self, folder: Path) -> dict[str, Any] | None:
+    def write_trial(self, folder: Path) -> dict[str, object] | None:
         """Small input in a folder, and the section of an analysis of it; None where there is
         none."""
         return self.part(self.trial)(folder) if self.trial else None

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pairtile.api.table import is_anndata
 
 if TYPE_CHECKING:
+    from anndata import AnnData
     from scipy.sparse import csr_matrix
 
 
 def add_network(
-    adata: Any,
+    adata: AnnData,
     network: pd.DataFrame,
     *,
     weight: str | None = None,
     directed: bool | None = None,
     key_added: str = "network",
     copy: bool = False,
-) -> Any:
+) -> AnnData | None:
     """Store a network of the variables (genes) of an AnnData.
 
     Parameters
@@ -76,7 +78,7 @@ def add_network(
             raise ValueError(f"network: found gene {unknown!r}; expected one of adata.var_names")
     values = np.ones(len(network)) if column is None else network[column].to_numpy(np.float64)
     target = adata.copy() if copy else adata
-    target.varp[key_added] = _matrix(rows[0], rows[1], values, adata.n_vars, directed)
+    target.varp[key_added] = _matrix(rows, values, adata.n_vars, directed)
     attributes = network.attrs
     params = {"varp_key": key_added, "weight": column or "1", "directed": directed}
     edges = network.reset_index(drop=True).copy()
@@ -89,7 +91,7 @@ def add_network(
     return target if copy else None
 
 
-def check_storage(expression: Any, key_added: str | None, copy: bool) -> None:
+def check_storage(expression: object, key_added: str | None, copy: bool) -> None:
     """Refuse to store a result in what is no AnnData, or to copy what is not stored."""
     if key_added is not None and not is_anndata(expression):
         raise ValueError(
@@ -112,9 +114,12 @@ def _weight(network: pd.DataFrame, weight: str | None) -> str | None:
     return weight or next(iter(decimal), None)
 
 
-def _matrix(source: Any, target: Any, values: Any, n: int, directed: bool) -> csr_matrix:
+def _matrix(
+    rows: list[NDArray[np.intp]], values: NDArray[np.float64], n: int, directed: bool
+) -> csr_matrix:
     from scipy.sparse import csr_array, csr_matrix  # what no other call should wait for
 
+    source, target = rows
     if not directed:
         source, target = np.append(source, target), np.append(target, source)
         values = np.tile(values, 2)
@@ -127,9 +132,9 @@ def _matrix(source: Any, target: Any, values: Any, n: int, directed: bool) -> cs
     return csr_matrix(array)
 
 
-def _storable(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _storable(settings: Mapping[str, object]) -> dict[str, object]:
     """Settings as AnnData can write them: no None, text for what is neither number nor text."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for key, value in settings.items():
         if isinstance(value, Mapping):
             found[str(key)] = _storable(value)

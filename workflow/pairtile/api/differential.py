@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import pandas as pd
@@ -68,7 +68,7 @@ def differential(
     expression: Matrix,
     label: Labels,
     *,
-    regulators: Sequence[Any] | NDArray[Any] | None = None,
+    regulators: Sequence[Hashable] | NDArray[np.generic] | None = None,
     best: int = MAX_BEST,
     **settings: Unpack[DifferentialKeywords],
 ) -> Differential:

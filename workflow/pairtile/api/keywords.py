@@ -7,7 +7,7 @@ written by ``python -m pairtile.config.describe``) are those of the models:
     KEYWORDS = Keywords(MutualInformationConfig, "estimator.*", null="null.kind")
 
     @KEYWORDS.signature
-    def permutation_null(expression: Any, **settings: Unpack[PermutationNull]) -> ...:
+    def permutation_null(expression: ExpressionLike, **settings: Unpack[PermutationNull]) -> ...:
         config = KEYWORDS.config(settings)
 
 The function gets all its keywords, those that were not given with their defaults.
@@ -21,19 +21,21 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from types import NoneType, UnionType
-from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Generic, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, Field
 from pydantic.fields import FieldInfo
 
 from pairtile.api.settings import analysis_config, checked_section
+from pairtile.api.table import SampleLabels
 from pairtile.config import Analysis, Config
 from pairtile.config.models import ConfigModel, models_in
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.config.values import Expected, Text, allowed, listed
 
 M = TypeVar("M", bound=ConfigModel)
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 TABLE = ("orientation", "layer", "obs")
 """Keywords of functions that take expression in any form."""
@@ -100,7 +102,7 @@ class Keywords(Generic[M]):
         model: type[M],
         *keys: str,
         optional: tuple[str, ...] = (),
-        defaults: Mapping[str, Any] | None = None,
+        defaults: Mapping[str, object] | None = None,
         **renamed: str,
     ) -> None:
         self.model = model
@@ -113,7 +115,7 @@ class Keywords(Generic[M]):
         names = {p: names.get(p, p.rpartition(".")[2]) for p in [*paths, *renamed.values()]}
         self.places = {name: path for path, name in names.items()}
         self.fields = {name: self._field(path) for name, path in self.places.items()}
-        self.defaults: dict[str, Any] = {}
+        self.defaults: dict[str, object] = {}
         self._left_out = set()
         for name, field in self.fields.items():
             default = _in_plain_types(field.get_default())
@@ -123,7 +125,7 @@ class Keywords(Generic[M]):
             self.defaults[name] = default
         self.defaults |= defaults or {}
 
-    def config(self, settings: Mapping[str, Any], **more: Any) -> M:
+    def config(self, settings: Mapping[str, object], **more: object) -> M:
         """The checked model with these settings, complete; ``more``: other keys of it.
 
         Raises ValueError, one line for each fault, in words of the keywords.
@@ -145,7 +147,7 @@ class Keywords(Generic[M]):
         arguments = {path: name for name, path in self.places.items()}
         return analysis_config(self.model, arguments=arguments, **(nested | more))
 
-    def signature(self, function: F) -> F:
+    def signature(self, function: Callable[P, R]) -> Callable[P, R]:
         """The function with these keywords in place of ``**settings``."""
         own = inspect.signature(function)
         kept = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
@@ -158,13 +160,15 @@ class Keywords(Generic[M]):
         whole = own.replace(parameters=[*kept, *given])
 
         @wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> Any:
+        def checked(*args: P.args, **kwargs: P.kwargs) -> R:
             for name in kwargs:
                 if name not in whole.parameters:
                     raise TypeError(
                         f"{function.__name__}() got an unexpected keyword argument {name!r}"
                     )
-            return function(*args, **{**self.defaults, **kwargs})
+            for name, default in self.defaults.items():
+                kwargs.setdefault(name, default)
+            return function(*args, **kwargs)
 
         checked.__annotations__ = {p.name: p.annotation for p in whole.parameters.values()}
         checked.__annotations__["return"] = own.return_annotation
@@ -172,7 +176,7 @@ class Keywords(Generic[M]):
         checked.keyword_types = self._typed_dict(function.__name__)  # type: ignore[attr-defined]
         head, returns, rest = inspect.cleandoc(function.__doc__ or "").partition("\nReturns\n---")
         checked.__doc__ = head.rstrip() + "\n" + self._about_all() + "\n" + returns + rest
-        return checked  # type: ignore[return-value]
+        return checked
 
     def _section(self, key: str) -> list[str]:
         return list(models_in(self.model.model_fields[key].annotation)[0].model_fields)
@@ -197,7 +201,6 @@ class Keywords(Generic[M]):
         return text
 
     def _typed_dict(self, function: str) -> str:
-        """The keywords of a function as a type checker knows them."""
         lines = [f"class {function.title().replace('_', '')}Keywords(TypedDict, total=False):"]
         for name in self.fields:
             line = f"    {name}: {self._type(name)}"
@@ -228,17 +231,17 @@ class Keywords(Generic[M]):
             yield "    " + line
 
 
-def table_keywords(settings: Mapping[str, Any]) -> dict[str, Any]:
+def table_keywords(settings: Mapping[str, object]) -> dict[str, Any]:
     """Those in ``TABLE``."""
     return {name: settings[name] for name in TABLE}
 
 
-def label_keywords(settings: Mapping[str, Any]) -> dict[str, Any]:
+def label_keywords(settings: Mapping[str, object]) -> SampleLabels:
     """What is known of the samples, as ``label_table`` takes it."""
     return {name: settings[name] for name in SAMPLES if name != "step"}
 
 
-def type_text(annotation: Any) -> str:
+def type_text(annotation: object) -> str:
     """The type of a key as the type of a keyword: sections are mappings, lists any sequence."""
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
@@ -258,12 +261,12 @@ def type_text(annotation: Any) -> str:
     return "None" if annotation is NoneType else getattr(annotation, "__name__", "Any")
 
 
-def repr_of(value: Any) -> str:
+def repr_of(value: object) -> str:
     """With the quotes that formatters of Python take."""
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
-def _in_plain_types(value: Any) -> Any:
+def _in_plain_types(value: object) -> object:
     return value.model_dump(mode="json") if isinstance(value, BaseModel) else value
 
 

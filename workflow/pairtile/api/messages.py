@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -36,10 +36,10 @@ def warnings_of_network(
     config: Analysis,
     network: pd.DataFrame,
     counts: Mapping[str, int],
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, object],
     found: Sequence[Message] = (),
     scores: dict[str, np.ndarray] | None = None,
-    read: Mapping[Callable[[Results], Any], Any] | None = None,
+    read: Mapping[Callable[[Results], object], object] | None = None,
 ) -> list[Message]:
     """What settings and results give rise to, as the workflow's last step finds it.
 
@@ -70,10 +70,10 @@ def warnings_of_network(
     )
 
 
-def _merged(asked: Mapping[str, Any], decided: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(asked: Mapping[str, object], decided: Mapping[str, object]) -> dict[str, object]:
     both = {
-        key: {**asked[key], **value}
+        key: {**section, **value}
         for key, value in decided.items()
-        if isinstance(asked.get(key), dict) and isinstance(value, Mapping)
+        if isinstance(section := asked.get(key), dict) and isinstance(value, Mapping)
     }
     return {**asked, **decided, **both}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pairtile.api.keywords import TABLE, Keywords, table_keywords
 from pairtile.api.messages import tell
-from pairtile.api.table import ExpressionTable, as_table
+from pairtile.api.table import ExpressionLike, ExpressionTable, Names, SampleLabels, as_table
 from pairtile.config.preprocess import Preprocess, TableAnalysis, TwoTableAnalysis
 from pairtile.config.samples import SamplesConfig
 from pairtile.declare.messages import Message
@@ -36,8 +36,8 @@ _KEYWORDS = Keywords(Preprocess, *_CLEANING, *TABLE)
 
 @_KEYWORDS.signature
 def prepare_expression(
-    expression: Any,
-    regress_out: Mapping[str, Any] | pd.DataFrame | None = None,
+    expression: ExpressionLike,
+    regress_out: Mapping[str, object] | pd.DataFrame | None = None,
     **settings: Unpack[PrepareExpressionKeywords],
 ) -> Prepared:
     """Clean an expression table as the workflow does, with an account of what was done.
@@ -117,7 +117,7 @@ class PreparedTable(NamedTuple):
 
 
 def prepared_table(
-    expression: Any, table: ExpressionTable, config: TableAnalysis, labels: Mapping[str, Any]
+    expression: ExpressionLike, table: ExpressionTable, config: TableAnalysis, labels: SampleLabels
 ) -> PreparedTable:
     """Samples in order and values prepared, as the configuration asks; ``labels`` as
     ``arranged_table``."""
@@ -133,11 +133,11 @@ def prepared_table(
 
 
 def prepared_tables(
-    expression: Any,
+    expression: ExpressionLike,
     table: ExpressionTable,
-    other: Any,
+    other: ExpressionLike,
     config: TwoTableAnalysis,
-    labels: Mapping[str, Any],
+    labels: SampleLabels,
 ) -> tuple[PreparedTable, TwoTables]:
     """As ``prepared_table``, of two tables whose samples have the same names (or, in both, none);
     ``kept`` is empty, as genes have the names in ``prepared``.
@@ -165,13 +165,9 @@ def prepared_tables(
 
 
 def arranged_table(
-    expression: Any, table: ExpressionTable, config: TableAnalysis, labels: Mapping[str, Any]
+    expression: ExpressionLike, table: ExpressionTable, config: TableAnalysis, labels: SampleLabels
 ) -> tuple[Expression | Prepared, SampleDesign]:
-    """What was given, its samples in order, and what is known of them.
-
-    ``labels``: of the samples, by what they say (``series``, ``time``, ``batch``); None where
-    nothing is said.
-    """
+    """What was given, its samples in order, and what is known of them."""
     about = label_table(labels, table)
     if isinstance(expression, Prepared):
         if "time" in about.columns:
@@ -205,7 +201,9 @@ def check_unique(genes: Sequence[str], name: str = "expression") -> None:
         )
 
 
-def preprocess_of(expression: Any, preprocess: Mapping[str, Any] | None) -> Any:
+def preprocess_of(
+    expression: ExpressionLike, preprocess: Mapping[str, object] | None
+) -> Mapping[str, object] | None:
     """The keyword ``preprocess``; ValueError where it stands beside values that are prepared."""
     if not isinstance(expression, Prepared):
         return preprocess
@@ -214,20 +212,22 @@ def preprocess_of(expression: Any, preprocess: Mapping[str, Any] | None) -> Any:
     return {"min_samples": expression.parameters["min_samples"]}
 
 
-def preparation_of(expression: Any) -> list[Mapping[str, Any]]:
+def preparation_of(expression: ExpressionLike) -> list[Mapping[str, object]]:
     """How values were prepared, where they were; nothing for others."""
     return [expression.parameters] if isinstance(expression, Prepared) else []
 
 
-def stated_samples(labels: Mapping[str, Any], step: Mapping[str, float] | None = None) -> Any:
+def stated_samples(
+    labels: SampleLabels, step: Mapping[str, float] | None = None
+) -> dict[str, object]:
     """The section ``samples`` of a call with these labels."""
-    columns = {key: key for key, given in labels.items() if given is not None}
+    columns: dict[str, object] = {key: key for key, given in labels.items() if given is not None}
     if step is not None:
-        columns["step"] = dict(step)  # type: ignore[assignment]
+        columns["step"] = dict(step)
     return {"annotations": "in memory", **columns} if columns else {}
 
 
-def label_table(labels: Mapping[str, Any], table: ExpressionTable) -> AnnotationTable:
+def label_table(labels: SampleLabels, table: ExpressionTable) -> AnnotationTable:
     """Labels in memory as what the section ``samples`` takes from a table of annotations."""
     samples = [str(name) for name in _sample_names(table)]
     columns = {
@@ -240,7 +240,7 @@ def label_table(labels: Mapping[str, Any], table: ExpressionTable) -> Annotation
     )
 
 
-def names_of_samples(table: ExpressionTable, arranged: Sequence[str]) -> pd.Index[Any]:
+def names_of_samples(table: ExpressionTable, arranged: Sequence[str]) -> Names:
     """The caller's labels of samples in the order of ``arranged``, the same as text."""
     return _sample_names(table)[places_of_samples(table, arranged)]
 
@@ -250,11 +250,11 @@ def places_of_samples(table: ExpressionTable, arranged: Sequence[str]) -> NDArra
     return pd.Index(list(map(str, _sample_names(table)))).get_indexer(pd.Index(arranged))
 
 
-def _sample_names(table: ExpressionTable) -> pd.Index[Any]:
+def _sample_names(table: ExpressionTable) -> Names:
     return pd.RangeIndex(table.n_samples) if table.samples is None else table.samples
 
 
-def sample_labels(name: str, given: Any, table: ExpressionTable) -> NDArray[Any]:
+def sample_labels(name: str, given: object, table: ExpressionTable) -> NDArray[np.generic]:
     """A label for each sample.
 
     Parameters
@@ -291,7 +291,7 @@ def sample_labels(name: str, given: Any, table: ExpressionTable) -> NDArray[Any]
     return labels
 
 
-def _by_name(name: str, labels: pd.Series[Any], table: ExpressionTable) -> NDArray[Any]:
+def _by_name(name: str, labels: pd.Series, table: ExpressionTable) -> NDArray[np.generic]:
     if table.samples is None:
         raise ValueError(
             f"{name}: found labels by the name of the sample; expected a label for each sample, in "

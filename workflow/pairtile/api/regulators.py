@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterable
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.api.table import Names
 from pairtile.declare.messages import Message
 from pairtile.io.names import some
 from pairtile.io.regulators import warning_of_absent
@@ -31,7 +32,7 @@ class ListedGenes(NamedTuple):
             )
         return found
 
-    def absent_warnings(self, genes: Iterable[Any], name: str = "regulators") -> list[Message]:
+    def absent_warnings(self, genes: Iterable[object], name: str = "regulators") -> list[Message]:
         """A warning where some of them are not among these (kept) genes."""
         texts = list(map(str, genes))
         there = set(texts)
@@ -40,7 +41,7 @@ class ListedGenes(NamedTuple):
 
 
 def listed_genes(
-    regulators: Any, genes: pd.Index[Any], *, named: bool, name: str = "regulators"
+    regulators: Iterable[Hashable], genes: Names, *, named: bool, name: str = "regulators"
 ) -> ListedGenes:
     """The regulators of a call.
 

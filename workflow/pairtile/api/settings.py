@@ -29,7 +29,7 @@ def analysis_config(
     seed: int = 1,
     backend: str = "auto",
     arguments: Mapping[str, str] | None = None,
-    **settings: Any,
+    **settings: object,
 ) -> A:
     """A complete configuration of a method, as its estimator takes it.
 
@@ -65,7 +65,7 @@ def analysis_config(
     return found
 
 
-def checked_section(model: type[S], settings: Mapping[str, Any]) -> S:
+def checked_section(model: type[S], settings: Mapping[str, object]) -> S:
     """A section of the configuration by its model; its keys are arguments of the call.
 
     Raises ValueError, one line for each fault: ``KEY: found VALUE; expected WHAT``.
@@ -78,7 +78,7 @@ def checked_section(model: type[S], settings: Mapping[str, Any]) -> S:
     raise ValueError("\n".join(line(".".join(path), (), text) for path, text in faults))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """numpy's numbers as Python's, and paths as text: the model is strict."""
     if isinstance(value, np.generic):
         return value.item()

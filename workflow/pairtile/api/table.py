@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pairtile.declare.messages import Message
 from pairtile.engine.large_table import count
@@ -26,8 +26,26 @@ from pairtile.io.sparse_rows import SparseRows, Values, plain_matrix, stored_val
 from pairtile.preprocess.expression import Prepared
 from pairtile.simulate import Simulation
 
-Labels = Any
+if TYPE_CHECKING:
+    from anndata import AnnData
+    from scipy.sparse import sparray, spmatrix
+
+ExpressionLike: TypeAlias = (
+    "ArrayLike | pd.DataFrame | sparray | spmatrix | AnnData | Expression | Prepared | Simulation"
+)
+"""Expression in any form that the library takes, as ``as_table`` says."""
+
+Names: TypeAlias = "pd.Index[str] | pd.Index[int]"
+"""Names of genes or samples, or their numbers where they have none."""
+
+SampleLabels = Mapping[str, object]
+"""Labels of samples by what they say (``series``, ``time``, ``batch``); None: nothing is said."""
+
+Labels: TypeAlias = "ArrayLike | pd.Series | Mapping[str, object] | Mapping[int, object]"
 """A label for each sample: array-like, or by the sample's name a mapping or Series."""
+
+_Parts: TypeAlias = "tuple[Any, Names | None, Names | None]"
+"""Values as they are, with the labels of rows and of columns."""
 
 Matrix = Any
 """A numpy array where the expression came as an array, a DataFrame with the genes' names where it
@@ -40,8 +58,8 @@ class ExpressionTable:
     caller takes these; names, None for arrays."""
 
     values: Any
-    genes: pd.Index[Any] | None
-    samples: pd.Index[Any] | None
+    genes: Names | None
+    samples: Names | None
     notes: list[Message] = field(default_factory=list)
 
     @property
@@ -55,7 +73,7 @@ class ExpressionTable:
         return int(self.values.shape[1])
 
     @property
-    def labels(self) -> pd.Index[Any]:
+    def labels(self) -> Names:
         """Names of the genes; their numbers where there are no names."""
         return pd.RangeIndex(self.n_genes) if self.genes is None else self.genes
 
@@ -67,11 +85,11 @@ class ExpressionTable:
 
 
 def as_table(
-    expression: Any,
+    expression: ExpressionLike,
     *,
     orientation: str = "genes_in_rows",
     layer: str | None = None,
-    obs: Mapping[str, Any] | None = None,
+    obs: Mapping[str, object] | None = None,
     name: str = "expression",
     sparse: bool = False,
 ) -> ExpressionTable:
@@ -104,7 +122,7 @@ def as_table(
             f"orientation: found {orientation!r}; expected {' or '.join(ORIENTATIONS)}"
         )
     if is_anndata(expression):
-        raw, genes, samples, notes = _of_anndata(expression, layer, obs or {}, name)
+        (raw, genes, samples), notes = _of_anndata(expression, layer, obs or {}, name)
     else:
         for key, value in (("layer", None if layer == "auto" else layer), ("obs", obs or None)):
             if value is not None:
@@ -122,19 +140,18 @@ def as_table(
     return table
 
 
-def is_anndata(expression: Any) -> bool:
+def is_anndata(expression: object) -> TypeGuard[AnnData]:
     """Whether this is an AnnData, found out without importing anndata (which takes a second)."""
     return all(hasattr(expression, part) for part in ("obs_names", "var_names", "varp", "uns"))
 
 
-def _has_free_orientation(expression: Any) -> bool:
+def _has_free_orientation(expression: ExpressionLike) -> bool:
     return not (
         is_anndata(expression) or isinstance(expression, Expression | Prepared | Simulation)
     )
 
 
-def _parts(expression: Any) -> tuple[Any, Any, Any]:
-    """Values as they are, with the labels of rows and of columns."""
+def _parts(expression: ExpressionLike) -> _Parts:
     if isinstance(expression, pd.DataFrame):
         return expression, expression.index, expression.columns
     if isinstance(expression, Expression | Prepared | Simulation):
@@ -143,10 +160,8 @@ def _parts(expression: Any) -> tuple[Any, Any, Any]:
 
 
 def _of_anndata(
-    adata: Any, layer: str | None, obs: Mapping[str, Any], name: str
-) -> tuple[Any, Any, Any, list[Message]]:
-    """As ``_parts``, and notes on what was taken."""
-
+    adata: AnnData, layer: str | None, obs: Mapping[str, object], name: str
+) -> tuple[_Parts, list[Message]]:
     def refuse(place: str, found: str, expected: str) -> ValueError:
         return ValueError(f"{place or name}: found {found}; expected {expected}")
 
@@ -182,7 +197,7 @@ def _of_anndata(
         chosen = chosen_cells(column, obs, refuse)
         matrix, cells = matrix[np.flatnonzero(chosen)], cells[chosen]
         notes.append(cells_note(chosen, obs))
-    return matrix.T, genes, cells, notes
+    return (matrix.T, genes, cells), notes
 
 
 def _numbers(raw: Any, name: str, sparse: bool) -> Values:
@@ -209,7 +224,7 @@ def _numbers(raw: Any, name: str, sparse: bool) -> Values:
     return np.ascontiguousarray(values)
 
 
-def _check(table: ExpressionTable, expression: Any, name: str) -> None:
+def _check(table: ExpressionTable, expression: ExpressionLike, name: str) -> None:
     for labels, kind in ((table.genes, "gene"), (table.samples, "sample")):
         if labels is not None and not labels.is_unique:
             hint = ""

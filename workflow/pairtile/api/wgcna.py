@@ -35,7 +35,7 @@ def find_modules(
     network: pd.DataFrame | None = None,
     *,
     weight: str | None = None,
-    batch: Labels = None,
+    batch: Labels | None = None,
     seed: int = 1,
     backend: str = "auto",
     **settings: object,
@@ -112,8 +112,8 @@ def module_traits(
     eigengenes: pd.DataFrame,
     traits: Mapping[str, Labels] | pd.DataFrame,
     *,
-    batch: Labels = None,
-    series: Labels = None,
+    batch: Labels | None = None,
+    series: Labels | None = None,
     seed: int = 1,
 ) -> pd.DataFrame:
     """Test eigengenes against traits of the samples.
@@ -332,7 +332,7 @@ def _rows(table: ExpressionTable, names: pd.Series, what: str) -> NDArray[np.int
     return rows.astype(np.int64)
 
 
-def _codes(name: str, labels: Labels, table: ExpressionTable) -> NDArray[np.int32] | None:
+def _codes(name: str, labels: Labels | None, table: ExpressionTable) -> NDArray[np.int32] | None:
     """Numbers of labels of the samples, int32; None for none."""
     if labels is None:
         return None

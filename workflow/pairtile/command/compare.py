@@ -38,7 +38,7 @@ def compare(first: Path, second: Path, as_json: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def differing_settings(first: Path, second: Path) -> dict[str, list[Any]]:
+def differing_settings(first: Path, second: Path) -> dict[str, list[object]]:
     """Settings that have other values in the two analyses, by names such as ``estimator.bins``.
 
     ``auto`` counts as it was decided. Files, and what only the run needs, are left aside; empty
@@ -55,7 +55,7 @@ def differing_settings(first: Path, second: Path) -> dict[str, list[Any]]:
     return {key: values for key, values in differ.items() if key.split(".")[0] not in aside}
 
 
-def _settings(path: Path) -> tuple[dict[str, Any], set[str]]:
+def _settings(path: Path) -> tuple[dict[str, object], set[str]]:
     """The settings of an analysis as they were decided, and the keys that name its files."""
     file = (path if path.is_dir() else path.parent) / "summary.json"
     if not file.is_file():
@@ -70,9 +70,9 @@ def _settings(path: Path) -> tuple[dict[str, Any], set[str]]:
 
 
 def _differences(
-    one: Mapping[str, Any], two: Mapping[str, Any], prefix: str = ""
-) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
+    one: Mapping[str, object], two: Mapping[str, object], prefix: str = ""
+) -> dict[str, list[object]]:
+    found: dict[str, list[object]] = {}
     for key in dict.fromkeys([*one, *two]):
         a, b = one.get(key), two.get(key)
         if isinstance(a, Mapping) and isinstance(b, Mapping):
@@ -82,7 +82,7 @@ def _differences(
     return found
 
 
-def _on_settings(differ: Mapping[str, Sequence[Any]], first: str) -> Message:
+def _on_settings(differ: Mapping[str, Sequence[object]], first: str) -> Message:
     written: dict[str, Any] = {}
     for key, (value, _) in differ.items():
         *sections, name = key.split(".")

@@ -68,7 +68,7 @@ class Checksum(Value):
         return core_schema.str_schema(strict=True, pattern=_CHECKSUM)
 
 
-def _no_null(value: Any) -> Any:
+def _no_null(value: object) -> object:
     return {} if value is None else value
 
 

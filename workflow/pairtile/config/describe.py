@@ -13,10 +13,9 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from pydantic.fields import FieldInfo
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 from pydantic_core.core_schema import CoreSchema, FloatSchema
 
 from pairtile.config.models import ConfigModel, models_in
@@ -124,7 +123,7 @@ def _default(field: FieldInfo) -> str:
     return f"`{in_yaml(default)}`"
 
 
-def in_yaml(value: Any) -> str:
+def in_yaml(value: object) -> str:
     """A default as one would write it in YAML, on one line."""
     if value is None:
         return "null"
@@ -143,7 +142,7 @@ SCHEMA_FILE = "workflow/schemas/config.schema.json"
 README_FILE = "config/README.md"
 
 
-def json_schema() -> dict[str, Any]:
+def json_schema() -> dict[str, object]:
     """The configuration as a JSON schema (draft 2020-12), for editors and other tools.
 
     It accepts what ``load_config`` accepts, and more: relations between keys (``order`` at most
@@ -218,13 +217,13 @@ def write(checkout: Path) -> list[Path]:
 class _Untitled(GenerateJsonSchema):
     """Without a title for each key (they would only repeat its name)."""
 
-    def field_title_should_be_set(self, schema: Any) -> bool:
+    def field_title_should_be_set(self, schema: object) -> bool:
         return False
 
     def float_schema(self, schema: FloatSchema) -> JsonSchemaValue:
         return or_exponent(super().float_schema(schema))
 
-    def generate(self, schema: CoreSchema, mode: Any = "validation") -> JsonSchemaValue:
+    def generate(self, schema: CoreSchema, mode: JsonSchemaMode = "validation") -> JsonSchemaValue:
         result = super().generate(schema, mode)
         for section in (result, *result.get("$defs", {}).values()):
             section.pop("title", None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,9 @@ def read_mapping_file(path: str | os.PathLike[str]) -> Any:
     class Loader(yaml.SafeLoader):
         """Notes keys that stand twice in one mapping."""
 
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        def construct_mapping(
+            self, node: yaml.MappingNode, deep: bool = False
+        ) -> dict[Hashable, object]:
             seen: set[str] = set()
             for key, _ in node.value:
                 if isinstance(key, yaml.ScalarNode) and key.value != "<<" and key.value in seen:
@@ -57,7 +59,7 @@ def read_mapping_file(path: str | os.PathLike[str]) -> Any:
                 seen.add(str(key.value))
             return super().construct_mapping(node, deep)
 
-        def flatten_mapping(self, node: Any) -> None:
+        def flatten_mapping(self, node: yaml.MappingNode) -> None:
             super().flatten_mapping(node)
             if len(node.value) > _MAX_MERGED:
                 place = f"line {node.start_mark.line + 1}"
@@ -79,8 +81,8 @@ class _Twice(ValueError):
     """A key that stands twice."""
 
 
-def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result: dict[str, Any] = {}
+def _each_key_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    result: dict[str, object] = {}
     for key, value in pairs:
         if key in result:
             raise _Twice(repr(key))
@@ -91,10 +93,11 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _MAX_DEPTH = 20
 _MAX_VALUES = 1_000_000
 """YAML's aliases make a few lines stand for more values than memory holds."""
+_Faults = list[tuple[tuple[str, ...], str]]  # path of a key, what is wrong with its value
 _ANALYSIS_LEVEL = 2  # keys of analyses.NAME
 
 
-def load_config(source: Mapping[str, Any] | str | os.PathLike[str]) -> Config:
+def load_config(source: Mapping[str, object] | str | os.PathLike[str]) -> Config:
     """Check a configuration, given as Snakemake's ``config`` mapping or as a YAML or JSON file.
 
     Returns the configuration with every default filled in. Files that it names are not looked
@@ -108,7 +111,7 @@ def load_config(source: Mapping[str, Any] | str | os.PathLike[str]) -> Config:
         place, raw = os.fspath(source), read_mapping_file(source)
     else:
         place, raw = "config", source
-    faults: list[tuple[tuple[str, ...], str]] = []
+    faults: _Faults = []
     if _n_values(raw) > _MAX_VALUES:
         text = (
             f"found more than {_MAX_VALUES:,} values; expected fewer (see its aliases, &x and *x)"
@@ -130,7 +133,7 @@ def load_config(source: Mapping[str, Any] | str | os.PathLike[str]) -> Config:
     return config
 
 
-def _paths_with_wildcards(config: Config) -> list[tuple[tuple[str, ...], str]]:
+def _paths_with_wildcards(config: Config) -> _Faults:
     """Faults of paths that Snakemake would not take as they are: {...} is a wildcard there, <...> a
     variable."""
     paths: dict[tuple[str, ...], str] = {("results",): config.results}
@@ -204,7 +207,7 @@ def _path_fault(path: Path, folder_allowed: bool) -> tuple[str, str] | None:
     return None
 
 
-def _n_values(raw: Any) -> int:
+def _n_values(raw: object) -> int:
     """Values in mappings and lists; counting ends beyond ``_MAX_VALUES`` and at ``_MAX_DEPTH``."""
     total = 0
     waiting = [(raw, 0)]
@@ -217,13 +220,13 @@ def _n_values(raw: Any) -> int:
     return total
 
 
-def _plain(value: Any, path: tuple[str, ...], faults: list[tuple[tuple[str, ...], str]]) -> Any:
+def _plain(value: object, path: tuple[str, ...], faults: _Faults) -> object:
     """``value`` as plain dicts and lists. Keys that are no text are noted and made text."""
     if len(path) > _MAX_DEPTH:
         faults.append((path[:3], f"found more than {_MAX_DEPTH} levels; expected at most 5"))
         return None
     if isinstance(value, Mapping):
-        result: dict[str, Any] = {}
+        result: dict[str, object] = {}
         for key, inner in value.items():
             name = key if isinstance(key, str) else str(shown(key)).split(" (")[0]
             if key is None and len(path) == _ANALYSIS_LEVEL:

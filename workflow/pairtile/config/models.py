@@ -26,7 +26,7 @@ class ConfigModel(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _read_exponents(cls, given: Any) -> Any:
+    def _read_exponents(cls, given: object) -> object:
         if not isinstance(given, Mapping):
             return given
         fields = {key: field for key, field in cls.model_fields.items() if key in given}
@@ -205,12 +205,12 @@ class Analysis(ConfigModel):
         them. None: all well."""
         return None
 
-    def resolved(self) -> dict[str, Any]:
+    def resolved(self) -> dict[str, object]:
         """All keys, every default filled in, as JSON can hold it."""
         return self.model_dump(mode="json")
 
 
-def _with_value(inner: Any, place: Sequence[str], value: Any) -> Any:
+def _with_value(inner: Any, place: Sequence[str], value: object) -> Any:
     """A copy of nested models and lists with another value at a place."""
     if not place:
         return value
@@ -221,7 +221,7 @@ def _with_value(inner: Any, place: Sequence[str], value: Any) -> Any:
     return (*inner[:n], _with_value(inner[n], rest, value), *inner[n + 1 :])
 
 
-def models_in(annotation: Any) -> list[type[ConfigModel]]:
+def models_in(annotation: object) -> list[type[ConfigModel]]:
     """The models that a field's type is made of (several where it has several forms)."""
     if isinstance(annotation, type) and issubclass(annotation, ConfigModel):
         return [annotation]

@@ -35,7 +35,7 @@ LARGE_NETWORK = 100_000
 """Edges beyond which ``export: auto`` leaves GraphML away: hardly a program draws so many."""
 
 
-def each_once(formats: Any) -> Any:
+def each_once(formats: object) -> tuple[object, ...]:
     if not isinstance(formats, list | tuple):
         raise refusal("a list of formats, such as [tsv, graphml]")
     repeated = [name for n, name in enumerate(formats) if name in formats[:n]]

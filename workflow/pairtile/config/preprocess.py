@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -50,7 +50,7 @@ Columns = Annotated[
 _CELLS = "a mapping of columns to a value or a list of values"
 
 
-def _values_by_column(columns: Any) -> Any:
+def _values_by_column(columns: object) -> dict[str, tuple[str | int | float, ...]]:
     """Each value as a tuple."""
     columns = {} if columns is None else columns
     if not isinstance(columns, dict):

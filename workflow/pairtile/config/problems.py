@@ -8,9 +8,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from pairtile.config.models import ConfigModel, models_in
 from pairtile.config.root import METHOD_ERROR, Config, model_of
@@ -24,11 +24,11 @@ Path = tuple[str, ...]
 
 
 def problems(
-    error: ValidationError, raw: Any, root: type[ConfigModel] = Config
+    error: ValidationError, raw: object, root: type[ConfigModel] = Config
 ) -> list[tuple[Path, str]]:
     """Path of the key and ``found ...; expected ...`` for each error of validating ``raw`` by
     ``root``."""
-    found = [_problem(dict(e), raw, root) for e in error.errors(include_url=False)]
+    found = [_problem(e, raw, root) for e in error.errors(include_url=False)]
     return list(dict.fromkeys(found))
 
 
@@ -38,7 +38,7 @@ def line(place: str, path: Path, text: str) -> str:
     return f"{place}: {where}: {text}" if where else f"{place}: {text}"
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A value as a message shows it: as YAML writes it, and short."""
     if value is None:
         return "nothing (null)"
@@ -66,7 +66,7 @@ def suggestion(word: str, choices: Sequence[str]) -> str:
     return f" (did you mean {small[near[0]]}?)" if near else ""
 
 
-def _problem(error: dict[str, Any], raw: Any, root: type[ConfigModel]) -> tuple[Path, str]:
+def _problem(error: ErrorDetails, raw: object, root: type[ConfigModel]) -> tuple[Path, str]:
     kind, context = error["type"], error.get("ctx", {})
     if kind == EXPECTED and error["loc"][-1:] == ("[key]",):
         path, _ = _follow(error["loc"][:-2], raw)
@@ -98,7 +98,7 @@ def _problem(error: dict[str, Any], raw: Any, root: type[ConfigModel]) -> tuple[
     return path, f"found {found}; expected {expected}{_hint(value, choices)}"
 
 
-def _method_problem(path: Path, value: Any, context: dict[str, Any]) -> tuple[Path, str]:
+def _method_problem(path: Path, value: object, context: Mapping[str, str]) -> tuple[Path, str]:
     if not isinstance(value, dict):
         return path, f"found {shown(value)}; expected a mapping with method: {context['expected']}"
     if "method" not in value:
@@ -109,7 +109,7 @@ def _method_problem(path: Path, value: Any, context: dict[str, Any]) -> tuple[Pa
     return (*path, "method"), text
 
 
-def _follow(loc: Sequence[Any], raw: Any, keep_last: bool = False) -> tuple[Path, Any]:
+def _follow(loc: Sequence[str | int], raw: object, keep_last: bool = False) -> tuple[Path, object]:
     """The keys of ``loc`` that ``raw`` has, without the names of forms (``<...>``), and the value
     there. ``keep_last``: the last one is a key whatever it looks like."""
     path: list[str] = []
@@ -128,7 +128,7 @@ def _follow(loc: Sequence[Any], raw: Any, keep_last: bool = False) -> tuple[Path
     return tuple(path), value
 
 
-def _model_at(path: Path, raw: Any, root: type[ConfigModel]) -> type[ConfigModel] | None:
+def _model_at(path: Path, raw: object, root: type[ConfigModel]) -> type[ConfigModel] | None:
     """The section model that the keys of ``path`` lead to."""
     model: type[ConfigModel] | None = root
     at_method = 1 if root is Config else -1  # of analyses.NAME, which says its model itself
@@ -149,7 +149,7 @@ def _model_at(path: Path, raw: Any, root: type[ConfigModel]) -> type[ConfigModel
     return model
 
 
-def _known_keys(path: Path, raw: Any, root: type[ConfigModel]) -> str:
+def _known_keys(path: Path, raw: object, root: type[ConfigModel]) -> str:
     model = _model_at(path[:-1], raw, root)
     if model is None:
         return "no more keys here"
@@ -161,7 +161,7 @@ def _known_keys(path: Path, raw: Any, root: type[ConfigModel]) -> str:
     return listed(keys) + suggestion(unknown, keys)
 
 
-def _of_field(path: Path, raw: Any, root: type[ConfigModel]) -> tuple[str, list[str]]:
+def _of_field(path: Path, raw: object, root: type[ConfigModel]) -> tuple[str, list[str]]:
     """What is allowed at ``path``, in words, and texts among it."""
     if not path:
         return "a mapping with the key analyses", []
@@ -175,7 +175,9 @@ def _of_field(path: Path, raw: Any, root: type[ConfigModel]) -> tuple[str, list[
     return text, words_of(annotation)
 
 
-def _type_at(path: Path, raw: Any, root: type[ConfigModel]) -> tuple[Any, list[Any]] | None:
+def _type_at(
+    path: Path, raw: object, root: type[ConfigModel]
+) -> tuple[object, list[object]] | None:
     """The type of a key, or of an item of its list, and what stands beside it."""
     if not path or (root is Config and len(path) == 2):
         return None
@@ -192,13 +194,13 @@ def _keys(model: type[ConfigModel]) -> list[str]:
     return list(model.model_fields)
 
 
-def _hint(value: Any, choices: Sequence[str]) -> str:
+def _hint(value: object, choices: Sequence[str]) -> str:
     if isinstance(value, dict) and len(value) == 1:
         value = next(iter(value))
     return suggestion(value, choices) if isinstance(value, str) else ""
 
 
-def _plain_repr(value: Any) -> str:
+def _plain_repr(value: object) -> str:
     try:
         return repr(value)
     except ValueError:  # an integer with too many digits inside

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, Field, GetCoreSchemaHandler, PrivateAttr, model_validator
 from pydantic_core import CoreSchema, core_schema
@@ -31,7 +31,7 @@ METHOD_ERROR = "method"
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
 
 
-def model_of(section: Any) -> type[Analysis] | None:
+def model_of(section: object) -> type[Analysis] | None:
     """The model of an analysis' section by its ``method``, if that is known."""
     if isinstance(section, Analysis):
         return type(section)
@@ -43,7 +43,7 @@ class ByMethod:
     """Makes an ``Analysis`` the model that its ``method`` names."""
 
     def __get_pydantic_core_schema__(
-        self, annotation: Any, handler: GetCoreSchemaHandler
+        self, annotation: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         known = models()
         return core_schema.tagged_union_schema(
@@ -55,13 +55,9 @@ class ByMethod:
         )
 
 
-def _tag(section: Any) -> str | None:
+def _tag(section: object) -> str | None:
     model = model_of(section)
-    return (
-        f"<{section.method if isinstance(section, Analysis) else section['method']}>"
-        if model
-        else None
-    )
+    return f"<{model.method_name()}>" if model else None
 
 
 class _Name(Text):
@@ -195,6 +191,6 @@ class Config(ConfigModel):
         made._splits = dict(splits)
         return made
 
-    def resolved(self, name: str) -> dict[str, Any]:
+    def resolved(self, name: str) -> dict[str, object]:
         """The section of one analysis with every default filled in, as JSON can hold it."""
         return self.analyses[name].resolved()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -108,11 +108,10 @@ class SamplesConfig(ConfigModel):
         return {key: column for key in keys if (column := getattr(self, key)) is not None}
 
 
-def _none_is_empty(value: Any) -> Any:
+def _none_is_empty(value: object) -> object:
     return {} if value is None else value
 
 
 OptionalSamples = Annotated[
-    SamplesConfig,
-    BeforeValidator(_none_is_empty, json_schema_input_type=SamplesConfig | None),
+    SamplesConfig, BeforeValidator(_none_is_empty, json_schema_input_type=SamplesConfig | None)
 ]

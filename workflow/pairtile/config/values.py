@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, Discriminator, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
@@ -59,7 +59,7 @@ class Value(ABC):
         """The check, without its message."""
 
     def __get_pydantic_core_schema__(
-        self, annotation: Any, handler: GetCoreSchemaHandler
+        self, annotation: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         return core_schema.custom_error_schema(
             self.schema(),
@@ -112,7 +112,7 @@ def or_exponent(number: JsonSchemaValue) -> JsonSchemaValue:
 # --- what a type allows ---
 
 
-def allowed(annotation: Any, facts: Iterable[Any] = ()) -> str:
+def allowed(annotation: object, facts: Iterable[object] = ()) -> str:
     """What a key of this type can hold, in words, to follow "expected"; "" for a section.
 
     ``facts``: what stands beside the type (``FieldInfo.metadata``).
@@ -143,19 +143,19 @@ def allowed(annotation: Any, facts: Iterable[Any] = ()) -> str:
 _BOUNDS = {"gt": "greater than", "ge": "of at least", "lt": "less than", "le": "at most"}
 
 
-def words_of(annotation: Any) -> list[str]:
+def words_of(annotation: object) -> list[str]:
     """Texts that a value of this type can be."""
-    literals = [part for part, _ in _forms(annotation) if get_origin(part) is Literal]
+    literals = [part for part, _ in _forms(annotation, ()) if get_origin(part) is Literal]
     return [word for literal in literals for word in get_args(literal) if isinstance(word, str)]
 
 
-def item_of(annotation: Any) -> Any:
+def item_of(annotation: object) -> object:
     """The type of a list's items; None for another type."""
-    lists = (part for part, _ in _forms(annotation) if get_origin(part) is tuple)
+    lists = (part for part, _ in _forms(annotation, ()) if get_origin(part) is tuple)
     return next((get_args(part)[0] for part in lists), None)
 
 
-def _forms(annotation: Any, facts: Iterable[Any] = ()) -> Iterator[tuple[Any, list[Any]]]:
+def _forms(annotation: object, facts: Iterable[object]) -> Iterator[tuple[object, list[object]]]:
     """The types of a union, or the one, each with what stands beside it."""
     facts = [inner for fact in facts for inner in getattr(fact, "metadata", [fact])]
     origin = get_origin(annotation)
@@ -168,7 +168,7 @@ def _forms(annotation: Any, facts: Iterable[Any] = ()) -> Iterator[tuple[Any, li
         yield annotation, facts
 
 
-def read_exponents(value: Any, annotation: Any, facts: Iterable[Any]) -> Any:
+def read_exponents(value: object, annotation: object, facts: Iterable[object]) -> object:
     """Text in exponent notation as a number, where the type has one that may be written so."""
     for part, known in _forms(annotation, facts):
         if get_origin(part) is tuple and isinstance(value, list | tuple):
@@ -187,7 +187,7 @@ def model_or_false(section: type[BaseModel]) -> Discriminator:
 
     tag = f"<{section.__name__.lower()}>"
 
-    def form(value: Any) -> str | None:
+    def form(value: object) -> str | None:
         if value is False:
             return "<false>"
         return tag if isinstance(value, Mapping | section) else None

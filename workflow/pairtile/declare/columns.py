@@ -22,7 +22,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _FIELDS = {"type", "unit", "meaning", "heading", "when"}
 _PLACEHOLDER = re.compile(r"(?<![A-Za-z])[A-Z]{2,}(?![A-Za-z])")
@@ -93,7 +96,7 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 
 @cache
-def _declared(package: str) -> dict[str, Any]:
+def _declared(package: str) -> dict[str, dict[str, Any]]:
     file = resources.files(package).joinpath("columns.toml")
     return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
@@ -152,7 +155,7 @@ def explained(package: str, file: str, column: str) -> Columns | None:
     return next((known for known in found if known.heading_of(column)), next(iter(found), None))
 
 
-def arrow_schema(package: str, file: str) -> Any:
+def arrow_schema(package: str, file: str) -> pa.Schema:
     """The Arrow schema of the columns of a file that every analysis has."""
     import pyarrow as pa
 
@@ -160,7 +163,7 @@ def arrow_schema(package: str, file: str) -> Any:
     return pa.schema([(name, pa.type_for_alias(c.type)) for c in always for name in c.names])
 
 
-def with_metadata(schema: Any, package: str, file: str) -> Any:
+def with_metadata(schema: pa.Schema, package: str, file: str) -> pa.Schema:
     """An Arrow schema with ``description`` and ``unit`` of each declared column as metadata of its
     field, and all else as it is."""
     for place, field in enumerate(schema):

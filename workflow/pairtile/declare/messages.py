@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import resources
-from typing import Any, Self
+from typing import Self
 
 SEVERITIES = ("note", "warning", "severe")
 """What was decided; what a user should look at; what makes the result doubtful."""
@@ -30,7 +30,7 @@ class Message(str):
 
     code: str
     severity: str
-    numbers: dict[str, Any]
+    numbers: dict[str, object]
     key: str
 
     def __new__(
@@ -38,7 +38,7 @@ class Message(str):
         text: str,
         code: str = "",
         severity: str = "warning",
-        numbers: dict[str, Any] | None = None,
+        numbers: dict[str, object] | None = None,
         key: str = "",
     ) -> Self:
         """Text as it is shown."""
@@ -46,7 +46,7 @@ class Message(str):
         made.code, made.severity, made.numbers, made.key = code, severity, numbers or {}, key
         return made
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """For records and ``summary.json``."""
         found = {"code": self.code, "severity": self.severity, "text": str(self)}
         numbers = {key: value if _is_json(value) else None for key, value in self.numbers.items()}
@@ -61,7 +61,7 @@ def _is_json(value: object) -> bool:
 class _Formatter(string.Formatter):
     """``str.format``, and ``{n:gene|genes}`` for "1 gene" or "1,200 genes"."""
 
-    def format_field(self, value: Any, format_spec: str) -> Any:
+    def format_field(self, value: object, format_spec: str) -> str:
         one, bar, many = format_spec.partition("|")
         if bar:
             return f"{value:,} {one if value == 1 else many}"
@@ -93,7 +93,7 @@ def declared_messages(package: str) -> dict[str, dict[str, str]]:
 def messages_of(package: str) -> Callable[..., Message]:
     """The function that makes the messages of a room: ``message(code, **numbers)``."""
 
-    def message(code: str, **numbers: Any) -> Message:
+    def message(code: str, **numbers: object) -> Message:
         fields = declared_messages(package)[code]
         sentences = (fields.get(part, "") for part in ("text", "effect", "cure"))
         text = _Formatter().vformat(" ".join(filter(None, sentences)), (), numbers)

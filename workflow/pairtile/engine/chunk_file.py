@@ -46,13 +46,13 @@ class ChunkHeader:
     tiles: list[tuple[int, int]]
     """Number and row count of each tile, in order."""
     summaries: Summaries
-    record: dict[str, Any] = field(default_factory=dict)
+    record: dict[str, object] = field(default_factory=dict)
     reusable: Mapping[str, tuple[int, Summaries]] = field(default_factory=dict)
     """Number and summaries of tiles by their key (``earlier_tiles``), for the writer; a reader asks
     ``reusable_tile``."""
 
 
-def _pack(array: NDArray[np.int64]) -> dict[str, Any]:
+def _pack(array: NDArray[np.int64]) -> dict[str, object]:
     data = np.ascontiguousarray(array, dtype="<i8").tobytes()
     text = base64.b64encode(zlib.compress(data, 1)).decode("ascii")
     return {"shape": list(array.shape), "data": text}
@@ -67,7 +67,7 @@ def _unpack(packed: Mapping[str, Any]) -> NDArray[np.int64]:
     return np.frombuffer(data, dtype="<i8").reshape(packed["shape"]).astype(np.int64)
 
 
-def column(values: Any, kind: pa.DataType) -> pa.Array:
+def column(values: NDArray[np.generic] | pa.Array, kind: pa.DataType) -> pa.Array:
     """Rows of bytes (uint8, shape (rows, width)) become values of a fixed width."""
     if isinstance(values, pa.Array) or not pa.types.is_fixed_size_binary(kind):
         return pa.array(values, type=kind)

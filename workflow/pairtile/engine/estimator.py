@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 # For what its import does: it says when numba compiles.
 import pairtile.cpu.compiling  # noqa: F401
@@ -229,7 +228,7 @@ class Estimator(ABC, Generic[A, S]):
         return state_bytes(state) + BLOCK_COPIES * (rows + columns) * row_bytes
 
     @classmethod
-    def chunk_parameters(cls, config: A) -> dict[str, Any]:
+    def chunk_parameters(cls, config: A) -> dict[str, object]:
         """The part of the configuration that chunks depend on, for their fingerprint (that of the
         state is there besides). Here: all keys of the step ``score`` but paths."""
         keys, files = config.for_step("score").resolved(), marked(type(config), InputFile)
@@ -240,7 +239,7 @@ class Estimator(ABC, Generic[A, S]):
         with a ``gold_standard``."""
         raise NotImplementedError(f"{type(self).__name__} has no ranking")
 
-    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+    def result_arrays(self, merged: Merged, network: Network) -> Arrays:
         """Arrays of ``scores.npz``: how scores and null are distributed, for the report."""
         return {}
 

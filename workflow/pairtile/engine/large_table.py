@@ -79,13 +79,15 @@ class GrowingTable:
         return values
 
 
-def row_blocks(values: NDArray[Any]) -> list[slice]:
+def row_blocks(values: NDArray[np.generic]) -> list[slice]:
     """Slices of consecutive rows, each of about 8 MB."""
     step = max(1, _PART_BYTES // max(1, values[:1].nbytes))
     return [slice(begin, begin + step) for begin in range(0, len(values), step)]
 
 
-def count(found: Callable[[NDArray[Any]], NDArray[np.bool_]], values: NDArray[Any]) -> int:
+def count(
+    found: Callable[[NDArray[np.generic]], NDArray[np.bool_]], values: NDArray[np.generic]
+) -> int:
     """In how many of the ``values`` is true what is to be ``found``."""
 
     def in_part(rows: slice) -> int:

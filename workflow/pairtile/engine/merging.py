@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -45,7 +44,7 @@ class MergeResult:
 
     rows: int
     summaries: Summaries
-    records: dict[str, dict[str, Any]]
+    records: dict[str, dict[str, object]]
 
 
 def _best_cut(files: Sequence[ChunkFile], top: int) -> float:
@@ -122,7 +121,7 @@ def merge(
     return MergeResult(rows, summaries, records)
 
 
-def row_order(keys: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+def row_order(keys: Sequence[NDArray[np.generic]]) -> NDArray[np.int64]:
     """Places of rows in the order of ``keys``, the first one first; equal ones as they come.
 
     Two columns of int32, item numbers from 0, are sorted as one of int64, in a tenth of the time:

@@ -24,7 +24,7 @@ class Network(HasMessages):
     """The least score of an edge, in the unit of the score."""
     threshold: dict[str, Any] = field(default_factory=dict)
     """How edges were chosen, for ``summary.json``."""
-    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    arrays: dict[str, NDArray[np.generic]] = field(default_factory=dict)
     """What later steps and the report need of how edges were chosen, for ``scores.npz``."""
     messages: list[Message] = field(default_factory=list)
 

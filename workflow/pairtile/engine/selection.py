@@ -8,11 +8,12 @@ its own best ``top`` with their ``rank_score`` and the merge takes the best of a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.arrays import DeviceArray
 from pairtile.engine.chunk_file import PASSED, RANK_SCORE, Arrays, Rows
 
 
@@ -36,7 +37,14 @@ class Selection:
     cut: float = -np.inf
     scan: Arrays | None = None
 
-    def passed(self, xp: Any, statistic: Any, row_class: Any, column_class: Any, score: Any) -> Any:
+    def passed(
+        self,
+        xp: ModuleType,
+        statistic: DeviceArray,
+        row_class: DeviceArray,
+        column_class: DeviceArray,
+        score: DeviceArray,
+    ) -> DeviceArray:
         """Boolean array: kept for its own sake. All arguments have the shape of the tile, except
         the classes: (rows,) and (columns,)."""
         if self.everything:

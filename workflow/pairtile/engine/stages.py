@@ -30,7 +30,7 @@ class NullStage(ABC):
     survive."""
 
     @abstractmethod
-    def null(self, seed: int) -> dict[str, NDArray[Any]]:
+    def null(self, seed: int) -> dict[str, NDArray[np.generic]]:
         """Arrays that describe the null distribution."""
 
     @abstractmethod
@@ -114,7 +114,7 @@ class NetworkData(ABC, Generic[A_contra]):
         """
 
 
-def null_of(opened: object, seed: int) -> dict[str, NDArray[Any]]:
+def null_of(opened: object, seed: int) -> dict[str, NDArray[np.generic]]:
     """The null of an opened method; empty where it has none."""
     return opened.null(seed) if isinstance(opened, NullStage) else {}
 

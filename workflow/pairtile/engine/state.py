@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from pairtile.runtime.files import (
     file_checksum,
@@ -47,7 +47,7 @@ def scratch_beside(folder: str | os.PathLike[str]) -> Iterator[Path]:
 
 def write_state(
     folder: str | os.PathLike[str],
-    arrays: Mapping[str, NDArray[Any]],
+    arrays: Mapping[str, NDArray[np.generic]],
     scratch: Path | None = None,
 ) -> str:
     """Write the arrays and a manifest of their digests; returns the digest of it all.
@@ -59,7 +59,7 @@ def write_state(
         return _write_state(Path(folder), arrays, scratch)
 
 
-def _write_state(top: Path, arrays: Mapping[str, NDArray[Any]], scratch: Path | None) -> str:
+def _write_state(top: Path, arrays: Mapping[str, NDArray[np.generic]], scratch: Path | None) -> str:
     if top.exists():
         shutil.rmtree(top)
     top.mkdir(parents=True)
@@ -108,7 +108,7 @@ def _wait_for(path: Path) -> None:
         os.listdir(path.parent)  # NFS looks again
 
 
-def _own_file(array: NDArray[Any], scratch: Path | None) -> Path | None:
+def _own_file(array: NDArray[np.generic], scratch: Path | None) -> Path | None:
     """The ``.npy`` below ``scratch`` whose first rows, or all, are this array; None where it is not
     mapped from such a file."""
     name = getattr(array, "filename", None) if isinstance(array, np.memmap) else None
@@ -128,7 +128,7 @@ def _own_file(array: NDArray[Any], scratch: Path | None) -> Path | None:
     return path if same_rows and first and len(array) <= len(whole) else None
 
 
-def _mapping(array: Any) -> Any:
+def _mapping(array: object) -> Any:
     """What holds the memory of an array, a ``mmap`` where it is mapped from a file."""
     held = array
     while isinstance(held, np.ndarray):
@@ -136,7 +136,7 @@ def _mapping(array: Any) -> Any:
     return held
 
 
-def _shorten(path: Path, array: NDArray[Any]) -> None:
+def _shorten(path: Path, array: NDArray[np.generic]) -> None:
     """Let a ``.npy`` end with the rows of ``array``, its first ones."""
     header = file_header(array.shape, array.dtype)
     length = len(header) + array.nbytes
@@ -146,7 +146,7 @@ def _shorten(path: Path, array: NDArray[Any]) -> None:
             file.truncate(length)
 
 
-def file_header(shape: tuple[int, ...], dtype: Any) -> bytes:
+def file_header(shape: tuple[int, ...], dtype: DTypeLike) -> bytes:
     """What a ``.npy`` begins with, in C order: as long for any number of rows."""
     file = io.BytesIO()
     fields = {"shape": shape, "fortran_order": False, "descr": np.dtype(dtype).str}
@@ -154,7 +154,7 @@ def file_header(shape: tuple[int, ...], dtype: Any) -> bytes:
     return file.getvalue()
 
 
-def release(array: Any) -> None:
+def release(array: object) -> None:
     """Let what was read or written of an array that is mapped from a file go from memory: it stays
     in the file. Without this, a job that has worked through a mapped array has it in memory.
     Nothing is done to what is not mapped."""

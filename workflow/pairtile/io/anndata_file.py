@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,14 @@ from pairtile.io.sparse_rows import SparseRows, Values, plain, put_by_gene, stor
 from pairtile.io.table import Table, check_names
 from pairtile.io.text_file import check_file, check_unpacked_size
 
+if TYPE_CHECKING:
+    import h5py  # type: ignore[import-untyped]
+    from scipy.sparse import csr_array
+
 message = messages_of(__package__)
+
+Stored: TypeAlias = "h5py.Group | h5py.Dataset"
+"""A sparse matrix or a table of annotations; a dense matrix, or a table before anndata 0.7."""
 
 _BLOCK_BYTES = 1 << 26
 """Of the values that are read together: each block writes long runs of a file of values."""
@@ -44,14 +51,14 @@ _ENTRIES = 1 << 23
 
 
 @contextmanager
-def _open(path: str | PathLike[str], expected: str) -> Iterator[Any]:
+def _open(path: str | PathLike[str], expected: str) -> Iterator[h5py.File]:
     """An HDF5 file that holds all that is read from it: one that names other files is refused."""
     # Imported here: HDF5 takes longer to load than most tables to read.
-    import h5py  # type: ignore[import-untyped]
+    import h5py
 
     check_file(path)
 
-    def fault(name: str, link: Any) -> InputError | None:
+    def fault(name: str, link: object) -> InputError | None:
         if isinstance(link, h5py.ExternalLink):
             found = f"a link to {link.filename}"
         elif isinstance(link, h5py.HardLink) and _lies_elsewhere(file[name]):
@@ -67,7 +74,7 @@ def _open(path: str | PathLike[str], expected: str) -> Iterator[Any]:
         yield file
 
 
-def _lies_elsewhere(stored: Any) -> bool:
+def _lies_elsewhere(stored: Stored) -> bool:
     """Whether this is an external or a virtual dataset."""
     return hasattr(stored, "is_virtual") and bool(stored.external or stored.is_virtual)
 
@@ -76,7 +83,7 @@ def read_h5ad(
     path: str | PathLike[str],
     layer: str | None = "auto",
     scratch: Path | None = None,
-    obs: Mapping[str, Any] | None = None,
+    obs: Mapping[str, object] | None = None,
 ) -> Table:
     """Read X, a layer or raw (``io.cells.find_matrix``), of the cells that ``obs`` asks for, as a
     table with genes in rows (AnnData has them in columns).
@@ -110,7 +117,7 @@ def read_h5ad(
             mask = chosen_cells(partial(_texts, path, file["obs"]), obs, refuse)
             chosen = np.flatnonzero(mask)
             notes.append(cells_note(mask, obs))
-        values = _values(stored, shape, found, chosen, scratch)
+        values = _values(stored, found, chosen, scratch)
     cells = [cells[k] for k in chosen]
     n_missing = count(np.isnan, stored_values(values))
     if n_missing:
@@ -155,8 +162,7 @@ def read_obs_columns(path: str | PathLike[str], columns: Sequence[str]) -> dict[
 # --- tables of annotations, of every version of AnnData -------------------------------------------
 
 
-def _index(path: str | PathLike[str], frame: Any) -> list[str]:
-    """The names of cells or genes."""
+def _index(path: str | PathLike[str], frame: Stored) -> list[str]:
     if hasattr(frame, "keys"):
         name = as_text(frame.attrs.get("_index", "_index" if "_index" in frame else "index"))
     else:  # one compound dataset, before anndata 0.7
@@ -164,8 +170,7 @@ def _index(path: str | PathLike[str], frame: Any) -> list[str]:
     return list(map(as_text, _column(path, frame, name)))
 
 
-def _texts(path: str | PathLike[str], frame: Any, name: str) -> list[str]:
-    """A column of ``obs``."""
+def _texts(path: str | PathLike[str], frame: Stored, name: str) -> list[str]:
     if hasattr(frame, "keys"):
         names = [k for k in frame if k not in ("__categories", frame.attrs.get("_index"))]
     else:
@@ -177,7 +182,7 @@ def _texts(path: str | PathLike[str], frame: Any, name: str) -> list[str]:
         return list(map(as_text, _column(path, frame, name)))
 
 
-def _column(path: str | PathLike[str], frame: Any, name: str) -> Any:
+def _column(path: str | PathLike[str], frame: Stored, name: str) -> Iterable[object]:
     import pandas as pd
     from anndata.io import read_elem
 
@@ -199,8 +204,7 @@ def _column(path: str | PathLike[str], frame: Any, name: str) -> Any:
 # --- matrices -------------------------------------------------------------------------------------
 
 
-def _matrices(path: str | PathLike[str], file: Any) -> tuple[list[str], Matrices]:
-    """The names of the cells, and the matrices."""
+def _matrices(path: str | PathLike[str], file: h5py.File) -> tuple[list[str], Matrices[Stored]]:
     cells = _index(path, file["obs"])
     x = file.get("X")
     if x is not None and x.attrs.get("encoding-type") == "null":
@@ -217,8 +221,7 @@ def _matrices(path: str | PathLike[str], file: Any) -> tuple[list[str], Matrices
     return cells, held
 
 
-def _is_matrix(stored: Any) -> bool:
-    """Whether this is a matrix of numbers, dense or sparse."""
+def _is_matrix(stored: Stored) -> bool:
     if hasattr(stored, "keys"):
         parts = {"data", "indices", "indptr"} <= set(stored)
         return (
@@ -227,23 +230,23 @@ def _is_matrix(stored: Any) -> bool:
     return stored.dtype.kind in "biuf" and stored.ndim == 2
 
 
-def _format(stored: Any) -> str:
+def _format(stored: Stored) -> str:
     return str(_attribute(stored, "encoding-type", "h5sparse_format", ""))
 
 
-def _attribute(stored: Any, name: str, before: str, default: Any = None) -> Any:
+def _attribute(stored: Stored, name: str, before: str, default: str | None = None) -> Any:
     """An attribute of a sparse matrix, whose name was another before anndata 0.7."""
     return stored.attrs.get(name, stored.attrs.get(before, default))
 
 
-def _shape(stored: Any) -> tuple[int, ...]:
+def _shape(stored: Stored) -> tuple[int, ...]:
     if hasattr(stored, "keys"):
         return tuple(int(n) for n in _attribute(stored, "shape", "h5sparse_shape"))
     return tuple(stored.shape)
 
 
 def _look(
-    path: str | PathLike[str], cells: NDArray[np.int64], n_cells: int, stored: Any
+    path: str | PathLike[str], cells: NDArray[np.int64], n_cells: int, stored: Stored
 ) -> NDArray[np.float64] | None:
     """Values of some cells, in runs of neighbours; None for what is no matrix of these cells."""
     if not _is_matrix(stored) or _shape(stored)[0] != n_cells:
@@ -270,24 +273,20 @@ def _look(
 
 
 def _values(
-    stored: Any,
-    shape: tuple[int, ...],
-    found: Found,
-    cells: NDArray[np.int64],
-    scratch: Path | None,
+    stored: Stored, found: Found[Stored], cells: NDArray[np.int64], scratch: Path | None
 ) -> Values:
     """The genes of ``found`` in some cells, shape (genes, cells)."""
     if not hasattr(stored, "keys"):
         return _turned(stored, found.columns, cells, scratch)
     by_gene = _format(stored).startswith("csc")
-    values = SparseRows(_genes_in_rows(stored, shape, by_gene))
+    values = SparseRows(_genes_in_rows(stored, _shape(stored), by_gene))
     if found.columns is not None:
         values = values.take(found.columns)
-    return values if cells.size == shape[0] else values.take_columns(cells)
+    return values if cells.size == _shape(stored)[0] else values.take_columns(cells)
 
 
 def _turned(
-    stored: Any, genes: NDArray[np.int64] | None, cells: NDArray[np.int64], scratch: Path | None
+    stored: Stored, genes: NDArray[np.int64] | None, cells: NDArray[np.int64], scratch: Path | None
 ) -> NDArray[np.float64]:
     """A dense matrix (cells, genes) as (genes, cells), some cells at a time."""
     n_cells, n_genes = stored.shape
@@ -301,7 +300,7 @@ def _turned(
     return values
 
 
-def _genes_in_rows(stored: Any, shape: tuple[int, ...], by_gene: bool) -> Any:
+def _genes_in_rows(stored: Stored, shape: tuple[int, ...], by_gene: bool) -> csr_array:
     """A sparse matrix of cells x genes as scipy's ``csr`` of genes x cells. Entries that lie cell
     after cell are put in place some at a time, so that they are in memory once."""
     from scipy import sparse
@@ -337,7 +336,7 @@ def _genes_in_rows(stored: Any, shape: tuple[int, ...], by_gene: bool) -> Any:
     return sparse.csr_array((values, cells, ends.astype(kind)), (n_genes, n_cells))
 
 
-def _bytes(stored: Any) -> int:
+def _bytes(stored: Stored) -> int:
     """What a dataset, or all datasets of a group, take in memory."""
     if hasattr(stored, "nbytes"):
         return int(stored.nbytes)

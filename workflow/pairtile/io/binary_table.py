@@ -66,7 +66,6 @@ def read_parquet(path: str | PathLike[str], kinds: Kinds, scratch: Path | None =
 
 
 def _columns(file: pa.parquet.ParquetFile, positions: Sequence[int]) -> list[pa.ChunkedArray]:
-    """Some columns of a table, checked."""
     table = file.reader.read_all(column_indices=list(positions))
     table.validate(full=True)
     return list(table.columns)

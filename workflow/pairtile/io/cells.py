@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,9 @@ from pandas.api.types import is_list_like
 from pairtile.declare.messages import Message, messages_of
 
 message = messages_of(__package__)
+
+M = TypeVar("M")
+"""A matrix: of the file that it is read from, or in memory."""
 
 Refusal = Callable[[str, str, str], Exception]
 """Makes the error of a place, what was found there, and what is expected."""
@@ -30,7 +33,7 @@ _RUNS, _RUN = 8, 25
 """Cells that are looked at: so many runs of neighbours, which lie together in files."""
 
 _MAX_LOGARITHM = 40.0
-_INVERSES: dict[str, Callable[[Any], Any]] = {
+_INVERSES: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
     "logarithms (natural, of 1 + x)": np.expm1,
     "logarithms (to base 2, of 1 + x)": lambda x: np.exp2(x) - 1.0,
     "logarithms (to base 10, of 1 + x)": lambda x: 10.0**x - 1.0,
@@ -104,31 +107,31 @@ def _scaled_by_gene(values: NDArray[np.float64]) -> bool:
 
 
 @dataclass(frozen=True)
-class Matrices:
+class Matrices(Generic[M]):
     """The matrices of an AnnData, cells x genes. ``look`` gives the values of some cells (those of
     ``sample_of_cells``) of one of them, float64 (cells, genes); None for what is no matrix."""
 
-    x: Any
-    layers: Mapping[str, Any]
-    raw: Any
+    x: M | None
+    layers: Mapping[str, M]
+    raw: M | None
     genes: list[str]
     raw_genes: list[str]
-    look: Callable[[Any], NDArray[np.float64] | None]
+    look: Callable[[M], NDArray[np.float64] | None]
 
 
 @dataclass(frozen=True)
-class Found:
+class Found(Generic[M]):
     """The matrix that is read. ``columns``: which of its columns, the genes ``genes``; None: all.
     ``source``: what messages call it."""
 
-    matrix: Any
+    matrix: M
     source: str
     genes: list[str]
     columns: NDArray[np.int64] | None = None
     notes: list[Message] = field(default_factory=list)
 
 
-def find_matrix(held: Matrices, layer: str | None, refuse: Refusal) -> Found:
+def find_matrix(held: Matrices[M], layer: str | None, refuse: Refusal) -> Found[M]:
     """The matrix that ``layer`` names: a layer, ``raw``, ``X`` (also None), or ``auto``.
 
     ``auto`` is X, but for the counts beside it where X was made from these: values that are not
@@ -152,7 +155,7 @@ def find_matrix(held: Matrices, layer: str | None, refuse: Refusal) -> Found:
     raise refuse("", f"no layer {layer!r}", f"one of its layers: {names}{more}")
 
 
-def _counts_or_x(held: Matrices) -> Found | None:
+def _counts_or_x(held: Matrices[M]) -> Found[M] | None:
     """The counts that X was made from, or that stand for X where there is none; else X."""
     x = None if held.x is None else held.look(held.x)
     if held.x is not None and (x is None or not np.isfinite(x).all() or _whole(x)):
@@ -184,14 +187,14 @@ def _made_from(x: NDArray[np.float64] | None, counts: NDArray[np.float64], known
     return ""
 
 
-def _counts(held: Matrices) -> Iterator[tuple[Found, NDArray[np.float64], bool]]:
+def _counts(held: Matrices[M]) -> Iterator[tuple[Found[M], NDArray[np.float64], bool]]:
     """What holds counts in the cells that are looked at, with these, of the genes of X; and whether
     its name says so: the likeliest first."""
     by_name = {name.lower(): name for name in held.layers}
     known = [by_name[name] for name in COUNT_LAYERS if name in by_name]
     candidates = [Found(held.layers[k], f"the layer {k!r}", held.genes) for k in known]
     columns = None if held.raw is None else _places(held.genes, held.raw_genes)
-    if columns is not None:
+    if held.raw is not None and columns is not None:
         candidates.append(Found(held.raw, "raw", held.genes, columns))
     n_known = len(candidates)
     candidates += [
@@ -234,14 +237,14 @@ def as_text(value: Any) -> str:
 
 
 def chosen_cells(
-    column: Callable[[str], Sequence[str]], obs: Mapping[str, Any], refuse: Refusal
+    column: Callable[[str], Sequence[str]], obs: Mapping[str, object], refuse: Refusal
 ) -> NDArray[np.bool_]:
     """Which cells have one of the values asked for in every column of ``obs``.
 
     column : the texts of a column. obs : column -> a value, or a list of values. Raises ``refuse``
     for a value that no cell has, and where no cell has all that is asked.
     """
-    chosen: Any = np.True_
+    chosen: NDArray[np.bool_] | np.bool_ = np.True_
     for name, asked in obs.items():
         texts = pd.Index(column(name))
         values = _texts(asked)
@@ -260,7 +263,7 @@ def _texts(asked: Any) -> list[str]:
     return [as_text(value) for value in (asked if is_list_like(asked) else [asked])]
 
 
-def cells_note(chosen: NDArray[np.bool_], obs: Mapping[str, Any]) -> Message:
+def cells_note(chosen: NDArray[np.bool_], obs: Mapping[str, object]) -> Message:
     """How many cells were taken."""
     asked = "; ".join(f"{name}: {', '.join(_texts(values))}" for name, values in obs.items())
     kept = int(chosen.sum())

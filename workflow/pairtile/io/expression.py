@@ -63,7 +63,7 @@ def read_expression(
     layer: str | None = "auto",
     duplicates: str = "error",
     ignore_versions: bool = False,
-    obs: Mapping[str, Any] | None = None,
+    obs: Mapping[str, object] | None = None,
 ) -> Expression:
     """Read an expression table; the format goes by the suffix.
 
@@ -116,7 +116,7 @@ def read_sparsely(
     duplicates: str = "error",
     ignore_versions: bool = False,
     scratch: Path | None = None,
-    obs: Mapping[str, Any] | None = None,
+    obs: Mapping[str, object] | None = None,
 ) -> Expression:
     """``read_expression`` without making a sparse matrix dense: its values are ``SparseRows``.
     Those of a large dense table are mapped from a file in ``scratch``."""
@@ -220,7 +220,7 @@ def _read(
     path: Path,
     orientation: str,
     layer: str | None,
-    obs: Mapping[str, Any] | None,
+    obs: Mapping[str, object] | None,
     kinds: Kinds,
     scratch: Path | None,
 ) -> tuple[Table, bool]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -247,9 +247,7 @@ def read_mtx_folder(path: str | PathLike[str], orientation: str) -> Table:
             f"{n_genes} genes ({features_file.name}) x {n_cells} barcodes "
             f"({barcodes_file.name}){hint}",
         )
-    matrix: Any = read_matrix_market(matrix_file, header)
-    if orientation == "samples_in_rows":
-        matrix = matrix.T
+    matrix = read_matrix_market(matrix_file, header)
     identifiers = [fields[0].strip() for fields in features]
     symbols = [fields[1].strip() if len(fields) > 1 else "" for fields in features]
     genes, found = gene_names(identifiers, symbols, features_file.name)
@@ -258,7 +256,8 @@ def read_mtx_folder(path: str | PathLike[str], orientation: str) -> Table:
         parts = ", ".join(f"{n} {kind}" for kind, n in kinds.most_common())
         found.append(message("feature_types_kept", parts=parts))
     cells = [fields[0].strip() for fields in barcodes]
-    return Table(SparseRows(matrix), genes, cells, [*notes, *found])
+    values = SparseRows(matrix.T if orientation == "samples_in_rows" else matrix)
+    return Table(values, genes, cells, [*notes, *found])
 
 
 def _prefix(folder: Path) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
 from pairtile.engine.state import release
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array, sparray, spmatrix
 
 _BLOCK_VALUES = 1 << 22
 """So many values of a table in a file are in memory at a time."""
@@ -35,7 +38,7 @@ def put_by_gene(genes, data, starts, begin, cell, free, cells, values):  # type:
         free[genes[k]] = place + 1
 
 
-def plain(values: NDArray[Any]) -> NDArray[Any]:
+def plain(values: NDArray[np.generic]) -> NDArray[np.generic]:
     """Values in a type that scipy and numba take: not of 16 bits, not in another byte order."""
     if values.dtype == np.bool_:
         return values.astype(np.int8)
@@ -64,7 +67,7 @@ class SparseRows:
     added up.
     """
 
-    def __init__(self, matrix: Any) -> None:
+    def __init__(self, matrix: sparray | spmatrix) -> None:
         rows = plain_matrix(matrix).tocsr()
         if not rows.has_canonical_format:
             rows = rows.astype(np.float64)
@@ -73,11 +76,11 @@ class SparseRows:
         self.shape: tuple[int, int] = rows.shape
 
     @property
-    def stored(self) -> NDArray[Any]:
+    def stored(self) -> NDArray[np.generic]:
         return np.asarray(self._rows.data)
 
     @property
-    def matrix(self) -> Any:
+    def matrix(self) -> csr_array:
         """The table as scipy's csr."""
         return self._rows
 
@@ -122,7 +125,7 @@ def entries_of(values: Values, rows: slice) -> Entries:
     return block.ravel(), samples, np.arange(n_genes + 1) * n_samples
 
 
-def stored_values(values: Values) -> NDArray[Any]:
+def stored_values(values: Values) -> NDArray[np.generic]:
     """The values that are held: all, or of a sparse table those that it stores."""
     return values.stored if isinstance(values, SparseRows) else values
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from pairtile.config.values import listed as words_listed
 
@@ -20,7 +19,7 @@ def counted(value: float, singular: str, plural: str | None = None) -> str:
     return f"{count(value)} {singular if value == 1 else plural or singular + 's'}"
 
 
-def number(value: Any, digits: int = 3, *, pad: bool = False) -> str:
+def number(value: float | str | None, digits: int = 3, *, pad: bool = False) -> str:
     """``value`` to ``digits`` significant digits; "–" where there is none.
 
     ``pad`` keeps trailing zeros in powers of ten too, for columns: ``1.000e-5``, not ``1e-5``.
@@ -83,7 +82,7 @@ listed = partial(words_listed, last="and")
 """``["a", "b", "c"]`` -> ``a, b and c``."""
 
 
-def largest(numbers: Mapping[Any, int], noun: str, limit: int = 5) -> str:
+def largest(numbers: Mapping[object, int], noun: str, limit: int = 5) -> str:
     """The first ``limit`` of some names with numbers, largest first, and how many more have the
     number of the last: ``A (9 edges), B (4 edges) and 7 more with 4 edges``. "" where all of
     several names have the same number: none of them stands out.
@@ -97,7 +96,7 @@ def largest(numbers: Mapping[Any, int], noun: str, limit: int = 5) -> str:
     return listed([*named, *([f"{count(more)} more with {counted(least, noun)}"] if more else [])])
 
 
-def largest_hub(numbers: Mapping[Any, int], noun: str) -> str:
+def largest_hub(numbers: Mapping[object, int], noun: str) -> str:
     """A sentence on the name with the largest number; "" where several have it."""
     (name, n), *others = numbers.items()
     if others and others[0][1] == n:

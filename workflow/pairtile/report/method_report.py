@@ -177,7 +177,7 @@ class MethodReport:
     text: MethodText
     figures: Mapping[str, FigureMaker] | None = None
     sections: tuple[SectionMaker, ...] = field(default=())
-    grouping: Callable[[Results, pd.Index[Any]], Grouping | None] = lambda results, names: None
+    grouping: Callable[[Results, pd.Index[str]], Grouping | None] = lambda results, names: None
     answer: Answer = field(default=Answer(best_edges))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import math
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +23,7 @@ BEYOND = 511
 _KINDS = {"i": "integer", "u": "integer", "f": "decimal"}
 
 
-def pack_column(values: pd.Series) -> dict[str, Any]:
+def pack_column(values: pd.Series) -> dict[str, object]:
     """A column of at most 65,536 rows as JSON can hold it.
 
     Either distinct ``values`` and ``codes``, each row's number among them (base64 of uint8, over
@@ -60,7 +59,7 @@ def _packed(value: float) -> int:
     return EXPONENTS * int(digits.replace(".", "")) + int(exponent) - (DIGITS - 1) - LOWEST
 
 
-def base64_of(array: NDArray[Any]) -> str:
+def base64_of(array: NDArray[np.generic]) -> str:
     """The bytes of an array as text."""
     return base64.b64encode(array.tobytes()).decode("ascii")
 

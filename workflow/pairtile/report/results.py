@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,7 @@ from pairtile.report.method_report import Results
 
 
 def read_results(
-    folder: Path, summary: dict[str, Any] | None = None, names: Path | None = None
+    folder: Path, summary: dict[str, object] | None = None, names: Path | None = None
 ) -> Results:
     """Read what the report needs from ``folder`` (``results/NAME/``).
 
@@ -97,7 +96,7 @@ def _read(path: Path, columns: set[str]) -> pd.DataFrame:
     return table
 
 
-def _read_json(path: Path, *, required: bool) -> dict[str, Any] | None:
+def _read_json(path: Path, *, required: bool) -> dict[str, object] | None:
     if not path.is_file():
         if required:
             raise StoreError.at(path, "", "no such file", "the summary that an earlier step writes")

@@ -41,7 +41,7 @@ ONE_COLUMN, TWO_COLUMNS = 89 / 25.4, 183 / 25.4
 MANY_POINTS = 1000
 """More are drawn as an image: a page of vectors would be slow."""
 
-STYLE: dict[str, Any] = {
+STYLE: dict[str, object] = {
     # Points as printed: journals ask for text of 5 to 7.
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "Helvetica"],

@@ -22,9 +22,10 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jinja2
+from jinja2.runtime import LoopContext
 
 from pairtile.method import methods
 from pairtile.report import formats
@@ -52,7 +53,7 @@ def _template_of(method: str) -> tuple[str, str, None] | None:
     return (file.read_text(encoding="utf-8"), str(file), None) if file.is_file() else None
 
 
-def comma(loop: Any) -> str:
+def comma(loop: LoopContext) -> str:
     """What stands before an entry of a list: nothing, a comma, or "and" before the last."""
     return "" if loop.first else " and " if loop.last else ", "
 
@@ -80,11 +81,11 @@ class Texts:
     def __init__(self, *rooms: object) -> None:
         self._rooms = rooms
 
-    def _raw(self, name: str, /, **numbers: Any) -> str:
+    def _raw(self, name: str, /, **numbers: object) -> str:
         macros = (macro for room in self._rooms if (macro := getattr(room, name, None)))
         return str(next(macros)(**numbers))
 
-    def text(self, name: str, /, **numbers: Any) -> str:
+    def text(self, name: str, /, **numbers: object) -> str:
         """A macro's text on one line."""
         return joined(self._raw(name, **numbers))
 
@@ -102,7 +103,7 @@ class Texts:
         rows = [line.strip() for line in self._raw(name).splitlines() if line.strip()]
         return [tuple(cell.strip() for cell in row[1:-1].split(" | ")) for row in rows]
 
-    def figure(self, name: str, figure: Figure, /, **numbers: Any) -> FigureWithText:
+    def figure(self, name: str, figure: Figure, /, **numbers: object) -> FigureWithText:
         """A figure with the title, the caption and the text of ``figure_NAME``."""
         head, _, body = self._raw(f"figure_{name}", **numbers).strip().partition("\n")
         kind, _, title = head.removeprefix("## ").partition(": ")
@@ -114,7 +115,7 @@ class Texts:
 class StageText(Texts):
     """The texts of the stages that follow a network, over what a summary holds."""
 
-    def __init__(self, summary: Mapping[str, Any]) -> None:
+    def __init__(self, summary: Mapping[str, object]) -> None:
         super().__init__(_environment().get_template(STAGES).make_module(dict(summary)))
 
 
@@ -140,7 +141,7 @@ class PageText(Texts):
         both_ways = results.directed and not results.regulators
         hubs = results.out_degree if results.regulators or both_ways else results.degree
         sections = ("threshold", "backend", "versions", "steps", "pairtile_version")
-        values: dict[str, Any] = {
+        values: dict[str, object] = {
             **{name: summary.get(name) or {} for name in sections},
             "counts": results.counts,
             "parameters": results.parameters,

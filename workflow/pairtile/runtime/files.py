@@ -26,7 +26,8 @@ from pairtile.errors import StoreError
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
+    from pydantic import BaseModel
 
 _FULL = {errno.ENOSPC: "full disk", errno.EDQUOT: "used-up quota", errno.EFBIG: "file too large"}
 _CLOSED = {errno.EROFS: "read-only file system", errno.EACCES: "denied permission"}
@@ -100,7 +101,7 @@ def full_disk(path: str | os.PathLike[str], error: OSError) -> StoreError | None
     return StoreError.at(path, "", f"a {why} while writing it", expected)
 
 
-def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
+def write_json(path: str | os.PathLike[str], content: Mapping[str, object]) -> None:
     """Write ``content`` as indented JSON, whole or not at all, with its checksum as the last key.
     NaN is refused."""
     with atomic_path(path) as temporary:
@@ -111,7 +112,7 @@ def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None
         _fill_in_checksum(temporary)
 
 
-def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
+def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, ArrayLike]) -> None:
     """Write arrays as .npz, whole or not at all."""
     import numpy as np
 
@@ -119,7 +120,7 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> Non
         np.savez(handle, allow_pickle=False, **arrays)
 
 
-def read_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     """Read all arrays of an .npz file. Raises StoreError where it is damaged."""
     import numpy as np
 
@@ -167,7 +168,7 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     return content
 
 
-def read_json_once(path: str | os.PathLike[str]) -> Any:
+def read_json_once(path: str | os.PathLike[str]) -> dict[str, object]:
     """Read a JSON file again only when it has changed; nobody may alter what is returned.
 
     For a plan that is asked for by each of thousands of chunks.
@@ -177,7 +178,7 @@ def read_json_once(path: str | os.PathLike[str]) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _read_json_as_of(path: str, mtime_ns: int, size: int, inode: int) -> Any:
+def _read_json_as_of(path: str, mtime_ns: int, size: int, inode: int) -> dict[str, object]:
     return read_json(path)
 
 
@@ -306,11 +307,11 @@ def file_format(path: str | os.PathLike[str]) -> str:
     return (plain if packed.lower() in (".gz", ".bz2", ".xz", ".zst") else "") + packed
 
 
-def _as_json(value: Any) -> Any:
+def _as_json(value: BaseModel) -> object:
     return value.model_dump(mode="json")
 
 
-def json_digest(content: Any) -> str:
+def json_digest(content: object) -> str:
     """SHA-256 of ``content`` in canonical JSON: the same for equal content, on any machine."""
     text = json.dumps(
         content, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_as_json

@@ -30,7 +30,7 @@ class Deferred:
     def __init__(self, value: object) -> None:
         self._pickled = pickle.dumps(value)
 
-    def load(self) -> Any:
+    def load(self) -> object:
         """The object."""
         return pickle.loads(self._pickled)
 
@@ -82,7 +82,7 @@ def optional_path(files: Sequence[str]) -> Path | None:
     return Path(files[0]) if files else None
 
 
-def no_memory(out: Any, error: MemoryError) -> StoreError:
+def no_memory(out: str | os.PathLike[str], error: MemoryError) -> StoreError:
     """What to say where memory did not suffice, the host's or a GPU's, to make the file ``out``."""
     why = str(error).splitlines()[0] if str(error) else "no more could be had"
     expected = (

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
 from pairtile.declare.messages import Message
 from pairtile.runtime.files import write_json
@@ -27,7 +26,7 @@ class StepRecord:
     step: str
     counts: dict[str, int] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
-    details: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, object] = field(default_factory=dict)
     seconds: float = 0.0
     peak_memory_bytes: int = 0
     peak_gpu_memory_bytes: int = 0

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +25,7 @@ from pairtile.engine.earlier_tiles import EarlierTiles
 from pairtile.engine.scoring import score_tiles
 from pairtile.engine.stages import FirstPass, selection_of
 from pairtile.engine.tiles import Tile
-from pairtile.gpu.device import threads
+from pairtile.gpu.device import Device, threads
 from pairtile.runtime.files import read_arrays
 from pairtile.runtime.host_memory import peak_host_bytes
 from pairtile.runtime.record import StepRecord, recorded
@@ -124,7 +123,7 @@ def chunk(
         write_chunk(out, schema, tiles_done, header)
 
 
-def _finish(step: StepRecord, device: Any, header: ChunkHeader) -> None:
+def _finish(step: StepRecord, device: Device, header: ChunkHeader) -> None:
     header.record.update(
         seconds=round(step.elapsed(), 3),
         peak_memory_bytes=peak_host_bytes(),

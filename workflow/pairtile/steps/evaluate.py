@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -89,7 +89,7 @@ def against_gold_standard(
     edges: pd.DataFrame,
     directed: bool = True,
     network: pd.DataFrame | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Edges with their score (source, target: item numbers; score) against the gold standard in a
     file: what ``statistics.evaluation.evaluate`` gives. Raises InputError as ``evaluate``."""
     kept = items[items["kept"]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from pairtile import __version__
 from pairtile.config.downstream import GROUP_TABLES
@@ -57,7 +56,7 @@ def groups(
         for file, table in found.tables.items():
             with atomic_path(out / file) as temporary:
                 table.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
-        summary: dict[str, Any] = {
+        summary: dict[str, object] = {
             "analysis": name,
             "method": config.method,
             "pairtile_version": __version__,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -128,7 +128,7 @@ def write_network(result: Network, items: pd.DataFrame, out: Path, package: str)
             writer.write_table(part.cast(writer.schema))
 
 
-def _with_names(edges: pd.DataFrame, names: NDArray[Any], items: pd.DataFrame) -> pa.Table:
+def _with_names(edges: pd.DataFrame, names: NDArray[np.generic], items: pd.DataFrame) -> pa.Table:
     table = edges.copy()
     for column in ("source", "target"):
         table[column] = names[table[column].to_numpy()].astype(object)

@@ -10,7 +10,6 @@ import logging
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from pairtile import __version__
 from pairtile.config.models import Analysis
@@ -201,7 +200,7 @@ def plan(
         chunks = plan_chunks(seconds, config.chunks, at_once, wanted_seconds)
         beside = BESIDE_TILES_SECONDS[device.backend]
         of_bootstrap = sum(seconds) + cost.null / rate + beside
-        content: dict[str, Any] = {
+        content: dict[str, object] = {
             "format_version": FORMAT_VERSION,
             "pairtile_version": __version__,
             "method": config.method,
@@ -275,7 +274,7 @@ def _at_once(backend: str, gpus: int) -> int:
     return 1 if backend == "cpu" else min(gpus or len(visible_gpus()), threads())
 
 
-def _in_yaml(value: Any) -> str:
+def _in_yaml(value: object) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}: {_in_yaml(inner)}" for key, inner in value.items()) + "}"
     return str(value)

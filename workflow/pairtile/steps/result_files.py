@@ -136,7 +136,7 @@ class ResultFiles:
         """Files of these names."""
         return [f"{self.folder}/{name}" for name in names]
 
-    def _if(self, there: Any, name: str) -> list[str]:
+    def _if(self, there: object, name: str) -> list[str]:
         return [f"{self.folder}/{name}"] if there else []
 
 

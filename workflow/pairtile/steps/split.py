@@ -10,7 +10,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from pairtile.config.addresses import scheme
 from pairtile.config.load import load_config
@@ -24,7 +23,7 @@ MAX_GROUPS = 200
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 
 
-def load_run(source: Mapping[str, Any] | str | os.PathLike[str]) -> Config:
+def load_run(source: Mapping[str, object] | str | os.PathLike[str]) -> Config:
     """``load_config``, with an analysis for each group in place of those that are split.
 
     Raises

@@ -51,7 +51,7 @@ class Grouping(NamedTuple):
     columns: Mapping[str, Mapping[int, str]] = MappingProxyType({})
 
 
-def node_names(edges: pd.DataFrame) -> pd.Index[Any]:
+def node_names(edges: pd.DataFrame) -> pd.Index[str]:
     """The nodes of a drawing, in the order in which its edges name them."""
     return pd.Index(dict.fromkeys(np.column_stack([edges["source"], edges["target"]]).ravel()))
 
@@ -125,7 +125,7 @@ def network_data(
         for node, name, identifier in zip(nodes, names, identifiers.reindex(names), strict=True):
             told = identifier == name or name.endswith(f"({identifier})")
             node += [] if told else [identifier]
-    columns: list[Sequence[Any]] = [*ends.T.tolist(), _short(edges, score)]
+    columns: list[Sequence[object]] = [*ends.T.tolist(), _short(edges, score)]
     if verdicts is not None:
         columns.append(verdicts)
     return {
@@ -163,8 +163,8 @@ def _communities(ends: NDArray[np.int64], weights: NDArray[np.float64], n_nodes:
 
 
 def _categories(
-    edges: pd.DataFrame, items: pd.DataFrame, names: pd.Index[Any], ends: NDArray[np.int64]
-) -> list[dict[str, Any]]:
+    edges: pd.DataFrame, items: pd.DataFrame, names: pd.Index[str], ends: NDArray[np.int64]
+) -> list[dict[str, object]]:
     """Text columns of edges, the sign of a correlation, and the domains of nodes."""
     texts = {
         str(column).replace("_", " "): edges[column].fillna("").astype(str)
@@ -206,7 +206,7 @@ def _coded(text: pd.Series) -> tuple[list[str], NDArray[np.int64]]:
 
 def _modules(
     of_node: NDArray[np.int64], ends: NDArray[np.int64]
-) -> tuple[list[list[Any]], NDArray[np.int64]]:
+) -> tuple[list[list[object]], NDArray[np.int64]]:
     """The modules that are drawn, and of each node the module if it is one of these, else 0."""
     numbers, sizes = np.unique(of_node[of_node > 0], return_counts=True)
     shown = np.sort(numbers[np.argsort(-sizes, kind="stable")[:MAX_MODULES]])

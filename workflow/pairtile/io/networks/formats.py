@@ -17,12 +17,7 @@ from pairtile.io.networks.edge_lists import (
     write_tsv,
 )
 from pairtile.io.networks.graphs import write_cx2, write_gexf, write_graphml
-from pairtile.io.networks.matrices import (
-    write_adjacency,
-    write_h5ad,
-    write_h5mu,
-    write_zarr,
-)
+from pairtile.io.networks.matrices import write_adjacency, write_h5ad, write_h5mu, write_zarr
 from pairtile.io.networks.page import write_html
 from pairtile.io.networks.table import NetworkTable
 from pairtile.runtime.files import atomic_path

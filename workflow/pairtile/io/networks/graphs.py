@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pairtile.io.networks.table import NetworkTable, Scalar
 
@@ -141,7 +141,7 @@ SIGNED_COLUMNS = ("spearman", "correlation")
 WIDTHS = (1.0, 6.0)
 
 
-def _cx2_style(network: NetworkTable) -> dict[str, Any]:
+def _cx2_style(network: NetworkTable) -> dict[str, object]:
     """The style in which Cytoscape shows the network: nodes called by symbol or name, regulators as
     diamonds; edges as wide as their ``weight``, in the colour of their sign where they have one."""
     nodes = {"NODE_LABEL": _passed_on("symbol" if "symbol" in network.genes else "name")}
@@ -172,11 +172,11 @@ def _cx2_style(network: NetworkTable) -> dict[str, Any]:
     }
 
 
-def _passed_on(attribute: str) -> dict[str, Any]:
+def _passed_on(attribute: str) -> dict[str, object]:
     return {"type": "PASSTHROUGH", "definition": {"attribute": attribute, "type": "string"}}
 
 
-def _continuous(attribute: str, at: Sequence[float], shown: tuple[Any, Any]) -> dict[str, Any]:
+def _continuous(attribute: str, at: Sequence[float], shown: Sequence[object]) -> dict[str, object]:
     """A mapping from one look to the other: straight between two values, or a step at one."""
     first, last = shown
     ranges = [{"max": at[0], "maxVPValue": first, "includeMin": False, "includeMax": False}]

@@ -8,7 +8,6 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -174,7 +173,7 @@ def write_zarr(network: NetworkTable, path: Path) -> None:
 
 def _described(
     network: NetworkTable,
-) -> tuple[pd.DataFrame, dict[str, scipy.sparse.csr_array], dict[str, Any]]:
+) -> tuple[pd.DataFrame, dict[str, scipy.sparse.csr_array], dict[str, object]]:
     """``var``, ``varp`` and ``uns`` of a network for scverse's files."""
     var = network.genes.drop(columns=[c for c in _NOT_IN_VAR if c in network.genes])
     var.index = pd.Index(network.names, dtype=object)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -204,7 +203,7 @@ def _check_names(names: Iterable[str]) -> None:
             )
 
 
-def _scalar(value: Any) -> Scalar:
+def _scalar(value: object) -> Scalar:
     if isinstance(value, np.generic):
         value = value.item()
     return value if isinstance(value, (str, bool, int, float)) else str(value)

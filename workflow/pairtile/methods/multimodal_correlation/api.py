@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pairtile.api.keywords import SAMPLES, TABLE, Keywords, label_keywords, table_keywords
 from pairtile.api.messages import tell, warnings_of_network
@@ -24,17 +24,14 @@ from pairtile.api.prepare import (
 )
 from pairtile.api.regulators import listed_genes
 from pairtile.api.settings import analysis_config
-from pairtile.api.table import as_table
+from pairtile.api.table import ExpressionLike, Names, as_table
 from pairtile.declare.messages import HasMessages, Message, warnings_of
 from pairtile.engine.estimator import Merged
 from pairtile.engine.in_memory import all_tiles, merged_in_memory
 from pairtile.gpu.device import Device, choose, threads
 from pairtile.io.annotations import Annotations, Condition
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, source_values
-from pairtile.methods.multimodal_correlation.conditions import (
-    ConditionTests,
-    condition_networks,
-)
+from pairtile.methods.multimodal_correlation.conditions import ConditionTests, condition_networks
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.kinc_text import write_cmx, write_emx
 from pairtile.methods.multimodal_correlation.modes import PairModes, packed_masks
@@ -80,10 +77,10 @@ _NETWORK = Keywords(
 
 @_KEYWORDS.signature
 def multimodal_correlation(
-    expression: Any,
+    expression: ExpressionLike,
     *,
-    regulators: Sequence[Any] | NDArray[Any] | None = None,
-    other_expression: Any = None,
+    regulators: Sequence[Hashable] | NDArray[np.generic] | None = None,
+    other_expression: ExpressionLike | None = None,
     **settings: Unpack[MultimodalCorrelationKeywords],
 ) -> ModeCorrelation:
     """Find the modes of every pair of genes, and the correlation in each.
@@ -165,7 +162,8 @@ def multimodal_correlation(
             expression, table, other_expression, config, labels_of_samples
         )
         prepared, kept, design, found = ready
-        labels, of_regulators = pd.Index(prepared.genes), both.rows
+        labels: Names = pd.Index(prepared.genes)
+        of_regulators = both.rows
     else:
         prepared, kept, design, found = prepared_table(expression, table, config, labels_of_samples)
         labels = table.labels[kept]
@@ -236,8 +234,8 @@ class ModeCorrelation(HasMessages):
 
     modes: pd.DataFrame
     items: pd.DataFrame
-    samples: pd.Index[Any]
-    labels: pd.Index[Any]
+    samples: Names
+    labels: Names
     pairs_by_modes: pd.Series
     modes_by_correlation: pd.Series
     merged: Merged
@@ -275,7 +273,7 @@ class ModeCorrelation(HasMessages):
         """Which samples were taken away as outliers of each mode's pair; as ``members``."""
         return self._bits("outliers", modes)
 
-    def pair(self, first: Any, second: Any) -> PairModes:
+    def pair(self, first: Hashable, second: Hashable) -> PairModes:
         """Values and modes of two genes, to look at or to draw
         (``pairtile.report.figures.pair_scatter``). With ``lag`` the first is the source, with the
         value that it has so much earlier.
@@ -298,9 +296,9 @@ class ModeCorrelation(HasMessages):
     @_NETWORK.signature
     def network(
         self,
-        threshold: str | float | Mapping[str, Any] = "auto",
+        threshold: str | float | Mapping[str, object] = "auto",
         *,
-        annotations: Any = None,
+        annotations: pd.DataFrame | str | PathLike[str] | None = None,
         **settings: Unpack[NetworkKeywords],
     ) -> ModeNetwork:
         """Make a network of the modes that are strong enough, as the workflow does.
@@ -328,7 +326,7 @@ class ModeCorrelation(HasMessages):
         InputError
             Annotations that do not fit the samples; link communities of too large a network.
         """
-        asked: Any = threshold
+        asked: object = threshold
         if isinstance(threshold, str):
             asked = {"method": threshold}
         elif not isinstance(threshold, Mapping):
@@ -477,7 +475,7 @@ class ModeNetwork(HasMessages):
         )
 
 
-def named_ends(edges: pd.DataFrame, labels: pd.Index[Any]) -> pd.DataFrame:
+def named_ends(edges: pd.DataFrame, labels: Names) -> pd.DataFrame:
     """``edges`` with labels of genes in place of the numbers in source and target."""
     ends = {end: labels[edges[end].to_numpy(dtype=np.int64)] for end in ("source", "target")}
     return edges.assign(**ends)
@@ -488,8 +486,8 @@ def named_ends(edges: pd.DataFrame, labels: pd.Index[Any]) -> pd.DataFrame:
 
 def condition_tests(
     found: ModeCorrelation,
-    annotations: Any,
-    conditions: Sequence[str | Mapping[str, Any]] = (),
+    annotations: pd.DataFrame | str | PathLike[str],
+    conditions: Sequence[str | Mapping[str, object]] = (),
     *,
     modes: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
@@ -568,7 +566,7 @@ _ENDS = ["source", "target", "correlation"]
 
 
 def rmt_threshold(
-    correlation: Any,
+    correlation: ArrayLike,
     *,
     start: float = 0.99,
     step: float = 0.001,
@@ -638,7 +636,7 @@ def rmt_threshold(
 
 
 def power_law_threshold(
-    correlation: Any,
+    correlation: ArrayLike,
     *,
     start: float = 0.99,
     step: float = 0.01,
@@ -690,7 +688,7 @@ def power_law_threshold(
 
 
 def _pairs(
-    correlation: Any,
+    correlation: ArrayLike,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], int]:
     """Gene numbers and correlation of each pair, and how many genes there are."""
     if isinstance(correlation, pd.DataFrame) and set(_ENDS) <= set(correlation.columns):

@@ -134,7 +134,7 @@ def condition_tests(
             raise ValueError(f"{found}; expected {modes.n_samples}")
         differs = differential_coexpression(modes, condition, exchangeable, spearman, counts=counts)
         mark = "unequal" if counts is not None and counts.effects_removed else "thinned"
-        results = {
+        results: dict[str, NDArray[Any]] = {
             "r_label": differs.r_label,
             "r_others": differs.r_others,
             "coexpression_p_value": differs.p_value,
@@ -191,7 +191,7 @@ def _corrected(p: NDArray[np.float64]) -> NDArray[np.float64]:
 # --- enrichment of labels ---
 
 
-def enrichment(modes: ModeSamples, condition: Condition) -> dict[str, NDArray[Any]]:
+def enrichment(modes: ModeSamples, condition: Condition) -> dict[str, NDArray[np.number]]:
     """One-sided hypergeometric test (Fisher's exact test) of each of M modes and L labels.
 
     Returns, as ``RESULTS`` says, ``n``, ``n_mode`` int32 (M,), ``n_label``, ``n_both`` int32 (M, L)
@@ -254,7 +254,7 @@ COLLINEAR = 1e-9
 says nothing of its own."""
 
 
-def regression(modes: ModeSamples, numbers: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+def regression(modes: ModeSamples, numbers: NDArray[np.float64]) -> dict[str, NDArray[np.number]]:
     """Ordinary least squares y ~ g_i + g_j + g_i g_j over the samples of each mode.
 
     Parameters
@@ -593,10 +593,10 @@ def _chi_square(table: NDArray[np.float64]) -> NDArray[np.float64]:
 _NAMES, _KINDS = "condition_names", "condition_kinds"
 
 
-def arrays_of_conditions(conditions: Sequence[Condition]) -> dict[str, NDArray[Any]]:
+def arrays_of_conditions(conditions: Sequence[Condition]) -> dict[str, NDArray[np.generic]]:
     """``condition_names`` and ``condition_kinds`` (C,) and, for condition k from 0,
     ``condition_k_labels``, ``condition_k_codes`` and ``condition_k_numbers`` (S,)."""
-    arrays: dict[str, NDArray[Any]] = {
+    arrays: dict[str, NDArray[np.generic]] = {
         _NAMES: np.array([each.name for each in conditions], dtype=np.str_),
         _KINDS: np.array([each.kind for each in conditions], dtype=np.str_),
     }
@@ -607,7 +607,7 @@ def arrays_of_conditions(conditions: Sequence[Condition]) -> dict[str, NDArray[A
     return arrays
 
 
-def conditions_of_arrays(arrays: Mapping[str, NDArray[Any]]) -> list[Condition]:
+def conditions_of_arrays(arrays: Mapping[str, NDArray[np.generic]]) -> list[Condition]:
     """What ``arrays_of_conditions`` was given; none where the arrays hold no conditions."""
     if _NAMES not in arrays:
         return []

@@ -103,8 +103,7 @@ class MixtureEstimatorConfig(ConfigModel):
         ),
     )
     max_correlation: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=1.0,
-        description="Keep modes whose correlation has at most this size.",
+        default=1.0, description="Keep modes whose correlation has at most this size."
     )
     min_expression: float | None = Field(
         default=None,
@@ -257,7 +256,7 @@ class ThresholdConfig(ConfigModel):
         "score", "fdr", "start", "step", "stop", "rule", "min_eigenvalues", "fit", "min_genes"
     )
     @classmethod
-    def _fits_method(cls, value: Any, info: ValidationInfo) -> Any:
+    def _fits_method(cls, value: object, info: ValidationInfo) -> object:
         method, key = info.data.get("method"), str(info.field_name)
         if method is None:
             return value
@@ -336,7 +335,7 @@ PowerOrFalse = Annotated[
 _LEVELS_FORM = "a list of two or more labels, each once, lowest first, or null"
 
 
-def _labels(levels: Any) -> Any:
+def _labels(levels: object) -> tuple[str, ...] | None:
     if levels is None:
         return None
     words = levels if isinstance(levels, list | tuple) else []
@@ -393,7 +392,7 @@ _CONDITIONS_FORM = (
 )
 
 
-def _entries(value: Any) -> Any:
+def _entries(value: object) -> tuple[object, ...]:
     """A name stands for a section that has it as its ``name``; null for an empty list."""
     if value is None:
         return ()

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -127,7 +126,7 @@ def _name(test: ConditionTest) -> str:
     return " ".join("__".join(filter(None, (test.condition, test.label))).split())
 
 
-def _numbers(values: NDArray[Any]) -> list[str]:
+def _numbers(values: NDArray[np.generic]) -> list[str]:
     return [f"{value:.8g}" for value in values.tolist()]
 
 

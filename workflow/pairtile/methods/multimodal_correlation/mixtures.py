@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.arrays import CupyArray
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import Device
 from pairtile.gpu.device import threads as usable_threads
@@ -301,7 +302,7 @@ class MixturesCpu:
             row, column = (part.ravel() for part in np.indices((len(rows), len(columns))))
         blocks = [slice(begin, begin + BLOCK) for begin in range(0, len(row), BLOCK)]
 
-        def run(block: slice) -> tuple[dict[str, NDArray[Any]], Tallies]:
+        def run(block: slice) -> tuple[dict[str, NDArray[np.generic]], Tallies]:
             return self._block(rows, columns, row[block], column[block])
 
         if self.threads > 1 and len(blocks) > 1:
@@ -327,7 +328,7 @@ class MixturesCpu:
         columns: NDArray[np.int64],
         row: NDArray[np.intp],
         column: NDArray[np.intp],
-    ) -> tuple[dict[str, NDArray[Any]], Tallies]:
+    ) -> tuple[dict[str, NDArray[np.generic]], Tallies]:
         """The kept modes of the pairs of these places in ``rows`` and ``columns``."""
         entries = len(row) * self.rules.k_max
         room = mode_arrays(entries, self.genes.values.shape[1])
@@ -372,7 +373,7 @@ MAX_SAMPLES_OF_16_BITS = 32_000
 """Places in the sort order, and doubled ranks, are 16 bits."""
 
 
-def _structure(pointers: str, **numbers: type[np.number[Any]]) -> np.dtype[np.void]:
+def _structure(pointers: str, **numbers: type[np.number]) -> np.dtype[np.void]:
     """A structure of ``pair_mixtures_arguments.cuh``: pointers to arrays, then numbers."""
     fields = [*((name, np.uint64) for name in pointers.split()), *numbers.items()]
     return np.dtype(fields, align=True)
@@ -484,7 +485,7 @@ class MixturesCuda:
             begin += size
         return self._modes(parts, n_pairs)
 
-    def _batch(self, begin: int, size: int) -> dict[str, NDArray[Any]]:
+    def _batch(self, begin: int, size: int) -> dict[str, NDArray[np.generic]]:
         """Kept modes of pairs ``begin`` to ``begin + size`` of the tile's order."""
         xp = self.cupy
         of_pair = {
@@ -519,13 +520,13 @@ class MixturesCuda:
         taken = np.ascontiguousarray(xp.asnumpy(of_mode["numbers"][kept]).T)
         return found | dict(zip(NUMBERS, taken, strict=True))
 
-    def _bytes(self, masks: Any) -> NDArray[np.uint8]:
+    def _bytes(self, masks: CupyArray) -> NDArray[np.uint8]:
         """Words of masks on the GPU as bytes on the host, without those past the last sample."""
         of_words = masks.view(np.uint8).reshape(-1, 4 * self.words)
-        trimmed: Any = self.cupy.ascontiguousarray(of_words[:, : -(-self.n_samples // 8)])
+        trimmed: CupyArray = self.cupy.ascontiguousarray(of_words[:, : -(-self.n_samples // 8)])
         return np.asarray(self.cupy.asnumpy(trimmed))
 
-    def _modes(self, parts: list[dict[str, NDArray[Any]]], n_pairs: int) -> Modes:
+    def _modes(self, parts: list[dict[str, NDArray[np.generic]]], n_pairs: int) -> Modes:
         counts, histogram_k, histogram_r = (
             self.cupy.asnumpy(array).astype(np.int64) for array in self._sums
         )
@@ -552,7 +553,7 @@ def shared_bytes(n_samples: int) -> int:
     return fixed + words * (6 * 4 + 32 * (3 * 4 + 2 + 1))
 
 
-def gene_arrays(genes: Genes, kinc: bool) -> dict[str, NDArray[Any]]:
+def gene_arrays(genes: Genes, kinc: bool) -> dict[str, NDArray[np.generic]]:
     """The genes' arrays as the kernel takes them (``GENES``).
 
     Besides those of ``Genes``: bits of each gene's own outliers; for each place of ``order`` the

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,7 +111,7 @@ def multimodal_network(
         outcome = outcome[0].upper() + outcome[1:]
         messages = [message("threshold_found", outcome=outcome), *sought.messages]
     samples = mode_samples(config, state, modes)
-    columns: dict[str, NDArray[Any]] = {}
+    columns: dict[str, NDArray[np.generic]] = {}
     arrays = arrays_of_walk(found)
     annotations = annotations or annotations_of(config, state)
     if annotations is not None:
@@ -164,7 +165,9 @@ def annotations_of(config: MultimodalCorrelationConfig, state: ModeArrays) -> An
 
 
 def annotations_in_memory(
-    annotations: Any, samples: Sequence[str], conditions: Sequence[ConditionConfig]
+    annotations: pd.DataFrame | str | PathLike[str],
+    samples: Sequence[str],
+    conditions: Sequence[ConditionConfig],
 ) -> Annotations:
     """The conditions of ``samples`` (as text), from a table in memory or the path of one.
 
@@ -390,11 +393,7 @@ def _rmt_draws(n_genes: int) -> int:
 
 
 def _false_discoveries(
-    rate: float,
-    merged: Merged,
-    null: ModeNull,
-    orders: NDArray[np.float64],
-    standardised: bool,
+    rate: float, merged: Merged, null: ModeNull, orders: NDArray[np.float64], standardised: bool
 ) -> _FalseDiscoveries:
     """``orders``: ``log_orders`` of each gene."""
     n_pairs = int(merged.sums["count_pairs"][0])
@@ -420,7 +419,7 @@ def _false_discoveries(
     return _FalseDiscoveries(p, q, Threshold(weakest, pd.DataFrame(), message), counts)
 
 
-def _expected_by_chance(threshold: float, merged: Merged, null: ModeNull) -> dict[str, Any]:
+def _expected_by_chance(threshold: float, merged: Merged, null: ModeNull) -> dict[str, float]:
     """How many modes above a threshold there are, and how many of them would be there if no two
     genes had anything to do with each other: the numbers of the messages on ``rmt``.
 

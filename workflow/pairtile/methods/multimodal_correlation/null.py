@@ -25,10 +25,7 @@ from pairtile.methods.multimodal_correlation.arrays import ModeArrays, lagged_of
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.p_values import standard_correlation
 from pairtile.methods.multimodal_correlation.partial_correlation import NullSpread
-from pairtile.methods.multimodal_correlation.plain_correlation import (
-    PlainCorrelation,
-    pair_scorer,
-)
+from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation, pair_scorer
 from pairtile.preprocess.null_design import inflation, null_design
 from pairtile.runtime.record import Progress
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 import numba
 import numpy as np
@@ -174,7 +173,7 @@ class PlainCorrelation:
 
     def _strip(
         self, rows: Int64Array, columns: Int64Array, upper: bool, begin: int, end: int
-    ) -> tuple[dict[str, NDArray[Any]], Kept]:
+    ) -> tuple[dict[str, NDArray[np.generic]], Kept]:
         first = begin if upper else 0
         x_genes, y_genes = rows[begin:end], columns[first:]
         diagonal = 0 if upper else -len(x_genes)
@@ -291,7 +290,7 @@ class PlainCorrelation:
 
     # --- all strips -----------------------------------------------------------------------------
 
-    def _modes(self, found: list[tuple[dict[str, NDArray[Any]], Kept]]) -> Modes:
+    def _modes(self, found: list[tuple[dict[str, NDArray[np.generic]], Kept]]) -> Modes:
         counts = sum((kept.counts for _, kept in found), np.zeros(COUNTS, dtype=np.int64))
         histogram_r = sum((kept.histogram for _, kept in found), np.zeros(R_BINS, dtype=np.int64))
         pairs = int(counts[TOO_FEW] + counts[CONSTANT] + histogram_r.sum())

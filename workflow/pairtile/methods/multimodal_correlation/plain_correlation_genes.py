@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from pairtile.arrays import BoolArray, Float64Array, Int64Array, UInt8Array
+from pairtile.arrays import (
+    BoolArray,
+    CupyKernel,
+    CupyModule,
+    DeviceArray,
+    Float64Array,
+    Int64Array,
+    UInt8Array,
+)
 from pairtile.gpu.device import Device
 from pairtile.methods.multimodal_correlation.bicor import bicor_rows
 from pairtile.methods.multimodal_correlation.config import MixtureEstimatorConfig
@@ -17,7 +24,6 @@ from pairtile.methods.multimodal_correlation.kernels.plain_correlation import (
     GeneArrays,
     tie_groups,
 )
-from pairtile.statistics.shrinkage import DeviceArray
 
 KERNELS = Path(__file__).parent / "kernels"
 
@@ -88,7 +94,7 @@ class Genes:
         self.rows = xp.empty((self.n_genes, 0 if estimator.correlation == "kendall" else wide))
         self.lengths = xp.empty(self.n_genes)
         self.slant = xp.zeros(self.n_genes)
-        self._tie_kernel: Any = None
+        self._tie_kernel: CupyKernel | None = None
 
     def prepare(self, genes: Int64Array) -> None:
         """Make ready those of the genes that are not yet."""
@@ -271,7 +277,7 @@ def _macros(samples: int, spearman: bool) -> dict[str, str | int]:
     }
 
 
-def cuda_module(samples: int, spearman: bool) -> Any:
+def cuda_module(samples: int, spearman: bool) -> CupyModule:
     """The CUDA kernels, for tables of so many samples."""
     from pairtile.gpu import compiling
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -108,7 +108,7 @@ def name_of(condition: str, label: str) -> str:
     return f"{condition}: {label}" if label else condition
 
 
-def _label_network(found: ModeResults, condition: str, label: str) -> dict[str, Any]:
+def _label_network(found: ModeResults, condition: str, label: str) -> dict[str, object]:
     """The edges of one label, the smallest q first, the larger of equals by size."""
     table = found.networks
     table = table[(table["condition"] == condition) & (table["label"] == label)]
@@ -201,7 +201,7 @@ def _labels(found: ModeResults) -> dict[int, str]:
     }
 
 
-def module_grouping(results: Results, names: pd.Index[Any]) -> Grouping | None:
+def module_grouping(results: Results, names: pd.Index[str]) -> Grouping | None:
     """The modules of the analysis, where each gene is in one."""
     modules = results.cached(mode_results).modules
     if not len(modules) or modules["gene"].duplicated().any():
@@ -271,11 +271,6 @@ REPORT = MethodReport(
         "components": sample_components,
         "hidden_factors": hidden_factors,
     },
-    sections=(
-        evidence_section(samples),
-        conditions_section,
-        members_section,
-        modules_section,
-    ),
+    sections=(evidence_section(samples), conditions_section, members_section, modules_section),
     grouping=module_grouping,
 )

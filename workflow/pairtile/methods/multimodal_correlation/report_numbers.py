@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pairtile.declare.messages import messages_of
 from pairtile.methods.multimodal_correlation.conditions import unique_names
@@ -58,7 +59,7 @@ def threshold_method(results: Results) -> str:
     return str((results.summary.get("threshold") or {})["method"]) if method == "auto" else method
 
 
-def numbers(results: Results) -> dict[str, Any]:
+def numbers(results: Results) -> dict[str, object]:
     """What ``text.md.j2`` shows: of modes, threshold, edges, modules and conditions."""
     found, network = results.cached(mode_results), results.network
     heights = [int(n) for n in found.arrays.get("pairs_by_modes", ())]
@@ -85,7 +86,7 @@ def numbers(results: Results) -> dict[str, Any]:
     }
 
 
-def _conditions(results: Results, found: ModeResults) -> list[dict[str, Any]]:
+def _conditions(results: Results, found: ModeResults) -> list[dict[str, object]]:
     """Each condition, the labels that edges go with, most first, and what was tested."""
     said = {
         (each["code"], each["numbers"]["condition"]): each["numbers"]
@@ -199,7 +200,7 @@ def _missing(found: ModeResults) -> Iterator[Message]:
             )  # fmt: skip
 
 
-def _condition_edges(found: ModeResults, condition: str | None = None) -> np.ndarray[Any, Any]:
+def _condition_edges(found: ModeResults, condition: str | None = None) -> NDArray[np.bool_]:
     """Of each edge of the network, whether it is in a network of a condition (of any)."""
     keys = ["source", "target", "cluster"]
     table = found.networks

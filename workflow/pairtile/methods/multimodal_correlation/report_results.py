@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -50,11 +50,11 @@ class ModeResults:
     networks: pd.DataFrame
     modules: pd.DataFrame
     conditions: list[Condition]
-    arrays: Mapping[str, NDArray[Any]]
+    arrays: Mapping[str, NDArray[np.generic]]
     number: Mapping[str, int]
 
     @cached_property
-    def state(self) -> dict[str, NDArray[Any]] | None:
+    def state(self) -> dict[str, NDArray[np.generic]] | None:
         """Values, keys and samples; None where the state is gone."""
         there = (self.folder / "state" / MANIFEST).is_file()
         return open_state(self.folder / "state") if there else None

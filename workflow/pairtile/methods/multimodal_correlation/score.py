@@ -5,7 +5,7 @@ estimator of pairtile.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -48,10 +48,7 @@ from pairtile.methods.multimodal_correlation.network import (
 from pairtile.methods.multimodal_correlation.null import partial_spread
 from pairtile.methods.multimodal_correlation.p_values import correlation_p_value
 from pairtile.methods.multimodal_correlation.partial_correlation import NullSpread
-from pairtile.methods.multimodal_correlation.plain_correlation import (
-    PlainCorrelation,
-    pair_scorer,
-)
+from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation, pair_scorer
 from pairtile.methods.multimodal_correlation.tables import write_tables
 from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.null_design import (
@@ -197,7 +194,7 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
         )
 
     @classmethod
-    def chunk_parameters(cls, config: MultimodalCorrelationConfig) -> dict[str, Any]:
+    def chunk_parameters(cls, config: MultimodalCorrelationConfig) -> dict[str, object]:
         keys = ("estimator", "compatibility", "lag")
         return {key: getattr(config, key) for key in keys if key != "lag" or config.lag}
 
@@ -253,7 +250,7 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
         }
         sums["pairs_by_modes"] = modes.histogram_k
         sums["modes_by_correlation"] = modes.histogram_r
-        found: dict[str, NDArray[Any]] = {
+        found: dict[str, NDArray[np.generic]] = {
             "i": rows[modes.row].astype(np.int32),
             "j": columns[modes.column].astype(np.int32),
             "p_value": self._p_values(modes, rows, columns),
@@ -290,7 +287,7 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
         edges = edges.rename(columns=names)[list(names.values())]
         return Ranking(edges, directed=bool(self.config.lag))
 
-    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[np.generic]]:
         return {
             "edges": np.linspace(-1.0, 1.0, merged.sums["modes_by_correlation"].size + 1),
             "counts": merged.sums["modes_by_correlation"],

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,10 +13,7 @@ from numpy.typing import NDArray
 from pairtile.engine.estimator import Merged, Written
 from pairtile.io.symbols import add_symbols
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays
-from pairtile.methods.multimodal_correlation.conditions import (
-    ConditionTests,
-    condition_networks,
-)
+from pairtile.methods.multimodal_correlation.conditions import ConditionTests, condition_networks
 from pairtile.methods.multimodal_correlation.config import (
     ModulesConfig,
     MultimodalCorrelationConfig,
@@ -103,7 +99,9 @@ def _write_tests(
             part.to_csv(out, sep="\t", index=False, header=start == 0, lineterminator="\n")
 
 
-def module_rows(settings: ModulesConfig, edges: pd.DataFrame, names: NDArray[Any]) -> pd.DataFrame:
+def module_rows(
+    settings: ModulesConfig, edges: pd.DataFrame, names: NDArray[np.object_]
+) -> pd.DataFrame:
     """Genes with their modules, largest module first: gene, module, degree (genes joined to it),
     degree_in_module. With link communities a gene has a row for each of its communities.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -41,7 +41,7 @@ class Threshold:
     spacings: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
-def arrays_of_walk(found: Threshold) -> dict[str, NDArray[Any]]:
+def arrays_of_walk(found: Threshold) -> dict[str, NDArray[np.generic]]:
     """The walk, for ``scores.npz``: one array for each column."""
     threshold = np.nan if found.threshold is None else found.threshold
     return {
@@ -52,7 +52,7 @@ def arrays_of_walk(found: Threshold) -> dict[str, NDArray[Any]]:
     }
 
 
-def table_of_walk(arrays: Mapping[str, NDArray[Any]], prefix: str) -> pd.DataFrame:
+def table_of_walk(arrays: Mapping[str, NDArray[np.generic]], prefix: str) -> pd.DataFrame:
     """``curve`` or ``spacings`` of what ``arrays_of_walk`` gave; empty where there is none."""
     names = [name for name in arrays if name.startswith(f"{prefix}_")]
     return pd.DataFrame({name.removeprefix(f"{prefix}_"): arrays[name] for name in names})
@@ -202,7 +202,7 @@ class _RandomMatrixSearch:
         self._rule = rule
         self._least = least
         self._solver = NetworkEigenvalues(pairs.n_genes, device)
-        self._rows: list[dict[str, Any]] = []
+        self._rows: list[dict[str, float]] = []
         self._last: float | None = None  # threshold with a chi-square below SEPARATE
         self._highest_after = -np.inf
         self._values = np.empty(0)  # distinct eigenvalues of the last step
@@ -228,7 +228,7 @@ class _RandomMatrixSearch:
             self._highest_after = max(self._highest_after, chi)
             self.ended = chi >= RANDOM
 
-    def _measure(self, count: int) -> dict[str, Any]:
+    def _measure(self, count: int) -> dict[str, float]:
         i, j, r = self._pairs.i[:count], self._pairs.j[:count], self._pairs.r[:count]
         present = np.zeros(self._pairs.n_genes, dtype=bool)
         present[j] = True

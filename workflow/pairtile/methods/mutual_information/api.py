@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Unpack
@@ -16,7 +16,7 @@ from pairtile.api.keywords import SAMPLES, Keywords, label_keywords, table_keywo
 from pairtile.api.messages import tell
 from pairtile.api.prepare import as_expression, label_table, preparation_of, stated_samples
 from pairtile.api.regulators import listed_genes
-from pairtile.api.table import ExpressionTable, Matrix, as_table, is_anndata
+from pairtile.api.table import ExpressionLike, ExpressionTable, Matrix, Names, as_table, is_anndata
 from pairtile.declare.messages import Message, warnings_of
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.gpu.device import Device, choose
@@ -52,6 +52,8 @@ BLOCK = 1 << 20
 STRIP = 256
 """Rows of a tile that a thread writes into the matrix and into its other triangle."""
 
+Numbers = NDArray[np.integer]
+"""Of genes or samples."""
 
 _SPLINES = ("estimator.*", "preprocess.min_samples", "orientation", "obs", "backend")
 _SCORES = Keywords(MutualInformationConfig, *_SPLINES)
@@ -65,10 +67,10 @@ _NULL = Keywords(
 
 @_SCORES.signature
 def mutual_information(
-    expression: Any,
+    expression: ExpressionLike,
     *,
-    regulators: Sequence[Any] | NDArray[Any] | None = None,
-    other: Any = None,
+    regulators: Sequence[Hashable] | NDArray[np.generic] | None = None,
+    other: ExpressionLike | None = None,
     layer: str | None = "auto",
     key_added: str | None = None,
     copy: bool = False,
@@ -174,6 +176,7 @@ def mutual_information(
     scores[np.arange(rows.size), rows] = np.nan
     if key_added is None:
         return with_warnings(table.named(rows, scores), found)
+    assert is_anndata(expression)  # as was checked
     stored = expression.copy() if copy else expression
     stored.varp[key_added] = scores
     used = config.estimator.model_dump(mode="json")
@@ -189,7 +192,7 @@ def _as_it_is(layer: str | None) -> str | None:
 
 @_NULL.signature
 def permutation_null(
-    expression: Any,
+    expression: ExpressionLike,
     *,
     layer: str | None = "auto",
     **settings: Unpack[PermutationNullKeywords],
@@ -244,7 +247,7 @@ def permutation_null(
     device = choose(settings["backend"])
     if isinstance(expression, Prepared):
         design = design.with_removed(expression.design)
-    opened, made = open_analysis(arranged.values, np.empty(0), config, device, design)
+    opened, made = open_analysis(arranged.values, np.empty(0, int), config, device, design)
     found = tell([*made.messages, *opened.null_messages(seed)])
     drawn = Null.from_arrays(opened.null(seed))
     if not all(s.size for s in drawn.statistic):
@@ -273,7 +276,7 @@ class PermutationNull:
     """
 
     null: Null
-    genes: pd.Index[Any]
+    genes: Names
     n_samples: int
     observed: NDArray[np.bool_] | None
     warnings: list[Message] = field(default_factory=list)
@@ -296,7 +299,7 @@ class PermutationNull:
 
     def p_value(
         self,
-        mi: Any,
+        mi: ArrayLike,
         *,
         i: ArrayLike | None = None,
         j: ArrayLike | None = None,
@@ -335,7 +338,7 @@ class PermutationNull:
 
     def extrapolated(
         self,
-        mi: Any,
+        mi: ArrayLike,
         *,
         i: ArrayLike | None = None,
         j: ArrayLike | None = None,
@@ -356,7 +359,9 @@ class PermutationNull:
             raise ValueError(f"p: found {p}; expected a number above 0 and at most 1")
         return self.null.thresholds(p) / self.n_samples
 
-    def _test(self, mi: Any, i: Any, j: Any, n_samples: Any) -> tuple[Matrix, Matrix]:
+    def _test(
+        self, mi: ArrayLike, i: ArrayLike | None, j: ArrayLike | None, n_samples: ArrayLike | None
+    ) -> tuple[Matrix, Matrix]:
         values = np.asarray(mi, dtype=np.float64)
         i, j = self._genes_of(mi, values, i, j)
         shape = values.shape
@@ -369,7 +374,7 @@ class PermutationNull:
             x = values[block]
             row, column = (_part(g, values.shape, block) for g in (i, j))
             if n_samples is None:
-                n: Any = self._samples_of(row, column)
+                n: int | Numbers = self._samples_of(row, column)
             else:
                 n = _part(np.asarray(n_samples), values.shape, block)
             unscored = np.isnan(x)
@@ -381,8 +386,8 @@ class PermutationNull:
         return as_given(mi, p.reshape(shape)), as_given(mi, extrapolated.reshape(shape))
 
     def _genes_of(
-        self, mi: Any, values: NDArray[np.float64], i: Any, j: Any
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        self, mi: ArrayLike, values: NDArray[np.float64], i: ArrayLike | None, j: ArrayLike | None
+    ) -> tuple[Numbers, Numbers]:
         """Numbers of the row and the column gene of every value, shapes that broadcast."""
         if (i is None) != (j is None):
             raise ValueError("found only one of i and j; expected both or none")
@@ -412,7 +417,7 @@ class PermutationNull:
         np.broadcast_shapes(values.shape, *(n.shape for n in numbers))
         return numbers
 
-    def _samples_of(self, row: NDArray[Any], column: NDArray[Any]) -> Any:
+    def _samples_of(self, row: Numbers, column: Numbers) -> int | NDArray[np.int64]:
         if self.observed is None:
             return self.n_samples
         row, column = (np.atleast_1d(g) for g in (row, column))
@@ -431,7 +436,7 @@ class PermutationNull:
 
 def open_analysis(
     values: NDArray[np.float64],
-    regulators: NDArray[Any],
+    regulators: Numbers,
     config: MutualInformationConfig,
     device: Device,
     design: SampleDesign | None = None,
@@ -552,14 +557,14 @@ def with_warnings(matrix: Matrix, found: list[Message]) -> Matrix:
     return matrix
 
 
-def _part(array: NDArray[Any], shape: tuple[int, ...], block: slice) -> NDArray[Any]:
+def _part(array: Numbers, shape: tuple[int, ...], block: slice) -> Numbers:
     """The part of a broadcastable array that belongs to a block of the first axis."""
     if array.ndim == len(shape) and array.shape[0] != 1:
         return array[block]
     return array
 
 
-def as_given(mi: Any, values: NDArray[Any]) -> Matrix:
+def as_given(mi: ArrayLike, values: NDArray[np.generic]) -> Matrix:
     """Values of the shape of ``mi`` as what ``mi`` is: a DataFrame, an array or a number."""
     if isinstance(mi, pd.DataFrame):
         return pd.DataFrame(values, index=mi.index, columns=mi.columns, copy=False)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 import numpy as np
@@ -21,7 +21,7 @@ from pairtile.api.prepare import (
     stated_samples,
 )
 from pairtile.api.regulators import listed_genes
-from pairtile.api.table import as_table
+from pairtile.api.table import ExpressionLike, Names, as_table
 from pairtile.declare.messages import notes_of, warnings_of
 from pairtile.engine.in_memory import network_in_memory
 from pairtile.engine.network import Network
@@ -57,10 +57,10 @@ _KEYWORDS = Keywords(
 
 @_KEYWORDS.signature
 def infer_network(
-    expression: Any,
-    regulators: Sequence[Any] | NDArray[Any] | None = None,
+    expression: ExpressionLike,
+    regulators: Sequence[Hashable] | NDArray[np.generic] | None = None,
     *,
-    other_expression: Any = None,
+    other_expression: ExpressionLike | None = None,
     key_added: str | None = None,
     copy: bool = False,
     **settings: Unpack[InferNetworkKeywords],
@@ -126,7 +126,7 @@ def infer_network(
     """
     check_storage(expression, key_added, copy)
     labels = label_keywords(settings)
-    decided: dict[str, Any] = {"preprocess": preprocess_of(expression, settings["preprocess"])}
+    decided: dict[str, object] = {"preprocess": preprocess_of(expression, settings["preprocess"])}
     if settings["score"] == "auto" and not settings["lag"]:
         decided["score"] = auto_score(regulators is not None)
     samples = stated_samples(labels, settings["step"])
@@ -143,7 +143,7 @@ def infer_network(
     if other_expression is not None:
         ready, both = prepared_tables(expression, table, other_expression, config, labels)
         among, columns = both.rows, int(both.rows[0])
-        genes = pd.Index(ready.prepared.genes)
+        genes: Names = pd.Index(ready.prepared.genes)
         config = counts_by_rank(config, both.parameters["other_preprocess"])
     else:
         ready = prepared_table(expression, table, config, labels)
@@ -171,7 +171,7 @@ def infer_network(
     return add_network(expression, edges, key_added=key_added, copy=copy)
 
 
-def _with_labels(edges: pd.DataFrame, labels: pd.Index[Any]) -> pd.DataFrame:
+def _with_labels(edges: pd.DataFrame, labels: Names) -> pd.DataFrame:
     """Edges by gene number as edges by the caller's labels."""
     edges = edges.copy()
     for end in ("source", "target"):
@@ -294,7 +294,7 @@ def data_processing_inequality(
     *,
     tolerance: float = 0.0,
     rule: str = "relative",
-    regulators: Sequence[Any] | NDArray[Any] | None = None,
+    regulators: Sequence[Hashable] | NDArray[np.generic] | None = None,
     backend: str = "auto",
 ) -> pd.Series[bool]: ...
 
@@ -308,22 +308,22 @@ def data_processing_inequality(
     n_genes: int | None = None,
     tolerance: float = 0.0,
     rule: str = "relative",
-    regulators: Sequence[Any] | NDArray[Any] | None = None,
+    regulators: Sequence[Hashable] | NDArray[np.generic] | None = None,
     backend: str = "auto",
 ) -> NDArray[np.bool_]: ...
 
 
 def data_processing_inequality(
-    edges: Any,
+    edges: pd.DataFrame | ArrayLike,
     j: ArrayLike | None = None,
     mi: ArrayLike | None = None,
     *,
     n_genes: int | None = None,
     tolerance: float = 0.0,
     rule: str = "relative",
-    regulators: Sequence[Any] | NDArray[Any] | None = None,
+    regulators: Sequence[Hashable] | NDArray[np.generic] | None = None,
     backend: str = "auto",
-) -> Any:
+) -> NDArray[np.bool_] | pd.Series[bool]:
     """Say which edges are not the weakest of a triangle: the direct ones, as far as MI shows.
 
     An edge AB is removed if any gene C, adjacent to both, gives MI_AB < (1 - tolerance) *
@@ -409,7 +409,9 @@ def data_processing_inequality(
     )
 
 
-def _of_table(edges: pd.DataFrame, regulators: Any, **options: Any) -> pd.Series[bool]:
+def _of_table(
+    edges: pd.DataFrame, regulators: Iterable[Hashable] | None, **options: Any
+) -> pd.Series[bool]:
     missing = [column for column in EDGE_COLUMNS if column not in edges]
     if missing:
         raise ValueError(

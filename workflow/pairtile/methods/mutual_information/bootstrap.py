@@ -289,10 +289,7 @@ def bootstrap_consensus(
 
 
 def support_fdr(
-    support: NDArray[np.integer],
-    null_support: NDArray[np.integer],
-    n_possible: int,
-    n_null: float,
+    support: NDArray[np.integer], null_support: NDArray[np.integer], n_possible: int, n_null: float
 ) -> dict[str, NDArray[np.float64]]:
     """False discovery rates of supports, from those of ``n_null`` unrelated pairs.
 

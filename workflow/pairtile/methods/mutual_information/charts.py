@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -58,7 +57,7 @@ def _rows(results: Results) -> dict[str, int]:
     return {name: place for place, name in enumerate(names)}
 
 
-def _label(edge: Mapping[Hashable, Any]) -> str:
+def _label(edge: Mapping[Hashable, float | str]) -> str:
     text = f"{number(edge['mi_bits'])} bits"
     rho = edge.get("spearman")
     return text if rho is None else f"{text}, ρ = {number(rho, 2)}".replace("-", "−")

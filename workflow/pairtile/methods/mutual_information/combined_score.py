@@ -149,10 +149,7 @@ class CombinedScore:
     """The score, from the state and the sums of the first pass."""
 
     def __init__(
-        self,
-        partial: PartialCorrelation,
-        scan: Mapping[str, NDArray[np.int64]],
-        sampled: Sampled,
+        self, partial: PartialCorrelation, scan: Mapping[str, NDArray[np.int64]], sampled: Sampled
     ) -> None:
         self._partial = partial
         mean, sd = mean_sd({**scan, "partial_count": scan["target_count"]}, "partial")
@@ -183,10 +180,7 @@ class CombinedScore:
         return score * xp.asarray(self._varies[targets])
 
     def of_pairs(
-        self,
-        z: NDArray[np.float64],
-        sources: NDArray[np.integer],
-        targets: NDArray[np.integer],
+        self, z: NDArray[np.float64], sources: NDArray[np.integer], targets: NDArray[np.integer]
     ) -> NDArray[np.float64]:
         """The same of a list of pairs, on the host."""
         score: NDArray[np.float64] = self._of_z.at(z, np) + self._prior[targets]

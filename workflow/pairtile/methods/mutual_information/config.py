@@ -278,7 +278,7 @@ _KEEP_FORMS = (
 )
 
 
-def _keep_form(value: Any) -> str | None:
+def _keep_form(value: object) -> str | None:
     if isinstance(value, KeepRule):
         return next((f"<{k}>" for k, rule in _KEEP_BY_KEYS.items() if type(value) is rule), None)
     keys = " ".join(sorted(map(str, value))) if isinstance(value, Mapping) else str(value)
@@ -418,7 +418,7 @@ _BOOTSTRAPS_FORMS = (
 )
 
 
-def _number_of_bootstraps(value: Any) -> Any:
+def _number_of_bootstraps(value: object) -> object:
     """A plain number stands for a section that has it as its ``number``."""
     if isinstance(value, int) and not isinstance(value, bool):
         if 0 <= value <= MAX_BOOTSTRAPS:
@@ -486,8 +486,7 @@ class MutualInformationConfig(TwoTableAnalysis):
         ),
     )
     null: Annotated[NullConfig, SCORING_STEPS] = Field(
-        default=NullConfig(),
-        description="The null distribution, for p- and q-values.",
+        default=NullConfig(), description="The null distribution, for p- and q-values."
     )
     keep: Annotated[Keep, SCORING_STEPS] = Field(
         default=KeepAuto(),

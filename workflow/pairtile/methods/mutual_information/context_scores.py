@@ -12,10 +12,12 @@ one the matrix is rectangular, regulators x genes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pairtile.arrays import BoolArray, DeviceArray, Float64Array, Int64Array
 
 FIXED_POINT_ONE = float(1 << 36)
 """One bit (or one bit squared) in units of the integer sums."""
@@ -24,13 +26,11 @@ ROLES = ("source", "target")
 KINDS = ("count", "sum", "squares")
 
 
-Moments = Callable[[str], tuple[NDArray[np.float64], NDArray[np.float64]]]
+Moments = Callable[[str], tuple[Float64Array, Float64Array]]
 """Gives mean and standard deviation of each gene's scores in a role: ``mean_sd`` of some sums."""
 
 
-def mean_sd(
-    sums: Mapping[str, NDArray[np.int64]], role: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def mean_sd(sums: Mapping[str, Int64Array], role: str) -> tuple[Float64Array, Float64Array]:
     """Mean and population standard deviation of each gene's scores; 0 where there are none.
 
     sums : int64 (genes,) by ``ROLE_KIND``, ``target_*`` over the candidate sources of that gene,
@@ -45,13 +45,13 @@ def mean_sd(
 
 def directed_scores(
     score: str,
-    mi: Any,
+    mi: DeviceArray,
     i: NDArray[np.integer],
     j: NDArray[np.integer],
     moments: Moments,
-    is_regulator: NDArray[np.bool_] | None = None,
-    xp: Any = np,
-) -> tuple[Any, Any]:
+    is_regulator: BoolArray | None = None,
+    xp: ModuleType = np,
+) -> tuple[DeviceArray, DeviceArray]:
     """The score of i -> j and of j -> i of each pair.
 
     Parameters
@@ -84,13 +84,13 @@ def directed_scores(
     """
     bits = mi.astype(xp.float64)
 
-    def z(role: str, genes: NDArray[np.integer]) -> Any:
+    def z(role: str, genes: NDArray[np.integer]) -> DeviceArray:
         mean, sd = moments(role)
         # An infinite divisor gives z = 0 where there is no spread, and leaves NaN as NaN.
         divisor = np.where(sd > 0, sd, np.inf)
         return (bits - xp.asarray(mean[genes])) / xp.asarray(divisor[genes])
 
-    def directed(source: NDArray[np.integer], target: NDArray[np.integer]) -> Any:
+    def directed(source: NDArray[np.integer], target: NDArray[np.integer]) -> DeviceArray:
         if score == "target_z":
             return z("target", target)
         return xp.hypot(xp.maximum(0.0, z("source", source)), xp.maximum(0.0, z("target", target)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -97,7 +96,7 @@ def _on_cpu(
 
     from pairtile.methods.mutual_information.kernels import dpi as kernels
 
-    here: Any = slice(None) if which is None else which
+    here: NDArray[np.int32] | slice = slice(None) if which is None else which
     degree = np.bincount(i[here], minlength=n_genes) + np.bincount(j[here], minlength=n_genes)
     # Genes are renumbered by descending degree. The kernel walks the list of the end with the
     # larger number: the shorter one, which bounds the work where there are hubs.

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import Merged, Ranking
 from pairtile.engine.network import Network, sort_edges
@@ -59,35 +60,31 @@ class GeneAnalysis(Protocol):
     state: SplineArrays
     device: Device
     genes: int
-    is_regulator: NDArray[np.bool_] | None
+    is_regulator: BoolArray | None
 
     def score_pairs(
         self, i: NDArray[np.integer], j: NDArray[np.integer]
-    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    ) -> tuple[Float64Array, Int32Array]:
         """Scores and samples of a list of pairs."""
-        ...
 
-    def null_of(self, arrays: Mapping[str, NDArray[Any]]) -> Null:
+    def null_of(self, arrays: Mapping[str, NDArray[np.generic]]) -> Null:
         """What the arrays of a null describe."""
-        ...
 
-    def combined(self, scan: Mapping[str, NDArray[Any]]) -> CombinedScore:
+    def combined(self, scan: Mapping[str, NDArray[np.generic]]) -> CombinedScore:
         """The score ``combined`` from the sums of the first pass."""
-        ...
 
     def unrelated_share(self) -> float:
         """Share of all pairs that count among the unrelated ones of the bootstraps."""
-        ...
 
 
 @dataclass(frozen=True)
 class Pairs:
     """The merged table: each unordered pair at most once, with its samples."""
 
-    i: NDArray[np.int32]
-    j: NDArray[np.int32]
+    i: Int32Array
+    j: Int32Array
     mi_bits: NDArray[np.floating]
-    n_samples: NDArray[np.int32]
+    n_samples: Int32Array
 
     @classmethod
     def of(cls, merged: Merged) -> Pairs:
@@ -106,18 +103,22 @@ class Pairs:
             columns[3] = np.broadcast_to(columns[3][0], n_pairs)
         return cls(*columns)
 
-    def take(self, which: NDArray[np.integer] | NDArray[np.bool_] | slice) -> Pairs:
+    def take(self, which: Which) -> Pairs:
         """Some of the pairs."""
         return Pairs(self.i[which], self.j[which], self.mi_bits[which], self.n_samples[which])
+
+
+Which = NDArray[np.integer] | BoolArray | slice
+"""Some of many pairs: their numbers, a mask, or a range."""
 
 
 class Significance(NamedTuple):
     """p, q : give the p-values and the q-values of the pairs with some numbers. extrapolated : of
     which of some pairs p goes on from the tail of the null."""
 
-    p: Callable[[Any], NDArray[np.float64]]
-    q: Callable[[Any], NDArray[np.float64]]
-    extrapolated: Callable[[Pairs], NDArray[np.bool_]]
+    p: Callable[[Which], Float64Array]
+    q: Callable[[Which], Float64Array]
+    extrapolated: Callable[[Pairs], BoolArray]
 
 
 class Chosen(NamedTuple):
@@ -128,7 +129,7 @@ class Chosen(NamedTuple):
     is.
     """
 
-    kept: NDArray[np.bool_]
+    kept: BoolArray
     significant: int
     largest_p: float | None
     least_score: float | None
@@ -139,7 +140,7 @@ class GeneRoles(NamedTuple):
     which all scores but ``mi`` need; and what ``combined`` needs besides."""
 
     number: int
-    is_regulator: NDArray[np.bool_] | None
+    is_regulator: BoolArray | None
     moments: Moments | None
     combined: CombinedScore | None = None
 
@@ -197,7 +198,7 @@ def _significance(pairs: Pairs, null: Null, analysis: GeneAnalysis, merged: Merg
     """p-values by the null; of very many pairs they are computed anew each time."""
     held = p_values(pairs, null) if pairs.i.size <= HELD_PAIRS else None
 
-    def p_of(which: Any) -> NDArray[np.float64]:
+    def p_of(which: Which) -> Float64Array:
         return p_values(pairs.take(which), null) if held is None else held[which]
 
     @cache
@@ -228,7 +229,7 @@ def rank_pairs(analysis: GeneAnalysis, merged: Merged) -> Ranking:
 
 def score_histogram(
     analysis: GeneAnalysis, merged: Merged, threshold_bits: float | None
-) -> dict[str, NDArray[Any]]:
+) -> dict[str, NDArray[np.generic]]:
     """Histogram of all scores and of the null in the same bins, for ``scores.npz``."""
     counts = merged.sums["histogram"]
     top_bits = _top_bits(analysis.config)
@@ -249,7 +250,7 @@ def score_histogram(
     }
 
 
-def p_values(pairs: Pairs, null: Null) -> NDArray[np.float64]:
+def p_values(pairs: Pairs, null: Null) -> Float64Array:
     """p-value of each pair's MI."""
     p = np.empty(pairs.i.size)
 
@@ -260,12 +261,12 @@ def p_values(pairs: Pairs, null: Null) -> NDArray[np.float64]:
     return p
 
 
-def extrapolated(pairs: Pairs, null: Null) -> NDArray[np.bool_]:
+def extrapolated(pairs: Pairs, null: Null) -> BoolArray:
     """Whether fewer than ``RESOLVED`` draws reach the MI of each pair."""
     return _p_values(pairs, null)[1]
 
 
-def _p_values(pairs: Pairs, null: Null) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _p_values(pairs: Pairs, null: Null) -> tuple[Float64Array, BoolArray]:
     statistic = pairs.mi_bits.astype(np.float64) * pairs.n_samples
     return null.p_value(statistic, null.class_of[pairs.i], null.class_of[pairs.j])
 
@@ -282,12 +283,12 @@ class QValues(NamedTuple):
     exact up to ``complete_to``. least : bounds at the p-values of ``P_GRID``.
     """
 
-    found: NDArray[np.float64]
-    q_of_found: NDArray[np.float64]
+    found: Float64Array
+    q_of_found: Float64Array
     complete_to: float
-    least: NDArray[np.float64]
+    least: Float64Array
 
-    def of(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+    def of(self, p: Float64Array) -> Float64Array:
         """The q-values of pairs at hand with these p-values."""
         place = np.minimum(np.searchsorted(P_GRID, p), P_GRID.size - 1)
         q = self.least[place]
@@ -298,11 +299,11 @@ class QValues(NamedTuple):
 
 
 def q_values(
-    p_of: Callable[[slice], NDArray[np.float64]],
+    p_of: Callable[[slice], Float64Array],
     n_pairs: int,
     n_tests: int,
     null: Null,
-    histogram: NDArray[np.int64],
+    histogram: Int64Array,
     bits_to_statistic: float,
     top_bits: float,
     *,
@@ -341,7 +342,7 @@ def q_values(
     return QValues(found, q_of_found, complete_to, np.minimum(least, 1.0))
 
 
-def _searched(found: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.int64]:
+def _searched(found: Float64Array, p: Float64Array) -> Int64Array:
     """``searchsorted``, in order: a long table is then read once, not here and there."""
     order = np.argsort(p)
     place = np.empty(p.size, dtype=np.int64)
@@ -350,8 +351,8 @@ def _searched(found: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.
 
 
 def _p_values_up_to(
-    largest: float, p_of: Callable[[slice], NDArray[np.float64]], n_pairs: int
-) -> NDArray[np.float64]:
+    largest: float, p_of: Callable[[slice], Float64Array], n_pairs: int
+) -> Float64Array:
     """The p-values of all pairs that are at most so large."""
     p, size = np.empty(n_pairs), 0
     for part in _parts(n_pairs):
@@ -362,9 +363,7 @@ def _p_values_up_to(
     return p[:size]
 
 
-def _benjamini_hochberg(
-    p: NDArray[np.float64], n_tests: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _benjamini_hochberg(p: Float64Array, n_tests: int) -> tuple[Float64Array, Float64Array]:
     """The different p-values, rising, and the q-value of each, as
     ``statistics.correction.benjamini_hochberg``; ``p`` is overwritten.
 
@@ -414,7 +413,7 @@ def choose(
 
 
 def _only_best(
-    kept: NDArray[np.bool_], pairs: Pairs, genes: GeneRoles, score: str, best: RunningTopK
+    kept: BoolArray, pairs: Pairs, genes: GeneRoles, score: str, best: RunningTopK
 ) -> None:
     """Leave those of ``kept`` that are among the best; of those that are as good as the last, the
     first ones, forwards before backwards."""
@@ -428,7 +427,7 @@ def _only_best(
     kept.reshape(-1)[first] = True
 
 
-def _rows(kept: NDArray[np.bool_]) -> Iterator[NDArray[np.int64]]:
+def _rows(kept: BoolArray) -> Iterator[Int64Array]:
     """Numbers of the pairs that are kept in some direction, part by part."""
     for part in _parts(kept.shape[1]):
         yield part.start + np.flatnonzero(kept[:, part].any(axis=0))
@@ -452,7 +451,7 @@ def build_network(
     them out of ``chosen``.
     """
     kept = chosen.kept
-    in_network: NDArray[np.bool_] = kept[0] if len(kept) == 1 else np.logical_or.reduce(kept)
+    in_network: BoolArray = kept[0] if len(kept) == 1 else np.logical_or.reduce(kept)
     before = int(in_network.sum())
     least_bits = float(np.fmin.reduce(pairs.mi_bits, where=in_network, initial=np.inf))
     if dpi is not None and before:
@@ -603,9 +602,7 @@ def _consensus_network(
     return result
 
 
-def _bound_of_halves(
-    settings: BootstrapsConfig, support: NDArray[np.int32], n_possible: int
-) -> Message:
+def _bound_of_halves(settings: BootstrapsConfig, support: Int32Array, n_possible: int) -> Message:
     """Where the bound that assumes nothing would have cut the consensus."""
     for least in range(settings.number // 2 + 1, settings.number + 1):
         held = int((support >= least).sum())

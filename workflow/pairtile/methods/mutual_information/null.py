@@ -17,13 +17,15 @@ classes gets a null of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.arrays import BoolArray, DeviceArray, Float32Array, Float64Array, Int64Array
+from pairtile.engine.chunk_file import Arrays
 from pairtile.engine.tiles import TILE_EDGE
 from pairtile.methods.mutual_information.config import KeepRule
 from pairtile.methods.mutual_information.keep import Bar
@@ -81,7 +83,7 @@ class Null:
     class_of : int8 (genes,).
     """
 
-    statistic: list[NDArray[np.float32]]
+    statistic: list[Float32Array]
     class_of: NDArray[np.int8]
     _tails: dict[int, Tail] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -90,7 +92,7 @@ class Null:
         """Number of gene classes."""
         return round((np.sqrt(8 * len(self.statistic) + 1) - 1) / 2)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
         """For storage: the inverse of ``from_arrays``."""
         lengths = np.array([s.size for s in self.statistic], dtype=np.int64)
         return {
@@ -102,17 +104,14 @@ class Null:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Null:
+    def from_arrays(cls, arrays: Arrays) -> Null:
         """From what ``arrays`` gave."""
         ends = np.cumsum(arrays["lengths"])
         return cls(np.split(arrays["statistic"], ends[:-1]), arrays["class_of"])
 
     def p_value(
-        self,
-        statistic: NDArray[np.float64],
-        row_class: NDArray[np.int8],
-        column_class: NDArray[np.int8],
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        self, statistic: Float64Array, row_class: NDArray[np.int8], column_class: NDArray[np.int8]
+    ) -> tuple[Float64Array, BoolArray]:
         """p-values and which of them are extrapolated.
 
         p = (1 + #{null >= x}) / (1 + N) where at least ``RESOLVED`` draws reach x. Beyond, log p
@@ -129,14 +128,14 @@ class Null:
                 p[here], extrapolated[here] = self._p_value(number, statistic[here])
         return p, extrapolated
 
-    def expected(self, edges: pd.DataFrame) -> NDArray[np.float64]:
+    def expected(self, edges: pd.DataFrame) -> Float64Array:
         """Mean statistic of unrelated genes of the same classes as the ends of each edge; 0 where
         none was drawn."""
         means = np.array([float(draws.mean()) if draws.size else 0.0 for draws in self.statistic])
         row_class, column_class = (self.class_of[edges[end]] for end in ("source", "target"))
         return np.asarray(means[class_pair_number(row_class, column_class, self.n_classes)])
 
-    def thresholds(self, p: float) -> NDArray[np.float64]:
+    def thresholds(self, p: float) -> Float64Array:
         """Smallest statistic with p-value <= ``p``, float64 (classes, classes)."""
         n = self.n_classes
         result = np.empty((n, n))
@@ -150,9 +149,7 @@ class Null:
             self._tails[number] = _fit_tail(self.statistic[number])
         return self._tails[number]
 
-    def _p_value(
-        self, number: int, x: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def _p_value(self, number: int, x: Float64Array) -> tuple[Float64Array, BoolArray]:
         null = self.statistic[number]
         n = null.size
         wanted = x.astype(np.float32)
@@ -192,14 +189,16 @@ def class_pairs(n_classes: int) -> list[tuple[int, int]]:
     return [(a, b) for a in range(n_classes) for b in range(a, n_classes)]
 
 
-def class_pair_number(a: Any, b: Any, n_classes: int, xp: Any = np) -> Any:
+def class_pair_number(
+    a: DeviceArray, b: DeviceArray, n_classes: int, xp: ModuleType = np
+) -> DeviceArray:
     """Place in ``class_pairs`` of each pair of classes; ``xp`` is numpy or cupy."""
     low = xp.minimum(a, b).astype(xp.int64)
     high = xp.maximum(a, b).astype(xp.int64)
     return low * n_classes - low * (low - 1) // 2 + (high - low)
 
 
-def _fit_tail(null: NDArray[np.float32]) -> Tail:
+def _fit_tail(null: Float32Array) -> Tail:
     """From the top 1% of the null, ascending."""
     n = null.size
     if n == 0:
@@ -224,8 +223,8 @@ class NullGenes(NamedTuple):
     classes whose genes are paired.
     """
 
-    z: NDArray[np.float64]
-    varied: NDArray[np.bool_]
+    z: Float64Array
+    varied: BoolArray
     classes: NDArray[np.int8]
     paired: list[tuple[int, int]]
 
@@ -240,7 +239,7 @@ def draw_null(
     min_samples: int,
     resampling: Resampling | None = None,
     inflation: float = 1.0,
-) -> dict[str, NDArray[Any]]:
+) -> dict[str, NDArray[np.generic]]:
     """At least ``draws`` null statistics (n_samples * MI) for each pair of classes of genes that is
     paired, none for others; where courses change places, as many as there are different ones.
 
@@ -304,17 +303,13 @@ class DrawnRows(NamedTuple):
     """Rows of one side of a null: float64 (draws, samples; of CuPy where a GPU made them), and the
     gene of each where a gene must not meet itself."""
 
-    values: Any
-    genes: NDArray[np.int64] | None
+    values: DeviceArray
+    genes: Int64Array | None
 
 
 def _statistics(
-    scorer: BsplineScorer,
-    rows: DrawnRows,
-    columns: DrawnRows,
-    min_samples: int,
-    progress: Progress,
-) -> NDArray[np.float32]:
+    scorer: BsplineScorer, rows: DrawnRows, columns: DrawnRows, min_samples: int, progress: Progress
+) -> Float32Array:
     """Statistics of every row with every column, ascending."""
     device = scorer.device
     n_rows, n_columns, n_all = len(rows.values), len(columns.values), rows.values.shape[1]

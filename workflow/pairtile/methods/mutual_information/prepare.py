@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +78,7 @@ def spline_state(
 
 
 def counts_by_rank(
-    config: MutualInformationConfig, *parameters: Mapping[str, Any]
+    config: MutualInformationConfig, *parameters: Mapping[str, object]
 ) -> MutualInformationConfig:
     """The section with ``transform: auto`` decided for residuals of counts: ranks, since extremes
     are noise of counting (of 60 true pairs of 400 cells with 8 counts on average, ranks find .89 at

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.members import members_section
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 message = messages_of(__package__)
 
 
-def numbers(results: Results) -> dict[str, Any]:
+def numbers(results: Results) -> dict[str, object]:
     """What ``text.md.j2`` shows beside counts and parameters."""
     network = results.network
     kept = (results.summary.get("threshold") or {}).get("keep")

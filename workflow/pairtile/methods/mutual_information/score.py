@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pairtile.arrays import DeviceArray
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.chunk_file import PASSED, RANK_SCORE, Arrays, Rows, Summaries
 from pairtile.engine.estimator import Cost, Estimator, Merged, PreparedInput, Ranking, state_bytes
@@ -136,7 +136,7 @@ class MutualInformation(
         self._resampling: Resampling | None = None
         self._order: NDArray[np.int32] | None = None
         self._on_gpu: RowsOnGpu | None = None
-        self._given_null: dict[str, NDArray[Any]] | None = None
+        self._given_null: dict[str, NDArray[np.generic]] | None = None
         self._opened_null: tuple[Arrays, Null] | None = None
         self._cache: dict[tuple[str, int], Weights] = {}
         self._opened_scan: tuple[Arrays, CombinedScore] | None = None
@@ -157,7 +157,7 @@ class MutualInformation(
         bins, order = state["bins_order"].tolist()
         transform = "rank" if state["by_rank"] else "none"
         how = {"bins": bins, "order": order, "transform": transform}
-        decided: dict[str, Any] = {"estimator": config.estimator.model_copy(update=how)}
+        decided: dict[str, object] = {"estimator": config.estimator.model_copy(update=how)}
         if isinstance(config.keep, KeepAuto):
             decided["keep"] = config.keep.decided(int(state["z"].shape[0]))
         regulators = state["regulators"].size > 0 and "columns" not in state
@@ -244,7 +244,7 @@ class MutualInformation(
         return state_bytes(state) + fitted + held + (kept + beside) * samples * max(rows, columns)
 
     @classmethod
-    def chunk_parameters(cls, config: MutualInformationConfig) -> dict[str, Any]:
+    def chunk_parameters(cls, config: MutualInformationConfig) -> dict[str, object]:
         return {
             "estimator": config.estimator,
             "score": config.score,
@@ -266,7 +266,7 @@ class MutualInformation(
 
     # --- null and selection ---------------------------------------------------------------------
 
-    def null(self, seed: int) -> dict[str, NDArray[Any]]:
+    def null(self, seed: int) -> dict[str, NDArray[np.generic]]:
         if self._given_null is not None:
             return self._given_null
         config = self.config
@@ -282,7 +282,7 @@ class MutualInformation(
             self._opened_null = arrays, Null.from_arrays(arrays)
         return self._opened_null[1]
 
-    def _drawn(self, design: NullDesign, draws: int, seed: int) -> dict[str, NDArray[Any]]:
+    def _drawn(self, design: NullDesign, draws: int, seed: int) -> dict[str, NDArray[np.generic]]:
         z = self.state["z"] if self._original is None else self._original
         factor, n = inflation(self.state, z.shape[1]), self._null_samples(self.config, self.state)
         if self._original is None and design.kind == "permutation" and n < z.shape[1]:
@@ -361,7 +361,9 @@ class MutualInformation(
         key = ("column" if self.is_regulator is None and not lagged else kind, begin)
         if key not in self._cache:
             z = self.state["z_source"] if lagged and kind == "row" else self.state["z"]
-            rows: Any = self._row_items(begin, end) if kind == "row" else slice(begin, end)
+            rows: NDArray[np.int64] | slice = (
+                self._row_items(begin, end) if kind == "row" else slice(begin, end)
+            )
             if kind == "row" and not isinstance(z, np.ndarray):
                 rows = self.device.xp.asarray(rows)
             weights = self.scorer.weights(z[rows])
@@ -435,7 +437,7 @@ class MutualInformation(
         found = xp.nonzero(keep)
         at_row, at_column = (to_host(place) for place in found)
         samples = int(self.state["z"].shape[1])
-        rows: dict[str, NDArray[Any]] = {
+        rows: dict[str, NDArray[np.generic]] = {
             "i": scored.rows[at_row].astype(np.int32),
             "j": scored.columns[at_column].astype(np.int32),
             "mi_bits": to_host(scored.bits[found]),
@@ -451,7 +453,7 @@ class MutualInformation(
         top_bits = max(1.0, float(np.log2(self.settings.bins)))
         return rows, histogram_sums(scored, self.classes, samples, top_bits, self.device)
 
-    def _ranking_score(self, scored: ScoredTile, selection: Selection) -> Any:
+    def _ranking_score(self, scored: ScoredTile, selection: Selection) -> DeviceArray:
         """The better of a pair's two directed scores; MI itself where ranking is by MI."""
         needed = selection.top > 0 or selection.min_score is not None
         if selection.scan is None or not needed:
@@ -572,5 +574,5 @@ class MutualInformation(
         ranked = rank_pairs(self, merged)
         return replace(ranked, directed=ranked.directed or "z_source" in self.state)
 
-    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[np.generic]]:
         return score_histogram(self, merged, network.threshold_value)

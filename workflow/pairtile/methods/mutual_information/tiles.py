@@ -6,11 +6,12 @@ All sums are integers, so that they are the same however pairs are cut into tile
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.arrays import DeviceArray
 from pairtile.engine.chunk_file import Summaries
 from pairtile.gpu.device import Device
 from pairtile.methods.mutual_information.context_scores import FIXED_POINT_ONE, KINDS, ROLES
@@ -35,24 +36,24 @@ class ScoredTile:
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
-    bits: Any
-    n_samples: Any
-    wanted: Any
-    scored: Any
-    statistic: Any
+    bits: DeviceArray
+    n_samples: DeviceArray | None
+    wanted: DeviceArray | None
+    scored: DeviceArray | None
+    statistic: DeviceArray
 
-    def select(self, values: Any) -> Any:
+    def select(self, values: DeviceArray) -> DeviceArray:
         """The scored cells of an array of the tile's shape, as a vector."""
         return values.ravel() if self.scored is None else values[self.scored]
 
 
 def wanted_pairs(
-    xp: Any,
+    xp: ModuleType,
     rows: NDArray[np.int64],
     columns: NDArray[np.int64],
     on_diagonal: bool,
     is_regulator: NDArray[np.bool_] | None,
-) -> Any:
+) -> DeviceArray | None:
     """Which cells of a tile are pairs, each unordered pair once: bool (rows, columns), None: all.
 
     ``rows`` and ``columns`` are item numbers, ``xp`` is numpy or cupy. ``is_regulator``: of every
@@ -108,7 +109,7 @@ def histogram_sums(
     xp, to_host = device.xp, device.to_host
     n_classes = int(classes.max(initial=0)) + 1
 
-    def bin_of(values: Any) -> Any:
+    def bin_of(values: DeviceArray) -> DeviceArray:
         scaled = tile.select(values) * (HISTOGRAM_BINS / top_bits)
         return xp.minimum(scaled, HISTOGRAM_BINS - 1).astype(xp.int32)
 

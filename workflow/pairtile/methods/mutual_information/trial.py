@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from pairtile.simulate.kinetic import simulate_kinetic, write_simulation
 
 
-def write_trial(folder: Path) -> dict[str, Any]:
+def write_trial(folder: Path) -> dict[str, object]:
     """A simulated table; scores against other pairs, DPI and bootstraps of it."""
     write_simulation(simulate_kinetic(60, 60, seed=1), folder, "pairtile warm")
     return {

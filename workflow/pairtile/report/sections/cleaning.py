@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
 from pairtile.report.formats import spaced
@@ -71,7 +69,7 @@ def _notes(results: Results) -> list[tuple[str, list[str]]]:
     return kept
 
 
-def _rows(dropped: pd.DataFrame, columns: list[str]) -> list[tuple[str, str, list[Any]]]:
+def _rows(dropped: pd.DataFrame, columns: list[str]) -> list[tuple[str, str, list[object]]]:
     return [
         (str(row["name"]), str(row["reason"]), [row[column] for column in columns])
         for row in dropped.to_dict("records")

@@ -201,6 +201,6 @@ def evaluation_section(results: Results, pictures: list[CaptionedFigure]) -> Pag
     )
 
 
-def _named(names: dict[str, str], values: dict[str, Any]) -> list[tuple[str, str]]:
+def _named(names: dict[str, str], values: dict[str, float | str]) -> list[tuple[str, str]]:
     found = [(label, values[key]) for key, label in names.items() if values.get(key) is not None]
     return [(label, count(v) if isinstance(v, int) else number(v, 4)) for label, v in found]

@@ -37,7 +37,7 @@ def run_section(results: Results, pictures: list[CaptionedFigure]) -> PageSectio
     )
 
 
-def flattened(parameters: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+def flattened(parameters: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
     """Nested settings as ``preprocess.log2`` and value, values written as in the YAML file."""
     rows: list[tuple[str, str]] = []
     for key, value in parameters.items():
@@ -48,7 +48,7 @@ def flattened(parameters: Mapping[str, Any], prefix: str = "") -> list[tuple[str
     return rows
 
 
-def _as_written(value: Any) -> str:
+def _as_written(value: object) -> str:
     if isinstance(value, str):
         return value
     text = json.dumps(value, ensure_ascii=False)

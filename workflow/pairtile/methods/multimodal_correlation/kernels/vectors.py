@@ -7,7 +7,8 @@ are polynomials of +, * and fma, so that both backends give the same bits.
 from __future__ import annotations
 
 import operator
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from llvmlite import ir
 from numba import types
@@ -39,15 +40,15 @@ _INTS = ir.VectorType(ir.IntType(32), LANES)
 LANES_TYPE = Vector(types.float32)
 
 
-def _constant(number: float) -> Any:
+def _constant(number: float) -> ir.Constant:
     return ir.Constant(_FLOATS, [number] * LANES)
 
 
-def _integers(number: int) -> Any:
+def _integers(number: int) -> ir.Constant:
     return ir.Constant(_INTS, [number] * LANES)
 
 
-def _call(builder: Any, name: str, arguments: tuple[Any, ...]) -> Any:
+def _call(builder: ir.IRBuilder, name: str, arguments: Sequence[ir.Value]) -> ir.Instruction:
     kind = arguments[0].type
     suffix = f"v{LANES}f32" if isinstance(kind, ir.VectorType) else "f32"
     function_type = ir.FunctionType(kind, [kind] * len(arguments))
@@ -96,10 +97,10 @@ def log2(typing_context, number):  # type: ignore[no-untyped-def]
     float_type = _FLOATS if vector else _FLOAT
     int_type = _INTS if vector else ir.IntType(32)
 
-    def real(value: float) -> Any:
+    def real(value: float) -> ir.Constant:
         return ir.Constant(float_type, [value] * LANES if vector else value)
 
-    def whole(value: int) -> Any:
+    def whole(value: int) -> ir.Constant:
         return ir.Constant(int_type, [value] * LANES if vector else value)
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -173,7 +174,7 @@ def sum_16_rows(typing_context, rows, start, sums, place):  # type: ignore[no-un
     return types.void(rows, types.intp, sums, types.intp), generate
 
 
-def _binary(name: str) -> Any:
+def _binary(name: str) -> Callable[..., object]:
     @intrinsic
     def operation(typing_context, first, second):  # type: ignore[no-untyped-def]
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -184,7 +185,7 @@ def _binary(name: str) -> Any:
     return operation
 
 
-def _overload(symbol: Any, name: str) -> None:
+def _overload(symbol: Callable[..., object], name: str) -> None:
     operation = _binary(name)
 
     @overload(symbol)

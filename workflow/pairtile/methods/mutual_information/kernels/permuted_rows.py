@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import prange
-from numpy.typing import NDArray
 
+from pairtile.arrays import DeviceArray, Float64Array, Int32Array, Int64Array
 from pairtile.cpu.njit import njit
 from pairtile.methods.mutual_information.kernels.exchange import Exchange
 from pairtile.methods.mutual_information.kernels.philox import permute
@@ -27,12 +27,12 @@ class Resampling:
     on_gpu : the whole, order and top included, where a GPU does the work; rows are then CuPy's.
     """
 
-    samples: NDArray[np.int64]
-    order: NDArray[np.int32]
+    samples: Int64Array
+    order: Int32Array
     top: float
     on_gpu: RowsOnGpu | None = None
 
-    def rows(self, values: NDArray[np.float64]) -> Any:
+    def rows(self, values: Float64Array) -> DeviceArray:
         """All rows of ``values`` at these samples: float64 (rows, number)."""
         if self.on_gpu is not None:
             return self.on_gpu.resampled(self.samples)
@@ -43,14 +43,14 @@ class Resampling:
 
 
 def permuted_rows(
-    values: NDArray[np.float64],
-    genes: NDArray[np.int64],
+    values: Float64Array,
+    genes: Int64Array,
     seed: int,
     side: int,
     pair_class: int,
     exchange: Exchange,
     resampling: Resampling | None = None,
-) -> Any:
+) -> DeviceArray:
     """One permuted or shifted copy of each row in ``genes``, which may name a row more than once.
 
     A permutation exchanges observed values only: missing ones stay where they are, so that two

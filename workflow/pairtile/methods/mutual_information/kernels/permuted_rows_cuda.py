@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pairtile.arrays import CupyArray, Float64Array, Int32Array, Int64Array
 from pairtile.gpu.compiling import load
 from pairtile.gpu.device import Device
 from pairtile.methods.mutual_information.kernels.exchange import Exchange
@@ -29,9 +28,7 @@ class RowsOnGpu:
     picked values are ranked anew, else empty (0, 0). top : what they are scaled to.
     """
 
-    def __init__(
-        self, device: Device, values: NDArray[np.float64], order: NDArray[np.int32], top: float
-    ) -> None:
+    def __init__(self, device: Device, values: Float64Array, order: Int32Array, top: float) -> None:
         xp = self._xp = device.xp
         self._values = xp.asarray(values)
         self._order = xp.asarray(order) if order.size else None
@@ -40,11 +37,11 @@ class RowsOnGpu:
         self._kernel = load(kernel, {}, fused=False).get_function("permuted_rows")
 
     @staticmethod
-    def fit(device: Device, values: NDArray[np.float64]) -> bool:
+    def fit(device: Device, values: Float64Array) -> bool:
         """Whether so many values, their orders and copies of them have room on the device."""
         return device.backend == "cuda" and 4 * values.nbytes < device.free_bytes()
 
-    def resampled(self, samples: NDArray[np.int64]) -> Any:
+    def resampled(self, samples: Int64Array) -> CupyArray:
         """``Resampling.rows``, as an array of CuPy."""
         none, no_group = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int32)
         nothing = Exchange(none, none, no_group, no_group)
@@ -52,24 +49,24 @@ class RowsOnGpu:
 
     def permuted(
         self,
-        genes: NDArray[np.int64],
-        samples: NDArray[np.int64],
+        genes: Int64Array,
+        samples: Int64Array,
         seed: int,
         side: int,
         pair_class: int,
         exchange: Exchange,
-    ) -> Any:
+    ) -> CupyArray:
         """``permuted_rows`` of a resampling, as an array of CuPy."""
         return self._rows(genes, genes.size, samples, (seed, side, pair_class), exchange)
 
     def _rows(
         self,
-        genes: NDArray[np.int64] | None,
+        genes: Int64Array | None,
         number: int,
-        samples: NDArray[np.int64],
+        samples: Int64Array,
         keys: tuple[int, int, int],
         exchange: Exchange,
-    ) -> Any:
+    ) -> CupyArray:
         xp, n_samples, n_groups = self._xp, self._values.shape[1], exchange.step.size
         seed, side, pair_class = keys
         drawn = None if genes is None else xp.asarray(genes)
