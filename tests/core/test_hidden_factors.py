@@ -111,6 +111,20 @@ def test_scores_and_loadings_rebuild_what_is_factors_removed() -> None:
     taken = normal_scores(values) - normal_scores(values) @ factors.weights @ factors.scores
     assert rest[kept] == pytest.approx(taken[kept])
     assert (rest[3] == 0.0).all()
+    left = (normal_scores(values) - normal_scores(values) @ factors.weights @ factors.scores) ** 2
+    assert factors.share == pytest.approx(1 - left.sum() / (normal_scores(values) ** 2).sum())
+
+
+@pytest.mark.parametrize(
+    ("genes", "controls", "most"), [(30, None, 29), (30, 15, 15), (200, None, 40)]
+)
+def test_more_factors_than_leave_anything_of_a_gene_are_not_taken(
+    genes: int, controls: int | None, most: int
+) -> None:
+    values = unrelated(np.random.default_rng(3), genes, 80)[:controls]
+    found = find_hidden_factors(values, number=50, of_controls=controls is not None)
+    assert len(found.shares) == most
+    assert found.share < 1 or controls
 
 
 def test_a_stated_number_is_taken_and_signs_of_genes_do_not_matter() -> None:

@@ -234,3 +234,8 @@ def test_control_genes_spare_large_modules(tmp_path: Path) -> None:
         prepare_expression(table, hidden_factors="auto", control_genes=str(path))
     with pytest.raises(ValueError, match="unless hidden_factors is auto or a number"):
         prepare_expression(table, control_genes=str(path))
+
+
+def test_factors_that_would_take_all_of_a_gene_are_refused() -> None:
+    with pytest.raises(InputError, match=r"hidden_factors: found 40; expected at most 29 of this"):
+        prepare_expression(unrelated(4, genes=30), hidden_factors=40)

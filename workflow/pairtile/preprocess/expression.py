@@ -283,14 +283,19 @@ def _without_hidden_factors(
     stated = design.state
     known = stated | dependence_arrays(values, stated)[1]
     factors = hidden_factors(values, known, number, controls=controls)
+    if number is not None and len(factors.shares) < number:
+        raise InputError(
+            f"preprocess.hidden_factors: found {number}; expected at most {len(factors.shares)} of "
+            "this table: half as many as samples, fewer than genes, no more than control genes"
+        )
     if number is None and not factors.strong:
         account.say("no_hidden_factors")
         return design
     for rows in row_blocks(values.shape):
         values[rows] = without_factors(values[rows], factors)
         release(values)
-    n_factors, share = len(factors.shares), float(factors.shares.sum())
-    account.say("hidden_factors_removed", n=n_factors, share=share)
+    n_factors, of = len(factors.shares), "" if controls is None else " of the control genes"
+    account.say("hidden_factors_removed", n=n_factors, share=factors.share, of=of)
     goes_with = annotations_of_factors(factors.scores, design.annotations)
     for number, found in enumerate(goes_with, start=1):
         if found.column:

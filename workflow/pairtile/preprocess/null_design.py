@@ -98,8 +98,7 @@ def dependence_arrays(
     if "hidden_factors" not in stated:
         factors = hidden_factors(values, stated | arrays, most_samples=MAX_SAMPLES)
         if factors.strong:
-            share = float(factors.shares.sum())
-            found = replace(found, factors=len(factors.shares), factor_share=share)
+            found = replace(found, factors=len(factors.shares), factor_share=factors.share)
     return found, arrays
 
 

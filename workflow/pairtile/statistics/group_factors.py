@@ -86,7 +86,7 @@ def group_factors(
             continue
         factors = find_hidden_factors(values[:, groups == group], seed)
         if factors.strong:
-            found.append(GroupFactors(int(group), float(factors.shares.sum()), len(factors.shares)))
+            found.append(GroupFactors(int(group), factors.share, len(factors.shares)))
     return found
 
 

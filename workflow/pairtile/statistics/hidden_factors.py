@@ -50,7 +50,8 @@ class HiddenFactors:
     scores : float64 (factors, samples), of mean 0 and variance 1, strongest first; correlated.
     weights : float64 (samples, factors): normal scores of genes times these are their loadings,
         given all components that were found, narrow ones too.
-    shares : float64 (factors,), share of the variance of the genes looked at.
+    shares : float64 (factors,), share of the variance of the genes looked at that each holds; they
+        overlap. share : what goes with all of them.
     strength : sum over genes and samples of the squares that the strongest holds, over the largest
         that a component of unrelated genes holds; 0 without factors.
     """
@@ -58,6 +59,7 @@ class HiddenFactors:
     scores: Float64Array
     weights: Float64Array
     shares: Float64Array
+    share: float
     strength: float
 
     @property
@@ -109,7 +111,8 @@ def find_hidden_factors(
         NaN where missing. Of many genes a thousand are enough.
     seed : int
     number : int, optional
-        How many of the first components are taken, whatever their breadth; None: the broad ones of
+        How many of the first components are taken, whatever their breadth, at most half as many as
+        samples and fewer than genes; None: the broad ones of
         those above the exchanged tables' (parallel analysis, Buja and Eyuboglu 1992, Multivar
         Behav Res 27:509), of at most ``MAX_COMPONENTS``; none in fewer than ``MIN_GENES``.
     exchange : Exchange, optional
@@ -125,7 +128,9 @@ def find_hidden_factors(
     random = np.random.default_rng(seed)
     enough = np.inf if number is not None else singular[0]
     chance = _largest_by_chance(scored, exchange, random, enough)
-    most = min(MAX_COMPONENTS, n_samples // 2)
+    rank = int((singular > 1e-9 * singular[0]).sum())
+    # Of the genes themselves something must be left.
+    most = max(0, min(MAX_COMPONENTS, n_samples // 2, rank - (not of_controls)))
     found = 0 if number is None else min(number, most)
     sought = number is None and (of_controls or len(values) >= MIN_GENES)
     more = int((singular > chance).sum()) if sought else 0
@@ -147,10 +152,13 @@ def find_hidden_factors(
     broad = np.full(found, number is not None or of_controls)
     broad |= total**2 > MIN_BREADTH * len(scored) * (weights**2).sum(axis=0)
     order = np.flatnonzero(broad)[np.argsort(-total[broad], kind="stable")]
+    scores, inverse = components[order], np.linalg.pinv(components)[:, order]
+    rest = scored - (scored @ inverse) @ scores
     return HiddenFactors(
-        scores=components[order],
-        weights=np.linalg.pinv(components)[:, order],
+        scores=scores,
+        weights=inverse,
         shares=total[order] / len(scored),
+        share=float(1.0 - (rest**2).sum() / max((scored**2).sum(), 1.0)),
         strength=float(total[order].max(initial=0.0) * n_samples / chance**2) if chance else 0.0,
     )
 
