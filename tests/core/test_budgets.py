@@ -37,7 +37,7 @@ ROOMS = {
 }
 
 # These, too, only ever go down.
-MAX_ANY = 901
+MAX_ANY = 130
 HOOKS = {"Estimator": 14, "Analysis": 17, "MethodText": 18, "MethodReport": 5}
 # A stage that a method may add, by its own count.
 HOOKS |= {"NullStage": 3, "FirstPass": 2, "CandidateMerge": 1, "Bootstraps": 2, "NetworkData": 1}

@@ -78,6 +78,8 @@ def test_every_kind_of_input_gives_the_same_scores(holed: np.ndarray) -> None:
     ):
         assert list(named.index) == list(named.columns) == GENES
         np.testing.assert_array_equal(named, plain)
+    lists = holed.T.tolist()
+    np.testing.assert_array_equal(mutual_information(lists, orientation="samples_in_rows"), plain)
     masked = np.ma.masked_invalid(holed)
     np.testing.assert_array_equal(mutual_information(masked), plain)
     np.testing.assert_array_equal(mutual_information(holed.tolist()), plain)

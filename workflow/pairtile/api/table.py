@@ -131,11 +131,11 @@ def as_table(
                 )
         (raw, genes, samples), notes = _parts(expression), []
     if orientation == "samples_in_rows" and _has_free_orientation(expression):
-        raw, genes, samples = raw.T, samples, genes
+        nested = isinstance(raw, list | tuple)
+        raw, genes, samples = (np.array(raw, object) if nested else raw).T, samples, genes
     if isinstance(expression, str | os.PathLike):
         raise ValueError(f"{name}: found a path; expected a table (read_expression reads files)")
-    values = _numbers(raw, name, sparse)
-    table = ExpressionTable(values, genes, samples, notes)
+    table = ExpressionTable(_numbers(raw, name, sparse), genes, samples, notes)
     _check(table, expression, name)
     return table
 
