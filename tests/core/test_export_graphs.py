@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import anndata
 import igraph
 import networkx as nx
 import pandas as pd
@@ -190,6 +191,19 @@ def test_graphs_have_the_modules_of_a_method_s_table(tmp_path: Path) -> None:
     described = with_columns(items, table, "gene", "module")
     graph = nx.read_gexf(write(tmp_path, "gexf", network, described))
     assert nx.get_node_attributes(graph, "module") == {"a": "1 4", "b": "1"}
+
+
+def test_numbers_of_a_table_that_some_items_lack_reach_every_format(tmp_path: Path) -> None:
+    network, items = chain(["a", "b", "c", "d"]), items_table(["a", "b", "c", "d"])
+    table = tmp_path / "residues.tsv"
+    table.write_text("name\tbetweenness\tshell\na\t0.5\t1\nb\t\t2\n")
+    described = with_columns(items, table, "name", "betweenness", "shell")
+    graph = nx.read_graphml(write(tmp_path, "graphml", network, described))
+    assert nx.get_node_attributes(graph, "betweenness") == {"a": 0.5}
+    assert nx.get_node_attributes(graph, "shell") == {"a": 1, "b": 2}
+    var = anndata.read_h5ad(write(tmp_path, "h5ad", network, described)).var
+    assert var["betweenness"].isna().tolist() == [False, True, True, True]
+    assert var["shell"].tolist()[:2] == [1, 2]
 
 
 @pytest.mark.parametrize("format", ["graphml", "gexf"])

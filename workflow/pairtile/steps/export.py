@@ -70,4 +70,4 @@ def with_columns(items: pd.DataFrame, path: Path, key: str, *columns: str) -> pd
 def _numbers(values: pd.Series) -> pd.Series:
     """Whole numbers where all are written so; an empty field is none."""
     whole = values.dropna().astype(str).str.fullmatch(r"[+-]?\d*").all()
-    return pd.to_numeric(values).astype("Int64" if whole else "Float64")
+    return pd.to_numeric(values).astype("Int64" if whole else "float64")
