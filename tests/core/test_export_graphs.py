@@ -196,14 +196,16 @@ def test_graphs_have_the_modules_of_a_method_s_table(tmp_path: Path) -> None:
 def test_numbers_of_a_table_that_some_items_lack_reach_every_format(tmp_path: Path) -> None:
     network, items = chain(["a", "b", "c", "d"]), items_table(["a", "b", "c", "d"])
     table = tmp_path / "residues.tsv"
-    table.write_text("name\tbetweenness\tshell\na\t0.5\t1\nb\t\t2\n")
-    described = with_columns(items, table, "name", "betweenness", "shell")
+    table.write_text("name\tbetweenness\tmodule\na\t0.5\t1\nb\t\t2\n")
+    described = with_columns(items, table, "name", "betweenness", "module")
     graph = nx.read_graphml(write(tmp_path, "graphml", network, described))
     assert nx.get_node_attributes(graph, "betweenness") == {"a": 0.5}
-    assert nx.get_node_attributes(graph, "shell") == {"a": 1, "b": 2}
+    modules = nx.get_node_attributes(graph, "module")
+    assert modules == {"a": 1, "b": 2}
+    assert all(isinstance(module, int) for module in modules.values())
     var = anndata.read_h5ad(write(tmp_path, "h5ad", network, described)).var
     assert var["betweenness"].isna().tolist() == [False, True, True, True]
-    assert var["shell"].tolist()[:2] == [1, 2]
+    assert var["module"].tolist()[:2] == [1, 2]
 
 
 @pytest.mark.parametrize("format", ["graphml", "gexf"])

@@ -56,7 +56,7 @@ def with_columns(items: pd.DataFrame, path: Path, key: str, *columns: str) -> pd
     with several rows (communities that overlap) as text, ``1 4``."""
     wanted = (key, *columns)
     table = pd.read_csv(
-        path, sep="\t", usecols=lambda c: c in wanted, dtype={key: str}, keep_default_na=False
+        path, sep="\t", usecols=lambda c: c in wanted, dtype=str, keep_default_na=False
     )
     several = bool(table[key].duplicated().any())
     for column in table.columns.drop(key):
