@@ -148,6 +148,8 @@ def markdown(results: dict[str, Any]) -> str:
     columns = [f"{what}, {score}" for what in measures for score in SCORES]
     lines = [f"| tables | {' | '.join(columns)} |", "| --- " * (len(columns) + 1) + "|"]
     for name, found in results.items():
+        if name.startswith(("curated:", "simulated:")):  # one or two tables each: in the file alone
+            continue
         cells = [f"{name} ({found['tables']})"]
         for what in measures:
             cells.append(f"{found[what]['clr']:.4f}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -25,22 +26,42 @@ BEGIN, END = "<!-- table: make validity -->", "<!-- end of table -->"
 
 
 def table(claims: dict[str, list[dict[str, Any]]]) -> str:
-    """The claims of each method as Markdown; a scenario is named in the first of its rows."""
+    """The claims of each method as Markdown: rows of one kind as a range, with its two ends named.
+
+    A claim that does not hold has a row of its own. The file has every row.
+    """
     lines = []
     for method, rows in sorted(claims.items()):
         lines += [f"### {method}", "", f"`{rows[0]['command']}`", ""]
-        lines += ["| scenario | what | nominal | measured (95 %) | bar | holds |"]
+        lines += ["| what | nominal | scenarios | measured | bar | holds |"]
         lines += ["| --- | --- | --- | --- | --- | --- |"]
-        above = None
-        for row in rows:
-            scenario = row["scenario"] if row["scenario"] != above else ""
-            above = row["scenario"]
-            measured = f"{row['measured']:.3g} ({row['low']:.3g} to {row['high']:.3g})"
-            holds = {True: "yes", False: "**no**", None: "not claimed"}[row["passed"]]
-            cells = (scenario, row["what"], f"{row['nominal']:g}", measured, str(row["bar"]))
-            lines.append(f"| {' | '.join((*cells, holds))} |")
+        kinds: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+        for number, row in enumerate(rows):
+            alone = number if row["passed"] is False else None
+            what = re.sub(r"of \d+ tables", "of the tables", row["what"])
+            kind = (what, row["nominal"], str(row["bar"]), row["passed"], alone)
+            kinds.setdefault(kind, []).append(row)
+        for (what, nominal, bar, passed, _), alike in kinds.items():
+            holds = {True: "yes", False: "**no**", None: "not claimed"}[passed]
+            cells = (what, f"{nominal:g}", str(len(alike)), measured(alike), bar, holds)
+            lines.append(f"| {' | '.join(cells)} |")
         lines.append("")
     return "\n".join(lines)
+
+
+def measured(rows: list[dict[str, Any]]) -> str:
+    """The only value with its 95 % interval and scenario, or the lowest and the highest."""
+    ends = sorted(rows, key=lambda row: row["measured"])
+    if len(rows) == 1:
+        [row] = rows
+        interval = f"({row['low']:.3g} to {row['high']:.3g})"
+        return f"{row['measured']:.3g} {interval}: {row['scenario']}"
+    low, high = ends[0], ends[-1]
+    if low["measured"] == high["measured"]:
+        return f"{low['measured']:.3g}"
+    return (
+        f"{low['measured']:.3g} ({low['scenario']}) to {high['measured']:.3g} ({high['scenario']})"
+    )
 
 
 def main() -> int:
