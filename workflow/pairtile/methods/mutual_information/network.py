@@ -34,7 +34,7 @@ from pairtile.methods.mutual_information.context_scores import Moments, directed
 from pairtile.methods.mutual_information.dpi import prune
 from pairtile.methods.mutual_information.keep import Bar
 from pairtile.methods.mutual_information.kernels.distinct_q_values import distinct_q_values
-from pairtile.methods.mutual_information.null import RESOLVED, Null, class_pairs
+from pairtile.methods.mutual_information.null import Null, class_pairs
 from pairtile.runtime.threads import in_threads
 
 message = messages_of(__package__)
@@ -189,7 +189,7 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
             message("most_pairs_pass", share=share, bar=bar, limit=keep.p_bound, cure=cure)
         )
     if beyond:
-        resolved = RESOLVED / (1.0 + min(s.size for s in null.statistic if s.size))
+        resolved = null.resolved / (1.0 + min(s.size for s in null.statistic if s.size))
         result.messages.append(message("p_values_extrapolated", edges=beyond, resolved=resolved))
     return result
 
@@ -262,7 +262,7 @@ def p_values(pairs: Pairs, null: Null) -> Float64Array:
 
 
 def extrapolated(pairs: Pairs, null: Null) -> BoolArray:
-    """Whether fewer than ``RESOLVED`` draws reach the MI of each pair."""
+    """Whether too few draws reach the MI of each pair to resolve p (``Null.resolved``)."""
     return _p_values(pairs, null)[1]
 
 
