@@ -208,20 +208,6 @@ def test_numbers_of_a_table_that_some_items_lack_reach_every_format(tmp_path: Pa
     assert var["module"].tolist()[:2] == [1, 2]
 
 
-@pytest.mark.parametrize("format", ["graphml", "gexf"])
-@pytest.mark.parametrize("directed", [False, True])
-def test_several_rows_of_a_pair_are_parallel_edges(
-    format: str, directed: bool, tmp_path: Path
-) -> None:
-    network = pd.concat([chain(["a", "b", "c"]), chain(["a", "b"])])
-    path = write(tmp_path, format, network, items_table(["a", "b", "c"]), directed=directed)
-    read = nx.read_graphml if format == "graphml" else nx.read_gexf
-    graph = read(path)
-    assert graph.is_multigraph()
-    assert graph.number_of_edges("a", "b") == 2
-    assert graph.number_of_edges() == 3
-
-
 @settings(max_examples=40, deadline=None)
 @given(names=NAMES)
 def test_graph_formats_keep_any_printable_name(names: list[str]) -> None:

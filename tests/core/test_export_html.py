@@ -139,12 +139,6 @@ def test_edges_have_the_words_they_are_coloured_and_filtered_by(tmp_path: Path) 
     assert of_nodes == [domains[name] or "none" for name in page.names]
 
 
-def test_an_empty_network_says_so(tmp_path: Path) -> None:
-    network, items = chain(["a", "b"]).iloc[:0], items_table(["a", "b"])
-    path = write(tmp_path, "html", network, items)
-    assert "There is no edge to draw." in path.read_text(encoding="utf-8")
-
-
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found")
 @pytest.mark.parametrize("case", ["awkward", "directed", "large", "empty"])

@@ -11,17 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from pairtile.declare.messages import Message
 from pairtile.errors import InputError
-from pairtile.io.expression import Expression
 from pairtile.preprocess.statistics import row_statistics
-from prepared_tables import prepare_expression
+from prepared_tables import prepare_expression, table
 
 NAN = np.nan
-
-
-def table(values: object) -> Expression:
-    array = np.array(values, dtype=float)
-    genes = [f"g{k}" for k in range(array.shape[0])]
-    return Expression(array, genes, [f"s{k}" for k in range(array.shape[1])], "t.tsv")
 
 
 MIXED = [

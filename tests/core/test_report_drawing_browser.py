@@ -13,15 +13,11 @@ import matplotlib.image
 import numpy as np
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, Page, canvas, choose
+from browser_page import IN_BROWSER, Page, canvas, choose
 from pairtile.report import write_report
 from result_files import AWKWARD, write_large, write_results
 
-pytestmark = [
-    pytest.mark.complete,
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
-]
+pytestmark = [pytest.mark.complete, *IN_BROWSER]
 SVG = {"svg": "http://www.w3.org/2000/svg"}
 CY = "document.getElementById('network-canvas')._cyreg.cy"
 # Cytoscape's own measure of the names that it draws, on the screen; without outline and margin.

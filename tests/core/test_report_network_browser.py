@@ -6,15 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, Page, canvas, choose
+from browser_page import IN_BROWSER, Page, canvas, choose
 from pairtile.report import write_report
 from result_files import LARGE, MODULES, write_large, write_results
 
-pytestmark = [
-    pytest.mark.complete,
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
-]
+pytestmark = [pytest.mark.complete, *IN_BROWSER]
 
 
 @pytest.fixture(scope="module")

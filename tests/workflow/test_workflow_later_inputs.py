@@ -124,35 +124,3 @@ def test_odd_paths_of_inputs_and_results_work(tmp_path: Path) -> None:
     done = run(tmp_path, "--until", "prepare")
     assert done.code == 0, done.text
     assert len(list((tmp_path / results).glob("*/items.parquet"))) == len(ODD)
-
-
-@pytest.mark.complete  # a run of its own to the end
-@pytest.mark.workflow
-def test_a_gold_standard_that_comes_later_scores_nothing_again(tmp_path: Path) -> None:
-    write_inputs(tmp_path, gold="G01\tG02\n")
-    section = {"method": "predictor_pairs", "expression": "expression.tsv", "lag": 0}
-    section |= {"null": {"permutations": 0}}
-    write_config(tmp_path, {"net": section})
-    first = run(tmp_path)
-    assert first.code == 0, first.text
-    write_config(tmp_path, {"net": section | GOLD})
-    second = run(tmp_path, "-n")
-    assert second.rules == {"evaluate", "report"}
-
-
-@pytest.mark.complete  # runs of their own to the end
-@pytest.mark.workflow
-def test_lists_in_other_capitals_give_the_same_results_with_ignore_case(tmp_path: Path) -> None:
-    write_data(tmp_path)
-    for name in ("regulators.txt", "gold_standard.tsv"):
-        (tmp_path / f"small_{name}").write_text((tmp_path / name).read_text().lower())
-    names = {"regulators": "regulators.txt", **GOLD}
-    small = {key: f"small_{name}" for key, name in names.items()} | {"ignore_case": True}
-    write_config(tmp_path, {"net": names, "small": small})
-    done = run(tmp_path)
-    assert done.code == 0, done.text
-    for name in ("network.tsv", "evaluation.json"):
-        files = [tmp_path / "results" / analysis / name for analysis in ("net", "small")]
-        assert files[0].read_bytes() == files[1].read_bytes()
-    (tmp_path / "gold_standard.tsv").write_text("g01\tg02\n")
-    assert run(tmp_path, *STOP_AT_ONCE).code != 0

@@ -107,28 +107,3 @@ def test_the_image_of_the_workflow_is_the_one_that_is_built_and_that_pages_name(
     )
     assert f"IMAGE ?= {image}\n" in (ROOT / "Makefile").read_text()
     assert f" {image} demo\n" in (ROOT / "README.md").read_text()
-
-
-@pytest.mark.complete  # `make lint` says so of the first
-@pytest.mark.workflow
-@pytest.mark.parametrize("snakefile", ["Snakefile", "workflow/Snakefile"])
-def test_snakemake_lint_is_clean(snakefile: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--lint", "-s", snakefile],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.complete  # `make lint` says so, too
-@pytest.mark.workflow
-def test_snakefiles_are_formatted() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "snakefmt", "--check", "Snakefile", "workflow"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
