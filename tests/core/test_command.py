@@ -24,6 +24,7 @@ from pairtile.method import methods
 from pairtile.runtime.files import write_json
 from pairtile.runtime.progress import MARK
 from pairtile.statistics.comparison import compare_networks
+from programs import python
 from scipy import stats
 from small_trajectories import adenylate_kinase_files
 from small_trajectories import write as write_trajectory
@@ -539,11 +540,9 @@ def test_what_was_compiled_ahead_is_not_compiled_again(tmp_path: Path) -> None:
         "from pairtile.command.warm import try_method; from pairtile.method import methods; "
         "print(try_method(methods()['predictor_pairs'], 'cpu'))"
     )
-    own = environment() | {"PYTHONPATH": str(ROOT / "workflow")}
-    own["NUMBA_CACHE_DIR"] = str(tmp_path / "compiled")
     listed = []
     for _ in range(2):
-        done = subprocess.run([sys.executable, "-c", code], env=own, capture_output=True, text=True)
-        assert done.stdout.startswith("predictor_pairs, cpu: compiled"), done.stderr
+        said = python(code, NUMBA_CACHE_DIR=str(tmp_path / "compiled"))
+        assert said.startswith("predictor_pairs, cpu: compiled")
         listed.append({path.name for path in (tmp_path / "compiled").rglob("*.nbc")})
     assert listed[0] == listed[1] != set()

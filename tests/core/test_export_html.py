@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -63,15 +62,6 @@ def test_the_page_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
     policy = next(a["content"] for t, a in page.tags if t == "meta" and "http-equiv" in a)
     assert policy is not None
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
-
-
-def test_a_large_network_is_held_strongest_first_and_drawn_as_modules(tmp_path: Path) -> None:
-    network, items = large(300, 3000)
-    path = write(tmp_path, "html", network, items)
-    text = re.sub(r"\s+", " ", path.read_text(encoding="utf-8"))
-    assert "All 3,000 edges and their 300 nodes, drawn as modules first." in text
-    shown = [score for _, _, score in Page(path).drawing["edges"]]
-    assert shown == [float(f"{clr:.4g}") for clr in np.sort(network["clr"])[::-1]]
 
 
 def test_edges_far_below_average_for_their_target_come_last(tmp_path: Path) -> None:

@@ -181,24 +181,6 @@ def test_row_statistics_agree_with_numpy(values: np.ndarray) -> None:
             assert not found.constant[k]
 
 
-def test_column_types_of_items_are_those_of_the_file_format() -> None:
-    prepared = prepare_expression(table(MIXED), {"log2": False, "min_samples": 3})
-    assert {name: str(kind) for name, kind in prepared.items.dtypes.items()} == {
-        "item": "int32",
-        "name": "object",
-        "kept": "bool",
-        "reason": "object",
-        "n_observed": "int32",
-        "n_missing_input": "int32",
-        "n_zeros_to_missing": "int32",
-        "mean": "float64",
-        "sd": "float64",
-        "constant": "bool",
-        "is_regulator": "bool",
-    }
-    assert prepared.values.flags.c_contiguous
-
-
 def test_genes_that_few_samples_have_are_dropped() -> None:
     values = np.tile(np.arange(10.0, 20.0), (4, 1))
     values[1, :6] = 0.0

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -15,11 +13,11 @@ import networkx
 import pandas as pd
 import pytest
 from pairtile.runtime.results_lock import LOCK_FILE
+from programs import snakemake
 from workflow_runs import (
     FINISHED,
     ROOT,
     Run,
-    environment,
     finished_run,
     run,
     write_config,
@@ -206,14 +204,8 @@ def test_a_dry_run_before_the_first_run_makes_no_results(tmp_path: Path) -> None
 def test_the_report_needs_no_number_of_cores(finished: tuple[Path, Run], tmp_path: Path) -> None:
     """As a user would type it, in the folder of the results."""
     page = tmp_path / "report.zip"
-    call = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), "--configfile"]
-    done = subprocess.run(
-        [*call, "config.yaml", "--report", str(page)],
-        cwd=finished[0],
-        capture_output=True,
-        text=True,
-        env=environment(),
-    )
-    assert done.returncode == 0, done.stderr
+    asked = ["-s", str(ROOT / "Snakefile"), "--configfile", "config.yaml", "--report", str(page)]
+    done = snakemake(finished[0], *asked)
+    assert done.code == 0, done.text
     with zipfile.ZipFile(page) as archive:
         assert "report.html" in " ".join(archive.namelist())

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
-from workflow_runs import BASE, ROOT, Analysis, Run, environment, write_data
+from programs import snakemake
+from workflow_runs import BASE, ROOT, Analysis, Run, write_data
 
 pytestmark = [pytest.mark.complete, pytest.mark.workflow, pytest.mark.timeout(600)]
 
@@ -53,16 +52,7 @@ ANALYSIS = {"score": "clr", "chunks": 3, "null": {"permutations": 2000}}
 
 def study(folder: Path, *arguments: str) -> Run:
     """Run the importing workflow in its own folder, as its user would."""
-    done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--cores", "2", *arguments],
-        cwd=folder,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=500,
-    )
-    return Run(done.returncode, done.stdout)
+    return snakemake(folder, "--cores", "2", *arguments)
 
 
 @pytest.fixture(scope="module")

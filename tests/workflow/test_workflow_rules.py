@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
+from programs import python
 from workflow_runs import ROOT
 
 SCRIPTS = sorted((ROOT / "scripts").glob("*.py"))
@@ -66,14 +65,7 @@ def test_what_scripts_import_first_is_light() -> None:
         "import sys, pairtile.runtime.job; "
         "print([m for m in ('numba', 'numpy') if m in sys.modules])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={"PYTHONPATH": str(ROOT / "workflow")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == "[]"
+    assert python(code).strip() == "[]"
 
 
 def requirement(text: str) -> tuple[str, str]:
