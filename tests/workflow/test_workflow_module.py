@@ -101,17 +101,6 @@ def test_nothing_runs_again(first: Run, folder: Path) -> None:
     assert again.done_before
 
 
-@pytest.mark.complete  # test_workflow_end_to_end has it without a module
-def test_all_results_are_one_rule_and_go_into_the_report(first: Run, folder: Path) -> None:
-    done = study(folder, "pairtile_all")
-    assert done.code == 0, done.text
-    for name in ("net/report.html", "levels/report.html", "levels/predictors.tsv"):
-        assert (folder / "networks" / name).is_file()
-    packed = study(folder, "pairtile_all", "--report", "archive.zip")
-    assert packed.code == 0, packed.text
-    assert (folder / "archive.zip").stat().st_size > 100_000
-
-
 def test_a_fault_of_the_configuration_is_named(tmp_path: Path) -> None:
     (tmp_path / "Snakefile").write_text(STUDY)
     networks = {"analyses": {"net": BASE | {"keep": "som"}}}
