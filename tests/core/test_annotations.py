@@ -137,6 +137,7 @@ def test_ordinal_conditions_have_ranks(tmp_path: Path) -> None:
         (text_of().replace("\ns", "\nq"), "no sample of the expression table"),
         (text_of() + "s8\theat\n", "line 9: found 2 fields; expected 4, as above"),
         ("Sample\tTreatment\n", "found a header only"),
+        ("Sample\n" + "\n".join(SAMPLES), "line 1: found no tab"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, text: str, message: str) -> None:
