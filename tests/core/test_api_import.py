@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,23 +12,6 @@ import pytest
 from pairtile.config import load_config
 from pairtile.io.expression import Expression
 from pairtile.simulate.modes import simulate_modes
-
-PACKAGE = Path(pairtile.__file__).parent
-
-
-def test_importing_the_configuration_loads_neither_numpy_nor_pandas() -> None:
-    code = (
-        "import sys, pairtile, pairtile.config\n"
-        "print(*sorted({'numpy', 'pandas', 'numba', 'anndata'} & set(sys.modules)))"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
-    )
-    assert result.stdout.strip() == ""
 
 
 @pytest.mark.parametrize("name", pairtile.__all__)

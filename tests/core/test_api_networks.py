@@ -68,13 +68,6 @@ def test_modules_refuse_what_they_cannot_do(options: dict[str, object], message:
         pairtile.network_modules(CLIQUES, **options)  # type: ignore[arg-type]
 
 
-def test_a_network_compared_with_itself_is_the_same() -> None:
-    found = pairtile.compare_networks(CLIQUES, CLIQUES)
-    assert isinstance(found, pairtile.Comparison)
-    assert (found.jaccard, found.pairs_shared) == (1, len(CLIQUES))
-    assert found.rank_correlation == pytest.approx(1)
-
-
 @pytest.mark.parametrize("regulators", [None, ["G01", "G02"]])
 def test_a_network_is_stored_in_the_adata_it_came_from(
     adata: anndata.AnnData, regulators: list[str] | None, tmp_path: Path

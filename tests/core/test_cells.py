@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -247,20 +246,6 @@ def test_cells_without_counts_leave_columns_of_obs_with_the_others(tmp_path: Pat
     np.testing.assert_array_equal(prepared.state["sample_batch"], expected)
 
 
-def test_unrelated_genes_of_cells_have_no_edges_by_default() -> None:
-    data = cells(LOGARITHMS, counts=COUNTS)
-    regulators = list(data.var_names[:10])
-    with warnings.catch_warnings(record=True) as of_counts:
-        warnings.simplefilter("always")
-        assert len(pairtile.infer_network(data, regulators, keep={"fdr": 0.01})) <= 3
-    with warnings.catch_warnings(record=True) as of_logarithms:
-        warnings.simplefilter("always")
-        false = pairtile.infer_network(data, regulators, keep={"fdr": 0.01}, layer="X")
-    assert len(false) > 30
-    found = [codes([w.message.args[0] for w in caught]) for caught in (of_counts, of_logarithms)]
-    assert ["normalised_cells" in warned for warned in found] == [False, True]
-
-
 # --- which cells ----------------------------------------------------------------------------------
 
 CHOSEN = [
@@ -289,15 +274,6 @@ def test_cells_are_chosen_by_columns_of_obs(
         assert (numbers["kept"], numbers["left_out"]) == (chosen.sum(), (~chosen).sum())
     mi = pairtile.mutual_information(data, obs=obs)
     np.testing.assert_array_equal(mi, pairtile.mutual_information(data[chosen]))
-
-
-@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_matrix])
-def test_the_library_takes_sparse_values_of_16_bits(form: Any) -> None:
-    data = cells(COUNTS, form)
-    data.X.data = data.X.data.astype(np.float16)
-    obs = {"cell_type": "T cell"}
-    found = pairtile.prepare_expression(data, obs=obs, normalize="none", log2=False)
-    np.testing.assert_array_equal(found.values, COUNTS[TYPES == "T cell"].T)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser_page import CHROMIUM, Page, browser
+from browser_page import IN_BROWSER, Page, browser
 from matplotlib.figure import Figure
 from pairtile.declare.maps import maps_of
 from pairtile.declare.vega_lite import specification
@@ -17,10 +17,7 @@ from pairtile.report.page import render_sections
 from pairtile.report.sections import figures_section_of
 from pairtile.report.style import save_figures
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
-]
+pytestmark = IN_BROWSER
 
 GENE, OTHER = "<b>$x_1$</b>", "naïve 'µ' \\ \"gène\""
 POINTS, MAP = "#figure-points canvas", "#figure-map .cells"

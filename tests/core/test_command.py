@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ from pairtile.method import methods
 from pairtile.runtime.files import write_json
 from pairtile.runtime.progress import MARK
 from pairtile.statistics.comparison import compare_networks
+from programs import python
 from scipy import stats
 from small_trajectories import adenylate_kinase_files
 from small_trajectories import write as write_trajectory
@@ -68,50 +69,47 @@ def test_init_does_not_write_over_a_file(
     assert out.read_text() != "mine"
 
 
-def test_check_shows_the_plan_and_leaves_nothing(
+class Checked(NamedTuple):
+    """What came of ``pairtile check``."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+) -> Callable[[dict[str, Any]], Checked]:
+    """Checks a configuration of these sections, in a folder with data for them."""
     write_data(tmp_path)
-    config = write_config(tmp_path, {"net": {"chunks": 3, "score": "clr"}, "other": {}})
     monkeypatch.chdir(tmp_path)
-    before = sorted(path.name for path in tmp_path.rglob("*"))
-    assert main(["check", str(config)]) == 0
-    text = capsys.readouterr().out
-    assert "2 analyses" in text
-    assert "genes kept: 60" in text
-    assert "work: 1,770 pairs in 1 tile, 1 chunk, in two passes" in text
-    assert "score: clr (auto: without regulators)." in text
-    assert "order 4, ranks (auto: " in text
-    assert "(start 3 s, report 2 s" in text
-    assert "memory of a chunk" in text
-    assert sorted(path.name for path in tmp_path.rglob("*")) == before
+
+    def checked(sections: dict[str, Any]) -> Checked:
+        code = main(["check", str(write_config(tmp_path, sections))])
+        return Checked(code, *capsys.readouterr())
+
+    return checked
 
 
-@pytest.mark.parametrize(
-    ("section", "content", "message"),
-    [
-        ({"expression": "none.tsv"}, None, "none.tsv"),
-        ({"keep": {"p_value": 2}}, None, "keep"),
-        ({"gold_standard": "bad.tsv"}, "abc\n", "bad.tsv"),
-    ],
-)
-def test_check_finds_faults(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    section: dict[str, object],
-    content: str | None,
-    message: str,
-) -> None:
-    write_data(tmp_path)
-    if content is not None:
-        (tmp_path / "bad.tsv").write_text(content)
-    config = write_config(tmp_path, {"net": section})
-    monkeypatch.chdir(tmp_path)
-    assert main(["check", str(config)]) == 1
-    error = capsys.readouterr().err
-    assert message in error
-    assert "Traceback" not in error
+Check = Callable[[dict[str, Any]], Checked]
+
+
+def test_check_shows_the_plan_and_leaves_nothing(check: Check, tmp_path: Path) -> None:
+    before = {path.name for path in tmp_path.rglob("*")} | {"config.yaml"}
+    found = check({"net": {"chunks": 3, "score": "clr"}, "other": {}})
+    assert found.code == 0
+    for text in (
+        "2 analyses",
+        "genes kept: 60",
+        "work: 1,770 pairs in 1 tile, 1 chunk, in two passes",
+        "score: clr (auto: without regulators).",
+        "order 4, ranks (auto: ",
+        "(start 3 s, report 2 s",
+        "memory of a chunk",
+    ):
+        assert text in found.out
+    assert {path.name for path in tmp_path.rglob("*")} == before
 
 
 GOLD_OF_OTHERS = "X1\tX2\nX2\tX3\n"
@@ -136,51 +134,41 @@ GOLD_OF_OTHERS = "X1\tX2\nX2\tX3\n"
     ],
 )
 def test_check_finds_what_a_run_would_find_after_scoring(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    section: dict[str, object],
-    message: str,
+    check: Check, tmp_path: Path, section: dict[str, object], message: str
 ) -> None:
-    write_data(tmp_path)
     (tmp_path / "gold.tsv").write_text(GOLD_OF_OTHERS)
     samples = (tmp_path / "expression.tsv").read_text().splitlines()[0].split("\t")[1:]
     rows = "".join(f"{sample}\tsame\n" for sample in samples)
     (tmp_path / "labels.tsv").write_text(f"sample\tall\n{rows}")
-    config = write_config(tmp_path, {"net": section})
-    monkeypatch.chdir(tmp_path)
-    assert main(["check", str(config)]) == 1
-    assert message in capsys.readouterr().err
+    found = check({"net": section})
+    assert found.code == 1
+    assert message in found.err
 
 
-def test_check_goes_on_after_a_refusal_and_names_each(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_data(tmp_path)
+def test_check_goes_on_after_a_refusal_and_names_each(check: Check, tmp_path: Path) -> None:
     (tmp_path / "strangers.txt").write_text("nobody\n")
     (tmp_path / "gold.tsv").write_text(GOLD_OF_OTHERS)
     few = {"number": 2, "resample": "subsample", "fraction": 0.2}
-    sections = {
-        "missing": {"expression": "nowhere.tsv"},
-        "strangers": {"regulators": "strangers.txt"},
-        "sound": {},
-        "gold": {"gold_standard": "gold.tsv"},
-        "few": {"bootstraps": few, "preprocess": {"min_samples": 20}},
-    }
-    config = write_config(tmp_path, sections)
-    monkeypatch.chdir(tmp_path)
-    assert main(["check", str(config)]) == 1
-    said = capsys.readouterr()
-    lines = said.err.splitlines()
-    for name, found in (
+    found = check(
+        {
+            "missing": {"expression": "nowhere.tsv"},
+            "strangers": {"regulators": "strangers.txt"},
+            "sound": {},
+            "gold": {"gold_standard": "gold.tsv"},
+            "few": {"bootstraps": few, "preprocess": {"min_samples": 20}},
+        }
+    )
+    assert found.code == 1
+    lines = found.err.splitlines()
+    for name, place in (
         ("missing", "nowhere.tsv"),
         ("strangers", "strangers.txt"),
         ("gold", "gold.tsv"),
         ("few", "bootstraps.fraction"),
     ):
-        assert any(f"{name}: " in line and found in line for line in lines)
+        assert any(f"{name}: " in line and place in line for line in lines)
     assert len(lines) == 4
-    assert said.out.count("genes kept: 60") == 1
+    assert found.out.count("genes kept: 60") == 1
 
 
 @pytest.mark.parametrize(
@@ -203,37 +191,25 @@ def test_a_path_that_snakemake_would_fill_in_is_refused_before_any_file_is_looke
     assert f"{place}: found" in str(error.value)
 
 
-def test_check_finds_ends_of_paths_that_are_not_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_finds_ends_of_paths_that_are_not_there(check: Check) -> None:
     section = {"method": "trajectory_correlation", **adenylate_kinase_files()}
-    config = write_config(tmp_path, {"adk": section | {"paths": [["A:LYS13", "4AKE:ASP84"]]}})
-    monkeypatch.chdir(tmp_path)
-    assert main(["check", str(config)]) == 1
-    assert "paths: found 'A:LYS13'" in capsys.readouterr().err
+    found = check({"adk": section | {"paths": [["A:LYS13", "4AKE:ASP84"]]}})
+    assert found.code == 1
+    assert "paths: found 'A:LYS13'" in found.err
 
 
-def test_check_looks_for_contacts_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_looks_for_contacts_too(check: Check, tmp_path: Path) -> None:
     files, _ = write_trajectory(tmp_path)
     section = {"method": "trajectory_correlation", **files, "estimator": {"surrogates": 0}}
-    monkeypatch.chdir(tmp_path)
     for cutoff, message in ((4.0, "contacts: 10\n"), (0.5, "contacts: 0\n")):
-        contacts = {"contacts": {"cutoff": cutoff, "fraction": 0.5}}
-        assert main(["check", str(write_config(tmp_path, {"net": section | contacts}))]) == 0
-        assert message in capsys.readouterr().out
-    everywhere = section | {"contacts": False}
-    assert main(["check", str(write_config(tmp_path, {"net": everywhere}))]) == 0
-    assert "contacts:" not in capsys.readouterr().out
-    for wrong, message in (
-        ({"cutoff": 0}, "contacts.cutoff: found 0; expected auto or a number greater than 0"),
-        ({"fraction": 1.5}, "contacts.fraction: found 1.5; expected a number greater than 0"),
-        ({"distance": 4}, "contacts.distance"),
-    ):
-        config = write_config(tmp_path, {"net": section | {"contacts": wrong}})
-        assert main(["check", str(config)]) == 1
-        assert message in capsys.readouterr().err
+        assert message in check({"net": section | {"contacts": {"cutoff": cutoff}}}).out
+    everywhere = check({"net": section | {"contacts": False}})
+    assert everywhere.code == 0
+    assert "contacts:" not in everywhere.out
+    for key, value in (("cutoff", 0), ("fraction", 1.5), ("distance", 4)):
+        wrong = check({"net": section | {"contacts": {key: value}}})
+        assert wrong.code == 1
+        assert f"contacts.{key}: found" in wrong.err
 
 
 def test_check_says_each_thing_once(tmp_path: Path) -> None:
@@ -254,19 +230,14 @@ def test_check_says_each_thing_once(tmp_path: Path) -> None:
     assert run.stderr == ""
 
 
-def test_check_asks_about_a_table_of_more_samples_than_genes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_asks_about_a_table_of_more_samples_than_genes(check: Check, tmp_path: Path) -> None:
     table = pd.DataFrame(np.random.default_rng(1).normal(size=(40, 12)))
     hints = []
     for k, turned in enumerate((table, table.T)):
         turned.add_prefix("c").rename(lambda row: f"r{row}").to_csv(tmp_path / f"{k}.tsv", sep="\t")
-        config = write_config(
-            tmp_path, {"net": {"expression": f"{k}.tsv", "preprocess": {"min_samples": 5}}}
-        )
-        monkeypatch.chdir(tmp_path)
-        assert main(["check", str(config)]) == 0
-        hints.append("see orientation" in capsys.readouterr().out)
+        found = check({"net": {"expression": f"{k}.tsv", "preprocess": {"min_samples": 5}}})
+        assert found.code == 0
+        hints.append("see orientation" in found.out)
     assert hints == [False, True]
 
 
@@ -569,11 +540,9 @@ def test_what_was_compiled_ahead_is_not_compiled_again(tmp_path: Path) -> None:
         "from pairtile.command.warm import try_method; from pairtile.method import methods; "
         "print(try_method(methods()['predictor_pairs'], 'cpu'))"
     )
-    own = environment() | {"PYTHONPATH": str(ROOT / "workflow")}
-    own["NUMBA_CACHE_DIR"] = str(tmp_path / "compiled")
     listed = []
     for _ in range(2):
-        done = subprocess.run([sys.executable, "-c", code], env=own, capture_output=True, text=True)
-        assert done.stdout.startswith("predictor_pairs, cpu: compiled"), done.stderr
+        said = python(code, NUMBA_CACHE_DIR=str(tmp_path / "compiled"))
+        assert said.startswith("predictor_pairs, cpu: compiled")
         listed.append({path.name for path in (tmp_path / "compiled").rglob("*.nbc")})
     assert listed[0] == listed[1] != set()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import PYTHONPATH, snakemake
 
 SNAKEFILE = """
 import json
@@ -44,12 +43,11 @@ analyses:
 def read_by_snakemake(folder: Path, text: str, *arguments: str) -> Any:
     (folder / "Snakefile").write_text(SNAKEFILE)
     (folder / "config.yaml").write_text(text)
-    command = [sys.executable, "-m", "snakemake", "-n", "-q", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    for line in done.stdout.splitlines():
+    done = snakemake(folder, "-n", "-q", *arguments, PYTHONPATH=PYTHONPATH)
+    for line in done.text.splitlines():
         if line.startswith("READ "):
             return json.loads(line.removeprefix("READ "))
-    raise AssertionError(done.stdout + done.stderr)
+    raise AssertionError(done.text)
 
 
 @pytest.mark.workflow

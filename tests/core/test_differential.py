@@ -6,8 +6,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from itertools import combinations
 from pathlib import Path
 
@@ -23,7 +21,7 @@ from pairtile.downstream.group_scores import within_groups
 from pairtile.downstream.pooled_null import N_BINS, PER_UNIT, joined, pooled_p_values
 from pairtile.gpu.device import Device, choose
 from pairtile.statistics.exchangeable import Exchangeable
-from paths import ROOT
+from programs import python
 from scipy import stats
 
 CPU = choose("cpu")
@@ -183,13 +181,8 @@ def test_a_killed_comparison_goes_on_after_its_last_chunk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(group_comparison, "CHUNK", group_comparison.CHUNK)  # is put back
-    path = os.pathsep.join([*map(str, (ROOT / "tests/core", ROOT / "tests/support")), *sys.path])
     code = "import sys, test_differential as t; t.killed_thrice(sys.argv[1])"
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)],
-        env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    first, second, third = map(json.loads, done.stdout.splitlines())
+    first, second, third = map(json.loads, python(code, tmp_path).splitlines())
     assert not first
     assert 1 <= len(second) < len(third) < 9
     assert {name: third[name] for name in second} == second  # none was made again

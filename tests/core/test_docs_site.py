@@ -13,7 +13,8 @@ import pairtile
 import pytest
 import yaml
 from lxml import html
-from workflow_runs import ROOT, environment
+from programs import snakemake
+from workflow_runs import ROOT
 
 pytestmark = pytest.mark.complete
 
@@ -106,17 +107,9 @@ def test_the_container_holds_all_that_the_workflow_needs(tmp_path: Path) -> None
             else:
                 shutil.copy(ROOT / source, to)
     assert yaml.safe_load(recipe("ENTRYPOINT")[0]) == ["pairtile"]
-    done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--snakefile", str(tmp_path / "Snakefile"), "-n"],
-        cwd=tmp_path,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stdout
-    assert "read and clean the input" in done.stdout
+    done = snakemake(tmp_path, "--snakefile", str(tmp_path / "Snakefile"), "-n")
+    assert done.code == 0, done.text
+    assert "read and clean the input" in done.text
 
 
 def test_the_container_sees_what_it_copies() -> None:

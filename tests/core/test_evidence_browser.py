@@ -7,16 +7,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, Page, canvas, drawn_samples, look_at
+from browser_page import IN_BROWSER, Page, canvas, drawn_samples, look_at
 from pairtile.engine.state import write_state
 from pairtile.report import write_report
 from result_files import AWKWARD, write_results
 
-pytestmark = [
-    pytest.mark.complete,
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
-]
+pytestmark = [pytest.mark.complete, *IN_BROWSER]
 OPEN = "document.getElementById('evidence').checkVisibility()"
 HASH = "decodeURIComponent(location.hash)"
 SAMPLES = 50

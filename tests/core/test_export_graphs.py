@@ -69,32 +69,6 @@ def test_networkx_reads_graphml_back_exactly(directed: bool, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_igraph_reads_graphml_back(directed: bool, tmp_path: Path) -> None:
-    network, items = chain(AWKWARD, directed), items_table(AWKWARD, 3)
-    path = write(tmp_path, "graphml", network, items, directed=directed)
-    graph = igraph.Graph.Read_GraphML(str(path))
-    assert graph.is_directed() is directed
-    assert graph.vs["name"] == AWKWARD
-    assert graph.vs["is_regulator"] == [k < 3 for k in range(len(AWKWARD))]
-    assert math.isnan(graph.vs["sd"][1])
-    table = graph.get_edge_dataframe()
-    names = graph.vs["name"]
-    found = {
-        (names[e.source], names[e.target]): (e["mi_bits"], e["support"], e["p_method"])
-        for e in graph.es
-    }
-    wanted = {
-        ends: (data["mi_bits"], data["support"], data["p_method"])
-        for ends, data in expected_edges(network, True).items()
-    }
-    if not directed:
-        found = {(min(k), max(k)): v for k, v in found.items()}
-        wanted = {(min(k), max(k)): v for k, v in wanted.items()}
-    assert found == wanted
-    assert table["p_value"].isna().sum() == 1
-
-
-@pytest.mark.parametrize("directed", [False, True])
 def test_networkx_reads_gexf_back_exactly(directed: bool, tmp_path: Path) -> None:
     network, items = chain(AWKWARD, directed), items_table(AWKWARD, 3)
     path = write(tmp_path, "gexf", network, items, directed=directed)
@@ -206,20 +180,6 @@ def test_numbers_of_a_table_that_some_items_lack_reach_every_format(tmp_path: Pa
     var = anndata.read_h5ad(write(tmp_path, "h5ad", network, described)).var
     assert var["betweenness"].isna().tolist() == [False, True, True, True]
     assert var["module"].tolist()[:2] == [1, 2]
-
-
-@pytest.mark.parametrize("format", ["graphml", "gexf"])
-@pytest.mark.parametrize("directed", [False, True])
-def test_several_rows_of_a_pair_are_parallel_edges(
-    format: str, directed: bool, tmp_path: Path
-) -> None:
-    network = pd.concat([chain(["a", "b", "c"]), chain(["a", "b"])])
-    path = write(tmp_path, format, network, items_table(["a", "b", "c"]), directed=directed)
-    read = nx.read_graphml if format == "graphml" else nx.read_gexf
-    graph = read(path)
-    assert graph.is_multigraph()
-    assert graph.number_of_edges("a", "b") == 2
-    assert graph.number_of_edges() == 3
 
 
 @settings(max_examples=40, deadline=None)

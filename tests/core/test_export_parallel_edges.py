@@ -161,14 +161,6 @@ def test_sif_names_a_pair_once_however_many_modes_it_has(directed: bool, tmp_pat
     assert lines == (both_ways if directed else [both_ways[0], both_ways[1], both_ways[3]])
 
 
-def test_tables_have_a_row_for_every_mode(tmp_path: Path) -> None:
-    network = modes(PAIRS)
-    text = pd.read_csv(write(tmp_path, "tsv", network, items_table(GENES)), sep="\t")
-    stored = pd.read_parquet(write(tmp_path, "parquet", network, items_table(GENES)))
-    pd.testing.assert_frame_equal(stored, network)
-    pd.testing.assert_frame_equal(text.astype(network.dtypes), network)
-
-
 def strongest(network: pd.DataFrame) -> dict[frozenset[str], dict[str, Any]]:
     """The mode of greatest correlation, whatever its sign, of each pair."""
     best: dict[frozenset[str], dict[str, Any]] = {}

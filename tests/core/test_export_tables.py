@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from export_networks import AWKWARD, METADATA, NAMES, chain, items_table, large, write
+from export_networks import AWKWARD, METADATA, NAMES, chain, items_table, write
 from hypothesis import given, settings
 from pairtile import infer_network
 from pairtile.downstream.gene_sets import read_gene_sets
@@ -173,22 +173,6 @@ def test_gmt_has_modules_and_regulons_as_gene_sets(tmp_path: Path) -> None:
     items = items.assign(module=["1", "1 2", "2", "0", "", "2", "1"][: len(items)])
     sets = read_gene_sets(write(tmp_path, "gmt", network, items))
     assert (sets["module_1"], sets["module_2"]) == (["a", "b"], ["b", "c", "f"])
-
-
-def test_decoupler_scores_samples_with_a_regulon(tmp_path: Path) -> None:
-    decoupler = pytest.importorskip("decoupler")
-    network, items = large(300, 3000)
-    regulon = read_regulon(write(tmp_path, "regulon", network, items))
-    top = regulon["source"].value_counts().index[0]
-    random = np.random.default_rng(3)
-    expression = pd.DataFrame(
-        random.normal(size=(4, 300)), columns=items["name"][:300].tolist(), index=list("abcd")
-    )
-    targets = regulon.loc[regulon["source"] == top, "target"]
-    expression.loc["a", targets] += 5
-    scores, p_values = decoupler.mt.ulm(expression, regulon, tmin=3)
-    assert scores.loc["a"].idxmax() == top
-    assert p_values.loc["a", top] < 1e-6
 
 
 def test_decoupler_gives_a_repressor_the_right_sign(tmp_path: Path) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from paths import SHARED
+from programs import QuietFiles, web_server
 
 from benchmarks import fetch_data
 from benchmarks.fetch_data import SETS, DataSet, FetchError, checksum, fetch, judged
@@ -22,12 +21,8 @@ def server(tmp_path: Path) -> Iterator[tuple[Path, str]]:
     """A folder, and the address under which it is served."""
     folder = tmp_path / "served"
     folder.mkdir()
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
-    handler.log_message = lambda *_: None  # type: ignore[attr-defined]
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as found:
-        threading.Thread(target=found.serve_forever, daemon=True).start()
-        yield folder, f"http://127.0.0.1:{found.server_port}"
-        found.shutdown()
+    with web_server(partial(QuietFiles, directory=str(folder))) as address:
+        yield folder, f"http://{address}"
 
 
 @pytest.fixture

@@ -19,8 +19,6 @@ from pairtile.io.annotations import ConditionEntry, read_annotations
 from pairtile.io.expression import read_expression
 from pairtile.io.gold_standard import _SOURCE_HEADERS, _TARGET_HEADERS, read_gold_standard
 from pairtile.io.regulators import read_regulators
-from pairtile.io.table import Kinds
-from pairtile.io.text_table import find_layout, read_careful, read_fast
 from pairtile.methods.mirna_targets.fasta import read_fasta
 from pairtile.methods.mirna_targets.prepare import (
     _FIRST_HEADERS,
@@ -170,27 +168,3 @@ def test_a_damaged_text_file_is_read_right_or_refused(name: str, folder: Path) -
     path.write_bytes(gzip.compress(whole) if name.endswith(".gz") else whole)
     read(path)
     check()
-
-
-def test_the_fast_way_through_a_table_gives_what_the_careful_one_gives(folder: Path) -> None:
-    path = folder / "both.tsv"
-    agreed = 0
-
-    @cases(ordinary=60, nightly=1500)
-    @given(damaged(TABLE))
-    def check(data: bytes) -> None:
-        nonlocal agreed
-        path.write_bytes(data)
-        try:
-            layout = find_layout(path, Kinds("gene", "sample"))
-        except PairtileError:
-            return
-        fast = read_fast(path, layout)
-        if fast is not None:
-            careful = read_careful(path, layout)
-            assert fast.names == careful.names
-            np.testing.assert_array_equal(fast.values, careful.values)
-            agreed += 1
-
-    check()
-    assert agreed > 5

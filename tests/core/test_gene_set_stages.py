@@ -8,9 +8,9 @@ import anndata
 import numpy as np
 import pandas as pd
 import pytest
+from declared_columns import assert_columns
 from pairtile import activity, enrichment
 from pairtile.config.root import models
-from pairtile.declare.columns import declared_columns
 from pairtile.downstream import activity as activity_stage
 from pairtile.downstream import activity_scores
 from pairtile.downstream import enrichment as enrichment_stage
@@ -84,9 +84,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Given:
 def test_enrichment_is_found_in_what_it_was_planted_in(given: Given) -> None:
     written = enrichment_stage.run(given)
     table = given.table("enrichment.tsv")
-    declared = [name for some in declared_columns("pairtile.downstream", "enrichment.tsv")
-                for name in some.names]  # fmt: skip
-    assert table.columns.tolist() == declared
+    assert_columns(given.folder / "enrichment.tsv", "pairtile.downstream")
     assert written.counts["gene_sets_without_genes"] == 1
     assert written.counts["gene_sets_with_few_genes"] == 1
     found = table[table["q_value"] <= 0.05]

@@ -128,13 +128,6 @@ def test_h5ad_sparse_layers_are_read(tmp_path: Path, form: type, dtype: type) ->
     np.testing.assert_array_equal(read_expression(tmp_path / "t.h5ad").values, np.zeros((2, 3)))
 
 
-def test_h5ad_integer_counts_are_read_as_numbers(tmp_path: Path) -> None:
-    annotated(np.arange(6).reshape(2, 3)).write_h5ad(tmp_path / "t.h5ad")
-    np.testing.assert_array_equal(
-        read_expression(tmp_path / "t.h5ad").values, [[0.0, 1, 2], [3, 4, 5]]
-    )
-
-
 def test_h5ad_without_the_layer_names_those_it_has(tmp_path: Path) -> None:
     annotated(counts=VALUES.T).write_h5ad(tmp_path / "t.h5ad")
     with pytest.raises(InputError, match="no layer 'raw'; expected one of its layers: 'counts'"):

@@ -69,11 +69,6 @@ def test_one_table_reads_the_same_however_it_is_written(
     assert "1 of 6 cells were read as missing." in expression.notes
 
 
-def test_a_header_without_row_name_field_is_noted(tmp_path: Path) -> None:
-    path = write(tmp_path / "t.tsv", TABLE.replace("gene\t", ""))
-    assert "The header has no field for the row names." in read_expression(path).notes
-
-
 def test_samples_in_rows_are_turned_over(tmp_path: Path) -> None:
     text = "sample\ta\tb\ns1\t1\t400\ns2\t2.5\t\ns3\t-3\t6\n"
     expression = read_expression(write(tmp_path / "t.tsv", text), orientation="samples_in_rows")

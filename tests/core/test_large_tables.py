@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +22,7 @@ from pairtile.method import get_method
 from pairtile.methods.mutual_information import prepare as spline_input
 from pairtile.preprocess import statistics
 from pairtile.runtime.threads import one_ahead
+from programs import python
 
 N_GENES, N_SAMPLES = 60, 80
 GENES = [f"g{k}" for k in range(N_GENES)]
@@ -198,9 +197,7 @@ def test_preparing_takes_less_memory_than_the_values(tmp_path: Path) -> None:
         for gene in range(8_000):
             file.write(f"g{gene}\t" + "\t".join(words[rng.integers(0, 10_000, 12_000)]) + "\n")
     of_values = 8 * 8_000 * 12_000
-    command = [sys.executable, "-c", MEASURE, str(path)]
-    found = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert int(found.stdout.splitlines()[-1]) < of_values
+    assert int(python(MEASURE, path).splitlines()[-1]) < of_values
 
 
 def test_one_part_is_made_ahead_and_no_more() -> None:

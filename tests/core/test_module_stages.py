@@ -9,8 +9,8 @@ import numpy as np
 import pairtile
 import pandas as pd
 import pytest
+from declared_columns import assert_columns
 from pairtile.config.root import models
-from pairtile.declare.columns import declared_columns
 from pairtile.downstream import enrichment, module_preservation, module_quality, modules, traits
 from pairtile.downstream.given import Given
 from pairtile.errors import ConfigError, InputError
@@ -59,11 +59,6 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Given:
     )
 
 
-def columns(file: str, samples: list[str]) -> list[str]:
-    found = [name for some in declared_columns("pairtile.downstream", file) for name in some.names]
-    return [n for name in found for n in (samples if name == "SAMPLE" else [name])]
-
-
 @pytest.mark.parametrize("method", ["leiden", "wgcna"])
 def test_modules_and_the_trait_of_one_are_found(given: Given, method: str) -> None:
     wanted = settings(modules={"method": method, "power": 6.0}, traits=["drug"])
@@ -76,7 +71,7 @@ def test_modules_and_the_trait_of_one_are_found(given: Given, method: str) -> No
     assert found.counts == {"module_trait_tests": 2, "module_traits_found": 1}
     for file in ("modules.tsv", "module_summary.tsv", "eigengenes.tsv", "module_membership.tsv",
                  "module_traits.tsv"):  # fmt: skip
-        assert given.table(file).columns.tolist() == columns(file, given.samples), file
+        assert_columns(given.folder / file, "pairtile.downstream")
     table = given.table("modules.tsv").set_index("gene")
     members = table[table["module"] == 1].index
     assert set(members) & set(given.genes[:40]) >= set(given.genes[5:30]) & set(members)
@@ -116,7 +111,7 @@ def test_modules_are_looked_for_in_other_samples(elsewhere: Given) -> None:
         ("genes_elsewhere", {"n": GENES - 10, "of": GENES})
     ]
     table = elsewhere.table("module_preservation.tsv").set_index("module")
-    assert ["module", *table] == columns("module_preservation.tsv", [])
+    assert_columns(elsewhere.folder / "module_preservation.tsv", "pairtile.downstream")
     first = elsewhere.table("modules.tsv").query("module == 1")["gene"].isin(elsewhere.genes[:40])
     assert first.mean() > 0.9
     assert table.loc[1, "z_summary"] > 5 > 2 > table.loc[2, "z_summary"]

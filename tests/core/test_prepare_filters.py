@@ -11,17 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from pairtile.declare.messages import Message
 from pairtile.errors import InputError
-from pairtile.io.expression import Expression
 from pairtile.preprocess.statistics import row_statistics
-from prepared_tables import prepare_expression
+from prepared_tables import prepare_expression, table
 
 NAN = np.nan
-
-
-def table(values: object) -> Expression:
-    array = np.array(values, dtype=float)
-    genes = [f"g{k}" for k in range(array.shape[0])]
-    return Expression(array, genes, [f"s{k}" for k in range(array.shape[1])], "t.tsv")
 
 
 MIXED = [
@@ -186,24 +179,6 @@ def test_row_statistics_agree_with_numpy(values: np.ndarray) -> None:
         else:
             assert np.isnan([found.mean[k], found.sd[k]]).all()
             assert not found.constant[k]
-
-
-def test_column_types_of_items_are_those_of_the_file_format() -> None:
-    prepared = prepare_expression(table(MIXED), {"log2": False, "min_samples": 3})
-    assert {name: str(kind) for name, kind in prepared.items.dtypes.items()} == {
-        "item": "int32",
-        "name": "object",
-        "kept": "bool",
-        "reason": "object",
-        "n_observed": "int32",
-        "n_missing_input": "int32",
-        "n_zeros_to_missing": "int32",
-        "mean": "float64",
-        "sd": "float64",
-        "constant": "bool",
-        "is_regulator": "bool",
-    }
-    assert prepared.values.flags.c_contiguous
 
 
 def test_genes_that_few_samples_have_are_dropped() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import pairtile
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -13,13 +12,7 @@ from hypothesis.extra import numpy as hnp
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
 from pairtile.preprocess.logarithm import MAX_VALUES, measure_scale
-from prepared_tables import prepare_expression
-
-
-def table(values: object) -> Expression:
-    array = np.array(values, dtype=float)
-    genes = [f"g{k}" for k in range(array.shape[0])]
-    return Expression(array, genes, [f"s{k}" for k in range(array.shape[1])], "t.tsv")
+from prepared_tables import prepare_expression, table
 
 
 def naive_geo2r(values: np.ndarray) -> bool:
@@ -161,27 +154,6 @@ def test_a_pseudocount_without_logarithm_is_warned_of() -> None:
         table([[1, 2, 3], [1, 3, 2]]), {"log2": False, "pseudocount": 1, "min_samples": 1}
     )
     assert any("pseudocount 1 is not used" in w for w in prepared.warnings)
-
-
-@pytest.mark.parametrize(
-    ("section", "message"),
-    [
-        ({"log2": "yes"}, "log2: found 'yes'; expected auto, true or false"),
-        ({"log2": 1}, "log2: found 1; expected auto, true or false"),
-        ({"pseudocount": -1}, "pseudocount: found -1; expected auto or a number of at least 0"),
-        ({"pseudocount": float("inf")}, "pseudocount: found inf; expected auto or a number"),
-        ({"pseudocount": float("nan")}, "pseudocount: found nan; expected auto or a number"),
-        ({"pseudocount": True}, "pseudocount: found true"),
-        ({"normalize": "tpm"}, "normalize: found 'tpm'; expected auto, none, quantile"),
-        ({"min_samples": 0}, "min_samples: found 0; expected an integer between 3 and"),
-        ({"min_samples": 2.5}, "min_samples: found 2.5; expected an integer"),
-        ({"min_samples": True}, "min_samples: found true"),
-        ({"drop_constant": "no"}, "drop_constant: found 'no'; expected true or false"),
-    ],
-)
-def test_settings_that_are_not_allowed_are_refused(section: dict, message: str) -> None:
-    with pytest.raises(ValueError, match="^" + re.escape(message)):
-        pairtile.prepare_expression(np.ones((3, 30)), **section)
 
 
 def counts_table(totals: list[float], zeros: float = 0.0) -> Expression:

@@ -24,15 +24,9 @@ from pairtile.preprocess.normalize import (
     zscore,
 )
 from pairtile.preprocess.statistics import count_values
-from prepared_tables import prepare_expression
+from prepared_tables import prepare_expression, table
 from scipy.sparse import csr_array
 from scipy.stats import norm
-
-
-def table(values: object) -> Expression:
-    array = np.array(values, dtype=float)
-    genes = [f"g{k}" for k in range(array.shape[0])]
-    return Expression(array, genes, [f"s{k}" for k in range(array.shape[1])], "t.tsv")
 
 
 def _names(values: np.ndarray) -> tuple[list[str], list[str]]:

@@ -7,14 +7,11 @@ from pathlib import Path
 import matplotlib.image
 import numpy as np
 import pytest
-from browser_page import CHROMIUM, DARK, browse, opened
+from browser_page import DARK, IN_BROWSER, browse, opened
 from report_pages import report
 from result_files import AWKWARD, write_results
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
-]
+pytestmark = IN_BROWSER
 
 
 @pytest.fixture(scope="module")

@@ -13,15 +13,11 @@ import matplotlib.image
 import numpy as np
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, Page, canvas, choose
+from browser_page import IN_BROWSER, Page, canvas, choose
 from pairtile.report import write_report
 from result_files import AWKWARD, write_large, write_results
 
-pytestmark = [
-    pytest.mark.complete,
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
-]
+pytestmark = [pytest.mark.complete, *IN_BROWSER]
 SVG = {"svg": "http://www.w3.org/2000/svg"}
 CY = "document.getElementById('network-canvas')._cyreg.cy"
 # Cytoscape's own measure of the names that it draws, on the screen; without outline and margin.
@@ -110,12 +106,6 @@ def test_the_hub_and_the_chosen_gene_are_always_named(large: Path, page: Page) -
     page.type(name)
     assert canvas(page)["chosen"] == name
     assert page.ask(f"{CY}.nodes('.chosen.named').length") == 1
-
-
-def test_the_drawing_is_saved_as_pixels(small: Path, page: Page, tmp_path: Path) -> None:
-    page.open((small / "report.html").as_uri())
-    picture = saved(page, "[data-do=png]", tmp_path / "network.png")
-    assert matplotlib.image.imread(io.BytesIO(picture)).std() > 0.01
 
 
 def test_the_drawing_is_saved_as_lines_shapes_and_names(

@@ -13,7 +13,7 @@ from pairtile.report import write_report
 from pairtile.report.results import read_results
 from pairtile.runtime.files import write_json
 from report_pages import page_of, part, read_page
-from result_files import AWKWARD, write_results
+from result_files import write_results
 
 EDGES = [
     # source, target, bits, rho, mode
@@ -121,16 +121,6 @@ def test_symbols_stand_for_identifiers_which_are_found_too(tmp_path: Path) -> No
     assert table(folder, "regulators")[0][-1] == "RecA, d, e, f"
     cell = read_page(folder).xpath("//*[@id='regulators-table']/tbody/tr/td")[0]
     assert (cell.text, cell.get("title"), cell.get("data-search")) == ("LexA", "a", "LexA a")
-
-
-def test_names_like_markup_stay_text(tmp_path: Path) -> None:
-    folder = write_results(tmp_path / "demo", n_genes=60, n_edges=300, names=AWKWARD)
-    page = page_of(folder)
-    members = page.xpath("//*[@id='members']")[0]
-    assert not members.xpath(".//td//script | .//td//b")
-    assert set(AWKWARD) <= set(read_results(folder).degree.index)
-    text = members.text_content()
-    assert all(name in text for name in AWKWARD)
 
 
 def test_modules_without_news_are_folded(tmp_path: Path) -> None:

@@ -19,16 +19,12 @@ import motion_reports
 import planted_modes
 import predictor_levels
 import pytest
-from browser_page import CHROMIUM, SCALE, Page, resize, screenshot
+from browser_page import IN_BROWSER, SCALE, Page, resize, screenshot
 from mirna_results import write_mirna_results
 from pairtile.report import write_report
 from result_files import write_results
 
-pytestmark = [
-    pytest.mark.complete,
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
-]
+pytestmark = [pytest.mark.complete, *IN_BROWSER]
 
 
 def _written(folder: Path) -> Path:

@@ -13,7 +13,7 @@ import lxml.html
 import numpy as np
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, Page, table_rows
+from browser_page import IN_BROWSER, Page, table_rows
 from pairtile.report import write_report
 from pairtile.report.formats import count, number
 from pairtile.report.packed_columns import pack_column, to_digits
@@ -21,11 +21,7 @@ from pairtile.report.results import read_results
 from report_pages import unpacked
 from result_files import AWKWARD, LARGE, MODULES, write_modular, write_results
 
-pytestmark = [
-    pytest.mark.complete,
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
-]
+pytestmark = [pytest.mark.complete, *IN_BROWSER]
 ROWS = table_rows("edges-table")
 INFO = "document.querySelector('#edges .dt-info').textContent"
 HEADINGS = "document.querySelectorAll('#edges-table thead th')"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from pairtile.preprocess.samples import read_arranged, read_samples
 from pairtile.runtime.files import write_json
 from pairtile.steps.groups import doubts_of
 from pairtile.steps.split import load_run
-from paths import ROOT
+from programs import python
 
 
 @pytest.fixture
@@ -109,9 +107,7 @@ def test_reading_groups_of_a_text_table_imports_nothing_heavy(folder: Path) -> N
         f"load_run({{'analyses': {{'all': {section()!r}}}}})\n"
         "print([m for m in ('numpy', 'pandas', 'pyarrow', 'anndata') if m in sys.modules])"
     )
-    path = {"PYTHONPATH": str(ROOT / "workflow"), "PATH": "/usr/bin"}
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=path)
-    assert run.stdout.strip() == "[]", run.stderr
+    assert python(code).strip() == "[]"
 
 
 def test_what_makes_networks_of_groups_doubtful_is_said_of_all(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from pairtile.engine.chunk_file import ChunkFile, ChunkHeader, write_chunk
 from pairtile.engine.merging import row_order
 from pairtile.errors import StoreError
+from programs import PYTHONPATH, python
 
 
 @settings(max_examples=25, deadline=None)
@@ -168,8 +169,7 @@ def test_failure_while_writing_leaves_nothing(tmp_path):
 
 
 WRITER = """
-import sys, time
-sys.path[:0] = {path!r}
+import time
 from chunk_tables import *
 def tiles():
     for n in range(16):
@@ -182,8 +182,12 @@ write_chunk({out!r}, SCHEMA, tiles(), ChunkHeader(PRINT, [], {{}}))
 
 def test_killed_half_way_the_chunk_is_not_there(tmp_path):
     out = tmp_path / "tiles-000000-000015.parquet"
-    code = WRITER.format(path=[p for p in sys.path if p], out=str(out))
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITER.format(out=str(out))],
+        env=os.environ | {"PYTHONPATH": PYTHONPATH},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     for line in process.stdout:
         if int(line) == 5:
             break
@@ -196,8 +200,6 @@ def test_killed_half_way_the_chunk_is_not_there(tmp_path):
 
 
 MERGER = """
-import sys
-sys.path[:0] = {path!r}
 from pairtile.runtime.host_memory import peak_host_bytes
 from chunk_tables import *
 merged({paths!r}, {out!r}, band_of_tile=list(range({bands})))
@@ -219,16 +221,8 @@ def test_merge_needs_far_less_memory_than_the_table(tmp_path):
             for b in range(bands)
         )
         write_chunk(path, SCHEMA, tiles, ChunkHeader(PRINT, [], {}))
-        code = MERGER.format(
-            path=[p for p in sys.path if p],
-            paths=[str(path)],
-            out=str(tmp_path / "out.parquet"),
-            bands=bands,
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        )
-        peaks[bands] = int(done.stdout)
+        out = str(tmp_path / "out.parquet")
+        peaks[bands] = int(python(MERGER.format(paths=[str(path)], out=out, bands=bands)))
     grown = 40 * rows * 16 / 2**20  # MiB that the larger table has more
     assert peaks[48] - peaks[8] < 0.25 * grown
 
@@ -284,8 +278,7 @@ def test_bytes_of_another_width_are_refused(tmp_path):
 
 
 MANY = """
-import resource, sys
-sys.path[:0] = {path!r}
+import resource
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 from chunk_tables import *
 merged({paths!r}, {out!r}, band_of_tile=list(range(200)))
@@ -301,10 +294,7 @@ def test_more_chunks_are_merged_than_a_process_may_hold_open(tmp_path):
         rows["mi_bits"] = np.array([0.5])
         write_chunk(paths[-1], SCHEMA, [(number, rows)], ChunkHeader(PRINT, [], {}))
     out = tmp_path / "out.parquet"
-    code = MANY.format(
-        path=[p for p in sys.path if p], paths=[str(path) for path in paths], out=str(out)
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    python(MANY.format(paths=[str(path) for path in paths], out=str(out)))
     assert pq.read_table(out)["i"].to_pylist() == list(range(200))
 
 

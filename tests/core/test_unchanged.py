@@ -3,7 +3,6 @@ samples that are there twice."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -207,81 +206,6 @@ def test_trajectory_correlation(seed: int, kind: str) -> None:
 
 def write_table(path: Path, frame: pd.DataFrame) -> None:
     frame.to_csv(path, sep="\t", index_label="gene")
-
-
-def other_order_of_table(name: str) -> Callable[[Path], None]:
-    def write(folder: Path) -> None:
-        frame = pd.read_csv(folder / name, sep="\t", index_col=0)
-        write_table(folder / name, frame.iloc[shuffled(5, len(frame))])
-
-    return write
-
-
-def other_order_of_sequences(folder: Path) -> None:
-    for name in ("mirnas.fa", "transcripts.fa"):
-        records = (folder / name).read_text().split(">")[1:]
-        (folder / name).write_text("".join(f">{record}" for record in reversed(records)))
-
-
-def other_order_of_series(folder: Path) -> None:
-    series = np.load(folder / "run0.npy")
-    np.save(folder / "run0.npy", series[:, shuffled(5, series.shape[1])])
-
-
-def by_names(out: Path, columns: list[str], new_names: dict[str, str]) -> pd.DataFrame:
-    """Pairs by the names of both ends, in an order of their own."""
-    names = pd.read_parquet(out / "items.parquet")["name"].astype(str)
-    names = names.replace(new_names).to_numpy()
-    pairs = pd.read_parquet(out / "pairs.parquet")
-    ends = np.sort(np.stack([names[pairs["i"]], names[pairs["j"]]]), axis=0)
-    found = pairs[columns].assign(a=ends[0], b=ends[1])
-    return found.sort_values(["a", "b", *columns], ignore_index=True)
-
-
-@pytest.mark.parametrize(
-    ("method", "change", "columns"),
-    [
-        ("mutual_information_clr", other_order_of_table("expression.tsv"), ["mi_bits"]),
-        ("multimodal_correlation", other_order_of_table("expression.tsv"), ["correlation"]),
-        ("mirna_targets", other_order_of_sequences, ["score"]),
-        ("trajectory_correlation", other_order_of_series, ["mi_nats", "dcc"]),
-    ],
-)
-@pytest.mark.filterwarnings("ignore")
-def test_pairs_of_a_run_do_not_depend_on_the_order_of_items(
-    method: str, change: Callable[[Path], None], columns: list[str], tmp_path: Path
-) -> None:
-    make, section = ANALYSES[method]
-    make(tmp_path)
-    plain = Analysis(tmp_path, section, name="plain").pairs().out
-    change(tmp_path)
-    moved = Analysis(tmp_path, section, name="moved").pairs().out
-    new_names: dict[str, str] = {}
-    if method == "trajectory_correlation":  # its variables are numbered
-        names = pd.read_parquet(plain / "items.parquet")["name"].astype(str).tolist()
-        new_names = dict(zip(names, (names[k] for k in shuffled(5, len(names))), strict=True))
-    expected = by_names(plain, columns, {})
-    assert len(expected) > 10
-    found = by_names(moved, columns, new_names)
-    pd.testing.assert_frame_equal(found, expected, rtol=0, atol=1e-6)
-
-
-def test_predictors_of_a_run_do_not_depend_on_the_order_of_genes(tmp_path: Path) -> None:
-    make, section = ANALYSES["predictor_pairs"]
-    make(tmp_path)
-
-    def best(name: str) -> pd.DataFrame:
-        out = Analysis(tmp_path, section, name=name).pairs().out
-        names = pd.read_parquet(out / "items.parquet")["name"].to_numpy()
-        pairs = pd.read_parquet(out / "pairs.parquet")
-        pairs = pairs[(pairs["rank"] == 1) & (pairs["target"] >= 0)]
-        found = pairs[["mce_bits", "n_ties"]].assign(target=names[pairs["target"]])
-        return found.sort_values("target", ignore_index=True)
-
-    plain = best("plain")
-    assert len(plain) == 20
-    other_order_of_table("levels.tsv")(tmp_path)
-    pd.testing.assert_frame_equal(best("moved"), plain)
 
 
 @pytest.mark.parametrize("method", ["mutual_information", "multimodal_correlation"])

@@ -10,7 +10,6 @@ import pytest
 from numpy.typing import NDArray
 from pairtile import (
     infer_network,
-    multimodal_correlation,
     permutation_null,
     prepare_expression,
 )
@@ -109,12 +108,6 @@ def test_degrees_of_freedom_are_given_up_by_the_null() -> None:
         for table in (prepared, prepared.values)
     )
     assert np.mean(told) == pytest.approx(np.mean(untold) * 90 / 80, rel=0.02)
-
-
-def test_modes_of_a_table_with_a_factor_are_warned_of() -> None:
-    with pytest.warns():
-        found = multimodal_correlation(with_factor(7), backend="cpu", clustering="none")
-    assert "hidden_factors" in codes(found.warnings)
 
 
 @pytest.mark.parametrize("spread", [0.4, 0.6, 1.0])

@@ -19,11 +19,18 @@ from typing import Any
 import lxml.html
 import matplotlib.image
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
+IN_BROWSER = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
+]
+"""Marks of tests that open pages."""
+
 DARK = "--blink-settings=preferredColorScheme=0"
 KEY_CODES = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowRight": 39, "ArrowDown": 40, "End": 35}
 

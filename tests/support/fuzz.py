@@ -229,6 +229,14 @@ def _all(changes: list[Change], data: bytes) -> bytes:
     return data
 
 
+def laughs(levels: int) -> str:
+    """A small text of lists of lists of lists ..., each naming the one before ten times."""
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    for k in range(1, levels):
+        lines.append(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]")
+    return "\n".join(lines) + "\n"
+
+
 def check_message(message: str, path: Path) -> None:
     """A message names the file, what was found and what is expected, and is fit to be printed."""
     assert str(path.parent) in message or path.name in message

@@ -117,15 +117,21 @@ class Run:
         return "Nothing to be done" in self.text
 
 
-def run(folder: Path, *arguments: str, config: str | None = "config.yaml", cwd: Path = ROOT) -> Run:
-    """Run Snakemake to its end."""
+def run(
+    folder: Path,
+    *arguments: str,
+    config: str | None = "config.yaml",
+    cwd: Path = ROOT,
+    **variables: str,
+) -> Run:
+    """Run Snakemake to its end, with some variables of the environment."""
     done = subprocess.run(
         command(folder, *arguments, config=config),
         cwd=cwd,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env=environment(),
+        env=environment() | variables,
         timeout=HANGS_SECONDS,
     )
     return Run(done.returncode, done.stdout)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import http.server
 import shutil
 import ssl
 import subprocess
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,6 +18,7 @@ from pairtile.errors import ConfigError, InputError
 from pairtile.io.input_files import local_inputs
 from pairtile.runtime.files import read_json
 from pairtile.steps.download import download
+from programs import QuietFiles, web_server
 from workflow_runs import (
     FINISHED,
     Analysis,
@@ -54,7 +53,7 @@ class Server:
     """For the next requests: a status to answer with, or what else to do."""
 
 
-class Handler(http.server.SimpleHTTPRequestHandler):
+class Handler(QuietFiles):
     def __init__(self, *arguments: object, server_of: Server, **named: object) -> None:
         self.of = server_of
         super().__init__(*arguments, **named)  # type: ignore[arg-type]
@@ -76,9 +75,6 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         else:
             super().do_GET()
 
-    def log_message(self, *arguments: object) -> None:
-        pass
-
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
@@ -86,14 +82,10 @@ def server(tmp_path: Path) -> Iterator[Server]:
     folder.mkdir()
     (folder / "table.tsv").write_bytes(CONTENT)
     made = Server("", folder)
-    handler = functools.partial(Handler, server_of=made, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as serving:
-        made.address = f"http://127.0.0.1:{serving.server_address[1]}"
-        thread = threading.Thread(target=serving.serve_forever, daemon=True)
-        thread.start()
+    handler = partial(Handler, server_of=made, directory=str(folder))
+    with web_server(handler) as address:
+        made.address = f"http://{address}"
         yield made
-        serving.shutdown()
-        thread.join()
 
 
 def nothing_at(out: Path) -> bool:
@@ -184,20 +176,17 @@ def test_https_needs_a_certificate_that_is_trusted(
         check=True,
         capture_output=True,
     )
-    handler = functools.partial(Handler, server_of=server, directory=str(server.folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as serving:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
-        serving.socket = context.wrap_socket(serving.socket, server_side=True)
-        threading.Thread(target=serving.serve_forever, daemon=True).start()
-        address = f"https://localhost:{serving.server_address[1]}/table.tsv"
+    handler = partial(Handler, server_of=server, directory=str(server.folder))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with web_server(handler, partial(context.wrap_socket, server_side=True)) as place:
+        address = f"https://localhost:{place.split(':')[1]}/table.tsv"
         with pytest.raises(InputError, match="certificate"):
             download(address, RIGHT, tmp_path / "untrusted.tsv", waits=(0,))
         assert nothing_at(tmp_path / "untrusted.tsv")
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
         download(address, RIGHT, tmp_path / "out.tsv")
-        assert (tmp_path / "out.tsv").read_bytes() == CONTENT
-        serving.shutdown()
+    assert (tmp_path / "out.tsv").read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from programs import snakemake
 from workflow_runs import ROOT, environment, write_config, write_data
 
 pytestmark = [pytest.mark.complete, pytest.mark.workflow]
@@ -96,25 +97,9 @@ def test_no_file_of_the_working_folder_is_imported(straight: tuple[Path, float])
 @pytest.mark.complete
 def test_nor_is_one_by_snakemake_itself(tmp_path: Path) -> None:
     folder = write_inputs(tmp_path / "run")
-    snakemake = Path(sys.executable).with_name("snakemake")
-    done = subprocess.run(
-        [
-            snakemake,
-            "--snakefile",
-            ROOT / "Snakefile",
-            "--configfile",
-            "config.yaml",
-            "--cores",
-            "2",
-        ],
-        cwd=folder,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stdout
+    asked = ["--snakefile", str(ROOT / "Snakefile"), "--configfile", "config.yaml", "--cores", "2"]
+    done = snakemake(folder, *asked, safe_path=True)
+    assert done.code == 0, done.text
     assert not (folder / "imported").exists()
 
 

@@ -3,11 +3,9 @@ says, or imported from a web server. The package is the installed one."""
 
 from __future__ import annotations
 
-import http.server
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -15,6 +13,7 @@ from pathlib import Path
 import pytest
 from fetched_workflow import ADDRESS, TAG, make_repository
 from pairtile import __version__
+from programs import QuietFiles, snakemake, web_server
 from workflow_runs import ROOT, Run, environment
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(600)]
@@ -39,40 +38,24 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path / "repository"
 
 
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        """Nothing is logged."""
-
-
 @pytest.fixture
 def server(repository: Path) -> Iterator[str]:
     """The address of a web server of this machine, which has the repository's files."""
     make_repository(repository)
-    handler = partial(_Quiet, directory=str(repository))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as serving:
-        threading.Thread(target=serving.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{serving.server_address[1]}"
-        serving.shutdown()
+    with web_server(partial(QuietFiles, directory=str(repository))) as address:
+        yield f"http://{address}"
 
 
 def study(folder: Path, address: str, *arguments: str, **variables: str) -> Run:
     """Run the demo by a Snakefile that imports the workflow at an address."""
     shutil.copytree(ROOT / "config", folder / "config")
     (folder / "Snakefile").write_text(IMPORTING.format(address=address))
-    return snakemake(folder, *arguments, **variables)
+    return deployed(folder, *arguments, **variables)
 
 
-def snakemake(folder: Path, *arguments: str, **variables: str) -> Run:
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "snakemake", "--cores", "2", *arguments],
-        cwd=folder,
-        env=environment() | {"XDG_CACHE_HOME": str(folder / "cache")} | variables,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=500,
-    )
-    return Run(done.returncode, done.stdout)
+def deployed(folder: Path, *arguments: str, **variables: str) -> Run:
+    variables = {"XDG_CACHE_HOME": str(folder / "cache")} | variables
+    return snakemake(folder, "--cores", "2", *arguments, safe_path=True, **variables)
 
 
 @pytest.mark.complete
@@ -89,7 +72,7 @@ def test_the_demo_runs_as_the_workflow_catalogue_deploys_it(
         capture_output=True,
     )
     assert 'github("pairtile/pairtile"' in (tmp_path / "workflow/Snakefile").read_text()
-    done = snakemake(tmp_path, **here)
+    done = deployed(tmp_path, **here)
     assert done.code == 0, done.text
     assert (tmp_path / "results/demo/report.html").is_file()
 

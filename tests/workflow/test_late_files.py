@@ -20,7 +20,7 @@ import pytest
 from pairtile.engine import state as state_module
 from pairtile.engine.state import open_state, write_state
 from pairtile.errors import StoreError
-from workflow_runs import ROOT, Analysis, Run, command, environment, run, write_config, write_data
+from workflow_runs import ROOT, Analysis, Run, run, write_config, write_data
 
 COMPILER = shutil.which("cc")
 SECONDS = 1.5
@@ -40,21 +40,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run_late(folder: Path, library: Path, *arguments: str) -> Run:
     """A run whose own process sees what jobs write in results/ late."""
-    late = {
-        "LD_PRELOAD": str(library),
-        "LATE_FOLDER": str(folder / "results"),
-        "LATE_SECONDS": str(SECONDS),
-    }
-    done = subprocess.run(
-        command(folder, *arguments),
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=environment() | late,
-        timeout=280,
-    )
-    return Run(done.returncode, done.stdout)
+    late = {"LATE_FOLDER": str(folder / "results"), "LATE_SECONDS": str(SECONDS)}
+    return run(folder, *arguments, LD_PRELOAD=str(library), **late)
 
 
 @pytest.mark.complete  # what waits is Snakemake, and arrays below
@@ -72,20 +59,6 @@ def test_files_that_appear_late_are_waited_for(library: Path, tmp_path: Path) ->
         late = tmp_path / "results/net" / name
         assert late.read_bytes() == (prompt.out / name).read_bytes()
     assert run(tmp_path, target).done_before
-
-
-@pytest.mark.complete  # what stops is Snakemake
-@pytest.mark.workflow
-def test_without_waiting_a_run_stops_and_says_what_is_missing(
-    library: Path, tmp_path: Path
-) -> None:
-    write_data(tmp_path, 30, 40)
-    write_config(tmp_path, {"net": {}})
-    done = run_late(tmp_path, library, "--latency-wait", "0")
-    assert done.code != 0
-    assert "results/net/items.parquet" in done.text
-    assert "latency" in done.text
-    assert run(tmp_path, "results/net/plan.json").code == 0  # nothing half-written is in its way
 
 
 def test_arrays_of_a_state_that_appear_late_are_waited_for(tmp_path: Path) -> None:

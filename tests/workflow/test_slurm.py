@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from slurm_cluster import SlurmCluster, why_not
 from slurm_run import SlurmRun
+from small_analyses import ANALYSES
 from workflow_runs import ROOT, Analysis, run, write_config, write_data
 
 pytestmark = [pytest.mark.slurm, pytest.mark.timeout(900)]
@@ -64,59 +64,6 @@ def start(cluster: SlurmCluster) -> Iterator[Callable[..., SlurmRun]]:
 # --- each method ----------------------------------------------------------------------------------
 
 
-def write_each_method(folder: Path) -> dict[str, dict[str, Any]]:
-    """Small data for every method; the analyses of one configuration."""
-    write_data(folder, genes=1100, samples=24)
-    random = np.random.default_rng(5)
-    levels = random.integers(0, 2, (30, 40))
-    lines = ["\t".join(["gene", *(f"t{k}" for k in range(40))])]
-    lines += ["\t".join([f"g{k}", *map(str, row)]) for k, row in enumerate(levels)]
-    (folder / "levels.tsv").write_text("\n".join(lines) + "\n")
-    for name, letters, number, length in (
-        ("mirnas", "ACGU", 6, 22),
-        ("transcripts", "ACGT", 9, 300),
-    ):
-        records = [
-            f">{name}{k}\n{''.join(random.choice(list(letters), length))}\n" for k in range(number)
-        ]
-        (folder / f"{name}.fa").write_text("".join(records))
-    values = random.normal(size=(20, 60))
-    values[1] = values[0] + 0.1 * random.normal(size=60)
-    lines = ["\t".join(["gene", *(f"s{k}" for k in range(60))])]
-    lines += ["\t".join([f"g{k}", *(f"{v:.5f}" for v in row)]) for k, row in enumerate(values)]
-    (folder / "modes.tsv").write_text("\n".join(lines) + "\n")
-    np.save(folder / "series.npy", random.standard_normal((60, 8, 3)))
-    return {
-        "mutual_information": THREE_CHUNKS,
-        "predictor_pairs": {
-            "method": "predictor_pairs",
-            "levels": "levels.tsv",
-            "null": {"permutations": 5},
-            "preprocess": {"min_samples": 5},
-            "export": ["tsv"],
-        },
-        "mirna_targets": {
-            "method": "mirna_targets",
-            "mirnas": "mirnas.fa",
-            "transcripts": "transcripts.fa",
-            "export": ["tsv"],
-        },
-        "multimodal_correlation": {
-            "method": "multimodal_correlation",
-            "expression": "modes.tsv",
-            "preprocess": {"log2": False},
-            "estimator": {"max_clusters": 3, "min_samples": 20},
-            "threshold": {"method": "score", "score": 0.6},
-            "export": ["tsv"],
-        },
-        "trajectory_correlation": {
-            "method": "trajectory_correlation",
-            "time_series": ["series.npy"],
-            "export": ["tsv"],
-        },
-    }
-
-
 METHODS = (
     "mutual_information",
     "predictor_pairs",
@@ -124,6 +71,18 @@ METHODS = (
     "multimodal_correlation",
     "trajectory_correlation",
 )
+
+
+def write_each_method(folder: Path) -> dict[str, dict[str, Any]]:
+    """Small data for every method, of which the first has three chunks and the others one; the
+    analyses of one configuration."""
+    write_data(folder, genes=1100, samples=24)
+    (folder / "expression.tsv").rename(folder / "wide.tsv")
+    for method in METHODS:
+        write, _ = ANALYSES[method]
+        write(folder)
+    sections = {method: ANALYSES[method][1] for method in METHODS}
+    return sections | {"mutual_information": THREE_CHUNKS | {"expression": "wide.tsv"}}
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -82,107 +81,25 @@ def test_bad_tables_end_their_analysis_with_a_message_and_no_results(data: Path)
         assert "Traceback" not in log
 
 
-# --- by the dozen, in this process --------------------------------------------------------------
-
-
-def change(row: int, column: int, text: str) -> Callable[[Path], None]:
-    """Write ``text`` into one cell of the expression table."""
-
-    def applied(folder: Path) -> None:
-        rows = table(folder)
-        rows[row][column] = text
-        write_table(folder, rows)
-
-    return applied
-
-
-def replace(name: str, text: str) -> Callable[[Path], None]:
-    return lambda folder: void((folder / name).write_text(text))
-
-
-def void(_: Any) -> None:
-    return None
-
-
-def ragged(folder: Path) -> None:
-    rows = table(folder)
-    rows[4] = rows[4][:-2]
-    write_table(folder, rows)
-
-
-def same_sample_twice(folder: Path) -> None:
-    rows = table(folder)
-    rows[0][2] = rows[0][1]
-    write_table(folder, rows)
-
-
-def header_only(folder: Path) -> None:
-    write_table(folder, table(folder)[:1])
+# --- in this process ----------------------------------------------------------------------------
 
 
 BAD = {
-    "a cell that is no number": (change(3, 5, "high"), "expression.tsv.*high"),
-    "an infinite value": (change(3, 5, "inf"), "expression.tsv.*inf"),
-    "a negative count with log2": (change(3, 5, "-4"), "expression.tsv|log2"),
-    "a row too short": (ragged, "expression.tsv"),
-    "a gene without a name": (change(3, 0, ""), "expression.tsv"),
-    "two genes of one name": (change(3, 0, "G05"), "expression.tsv.*G05"),
-    "two samples of one name": (same_sample_twice, "expression.tsv"),
-    "a header and nothing else": (header_only, "expression.tsv"),
-    "an empty file": (replace("expression.tsv", ""), "expression.tsv"),
-    "a file that is no text": (
-        lambda folder: void((folder / "expression.tsv").write_bytes(b"\x00\xff\x1f\x8b" * 50)),
-        "expression.tsv",
-    ),
-    "an empty list of regulators": (replace("regulators.txt", "# none\n"), "regulators.txt"),
-    "regulators of another species": (replace("regulators.txt", "ABC1\nABC2\n"), "regulators.txt"),
-    "an empty gold standard": (replace("gold_standard.tsv", ""), "gold_standard.tsv"),
-    "a gold standard of other genes": (
-        replace("gold_standard.tsv", "ABC1\tABC2\n"),
-        "gold standard",
-    ),
-    "a gold standard of one column": (replace("gold_standard.tsv", "G01\nG02\n"), "gold_standard"),
+    "expression.tsv": ("gene\ts1\ts2\ts3\na\t1\thigh\t3\n", "expression.tsv.*high"),
+    "regulators.txt": ("ABC1\nABC2\n", "regulators.txt"),
+    "gold_standard.tsv": ("ABC1\tABC2\n", "gold standard"),
 }
+"""A file for each step that reads one; what the readers refuse is in tests/core/test_inputs_*."""
 
 
-@pytest.mark.parametrize("what", BAD)
-def test_bad_input_is_named(data: Path, what: str) -> None:
-    spoil, message = BAD[what]
-    spoil(data)
-    changes = {
-        "regulators": "regulators.txt",
-        "gold_standard": "gold_standard.tsv",
-        "preprocess": {"log2": True},
-    }
-    analysis = Analysis(data, changes)
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_named(data: Path, name: str) -> None:
+    text, message = BAD[name]
+    (data / name).write_text(text)
+    lists = {"regulators": "regulators.txt", "gold_standard": "gold_standard.tsv"}
+    analysis = Analysis(data, lists)
     with pytest.raises(PairtileError, match=message) as raised:
         analysis.all()
     assert len(str(raised.value).splitlines()) <= 6
     assert temporary_files(data) == []
     assert not (analysis.out / "evaluation.json").exists()
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"preprocess": {"min_samples": 61}},
-        {"keep": {"p_value": 2}},
-        {"keep": {"fdr": 0.1, "p_value": 0.1}},
-        {"keep": "everything"},
-        {"estimator": {"bins": 2, "order": 3}},
-        {"chunks": 0},
-        {"bootstraps": -1},
-        {"dpi": {"tolerance": 1.5}},
-        {"score": "pearson"},
-        {"export": ["pdf"]},
-        {"null": {"permutations": 0}},
-        {"method": "mutual_info"},
-    ],
-    ids=str,
-)
-def test_an_impossible_setting_is_refused(data: Path, changes: dict[str, Any]) -> None:
-    key = next(iter(changes))
-    expected = "samples" if key == "preprocess" else key
-    with pytest.raises(PairtileError, match=expected):
-        Analysis(data, changes).prepare()
-    assert list((data / "results").rglob("*.parquet")) == []

@@ -66,18 +66,6 @@ def test_a_network_in_several_row_groups_holds_the_same_edges(
         assert file.read().equals(whole)
 
 
-def test_chunks_may_be_computed_and_merged_in_any_order(small_tiles: Path) -> None:
-    straight = Analysis(small_tiles, {"chunks": 4}, name="straight").pairs()
-    other = Analysis(small_tiles, {"chunks": 4}, name="backwards").prepare()
-    files = other.chunk_files("chunks")
-    names = [path.stem for path in files]
-    other.compute("chunks", [names[2], names[0], names[3], names[1]])
-    for order in (files[::-1], [files[1], files[3], files[0], files[2]]):
-        other.merge(files=order)
-        for name in ("pairs.parquet", "chunks.npz"):
-            assert (other.out / name).read_bytes() == (straight.out / name).read_bytes()
-
-
 def test_bootstraps_do_not_depend_on_how_they_are_shared_out(
     small_tiles: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -15,11 +13,11 @@ import networkx
 import pandas as pd
 import pytest
 from pairtile.runtime.results_lock import LOCK_FILE
+from programs import snakemake
 from workflow_runs import (
     FINISHED,
     ROOT,
     Run,
-    environment,
     finished_run,
     run,
     write_config,
@@ -203,39 +201,11 @@ def test_a_dry_run_before_the_first_run_makes_no_results(tmp_path: Path) -> None
     assert not (tmp_path / "results").exists()
 
 
-def test_snakemakes_own_report_can_be_made(finished: tuple[Path, Run], tmp_path: Path) -> None:
-    page = tmp_path / "report.html"
-    done = run(finished[0], "--report", str(page))
-    assert done.code == 0, done.text
-    assert "network.tsv" in page.read_text()
-
-
 def test_the_report_needs_no_number_of_cores(finished: tuple[Path, Run], tmp_path: Path) -> None:
     """As a user would type it, in the folder of the results."""
     page = tmp_path / "report.zip"
-    call = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), "--configfile"]
-    done = subprocess.run(
-        [*call, "config.yaml", "--report", str(page)],
-        cwd=finished[0],
-        capture_output=True,
-        text=True,
-        env=environment(),
-    )
-    assert done.returncode == 0, done.stderr
+    asked = ["-s", str(ROOT / "Snakefile"), "--configfile", "config.yaml", "--report", str(page)]
+    done = snakemake(finished[0], *asked)
+    assert done.code == 0, done.text
     with zipfile.ZipFile(page) as archive:
         assert "report.html" in " ".join(archive.namelist())
-
-
-@pytest.mark.complete  # test_workflow_chunks has it step by step
-def test_a_deleted_file_of_bootstraps_alone_is_computed_again(
-    finished: tuple[Path, Run], tmp_path: Path
-) -> None:
-    folder = tmp_path / "copy"
-    shutil.copytree(finished[0], folder)
-    for name in ("bootstraps/00000-00003.parquet", "network.parquet"):
-        (folder / "out/boot" / name).unlink()
-    name = "out/boot/network.parquet"
-    again = run(folder, name)
-    assert again.code == 0, again.text
-    assert again.rules == {"bootstrap", "network"}
-    assert (folder / name).read_bytes() == (finished[0] / name).read_bytes()

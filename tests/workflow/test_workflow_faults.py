@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -45,35 +42,10 @@ def finished(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Analysis:
 # --- chunk files --------------------------------------------------------------------------------
 
 
-def truncated(whole: bytes) -> bytes:
-    return whole[: len(whole) // 2]
-
-
 def flipped(whole: bytes) -> bytes:
     broken = bytearray(whole)
     broken[len(whole) // 3] ^= 4
     return bytes(broken)
-
-
-def emptied(whole: bytes) -> bytes:
-    return b""
-
-
-@pytest.mark.parametrize("damage", [truncated, flipped, emptied])
-def test_a_damaged_chunk_is_named_removed_and_computed_again(
-    finished: Analysis, damage: Callable[[bytes], bytes]
-) -> None:
-    pairs = finished.out / "pairs.parquet"
-    expected = pairs.read_bytes()
-    pairs.unlink()
-    bad = finished.chunk_files("chunks")[1]
-    bad.write_bytes(damage(bad.read_bytes()))
-    with pytest.raises(StoreError, match=f"{bad.name}.*found a damaged file"):
-        finished.merge()
-    assert not bad.exists()
-    assert not pairs.exists()
-    finished.compute("chunks", [bad.stem]).merge()
-    assert pairs.read_bytes() == expected
 
 
 def test_before_a_run_only_damaged_chunks_of_an_unmerged_stage_are_removed(
@@ -98,31 +70,6 @@ def test_a_chunk_that_is_being_written_is_not_taken_for_a_damaged_one(finished: 
     assert being_written.exists()
 
 
-@pytest.mark.parametrize(
-    ("changes", "seed"),
-    [({}, 4), ({"keep": {"p_value": 0.01}}, 3), ({"estimator": {"bins": 9}}, 3)],
-    ids=["seed", "keep", "bins"],
-)
-def test_a_chunk_of_another_configuration_is_never_merged(
-    finished: Analysis, tmp_path: Path, changes: dict, seed: int
-) -> None:
-    other = Analysis(tmp_path, MANY | changes, name="other", seed=seed).pairs()
-    foreign = other.chunk_files("chunks")[0]
-    here = finished.out / "chunks" / foreign.name
-    expected = (finished.out / "pairs.parquet").read_bytes()
-    shutil.copy(foreign, here)
-    with pytest.raises(StoreError, match="a chunk of another analysis"):
-        finished.merge()
-    assert (finished.out / "pairs.parquet").read_bytes() == expected
-    finished.compute("chunks", [here.stem]).merge()
-    assert (finished.out / "pairs.parquet").read_bytes() == expected
-
-
-def test_a_missing_chunk_is_named_by_its_tiles(finished: Analysis) -> None:
-    with pytest.raises(StoreError, match="missing \\[0, 1"):
-        finished.merge(files=finished.chunk_files("chunks")[1:])
-
-
 # --- errors and kills inside a job --------------------------------------------------------------
 
 
@@ -145,45 +92,6 @@ def test_an_error_half_way_leaves_no_chunk_and_no_temporary_file(
         finished.compute("chunks", [target.stem])
     assert not target.exists()
     assert temporary_files(finished.out) == []
-
-
-SLOW_CHUNK = """
-import sys, time
-sys.path[:0] = {path!r}
-from pathlib import Path
-from pairtile.steps import chunk, plan
-from workflow_runs import Analysis
-
-class Slow(chunk.ChunkProgress):
-    def advance(self, amount):
-        print("tile", flush=True)
-        time.sleep(0.3)
-
-chunk.ChunkProgress = Slow
-analysis = Analysis(Path({folder!r}), {changes!r})
-analysis.compute("chunks", [{name!r}])
-"""
-
-
-def test_a_chunk_killed_half_way_is_not_there_and_comes_out_the_same(
-    finished: Analysis, tmp_path: Path
-) -> None:
-    target = finished.chunk_files("chunks")[0]
-    expected = (finished.out / "pairs.parquet").read_bytes()
-    target.unlink()
-    path = [str(ROOT / "workflow"), str(ROOT / "tests/support")]
-    code = SLOW_CHUNK.format(path=path, folder=str(tmp_path), changes=MANY, name=target.stem)
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    for _ in range(2):
-        assert process.stdout.readline() == "tile\n"
-    process.kill()
-    process.wait()
-    assert not target.exists()
-    assert len(temporary_files(finished.out)) == 1  # nobody could clear it away
-    finished.compute("chunks", [target.stem]).merge()
-    assert temporary_files(finished.out) == []
-    assert (finished.out / "pairs.parquet").read_bytes() == expected
 
 
 # --- Snakemake itself ---------------------------------------------------------------------------

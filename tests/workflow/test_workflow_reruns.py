@@ -84,18 +84,6 @@ def test_what_the_state_depends_on_prepares_again(finished: Path, changes: dict)
     assert would_run(finished, changes) == {"prepare"} | PLANNED
 
 
-@pytest.mark.complete
-def test_an_input_counts_by_its_content_not_its_time(finished: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "copy"
-    shutil.copytree(finished, folder)
-    os.utime(folder / "expression.tsv")
-    os.utime(folder / "gold_standard.tsv")
-    assert would_run(folder, {}) == set()
-    with (folder / "gold_standard.tsv").open("a") as file:
-        file.write("G01\tG10\n")
-    assert would_run(folder, {}) == {"evaluate"} | LAST
-
-
 def replace_by_older(path: Path, old: str, new: str) -> None:
     """Other content of the same size, as ``cp -p`` or an archive brings it."""
     text = path.read_text()
@@ -174,17 +162,3 @@ def test_another_input_and_dpi_give_what_a_fresh_run_gives(finished: Path, tmp_p
         assert found == (expected.out / name).read_bytes()
         assert found != (finished / "out/net" / name).read_bytes()
     assert run(folder).done_before
-
-
-@pytest.mark.complete
-def test_a_changed_dpi_takes_the_chunks_over_as_they_are(finished: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "copy"
-    shutil.copytree(finished, folder)
-    kept = [folder / "out/net" / name for name in ("state/z.npy", "null.npz", "pairs.parquet")]
-    kept += (folder / "out/net/chunks").glob("*.parquet")
-    before = [path.stat().st_mtime_ns for path in kept]
-    write_config(folder, {"net": NET | {"dpi": False}}, results="out")
-    assert run(folder).code == 0
-    assert [path.stat().st_mtime_ns for path in kept] == before
-    pruned = (finished / "out/net/network.tsv").read_text().count("\n")
-    assert (folder / "out/net/network.tsv").read_text().count("\n") > pruned

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
+from programs import python
 from workflow_runs import ROOT
 
 SCRIPTS = sorted((ROOT / "scripts").glob("*.py"))
@@ -66,14 +65,7 @@ def test_what_scripts_import_first_is_light() -> None:
         "import sys, pairtile.runtime.job; "
         "print([m for m in ('numba', 'numpy') if m in sys.modules])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={"PYTHONPATH": str(ROOT / "workflow")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == "[]"
+    assert python(code).strip() == "[]"
 
 
 def requirement(text: str) -> tuple[str, str]:
@@ -107,28 +99,3 @@ def test_the_image_of_the_workflow_is_the_one_that_is_built_and_that_pages_name(
     )
     assert f"IMAGE ?= {image}\n" in (ROOT / "Makefile").read_text()
     assert f" {image} demo\n" in (ROOT / "README.md").read_text()
-
-
-@pytest.mark.complete  # `make lint` says so of the first
-@pytest.mark.workflow
-@pytest.mark.parametrize("snakefile", ["Snakefile", "workflow/Snakefile"])
-def test_snakemake_lint_is_clean(snakefile: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--lint", "-s", snakefile],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.complete  # `make lint` says so, too
-@pytest.mark.workflow
-def test_snakefiles_are_formatted() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "snakefmt", "--check", "Snakefile", "workflow"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr

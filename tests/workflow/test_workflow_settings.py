@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -111,16 +110,6 @@ def test_significance_keeps_what_is_below_it(data: Path, keep: str, column: str)
         assert (table[column] <= limit).all()
         assert_same_edges(table, everything[everything[column] <= limit])
     assert 0 < len(strict) < len(loose) < len(everything)
-
-
-def test_dpi_removes_edges_and_more_tolerance_fewer(data: Path) -> None:
-    counts = []
-    for dpi in ({"tolerance": 0.0}, {"tolerance": 0.15}, False):
-        table, analysis = network(data, dpi=dpi)
-        told = json.loads((analysis.out / "summary.json").read_text())["counts"]
-        assert told["edges"] == len(table)
-        counts.append(len(table))
-    assert all(fewer < more for fewer, more in pairwise(counts))
 
 
 def test_nothing_significant_gives_empty_files_not_an_error(data: Path) -> None:

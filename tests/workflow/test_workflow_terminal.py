@@ -46,13 +46,6 @@ def test_tiles_done_are_shown_for_each_analysis_over_all_its_chunks(
     assert re.search(r"INFO net, first pass: \d+ of \d+ tiles, 100 %", done.text)
 
 
-def test_the_same_lines_are_in_the_log_of_each_chunk(finished: tuple[Path, Run]) -> None:
-    folder, _ = finished
-    logs = sorted((folder / "results/net/logs/chunks").glob("*.log"))
-    assert len(logs) == 2
-    assert all(re.search(r"INFO net: \d+ of \d+ tiles", log.read_text()) for log in logs)
-
-
 def test_the_end_of_a_run_says_what_was_found_and_where(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
