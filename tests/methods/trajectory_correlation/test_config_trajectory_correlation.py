@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,54 +10,40 @@ from pairtile.config import load_config
 from pairtile.errors import ConfigError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import PRESETS
-from paths import ROOT
 from pydantic import ValidationError
 
-ESTIMATOR: dict[str, Any] = {
-    "preset": "none",
-    "kind": "auto",
-    "neighbours": 6,
-    "variant": 1,
-    "norm": "euclidean",
-    "scale": "raw",
-    "theiler": "auto",
-    "corrected": True,
-    "bins": 10,
-    "order": 3,
-    "transform": "rank",
-    "surrogates": 20,
-}
-DEFAULTS: dict[str, Any] = {
-    "method": "trajectory_correlation",
-    "topology": "system.psf",
-    "trajectories": ["run1.dcd", "run2.xtc"],
-    "unwrap": False,
-    "time_series": [],
-    "table": {"dimensions": 1, "angles": "none", "time": "auto"},
-    "fit": "protein and name CA",
-    "reference": "first",
-    "select": "protein and name CA",
-    "positions": "atom",
-    "frames": {"start": 0, "stop": None, "step": 1},
-    "ensemble": "auto",
-    "estimator": ESTIMATOR,
-    "variables": "positions",
-    "dihedrals": ["phi", "psi", "chi1"],
-    "distances": {},
-    "domains": {},
-    "contacts": {"cutoff": "auto", "fraction": 0.75},
-    "pairs": "all",
-    "keep": {"fdr": 0.05},
-    "score": "correlation_centred",
-    "communities": ["leiden"],
-    "paths": [],
-    "suboptimal_paths": 20,
-    "compare": None,
-    "draw_strongest": 50,
-    "g_correlation_text": False,
-    "chunks": "auto",
-    "export": "auto",
-}
+DEFAULTS: dict[str, Any] = yaml.safe_load("""
+method: trajectory_correlation
+topology: system.psf
+trajectories: [run1.dcd, run2.xtc]
+unwrap: false
+time_series: []
+table: {dimensions: 1, angles: none, time: auto}
+fit: protein and name CA
+reference: first
+select: protein and name CA
+positions: atom
+frames: {start: 0, stop: null, step: 1}
+ensemble: auto
+estimator: {preset: none, kind: auto, neighbours: 6, variant: 1, norm: euclidean, scale: raw,
+  theiler: auto, corrected: true, bins: 10, order: 3, transform: rank, surrogates: 20}
+variables: positions
+dihedrals: [phi, psi, chi1]
+distances: {}
+domains: {}
+contacts: {cutoff: auto, fraction: 0.75}
+pairs: all
+keep: {fdr: 0.05}
+score: correlation_centred
+communities: [leiden]
+paths: []
+suboptimal_paths: 20
+compare: null
+draw_strongest: 50
+g_correlation_text: false
+chunks: auto
+export: auto
+""")
 CONTRACT = """
 method: trajectory_correlation
 topology: system.psf
@@ -96,31 +80,13 @@ def test_every_default_is_that_of_the_contract() -> None:
     assert contract.resolved() == DEFAULTS
 
 
-@pytest.mark.parametrize(
-    "keys",
-    [
-        {},
-        {"estimator": {"preset": "dynetan"}},
-        {"estimator": {"kind": "dihedral"}},
-        {"fit": False, "contacts": {"cutoff": 5.0}, "keep": "all"},
-        {"variables": "distances", "distances": {"lid": ["resid 1", "resid 2"]}},
-        {"trajectories": ["a.dcd", ["b1.dcd", "b2.dcd"]], "paths": [["A:LYS13", "A:ASP84"]]},
-    ],
-    ids=["defaults", "preset", "dihedral", "contacts", "distances", "parts"],
-)
-def test_resolved_section_is_json_and_loads_to_itself(keys: dict[str, Any]) -> None:
-    section = resolved(**keys)
-    again = json.loads(json.dumps(section))
-    assert TrajectoryCorrelationConfig.model_validate(again).resolved() == section
-
-
 @pytest.mark.parametrize("preset", [name for name in PRESETS if name != "none"])
 def test_a_preset_decides_its_keys_and_no_other(preset: str) -> None:
     estimator = resolved(
         estimator={"preset": preset, "neighbours": 9, "norm": "euclidean", "surrogates": 7}
     )["estimator"]
     stated = {"kind": "ksg", "neighbours": 9, "surrogates": 7, "preset": preset}
-    expected = {**ESTIMATOR, **stated, **PRESETS[preset]}
+    expected = {**DEFAULTS["estimator"], **stated, **PRESETS[preset]}
     assert estimator == expected
     assert (estimator["norm"], estimator["theiler"]) == ("max", 0)
 
@@ -370,12 +336,3 @@ def test_tables_are_those_that_were_asked_for() -> None:
     difference |= {f"difference_{end}.tsv" for end in ends}
     assert names(**more) == least | {"paths.tsv", "g_correlation.txt"} | difference
     assert set(TrajectoryCorrelationConfig.tables) == names(**more)
-
-
-def test_the_example_holds_the_defaults() -> None:
-    path = Path(ROOT) / "config" / "examples" / "trajectory_correlation.yaml"
-    text = path.read_text(encoding="utf-8")
-    (section,) = yaml.safe_load(text)["analyses"].values()
-    given = TrajectoryCorrelationConfig.model_validate(section).resolved()
-    own = {"topology": section["topology"], "trajectories": section["trajectories"]}
-    assert given == {**DEFAULTS, **own}
