@@ -12,7 +12,6 @@ import pytest
 from browser_page import CHROMIUM, Page
 from mirna_results import write_mirna_results
 from pairtile.methods.mirna_targets.report_hits import hits_of, read_hits
-from pairtile.report.page import render_page
 from pairtile.report.results import read_results, warnings_of_results
 from report_pages import assert_made_again_alike, edge_rows, page_of, part, read_page, report
 from result_files import AWKWARD
@@ -34,11 +33,6 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = write_mirna_results(tmp_path_factory.mktemp("results") / "demo", bad=2)
     page_of(folder)
     return folder
-
-
-def page_without_figures(folder: Path) -> lxml.html.HtmlElement:
-    """The page that words and tables make; drawing figures takes most of the time."""
-    return lxml.html.fromstring(render_page(read_results(folder), []))
 
 
 def parts_of(page: lxml.html.HtmlElement) -> list[str]:
@@ -162,17 +156,6 @@ def test_half_a_million_pairs_make_a_small_page(tmp_path: Path) -> None:
     assert sentence in part(page, "hits")
     assert len(edge_rows(page)) == 50_000
     assert "The 50,000 strongest of 500,000 pairs" in part(page, "edges")
-
-
-@pytest.mark.complete
-def test_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
-    made = []
-    for name in ("first", "second"):
-        folder = write_mirna_results(tmp_path / name / "demo")
-        page_of(folder)
-        files = [folder / "report.html", *sorted((folder / "figures").iterdir())]
-        made.append([path.read_bytes() for path in files])
-    assert made[0] == made[1]
 
 
 def test_the_report_of_a_real_run_agrees_with_its_files(tmp_path: Path) -> None:

@@ -171,20 +171,6 @@ def test_results_are_the_same_bytes_for_any_number_of_chunks(
     assert len(pd.read_csv(whole.out / "hits.tsv", sep="\t")) >= 9
 
 
-def test_planted_sites_are_8mers_and_make_edges(tmp_path: Path) -> None:
-    write_random(tmp_path)
-    analysis = Analysis(tmp_path, plain()).all()
-    hits = pd.read_csv(analysis.out / "hits.tsv", sep="\t")
-    edges = pd.read_csv(analysis.out / "network.tsv", sep="\t")
-    for k in range(9):
-        pair = (hits["mirna"] == f"mir-{k % 6}") & (hits["transcript"] == f"tr-{k}")
-        assert "8mer" in set(hits.loc[pair, "seed_class"])
-        assert ((edges["source"] == f"mir-{k % 6}") & (edges["target"] == f"tr-{k}")).any()
-    best = hits.groupby(["mirna", "transcript"])["score"].max()
-    found = edges.set_index(["source", "target"])["score"]
-    assert found.sort_index().to_dict() == best.sort_index().to_dict()
-
-
 def test_edges_point_to_genes_by_their_best_transcript(tmp_path: Path) -> None:
     write_random(tmp_path)
     rows = ["transcript\tgene", *(f"tr-{k}\tg{k % 6}" for k in range(8))]

@@ -78,24 +78,6 @@ def test_tails_are_exact_where_they_are_tiny() -> None:
     np.testing.assert_allclose(upper_tail(both, n, label, mode), expected, rtol=1e-9)
 
 
-def test_a_mode_made_of_one_label_is_found() -> None:
-    heat = np.arange(60) < 30
-    values = np.random.default_rng(0).normal(size=(2, 60))
-    members = np.packbits(np.array([heat, ~heat, heat | True]), axis=1)
-    modes = ModeSamples(np.zeros(3, int), np.ones(3, int), members, values)
-    condition = categorical("T", ["heat" if h else "control" for h in heat])
-    tests = condition_tests(modes, [condition]).tests
-    assert [test.name for test in tests] == ["T_control", "T_heat"]
-    control, hot = tests
-    assert hot.results["p_value"][0] == pytest.approx(
-        hypergeometric_tail(30, 60, 30, 30), rel=1e-12
-    )
-    assert hot.results["p_value"][1] == 1.0
-    assert control.results["p_value"][1] < 1e-16
-    # The third mode holds every sample: whatever the labels, p would be 1.
-    assert hot.results.loc[2, ["p_value", "q_value"]].isna().all()
-
-
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", ["normal", "ties", "huge offset", "tiny"])
 def test_regression_agrees_with_statsmodels(seed: int, kind: str) -> None:

@@ -95,13 +95,3 @@ def test_one_label_none_and_no_modes_are_no_fault() -> None:
     none = ModeSamples(modes.i[:0], modes.j[:0], modes.members[:0], modes.values)
     columns = mode_bias(none, [categorical("T", ["a", "b"] * 20 + [""])])
     assert [len(column) for column in columns.values()] == [0, 0, 0, 0]
-
-
-def test_masks_may_be_read_only_as_tables_give_them() -> None:
-    modes = random_modes(8)
-    frozen = np.frombuffer(modes.members.tobytes(), np.uint8).reshape(modes.members.shape)
-    values = modes.values.copy()
-    values.flags.writeable = False
-    again = ModeSamples(modes.i.astype(np.int32), modes.j, frozen, values, modes.outliers)
-    for column, expected in zip(mode_bias(again).values(), mode_bias(modes).values(), strict=True):
-        np.testing.assert_array_equal(column, expected)

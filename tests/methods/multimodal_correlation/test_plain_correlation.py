@@ -245,16 +245,6 @@ def test_tiles_and_strips_give_what_the_whole_gives(backend, kind, monkeypatch):
     assert_agrees(modes, values, wanted, pairs)
 
 
-def test_one_search_serves_many_tiles():
-    values = awkward_table(10)
-    wanted = asked("spearman", outliers_before=True)
-    search = PlainCorrelation(values, wanted, choose("cpu"), threads=1)
-    for rows, columns in (([3, 1], [5, 2, 1]), ([1, 7], [0, 23]), ([4], [4])):
-        rows, columns = np.array(rows), np.array(columns)
-        pairs = {(a, b): (i, j) for a, i in enumerate(rows) for b, j in enumerate(columns)}
-        assert_agrees(search.tile(rows, columns, False), values, wanted, pairs)
-
-
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_no_genes_or_nothing_kept_gives_no_entries(backend):
     values = np.random.default_rng(11).standard_normal((5, 20))
@@ -378,12 +368,3 @@ def test_kinc_traditional_network_of_rice(shared, backend):
     r = np.array([expected[pair][1] for pair in pairs])
     np.testing.assert_array_equal(modes.n_samples, n)
     np.testing.assert_allclose(modes.correlation, r, atol=1e-6)
-
-
-def test_settings_without_outliers_differ_from_kinc(shared):
-    """The golden strings of samples would tell if outliers were left in."""
-    values = expression(shared / "golden/multimodal/inputs/rice300.emx.txt")
-    expected = golden(shared, "rice300.none_spearman.cmx.txt.gz")
-    without = modes_of(values, asked("spearman", min_samples=25, outliers_before=False))
-    n = [expected.get((x, y), (0,))[0] for x, y in zip(without.column, without.row, strict=True)]
-    assert (without.n_samples > n).mean() > 0.5

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from pairtile import multimodal_correlation
 from pairtile.engine import tiles
-from pairtile.errors import ConfigError, InputError
+from pairtile.errors import ConfigError
 from pairtile.methods.multimodal_correlation import score
 from workflow_runs import Analysis, write_data
 
@@ -128,10 +128,3 @@ def test_a_run_with_regulators_is_the_same_in_any_chunks(
     assert set(items.loc[items["is_regulator"], "name"]) == set(regulators)
     page = one.report().out / "report.html"
     assert "regulator" in page.read_text()
-
-
-def test_a_list_without_a_gene_of_the_table_is_refused(tmp_path: Path) -> None:
-    write_data(tmp_path, genes=20, samples=40)
-    (tmp_path / "regulators.txt").write_text("nobody\n")
-    with pytest.raises(InputError, match="none of its 1 names"):
-        Analysis(tmp_path, SECTION).prepare()

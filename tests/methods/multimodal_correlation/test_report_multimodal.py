@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 from pairtile.declare.messages import Message
 from pairtile.errors import StoreError
-from pairtile.io.networks.drawing import MAX_MODULES
 from pairtile.methods.multimodal_correlation import charts, report_results
 from pairtile.methods.multimodal_correlation.report_results import (
     condition_pairs,
@@ -25,10 +24,9 @@ from pairtile.report.references import read_references
 from pairtile.report.results import Results, read_results, warnings_of_results
 from pairtile.report.text import page_text
 from pairtile.runtime.files import read_json, write_json
-from pairtile.statistics.modules import leiden_modules
 from planted_modes import SAMPLES, analysis
 from report_pages import assert_made_again_alike, codes_of, edge_rows, page_of, part, read_page
-from result_files import AWKWARD, write_results
+from result_files import write_results
 
 PAPERS = read_references("pairtile.methods.multimodal_correlation")
 PARTS = [
@@ -376,80 +374,6 @@ def test_tables_of_an_earlier_run_are_not_shown(copy: Path) -> None:
     assert found is not None
     assert found.networks.empty
     assert found.modules.empty
-
-
-def test_awkward_names_stay_names(copy: Path) -> None:
-    renamed = dict(zip(["g00", "g01", "g02", "g03", "g04"], AWKWARD, strict=True))
-    renamed |= {"g05": "NA", "g06": "nan"}
-    for name in ("condition_networks.tsv", "modules.tsv"):
-        frame = pd.read_csv(copy / name, sep="\t", dtype=str, keep_default_na=False)
-        frame.replace(renamed).to_csv(copy / name, sep="\t", index=False)
-    for name in ("items.parquet", "network.parquet"):
-        pd.read_parquet(copy / name).replace(renamed).to_parquet(copy / name)
-    page = page_of(copy)
-    text = (copy / "report.html").read_text(encoding="utf-8")
-    assert "<script>alert" not in text
-    cells = {name for row in edge_rows(page) for name in row[:2]}
-    assert set(renamed.values()) <= cells
-    assert {path.stem for path in (copy / "figures").glob("*.svg")} >= FIGURES
-
-
-def test_five_thousand_edges_make_a_page_under_five_megabytes(demo: Path, tmp_path: Path) -> None:
-    out = tmp_path / "large"
-    out.mkdir()
-    random = np.random.default_rng(5)
-    genes, labels = 2500, [f"label {k}" for k in range(12)]
-    names = [f"LOC_Os{k:02d}g{random.integers(1e5):05d}_{k}" for k in range(genes)]
-    i, j = np.triu_indices(genes, k=1)
-    chosen = np.sort(random.choice(len(i), 5000, replace=False))
-    edges = pd.DataFrame(
-        {
-            "source": np.array(names)[i[chosen]],
-            "target": np.array(names)[j[chosen]],
-            "cluster": 1,
-            "n_clusters": 2,
-            "n_samples": random.integers(30, 100, 5000),
-            "correlation": random.choice([-1, 1], 5000) * random.uniform(0.8, 1, 5000),
-            "p_value": random.random(5000),
-            "power": 1.0,
-            **{f"Where_{label.replace(' ', '_')}_p_value": random.random(5000) for label in labels},
-            "source_welch_p_value": random.random(5000) ** 8,
-            "target_welch_p_value": random.random(5000) ** 8,
-            "n_modes": 2,
-            "weight": random.random(5000),
-        }
-    )
-    edges = edges.sort_values("correlation", key=np.abs, ascending=False, ignore_index=True)
-    edges.to_parquet(out / "network.parquet")
-    items = pd.DataFrame({"name": names, "kept": True, "reason": "", "n_observed": 100})
-    items.to_parquet(out / "items.parquet")
-    tests = edges.head(4000)
-    pd.DataFrame(
-        {
-            "condition": "Where",
-            "label": random.choice(labels, 4000),
-            **{name: tests[name] for name in ("source", "target", "cluster", "correlation")},
-            "p_value": 1e-9,
-            "q_value": 1e-7,
-            "r_squared": np.nan,
-            "direction": np.where(tests["correlation"] > 0, "positive", "negative"),
-            "unique": True,
-        }
-    ).to_csv(out / "condition_networks.tsv", sep="\t", index=False)
-    ends = [pd.Index(names).get_indexer(edges[end]) for end in ("source", "target")]
-    module = leiden_modules(*ends, edges["correlation"], genes, runs=1)
-    table = pd.DataFrame({"gene": names, "module": module, "degree": 4, "degree_in_module": 2})
-    table[table["module"] > 0].sort_values("module").to_csv(
-        out / "modules.tsv", sep="\t", index=False
-    )
-    write_json(out / "summary.json", read_json(demo / "summary.json"))
-    shutil.copy(demo / "scores.npz", out / "scores.npz")
-    page = page_of(out)
-    assert (out / "report.html").stat().st_size < 5_000_000
-    assert len(edge_rows(page)) == 5000
-    assert len(page.xpath("//*[@class='data modules']/tbody/tr")) == min(module.max(), MAX_MODULES)
-    assert page.xpath("//*[@class='data modules']//details")
-    assert len(page.xpath("//*[@id='conditions']//details")) == 12
 
 
 def test_negative_edges_are_as_strong_as_positive_ones(demo: Path) -> None:

@@ -248,20 +248,6 @@ def test_a_delayed_copy_is_found_with_its_direction():
     assert none.edges.empty
 
 
-@pytest.mark.parametrize(
-    ("settings", "refused"),
-    [
-        ({"correlation": "bicor"}, r"correlation.*clustering: none"),
-        ({"correlation": "partial"}, r"correlation.*clustering: none"),
-        ({"lag": 1}, r"lag.*clustering: none"),
-        ({"lag": 1, "clustering": "none", "correlation": "partial"}, r"lag.*partial"),
-    ],
-)
-def test_settings_that_make_no_sense_together_are_refused(settings, refused):
-    with pytest.raises(ValueError, match=refused):
-        multimodal_correlation(np.zeros((3, 40)), **settings)
-
-
 def test_a_lag_has_no_threshold_of_undirected_networks_and_no_conditions():
     found = multimodal_correlation(
         np.random.default_rng(7).normal(size=(4, 40)), clustering="none", lag=1, backend="cpu",

@@ -15,7 +15,6 @@ from pairtile import (
     InputError,
     data_processing_inequality,
     evaluate,
-    export_network,
     infer_network,
     prepare_expression,
     read_expression,
@@ -167,18 +166,6 @@ def test_attributes_tell_how_the_network_came_about(simulated: Any, tmp_path: Pa
     assert attributes["threshold_bits"] == edges["mi_bits"].min()
     edges.to_parquet(tmp_path / "network.parquet")  # attributes are plain, so this goes
     assert pd.read_parquet(tmp_path / "network.parquet").attrs == attributes
-
-
-def test_network_can_be_exported(simulated: Any, tmp_path: Path) -> None:
-    prepared = prepare_expression(simulated)
-    edges = infer_network(prepared, simulated.regulators, keep={"top_edges": 10})
-    directed = edges.attrs["directed"]
-    for format in ("tsv", "graphml", "h5ad"):
-        out = tmp_path / format
-        export_network(
-            edges, prepared.items, format, out, directed=directed, name="test", metadata={}
-        )
-        assert out.stat().st_size > 0
 
 
 @pytest.mark.parametrize(

@@ -154,11 +154,6 @@ def test_raw_values_with_outliers_get_a_null_for_each_entropy_class():
     assert by_class < 0.06
 
 
-def test_ranks_without_ties_share_one_null():
-    estimator = opened(np.random.default_rng(0).lognormal(sigma=3, size=(50, 60)))
-    assert Null.from_arrays(estimator.null(1)).n_classes == 1
-
-
 def test_null_depends_on_the_seed_alone():
     values = np.random.default_rng(0).normal(size=(40, 60))
     first = opened(values, permutations=2000).null(7)

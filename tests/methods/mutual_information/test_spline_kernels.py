@@ -167,10 +167,6 @@ def test_column_major_input_gives_the_same_scores(backend):
     assert np.array_equal(scores[0], scores[1])
 
 
-def test_genes_never_observed_together_score_zero():
-    assert matrix(awkward(), 10, 3)[8, 9] == 0.0
-
-
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 2**32 - 1),

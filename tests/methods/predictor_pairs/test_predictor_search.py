@@ -220,20 +220,6 @@ def test_constant_targets_tie_all_sets(backend: str, cardinality: int, penalty: 
 
 
 @both_backends
-def test_duplicated_predictors_are_counted_as_ties(backend: str) -> None:
-    """Four copies of each of the true pair: 16 ties, the first in lexicographic order reported."""
-    random = np.random.default_rng(11)
-    genes = random.integers(0, 2, (6, 60)).astype(np.int8)
-    predictors = np.tile(genes, (4, 1))
-    targets = (genes[[1]] ^ genes[[4]]).astype(np.int8)
-    search = PredictorSearch(predictors, SearchSettings(levels=2, top=3), choose(backend))
-    best = search.best(targets, np.array([-1], dtype=np.int32), 0, 24)
-    assert best.predictors.tolist() == [[1, 4], [1, 10], [1, 16]]
-    assert best.n_ties.tolist() == [16, 0, 0]
-    assert best.key.tolist() == [0, 0, 0]
-
-
-@both_backends
 def test_nothing_to_search_gives_an_empty_table(backend: str) -> None:
     device = choose(backend)
     levels = np.zeros((4, 5), dtype=np.int8)

@@ -199,18 +199,6 @@ def test_regulators_and_targets_bound_the_search(tmp_path: Path) -> None:
     assert set(found["target"]) == {"g007", "g010"}
 
 
-def test_constant_targets_are_listed_but_make_no_edges(tmp_path: Path) -> None:
-    levels = random_levels(10, 25)
-    levels[4] = 1
-    write_levels(tmp_path, levels)
-    analysis = Analysis(tmp_path, section(null={"permutations": 20})).all()
-    found = read(tmp_path / "results/net/predictors.tsv")
-    first = found[(found["target"] == "g004") & (found["rank"] == 1)].iloc[0]
-    assert (first["mce_bits"], first["n_ties"], float(first["p_value"])) == (0.0, 36, 1.0)
-    assert "g004" not in set(read(analysis.out / "network.tsv")["target"])
-    assert read_json(analysis.out / "summary.json")["counts"]["targets_constant"] == 1
-
-
 def test_the_whole_workflow_through_snakemake(tmp_path: Path) -> None:
     write_levels(tmp_path, random_levels(20, 30, 3))
     write_config(tmp_path, {"net": section(null={"permutations": 5}, rules=True)})

@@ -79,16 +79,6 @@ def test_angles_are_taken_on_the_circle() -> None:
     np.testing.assert_allclose(turned.mi_nats, found.mi_nats, atol=0.05)
 
 
-def test_replicas_are_estimated_one_by_one() -> None:
-    parts = [motions(90, seed=seed) for seed in (1, 2, 3)]
-    found = trajectory_correlation(parts, kind="gaussian", surrogates=4)
-    each = [trajectory_correlation(part, kind="gaussian", surrogates=0).mi_nats for part in parts]
-    np.testing.assert_allclose(found.mi_nats, np.mean(each, axis=0), atol=1e-12)
-    np.testing.assert_allclose(found.matrix("mi_sd"), np.std(each, axis=0, ddof=1), atol=1e-12)
-    assert found.counts["replicas"] == 3
-    assert found.counts["frames"] == 270
-
-
 # --- forms of input -----------------------------------------------------------------------------
 
 
@@ -215,14 +205,6 @@ def test_difference_of_two_is_matched_by_name(chain: MotionCorrelation) -> None:
     assert row["correlation"] == chain.correlation.loc["a", "b"]
     assert row["correlation_other"] == other.correlation.loc["a", "b"]
     assert row["correlation_difference"] == row["correlation"] - row["correlation_other"]
-
-
-def test_what_needs_attention_is_a_warning() -> None:
-    slow = np.cumsum(np.random.default_rng(4).normal(size=(200, 3, 3)), axis=0)
-    with pytest.warns(UserWarning, match="fewer than 50 effective frames"):
-        found = trajectory_correlation(slow, kind="gaussian", surrogates=0)
-    assert any("effective frames" in text for text in found.warnings)
-    assert (found.items["n_effective"] < 50).all()
 
 
 # --- settings and errors ------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from browser_page import (
     resize,
     screenshot,
 )
-from motion_reports import analysis, analysis_of, of_tables
+from motion_reports import analysis, analysis_of
 from small_trajectories import mda, store
 
 pytestmark = [
@@ -175,14 +175,6 @@ def test_no_kind_of_analysis_makes_the_page_complain(
 ) -> None:
     out = analysis(tmp_path, **changes)
     opened((out / "report.html").as_uri(), tmp_path / "profile")
-
-
-def test_names_that_look_like_markup_do_no_harm(tmp_path: Path) -> None:
-    values = np.random.default_rng(1).normal(size=(60, 3))
-    names = ["<script>alert(1)</script>", "</script><b>x", "-->"]
-    out = of_tables(tmp_path, values, names=names, keep="all")
-    page = opened((out / "report.html").as_uri(), tmp_path / "profile")
-    assert not page.xpath("//main//b")
 
 
 @pytest.mark.parametrize(
