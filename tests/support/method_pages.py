@@ -12,6 +12,7 @@ import pandas as pd
 from declared_columns import assert_declared, declared_tables
 from documents import section_of_page
 from pairtile.method import get_method
+from pairtile.report.make_figures import COMMON_FIGURES
 from pairtile.runtime.files import read_json
 
 SECTIONS = {
@@ -43,7 +44,8 @@ def assert_described(
         names += [path.name for path in (out / "state").glob("*.npy")]
     if "figures" in kinds:
         report = get_method(method).part(get_method(method).report)
-        names += [re.sub(r"_\d$", "_1", figure) for figure in report.figures]
+        own = [figure for figure in report.figures if figure not in COMMON_FIGURES]
+        names += [re.sub(r"_\d$", "_1", figure) for figure in own]
     if "counts" in kinds:
         names += read_json(out / "summary.json")["counts"]
     if "threshold" in kinds:

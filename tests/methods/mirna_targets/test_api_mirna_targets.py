@@ -175,9 +175,6 @@ def test_sequences_that_cannot_be_used(
 @pytest.mark.parametrize(
     "settings",
     [
-        {"score": 0},
-        {"trim": 0},
-        {"extras": {"plfold": True}},
         {"on_bad_record": "ignore"},
         {"backend": "gpu"},
         {"restrict": [("a", "b", "c")]},

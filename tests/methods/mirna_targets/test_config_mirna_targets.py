@@ -75,7 +75,8 @@ def test_other_forms_of_them_are_refused(key: str, value: Any) -> None:
         *(
             ({"estimator": {name: value}}, f"estimator.{name}")
             for name, values in {
-                "score": (0, "140"), "scale": (-1,), "gap_open": (9,), "gap_extend": (1,),
+                "score": (0, "140", float("nan")), "scale": (-1, float("inf"), 1e7),
+                "gap_open": (9, -1e8), "gap_extend": (1,),
                 "energy": (None,), "strict": (1,), "trim": (0, 1.5), "go": (-9,),
             }.items()
             for value in values

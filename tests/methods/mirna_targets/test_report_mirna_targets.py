@@ -10,6 +10,7 @@ import lxml.html
 import pandas as pd
 import pytest
 from browser_page import CHROMIUM, Page
+from method_pages import parts_of
 from mirna_results import write_mirna_results
 from pairtile.methods.mirna_targets.report_hits import hits_of, read_hits
 from pairtile.report.results import read_results, warnings_of_results
@@ -33,10 +34,6 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = write_mirna_results(tmp_path_factory.mktemp("results") / "demo", bad=2)
     page_of(folder)
     return folder
-
-
-def parts_of(page: lxml.html.HtmlElement) -> list[str]:
-    return [section.get("id") for section in page.xpath("//main/section")]
 
 
 def codes(folder: Path) -> set[str]:

@@ -110,20 +110,6 @@ SERIES = "\n".join(
         ),
         pytest.param(
             "levels",
-            {"estimator": {"cardinality": 1, "penalty": "none"}, "null": {"permutations": 5}},
-            {"cardinality": 1, "penalty": "none", "permutations": 5},
-            id="single",
-            marks=pytest.mark.complete,
-        ),
-        pytest.param(
-            "levels",
-            {"estimator": {"cardinality": 3, "alpha": 0.5}, "null": {"permutations": 5}},
-            {"cardinality": 3, "alpha": 0.5, "permutations": 5},
-            id="triples",
-            marks=pytest.mark.complete,
-        ),
-        pytest.param(
-            "levels",
             {"estimator": {"cardinality": 3, "search": "sffs"}, "null": {"permutations": 5}},
             {"cardinality": 3, "search": "sffs", "permutations": 5},
             id="sffs",

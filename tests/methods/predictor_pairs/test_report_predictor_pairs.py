@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from lxml.html import HtmlElement
+from method_pages import drawn_in, parts_of, tiles_of
 from pairtile.errors import StoreError
 from pairtile.methods.predictor_pairs.charts import FIGURES, MAX_COURSES
 from pairtile.methods.predictor_pairs.report_results import predictor_results
@@ -33,6 +33,7 @@ from predictor_levels import (
     varied_best,
 )
 from report_pages import (
+    assert_made_again_alike,
     codes_of,
     page_of,
     part,
@@ -51,15 +52,14 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_page_has_the_parts_of_this_method_and_others_have_not(demo: Path, tmp_path: Path) -> None:
     page = read_page(demo)
-    assert [found.get("id") for found in page.xpath("//main/section")] == PARTS
-    drawn = {path.stem for path in (demo / "figures").glob("*.svg")}
+    assert parts_of(page) == PARTS
+    drawn = drawn_in(demo)
     assert drawn >= {"score_distribution", "p_values", "ties", "joint_prediction", "time_courses"}
     assert not {"samples", "components"} & drawn  # levels are no measurements
     # A table that an analysis of the same name left before is not taken for this one's.
     other = write_results(tmp_path / "other")
     (other / "predictors.tsv").write_bytes((demo / "predictors.tsv").read_bytes())
-    ids = [found.get("id") for found in page_of(other).xpath("//main/section")]
-    assert not {"levels", "predictors"} & set(ids)
+    assert not {"levels", "predictors"} & set(parts_of(page_of(other)))
 
 
 def test_targets_and_predictors_are_drawn_along_time(demo: Path) -> None:
@@ -80,14 +80,6 @@ def test_targets_and_predictors_are_drawn_along_time(demo: Path) -> None:
     assert FIGURES["time_courses"](results) is None
     results.summary["parameters"] |= {"samples": {"time": "hours"}}
     assert FIGURES["time_courses"](results) is not None
-
-
-def tiles_of(page: HtmlElement) -> dict[str, list[str]]:
-    """The numbers at the top: what it is -> value and what it is set against."""
-    return {
-        div.xpath("dt")[0].text_content(): [dd.text_content() for dd in div.xpath("dd")]
-        for div in page.xpath("//*[@class='tiles']/div")
-    }
 
 
 def test_findings_agree_with_the_tables(demo: Path) -> None:
@@ -193,8 +185,7 @@ def test_a_missing_table_is_named_and_a_missing_state_costs_the_level_tables(
     out = analysis(tmp_path, page=False, null={"permutations": 0})
     (out / "state" / "state.json").unlink()
     page = plain_page(out)
-    ids = [found.get("id") for found in page.xpath("//main/section")]
-    assert ids == [name for name in PARTS if name not in ("figures", "levels")]
+    assert parts_of(page) == [name for name in PARTS if name not in ("figures", "levels")]
     sets_of(out).drop(columns="n_ties").to_csv(out / "predictors.tsv", sep="\t", index=False)
     with pytest.raises(StoreError, match=r"predictors\.tsv.*expected n_ties"):
         plain_page(out)
@@ -237,11 +228,7 @@ def test_a_genome_wide_search_makes_a_page_under_five_megabytes(demo: Path, tmp_
 
 
 def test_same_input_gives_the_same_bytes(demo: Path) -> None:
-    before = (demo / "report.html").read_bytes()
-    figures = [path.read_bytes() for path in sorted((demo / "figures").iterdir())]
-    page_of(demo)
-    assert (demo / "report.html").read_bytes() == before
-    assert [path.read_bytes() for path in sorted((demo / "figures").iterdir())] == figures
+    assert_made_again_alike(demo)
 
 
 def test_an_empty_network_says_what_to_do(tmp_path: Path) -> None:

@@ -16,18 +16,10 @@ from predictor_levels import random_levels, section, write_levels
 from workflow_runs import Analysis, run, write_config
 
 GOLDEN = {
-    "bool60__lag_q2_no_obs_a1": ("bool60", {}),
-    "bool60__lag_q2_none": ("bool60", {"penalty": "none"}),
     "bool60__lag_q2_none_self": ("bool60", {"penalty": "none", "self": True}),
-    "bool60__static_q2_none": ("bool60", {"penalty": "none", "lag": 0}),
-    "bool60noisy__lag_q2_no_obs_a1": ("bool60noisy", {}),
-    "bool60noisy__lag_q2_none": ("bool60noisy", {"penalty": "none"}),
-    "pf3d7_200__lag_q2_no_obs_a1": ("pf3d7_200.q2", {}),
-    "pf3d7_200__lag_q3_no_obs_a1": ("pf3d7_200.q3", {}),
-    "pf3d7_200__lag_q3_none": ("pf3d7_200.q3", {"penalty": "none"}),
     "pf3d7_200ext__lag_q3_no_obs_a1": ("pf3d7_200.q3ext", {}),
 }
-"""Golden table -> its data and the settings that differ from the default."""
+"""Golden table -> its data and settings; test_predictor_golden.py has the others."""
 
 
 def read(path: Path) -> pd.DataFrame:

@@ -29,12 +29,10 @@ def read(path: Path) -> pd.DataFrame:
 # --- values -------------------------------------------------------------------------------------
 
 GOLDEN = {
-    "ksg1_k6_eucl_raw": {},
     "ksg2_k7_cheb_std": {"preset": "dynetan"},
-    "lmi": {"kind": "gaussian", "corrected": False},
     "dcc": {"kind": "dcc"},
 }
-"""Golden matrix -> the estimator that gives it; test_motion_ksg.py has the others."""
+"""Golden matrix -> its estimator; test_motion_ksg.py and test_motion_linear.py have the others."""
 
 
 @pytest.mark.parametrize("name", GOLDEN)
