@@ -70,6 +70,7 @@ def test_modes_are_those_of_the_workflow(found: ModeCorrelation, analysis: Path)
     np.testing.assert_array_equal(members, bits[:, : len(found.samples)])
     assert list(members.columns) == list(small()[0].columns)
     assert members.sum(axis=1).tolist() == found.modes["n_samples"].tolist()
+    assert not (members & found.outliers()).to_numpy().any()
     with np.load(analysis / "scores.npz") as scores:
         assert found.pairs_by_modes.tolist() == scores["pairs_by_modes"].tolist()
         assert found.modes_by_correlation.tolist() == scores["counts"].tolist()

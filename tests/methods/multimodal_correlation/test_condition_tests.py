@@ -17,7 +17,6 @@ from pairtile.methods.multimodal_correlation.conditions import (
     upper_tail,
 )
 from pairtile.methods.multimodal_correlation.modes import ModeSamples, packed_masks
-from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 
@@ -38,18 +37,6 @@ def test_enrichment_agrees_with_exact_tails(seed: int) -> None:
     whole = (found["n_mode"] == found["n"]) | (found["n_mode"] == 0)
     assert whole.any()
     assert np.isnan(found["p_value"][~whole]).any()  # labels of all samples, or of none
-
-
-def test_enrichment_is_fishers_exact_test() -> None:
-    modes, condition = random_modes(9), categorical("T", labels_of(9))
-    found = enrichment(modes, condition)
-    n, inside = found["n"][:, None], found["n_mode"][:, None]
-    for mode, label in np.argwhere(np.isfinite(found["p_value"]))[:40]:
-        both, of_label = found["n_both"][mode, label], found["n_label"][mode, label]
-        others = n[mode, 0] - inside[mode, 0] - of_label + both
-        table = [[both, inside[mode, 0] - both], [of_label - both, others]]
-        expected = stats.fisher_exact(table, alternative="greater").pvalue
-        assert found["p_value"][mode, label] == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("limits", [(None, None), (6.0, None), (None, 9.0), (6.5, 9.5)])
