@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from message_codes import numbers_by_code
 from mirna_sequences import of_workflow, random_sequences, write_fasta
 from pairtile import (
     InputError,
@@ -18,7 +19,6 @@ from pairtile import (
     mirna_edges,
     mirna_targets,
 )
-from pairtile.declare.messages import Message
 
 pytest.importorskip("RNA", reason="needs the package ViennaRNA")
 
@@ -75,7 +75,7 @@ def test_restricted_search_and_extras_are_those_of_the_workflow(tmp_path: Path) 
     for restrict in (pairs, frame, tmp_path / "pairs.tsv"):
         with pytest.warns(UserWarning, match="mir-2 nobody"):
             found = mirna_targets(*sequences, restrict=restrict, extras=extras, score=80)
-        numbers = {w.code: w.numbers for w in found.attrs["warnings"] if isinstance(w, Message)}
+        numbers = numbers_by_code(found.attrs["warnings"])
         assert numbers["restrict_pairs_missing"]["n"] == 1
         pd.testing.assert_frame_equal(found, expected, check_dtype=False)
         assert found.attrs["counts"]["pairs"] == 3

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from message_codes import numbers_by_code
 from pairtile import mirna_targets
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
@@ -28,8 +29,7 @@ def prepare(folder: Path, transcripts: str, mirnas: str = MIRNAS, **keys: Any) -
 
 
 def found(prepared: PreparedInput) -> dict[str, dict[str, Any]]:
-    """Numbers of the messages by their codes."""
-    return {m.code: m.numbers for m in [*prepared.notes, *prepared.warnings]}
+    return numbers_by_code(prepared.notes, prepared.warnings)
 
 
 def letters(prepared: PreparedInput) -> list[str]:

@@ -10,6 +10,7 @@ import lxml.html
 import pandas as pd
 import pytest
 from browser_page import CHROMIUM, Page
+from message_codes import codes
 from method_pages import parts_of
 from mirna_results import write_mirna_results
 from pairtile.methods.mirna_targets.report_hits import hits_of, read_hits
@@ -36,11 +37,11 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def codes(folder: Path) -> set[str]:
+def codes_of(folder: Path) -> list[str]:
     """Codes of what the results give rise to."""
     results = read_results(folder)
     results.summary["warnings"] = []
-    return {getattr(text, "code", "") for text in warnings_of_results(results)}
+    return codes(warnings_of_results(results))
 
 
 # --- the page -----------------------------------------------------------------------------------
@@ -114,7 +115,7 @@ def test_without_energies_the_page_shows_scores(tmp_path: Path) -> None:
     folder = write_mirna_results(tmp_path / "demo", energies=False)
     page = page_of(folder)
     assert parts_of(page) == [name for name in ALL_PARTS if name != "cleaning"]
-    assert "no_energies" in codes(folder)
+    assert "no_energies" in codes_of(folder)
     assert "kcal/mol" not in part(page, "hits")
     assert not page.xpath("//*[@id='figure-energy_distribution']")
 
@@ -123,7 +124,7 @@ def test_no_hit_at_all_makes_a_page_of_few_parts(tmp_path: Path) -> None:
     folder = write_mirna_results(tmp_path / "demo", n_pairs=0)
     page = page_of(folder)
     assert parts_of(page) == ["findings", "network", "trust", "files", "run", "methods"]
-    assert "no_hits" in codes(folder)
+    assert "no_hits" in codes_of(folder)
     assert (folder / "report.html").stat().st_size < 300_000
 
 
