@@ -13,10 +13,10 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from backends import both_backends
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_fold import energy_of_structure, fold, structures
-from naive_miranda import both_backends
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets import energy as energy_module
 from pairtile.methods.mirna_targets.energy import LONGEST_ON_GPU, DuplexEnergy, turner_1999

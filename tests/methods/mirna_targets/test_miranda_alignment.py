@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from backends import both_backends
 from hand_made_hits import texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_miranda import NaiveHit, NaiveSettings, batch_of, both_backends, scoring_of
+from naive_miranda import NaiveHit, NaiveSettings, batch_of, scoring_of
 from pairtile.cpu.vectors import LANES
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets import search as target_search

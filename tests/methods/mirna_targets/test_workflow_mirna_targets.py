@@ -11,8 +11,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from backends import both_backends
 from mirna_sequences import plain, write_random
-from naive_miranda import both_backends
 from pairtile.errors import InputError
 from pairtile.methods.mirna_targets import export
 from pairtile.methods.mirna_targets import score as mirna_targets

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from backends import both_backends
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_mutual_information import naive_mi_matrix
@@ -225,7 +226,7 @@ def test_a_matrix_of_float32_is_the_other_one_rounded(holed: np.ndarray) -> None
         mutual_information(frame, dtype="int8")
 
 
-@pytest.mark.parametrize("backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+@both_backends
 def test_both_triangles_of_several_tiles_hold_the_same(backend: str) -> None:
     """Written by several threads, from the GPU's memory by copies that it makes itself."""
     random = np.random.default_rng(5)

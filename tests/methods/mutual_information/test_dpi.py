@@ -6,16 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from backends import both_backends
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pairtile.methods.mutual_information.dpi import data_processing_inequality
 from paths import SHARED
 
 GOLDEN = SHARED / "golden" / "mutual_information"
-
-both_backends = pytest.mark.parametrize(
-    "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
-)
 
 
 def naive_dpi(

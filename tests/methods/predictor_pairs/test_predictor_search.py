@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from backends import both_backends
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -19,10 +20,6 @@ from pairtile.methods.predictor_pairs.search import (
     PredictorSearch,
     SearchSettings,
     reduce_best,
-)
-
-both_backends = pytest.mark.parametrize(
-    "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 )
 
 

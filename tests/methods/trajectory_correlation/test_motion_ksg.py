@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from backends import both_backends
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from motion_blocks import all_pairs, both_backends, estimator, normal
+from motion_blocks import all_pairs, estimator, normal
 from naive_motion import naive_ksg
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.estimators import (

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from motion_blocks import all_pairs, both_backends, estimator, normal
+from backends import both_backends
+from motion_blocks import all_pairs, estimator, normal
 from naive_motion import naive_cyclic_mi, naive_dcc, naive_gaussian
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.estimators import (
