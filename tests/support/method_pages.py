@@ -70,6 +70,20 @@ def drawn_in(folder: Path) -> set[str]:
     return {path.stem for path in (folder / "figures").glob("*.svg")}
 
 
+def assert_columns_can_be_sorted(
+    table: lxml.html.HtmlElement, numeric: tuple[str, ...], text: str
+) -> None:
+    """By hand and with the keyboard, in a browser; ``numeric`` by number, ``text`` by letters."""
+    headings = {
+        "".join(th.xpath(".//*[@class='dt-column-title']/text()")): th.get("class")
+        for th in table.xpath("thead//th")
+    }
+    for name in numeric:
+        assert "dt-type-numeric" in headings[name]
+    assert "dt-type-numeric" not in headings[text]
+    assert len(table.xpath("thead//*[@role='button'][@tabindex='0']")) == len(headings)
+
+
 def table_of(folder: Path, name: str) -> pd.DataFrame:
     """A table of text, with names such as NA as they are."""
     return pd.read_csv(folder / name, sep="\t", keep_default_na=False, na_values=[""])
