@@ -53,7 +53,7 @@ def resolved(method: str, **keys: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "section",
-    [*({"method": name} for name in LEAST), *FORMS],
+    [*({"method": name} for name in models()), *FORMS],
     ids=lambda section: str(section)[:60],
 )
 def test_resolved_section_is_json_fits_the_schema_and_loads_to_itself(
@@ -66,7 +66,7 @@ def test_resolved_section_is_json_fits_the_schema_and_loads_to_itself(
     assert not list(validator.iter_errors({"analyses": {"a": whole}}))
 
 
-@pytest.mark.parametrize("method", LEAST)
+@pytest.mark.parametrize("method", models())
 def test_defaults_in_the_schema_are_those_that_load(method: str) -> None:
     properties = json_schema()["$defs"][models()[method].__name__]["properties"]
     defaults = {key: part["default"] for key, part in properties.items() if "default" in part}
@@ -81,7 +81,7 @@ OTHERWISE = {
 """Method -> keys for which its example recommends or shows something else."""
 
 
-@pytest.mark.parametrize("method", LEAST)
+@pytest.mark.parametrize("method", models())
 def test_the_example_holds_the_defaults_but_for_files(method: str) -> None:
     text = (ROOT / f"config/examples/{method}.yaml").read_text(encoding="utf-8")
     (section,) = load_config(yaml.safe_load(text)).analyses.values()
