@@ -22,7 +22,7 @@ from pairtile.report.formats import number
 from pairtile.report.results import read_results
 from pairtile.report.text import page_text
 from pairtile.runtime.files import read_json
-from report_pages import codes_of, page_of, part, read_page, warnings_of
+from report_pages import codes_of, page_of, part, read_page
 from result_files import AWKWARD, write_results
 
 PARTS = [
@@ -182,11 +182,6 @@ def test_warnings_come_where_there_is_reason(
     tmp_path: Path, changes: dict[str, Any], codes: set[str]
 ) -> None:
     assert codes_of(analysis(tmp_path, page=False, **changes)) & OF_PAGE == codes
-
-
-def test_warnings_stand_on_the_page(demo: Path) -> None:
-    assert "fit: false" in warnings_of(demo)
-    assert codes_of(demo) & OF_PAGE == {"not_superposed"}
 
 
 def test_a_run_that_drifts_and_a_preset_on_slow_motion_are_warned_of(tmp_path: Path) -> None:
