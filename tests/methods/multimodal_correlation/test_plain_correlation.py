@@ -29,10 +29,10 @@ def asked(correlation, **changes):
     return mixture_config(clustering="none", correlation=correlation, **given)
 
 
-def modes_of(values, wanted, backend="cpu", rows=None, columns=None, threads=None):
+def modes_of(values, wanted, backend="cpu", rows=None, columns=None):
     """All pairs, or those of rows and columns."""
     every = np.arange(len(values))
-    search = PlainCorrelation(np.asarray(values, dtype=float), wanted, choose(backend), threads)
+    search = PlainCorrelation(np.asarray(values, dtype=float), wanted, choose(backend), None)
     upper = rows is None
     return search.tile(every if upper else rows, every if upper else columns, upper)
 
@@ -243,6 +243,16 @@ def test_tiles_and_strips_give_what_the_whole_gives(backend, kind, monkeypatch):
     modes = modes_of(values, wanted, backend, rows, columns)
     pairs = {(a, b): (i, j) for a, i in enumerate(rows) for b, j in enumerate(columns)}
     assert_agrees(modes, values, wanted, pairs)
+
+
+def test_one_search_serves_many_tiles():
+    values = awkward_table(10)
+    wanted = asked("spearman", outliers_before=True)
+    search = PlainCorrelation(values, wanted, choose("cpu"), threads=1)
+    for rows, columns in (([3, 1], [5, 2, 1]), ([1, 7], [0, 23]), ([4], [4])):
+        rows, columns = np.array(rows), np.array(columns)
+        pairs = {(a, b): (i, j) for a, i in enumerate(rows) for b, j in enumerate(columns)}
+        assert_agrees(search.tile(rows, columns, False), values, wanted, pairs)
 
 
 @both_backends

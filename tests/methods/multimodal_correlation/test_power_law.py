@@ -36,6 +36,10 @@ def test_fewer_than_four_ranges_of_degree_are_not_judged(degrees):
     assert found.bins < 4
 
 
+def test_equally_many_genes_at_every_degree_have_no_fit():
+    assert scale_free_fit(range(1, 11)).fit == 0
+
+
 def planted(seed: int = 1):
     """Pairs above 0.8 of a network grown by preferential attachment, those below by chance."""
     import random

@@ -13,7 +13,7 @@ import pytest
 from method_pages import drawn_in, parts_of, table_of, tiles_of
 from pairtile.declare.messages import Message
 from pairtile.errors import StoreError
-from pairtile.methods.multimodal_correlation import charts, report_results
+from pairtile.methods.multimodal_correlation import charts, report, report_results
 from pairtile.methods.multimodal_correlation.report_results import (
     condition_pairs,
     mode_results,
@@ -161,6 +161,20 @@ def test_condition_counts_are_those_of_the_table(demo: Path) -> None:
     assert [each.xpath("summary")[0].text_content().split(":")[0] for each in clear] == (
         ["Treatment", "Treatment"]
     )
+
+
+def test_of_many_edges_of_a_condition_the_clearest_are_shown(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "MAX_EDGES", 1)
+    networks = table_of(copy, "condition_networks.tsv").query("condition == 'Treatment'")
+    shown = page_of(copy).xpath("//*[@id='conditions']//details")
+    for each, (label, edges) in zip(shown, networks.groupby("label", sort=True), strict=True):
+        words = each.xpath("summary")[0].text_content()
+        assert label in words
+        assert re.findall(r"\d+", words) == ["1", str(len(edges))]
+        clearest = edges.loc[edges["q_value"].idxmin(), "source"]
+        assert [row.text_content() for row in each.xpath(".//tbody/tr/td[1]")] == [clearest]
 
 
 def test_q_of_a_condition_is_not_that_of_the_network(copy: Path) -> None:

@@ -189,6 +189,15 @@ def test_genes_that_preparation_drops_leave_the_numbers_of_the_others() -> None:
     assert found.attrs["counts"]["genes_kept"] == 13
 
 
+def test_targets_that_share_too_few_samples_with_any_pair_are_told() -> None:
+    random = np.random.default_rng(1)
+    levels = np.where(random.random((10, 40)) < 0.4, np.nan, random.integers(0, 2, (10, 40)))
+    with pytest.warns(UserWarning, match="9 of 9 targets have no result: too many levels are"):
+        found = predictor_pairs(levels=levels, permutations=5, preprocess={"min_samples": 18})
+    assert found.empty
+    assert predictor_edges(found).empty
+
+
 def test_fewer_levels_than_asked_for_are_told() -> None:
     with pytest.warns(UserWarning, match="There are 3 levels, but no gene has more than 2"):
         predictor_pairs(levels=simulated(), quantize={"levels": 3}, permutations=0)
