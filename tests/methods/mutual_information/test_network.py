@@ -180,6 +180,20 @@ def test_p_values_beyond_the_null_are_extrapolated_and_marked():
     assert (edges["p_value"][flagged] <= 11 / (1 + null.statistic[0].size)).all()
 
 
+@pytest.mark.parametrize("keep", [{"fdr": 0.05}, "all"], ids=str)
+def test_p_and_q_of_a_whole_network_belong_together(keep):
+    random = np.random.default_rng(1)
+    values = random.normal(size=(40, 80))
+    values[:20] += 2 * random.normal(size=80)
+    network = infer_network(values, keep=keep, dpi=False, permutations=20_000, backend="cpu")
+    kept, n_tests = network.shape[0], 40 * 39 // 2
+    p = np.sort(network["p_value"])
+    q = np.minimum.accumulate((p * n_tests / np.arange(1, kept + 1))[::-1])[::-1]
+    np.testing.assert_allclose(np.sort(network["q_value"]), np.minimum(q, 1.0), rtol=1e-6)
+    n_beyond = (network["p_method"] == "extrapolated").sum()
+    assert network.attrs["counts"]["edges_with_extrapolated_p"] == n_beyond > 100
+
+
 @pytest.mark.parametrize("keep", ["all", {"fdr": 0.05}, {"fdr": 0.05, "top_edges": 20}], ids=str)
 def test_q_values_come_from_the_p_values_beside_them(keep):
     pairs, null = example()
