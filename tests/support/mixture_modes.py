@@ -17,10 +17,6 @@ from pairtile.methods.multimodal_correlation.config import (
 from pairtile.methods.multimodal_correlation.mixtures import Modes, pair_mixtures
 from pairtile.simulate.modes import simulate_modes
 
-both_backends = pytest.mark.parametrize(
-    "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
-)
-
 Floats = NDArray[np.float64]
 
 

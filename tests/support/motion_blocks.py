@@ -5,14 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.estimators import MotionPairs
-
-both_backends = pytest.mark.parametrize(
-    "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
-)
 
 
 def estimator(**keys: Any) -> MotionEstimatorConfig:

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import pytest
 from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.methods.mirna_targets.scoring import AlignmentScoring, SequenceBatch
-
-both_backends = pytest.mark.parametrize(
-    "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
-)
 
 A, B, C = 0, 1, 2
 """States of a cell: paired, reference base unpaired, miRNA base unpaired."""

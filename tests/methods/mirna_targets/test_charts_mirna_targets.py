@@ -17,7 +17,6 @@ from pairtile.methods.mirna_targets.report_hits import (
     read_hits,
     read_targets,
     seed_columns,
-    target_rows,
 )
 from pairtile.report import write_report
 
@@ -71,14 +70,6 @@ def test_targets_are_counted_for_each_mirna_and_transcript(demo: Path) -> None:
     assert targets.transcripts["pairs"].is_monotonic_decreasing
 
 
-def test_rows_of_targets_come_in_the_order_asked_for(demo: Path) -> None:
-    network = pd.read_parquet(demo / "network.parquet").iloc[[7, 2, 40]]
-    rows = target_rows(demo / "targets.tsv", network)
-    assert rows["mirna"].tolist() == network["source"].tolist()
-    assert rows["transcript"].tolist() == network["target"].tolist()
-    assert rows["max_score"].tolist() == network["score"].tolist()
-
-
 @pytest.mark.parametrize("name", ["hits.parquet", "targets.tsv"])
 def test_a_damaged_table_is_named(tmp_path: Path, name: str) -> None:
     folder = write_mirna_results(tmp_path / "demo")
@@ -125,13 +116,6 @@ def test_the_map_marks_every_pair_once() -> None:
     [dots] = axes.get_lines()
     marked = {(rows[int(y)], columns[int(x)]) for x, y in dots.get_xydata()}
     assert marked == {("a", "x"), ("b", "x"), ("c", "z")}
-
-
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_a_map_of_very_few_pairs_is_drawn(n: int) -> None:
-    pairs = pd.DataFrame({"source": list("abc")[:n], "target": ["x"] * n})
-    figure = charts.target_map(pairs, np.arange(140.0, 140.0 + n), label="score")
-    assert len(figure.axes[0].get_yticklabels()) == n
 
 
 def test_the_strongest_block_holds_the_first_names_of_both_sides() -> None:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from declared_columns import assert_declared, declared_tables
-from documents import section_of_page
+from method_pages import assert_described
 from mirna_sequences import of_workflow, random_sequences
 from pairtile import mirna_targets
-from pairtile.method import get_method
-from pairtile.runtime.files import read_json
 
 pytest.importorskip("RNA", reason="needs the package ViennaRNA")
 
@@ -39,31 +35,12 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return of_workflow(folder, extras=EXTRAS, **more)
 
 
-def test_columns_are_those_declared(out: Path) -> None:
-    assert_declared(out, "mirna_targets")
+def test_tables_arrays_figures_and_counts_are_described(out: Path) -> None:
+    assert_described(out, "mirna_targets")
     # Plain text to every reader.
     assert {str(kind) for kind in pq.read_schema(out / "hits.parquet").types} <= {
         "string", "int32", "int64", "float", "double",
     }  # fmt: skip
-    assert all((out / name).exists() for name in declared_tables("mirna_targets"))
-
-
-def test_arrays_and_figures_are_named(out: Path) -> None:
-    page = section_of_page("## miRNA targets")
-    for name in np.load(out / "scores.npz").files:
-        assert f"`{name}`" in page, name
-    method = get_method("mirna_targets")
-    for figure in method.part(method.report).figures:
-        assert f"`{figure}`" in page, figure
-
-
-def test_counts_of_the_summary_are_described(out: Path) -> None:
-    page = section_of_page("## miRNA targets") + section_of_page("## `summary.json`")
-    summary = read_json(out / "summary.json")
-    for count in summary["counts"]:
-        assert f"`{count}`" in page, count
-    for key in summary["threshold"]:
-        assert f"`{key}`" in page, key
 
 
 def test_settings_that_are_stricter_give_a_part_of_the_hits() -> None:

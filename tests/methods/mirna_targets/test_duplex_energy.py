@@ -13,10 +13,10 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from backends import both_backends
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_fold import energy_of_structure, fold, structures
-from naive_miranda import both_backends
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets import energy as energy_module
 from pairtile.methods.mirna_targets.energy import LONGEST_ON_GPU, DuplexEnergy, turner_1999
@@ -306,13 +306,6 @@ def test_where_gpu_memory_runs_out_fewer_strings_are_folded_at_a_time(monkeypatc
     assert sizes == [200, 100, 50, 50, 50, 50]
 
 
-@both_backends
-def test_no_strings_give_no_energies(backend):
-    energies = DuplexEnergy(choose(backend)).fold([])
-    assert energies.shape == (0,)
-    assert energies.dtype == np.float32
-
-
 # --- the CPU alone ----------------------------------------------------------------------------
 
 
@@ -333,14 +326,6 @@ def test_threads_do_not_change_energies():
         assert np.array_equal(folder.fold(strings), expected)
     finally:
         numba.set_num_threads(threads)
-
-
-def test_letters_may_lie_in_one_array():
-    strings = duplexes(2, 20)
-    text = np.frombuffer("".join(["AAAA", *strings]).encode(), np.uint8)
-    offsets = 4 + np.concatenate([[0], np.cumsum([len(s) for s in strings])])
-    folder = DuplexEnergy(choose("cpu"))
-    assert np.array_equal(folder.fold_letters(text, offsets), folder.fold(strings))
 
 
 def test_letters_beyond_ascii_are_refused():

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from message_codes import numbers_by_code
 from pairtile import mirna_targets
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
@@ -28,8 +29,7 @@ def prepare(folder: Path, transcripts: str, mirnas: str = MIRNAS, **keys: Any) -
 
 
 def found(prepared: PreparedInput) -> dict[str, dict[str, Any]]:
-    """Numbers of the messages by their codes."""
-    return {m.code: m.numbers for m in [*prepared.notes, *prepared.warnings]}
+    return numbers_by_code(prepared.notes, prepared.warnings)
 
 
 def letters(prepared: PreparedInput) -> list[str]:
@@ -316,22 +316,30 @@ WORD = f"{G.format(1)}|{T.format(1)}|GENE1"
 TWO = f">{WORD}\n{UTR}\n>{G.format(2)}|{T.format(2)}|GENE2\n{UTR}A\n"
 
 
-@pytest.mark.parametrize("name", [WORD, T.format(1)])
-def test_lists_may_have_either_name(tmp_path: Path, name: str) -> None:
-    prepared = prepare(
-        tmp_path,
-        TWO,
-        restrict=f"hsa-let-7a-5p\t{name}\n",
-        genes=f"{name}\tmine\n",
-        orthologs=f">{name}|mmu\n{UTR}\n",
-        mirna_expression="n\ta\tb\tc\td\te\nhsa-let-7a-5p\t1\t2\t3\t4\t6\n",
-        transcript_expression=f"n\ta\tb\tc\td\te\n{name}\t1\t2\t3\t4\t5\n",
-        null={"shuffles": 20},
-    )
+def lists_of(name: str, gene: str) -> dict[str, Any]:
+    """Every list that names transcripts, each with one of them."""
+    table = "n\ta\tb\tc\td\te\n{}\t1\t2\t3\t4\t5\n"
+    return {
+        "restrict": f"hsa-let-7a-5p\t{name}\n",
+        "genes": f"{name}\t{gene}\n",
+        "orthologs": f">{name}|mmu\n{UTR}\n",
+        "mirna_expression": table.format("hsa-let-7a-5p"),
+        "transcript_expression": table.format(name),
+        "null": {"shuffles": 20},
+    }
+
+
+def assert_all_matched(prepared: PreparedInput) -> None:
     assert prepared.state["restrict"].tolist() == [[0, 0]]
-    assert prepared.items["name"].tolist()[-1] == "mine"
     assert prepared.counts["transcripts_with_orthologs"] == 1
     assert prepared.counts["transcripts_with_expression"] == 1
+
+
+@pytest.mark.parametrize("name", [WORD, T.format(1)])
+def test_lists_may_have_either_name(tmp_path: Path, name: str) -> None:
+    prepared = prepare(tmp_path, TWO, **lists_of(name, "mine"))
+    assert prepared.items["name"].tolist()[-1] == "mine"
+    assert_all_matched(prepared)
 
 
 def test_tables_of_pairs_have_gene_and_symbol(tmp_path: Path) -> None:
@@ -378,21 +386,12 @@ def test_the_library_names_transcripts_of_files_but_not_those_in_memory(tmp_path
 def test_versions_are_ignored_in_the_file_and_in_every_list(
     tmp_path: Path, header: str, listed: str
 ) -> None:
-    lists: dict[str, Any] = {
-        "restrict": f"hsa-let-7a-5p\t{listed}\n",
-        "genes": f"{listed}\tENSG00000000009.3\n",
-        "orthologs": f">{listed}|mmu\n{UTR}\n",
-        "mirna_expression": "n\ta\tb\tc\td\te\nhsa-let-7a-5p\t1\t2\t3\t4\t6\n",
-        "transcript_expression": f"n\ta\tb\tc\td\te\n{listed}\t1\t2\t3\t4\t5\n",
-        "null": {"shuffles": 20},
-    }
+    lists = lists_of(listed, "ENSG00000000009.3")
     prepared = prepare(tmp_path, f">{header}\n{UTR}\n", ignore_versions=True, **lists)
     transcript, gene = prepared.items["name"].tolist()[1:]
     assert "." not in transcript
     assert gene == "ENSG00000000009"
-    assert prepared.state["restrict"].tolist() == [[0, 0]]
-    assert prepared.counts["transcripts_with_orthologs"] == 1
-    assert prepared.counts["transcripts_with_expression"] == 1
+    assert_all_matched(prepared)
     null = {"null": {"shuffles": 20}}
     tables = {key: lists[key] for key in ("mirna_expression", "transcript_expression")}
     for given in ({"restrict": lists["restrict"]}, {"genes": lists["genes"]}, tables | null):
@@ -408,15 +407,10 @@ def test_records_that_differ_in_the_version_only_are_refused(tmp_path: Path) -> 
 
 
 def test_two_rows_of_one_transcript_in_a_table_are_refused(tmp_path: Path) -> None:
-    table = f"n\ta\tb\tc\td\te\n{WORD}\t1\t2\t3\t4\t5\n{T.format(1)}\t1\t2\t3\t4\t5\n"
+    lists = lists_of(WORD, "mine")
+    lists["transcript_expression"] += f"{T.format(1)}\t1\t2\t3\t4\t5\n"
     with pytest.raises(InputError, match=T.format(1)):
-        prepare(
-            tmp_path,
-            TWO,
-            mirna_expression="n\ta\tb\tc\td\te\nhsa-let-7a-5p\t1\t2\t3\t4\t6\n",
-            transcript_expression=table,
-            null={"shuffles": 20},
-        )
+        prepare(tmp_path, TWO, **lists)
 
 
 def test_gold_standards_are_read_without_versions(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import hand_made_hits as hand
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pytest
 from pairtile.engine.estimator import PreparedInput
 from pairtile.methods.mirna_targets.hits_bed_gff3 import (
     COLOURS,
@@ -21,7 +20,6 @@ from pairtile.methods.mirna_targets.hits_bed_gff3 import (
     hit_places,
     items_to_genome,
 )
-from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
 
 LET7 = "UGAGGUAGUAGGUUGUAUAGUU"
@@ -131,16 +129,6 @@ def test_transcripts_of_another_length_stay_in_their_own_coordinates(tmp_path: P
     assert lines(tmp_path / "hits.bed")[0][:4] == ["plus", "2", "24", "m1"]
 
 
-def test_no_hits_make_files_without_lines(tmp_path: Path) -> None:
-    sequences, _ = several(tmp_path)
-    hits = hand.table(sequences, [])
-    for found in (hit_places(hits), places(tmp_path, sequences, hits)):
-        write_bed(tmp_path, hits, found)
-        write_gff3(tmp_path, hits, found)
-        assert (tmp_path / "hits.bed").read_text() == ""
-        assert (tmp_path / "hits.gff3").read_text() == ""
-
-
 STRANGE = ["#x", "track", "tracker", "browser1", "a;b=c,d&e%f", ">g", "gi|1|ref|N.1|", "\u00b5/(x)"]
 
 
@@ -173,11 +161,6 @@ def test_strange_names_do_not_break_the_files(tmp_path: Path) -> None:
         attributes = dict(part.split("=") for part in line[8].split(";"))
         assert unquote(attributes["transcript"]) == unquote(line[0])
         assert unquote(attributes["mirna"]) in mirnas
-
-
-def test_every_seed_class_has_a_colour_of_its_own() -> None:
-    assert set(COLOURS) == set(SEED_CLASSES)
-    assert len(set(COLOURS.values())) == len(COLOURS)
 
 
 def test_letters_at_the_places_are_those_of_the_site(tmp_path: Path) -> None:
@@ -234,13 +217,3 @@ def test_letters_at_the_places_are_those_of_the_site(tmp_path: Path) -> None:
     of_hit = covered.groupby(features[8].str.extract(r"ID=hit(\d+);")[0].astype(int)).sum()
     spans = table["reference_end"] - table["reference_begin"] + 1
     assert of_hit.tolist() == spans.tolist()
-
-
-@pytest.mark.parametrize("annotated", [False, True])
-def test_places_are_sorted_and_complete(tmp_path: Path, annotated: bool) -> None:
-    sequences, hits = several(tmp_path)
-    found = places(tmp_path, sequences, hits) if annotated else hit_places(hits)
-    assert sorted(found["hit"].to_pylist()) == list(range(hits.num_rows))
-    keys = list(zip(found["sequence"].to_pylist(), found["begin"].to_pylist(), strict=True))
-    assert keys == sorted(keys)
-    assert sum(found["in_genome"].to_pylist()) == (3 if annotated else 0)

@@ -112,13 +112,6 @@ def test_seed_classes_are_those_of_targetscan(tmp_path: Path, site: str, seed_cl
         assert found["seed_class"] == seed_class
 
 
-def test_a_site_at_the_very_end_has_no_a_behind_it(tmp_path: Path) -> None:
-    found = one(tmp_path, "GGG" + BODY + SEED, 4)
-    assert found["seed_class"] == "7mer-m8"
-    assert (found["reference_begin"], found["reference_end"]) == (4, 24)
-    assert (found["site_begin"], found["site_end"]) == (5, 24)
-
-
 def test_a_site_that_hangs_over_the_begin_is_placed_right(tmp_path: Path) -> None:
     found = one(tmp_path, (BODY + SEED + "A")[1:] + "CC", 0)
     assert found["reference_alignment"][0] == "-"
@@ -150,16 +143,6 @@ def test_local_au_by_hand(tmp_path: Path) -> None:
     # SequenceBatch that may be anything are left out; nothing around: no value.
     assert one(tmp_path, "ANN" + SEED + "NC", -10)["local_au"] == pytest.approx(2 / 5, abs=1e-4)
     assert math.isnan(one(tmp_path, SEED, -13)["local_au"])
-
-
-def test_local_au_ends_after_30_letters(tmp_path: Path) -> None:
-    near = one(tmp_path, "G" * 30 + SEED + "A" + "G" * 30, 17)
-    far = one(tmp_path, "A" * 9 + "G" * 30 + SEED + "A" + "G" * 30 + "U" * 9, 26)
-    assert near["seed_class"] == far["seed_class"] == "8mer"
-    assert near["local_au"] == far["local_au"] == 0
-    assert one(tmp_path, "A" + "G" * 29 + SEED + "A" + "G" * 30, 17)["local_au"] > 0
-    assert one(tmp_path, "G" * 30 + SEED + "A" + "G" * 29 + "A", 17)["local_au"] > 0
-    assert one(tmp_path, "U" * 30 + SEED + "A" + "A" * 30, 17)["local_au"] == 1
 
 
 @pytest.mark.parametrize(

@@ -74,13 +74,6 @@ def test_files_have_transcript_gene_and_symbol(found: Results) -> None:
     assert "\tENSG00000000000|ENST00000000000.2|GENE0\t" in text
 
 
-def test_the_page_cuts_no_name_and_notes_what_was_left_out(found: Results) -> None:
-    for figure in (found.folder / "figures").glob("*.svg"):
-        assert "…" not in figure.read_text()
-    notes = found.summary["notes"] if "notes" in found.summary else str(found.summary)
-    assert "Sequence unavailable" in str(notes)
-
-
 def test_the_lowest_p_come_first_and_few_are_named() -> None:
     network = pd.DataFrame(
         {

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pairtile.engine.estimator import PreparedInput
-from pairtile.errors import InputError
 from pairtile.io.networks.table import NetworkTable
 from pairtile.methods.mirna_targets.prepare import header_lines
 from pairtile.methods.mirna_targets.scoring import SequenceBatch
@@ -91,15 +90,6 @@ def test_what_was_left_out_is_counted_listed_and_comes_last(tmp_path: Path) -> N
     assert {w.code for w in prepared.warnings} == {"bad_records_left_out"}
     assert (of_mirnas.numbers["n"], of_transcripts.numbers["n"]) == (1, 2)
     assert "record 3 'm3', line 6" in of_mirnas.numbers["first"]
-
-
-def test_bad_records_of_both_files_are_refused_in_one_message(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as error:
-        prepare(tmp_path, MIRNAS + ">m3\nAC-\n", ">t1\n>t2\nACGU\n")
-    lines = str(error.value).splitlines()
-    assert lines[0].startswith(f"{tmp_path}/mirnas.fa: record 3 'm3', line 6: found illegal")
-    assert lines[1].startswith(f"{tmp_path}/transcripts.fa: record 1 't1', line 1: found an empty")
-    assert lines[2] == "2 bad records; on_bad_record: skip goes on without"
 
 
 def test_duplicate_names_become_unique_with_a_warning_and_stay_for_miranda(

@@ -11,9 +11,9 @@ import pytest
 from browser_page import CHROMIUM, Page, look_at, table_rows
 from mirna_results import write_mirna_results
 from pairtile.methods.mirna_targets.report_hits import MAX_HITS
-from pairtile.report import write_report
 from pairtile.report.formats import number
 from pairtile.report.packed_columns import to_digits
+from report_pages import report
 from result_files import AWKWARD
 from shared_hits import LINES, write_different
 
@@ -28,12 +28,6 @@ OPEN_ALL = "document.querySelectorAll('#hits-table .show-alignment').forEach((b)
 OPENED = "[...document.querySelectorAll('#hits-table pre')].map((lines) => lines.textContent)"
 
 
-def written(folder: Path) -> str:
-    """Write the report; its address."""
-    write_report(folder, folder / "report.html", folder / "figures")
-    return (folder / "report.html").as_uri()
-
-
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of 60,000 pairs whose hits all have alignments and numbers of their own."""
@@ -45,7 +39,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     more |= {"duplex_energy_kcal_mol": -40 * rng.random(len(hits))}
     more |= {"accessibility": rng.random(len(hits))}
     hits.assign(**more).to_parquet(folder / "hits.parquet")
-    written(folder)
+    report(folder)
     return folder
 
 
@@ -91,7 +85,7 @@ def test_lines_of_pairs_are_read_off_the_letters_as_hits_tsv_has_them(
     tmp_path: Path, page: Page
 ) -> None:
     folder = write_different(tmp_path / "demo", n_pairs=90)
-    page.open(written(folder))
+    page.open(report(folder))
     page.ask(OPEN_ALL)
     texts = page.ask(OPENED)
     hits = strongest(folder).head(25)
@@ -106,7 +100,7 @@ def test_lines_of_pairs_are_read_off_the_letters_as_hits_tsv_has_them(
 
 def test_sites_are_sorted_by_where_they_begin(tmp_path: Path, page: Page) -> None:
     folder = write_different(tmp_path / "demo", n_pairs=90)
-    page.open(written(folder))
+    page.open(report(folder))
     heading = "[...document.querySelectorAll('#hits-table th')].find((h) => h.innerText == 'site')"
     page.ask(f"{heading}.querySelector('[tabindex]').focus()")
     page.press("Enter")
@@ -120,7 +114,7 @@ def test_the_rows_of_the_script_are_those_of_the_page_without_script(
     tmp_path: Path, page: Page
 ) -> None:
     folder = write_different(tmp_path / "demo", names=tuple(AWKWARD), n_pairs=240)
-    address = written(folder)
+    address = report(folder)
     text = (folder / "report.html").read_text(encoding="utf-8")
     rows = lxml.html.fromstring(text).xpath("//*[@id='hits-table']/tbody/tr")
     assert len(rows) == 25
@@ -163,7 +157,7 @@ def test_the_panel_shows_every_alignment_of_a_pair(tmp_path: Path, page: Page) -
     folder = write_mirna_results(tmp_path / "demo")
     hits = pd.read_parquet(folder / "hits.parquet")
     pair = hits.groupby(["mirna", "transcript"], observed=True).size().idxmax()
-    page.open(written(folder))
+    page.open(report(folder))
     text = look_at(page, *pair)
     own = hits[(hits["mirna"] == pair[0]) & (hits["transcript"] == pair[1])]
     assert len(own) > 1

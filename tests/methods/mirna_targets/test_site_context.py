@@ -119,17 +119,6 @@ def test_context_scores_are_the_sums_of_their_terms(kind: str) -> None:
         )
 
 
-def test_pairs_behind_the_seed_count_most_at_positions_13_to_16() -> None:
-    opposite = MIR21[12:16][::-1].translate(str.maketrans("ACGU", "UGCA"))
-    seed = MIR21[1:8][::-1].translate(str.maketrans("ACGU", "UGCA"))
-    # Four pairs in register; one letter more or fewer costs nothing, four letters take off 1.
-    for gap, score in (("CCCC", 4.0), ("CCCCC", 4.0), ("CCCCCCCC", 3.0)):
-        text = "C" * 30 + opposite + gap + seed + "C" * 30
-        found = columns(MIR21, text, "7mer-m8", 30 + 4 + len(gap) + 7)
-        assert found["pairing_3p"] == naive_3p(MIR21, text, 35 + len(gap), 8)
-        assert found["pairing_3p"] >= score
-
-
 def canonical_sites(mirna: str, transcripts: list[str]) -> int:
     """Places where positions 2 to 7 pair, and 8 pairs or an A faces 1."""
     opposite = mirna[:8][::-1].translate(str.maketrans("ACGU", "UGCA"))

@@ -150,21 +150,6 @@ def lifted(
     return found
 
 
-def test_spans_are_carried_over_by_hand() -> None:
-    assert lifted(
-        [T1, None, T2],
-        [(0, 1, 1), (0, 50, 51), (0, 1, 150), (0, 150, 150), (2, 1, 1), (2, 5, 6), (2, 6, 15)],
-    ) == [
-        [(100, 101)],
-        [(149, 150), (300, 301)],
-        [(100, 150), (300, 400)],
-        [(399, 400)],
-        [(2004, 2005)],
-        [(1009, 1010), (2000, 2001)],
-        [(1000, 1010)],
-    ]
-
-
 def test_no_spans_have_no_blocks() -> None:
     none = np.empty(0, dtype=np.int64)
     blocks = TranscriptToGenome([None]).blocks(none, none, none)

@@ -22,7 +22,6 @@ from pairtile.methods.multimodal_correlation.charts import pair_scatter
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.score import MultimodalCorrelation
 from planted_modes import planted, section
-from scipy import stats
 from workflow_runs import Analysis
 
 SETTINGS: dict[str, Any] = {"max_clusters": 3, "min_samples": 20, "outliers_before": False}
@@ -71,6 +70,7 @@ def test_modes_are_those_of_the_workflow(found: ModeCorrelation, analysis: Path)
     np.testing.assert_array_equal(members, bits[:, : len(found.samples)])
     assert list(members.columns) == list(small()[0].columns)
     assert members.sum(axis=1).tolist() == found.modes["n_samples"].tolist()
+    assert not (members & found.outliers()).to_numpy().any()
     with np.load(analysis / "scores.npz") as scores:
         assert found.pairs_by_modes.tolist() == scores["pairs_by_modes"].tolist()
         assert found.modes_by_correlation.tolist() == scores["counts"].tolist()
@@ -105,17 +105,6 @@ def test_the_network_and_its_tables_are_those_of_the_workflow(
     assert made.counts["edges"] == len(made.edges)
 
 
-def test_planted_modes_go_with_their_treatment(found: ModeCorrelation) -> None:
-    heat = small()[1]["Treatment"] == "heat"
-    pair = found.modes.query("source == 'g00' and target == 'g01'")
-    members = found.members(pair)
-    assert members.shape == (2, len(heat))
-    for place, row in pair.iterrows():
-        assert heat[members.loc[place]].nunique() == 1
-        assert heat[members.loc[place]].all() == (row["correlation"] > 0)
-    assert not (found.members() & found.outliers()).to_numpy().any()
-
-
 @pytest.mark.parametrize("kind", ["gmm", "none"])
 def test_every_kind_of_input_gives_the_same_modes(kind: str) -> None:
     table, _ = small()
@@ -138,18 +127,6 @@ def test_every_kind_of_input_gives_the_same_modes(kind: str) -> None:
     assert plain.modes["source"].dtype.kind == "i"
     assert table.index[plain.modes["source"]].tolist() == expected.modes["source"].tolist()
     assert plain.samples.tolist() == list(range(80))
-
-
-def test_plain_correlation_is_that_of_scipy() -> None:
-    table = small()[0].iloc[:4]
-    made = multimodal_correlation(
-        table, clustering="none", min_correlation=0.0, outliers_before=False, preprocess=RAW
-    )
-    assert len(made.modes) == 6
-    for row in made.modes.itertuples():
-        expected = stats.spearmanr(table.loc[row.source], table.loc[row.target])
-        assert row.correlation == pytest.approx(expected.statistic, abs=1e-6)
-    assert made.members().all(axis=None)
 
 
 def test_a_pair_is_there_in_either_order_and_can_be_drawn(found: ModeCorrelation) -> None:
@@ -264,21 +241,6 @@ def test_annotations_that_do_not_fit_are_refused(
         found.network(0.6, annotations=annotations, conditions=conditions)
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"criterion": "dic"}, "criterion: found 'dic'; expected icl, bic or aic"),
-        ({"max_clusters": 6}, "max_clusters: found 6"),
-        ({"min_clusters": 3, "max_clusters": 2}, "max_clusters: found 2"),
-        ({"min_samples": 2}, "min_samples: found 2"),
-        ({"backend": "tpu"}, "backend: found 'tpu'"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        multimodal_correlation(small()[0], **settings)
-
-
 def test_a_threshold_below_what_was_stored_is_refused(found: ModeCorrelation) -> None:
     with pytest.raises(ValueError, match=r"threshold\.score: found 0\.4"):
         found.network(0.4)
@@ -343,20 +305,6 @@ def test_what_is_no_matrix_of_correlations_is_refused(correlation: Any, words: s
     for search in (rmt_threshold, power_law_threshold):
         with pytest.raises(ValueError, match=words):
             search(correlation)
-
-
-def test_golden_modes_of_synth_without_the_workflow(shared: Path) -> None:
-    golden = shared / "golden/multimodal"
-    truth = pd.read_csv(golden / "inputs/synth.truth.tsv", sep="\t", nrows=3, dtype=str)
-    table = pd.read_csv(golden / "inputs/synth.emx.txt", sep="\t")
-    table = table.loc[[*truth["geneA"], *truth["geneB"]]]
-    made = multimodal_correlation(table, preprocess=RAW, backend="cpu")
-    for row in truth.itertuples():
-        pair, label = made.pair(row.geneA, row.geneB), np.array(list(row.labels)) == "1"
-        assert len(pair.members) == int(row.modes) == 2
-        for member in pair.members:
-            assert member.sum() > 80
-            assert max(label[member].mean(), 1 - label[member].mean()) > 0.97
 
 
 @pytest.mark.gpu

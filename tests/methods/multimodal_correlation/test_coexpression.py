@@ -284,14 +284,3 @@ def test_the_detectable_trend_is_found_with_the_power_stated() -> None:
 def test_nothing_is_detectable_where_nothing_is_tested_or_no_correlation_is_enough() -> None:
     assert np.isnan(detectable_correlation(labels(np.repeat([0, 1], [33, 7])), 0, ALL, True, 0.05))
     assert np.isnan(detectable_correlation(labels(np.repeat([0, 1], 8)), 0, ALL, True, 1e-9))
-
-
-def test_how_far_the_tests_are_is_said(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("pairtile.runtime.record.EVERY_SECONDS", 0.0)
-    monkeypatch.setattr(ModeSamples.blocks, "__defaults__", (2 * 30,))  # two modes at a time
-    caplog.set_level("INFO", "pairtile")
-    x, y = correlated(np.random.default_rng(0), (4, 30), 0.5)
-    compared(x, y, labels([0] * 15 + [1] * 15))
-    assert [line.split(" done")[0] for line in caplog.messages] == ["50.0% of 4 modes tested for T"]

@@ -2,98 +2,53 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 from expression_defaults import EXPRESSION_DEFAULTS
-from pairtile.config import Config, load_config
-from pairtile.config.describe import json_schema, readme_text
-from pairtile.config.models import ConfigModel, models_in
-from pairtile.config.network import ExportFormat
+from pairtile.config import load_config
 from pairtile.errors import ConfigError
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
-from paths import TESTS
 
-EXAMPLES = (
-    TESTS.parent / "config" / "examples" / "multimodal_correlation.yaml",
-    TESTS / "multimodal_correlation.yaml",
-)
-
-DEFAULTS: dict[str, Any] = EXPRESSION_DEFAULTS | {
-    "method": "multimodal_correlation",
-    "other_expression": None,
-    "other_preprocess": None,
-    "mirna_targets": None,
-    "compatibility": "none",
-    "lag": 0,
-    "estimator": {
-        "clustering": "gmm",
-        "correlation": "spearman",
-        "min_clusters": 1,
-        "max_clusters": 5,
-        "criterion": "icl",
-        "min_samples": 30,
-        "min_correlation": 0.5,
-        "max_correlation": 1.0,
-        "min_expression": None,
-        "max_expression": None,
-        "outliers_before": True,
-        "outliers_after": True,
-        "restarts": 3,
-    },
-    "threshold": {
-        "method": "auto",
-        "score": None,
-        "fdr": 0.05,
-        "start": 0.99,
-        "step": 0.001,
-        "stop": None,
-        "rule": "symmetric",
-        "min_eigenvalues": 50,
-        "fit": None,
-        "min_genes": None,
-    },
-    "power": {"alpha": 0.001, "power": 0.8},
-    "annotations": None,
-    "conditions": [],
-    "condition_networks": {"q_value": 0.001},
-    "modules": {
-        "method": "leiden",
-        "resolution": 1.0,
-        "eigengenes": False,
-        "power": "auto",
-        "network_type": "unsigned",
-        "min_size": "auto",
-        "deep_split": 2,
-        "cut_height": 0.995,
-        "merge_height": 0.15,
-        "consensus": False,
-        "max_p": 0.05,
-    },
-    "kinc_text": True,
-    "chunks": "auto",
-    "reuse": None,
-    "export": "auto",
-}
+DEFAULTS: dict[str, Any] = EXPRESSION_DEFAULTS | yaml.safe_load("""
+method: multimodal_correlation
+other_expression: null
+other_preprocess: null
+mirna_targets: null
+compatibility: none
+lag: 0
+estimator: {clustering: gmm, correlation: spearman, min_clusters: 1, max_clusters: 5,
+  criterion: icl, min_samples: 30, min_correlation: 0.5, max_correlation: 1.0,
+  min_expression: null, max_expression: null, outliers_before: true, outliers_after: true,
+  restarts: 3}
+threshold: {method: auto, score: null, fdr: 0.05, start: 0.99, step: 0.001, stop: null,
+  rule: symmetric, min_eigenvalues: 50, fit: null, min_genes: null}
+power: {alpha: 0.001, power: 0.8}
+annotations: null
+conditions: []
+condition_networks: {q_value: 0.001}
+modules: {method: leiden, resolution: 1.0, eigengenes: false, power: auto,
+  network_type: unsigned, min_size: auto, deep_split: 2, cut_height: 0.995, merge_height: 0.15,
+  consensus: false, max_p: 0.05}
+kinc_text: true
+chunks: auto
+reuse: null
+export: auto
+""")
 
 CONTRACT = """
-analyses:
-  NAME:
-    method: multimodal_correlation
-    expression: e.tsv
-    compatibility: none
-    estimator: {clustering: gmm, correlation: spearman, min_clusters: 1, max_clusters: 5,
-      criterion: icl, min_samples: 30, min_correlation: 0.5, max_correlation: 1.0,
-      min_expression: null, max_expression: null, outliers_before: true, outliers_after: true,
-      restarts: 3}
-    threshold: {method: rmt}
-    power: {alpha: 0.001, power: 0.8}
-    annotations: samples.tsv
-    conditions: [Treatment, {name: Duration, kind: quantitative}]
+method: multimodal_correlation
+expression: e.tsv
+compatibility: none
+estimator: {clustering: gmm, correlation: spearman, min_clusters: 1, max_clusters: 5,
+  criterion: icl, min_samples: 30, min_correlation: 0.5, max_correlation: 1.0,
+  min_expression: null, max_expression: null, outliers_before: true, outliers_after: true,
+  restarts: 3}
+threshold: {method: rmt}
+power: {alpha: 0.001, power: 0.8}
+annotations: samples.tsv
+conditions: [Treatment, {name: Duration, kind: quantitative}]
 """
 
 
@@ -122,81 +77,7 @@ def test_every_default_is_that_of_the_contract() -> None:
     ]
     tested = {**DEFAULTS, "annotations": "samples.tsv", "conditions": entries}
     tested["threshold"] = {**DEFAULTS["threshold"], "method": "rmt", "fdr": None}
-    assert load_config(yaml.safe_load(CONTRACT)).resolved("NAME") == tested
-
-
-def test_resolved_section_is_json_and_loads_to_itself() -> None:
-    ordinal = {"name": "Stage", "kind": "ordinal", "levels": ["low", 2, 3.5]}
-    for keys in (
-        {},
-        {"compatibility": "kinc", "power": False, "modules": False, "kinc_text": False},
-        {"threshold": {"method": "power_law", "stop": "6e-1"}},
-        {"threshold": {"method": "score", "score": 0.75}},
-        {"threshold": {"method": "none"}, "estimator": {"clustering": "none"}},
-        {"annotations": "s.tsv", "conditions": ["a", ordinal]},
-    ):
-        section = resolved(**keys)
-        assert json.loads(json.dumps(section, allow_nan=False)) == section
-        assert resolved(**section) == section
-
-
-def test_schema_accepts_the_example_and_every_default() -> None:
-    validator = jsonschema.Draft202012Validator(json_schema())
-    validator.check_schema(json_schema())
-    for section in (DEFAULTS, resolved(annotations="s.tsv", conditions=["a"])):
-        assert not list(validator.iter_errors({"analyses": {"a": section}}))
-    short = {"method": "multimodal_correlation", "expression": "e.tsv", "conditions": ["a", "b"]}
-    assert not list(validator.iter_errors({"analyses": {"a": short}}))
-    assert list(validator.iter_errors({"analyses": {"a": {**short, "power": True}}}))
-    defaults = {
-        key: schema["default"]
-        for key, schema in json_schema()["$defs"]["MultimodalCorrelationConfig"][
-            "properties"
-        ].items()
-        if "default" in schema
-    }
-    assert resolved(**{**defaults, "method": "multimodal_correlation"}) == DEFAULTS
-
-
-def test_page_describes_every_key() -> None:
-    text = readme_text()
-
-    def keys_of(section: type[ConfigModel]) -> Iterator[tuple[str, str]]:
-        for key, field in section.model_fields.items():
-            yield key, field.description or ""
-            for inner in models_in(field.annotation):
-                yield from keys_of(inner)
-
-    for key, description in keys_of(MultimodalCorrelationConfig):
-        assert f"\n| `{key}` | " in text
-        assert len(description) > 20, key
-        assert description.endswith("."), key
-    assert all(line.count(" | ") == 3 for line in text.splitlines() if line.startswith("| `"))
-
-
-def test_example_shows_every_key() -> None:
-    path = next(path for path in EXAMPLES if path.exists())
-    raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-    assert set(raw) == set(Config.model_fields)
-    (section,) = raw["analyses"].values()
-
-    def complete(given: dict[str, Any], described: type[ConfigModel]) -> None:
-        assert set(given) == set(described.model_fields)
-        for key, field in described.model_fields.items():
-            for inner in models_in(field.annotation):
-                parts = given[key] if isinstance(given[key], list) else [given[key]]
-                for part in parts:
-                    if part is not None:
-                        complete(part, inner)
-
-    complete(section, MultimodalCorrelationConfig)
-    own = {"expression", "annotations", "conditions"}
-    loaded = load_config(path).resolved("my_modes")
-    assert {k: v for k, v in loaded.items() if k not in own} == {
-        k: v for k, v in DEFAULTS.items() if k not in own
-    }
-    formats = path.read_text(encoding="utf-8").rsplit("# ", 1)[1].split()
-    assert tuple(formats) == ExportFormat.__args__  # type: ignore[attr-defined]
+    assert resolved(**yaml.safe_load(CONTRACT)) == tested
 
 
 @pytest.mark.parametrize(

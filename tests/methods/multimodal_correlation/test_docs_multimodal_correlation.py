@@ -7,12 +7,10 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from declared_columns import assert_declared, declared_tables
-from documents import section_of_page
+from method_pages import assert_described
 from pairtile.config.models import ConfigModel
 from pairtile.config.preprocess import ExpressionAnalysis
 from pairtile.methods.multimodal_correlation import mixtures
-from pairtile.methods.multimodal_correlation.charts import FIGURES
 from pairtile.methods.multimodal_correlation.config import (
     ConditionConfig,
     ConditionNetworksConfig,
@@ -23,7 +21,6 @@ from pairtile.methods.multimodal_correlation.config import (
     ThresholdConfig,
 )
 from pairtile.methods.multimodal_correlation.thresholds import correlation_power
-from pairtile.runtime.files import read_json
 from paths import ROOT
 from workflow_runs import Analysis, write_data
 
@@ -99,6 +96,7 @@ def as_described(name: str) -> str:
     """A column with the words that the pages have for names of the user's."""
     for own, word in ANY_NAME.items():
         name = name.replace(own, word)
+    name = re.sub(r"^(curve|spacings)_.*", r"\1_COLUMN", name)
     return re.sub(r"condition_\d_", "condition_K_", name)
 
 
@@ -118,30 +116,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
         "estimator": {"max_clusters": 2, "min_samples": 15, "min_correlation": 0.2},
         "threshold": {"method": "power_law", "step": 0.05, "min_genes": 10},
     }
-    return Analysis(folder, section).pairs().network().tables()
+    return Analysis(folder, section).all()
 
 
-def test_columns_are_those_declared(run: Analysis) -> None:
+def test_tables_arrays_figures_and_counts_are_described(run: Analysis) -> None:
     columns = pd.read_parquet(run.out / "network.parquet").columns
     assert "Treatment_heat_q_value" in columns
     assert "Hours_r_squared" in columns
-    assert_declared(run.out, "multimodal_correlation")
-    tables = declared_tables("multimodal_correlation") - {"network.tsv"}
-    assert all((run.out / name).exists() for name in tables)
-    assert tables >= {*MultimodalCorrelationConfig.tables}
-
-
-def test_arrays_counts_and_figures_are_described(run: Analysis) -> None:
-    page = section_of_page("## Multimodal correlation")
-    page += section_of_page("## `summary.json`")
-    for name in np.load(run.out / "scores.npz").files:
-        described = re.sub(r"^(curve|spacings)_.*", r"\1_COLUMN", as_described(name))
-        assert f"`{described}`" in page, name
-    for path in (run.out / "state").glob("*.npy"):
-        assert f"`{path.name}`" in page, path.name
-    for step in ("prepare", "merge", "network", "tables"):
-        for name in read_json(run.record(step))["counts"]:
-            assert f"`{as_described(name)}`" in page, (step, name)
-    for figure in FIGURES:
-        name = re.sub(r"_\d$", "_1", figure)
-        assert f"`{name}`" in page, figure
+    assert_described(
+        run.out, "multimodal_correlation", as_described, ("arrays", "states", "figures", "counts")
+    )

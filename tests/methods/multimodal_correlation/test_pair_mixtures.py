@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from backends import both_backends
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mixture_modes import (
     agreement,
     assert_same,
-    both_backends,
     members,
     mixed_table,
     modes_of,

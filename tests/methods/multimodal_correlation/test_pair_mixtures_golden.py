@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import recorded_kinc
-from mixture_modes import both_backends, mixture_config
+from backends import both_backends
+from mixture_modes import mixture_config
 from numpy.typing import NDArray
 from pairtile.gpu.device import choose
 from pairtile.methods.multimodal_correlation.mixtures import (

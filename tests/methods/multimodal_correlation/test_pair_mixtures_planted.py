@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from mixture_modes import both_backends, mixture_config
+from backends import both_backends
+from mixture_modes import mixture_config
 from numpy.typing import NDArray
 from pairtile.gpu.device import choose
 from pairtile.methods.multimodal_correlation.mixtures import pair_mixtures

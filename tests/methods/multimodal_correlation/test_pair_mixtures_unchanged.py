@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mixture_modes import assert_same, both_backends, keys_of, mixed_table, mixture_config, modes_of
+from backends import both_backends
+from mixture_modes import assert_same, keys_of, mixed_table, mixture_config, modes_of
 from pairtile.gpu.device import choose
 from pairtile.methods.multimodal_correlation.mixtures import Modes, pair_mixtures
 

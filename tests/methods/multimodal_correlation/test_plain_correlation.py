@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import recorded_kinc
+from backends import both_backends
 from hypothesis import given, settings, strategies
 from mixture_modes import mixture_config
 from naive_correlation import float32_sums, plain_mode, sample_string
@@ -17,7 +18,6 @@ from pairtile.methods.multimodal_correlation.mixtures import Modes
 from pairtile.methods.multimodal_correlation.plain_correlation import CpuBlocks, PlainCorrelation
 
 KINDS = ("pearson", "spearman")
-BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 ARRAYS = [array.name for array in dataclasses.fields(Modes) if array.type.startswith("NDArray")]
 """Entries of ``Modes``, and its histograms."""
@@ -29,10 +29,10 @@ def asked(correlation, **changes):
     return mixture_config(clustering="none", correlation=correlation, **given)
 
 
-def modes_of(values, wanted, backend="cpu", rows=None, columns=None, threads=None):
+def modes_of(values, wanted, backend="cpu", rows=None, columns=None):
     """All pairs, or those of rows and columns."""
     every = np.arange(len(values))
-    search = PlainCorrelation(np.asarray(values, dtype=float), wanted, choose(backend), threads)
+    search = PlainCorrelation(np.asarray(values, dtype=float), wanted, choose(backend), None)
     upper = rows is None
     return search.tile(every if upper else rows, every if upper else columns, upper)
 
@@ -133,7 +133,7 @@ def upper_pairs(count):
 
 @pytest.mark.parametrize("outliers", [False, True], ids=["", "outliers"])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 def test_awkward_pairs_agree_with_exact_arithmetic(backend, kind, outliers):
     values = awkward_table()
     wanted = asked(kind, outliers_before=outliers)
@@ -143,7 +143,7 @@ def test_awkward_pairs_agree_with_exact_arithmetic(backend, kind, outliers):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 @pytest.mark.parametrize("n_samples", [2, 3, 31, 32, 33, 64, 100])
 def test_any_number_of_samples(backend, kind, n_samples):
     random = np.random.default_rng(n_samples)
@@ -156,7 +156,7 @@ def test_any_number_of_samples(backend, kind, n_samples):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 def test_range_of_expression_and_of_correlation_and_least_samples(backend, kind):
     values = awkward_table(3)
     wanted = asked(
@@ -175,7 +175,7 @@ def test_range_of_expression_and_of_correlation_and_least_samples(backend, kind)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 def test_complete_table_needs_no_masks(backend, kind):
     random = np.random.default_rng(5)
     values = random.standard_normal((40, 50)) + random.standard_normal(50)
@@ -183,7 +183,7 @@ def test_complete_table_needs_no_masks(backend, kind):
     assert_agrees(modes_of(values, wanted, backend), values, wanted, upper_pairs(40))
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize("offset", [1e6, 1e12])
 def test_huge_offset_costs_no_digits_that_the_values_still_have(backend, missing, offset):
@@ -198,7 +198,7 @@ def test_huge_offset_costs_no_digits_that_the_values_still_have(backend, missing
     assert_agrees(near, values - offset, wanted, upper_pairs(12))
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 def test_sums_that_cancel_are_done_again(backend):
     """Half of a gene's samples lie far away, and the other gene lacks just these."""
     random = np.random.default_rng(7)
@@ -210,7 +210,7 @@ def test_sums_that_cancel_are_done_again(backend):
     assert_agrees(modes_of(values, wanted, backend), values, wanted, upper_pairs(6))
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 def test_copies_of_a_gene_correlate_exactly(backend, kind, missing):
@@ -227,7 +227,7 @@ def test_copies_of_a_gene_correlate_exactly(backend, kind, missing):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 def test_tiles_and_strips_give_what_the_whole_gives(backend, kind, monkeypatch):
     values = awkward_table(9)
     wanted = asked(kind, outliers_before=True, min_correlation=0.1)
@@ -255,7 +255,7 @@ def test_one_search_serves_many_tiles():
         assert_agrees(search.tile(rows, columns, False), values, wanted, pairs)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 def test_no_genes_or_nothing_kept_gives_no_entries(backend):
     values = np.random.default_rng(11).standard_normal((5, 20))
     nothing = np.arange(0)
@@ -310,7 +310,7 @@ def expression(path):
     return pd.read_csv(path, sep="\t", index_col=0, na_values=["NA"]).to_numpy(dtype=float)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 @pytest.mark.parametrize(
     ("table", "kind"), [("rice300", "pearson"), ("rice300", "spearman"), ("synth", "pearson")]
 )
@@ -325,7 +325,7 @@ def test_kinc_without_clustering(shared, table, kind, backend):
     assert far == (2 if (table, kind) == ("synth", "pearson") else 0)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 @pytest.mark.parametrize(("kind", "far"), [("pearson", 23), ("spearman", 0)])
 def test_recorded_results_of_kinc_without_clustering(kind, far, backend):
     expected = {
@@ -360,7 +360,7 @@ def far_from_kinc(values, expected, kind, backend):
     return far
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 def test_kinc_traditional_network_of_rice(shared, backend):
     values = expression(shared / "data/rice/expression.log2.tsv.gz")
     expected = golden(shared, "rice1166.trad_spearman.cmx.nosamples.txt.gz")
@@ -378,12 +378,3 @@ def test_kinc_traditional_network_of_rice(shared, backend):
     r = np.array([expected[pair][1] for pair in pairs])
     np.testing.assert_array_equal(modes.n_samples, n)
     np.testing.assert_allclose(modes.correlation, r, atol=1e-6)
-
-
-def test_settings_without_outliers_differ_from_kinc(shared):
-    """The golden strings of samples would tell if outliers were left in."""
-    values = expression(shared / "golden/multimodal/inputs/rice300.emx.txt")
-    expected = golden(shared, "rice300.none_spearman.cmx.txt.gz")
-    without = modes_of(values, asked("spearman", min_samples=25, outliers_before=False))
-    n = [expected.get((x, y), (0,))[0] for x, y in zip(without.column, without.row, strict=True)]
-    assert (without.n_samples > n).mean() > 0.5

@@ -34,19 +34,6 @@ def test_power_follows_from_fishers_z_as_statsmodels_has_it() -> None:
         assert correlation_power([r], [n], alpha)[0] == pytest.approx(expected, rel=1e-9)
 
 
-def test_power_is_about_the_share_of_samples_that_are_significant() -> None:
-    random = np.random.default_rng(1)
-    for r, n, alpha in ((0.5, 30, 0.05), (0.6, 40, 0.001), (0.3, 100, 0.01)):
-        pairs = random.normal(size=(20_000, 2, n))
-        pairs[:, 1] = r * pairs[:, 0] + np.sqrt(1 - r * r) * pairs[:, 1]
-        pairs -= pairs.mean(axis=2, keepdims=True)
-        pairs /= np.sqrt((pairs**2).sum(axis=2, keepdims=True))
-        seen = np.abs((pairs[:, 0] * pairs[:, 1]).sum(axis=1))
-        t = stats.t.isf(alpha / 2, n - 2)
-        share = (seen > t / np.sqrt(n - 2 + t * t)).mean()
-        assert correlation_power([r], [n], alpha)[0] == pytest.approx(share, abs=0.015)
-
-
 def test_golden_filter_keeps_the_same_modes(shared: Path) -> None:
     folder = shared / "golden" / "multimodal"
     read = {"sep": "\t", "names": CMX, "dtype": {"samples": str}}

@@ -13,7 +13,6 @@ from pairtile.methods.multimodal_correlation.eigenvalues import (
     chi_square,
     distinct,
     spacing_density,
-    unfolded_spacings,
 )
 from pairtile.methods.multimodal_correlation.thresholds import (
     RankedPairs,
@@ -108,20 +107,6 @@ def test_distinct_leaves_out_what_is_no_further_than_a_millionth():
 def test_chi_square_agrees_with_the_plain_way(n):
     values = np.sort(np.random.default_rng(n).gamma(2.0, size=n))
     assert chi_square(values) == pytest.approx(naive.chi_square(values.tolist()), rel=1e-12)
-
-
-def test_chi_square_tells_independent_levels_from_those_of_a_random_matrix():
-    random = np.random.default_rng(8)
-    noise = random.normal(size=(600, 600))
-    assert chi_square(np.sort(random.uniform(size=600))) < 99.607
-    assert chi_square(np.linalg.eigvalsh(noise + noise.T)) > 200
-
-
-def test_unfolded_spacings_have_mean_one_and_do_not_depend_on_the_scale():
-    values = np.sort(np.random.default_rng(1).normal(size=300))
-    spacings = unfolded_spacings(values, 12)
-    assert spacings.sum() == pytest.approx(300)
-    np.testing.assert_allclose(unfolded_spacings(7 + 1000 * values, 12), spacings, atol=1e-9)
 
 
 def test_spacing_density_follows_the_law_of_its_matrix():

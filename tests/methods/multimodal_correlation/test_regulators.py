@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from backends import both_backends
 from pairtile import multimodal_correlation
 from pairtile.engine import tiles
-from pairtile.errors import ConfigError, InputError
+from pairtile.errors import ConfigError
 from pairtile.methods.multimodal_correlation import score
 from workflow_runs import Analysis, write_data
 
-BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 EVERY = {"min_samples": 12, "min_correlation": 0.0, "preprocess": {"log2": False}}
 SWAPPED = {f"{what}_{end}": f"{what}_{other}" for what in ("mean", "variance") for end, other in
            (("i", "j"), ("j", "i"))}  # fmt: skip
@@ -39,7 +39,7 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiles, "TILE_EDGE", 8)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 @pytest.mark.parametrize(("missing", "ties"), [(0.0, False), (0.1, True)])
 @pytest.mark.parametrize("chosen", [[30, 2, 3, 17, 4, 9, 36, 11, 12, 13, 5], [20], list(range(37))])
 @pytest.mark.parametrize(
@@ -128,10 +128,3 @@ def test_a_run_with_regulators_is_the_same_in_any_chunks(
     assert set(items.loc[items["is_regulator"], "name"]) == set(regulators)
     page = one.report().out / "report.html"
     assert "regulator" in page.read_text()
-
-
-def test_a_list_without_a_gene_of_the_table_is_refused(tmp_path: Path) -> None:
-    write_data(tmp_path, genes=20, samples=40)
-    (tmp_path / "regulators.txt").write_text("nobody\n")
-    with pytest.raises(InputError, match="none of its 1 names"):
-        Analysis(tmp_path, SECTION).prepare()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from backends import both_backends
 from mixture_modes import mixture_config
 from pairtile import multimodal_correlation
 from pairtile.errors import InputError
@@ -19,8 +20,6 @@ from pairtile.methods.multimodal_correlation.partial_correlation import PartialC
 from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation
 from pairtile.preprocess.transitions import Lagged, lagged_samples
 from scipy import stats
-
-BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 # WGCNA 1.72-1, bicor(maxPOutliers = 1, use = "pairwise.complete.obs", pearsonFallback =
 # "individual"), of bicor_table: rows of the upper triangle, one after another.
@@ -94,7 +93,7 @@ def correlations(values, kind, backend="cpu", lagged=None, **changes):
 
 @pytest.mark.parametrize("missing", [0.0, 0.2], ids=["", "missing"])
 @pytest.mark.parametrize("samples", [3, 4, 31, 64, 65])
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 def test_kendall_is_that_of_scipy(backend, samples, missing, monkeypatch):
     monkeypatch.setattr(kendall, "SLAB_BITS", 150)  # more than one slab
     monkeypatch.setattr(kendall, "SLAB_SIGNS", 2000)
@@ -135,7 +134,7 @@ def test_signs_as_bits_and_as_matrices_count_the_same(samples, monkeypatch):
 
 
 @pytest.mark.parametrize("holes", [False, True], ids=["", "missing"])
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 def test_bicor_is_that_of_wgcna(backend, holes):
     values = bicor_table(holes)
     r, _, modes = correlations(values, "bicor", backend, min_samples=5)
@@ -169,7 +168,7 @@ def test_constant_genes_have_no_correlation():
         assert modes.counts["modes_kept"] == 28
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 def test_partial_correlation_is_that_of_corpcor(backend):
     for name, values in partial_tables():
         found = PartialCorrelations(values, choose(backend))
@@ -179,7 +178,7 @@ def test_partial_correlation_is_that_of_corpcor(backend):
         np.testing.assert_allclose(r[0, 1:], first, atol=6e-8)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 def test_unrelated_halves_are_scored_as_any_table_with_the_same_intensity(backend):
     """By the inverse of the whole matrix, and the spread by its definition."""
     for _, values in partial_tables():
@@ -203,7 +202,7 @@ def test_unrelated_halves_are_scored_as_any_table_with_the_same_intensity(backen
 
 
 @pytest.mark.parametrize("kind", ["pearson", "spearman", "bicor", "kendall"])
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 def test_lagged_correlation_pairs_samples_within_series(backend, kind):
     """Each gene with every other two samples later, never over the border of a series."""
     series = np.repeat([0, 1, 2], [20, 1, 24]).astype(np.int32)
@@ -246,20 +245,6 @@ def test_a_delayed_copy_is_found_with_its_direction():
     # What happened to unrelated samples is no edge of the same sample.
     none = multimodal_correlation(values, min_correlation=0.0, **raw).network(modules=False)
     assert none.edges.empty
-
-
-@pytest.mark.parametrize(
-    ("settings", "refused"),
-    [
-        ({"correlation": "bicor"}, r"correlation.*clustering: none"),
-        ({"correlation": "partial"}, r"correlation.*clustering: none"),
-        ({"lag": 1}, r"lag.*clustering: none"),
-        ({"lag": 1, "clustering": "none", "correlation": "partial"}, r"lag.*partial"),
-    ],
-)
-def test_settings_that_make_no_sense_together_are_refused(settings, refused):
-    with pytest.raises(ValueError, match=refused):
-        multimodal_correlation(np.zeros((3, 40)), **settings)
 
 
 def test_a_lag_has_no_threshold_of_undirected_networks_and_no_conditions():

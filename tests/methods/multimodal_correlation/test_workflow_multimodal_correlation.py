@@ -9,12 +9,10 @@ import pandas as pd
 import pytest
 from pairtile.config import load_config
 from pairtile.engine import tiles
-from pairtile.errors import InputError
 from pairtile.methods.multimodal_correlation import score as method
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.p_values import correlation_p_value
 from pairtile.runtime.files import read_json
-from pairtile.statistics.counting_noise import name_keys
 from planted_modes import SAMPLES, planted, section
 from scipy import stats
 from workflow_runs import Analysis, run, write_config
@@ -138,14 +136,6 @@ def test_replicates_are_warned_of_unless_they_are_stated(tmp_path: Path) -> None
             assert not found
 
 
-def test_annotations_that_lack_a_sample_are_refused(tmp_path: Path) -> None:
-    write(tmp_path)
-    lines = (tmp_path / "samples.tsv").read_text().splitlines()
-    (tmp_path / "samples.tsv").write_text("\n".join(lines[:-1]) + "\n")
-    with pytest.raises(InputError, match=f"s{SAMPLES - 1}"):
-        Analysis(tmp_path, section(annotations="samples.tsv")).pairs()
-
-
 @pytest.mark.complete
 def test_kinc_settings_give_its_rice_network_through_the_workflow(
     shared: Path, tmp_path: Path
@@ -199,10 +189,3 @@ def test_p_value_of_a_correlation_is_that_of_scipy() -> None:
     assert p[0] == pytest.approx(expected.pvalue, rel=1e-9)
     assert p[1] == p[2] == 0.0
     assert np.isnan(p[3])
-
-
-def test_keys_depend_on_names_alone() -> None:
-    keys = name_keys(["b", "a", "Ä"])
-    assert keys.dtype == np.uint64
-    assert len(set(keys.tolist())) == 3
-    assert name_keys(["a"])[0] == keys[1]

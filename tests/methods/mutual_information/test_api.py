@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import anndata
@@ -10,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from backends import both_backends
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_mutual_information import naive_mi_matrix
@@ -110,14 +110,6 @@ def test_result_is_stored_in_varp_of_an_anndata(values: np.ndarray) -> None:
     assert adata.uns["mi"]["params"]["bins"] == 6
 
 
-def test_stored_result_survives_a_file(values: np.ndarray, tmp_path: Path) -> None:
-    adata = anndata.AnnData(values.T)
-    mutual_information(adata, key_added="mi")
-    adata.write_h5ad(tmp_path / "with_mi.h5ad")
-    again = anndata.read_h5ad(tmp_path / "with_mi.h5ad")
-    np.testing.assert_array_equal(again.varp["mi"], adata.varp["mi"])
-
-
 def test_regulators_give_their_rows_in_the_order_given(holed: np.ndarray) -> None:
     every = mutual_information(holed)
     np.testing.assert_allclose(mutual_information(holed, regulators=[4, 0]), every[[4, 0]])
@@ -150,21 +142,6 @@ def test_pairs_of_too_few_common_samples_have_no_score(holed: np.ndarray) -> Non
     assert np.isnan(found[6]).all()
     assert not np.isnan(found[2, [0, 1, 4, 5]]).any()
     assert not np.isnan(mutual_information(holed, min_samples=15)[2, 3])
-
-
-def test_scores_do_not_depend_on_where_tiles_end() -> None:
-    random = np.random.default_rng(1)
-    values = random.normal(size=(1100, 24)).round(1)  # more than one tile each way
-    values[random.random(values.shape) < 0.02] = np.nan
-    every = mutual_information(values, min_samples=10)
-    np.testing.assert_array_equal(every, every.T)
-    some = np.array([3, 1023, 1024, 1099])
-    np.testing.assert_allclose(
-        every[np.ix_(some, some)], mutual_information(values[some], min_samples=10), atol=1e-12
-    )
-    np.testing.assert_allclose(
-        every[some], mutual_information(values, regulators=some, min_samples=10), atol=1e-12
-    )
 
 
 @settings(max_examples=25, deadline=None)
@@ -217,13 +194,7 @@ FRAME = pd.DataFrame(TABLE, index=list("abcd"))
         (FRAME, {"other": FRAME.iloc[:, ::-1]}, "other: sample 0: found 29; expected 0"),
         (TABLE, {"other": TABLE, "regulators": [0]}, "regulators: found them beside other"),
         (TABLE, {"bins": 4, "order": 5}, r"order: found 5; expected an integer between 1 and bins"),
-        (TABLE, {"bins": 0}, "bins: found 0; expected auto or an integer between 1 and 64"),
-        (TABLE, {"knots": "none"}, "knots: found 'none'; expected clamped or uniform"),
-        (TABLE, {"transform": "log"}, "transform: found 'log'; expected auto, rank or none"),
-        (TABLE, {"precision": "half"}, "precision: found 'half'"),
-        (TABLE, {"min_samples": 2}, "min_samples: found 2; expected an integer between 3"),
         (TABLE, {"backend": "gpu"}, "backend: found 'gpu'; expected auto, cpu or cuda"),
-        (TABLE, {"orientation": "up"}, "orientation: found 'up'; expected genes_in_rows or"),
         (TABLE, {"layer": "raw"}, "layer: found 'raw'; expected None, since expression is no AnnD"),
         (
             anndata.AnnData(TABLE.T),
@@ -249,7 +220,7 @@ def test_a_matrix_of_float32_is_the_other_one_rounded(holed: np.ndarray) -> None
         mutual_information(frame, dtype="int8")
 
 
-@pytest.mark.parametrize("backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+@both_backends
 def test_both_triangles_of_several_tiles_hold_the_same(backend: str) -> None:
     """Written by several threads, from the GPU's memory by copies that it makes itself."""
     random = np.random.default_rng(5)
@@ -347,14 +318,6 @@ def test_threshold_separates_the_p_values() -> None:
         assert null.p_value(limit * (1 + 1e-6))[0, 0] <= p < null.p_value(limit * 0.999)[0, 0]
     assert null.extrapolated(null.threshold_bits(1e-6)).all()
     assert not null.extrapolated(null.threshold_bits(0.01) * 0.99).any()
-
-
-def test_same_seed_same_null() -> None:
-    values = unrelated(10)
-    a, b, c = (permutation_null(values, seed=s, **QUICK).null.statistic[0] for s in (1, 1, 2))
-    np.testing.assert_array_equal(a, b)
-    assert not np.array_equal(a, c)
-    assert a.size == permutation_null(values, **QUICK).draws == 10_000
 
 
 @pytest.mark.parametrize(

@@ -145,33 +145,6 @@ def test_shah_and_samworths_bound() -> None:
     assert low_selection_bound(25, 50, 50 * 50, 1000) == np.inf
 
 
-def test_shah_and_samworths_bound_holds_in_noise() -> None:
-    """Pairs of independent genes: what most halves hold is there by luck."""
-    random = np.random.default_rng(6)
-    config = analysis_config(
-        MutualInformationConfig,
-        bootstraps={"number": 10, "resample": "subsample", "fraction": 0.5},
-    )
-    above, bounds = [], []
-    for seed in range(20):
-        genes = random.normal(size=(40, 60))
-        chosen = []
-        for number in range(10):
-            part = genes[:, resample_samples(config, 60, seed, number)]
-            r = np.abs(np.corrcoef(part))[np.triu_indices(40, 1)]
-            chosen.append(r >= np.sort(r)[-50])
-        support = np.sum(chosen, axis=0)
-        above.append(int((support >= 7).sum()))
-        bounds.append(low_selection_bound(7, 10, int(support.sum()), support.size))
-    assert 0 < np.mean(above) <= np.mean(bounds)
-
-
-def test_consensus_of_empty_networks_is_empty() -> None:
-    table = bootstrap_consensus([], [], [], n_bootstraps=5, n_possible=10)
-    assert len(table) == 0
-    assert list(table.columns) == ["i", "j", "support", "p_value", "q_value"]
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

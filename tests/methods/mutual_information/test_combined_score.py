@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from backends import both_backends
 from naive_mutual_information import naive_mi_matrix
 from naive_partial_correlation import (
     naive_combined,
@@ -24,7 +25,6 @@ from pairtile.methods.mutual_information.combined_score import RankScale, Sample
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.partial_correlation import shrinkage, standardised
 
-BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 GENES, EDGE = 23, 7
 REGULATORS = np.array([2, 3, 6, 11, 20], dtype=np.int32)
 
@@ -72,7 +72,7 @@ CASES = [
 LISTS = {"listed": REGULATORS, "all": (), "one": REGULATORS[:1]}
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 @pytest.mark.parametrize(("samples", "awkward", "which", "transform"), CASES)
 def test_partial_correlations_are_those_of_the_inverse(samples, awkward, which, transform, backend):
     values = table(samples, awkward)
@@ -121,7 +121,7 @@ def scanned(estimator, edge=EDGE):
     return sums
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 @pytest.mark.parametrize("which", ["listed", "all"])
 @pytest.mark.parametrize("awkward", [False, True])
 def test_scores_of_tiles_and_lists_are_the_sum_of_both_ranks(awkward, which, backend):

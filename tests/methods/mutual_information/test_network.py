@@ -180,16 +180,6 @@ def test_p_values_beyond_the_null_are_extrapolated_and_marked():
     assert (edges["p_value"][flagged] <= 11 / (1 + null.statistic[0].size)).all()
 
 
-@pytest.mark.parametrize("keep", ["all", {"fdr": 0.05}, {"fdr": 0.05, "top_edges": 20}], ids=str)
-def test_q_values_come_from_the_p_values_beside_them(keep):
-    pairs, null = example()
-    edges = built(pairs, null, keep).edges
-    assert edges["p_value"].min() < 1e-9  # far beyond 20,000 draws
-    of_all = false_discovery_control(np.sort(p_values(pairs, null)))
-    place = np.searchsorted(np.sort(p_values(pairs, null)), edges["p_value"])
-    np.testing.assert_allclose(edges["q_value"], of_all[place], rtol=1e-9)
-
-
 @pytest.mark.parametrize("keep", [{"fdr": 0.05}, "all"], ids=str)
 def test_p_and_q_of_a_whole_network_belong_together(keep):
     random = np.random.default_rng(1)
@@ -202,6 +192,16 @@ def test_p_and_q_of_a_whole_network_belong_together(keep):
     np.testing.assert_allclose(np.sort(network["q_value"]), np.minimum(q, 1.0), rtol=1e-6)
     n_beyond = (network["p_method"] == "extrapolated").sum()
     assert network.attrs["counts"]["edges_with_extrapolated_p"] == n_beyond > 100
+
+
+@pytest.mark.parametrize("keep", ["all", {"fdr": 0.05}, {"fdr": 0.05, "top_edges": 20}], ids=str)
+def test_q_values_come_from_the_p_values_beside_them(keep):
+    pairs, null = example()
+    edges = built(pairs, null, keep).edges
+    assert edges["p_value"].min() < 1e-9  # far beyond 20,000 draws
+    of_all = false_discovery_control(np.sort(p_values(pairs, null)))
+    place = np.searchsorted(np.sort(p_values(pairs, null)), edges["p_value"])
+    np.testing.assert_allclose(edges["q_value"], of_all[place], rtol=1e-9)
 
 
 def test_no_pairs_give_an_empty_network_with_its_columns():

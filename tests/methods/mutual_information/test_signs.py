@@ -46,11 +46,6 @@ def test_rho_is_that_of_scipy(missing: float, block: int, monkeypatch: pytest.Mo
             assert rho == pytest.approx(expected, abs=1e-12)
 
 
-def test_no_edges_have_no_rho() -> None:
-    none = np.empty(0, dtype=np.int32)
-    assert spearman(np.zeros((3, 5)), none, np.zeros((3, 5)), none).shape == (0,)
-
-
 @pytest.mark.parametrize(
     ("shape", "mode"),
     [

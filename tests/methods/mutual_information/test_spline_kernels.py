@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from backends import both_backends
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_mutual_information import naive_mi_matrix, naive_weights
@@ -16,7 +17,6 @@ from pairtile.splines.bspline import bspline_weights, dense_weights
 from pairtile.splines.scorer import BsplineScorer, SplineSettings
 from pairtile.splines.values import marginal_entropies, scaled
 
-BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 SETTINGS = [(10, 3), (10, 1), (20, 5), (6, 2), (5, 3), (4, 4), (1, 1), (16, 3), (32, 2)]
 
 
@@ -70,7 +70,7 @@ def test_weights_sum_to_one_where_observed_and_to_zero_where_missing():
     np.testing.assert_allclose(weights.sum(axis=2), ~np.isnan(values), atol=1e-12)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 @pytest.mark.parametrize(("bins", "order"), SETTINGS)
 @pytest.mark.parametrize("knots", ["clamped", "uniform"])
 def test_float64_agrees_with_the_definition(backend, bins, order, knots):
@@ -81,7 +81,7 @@ def test_float64_agrees_with_the_definition(backend, bins, order, knots):
     )
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 @pytest.mark.parametrize(("bins", "order"), SETTINGS)
 def test_mixed_precision_stays_within_a_ten_thousandth_bit(backend, bins, order):
     values = np.random.default_rng(1).normal(size=(40, 100))
@@ -149,14 +149,14 @@ def test_result_does_not_depend_on_how_genes_are_blocked():
         assert np.array_equal(matrix(values, 10, 3, split=split), whole)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 def test_constant_gene_has_no_information_about_any_other(backend):
     for precision in ("float64", "mixed"):
         mi = matrix(awkward(), 10, 3, "clamped", precision, backend)
         np.testing.assert_allclose(mi[2], 0.0, atol=1e-6)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 def test_column_major_input_gives_the_same_scores(backend):
     values = awkward()
     device = choose(backend)
@@ -165,10 +165,6 @@ def test_column_major_input_gives_the_same_scores(backend):
     found = [scorer.weights(layout(z)) for layout in (np.ascontiguousarray, np.asfortranarray)]
     scores = [device.to_host(scorer.scores(w, w)[0]) for w in found]
     assert np.array_equal(scores[0], scores[1])
-
-
-def test_genes_never_observed_together_score_zero():
-    assert matrix(awkward(), 10, 3)[8, 9] == 0.0
 
 
 @settings(max_examples=60, deadline=None)
@@ -211,7 +207,7 @@ def read(path: Path) -> np.ndarray:
     return pd.read_csv(path, sep="\t", index_col=0).to_numpy(dtype=float)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 @pytest.mark.parametrize(
     ("golden", "table", "bins", "order"),
     [
@@ -233,7 +229,7 @@ def test_golden_matrices(shared, backend, golden, table, bins, order):
     np.testing.assert_allclose(mixed[off_diagonal], expected[off_diagonal], atol=1e-4)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 def test_golden_regulators_by_genes(shared, backend):
     golden = np.load(shared / "golden/mutual_information/bsub_regulators_x_genes.npz")
     frame = pd.read_csv(shared / "data/bsub/expression.tsv.gz", sep="\t", index_col=0)
@@ -261,7 +257,7 @@ def test_ranks_give_every_tie_free_gene_the_same_entropy():
     assert np.ptp(entropies) < 1e-12
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 @pytest.mark.parametrize("data", ["dream4/net1/expression.tsv", "syntren300/expression.tsv.gz"])
 def test_mixed_precision_keeps_the_golden_edges(shared, backend, data):
     """Threshold and DPI (tolerance 0.01): the same decision on at least 99.99% of pairs."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from backends import both_backends
 from naive_mutual_information import naive_mi_matrix, naive_moments
 from pairtile.api.settings import analysis_config
 from pairtile.engine.chunk_file import PASSED, RANK_SCORE, add_summaries
@@ -16,7 +17,6 @@ from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.context_scores import directed_scores, mean_sd
 from pairtile.methods.mutual_information.null import Null
 
-BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 GENES, SAMPLES, EDGE = 23, 60, 7
 REGULATORS = np.array([2, 3, 11, 20], dtype=np.int32)
 
@@ -66,7 +66,7 @@ def wanted_pairs(regulators=()):
     return pairs
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 @pytest.mark.parametrize("regulators", [(), REGULATORS])
 @pytest.mark.parametrize("missing", [False, True])
 def test_every_pair_with_enough_samples_is_scored_once(backend, regulators, missing):
@@ -93,7 +93,7 @@ def test_number_of_pairs_is_the_number_of_pairs(regulators):
     assert opened(table(), regulators=regulators).n_pairs() == len(wanted_pairs(regulators))
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 @pytest.mark.parametrize("regulators", [(), REGULATORS])
 def test_sums_of_the_first_pass_are_those_of_all_scored_pairs(backend, regulators):
     estimator = opened(table(), regulators=regulators, backend=backend, score="target_z")
@@ -125,7 +125,7 @@ def test_sums_do_not_depend_on_tiles():
         assert all(np.array_equal(totals[0][k], other[k]) for k in totals[0])
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 @pytest.mark.parametrize("score", ["clr", "target_z"])
 @pytest.mark.parametrize("regulators", [(), REGULATORS])
 def test_scores_of_a_tile_are_those_of_the_list_of_its_pairs(backend, score, regulators):
@@ -153,7 +153,7 @@ def test_scores_of_a_tile_are_those_of_the_list_of_its_pairs(backend, score, reg
         np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 def test_best_rows_survive_with_their_scores(backend):
     estimator = opened(table(), backend=backend)
     every, _ = all_rows(estimator)
@@ -167,7 +167,7 @@ def test_best_rows_survive_with_their_scores(backend):
     assert best.threshold == pytest.approx(limit)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@both_backends
 def test_rows_pass_by_the_limit_of_their_classes(backend):
     estimator = opened(table(False), backend=backend)
     every, _ = all_rows(estimator)

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from declared_columns import assert_declared, declared_tables
-from documents import section_of_page
+from method_pages import assert_described
 from pairtile.methods.predictor_pairs.config import LEVELS_OF_RULE
 from pairtile.methods.predictor_pairs.state import SLOW, kept_levels
 from pairtile.simulate import simulate_boolean
@@ -45,18 +44,8 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Analysis(folder, section).all().out
 
 
-def test_columns_are_those_declared(out: Path) -> None:
-    assert_declared(out, "predictor_pairs")
-    assert all((out / name).exists() for name in declared_tables("predictor_pairs"))
-
-
-def test_counts_and_threshold_of_the_summary_are_described(out: Path) -> None:
-    page = section_of_page("### Other tables of predictor pairs") + section_of_page(
-        "## `summary.json`"
-    )
-    summary = json.loads((out / "summary.json").read_text())
-    for name in [*summary["counts"], *summary["threshold"]]:
-        assert f"`{name}`" in page, name
+def test_tables_and_counts_are_described(out: Path) -> None:
+    assert_described(out, "predictor_pairs", kinds=("counts", "threshold"))
 
 
 def test_the_table_of_rules_names_them_all() -> None:

@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from backends import both_backends
 from pairtile.gpu.device import choose
 from pairtile.methods.predictor_pairs.search import PredictorSearch, SearchSettings
-
-both_backends = pytest.mark.parametrize(
-    "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
-)
 
 
 def read_levels(path: Path) -> Any:

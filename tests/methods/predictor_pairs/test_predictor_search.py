@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from backends import both_backends
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -19,10 +20,6 @@ from pairtile.methods.predictor_pairs.search import (
     PredictorSearch,
     SearchSettings,
     reduce_best,
-)
-
-both_backends = pytest.mark.parametrize(
-    "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 )
 
 
@@ -217,20 +214,6 @@ def test_constant_targets_tie_all_sets(backend: str, cardinality: int, penalty: 
     for begin, end in [(0, 7), (2, 5), (5, 7), (3, 3)]:
         best = search.best(targets, exclude, begin, end)
         assert rows_of(best) == naive_search(predictors, targets, exclude, settings, begin, end)
-
-
-@both_backends
-def test_duplicated_predictors_are_counted_as_ties(backend: str) -> None:
-    """Four copies of each of the true pair: 16 ties, the first in lexicographic order reported."""
-    random = np.random.default_rng(11)
-    genes = random.integers(0, 2, (6, 60)).astype(np.int8)
-    predictors = np.tile(genes, (4, 1))
-    targets = (genes[[1]] ^ genes[[4]]).astype(np.int8)
-    search = PredictorSearch(predictors, SearchSettings(levels=2, top=3), choose(backend))
-    best = search.best(targets, np.array([-1], dtype=np.int32), 0, 24)
-    assert best.predictors.tolist() == [[1, 4], [1, 10], [1, 16]]
-    assert best.n_ties.tolist() == [16, 0, 0]
-    assert best.key.tolist() == [0, 0, 0]
 
 
 @both_backends

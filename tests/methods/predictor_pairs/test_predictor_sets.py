@@ -136,19 +136,6 @@ def test_extending_every_pair_is_the_exhaustive_search(penalty: str) -> None:
     assert rows_of(found) == rows_of(search.best(targets, exclude, 0, 9))
 
 
-def test_floating_search_drops_a_predictor_that_misled_it() -> None:
-    """From a poor pair (0, 1) it reaches the set of three that makes the target."""
-    random = np.random.default_rng(1)
-    predictors = random.integers(0, 2, (7, 80)).astype(np.int8)
-    target = (predictors[2] & predictors[4]) | predictors[6]
-    settings = SearchSettings(levels=2, cardinality=3, top=5)
-    search = PredictorSearch(predictors, settings, choose("cpu"))
-    found = extend_sets(search, target[None], np.array([-1]), np.array([0]), np.array([[0, 1]]))
-    assert found.predictors[0].tolist() == [2, 4, 6]
-    assert found.mce_bits[0] == 0.0
-    assert found.n_ties[0] == 1
-
-
 def test_naive_counts_and_scores_of_a_case_worked_by_hand() -> None:
     x, y = [[0, 0, 1, 1, -1, 1]], [0, 1, 1, 1, 0, -1]
     assert naive_counts(x, y, 2) == {(0,): [1, 1], (1,): [0, 2]}

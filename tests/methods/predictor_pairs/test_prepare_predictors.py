@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from message_codes import numbers_by_code
 from pairtile.config import load_config
-from pairtile.declare.messages import Message
 from pairtile.errors import InputError
 from pairtile.io.expression import read_expression
 from pairtile.methods.predictor_pairs.config import QuantizeConfig
@@ -155,7 +155,7 @@ def test_constant_targets_are_told(tmp_path: Path) -> None:
     path = write(tmp_path, frame)
     prepared = prepare(levels=path)
     assert prepared.counts["genes_at_one_level"] == 1
-    numbers = {w.code: w.numbers for w in prepared.warnings if isinstance(w, Message)}
+    numbers = numbers_by_code(prepared.warnings)
     assert numbers["targets_constant"] == {"n": 1, "targets": 6}
     dropped = prepare(levels=path, preprocess={"drop_constant": True})
     assert "g3" not in dropped.genes

@@ -142,20 +142,6 @@ def test_a_value_at_the_mean_is_one_of_the_upper_side() -> None:
     assert levels_of(values, levels=3, rule="mean_split") == [0, 1, 1, 2, 2]
 
 
-def test_quantiles_split_evenly_and_keep_ties_together() -> None:
-    six = [3.0, 1.0, 2.0, 6.0, 5.0, 4.0]
-    assert levels_of(six, levels=2, rule="quantile") == [0, 0, 0, 1, 1, 1]
-    assert levels_of(six, levels=3, rule="quantile") == [1, 0, 0, 2, 2, 1]
-    assert levels_of([1.0, 1.0, 1.0, 2.0], levels=2, rule="quantile") == [0, 0, 0, 1]
-    assert levels_of([0.0, 0.0, 0.0, 0.0, 1.0, 2.0], levels=3, rule="quantile") == [0] * 4 + [2, 2]
-
-
-def test_kmeans_finds_the_groups() -> None:
-    row = [0.1, 10.0, 5.1, 0.0, 5.0, 10.2, NAN, 5.2]
-    assert levels_of(row, levels=3, rule="kmeans") == [0, 2, 1, 0, 1, 2, -1, 1]
-    assert levels_of([1e9, 1e9 + 1, 1e9 + 5], levels=2, rule="kmeans") == [0, 0, 1]
-
-
 def test_kmeans_with_fewer_values_than_clusters_gives_each_its_own() -> None:
     assert levels_of([2.0, 1.0, 2.0, 1.0], levels=4, rule="kmeans") == [1, 0, 1, 0]
     assert kmeans_borders(np.array([[1.0, 2.0, 2.0]]), 4).tolist() == [[1.0, np.inf, np.inf]]
@@ -187,16 +173,6 @@ def test_levels_rise_with_values(row: list[float], chosen: dict[str, Any]) -> No
         assert level_a < chosen["levels"]
         if a <= b:
             assert level_a <= level_b
-
-
-@given(row=VALUES, chosen=st.sampled_from(RULES), order=st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=100)
-def test_neighbours_in_the_table_do_not_matter(
-    row: list[float], chosen: dict[str, Any], order: Any
-) -> None:
-    other = [order.gauss(0, 1) for _ in row]
-    both = quantize(np.array([other, row]), QuantizeConfig(**chosen))
-    assert both[1].tolist() == levels_of(row, **chosen)
 
 
 def test_long_rows_in_many_blocks_are_as_short_ones() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from browser_page import CHROMIUM, DARK, Page, browse, drawn_samples, look_at, opened, resize
+from method_pages import assert_columns_can_be_sorted
 from predictor_levels import analysis, planted_levels, varied_best
 
 pytestmark = [
@@ -33,15 +34,8 @@ def test_the_table_of_sets_starts_with_the_best_of_each_target(demo: Path, tmp_p
     assert len(rows) == len(varied_best(demo)) + 1 == 14
     assert {row.xpath("td[2]")[0].text_content() for row in rows} == {"1"}
     assert "rows 1 to 14 of 14 (found in 140)" in page.text_content()
-    headings = {
-        "".join(th.xpath(".//*[@class='dt-column-title']/text()")): th.get("class")
-        for th in table.xpath("thead//th")
-    }
-    for numeric in ("rank", "equal sets", "p-value", "q-value", "MCE", "H(Y)", "MI", "IMP"):
-        assert "dt-type-numeric" in headings[numeric]
-    assert "dt-type-numeric" not in headings["target"]
-    # Sorting is reached with the keyboard.
-    assert len(table.xpath("thead//*[@role='button'][@tabindex='0']")) == len(headings)
+    numeric = ("rank", "equal sets", "p-value", "q-value", "MCE", "H(Y)", "MI", "IMP")
+    assert_columns_can_be_sorted(table, numeric, text="target")
 
 
 @pytest.mark.complete

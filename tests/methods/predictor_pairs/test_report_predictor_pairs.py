@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from lxml.html import HtmlElement, fromstring
+from method_pages import drawn_in, parts_of, tiles_of
 from pairtile.errors import StoreError
 from pairtile.methods.predictor_pairs.charts import FIGURES, MAX_COURSES
 from pairtile.methods.predictor_pairs.report_results import predictor_results
@@ -20,7 +20,6 @@ from pairtile.methods.predictor_pairs.report_sections import (
     MAX_ROWS,
     shown_sets,
 )
-from pairtile.report.page import render_page
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json, write_json
 from pairtile.view.server import Server
@@ -42,7 +41,7 @@ from report_pages import (
     read_page,
     warnings_of,
 )
-from result_files import AWKWARD, write_results
+from result_files import write_results
 
 
 @pytest.fixture(scope="module")
@@ -53,15 +52,14 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_page_has_the_parts_of_this_method_and_others_have_not(demo: Path, tmp_path: Path) -> None:
     page = read_page(demo)
-    assert [found.get("id") for found in page.xpath("//main/section")] == PARTS
-    drawn = {path.stem for path in (demo / "figures").glob("*.svg")}
+    assert parts_of(page) == PARTS
+    drawn = drawn_in(demo)
     assert drawn >= {"score_distribution", "p_values", "ties", "joint_prediction", "time_courses"}
     assert not {"samples", "components"} & drawn  # levels are no measurements
     # A table that an analysis of the same name left before is not taken for this one's.
     other = write_results(tmp_path / "other")
     (other / "predictors.tsv").write_bytes((demo / "predictors.tsv").read_bytes())
-    ids = [found.get("id") for found in page_of(other).xpath("//main/section")]
-    assert not {"levels", "predictors"} & set(ids)
+    assert not {"levels", "predictors"} & set(parts_of(page_of(other)))
 
 
 def test_targets_and_predictors_are_drawn_along_time(demo: Path) -> None:
@@ -84,14 +82,6 @@ def test_targets_and_predictors_are_drawn_along_time(demo: Path) -> None:
     assert FIGURES["time_courses"](results) is not None
 
 
-def tiles_of(page: HtmlElement) -> dict[str, list[str]]:
-    """The numbers at the top: what it is -> value and what it is set against."""
-    return {
-        div.xpath("dt")[0].text_content(): [dd.text_content() for dd in div.xpath("dd")]
-        for div in page.xpath("//*[@class='tiles']/div")
-    }
-
-
 def test_findings_agree_with_the_tables(demo: Path) -> None:
     page, best = read_page(demo), varied_best(demo)
     network = pd.read_parquet(demo / "network.parquet")
@@ -110,15 +100,6 @@ def test_findings_agree_with_the_tables(demo: Path) -> None:
     )
     assert "g000 (" in part(page, "findings")
     assert "bits, from g001 and g002)" in part(page, "findings")
-
-
-def test_p_and_q_are_counted_apart_where_they_differ(tmp_path: Path) -> None:
-    out = analysis(tmp_path, random_levels(14, 41), page=False)
-    best = varied_best(out)
-    p, q = best["p_value"].astype(float), best["q_value"].astype(float)
-    assert (q <= 0.05).sum() < (p <= 0.1).sum()
-    small = [str((p <= 0.05).sum()), f"q ≤ 0.05: {(q <= 0.05).sum()}"]
-    assert tiles_of(plain_page(out))["targets with p ≤ 0.05"] == small
 
 
 def test_ties_are_said_at_the_top_and_for_each_target(demo: Path) -> None:
@@ -204,34 +185,13 @@ def test_a_missing_table_is_named_and_a_missing_state_costs_the_level_tables(
     out = analysis(tmp_path, page=False, null={"permutations": 0})
     (out / "state" / "state.json").unlink()
     page = plain_page(out)
-    ids = [found.get("id") for found in page.xpath("//main/section")]
-    assert ids == [name for name in PARTS if name not in ("figures", "levels")]
+    assert parts_of(page) == [name for name in PARTS if name not in ("figures", "levels")]
     sets_of(out).drop(columns="n_ties").to_csv(out / "predictors.tsv", sep="\t", index=False)
     with pytest.raises(StoreError, match=r"predictors\.tsv.*expected n_ties"):
         plain_page(out)
     (out / "predictors.tsv").unlink()
     with pytest.raises(StoreError, match=r"predictors\.tsv: found no such file"):
         plain_page(out)
-
-
-def test_awkward_names_stay_names(tmp_path: Path) -> None:
-    names = [*AWKWARD, "NA", "1e5", "", "nan"]
-    names[7] = "tab"
-    out = analysis(tmp_path, page=False)
-    renamed = {f"g{k:03d}": name for k, name in enumerate(names)}
-    for table in ("predictors.tsv", "hyperedges.tsv"):
-        frame = pd.read_csv(out / table, sep="\t", dtype=str, keep_default_na=False)
-        frame.replace(renamed).to_csv(out / table, sep="\t", index=False)
-    for table in ("items.parquet", "network.parquet"):
-        pd.read_parquet(out / table).replace(renamed).to_parquet(out / table)
-    text = render_page(read_results(out), [])
-    page = fromstring(text)
-    assert "<script>alert" not in text
-    cells = {
-        td.text_content() for td in page.xpath("//*[@id='predictors-table']//td[position()<5]")
-    }
-    assert {name for name in names if name != "tab"} <= cells
-    assert page.xpath("//*[@class='level-cards']/article/h3")[0].text_content() == AWKWARD[0]
 
 
 def test_a_genome_wide_search_makes_a_page_under_five_megabytes(demo: Path, tmp_path: Path) -> None:
@@ -268,11 +228,7 @@ def test_a_genome_wide_search_makes_a_page_under_five_megabytes(demo: Path, tmp_
 
 
 def test_same_input_gives_the_same_bytes(demo: Path) -> None:
-    before = (demo / "report.html").read_bytes()
-    figures = [path.read_bytes() for path in sorted((demo / "figures").iterdir())]
-    page_of(demo)
-    assert (demo / "report.html").read_bytes() == before
-    assert [path.read_bytes() for path in sorted((demo / "figures").iterdir())] == figures
+    assert_made_again_alike(demo)
 
 
 def test_an_empty_network_says_what_to_do(tmp_path: Path) -> None:
@@ -281,11 +237,6 @@ def test_an_empty_network_says_what_to_do(tmp_path: Path) -> None:
     assert page.xpath("//*[@class='headline']/a")[0].text.startswith("No edges")
     assert "no_predictor_sets" in codes_of(out)
     assert page.get_element_by_id("predictors-table") is not None
-
-
-@pytest.mark.complete
-def test_same_results_give_the_same_bytes(demo: Path) -> None:
-    assert_made_again_alike(demo)
 
 
 def test_all_sets_are_looked_up_by_their_target_and_by_their_predictors(demo: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from method_pages import parts_of
 from pairtile.methods.predictor_pairs.report import TEXT
 from pairtile.report.references import read_references
 from pairtile.report.results import read_results
@@ -51,8 +52,7 @@ def test_every_form_of_the_search_has_words_for_all_it_shows(
     for draw in results.method_report.figures.values():
         draw(results)
     page = plain_page(out)
-    ids = [found.get("id") for found in page.xpath("//main/section")]
-    assert ids == [name for name in PARTS if name != "figures"]
+    assert parts_of(page) == [name for name in PARTS if name != "figures"]
     headings = [th.text_content() for th in page.xpath("//*[@id='predictors-table']/thead//th")]
     n = (changes.get("estimator") or {}).get("cardinality", 2)
     assert sum(heading.startswith("predictor ") for heading in headings) == n

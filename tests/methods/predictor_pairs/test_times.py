@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from message_codes import codes
 from pairtile.config import load_config
 from pairtile.errors import ConfigError, InputError
 from pairtile.methods.predictor_pairs.prepare import PreparedPredictors, prepare_predictors
@@ -50,10 +51,6 @@ def follows(found: PreparedPredictors) -> bool:
     """Whether g1 is g0 one transition before, in all of them."""
     before = found.levels[0, found.transitions.source_samples]
     return bool((found.levels[1, found.transitions.target_samples] == before).all())
-
-
-def codes(messages: list[str]) -> list[str]:
-    return [getattr(text, "code", "") for text in messages]
 
 
 def test_samples_of_one_series_at_one_time_are_refused_with_the_columns_that_cure_it(

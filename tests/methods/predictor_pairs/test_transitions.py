@@ -22,11 +22,6 @@ def pairs(series: list[int], lag: int) -> list[tuple[int, int]]:
     return list(zip(found.source_samples.tolist(), found.target_samples.tolist(), strict=True))
 
 
-def test_one_series_pairs_each_sample_with_a_later_one() -> None:
-    assert pairs([0] * 4, 1) == [(0, 1), (1, 2), (2, 3)]
-    assert pairs([0] * 4, 3) == [(0, 3)]
-
-
 @given(
     series=st.lists(st.integers(0, 4), min_size=1, max_size=30),
     lag=st.integers(0, 5),

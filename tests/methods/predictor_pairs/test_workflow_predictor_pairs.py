@@ -16,18 +16,10 @@ from predictor_levels import random_levels, section, write_levels
 from workflow_runs import Analysis, run, write_config
 
 GOLDEN = {
-    "bool60__lag_q2_no_obs_a1": ("bool60", {}),
-    "bool60__lag_q2_none": ("bool60", {"penalty": "none"}),
     "bool60__lag_q2_none_self": ("bool60", {"penalty": "none", "self": True}),
-    "bool60__static_q2_none": ("bool60", {"penalty": "none", "lag": 0}),
-    "bool60noisy__lag_q2_no_obs_a1": ("bool60noisy", {}),
-    "bool60noisy__lag_q2_none": ("bool60noisy", {"penalty": "none"}),
-    "pf3d7_200__lag_q2_no_obs_a1": ("pf3d7_200.q2", {}),
-    "pf3d7_200__lag_q3_no_obs_a1": ("pf3d7_200.q3", {}),
-    "pf3d7_200__lag_q3_none": ("pf3d7_200.q3", {"penalty": "none"}),
     "pf3d7_200ext__lag_q3_no_obs_a1": ("pf3d7_200.q3ext", {}),
 }
-"""Golden table -> its data and the settings that differ from the default."""
+"""Golden table -> its data and settings; test_predictor_golden.py has the others."""
 
 
 def read(path: Path) -> pd.DataFrame:
@@ -197,18 +189,6 @@ def test_regulators_and_targets_bound_the_search(tmp_path: Path) -> None:
     ten = found[found["target"] == "g010"]
     assert len(ten) == 3
     assert set(found["target"]) == {"g007", "g010"}
-
-
-def test_constant_targets_are_listed_but_make_no_edges(tmp_path: Path) -> None:
-    levels = random_levels(10, 25)
-    levels[4] = 1
-    write_levels(tmp_path, levels)
-    analysis = Analysis(tmp_path, section(null={"permutations": 20})).all()
-    found = read(tmp_path / "results/net/predictors.tsv")
-    first = found[(found["target"] == "g004") & (found["rank"] == 1)].iloc[0]
-    assert (first["mce_bits"], first["n_ties"], float(first["p_value"])) == (0.0, 36, 1.0)
-    assert "g004" not in set(read(analysis.out / "network.tsv")["target"])
-    assert read_json(analysis.out / "summary.json")["counts"]["targets_constant"] == 1
 
 
 def test_the_whole_workflow_through_snakemake(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from message_codes import numbers_by_code
 from pairtile import trajectory_correlation
-from pairtile.declare.messages import Message
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.atoms import guessed_element
 from small_trajectories import frames_first, molecule, prepare
@@ -46,11 +46,6 @@ def pdb(path: Path, atoms: list[Atom], n_models: int = 30, hetatm: tuple[str, ..
 def prepared(path: Path, **keys: Any) -> Any:
     base = {"select": "name CA", "fit": False, "ensemble": False, "contacts": False}
     return prepare(topology=str(path), trajectories=[str(path)], **{**base, **keys})
-
-
-def codes(found: Any) -> dict[str, dict[str, Any]]:
-    said = [*found.notes, *found.warnings]
-    return {text.code: text.numbers for text in said if isinstance(text, Message)}
 
 
 def alpha(resid: int, letter: str = "", occupancy: float = 1.0, **other: Any) -> Atom:
@@ -97,7 +92,7 @@ def test_a_residue_has_one_of_its_alternate_positions(
     found = prepared(tmp_path / "t.pdb", **keys)
     np.testing.assert_allclose(frames_first(found), places[:, kept], atol=1e-5)
     assert not found.items["name"].str.contains("#").any()
-    numbers = codes(found).get("alternate_positions")
+    numbers = numbers_by_code(found.notes, found.warnings).get("alternate_positions")
     assert numbers == (None if "select" in keys else {"n": 1, "n_atoms": 1})
     assert len(found.state["structure"]) == len(kept)
 
@@ -122,7 +117,9 @@ def test_calcium_is_no_residue_of_c_alphas(
     pdb(tmp_path / "t.pdb", [*(alpha(k) for k in range(1, 5)), ion], hetatm=("CA", "XYZ"))
     found = prepared(tmp_path / "t.pdb", **keys)
     assert int(found.items["kept"].sum()) == n
-    assert codes(found).get("calcium_left_out") == ({"n": 1, "key": "select"} if warned else None)
+    assert numbers_by_code(found.notes, found.warnings).get("calcium_left_out") == (
+        {"n": 1, "key": "select"} if warned else None
+    )
 
 
 def test_calcium_in_the_fit_is_left_out_too(tmp_path: Path) -> None:
@@ -177,8 +174,8 @@ def test_centres_weigh_by_element_or_all_atoms_alike(
     centres = (places[:, :12].reshape(30, 4, 3, 3) * weight[:, None]).sum(axis=2)
     np.testing.assert_allclose(frames_first(found)[:, :4], centres, atol=2e-3)
     np.testing.assert_allclose(frames_first(found)[:, 4], places[:, 12], atol=1e-4)
-    said = {code: n for code, n in codes(found).items() if code.startswith("masses")}
-    assert set(said) == {code}
+    said = numbers_by_code(found.notes, found.warnings)
+    assert [each for each in said if each.startswith("masses")] == [code]
     if code == "masses_unknown":
         assert said[code]["n"] == said[code]["n_weighed"] == 12
     else:
@@ -197,7 +194,9 @@ def test_masses_of_the_topology_are_taken_as_they_are() -> None:
     for _ in universe.trajectory[:12]:
         expected.append(group.center_of_mass(compound="residues"))
     np.testing.assert_allclose(frames_first(found), expected, atol=1e-4)
-    assert not [code for code in codes(found) if code.startswith("masses")]
+    assert not [
+        code for code in numbers_by_code(found.notes, found.warnings) if code.startswith("masses")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from motion_blocks import all_pairs, both_backends, normal
+from backends import both_backends
+from motion_blocks import all_pairs, normal
 from motion_reports import of_tables, write_motion
 from naive_motion import naive_dcc, naive_spline_mi
 from pairtile import trajectory_correlation

@@ -80,13 +80,6 @@ def test_a_pair_of_a_dropped_item_is_refused():
         correlation_matrix(pairs([0, 1], "dcc"), items(2, dropped=(1,)), "dcc")
 
 
-def test_same_pairs_make_the_same_bytes(tmp_path):
-    given = pairs(list(range(4)), *MATRICES)
-    for name in "ab":
-        write_matrices(tmp_path / f"{name}.npz", given, items(4))
-    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-
-
 @pytest.mark.parametrize("n", [2, 7, 21, 300])
 def test_g_correlation_text_reads_back_to_six_digits(tmp_path, n):
     matrix = correlation_matrix(pairs(list(range(n)), "correlation"), items(n), "correlation")

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajectory_analyses
-from declared_columns import assert_declared, declared_tables
-from documents import section_of_page, text_of
+from documents import text_of
+from method_pages import assert_described
 from motion_blocks import all_pairs
 from pairtile import trajectory_correlation
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
@@ -17,9 +17,7 @@ from pairtile.methods.trajectory_correlation.config_sections import (
     PRESETS,
     MotionEstimatorConfig,
 )
-from pairtile.methods.trajectory_correlation.report import FIGURES
 from pairtile.methods.trajectory_correlation.state import duplicate_frames
-from pairtile.runtime.files import read_json
 from paths import ROOT
 
 METHOD_PAGE = ROOT / "docs" / "methods" / "trajectory_correlation.md"
@@ -32,29 +30,11 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # few effective frames are me
 
 
 @pytest.mark.complete
-def test_columns_and_matrices_are_those_declared(demo: Path) -> None:
-    assert_declared(demo, "trajectory_correlation")
-    assert all((demo / name).exists() for name in declared_tables("trajectory_correlation"))
-
-
-def test_arrays_of_the_other_files_are_named(demo: Path) -> None:
-    page = section_of_page("## Trajectory correlation")
-    for name in np.load(demo / "scores.npz").files:
-        assert f"`{name}`" in page, name
-    for path in (demo / "state").glob("*.npy"):
-        assert f"`{path.name}`" in page, path.name
+def test_tables_arrays_figures_and_counts_are_described(demo: Path) -> None:
+    kinds = ("arrays", "states", "figures", "counts", "threshold")
+    assert_described(demo, "trajectory_correlation", kinds=kinds)
     for name in TrajectoryCorrelationConfig.tables:
-        assert f"`{name}`" in page, name
         assert f"`{name}`" in text_of(METHOD_PAGE), name
-    for figure in FIGURES:
-        assert f"`{figure}`" in page, figure
-
-
-def test_counts_and_threshold_of_the_summary_are_described(demo: Path) -> None:
-    page = section_of_page("## Trajectory correlation") + section_of_page("## `summary.json`")
-    summary = read_json(demo / "summary.json")
-    for name in [*summary["counts"], *summary["threshold"]]:
-        assert f"`{name}`" in page, name
 
 
 # --- settings -----------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from motion_blocks import all_pairs, both_backends, normal
+from backends import both_backends
+from motion_blocks import all_pairs, normal
 from pairtile import trajectory_correlation
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.residues import contact_cutoff

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import trajectory_analyses
+from message_codes import numbers_by_code
 from pairtile import trajectory_correlation
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
@@ -116,10 +117,10 @@ def test_means_over_replicas_go_by_weight() -> None:
 def test_short_replicas_are_named() -> None:
     runs = [slow(frames, 5, 20.0, frames) for frames in (100, 1200)]
     found = trajectory_correlation(runs, kind="gaussian", backend="cpu")
-    [said] = [w for w in found.warnings if getattr(w, "code", "") == "replicas_too_short"]
-    assert (said.numbers["n"], said.numbers["replicas"]) == (1, 2)
+    said = numbers_by_code(found.warnings)["replicas_too_short"]
+    assert (said["n"], said["replicas"]) == (1, 2)
     even = trajectory_correlation([runs[1], runs[1]], kind="gaussian", backend="cpu")
-    assert all(getattr(w, "code", "") != "replicas_too_short" for w in even.warnings)
+    assert "replicas_too_short" not in numbers_by_code(even.warnings)
 
 
 def test_dcc_is_not_centred() -> None:

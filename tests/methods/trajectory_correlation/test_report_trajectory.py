@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from method_pages import drawn_in, parts_of, table_of, tiles_of
 from motion_reports import analysis, of_tables, two_states
 from pairtile.errors import StoreError
 from pairtile.methods.trajectory_correlation.report import FIGURES
@@ -21,7 +22,7 @@ from pairtile.report.formats import number
 from pairtile.report.results import read_results
 from pairtile.report.text import page_text
 from pairtile.runtime.files import read_json
-from report_pages import codes_of, page_of, part, read_page, warnings_of
+from report_pages import codes_of, page_of, part, read_page
 from result_files import AWKWARD, write_results
 
 PARTS = [
@@ -36,34 +37,21 @@ OF_PAGE = {
 }  # fmt: skip
 
 
-def table_of(folder: Path, name: str) -> pd.DataFrame:
-    return pd.read_csv(folder / name, sep="\t", keep_default_na=False, na_values=[""])
-
-
 def motion_of(folder: Path) -> MotionResults:
     found = read_results(folder).cached(motion_results)
     assert found is not None
     return found
 
 
-def tiles_of(folder: Path) -> dict[str, list[str]]:
-    """The numbers at the top: what it is -> value and what it is set against."""
-    return {
-        div.xpath("dt")[0].text_content(): [dd.text_content() for dd in div.xpath("dd")]
-        for div in read_page(folder).xpath("//*[@class='tiles']/div")
-    }
-
-
 def test_page_has_the_parts_of_this_method_and_others_have_not(demo: Path, tmp_path: Path) -> None:
     page = read_page(demo)
-    assert [found.get("id") for found in page.xpath("//main/section")] == PARTS
+    assert parts_of(page) == PARTS
     expected = set(FIGURES) - {"residue_sums"}  # of dihedrals alone
-    assert {path.stem for path in (demo / "figures").glob("*.svg")} == expected
+    assert drawn_in(demo) == expected
     assert len(page.xpath("//figure//img")) == len(expected)
     other = write_results(tmp_path / "other")
     (other / "residues.tsv").write_bytes((demo / "residues.tsv").read_bytes())
-    ids = [found.get("id") for found in page_of(other).xpath("//main/section")]
-    assert "motion" not in ids
+    assert "motion" not in parts_of(page_of(other))
 
 
 def test_findings_agree_with_the_tables(demo: Path) -> None:
@@ -73,7 +61,7 @@ def test_findings_agree_with_the_tables(demo: Path) -> None:
     leiden = communities[communities["method"] == "leiden"]
     candidates = int(np.triu(matrices["contact"], 1).sum())
     assert 0 < len(network) <= candidates < 66
-    tiles = tiles_of(demo)
+    tiles = tiles_of(read_page(demo))
     assert tiles["residues"] == ["12", "from a system of 73 atoms"]
     assert tiles["frames"] == ["300", "in 2 replicas"]
     assert tiles["pairs in the network"][0] == str(len(network))
@@ -196,11 +184,6 @@ def test_warnings_come_where_there_is_reason(
     assert codes_of(analysis(tmp_path, page=False, **changes)) & OF_PAGE == codes
 
 
-def test_warnings_stand_on_the_page(demo: Path) -> None:
-    assert "fit: false" in warnings_of(demo)
-    assert codes_of(demo) & OF_PAGE == {"not_superposed"}
-
-
 def test_a_run_that_drifts_and_a_preset_on_slow_motion_are_warned_of(tmp_path: Path) -> None:
     walk = np.cumsum(np.random.default_rng(1).normal(size=(150, 3)), axis=0)
     estimator = {"preset": "mdigest", "surrogates": 4}
@@ -235,7 +218,7 @@ def test_a_missing_table_is_named_and_a_missing_state_costs_one_figure(tmp_path:
     out = analysis(tmp_path, page=False, communities=[], estimator=estimator)
     (out / "state" / "state.json").unlink()
     page = page_of(out)
-    assert "communities" not in tiles_of(out)
+    assert "communities" not in tiles_of(page)
     assert not page.xpath("//*[contains(@class,'communities')]")
     assert not (out / "figures" / "distance.svg").exists()
     assert (out / "figures" / "correlation.svg").exists()

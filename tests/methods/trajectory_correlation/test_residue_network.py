@@ -177,11 +177,6 @@ def test_paths_agree_with_networkx(number):
     np.testing.assert_allclose([path.length for path in found], lengths, rtol=1e-12)
 
 
-def test_there_are_no_more_paths_than_there_are():
-    network = ResidueNetwork.of(4, [0, 0, 1, 2], [1, 2, 3, 3], [0.9, 0.8, 0.9, 0.8])
-    assert [path.nodes for path in shortest_paths(network, 3, 0, 20)] == [(3, 1, 0), (3, 2, 0)]
-
-
 def test_contacts_of_enough_frames_are_kept_in_any_order_of_ends():
     state = {
         "contact_i": np.array([0, 0, 2], np.int32),
@@ -242,15 +237,6 @@ def test_difference_matches_names_in_another_order_and_mutants_by_place():
         assert row.correlation_difference == pytest.approx(a[row.i, row.j] - other, abs=1e-15)
         assert row.dcc_difference == pytest.approx(-row.correlation_difference, abs=1e-15)
     assert "mi_nats_difference" not in found
-
-
-def test_difference_of_an_analysis_with_itself_is_nothing():
-    table = items(["A:LYS1", "A:GLY2", "A:SER3"])
-    matched = matched_items(table, table, ("a", "a"))
-    pairs = full(3, np.random.default_rng(0).normal(size=(3, 3)))
-    found = difference(pairs, pairs, matched, 3)
-    assert len(found) == 3
-    assert (found["correlation_difference"] == 0).all()
 
 
 def test_analyses_of_different_molecules_have_no_difference():

@@ -197,14 +197,6 @@ def test_the_fewest_frames_that_are_allowed_do(tmp_path: Path) -> None:
     assert 6 + 2 * window + 1 <= 8
 
 
-def test_settings_are_those_of_the_section(tmp_path: Path) -> None:
-    section = tables(tmp_path, slow(60), estimator={"preset": "netsci", "neighbours": 4})
-    settings = section.estimator
-    assert (settings.neighbours, settings.variant, settings.norm) == (4, 2, "max")
-    assert settings.single
-    assert settings.window == 0
-
-
 # --- tiles and costs ----------------------------------------------------------------------------
 
 

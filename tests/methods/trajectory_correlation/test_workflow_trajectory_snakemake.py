@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pairtile.runtime.files import read_json
 from small_trajectories import adenylate_kinase_files, molecule, store, write
-from trajectory_analyses import adenylate_kinase, section, slow, write_runs
+from trajectory_analyses import adenylate_kinase
 from workflow_runs import STOP_AT_ONCE, Analysis, run, temporary_files, write_config
 
 pytestmark = pytest.mark.complete
@@ -136,44 +136,3 @@ def test_positions_that_contacts_cannot_use_end_the_run_before_the_scores(tmp_pa
     assert not (out / "plan.json").exists()
     assert not (out / "network_data.npz").exists()
     assert not temporary_files(out)
-
-
-@pytest.mark.complete  # tests/workflow has it of another method
-@pytest.mark.workflow
-def test_a_lost_chunk_is_computed_again_and_nothing_else(tmp_path: Path) -> None:
-    write_runs(tmp_path, slow(40, 300, 3))
-    estimator = {"surrogates": 2, "neighbours": 3}
-    run0 = str(tmp_path / "run0.npy")
-    changes = section(time_series=[run0], estimator=estimator, chunks=3, communities=[])
-    write_config(tmp_path, {"net": changes})
-    first = run(tmp_path)
-    assert first.code == 0, first.text
-    assert "network_data" not in first.rules
-    out = tmp_path / "results/net"
-    chunks = sorted((out / "chunks").glob("*.parquet"))
-    assert len(chunks) == 3
-    names = ("pairs.parquet", "matrices.npz", "network.parquet")
-    before = [(out / name).read_bytes() for name in names]
-    kept = {path: path.stat().st_mtime_ns for path in chunks[1:]}
-    chunks[0].unlink()
-    (out / "pairs.parquet").unlink()
-    again = run(tmp_path)
-    assert again.code == 0, again.text
-    assert not again.rules & {"prepare", "plan", "null"}
-    assert {path: path.stat().st_mtime_ns for path in chunks[1:]} == kept
-    assert [(out / name).read_bytes() for name in names] == before
-
-
-@pytest.mark.complete  # test_workflow_trajectory_correlation has it without Snakemake
-@pytest.mark.workflow
-def test_a_fault_of_the_input_ends_the_run_with_its_message(tmp_path: Path) -> None:
-    write_config(tmp_path, {"net": adenylate_kinase(select="name XX")})
-    done = run(tmp_path)
-    assert done.code != 0
-    assert "select 'name XX': found no atoms" in done.text
-    assert "Traceback" not in done.text
-    missing = adenylate_kinase(trajectories=["absent.dcd"])
-    write_config(tmp_path, {"net": missing})
-    done = run(tmp_path)
-    assert done.code != 0
-    assert "analyses.net.trajectories.0: found 'absent.dcd', which does not exist" in done.text
