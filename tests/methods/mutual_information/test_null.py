@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from backends import both_backends
@@ -76,10 +78,15 @@ def test_fewer_than_ten_exceedances_are_extrapolated_and_flagged():
     assert (np.diff(p) < 0).all()
 
 
-def test_extrapolation_follows_an_exponential_tail():
+@pytest.mark.parametrize("resolved", [10, 100])
+def test_extrapolation_follows_an_exponential_tail(resolved):
     draws = np.random.default_rng(0).exponential(size=400_000)
-    p, _ = p_of(simple_null(draws), [12.0, 16.0, 20.0])
+    null = replace(simple_null(draws), resolved=resolved)
+    p, _ = p_of(null, [12.0, 16.0, 20.0])
     np.testing.assert_allclose(np.log(p), [-12, -16, -20], rtol=0.08)
+    enough = null.statistic[0][[-resolved - 1, -resolved + 1]]
+    assert p_of(null, enough)[1].tolist() == [False, True]
+    assert null.thresholds(p_of(null, 12.0)[0][0])[0, 0] == pytest.approx(12.0, rel=1e-3)
 
 
 @settings(max_examples=50, deadline=None)
@@ -193,9 +200,10 @@ def test_class_pairs_are_numbered_in_their_order():
 
 
 def test_null_survives_storage():
-    null = Null([np.arange(k + 1, dtype=np.float32) for k in range(6)], np.array([0, 1, 2], "i1"))
+    draws = [np.arange(k + 1, dtype=np.float32) for k in range(6)]
+    null = Null(draws, np.array([0, 1, 2], "i1"), resolved=30)
     back = Null.from_arrays(null.arrays())
-    assert back.n_classes == 3
+    assert (back.n_classes, back.resolved) == (3, 30)
     for a, b in zip(null.statistic, back.statistic, strict=True):
         assert np.array_equal(a, b)
 

@@ -188,6 +188,19 @@ def test_a_shifted_gene_does_not_meet_itself() -> None:
     assert 4_000 < sum(draws.size for draws in found.null.statistic) < 6_000  # of 10,000
 
 
+@pytest.mark.parametrize(
+    ("stated", "permutations", "resolved"),
+    [(True, 10_000, 100), (True, 3_000, 30), (False, 10_000, 10)],
+)
+def test_shifted_genes_need_more_draws_behind_a_p_value(
+    stated: bool, permutations: int, resolved: int
+) -> None:
+    values = np.random.default_rng(4).normal(size=(8, 60))
+    series = np.zeros(60, int) if stated else None
+    found = permutation_null(values, series=series, permutations=permutations)
+    assert found.null.resolved == resolved
+
+
 def replicates(number: int, steps: int, seed: int = 0) -> NDArray[np.float64]:
     """Unrelated genes that respond to one stimulus, 70 % of their variance, in each series."""
     random = np.random.default_rng(seed)

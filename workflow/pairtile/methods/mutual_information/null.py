@@ -306,8 +306,10 @@ def draw_null(
             drawn * np.float32(scale[pair])
             for drawn, pair in zip(statistics, pairs_of_classes, strict=True)
         ]
-    shifted = design.courses is None and bool(design.shifted.any())
-    return Null(statistics, classes, RESOLVED_SHIFTS if shifted else RESOLVED).arrays()
+    resolved = RESOLVED
+    if design.courses is None and design.shifted.any():
+        resolved = min(RESOLVED_SHIFTS, max(RESOLVED, int(TAIL_SHARE * draws)))
+    return Null(statistics, classes, resolved).arrays()
 
 
 class DrawnRows(NamedTuple):
