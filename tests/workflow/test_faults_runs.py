@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from small_analyses import ANALYSES
 from workflow_runs import (
     ROOT,
     Analysis,
@@ -95,3 +96,24 @@ def test_an_interrupted_run_leaves_nothing_half_made_and_goes_on(
     assert temporary_files(folder / "results") == []
     expected = Analysis(folder, LONG, name="expected").pairs().network()
     assert (folder / TARGET).read_bytes() == (expected.out / "network.parquet").read_bytes()
+
+
+@pytest.mark.workflow
+@pytest.mark.faults
+def test_of_two_runs_started_at_once_one_works_and_the_other_is_refused(tmp_path: Path) -> None:
+    """Three times over: both may look for locks at the same moment."""
+    for number in range(3):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        write, section = ANALYSES["mutual_information"]
+        write(folder)
+        write_config(folder, {"net": section})
+        runs = [started(folder, TARGET) for _ in range(2)]
+        texts = [process.communicate(timeout=200)[0] for process in runs]
+        codes = [process.returncode for process in runs]
+        assert 0 in codes, texts
+        for code, text in zip(codes, texts, strict=True):
+            assert code == 0 or "another run works on these results" in text, text
+        assert temporary_files(folder) == []
+        expected = Analysis(folder, section, name="expected").pairs().network()
+        assert (folder / TARGET).read_bytes() == (expected.out / "network.parquet").read_bytes()

@@ -84,6 +84,18 @@ def test_what_the_state_depends_on_prepares_again(finished: Path, changes: dict)
     assert would_run(finished, changes) == {"prepare"} | PLANNED
 
 
+@pytest.mark.complete
+def test_an_input_counts_by_its_content_not_its_time(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(finished, folder)
+    os.utime(folder / "expression.tsv")
+    os.utime(folder / "gold_standard.tsv")
+    assert would_run(folder, {}) == set()
+    with (folder / "gold_standard.tsv").open("a") as file:
+        file.write("G01\tG10\n")
+    assert would_run(folder, {}) == {"evaluate"} | LAST
+
+
 def replace_by_older(path: Path, old: str, new: str) -> None:
     """Other content of the same size, as ``cp -p`` or an archive brings it."""
     text = path.read_text()
