@@ -143,7 +143,7 @@ def test_there_are_no_requests_before_there_is_a_plan_and_new_ones_with_a_new_pl
     second = read_requests(path)
     assert second is not None
     assert (second.uses_gpu, second.memory_bytes) == (True, 77)
-    del plan["memory_bytes"]  # of an earlier version
+    del plan["null_seconds"]  # of an earlier version
     write_json(path, plan)
     assert read_requests(path) is None
 
