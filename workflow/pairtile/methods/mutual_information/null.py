@@ -116,7 +116,8 @@ class Null:
         """From what ``arrays`` gave."""
         ends = np.cumsum(arrays["lengths"])
         statistic = np.split(arrays["statistic"], ends[:-1])
-        return cls(statistic, arrays["class_of"], int(arrays["resolved"]))
+        resolved = int(arrays.get("resolved", RESOLVED))  # results made before have none
+        return cls(statistic, arrays["class_of"], resolved)
 
     def p_value(
         self, statistic: Float64Array, row_class: NDArray[np.int8], column_class: NDArray[np.int8]
