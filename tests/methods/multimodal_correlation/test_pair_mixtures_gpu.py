@@ -157,11 +157,6 @@ def test_nothing_to_pair():
     assert len(assert_gpu_agrees(table(11, 1, 40), settings)) == 0
 
 
-def test_gene_numbers_are_checked():
-    with pytest.raises(ValueError, match="columns hold gene numbers outside 0 to 3"):
-        modes("cuda", table(12, 4, 40), mixture_config(), [0], [4])
-
-
 def test_batches_change_nothing(monkeypatch):
     values = table(13, 30, 60)
     settings = mixture_config(max_clusters=3, **EVERY)
