@@ -4,8 +4,9 @@
 
 writes ``results/ksg_trees.DEVICE.json``: microseconds of a core for a frame of a pair, by
 
-- ``all_distances``: what pairtile does, in a tile of so many variables as ``TILES`` has
-  (distances of a variable are shared by its pairs);
+- ``all_distances``: what pairtile does with positions, in a tile of so many variables as ``TILES``
+  has (distances of a variable are shared by its pairs);
+- ``sorted``: what it does with long scalars, see ``ksg_scalars``;
 - ``boxes``: frames of each variable in a k-d order, in boxes of 16, and groups of about
   sqrt(frames / 16) boxes. A query looks into the boxes of x that are nearer than the k-th joint
   neighbour so far, those of its own group first, and counts whole boxes in y where it can. Boxes
@@ -24,6 +25,7 @@ import json
 import time
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import numba
 import numpy as np
@@ -31,7 +33,7 @@ from numba import njit
 from numpy.typing import NDArray
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
-from pairtile.methods.trajectory_correlation.estimators import MotionPairs
+from pairtile.methods.trajectory_correlation.estimators import SORTED_FROM, MotionPairs
 from scipy.signal import lfilter
 from scipy.spatial import cKDTree
 from scipy.special import digamma
@@ -232,11 +234,15 @@ def compare(d: int, frames: int, tau: float) -> dict[str, float]:
     series = series_of(tile, d, frames, tau)
     device = choose("cpu")
     numba.set_num_threads(1)
-    pairs = MotionPairs(series, MotionEstimatorConfig(kind="ksg", theiler=0), device)
-    pairs.block(slice(0, 2), slice(0, 2))
-    start = time.process_time()
-    mi_nats = pairs.block(slice(0, tile), slice(0, tile))
-    all_distances = (time.process_time() - start) / (tile * (tile - 1) // 2)
+
+    def all_pairs() -> tuple[float, Floats]:
+        """Seconds of a pair, values."""
+        pairs = MotionPairs(series, MotionEstimatorConfig(kind="ksg", theiler=0), device)
+        seconds, mi_nats = cpu_seconds(lambda: pairs.block(slice(0, tile), slice(0, tile)))
+        return seconds / (tile * (tile - 1) // 2), mi_nats
+
+    with patch.dict(SORTED_FROM, {"cpu": frames + 1}):
+        all_distances, mi_nats = all_pairs()
     psi = digamma(np.arange(1.0, frames + 2.0))
     built = [boxes(points) for points in series[:IN_BOXES]]
     chosen = list(itertools.combinations(range(IN_BOXES), 2))
@@ -256,6 +262,12 @@ def compare(d: int, frames: int, tau: float) -> dict[str, float]:
         "boxes": seconds / len(chosen) / frames * 1e6,
         "scipy": of_scipy / frames * 1e6,
     }
+    if d == 1:
+        with patch.dict(SORTED_FROM, {"cpu": 0}):
+            seconds, of_sorted = all_pairs()
+        if np.nanmax(np.abs(of_sorted - mi_nats)) > 1e-10:
+            raise AssertionError("sorted scalars give other values than all distances")
+        found["sorted"] = seconds / frames * 1e6
     return found | {"times_faster_by_boxes": found["all_distances"] / found["boxes"]}
 
 

@@ -41,11 +41,15 @@ CASES: dict[str, tuple[str, int, int, int]] = {
     "ksg_801_frames": ("ksg", 801, 128, 1_000),
     "ksg_1000_frames": ("ksg", 1_000, 128, 1_000),
     "ksg_10000_frames": ("ksg", 10_000, 16, 256),
+    "ksg_scalars_10000_frames": ("ksg", 10_000, 64, 1_000),
     "gaussian": ("gaussian", 10_000, 1_000, 10_000),
     "dcc": ("dcc", 10_000, 1_000, 10_000),
     "dihedral": ("dihedral", 1_000, 256, 2_048),
 }
 """Kind, frames, variables on the CPU and on the GPU."""
+
+SCALARS = ("ksg_scalars_10000_frames", "dihedral")
+"""Cases of variables of one coordinate; the others have three."""
 
 BINS, ORDERS = (10, 12, 14, 16, 18, 20), (3, 4, 5)
 COORDINATES, COORDINATE_FRAMES = 2_048, 1_000
@@ -59,7 +63,7 @@ def run(backend: str, cases: list[str] | None = None) -> dict[str, Any]:
             continue
         kind, frames, on_cpu, on_gpu = CASES[name]
         variables = on_gpu if backend == "cuda" else on_cpu
-        result["cases"][name] = _case(kind, variables, frames, backend)
+        result["cases"][name] = _case(kind, variables, 1 if name in SCALARS else 3, frames, backend)
     if backend == "cpu" and (not cases or "coordinates" in cases):
         result["coordinates"] = _coordinates()
     if not cases or "others" in cases:
@@ -117,9 +121,9 @@ def moving(variables: int, d: int, frames: int, seed: int = 1) -> NDArray[np.flo
     return series
 
 
-def _case(kind: str, variables: int, frames: int, backend: str) -> dict[str, Any]:
+def _case(kind: str, variables: int, d: int, frames: int, backend: str) -> dict[str, Any]:
     device = choose(backend)
-    series = moving(variables, 1 if kind == "dihedral" else 3, frames)
+    series = moving(variables, d, frames)
     settings = MotionEstimatorConfig(kind=kind, theiler=0)
     pairs = MotionPairs(series, settings, device)
 

@@ -69,6 +69,10 @@ VARIANTS = {
         {"DIM": 1, "MAX_NORM": 1, "VARIANT": 2, "COLUMNS": 4, "STRETCH": 16},
         {"DIM": 16, "MAX_NORM": 0, "VARIANT": 2, "COLUMNS": 4, "STRETCH": 16},
     ],
+    "ksg_scalars": [
+        {"K": 6, "VARIANT": 1, "THREADS": 128},
+        {"K": 64, "VARIANT": 2, "THREADS": 128},
+    ],
     "gaussian": [{"DIM": 1}, {"DIM": 3}, {"DIM": 16}],
     "plain_correlation": [
         {"INDEX": "unsigned short", "SUM": "unsigned int", "SPEARMAN": 1},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from motion_blocks import all_pairs, estimator, normal
 from naive_motion import naive_ksg
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.estimators import (
+    SORTED_FROM,
     STRETCH,
     MotionPairs,
     generalized_correlation,
@@ -75,13 +77,22 @@ def ensembles(draw: Any) -> Any:
     norm=st.sampled_from(["euclidean", "max"]),
     theiler=st.sampled_from([0, 2]),
     shift=st.sampled_from([0, 5]),
+    sorted_from=st.sampled_from([0, 1000]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_ksg_agrees_with_the_definition(
-    backend: str, series: Any, k: int, variant: int, norm: str, theiler: int, shift: int
+    backend: str,
+    series: Any,
+    k: int,
+    variant: int,
+    norm: str,
+    theiler: int,
+    shift: int,
+    sorted_from: int,
 ) -> None:
     how = {"variant": variant, "norm": norm, "theiler": theiler}
-    mi = all_pairs(series, backend, shift, neighbours=k, **how)
+    with patch.dict(SORTED_FROM, {backend: sorted_from}):
+        mi = all_pairs(series, backend, shift, neighbours=k, **how)
     later = np.roll(series, -shift, axis=2)
     for i, j in [(0, 1), (1, 4), (4, 2), (2, 2)]:
         if i == j and shift == 0:
@@ -107,8 +118,32 @@ def test_ksg_agrees_with_the_definition_in_many_slow_frames(
 
 
 @both_backends
-def test_blocks_of_any_shape_give_the_same_numbers(backend: str) -> None:
-    series = normal(23, 3, 90)
+@pytest.mark.parametrize("variant", [1, 2])
+@pytest.mark.parametrize("theiler", [0, 150])
+def test_sorted_scalars_give_what_all_distances_do(
+    backend: str, variant: int, theiler: int
+) -> None:
+    """Slow, fast, on a grid, with few values, with outliers."""
+    series = normal(5, 1, 2500)
+    series[0] = series[0].cumsum(axis=1)
+    series[2] = np.round(series[0] + series[1], 1)
+    series[3] = series[3] > 0.5
+    series[4] = series[1] ** 5
+    how = {"variant": variant, "theiler": theiler}
+    found = []
+    for first in (0, series.shape[2] + 1):
+        with patch.dict(SORTED_FROM, {backend: first}):
+            found.append(all_pairs(series, backend, 700, **how))
+    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-12)
+
+
+@both_backends
+@pytest.mark.parametrize("d", [1, 3])
+def test_blocks_of_any_shape_give_the_same_numbers(
+    backend: str, d: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SORTED_FROM, backend, 0)
+    series = normal(23, d, 90)
     pairs = MotionPairs(series, estimator(), choose(backend))
     whole = pairs.block(slice(0, 23), slice(0, 23))
     assert np.array_equal(whole, whole.T, equal_nan=True)

@@ -25,7 +25,7 @@ from pairtile.engine.state import release
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import Device, DeviceArray
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
-from pairtile.methods.trajectory_correlation.kernels import ksg
+from pairtile.methods.trajectory_correlation.kernels import ksg, ksg_scalars
 from pairtile.methods.trajectory_correlation.kernels.cyclic_bspline import (
     cyclic_weights,
     mutual_information_from_joint,
@@ -140,6 +140,9 @@ class MotionPairs:
     def _estimator(self, settings: MotionEstimatorConfig) -> PairBlocks:
         kinds = {"ksg": KsgPairs, "gaussian": GaussianPairs, "dcc": DccPairs}
         made: type[PairBlocks] = kinds.get(settings.kind, SplinePairs)
+        _, d, frames = self.series.shape
+        if made is KsgPairs and d == 1 and frames >= SORTED_FROM[self.device.backend]:
+            made = KsgScalarPairs
         return made(self.series, settings, self.device, self.has_missing)
 
 
@@ -370,11 +373,7 @@ class KsgPairs(PairBlocks):
     def _open(self) -> None:
         self.padded = -(-self.frames // LANES) * LANES
         self._batch_bytes = BATCH_BYTES[self.device.backend]
-        # Variant 1 counts frames nearer than the bound and needs psi(n + 1), variant 2 psi(n).
-        counts = np.arange(self.frames + 2, dtype=np.float64)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            psi = digamma(counts + 1.0 if self.settings.variant == 1 else counts)
-        self._psi = self.device.xp.asarray(np.where(np.isfinite(psi), psi, 0.0))
+        self._psi = self._psi_of_counts()
         if self.device.backend == "cuda":
             from pairtile.gpu import compiling as cuda
 
@@ -388,6 +387,13 @@ class KsgPairs(PairBlocks):
             self._distances_kernel = module.get_function("frame_distances")
             self._counts_kernel = module.get_function("neighbour_counts")
             self._add_kernel = module.get_function("add_frames")
+
+    def _psi_of_counts(self) -> DeviceArray:
+        # Variant 1 counts frames nearer than the bound and needs psi(n + 1), variant 2 psi(n).
+        counts = np.arange(self.frames + 2, dtype=np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            psi = digamma(counts + 1.0 if self.settings.variant == 1 else counts)
+        return self.device.xp.asarray(np.where(np.isfinite(psi), psi, 0.0))
 
     def _scores(
         self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray
@@ -487,6 +493,55 @@ class KsgPairs(PairBlocks):
         launch(self._counts_kernel, grid, 32 * WARPS, *given)
         added = of_pairs, rows, columns, here, wanted, total
         launch(self._add_kernel, (-(-total.size // 256),), 256, *added)
+
+
+SORTED_FROM = {"cpu": 2000, "cuda": 1000}
+"""Frames from which on sorted scalars are quicker than all distances (docs/speed.md)."""
+
+THREADS = 128
+BLOCKS_OF_PROCESSOR = 8
+"""Threads for a pair; pairs that a multiprocessor of the GPU works on at a time."""
+
+
+class KsgScalarPairs(KsgPairs):
+    """The same of scalars, whose neighbours are sought in the order of the values."""
+
+    def _open(self) -> None:
+        self._psi = self._psi_of_counts()
+        if self.device.backend == "cuda":
+            from pairtile.gpu import compiling as cuda
+
+            s = self.settings
+            compiled_for = {"K": s.neighbours, "VARIANT": s.variant, "THREADS": THREADS}
+            module = cuda.load(KERNELS / "ksg_scalars.cu", compiled_for)
+            self._kernel = module.get_function("psi_sums")
+
+    def _prepare(self, block: Variables) -> Block:
+        xp = self.device.xp
+        points = super()._prepare(block)[0][:, 0]
+        order = xp.argsort(points, axis=1)
+        in_order = xp.ascontiguousarray(xp.take_along_axis(points, order, axis=1))
+        return points, in_order, order.astype(np.int32)
+
+    def _scores(
+        self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray
+    ) -> NDArray[np.float64]:
+        s, xp = self.settings, self.device.xp
+        rows, columns = np.nonzero(wanted)
+        sums = xp.empty(len(rows))
+        if self.device.backend == "cpu":
+            search = ksg.Search(s.window, s.neighbours, s.variant, s.norm == "max")
+            ksg_scalars.psi_sums(of_x, of_y, rows, columns, search, self._psi, sums)
+        elif len(rows):
+            processors = xp.cuda.Device().attributes["MultiProcessorCount"]
+            blocks = min(len(rows), BLOCKS_OF_PROCESSOR * processors)
+            pairs = xp.asarray(np.array([rows, columns], dtype=np.int32))
+            given = *of_x, *of_y[:2], *pairs, len(rows), self.frames, s.window, self._psi
+            room = xp.empty((blocks, 2, self.frames))
+            launch(self._kernel, (blocks,), THREADS, *given, room, sums)
+        total = np.zeros(wanted.shape)
+        total[rows, columns] = self.device.to_host(sums)
+        return np.asarray(self._constant() - total / self.frames)
 
 
 # --- Gaussian, DCC --------------------------------------------------------------------------------
