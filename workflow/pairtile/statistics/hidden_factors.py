@@ -215,7 +215,8 @@ def _varimax(loadings: Float64Array, steps: int = 200) -> Float64Array:
     rotation, reached = np.eye(k), 0.0
     for _ in range(steps):
         turned = loadings @ rotation
-        gradient = loadings.T @ (turned**3 - turned * ((turned**2).sum(axis=0) / n))
+        squares = turned * turned  # a power of 3 takes ten times as long
+        gradient = loadings.T @ (turned * (squares - squares.sum(axis=0) / n))
         left, sizes, right = np.linalg.svd(gradient)
         rotation = left @ right
         if sizes.sum() < reached * (1 + 1e-8):

@@ -11,6 +11,7 @@ from pairtile.io.input_files import later_inputs, local_inputs
 from pairtile.io.symbols import with_symbols
 from pairtile.runtime.files import file_checksum, read_arrays, read_json, read_table, verified
 from pairtile.runtime.record import recorded
+from pairtile.runtime.threads import in_threads
 from pairtile.steps.network import MergedFiles, NetworkFiles
 
 
@@ -41,9 +42,9 @@ def tables(
         written = opened.tables(merged, items, folder)
         step.count(**written.counts)
         step.say(*written.messages)
-        step.details["checksums"] = {
-            name: file_checksum(folder / name) for name in config.result_tables()
-        }
+        names = config.result_tables()
+        sums = in_threads(file_checksum, [folder / name for name in names])
+        step.details["checksums"] = dict(zip(names, sums, strict=True))
 
 
 def verified_table(path: Path, step: str = "tables") -> Path:

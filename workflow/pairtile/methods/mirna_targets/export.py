@@ -235,7 +235,8 @@ def write_hits(
         if tests is not None:
             all_targets = ranked_targets(all_targets, tests)
         all_targets = named_targets(all_targets, items)
-        write_arrow_tsv(all_targets, path["targets.tsv"])
+        beside = stack.enter_context(ThreadPoolExecutor(2))
+        of_pairs = beside.submit(write_arrow_tsv, all_targets, path["targets.tsv"])
         rows_of = zip(items["name"], items["length"], hits_of_item, to_genome.models, strict=True)
         # A line for each transcript whose own coordinates are used, sorted by name.
         used = sorted((name, length) for name, length, n, model in rows_of if n and model is None)
@@ -246,9 +247,11 @@ def write_hits(
             for among in _groups(items, hits_of_item, to_genome):
                 some = pa.concat_tables(held or described(among))
                 places = hit_places(some, to_genome)
-                bed.writelines(bed_lines(some, places))
+                lines = beside.submit(bed.writelines, bed_lines(some, places))
                 gff3.writelines(gff3_lines(some, places))
+                lines.result()
                 in_genome += pc.sum(places["in_genome"]).as_py() or 0
+        of_pairs.result()
     counts = {"hits": int(hits_of_item.sum()), "pairs_with_hits": all_targets.num_rows}
     if models is None:
         return Written(counts)

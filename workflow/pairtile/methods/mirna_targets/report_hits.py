@@ -90,7 +90,7 @@ def read_hits(path: Path, limit: int = MAX_HITS) -> HitsOverview:
     classes = pd.Series(0, index=SEED_CLASSES[::-1])
     positions = np.zeros((2, POSITION_BINS), dtype=np.int64)
     best, n = pd.DataFrame(columns=STRENGTH), 0
-    with _stated(path), pq.ParquetFile(path) as file:
+    with _stated(path), pq.ParquetFile(path, read_dictionary=["seed_class"]) as file:
         columns = [*STRENGTH, "seed_class", "relative_position"]
         for batch in file.iter_batches(1_000_000, columns=columns):
             hits = batch.to_pandas()
@@ -100,7 +100,8 @@ def read_hits(path: Path, limit: int = MAX_HITS) -> HitsOverview:
             other = ~hits["seed_class"].isin(CANONICAL)
             place = np.floor(hits["relative_position"].astype(np.float64) * POSITION_BINS)
             place = place.clip(0, POSITION_BINS - 1).astype(np.int64)
-            np.add.at(positions, (other.astype(np.int64), place), 1)
+            cells = other.to_numpy() * POSITION_BINS + place.to_numpy()
+            positions += np.bincount(cells, minlength=positions.size).reshape(positions.shape)
             some = hits[hits["score"] >= best["score"].min()] if len(best) == limit else hits
             joined = pd.concat([best, some[STRENGTH]]) if len(best) else some[STRENGTH]
             best = joined.sort_values(STRENGTH, ascending=[False, True], kind="stable").head(limit)
