@@ -86,8 +86,8 @@ def mirna_targets(folder: Path, large: bool) -> dict[str, Any]:
 
 
 def coordinates(folder: Path, large: bool) -> dict[str, Any]:
-    """B-spline mutual information of all coordinates of 3,413 atoms."""
-    estimator = {"kind": "bspline", "bins": 20, "surrogates": 0}
+    """B-spline mutual information of all coordinates of 3,413 atoms, with 20 surrogates."""
+    estimator = {"kind": "bspline", "bins": 20, "surrogates": 20}
     return _motion(folder, (10_239, 1) if large else (60, 1), estimator)
 
 
