@@ -704,11 +704,9 @@ class SplinePairs(PairBlocks):
 
     def _weights(self, block: Variables, shift: Shift | None) -> Weights | NDArray[np.float64]:
         s = self.settings
-        values = np.asarray(self.series[block], dtype=np.float32 if s.single else np.float64)
-        flat = values.reshape(-1, values.shape[2]).astype(np.float64)
-        flat = shifted(np, flat, shift)
+        flat = shifted(np, self._prepared.get(block, self._scaled)[0], shift)
         if s.kind == "bspline":
-            return self._scorer.weights(scaled(flat, self._spline, s.transform))
+            return self._scorer.weights(flat)
         dense = cyclic_weights(flat, s.n_bins, s.order)
         if self.device.backend == "cpu":
             return dense
@@ -717,6 +715,14 @@ class SplinePairs(PairBlocks):
         weights = xp.zeros((len(flat) * s.n_bins, padded))
         weights[:, : flat.shape[1]] = xp.asarray(dense.reshape(len(flat) * s.n_bins, -1))
         return Weights(len(flat), None, weights, weights)
+
+    def _scaled(self, block: Variables) -> tuple[NDArray[np.float64]]:
+        """Coordinates, float64 (variables * d, frames), as splines take them, in any order of
+        frames."""
+        s = self.settings
+        values = np.asarray(self.series[block], dtype=np.float32 if s.single else np.float64)
+        flat = values.reshape(-1, values.shape[2]).astype(np.float64)
+        return (scaled(flat, self._spline, s.transform) if s.kind == "bspline" else flat,)
 
     def _from_dense(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
         bins = self.settings.n_bins
