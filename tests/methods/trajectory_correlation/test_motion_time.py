@@ -107,9 +107,10 @@ def test_more_shifts_than_frames_are_refused() -> None:
         surrogate_shifts(30, 20, 50.0, 1)
 
 
-def test_moments_are_those_of_all_surrogates_together() -> None:
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_moments_are_those_of_all_surrogates_together(order: str) -> None:
     random = np.random.default_rng(5)
-    observed = random.normal(size=(4, 6))
+    observed = np.asarray(random.normal(size=(4, 6)), order=order)
     observed[0, 0] = np.nan
     draws = random.normal(size=(20, 4, 6))
     moments = SurrogateMoments(observed)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +25,16 @@ from pairtile.methods.trajectory_correlation.estimators import (
     generalized_correlation,
     numbers_of,
 )
+from pairtile.methods.trajectory_correlation.kernels import surrogates
 from pairtile.runtime.threads import in_threads
 
 HISTOGRAM_BINS = 200
 """Of correlations, from 0 (of a signed correlation, from -1) to 1."""
+
+COUNTED_PARTS = 64
+"""Parts of a block whose correlations are counted by themselves, at most by so many threads."""
+
+CELLS_A_PART = 1 << 15
 
 HALVES = ("correlation_half_1", "correlation_half_2")
 """Columns of the two halves of the data, which show whether communities are found again."""
@@ -155,9 +160,12 @@ class MotionScores:
         """
         if self.kind in ("ksg", "dcc"):
             return values
+        found = np.empty(values.shape)
         if self.kind == "gaussian":
-            return np.cbrt(np.maximum(values + self._bias, 0.0))
-        return np.log(np.maximum(values, MIN_NATS))
+            surrogates.cube_roots(_flat(values), self._bias, _flat(found))
+        else:
+            surrogates.logarithms(_flat(values), MIN_NATS, _flat(found))
+        return found
 
     def histogram(self, correlation: Float64Array) -> Int64Array:
         """Counts of correlations, int64 (bins,)."""
@@ -166,7 +174,7 @@ class MotionScores:
         bins = np.clip((shares * HISTOGRAM_BINS).astype(np.int64), 0, HISTOGRAM_BINS - 1)
         return np.bincount(bins, minlength=HISTOGRAM_BINS).astype(np.int64)
 
-    def mean(self, parts: list[Float64Array], which: slice = slice(None)) -> Float64Array:
+    def _mean(self, parts: list[Float64Array], which: slice = slice(None)) -> Float64Array:
         """Mean over replicas, by their weights; over all alike where none of ``which`` counts."""
         parts = parts[which]
         weights = None if self.weights is None else self.weights[which]
@@ -193,7 +201,7 @@ class MotionScores:
     def _block(self, rows: Variables, columns: Variables, wanted: BoolArray | None) -> ScoredMotion:
         cells = ... if wanted is None else wanted
         each = [pairs.block(rows, columns, wanted=wanted)[cells] for pairs in self._pairs()]
-        value, n = self.mean(each), len(each)
+        value, n = self._mean(each), len(each)
         unknown = np.full(value.shape, np.nan)
         if self.signed:
             dcc_of_each, mi_nats = each, unknown
@@ -205,7 +213,7 @@ class MotionScores:
             ]
             mi_nats = value
         blocks = {"mi_nats": mi_nats, "correlation": self.correlation(value)}
-        blocks["dcc"] = self.mean(dcc_of_each)
+        blocks["dcc"] = self._mean(dcc_of_each)
         counts, own_means = np.zeros(HISTOGRAM_BINS, dtype=np.int64), [np.zeros_like(value)] * n
         if self.n_surrogates:
             null, counts, own_means = self._surrogates(each, rows, columns, wanted)
@@ -229,22 +237,40 @@ class MotionScores:
     ) -> tuple[dict[str, Float64Array], Int64Array, list[Float64Array]]:
         """``each``: the values of the replicas. Gives columns, counts, and of each replica the mean
         of its surrogates."""
-        cells = ... if wanted is None else wanted
-        rows_a_part = max(1, CELLS_A_PART * len(each[0]) // max(1, each[0].size))
-        begins = range(0, max(1, len(each[0])), rows_a_part)
-        parts = [SurrogatesOfRows(self, each, slice(at, at + rows_a_part)) for at in begins]
+        observed, cells = self._mean(each), ... if wanted is None else wanted
+        moments = SurrogateMoments(observed)
+        halves = [
+            SurrogateMoments(self._mean(each, part))
+            for part in _REPLICAS_OF_HALVES
+            if len(each) > 1
+        ]
+        normal = SurrogateMoments(self.normal(observed))
+        counts = np.zeros((COUNTED_PARTS, HISTOGRAM_BINS), dtype=np.int64)
+        own_sums = [np.zeros_like(observed) for _ in each]
         for number in range(self.n_surrogates):
-            estimates = [
+            parts = [
                 pairs.block(rows, columns, shifts[number], wanted)[cells]
                 for pairs, shifts in zip(self._pairs(), self.shifts, strict=True)
             ]
-            for _ in in_threads(partial(SurrogatesOfRows.add, estimates=estimates), parts):
-                pass
-        found = list(in_threads(SurrogatesOfRows.columns, parts))
-        null = {name: np.concatenate([some[name] for some in found]) for name in found[0]}
-        sums = [np.concatenate(of_one) for of_one in zip(*(p.own_sums for p in parts), strict=True)]
-        counts = np.sum([part.counts for part in parts], axis=0)
-        return null, counts, [total / self.n_surrogates for total in sums]
+            for total, part in zip(own_sums, parts, strict=True):
+                total += part
+            shifted = self._mean(parts)
+            moments.add(shifted)
+            for half, which in zip(halves, _REPLICAS_OF_HALVES, strict=False):
+                half.add(self._mean(parts, which))
+            normal.add(self.normal(shifted))
+            surrogates.count_correlations(_flat(shifted), 0 if self.signed else self.d, counts)
+        null = {
+            "null_mean": moments.mean,
+            "null_sd": moments.standard_deviation,
+            "p_value": normal.p_value(two_sided=self.signed),
+        }
+        if not self.signed:
+            null["mi_centred"] = moments.centred
+            null["correlation_centred"] = self.correlation(moments.centred)
+        for name, half in zip(HALVES, halves, strict=False):
+            null[name] = self.correlation(half.observed if self.signed else half.centred)
+        return null, counts.sum(axis=0), [total / self.n_surrogates for total in own_sums]
 
     def _in_halves(
         self, rows: Variables, columns: Variables, wanted: BoolArray | None
@@ -268,61 +294,16 @@ class MotionScores:
         return ScoredMotion(joined, counts)
 
 
+def _flat(values: Float64Array) -> Float64Array:
+    """All cells in one row: of an array that is in order, the same memory."""
+    return np.ascontiguousarray(values).reshape(-1)
+
+
 def _spread(parts: list[Float64Array]) -> Float64Array:
     return np.asarray(np.std(parts, axis=0, ddof=1))
 
 
 # --- surrogates -----------------------------------------------------------------------------------
-
-CELLS_A_PART = 1 << 15
-"""Pairs whose sums a thread adds to at a time: they fit into a core's cache."""
-
-
-class SurrogatesOfRows:
-    """What the surrogates of some rows of a block come to, added one by one.
-
-    own_sums : of the values under each shift, of each replica. counts : int64 (bins,), of their
-    correlations.
-    """
-
-    def __init__(self, scores: MotionScores, each: list[Float64Array], rows: slice) -> None:
-        """``each``: the values of the replicas, of the whole block."""
-        own = [values[rows] for values in each]
-        observed = scores.mean(own)
-        halves = _REPLICAS_OF_HALVES if len(own) > 1 else ()
-        self._scores, self._rows = scores, rows
-        self._moments = SurrogateMoments(observed)
-        self._halves = [SurrogateMoments(scores.mean(own, part)) for part in halves]
-        self._normal = SurrogateMoments(scores.normal(observed))
-        self.own_sums = [np.zeros_like(observed) for _ in own]
-        self.counts = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
-
-    def add(self, estimates: list[Float64Array]) -> None:
-        """Take in the values of the replicas under one more shift, of the whole block."""
-        scores, own = self._scores, [values[self._rows] for values in estimates]
-        for total, values in zip(self.own_sums, own, strict=True):
-            total += values
-        shifted = scores.mean(own)
-        self._moments.add(shifted)
-        for half, which in zip(self._halves, _REPLICAS_OF_HALVES, strict=False):
-            half.add(scores.mean(own, which))
-        self._normal.add(scores.normal(shifted))
-        self.counts += scores.histogram(scores.correlation(shifted))
-
-    def columns(self) -> dict[str, Float64Array]:
-        """Columns of the pairs table that follow from the surrogates."""
-        scores, moments = self._scores, self._moments
-        found = {
-            "null_mean": moments.mean,
-            "null_sd": moments.standard_deviation,
-            "p_value": self._normal.p_value(two_sided=scores.signed),
-        }
-        if not scores.signed:
-            found["mi_centred"] = moments.centred
-            found["correlation_centred"] = scores.correlation(moments.centred)
-        for name, half in zip(HALVES, self._halves, strict=False):
-            found[name] = scores.correlation(half.observed if scores.signed else half.centred)
-        return found
 
 
 class SurrogateMoments:
@@ -332,15 +313,13 @@ class SurrogateMoments:
         """``observed``: the values that surrogates are held against, any shape."""
         self.observed = observed
         self.number = 0
-        self.mean = np.zeros_like(observed)
-        self._squares = np.zeros_like(observed)
+        self.mean = np.zeros(observed.shape)
+        self._squares = np.zeros(observed.shape)
 
     def add(self, surrogate: Float64Array) -> None:
         """Take in the values under one more shift."""
         self.number += 1
-        difference = surrogate - self.mean
-        self.mean += difference / self.number
-        self._squares += difference * (surrogate - self.mean)
+        surrogates.add(_flat(surrogate), self.number, _flat(self.mean), _flat(self._squares))
 
     @property
     def standard_deviation(self) -> Float64Array:
@@ -386,4 +365,7 @@ def p_value(
     with np.errstate(divide="ignore", invalid="ignore"):
         t = (observed - null_mean) / spread
     t = np.where(np.isnan(t) & ~np.isnan(observed), 0.0, t)
-    return np.asarray(stdtr(number - 1, -t))
+    # Half a second of a core for a million.
+    parts = np.array_split(np.atleast_1d(t), max(1, t.size // CELLS_A_PART))
+    chances = in_threads(lambda part: stdtr(number - 1, -part), parts)
+    return np.concatenate(list(chances)).reshape(t.shape)
