@@ -18,6 +18,7 @@ from pairtile.methods.trajectory_correlation.estimators import (
     generalized_correlation,
     numbers_of,
 )
+from pairtile.methods.trajectory_correlation.kernels.surrogates import count_correlations
 from pairtile.methods.trajectory_correlation.pair_scores import (
     HISTOGRAM_BINS,
     MotionScores,
@@ -69,7 +70,7 @@ def test_values_are_means_over_replicas_with_their_spread(kind: str) -> None:
     assert "null_mean" not in found.blocks
 
 
-@pytest.mark.parametrize("kind", ["ksg", "dcc"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_surrogates_are_means_over_replicas_under_shifts_of_their_own(kind: str) -> None:
     opened = scores(kind)
     found = opened.block(slice(0, 4), slice(4, 9))
@@ -87,9 +88,17 @@ def test_surrogates_are_means_over_replicas_under_shifts_of_their_own(kind: str)
     np.testing.assert_allclose(found.blocks["null_mean"], drawn.mean(axis=0), atol=1e-12)
     np.testing.assert_allclose(found.blocks["null_sd"], drawn.std(axis=0, ddof=1), atol=1e-12)
     value = found.blocks["correlation"] if kind == "dcc" else found.blocks["mi_nats"]
-    one = p_value(value, drawn.mean(axis=0), drawn.std(axis=0, ddof=1), 4)
+    normal = {
+        "gaussian": lambda nats: np.cbrt(np.maximum(nats, 0.0)),
+        "bspline": lambda nats: np.log(np.maximum(nats, 1e-12)),
+        "dihedral": lambda nats: np.log(np.maximum(nats, 1e-12)),
+    }.get(kind, lambda values: values)
+    null = normal(drawn)
+    one = p_value(normal(value), null.mean(axis=0), null.std(axis=0, ddof=1), 4)
     expected = 2 * np.minimum(one, 1 - one) if kind == "dcc" else one
     np.testing.assert_allclose(found.blocks["p_value"], expected, atol=1e-9)
+    counts = sum(opened.histogram(opened.correlation(values)) for values in drawn)
+    np.testing.assert_array_equal(found.null_counts, counts)
     assert found.null_counts.sum() == 4 * 20
 
 
@@ -221,3 +230,17 @@ def test_a_protein_on_two_cores_is_cut_into_chunks_of_a_minute() -> None:
     assert len(chunks) >= 2
     assert max(chunk.seconds for chunk in chunks) < 60
     assert max(seconds) < 30
+
+
+@pytest.mark.parametrize("d", [0, 1, 3])
+def test_correlations_are_counted_as_the_histogram_does(d: int) -> None:
+    values = np.random.default_rng(2).normal(size=1000)
+    values = np.clip(values, -1.0, 1.0) if d == 0 else values
+    values[:3] = np.nan, 0.0, 1.0
+    opened = scores("dcc" if d == 0 else "ksg")
+    counts = np.zeros((7, HISTOGRAM_BINS), dtype=np.int64)
+    count_correlations(values, d, counts)
+    known = values[1:] if d == 0 else generalized_correlation(values[1:], d)
+    expected = opened.histogram(known)
+    expected[0] += 1  # NaN
+    np.testing.assert_array_equal(counts.sum(axis=0), expected)
