@@ -148,7 +148,7 @@ def test_gold_standard_rows_labelled_zero_are_false_edges(tmp_path: Path) -> Non
         ("a\tb\na\t\n", "line 2: found an empty name"),
         ("a\tb\t1\na\tc\tyes\n", "line 2: found 'yes'; expected a number"),
         ("a\tb\tnan\n", "line 1: found 'nan'; expected a number"),
-        ("a\tb\t0\nb\tb\t1\n", "no true edge between two genes in 2 rows"),
+        ("a\tb\t0\nb\tb\t1\n", "no true edge between two names in 2 rows"),
     ],
 )
 def test_bad_gold_standards_are_refused(tmp_path: Path, text: str, message: str) -> None:

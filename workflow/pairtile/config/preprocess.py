@@ -234,7 +234,7 @@ class TableAnalysis(Analysis):
         default=None,
         description=(
             "A column (of `obs` of an `.h5ad` file, else of `samples.annotations`): one network "
-            "for each of its labels, such as tissues, cell types or donors. The analysis NAME "
+            "for each of its 2 to 200 labels: tissues, cell types, donors. The analysis NAME "
             "becomes analyses NAME.LABEL with all its settings, and `results/NAME/` holds what "
             "their networks share and where they differ. Labels with fewer than `min_samples` "
             "samples are left out. null: one network."

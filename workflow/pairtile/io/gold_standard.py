@@ -48,7 +48,7 @@ def read_gold_standard(path: str | PathLike[str]) -> pd.DataFrame:
     result = regulating.drop_duplicates(ignore_index=True)
     if result.empty:
         raise InputError.at(
-            path, "", f"no true edge between two genes in {len(rows)} rows", "at least one"
+            path, "", f"no true edge between two names in {len(rows)} rows", "at least one"
         )
     result.attrs = {
         "n_rows": len(rows),

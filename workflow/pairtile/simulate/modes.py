@@ -127,15 +127,13 @@ def write_modes(simulation: ModesSimulation, folder: Path, command: str) -> None
             "mode": simulation.labels.ravel() + 1,
         }
     )
-    scalars = {k: v for k, v in simulation.parameters.items() if isinstance(v, int | float)}
-    settings = ", ".join(f"{key} {value}" for key, value in scalars.items())
     contents: dict[str, str | pd.DataFrame] = {
         "expression.tsv.gz": gene_table(simulation.values, genes, samples),
         "truth.tsv": truth,
         "README.md": (
             "# Simulated modes\n\nPairs of genes whose samples fall into modes: log2 values in "
             "expression.tsv.gz, the mode of each pair and sample in truth.tsv.\n\n"
-            f"Settings: {settings}.\n\nMade by:\n\n    {command}\n"
+            f"Made by:\n\n    {command}\n"
         ),
     }
     write_files(folder, contents)

@@ -87,8 +87,8 @@ def read_truth(
     if len(edges) == 0:
         reasons = {
             "to itself": "self",
-            "with a gene that is not of the table": "outside_table",
-            "from a gene that is no regulator": "source_not_regulator",
+            "with a name that is not in the table": "outside_table",
+            "from a name that is no regulator": "source_not_regulator",
         }
         why = ", ".join(
             f"{counts[f'n_gold_{key}']} {words}"
@@ -96,8 +96,8 @@ def read_truth(
             if counts[f"n_gold_{key}"]
         )
         raise ValueError(
-            f"none of the {len(gold)} gold standard edges goes from a regulator to another gene "
-            f"of the table ({why or 'the list is empty'}); expected at least one"
+            f"none of the {len(gold)} gold standard edges goes from a regulator to another name "
+            f"in the table ({why or 'the list is empty'}); expected at least one"
         )
     if universe == "auto":
         named = len(np.unique(np.concatenate([edges // len(index), edges % len(index)])))
