@@ -10,7 +10,13 @@ import pytest
 from pairtile.engine.estimator import Cost
 from pairtile.engine.stages import FirstPass
 from pairtile.engine.tiles import PairSpace, Tile
-from pairtile.engine.time_estimate import BOOTSTRAP_SECONDS, in_words, sampled_speed, step_seconds
+from pairtile.engine.time_estimate import (
+    BOOTSTRAP_SECONDS,
+    in_words,
+    is_worth_sampling,
+    sampled_speed,
+    step_seconds,
+)
 from pairtile.runtime.record import Progress, Stopwatch
 
 SPACE = PairSpace("triangle", 2000, 2000)
@@ -65,6 +71,20 @@ def test_a_sample_finds_the_rate_within_a_second_whatever_compiling_takes(
     assert found.of_work == pytest.approx(1.0 / rate, rel=0.02)
     assert found.of_a_tile == pytest.approx(0.03 + 1.0 / rate, rel=1e-3)
     assert CLOCK[0] < 102.0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "cells", "worth"),
+    [
+        (1.0, 10**6, False),  # over before it is estimated
+        (60.0, 10**6, True),
+        (10.0, 144, False),  # the first part would be half of it
+        (3600.0, 10**4, False),
+        (3600.0, 10**5, True),
+    ],
+)
+def test_only_much_work_is_sampled(seconds: float, cells: int, worth: bool) -> None:
+    assert is_worth_sampling(seconds, cells) == worth
 
 
 def test_a_stopwatch_counts_nested_starts_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """How long an analysis will take on the machine at hand: the cost model, held against a sample.
 
 A method's ``cost`` knows the reference machine of docs/speed.md. Where there is enough
-to do, a part of one tile is scored and timed instead, which takes less than a second.
+to do, a part of one tile is scored and timed instead, a second of work or little of the whole.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ WORTH_SAMPLING_SECONDS = 2.0
 
 FIRST_CELLS = 64
 
+FIRST_SHARE = 0.005
+"""Of all work that the first part may be, where its pairs take long; it is scored a few times."""
+
 BOOTSTRAP_SECONDS = 0.05
 """Of DPI and files of each."""
 
@@ -50,6 +53,12 @@ class Speed(NamedTuple):
 
     of_a_tile: float
     of_work: float
+
+
+def is_worth_sampling(seconds: float, cells: int) -> bool:
+    """Whether a sample is little of so many cells, which take so long by the cost model."""
+    first = seconds * FIRST_CELLS / max(cells, 1)
+    return seconds >= WORTH_SAMPLING_SECONDS and first <= max(SAMPLE_SECONDS, FIRST_SHARE * seconds)
 
 
 def sampled_speed(opening: Callable[[], Estimator], tiles: Sequence[Tile], cost: Cost) -> Speed:

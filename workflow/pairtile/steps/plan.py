@@ -28,9 +28,9 @@ from pairtile.engine.tiles import (
     plan_chunks,
 )
 from pairtile.engine.time_estimate import (
-    WORTH_SAMPLING_SECONDS,
     Speed,
     in_words,
+    is_worth_sampling,
     sampled_speed,
     step_seconds,
 )
@@ -185,7 +185,8 @@ def plan(
 
         modelled = passes * sum(seconds) + (cost.null + cost.network) / rate
         here, how = Speed(0.0, 1.0 / rate), "by the cost model"
-        if device.backend == "cpu" and work and modelled >= WORTH_SAMPLING_SECONDS:
+        cells = sum(tile.cells for tile in tiles)
+        if device.backend == "cpu" and is_worth_sampling(modelled, cells):
             here, how = sampled_speed(opened, tiles, cost), "by a sample"
         estimate = step_seconds(
             tiles=len(tiles) * here.of_a_tile + sum(work) * here.of_work,
