@@ -151,10 +151,6 @@ def _sequences(state: Mapping[str, object], items: pd.DataFrame, kind: str) -> T
     return TextSequences(names, headers, kept["length"].to_numpy())
 
 
-_ROWS = 1 << 16
-"""Hits whose text is in memory at a time."""
-
-
 # --- tables of hits -------------------------------------------------------------------------------
 
 
