@@ -22,7 +22,7 @@ from pairtile.engine.estimator import Cost, Estimator, Merged, PreparedInput, Ra
 from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
-from pairtile.gpu.device import Device, DeviceArray
+from pairtile.gpu.device import DeviceArray
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import Conservation
@@ -73,16 +73,10 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
 
     sort_by: ClassVar[tuple[str, ...]] = ("i", "j", "rank")
 
-    def __init__(
-        self,
-        config: MirnaTargetsConfig,
-        state: SequenceArrays,
-        device: Device,
-        precision: str,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(config, state, device, precision, seed)
-        self.n_mirnas = len(state["mirna_offsets"]) - 1
+    @cached_property
+    def n_mirnas(self) -> int:
+        """miRNAs that are searched with."""
+        return len(self.state["mirna_offsets"]) - 1
 
     # --- what the plan needs --------------------------------------------------------------------
 
