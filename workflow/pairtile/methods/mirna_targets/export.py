@@ -39,6 +39,7 @@ from pairtile.methods.mirna_targets.hits_bed_gff3 import (
 )
 from pairtile.methods.mirna_targets.miranda_text import TextSequences, write_miranda_text
 from pairtile.methods.mirna_targets.prepare import header_lines
+from pairtile.methods.mirna_targets.scoring import runs
 from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS
 from pairtile.methods.mirna_targets.tables import (
     HITS,
@@ -265,13 +266,8 @@ def _groups(
     and so on: each group has at most ``PLACED_AT_ONCE`` hits, or one sequence."""
     sequence = sequences_of_items(items["name"].tolist(), to_genome)[1]
     number = np.bincount(sequence, hits_of_item).astype(np.int64)
-    begin, total = 0, 0
-    for k, n in enumerate(number.tolist()):
-        if total + n > PLACED_AT_ONCE and total:
-            yield (begin <= sequence) & (sequence < k)
-            begin, total = k, 0
-        total += n
-    yield begin <= sequence
+    for some in runs(number, PLACED_AT_ONCE):
+        yield (some.start <= sequence) & (sequence < some.stop)
 
 
 def with_more_columns(
