@@ -484,7 +484,6 @@ FEW_KEPT = 10
 
 
 def _signal(results: Results) -> FigureWithText | None:
-    """Ratio of each seed class, and pairs by their score."""
     if not has_null(results):
         return None
     rows = {name: null_row(results, name) for name in COLOURS}
@@ -510,7 +509,6 @@ def _signal(results: Results) -> FigureWithText | None:
 
 
 def _conservation(results: Results) -> FigureWithText | None:
-    """Share of the sites kept that chance does not explain, by how well they are kept."""
     table = results.cached(conserved)
     if table is None:
         return None

@@ -179,7 +179,6 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
     def _hits(
         self, tile: Tile, columns: NDArray[np.int64], allowed: NDArray[np.bool_] | None
     ) -> tuple[dict[str, DeviceArray], Summaries]:
-        """Hits of a tile, and their numbers."""
         hits = self.search.hits(tile.row_begin, tile.row_end, columns, allowed)
         rows = self._columns(hits)
         scanned = tile.cells if allowed is None else int(allowed.sum())
@@ -296,7 +295,6 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         return np.unique(np.asarray(self.state["restrict"], dtype=np.int64), axis=0)
 
     def _pairs_of_mirnas(self) -> NDArray[np.int64]:
-        """Pairs scanned of each miRNA."""
         listed = self._listed()
         if listed is None:
             return np.full(self.n_mirnas, len(self.state["transcript_offsets"]) - 1)
