@@ -10,11 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pairtile.methods.predictor_pairs import charts
-from pairtile.methods.predictor_pairs.report_results import (
-    Levels,
-    level_counts,
-    rule_of_two,
-)
+from pairtile.methods.predictor_pairs.report_results import Levels, rule_of_two
+from pairtile.methods.predictor_pairs.rules import level_counts
 from pairtile.report.style import save_figure
 
 

@@ -228,7 +228,6 @@ def _hubs(tested: PairResults, names: Sequence[object]) -> pd.DataFrame:
 
 
 def _edges(tested: PairResults) -> pd.DataFrame:
-    """The significant pairs."""
     table = pd.concat(tested.blocks(tested.significant_p), ignore_index=True)
     return table[table["q"] <= Q_VALUE]
 

@@ -26,6 +26,7 @@ from pairtile.methods.mirna_targets.report_hits import (
     targets_of,
     targets_of_pairs,
 )
+from pairtile.methods.mirna_targets.report_numbers import settings_of
 from pairtile.methods.mirna_targets.tables import CANONICAL
 from pairtile.report.charts import (
     SEQUENTIAL,
@@ -482,13 +483,7 @@ FEW_KEPT = 10
 """Sites below which a rate is not drawn."""
 
 
-def energies_computed(results: Results) -> bool:
-    """Whether the hits have energies."""
-    return bool((results.parameters.get("estimator") or {}).get("energies", True))
-
-
 def _signal(results: Results) -> FigureWithText | None:
-    """Ratio of each seed class, and pairs by their score."""
     if not has_null(results):
         return None
     rows = {name: null_row(results, name) for name in COLOURS}
@@ -514,7 +509,6 @@ def _signal(results: Results) -> FigureWithText | None:
 
 
 def _conservation(results: Results) -> FigureWithText | None:
-    """Share of the sites kept that chance does not explain, by how well they are kept."""
     table = results.cached(conserved)
     if table is None:
         return None
@@ -552,7 +546,7 @@ def _target_map(results: Results) -> FigureWithText | None:
     n_mirnas, n_transcripts = pairs["source"].nunique(), pairs["target"].nunique()
     if n_mirnas * n_transcripts < 4:
         return None
-    energies = energies_computed(results) and "energy_kcal_mol" in pairs
+    energies = settings_of(results)["energies"] and "energy_kcal_mol" in pairs
     column = "energy_kcal_mol" if energies else "score"
     canonical = None
     if (results.folder / "targets.tsv").is_file() and GENES not in results.network:
@@ -592,7 +586,7 @@ def _score_distribution(results: Results) -> FigureWithText | None:
 
 def _energy_distribution(results: Results) -> FigureWithText | None:
     scores = results.scores
-    if scores is None or not energies_computed(results):
+    if scores is None or not settings_of(results)["energies"]:
         return None
     counts = scores.get("energy_counts")
     if counts is None or not counts.sum():

@@ -381,11 +381,9 @@ class MirnaTargetsConfig(Analysis):
                     return Fault(key, "null without orthologs")
         if self.species_tree is not None and self.reference_species is None:
             return Fault("reference_species", "a species of species_tree: that of the transcripts")
-        given = {key: getattr(self, key) is not None for key in EXPRESSION}
-        if any(given.values()):
-            for key, there in given.items():
-                if not there:
-                    return Fault(key, "a table, beside that of the other kind")
-            if self.null is False:
-                return Fault("null", "{shuffles: 100}: correlations are compared with those")
+        missing = [key for key in EXPRESSION if getattr(self, key) is None]
+        if len(missing) == 1:
+            return Fault(missing[0], "a table, beside that of the other kind")
+        if not missing and self.null is False:
+            return Fault("null", "{shuffles: 100}: correlations are compared with those")
         return None

@@ -24,14 +24,8 @@ from pairtile.methods.mirna_targets.tables import ALL_MIRNAS, codes, rounded, st
 def conservation_columns(
     hits: pa.Table, state: SequenceArrays, rates: NDArray[np.float64] | None
 ) -> dict[str, pa.Array]:
-    """Conservation of the hits of a table (``tables.hits_table``); no columns without orthologs.
-
-    | column | meaning |
-    |---|---|
-    | species_with_ortholog | species that have an ortholog of the transcript |
-    | species_kept | those of them that keep the site |
-    | branch_length_kept | with a tree: of its smallest part that joins these and the reference |
-    | conservation_rate | with a null: (S - B) / S of sites of the class kept as well or better |
+    """Conservation of the hits of a table (``tables.hits_table``), by the columns of
+    ``hits.parquet``; no columns without orthologs.
 
     Missing where there is no ortholog, and for sites without a seed class. rates :
     ``conservation.conservation_rates``.

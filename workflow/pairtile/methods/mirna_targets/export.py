@@ -39,6 +39,7 @@ from pairtile.methods.mirna_targets.hits_bed_gff3 import (
 )
 from pairtile.methods.mirna_targets.miranda_text import TextSequences, write_miranda_text
 from pairtile.methods.mirna_targets.prepare import header_lines
+from pairtile.methods.mirna_targets.scoring import runs
 from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS
 from pairtile.methods.mirna_targets.tables import (
     HITS,
@@ -149,10 +150,6 @@ def _sequences(state: Mapping[str, object], items: pd.DataFrame, kind: str) -> T
     names, headers = header_lines(np.asarray(state[f"{kind}_lines"]))
     kept = items[(items["kind"] == kind) & items["kept"]]
     return TextSequences(names, headers, kept["length"].to_numpy())
-
-
-_ROWS = 1 << 16
-"""Hits whose text is in memory at a time."""
 
 
 # --- tables of hits -------------------------------------------------------------------------------
@@ -272,13 +269,8 @@ def _groups(
     and so on: each group has at most ``PLACED_AT_ONCE`` hits, or one sequence."""
     sequence = sequences_of_items(items["name"].tolist(), to_genome)[1]
     number = np.bincount(sequence, hits_of_item).astype(np.int64)
-    begin, total = 0, 0
-    for k, n in enumerate(number.tolist()):
-        if total + n > PLACED_AT_ONCE and total:
-            yield (begin <= sequence) & (sequence < k)
-            begin, total = k, 0
-        total += n
-    yield begin <= sequence
+    for some in runs(number, PLACED_AT_ONCE):
+        yield (some.start <= sequence) & (sequence < some.stop)
 
 
 def with_more_columns(

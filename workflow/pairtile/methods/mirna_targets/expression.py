@@ -169,16 +169,10 @@ def expression_columns(
     state: SequenceArrays,
     sums: Mapping[str, NDArray[np.int64]],
 ) -> dict[str, pa.Array]:
-    """Columns of pairs with a hit, given by their rows in the state.
+    """Columns of pairs with a hit, given by their rows in the state: see ``targets.tsv``.
 
-    | column | meaning |
-    |---|---|
-    | correlation | Spearman's, of miRNA and transcript over the samples |
-    | correlation_p_value | share of the shuffles' pairs that are as low, (1 + n) / (1 + pairs) |
-    | correlation_q_value | Benjamini and Hochberg over the pairs that have a p-value |
-
-    p is that of pairs with a canonical site (``canonical``), against those of the miRNA's shuffles;
-    the others have none.
+    p is that of pairs with a canonical site (``canonical``), against those of the miRNA's shuffles,
+    (1 + pairs as low) / (1 + pairs); the others have none. q is over the pairs that have a p.
     """
     correlation = Correlations(state).of_pairs(i, j)
     tested = np.flatnonzero(canonical & np.isfinite(correlation))

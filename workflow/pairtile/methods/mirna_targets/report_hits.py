@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -127,9 +126,13 @@ def read_targets(path: Path) -> TargetsOverview:
     return TargetsOverview(len(table), n_canonical, most("mirna"), most("transcript"))
 
 
-def target_rows(path: Path, pairs: pd.DataFrame) -> pd.DataFrame:
-    """The rows of targets.tsv for ``pairs`` (columns ``source``, ``target``), in their order."""
-    wanted = pairs[["source", "target"]].set_axis(["mirna", "transcript"], axis=1)
+def targets_of_pairs(results: Results, pairs: pd.DataFrame) -> pd.DataFrame:
+    """The rows of targets.tsv for pairs (``source``, ``target``) with the page's names, in their
+    order."""
+    path, wanted = results.folder / "targets.tsv", pairs[["source", "target"]]
+    wanted = wanted.set_axis(["mirna", "transcript"], axis=1)
+    name_of = {label: name for name, label in results.labels.items()}
+    wanted["transcript"] = wanted["transcript"].map(lambda label: name_of.get(label, label))
     names = {name: pa.array(wanted[name].unique(), pa.string()) for name in wanted}
     with _stated(path):
         file = _open_targets(path)
@@ -184,13 +187,6 @@ def targets_of(results: Results) -> TargetsOverview | None:
         return None
     found = read_targets(path)
     return replace(found, transcripts=found.transcripts.rename(index=dict(results.labels)))
-
-
-def targets_of_pairs(results: Results, pairs: pd.DataFrame) -> pd.DataFrame:
-    """``target_rows`` of pairs with the page's names."""
-    names = {label: name for name, label in results.labels.items()}
-    pairs = pairs.assign(target=pairs["target"].map(lambda label: names.get(label, label)))
-    return target_rows(results.folder / "targets.tsv", pairs)
 
 
 # --- sites against those of the shuffled miRNAs, and sites kept in other species ------------------
@@ -248,22 +244,21 @@ def shared_sites(hits: HitsOverview, limit: int) -> list[SharedSite]:
     An alignment is passed over where stronger ones have shown all its pairs of miRNA and
     transcript already.
     """
-    return list(islice(_sites(hits), limit))
-
-
-def _sites(hits: HitsOverview) -> Iterator[SharedSite]:
-    table = hits.strongest
+    table, sites = hits.strongest, list[SharedSite]()
     last = table[STRENGTH].iloc[-1:].astype(np.float64)
     shown: set[tuple[str, str]] = set()
     for _, found in table.groupby(list(SAME), sort=False, observed=True, dropna=False):
         pairs = set(zip(found["mirna"], found["transcript"], strict=True))
+        if len(sites) == limit:
+            break
         if pairs <= shown:
             continue
         shown |= pairs
         # Further hits like these may follow where the table is cut among equals.
         own = found[STRENGTH].iloc[-1:].astype(np.float64)
         equal = np.array_equal(own, last, equal_nan=True)
-        yield SharedSite(found, not (hits.n > len(table) and equal))
+        sites.append(SharedSite(found, not (hits.n > len(table) and equal)))
+    return sites
 
 
 # --- alignments that the page shows without a click -----------------------------------------------

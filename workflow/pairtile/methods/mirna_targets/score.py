@@ -22,7 +22,7 @@ from pairtile.engine.estimator import Cost, Estimator, Merged, PreparedInput, Ra
 from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
-from pairtile.gpu.device import Device, DeviceArray
+from pairtile.gpu.device import DeviceArray
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import Conservation
@@ -73,16 +73,10 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
 
     sort_by: ClassVar[tuple[str, ...]] = ("i", "j", "rank")
 
-    def __init__(
-        self,
-        config: MirnaTargetsConfig,
-        state: SequenceArrays,
-        device: Device,
-        precision: str,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(config, state, device, precision, seed)
-        self.n_mirnas = len(state["mirna_offsets"]) - 1
+    @cached_property
+    def n_mirnas(self) -> int:
+        """miRNAs that are searched with."""
+        return len(self.state["mirna_offsets"]) - 1
 
     # --- what the plan needs --------------------------------------------------------------------
 
@@ -185,7 +179,6 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
     def _hits(
         self, tile: Tile, columns: NDArray[np.int64], allowed: NDArray[np.bool_] | None
     ) -> tuple[dict[str, DeviceArray], Summaries]:
-        """Hits of a tile, and their numbers."""
         hits = self.search.hits(tile.row_begin, tile.row_end, columns, allowed)
         rows = self._columns(hits)
         scanned = tile.cells if allowed is None else int(allowed.sum())
@@ -302,7 +295,6 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         return np.unique(np.asarray(self.state["restrict"], dtype=np.int64), axis=0)
 
     def _pairs_of_mirnas(self) -> NDArray[np.int64]:
-        """Pairs scanned of each miRNA."""
         listed = self._listed()
         if listed is None:
             return np.full(self.n_mirnas, len(self.state["transcript_offsets"]) - 1)

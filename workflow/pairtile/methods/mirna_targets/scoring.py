@@ -12,7 +12,7 @@ A pair is n rows (the miRNA read 3'->5', so that row i is miRNA position n - i +
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -273,6 +273,18 @@ def pair_starts(i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.in
     new = (i[1:] != i[:-1]) | (j[1:] != j[:-1])
     first = np.flatnonzero(np.concatenate([np.ones(min(len(i), 1), bool), new]))
     return np.append(first, len(i))
+
+
+def runs(sizes: NDArray[np.int64], most: int) -> Iterator[slice]:
+    """Slices of things whose sizes add up to at most so much, or of one."""
+    begin, total = 0, 0
+    for k, size in enumerate(sizes.tolist()):
+        if total + size > most and k > begin:
+            yield slice(begin, k)
+            begin, total = k, 0
+        total += size
+    if begin < len(sizes):
+        yield slice(begin, len(sizes))
 
 
 def round_robin_order(count: int) -> NDArray[np.int64]:

@@ -32,6 +32,7 @@ from pairtile.methods.mirna_targets.scoring import (
     SequenceBatch,
     pair_starts,
     round_robin_order,
+    runs,
 )
 
 WINDOW: Final = 2**15
@@ -156,7 +157,7 @@ def _batches(
         for row, group in zip(wanted, groups, strict=True):
             row &= allowed[group.members].any(axis=0)
     number, reference = np.nonzero(wanted)
-    for some in _runs(lengths[reference], COLUMNS_AT_ONCE):
+    for some in runs(lengths[reference], COLUMNS_AT_ONCE):
         yield Tasks(groups, number[some], reference[some])
 
 
@@ -254,7 +255,7 @@ def _candidates_of_batch(
     bounds = np.zeros((len(tasks), LANES), dtype=np.int64)
     candidate_bounds(columns, lane_tasks, bounds)
     costs = Costs(scoring.gaps, scoring.threshold)
-    for some in _runs(bounds.sum(axis=1), CANDIDATES_AT_ONCE):
+    for some in runs(bounds.sum(axis=1), CANDIDATES_AT_ONCE):
         room = bounds[some]
         lists = CandidateLists(
             place=(np.cumsum(room) - room.reshape(-1)).reshape(-1, LANES),
@@ -277,18 +278,6 @@ def _candidates_of_batch(
         i = np.repeat(member[some][task, lane], numbers).astype(np.int32)
         j = np.repeat(tasks.reference[some][task], numbers).astype(np.int32)
         yield i, j, lists.cells[:, kept]
-
-
-def _runs(sizes: NDArray[np.int64], most: int) -> Iterator[slice]:
-    """Slices of things whose sizes add up to at most so much, or of one."""
-    begin, total = 0, 0
-    for k, size in enumerate(sizes.tolist()):
-        if total + size > most and k > begin:
-            yield slice(begin, k)
-            begin, total = k, 0
-        total += size
-    if begin < len(sizes):
-        yield slice(begin, len(sizes))
 
 
 def ranges(first: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:

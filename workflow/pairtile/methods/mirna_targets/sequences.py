@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from pathlib import Path
+from os.path import exists
 from typing import TypeAlias, TypeGuard
 
 import numpy as np
@@ -121,14 +121,8 @@ def _check(names: list[str], texts: list[str], key: str) -> None:
 
 def _is_sequence(text: str | PathLike[str]) -> bool:
     """Whether a text is a sequence rather than a path."""
-    return isinstance(text, str) and bool(_BASES.fullmatch(text)) and not _is_file(text)
-
-
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).exists()
-    except OSError:  # longer than a path can be
-        return False
+    # os.path: a text longer than a path can be is no file, where pathlib raises an error.
+    return isinstance(text, str) and bool(_BASES.fullmatch(text)) and not exists(text)
 
 
 def _is_listing(entry: object) -> TypeGuard[Sequence[object]]:

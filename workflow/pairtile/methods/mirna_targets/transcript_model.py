@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.errors import InputError
+from pairtile.io.names import without_version
 from pairtile.io.text_file import open_lines
 from pairtile.methods.mirna_targets.scoring import offsets_of
 
@@ -27,7 +28,6 @@ _ID = re.compile(r'(?:^|[;\s])transcript_id "?([^";]+)"?')
 _VERSION = re.compile(r'(?:^|[;\s])transcript_version "?([^";]+)"?')
 _UTRS = {"three_prime_utr", "three_prime_UTR", "3UTR"}
 _STOP_CODON = 3
-_VERSIONED = re.compile(r"(.+)\.[0-9]+$")
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class TranscriptToGenome:
         """
         versionless: dict[str, set[str]] = {}
         for name in annotation.models.keys() | annotation.utrs.keys() | annotation.ambiguous:
-            versionless.setdefault(_bare(name), set()).add(name)
+            versionless.setdefault(without_version(name), set()).add(name)
         models: list[TranscriptModel | None] = []
         n_utrs = n_missing = n_ambiguous = 0
         other_lengths = []
@@ -325,11 +325,6 @@ def _models(
     return models
 
 
-def _bare(name: str) -> str:
-    found = _VERSIONED.match(name)
-    return found[1] if found else name
-
-
 def _found(
     name: str,
     versionless: Mapping[str, set[str]],
@@ -341,7 +336,7 @@ def _found(
         if any(part in of for of in (annotation.models, annotation.utrs, annotation.ambiguous)):
             return part
     for part in parts:
-        candidates = versionless.get(_bare(part), set())
+        candidates = versionless.get(without_version(part), set())
         # id and id.version of one GTF line are one transcript.
         models = annotation.models, annotation.utrs
         places = {tuple(id(of.get(candidate)) for of in models) for candidate in candidates}

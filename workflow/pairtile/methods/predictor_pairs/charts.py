@@ -172,7 +172,7 @@ def level_table(counts: ArrayLike, predictors: Sequence[str], target: str) -> Fi
     Parameters
     ----------
     counts : array of int, shape (q, ..., q)
-        As ``pairtile.methods.predictor_pairs.report_results.level_counts`` returns them.
+        As ``pairtile.methods.predictor_pairs.rules.level_counts`` returns them.
     predictors : sequence of str
         Their names, one for each axis of ``counts`` but the last.
     target : str

@@ -14,32 +14,8 @@ from numpy.typing import NDArray
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.network import SET_NAMES, members
+from pairtile.methods.predictor_pairs.rules import level_counts
 from pairtile.report.results import Results, read_result_table
-
-
-def level_counts(
-    predictors: NDArray[np.integer], target: NDArray[np.integer], n_levels: int
-) -> NDArray[np.int64]:
-    """How often the target is at each level, for every combination of the predictors' levels.
-
-    predictors : int (c, n_samples). target : int (n_samples,). -1 where missing.
-
-    Returns int64 (q, ..., q) with c + 1 axes, the target's last. Samples in which any of the levels
-    is missing are left out.
-
-    Examples
-    --------
-    >>> level_counts(np.array([[0, 1, 1, 0]]), np.array([0, 1, 1, -1]), 2)
-    array([[1, 0],
-           [0, 2]])
-    """
-    together = np.vstack([predictors, target]).astype(np.int64)
-    together = together[:, (together >= 0).all(axis=0)]
-    shape = (n_levels,) * len(together)
-    if not together.shape[1]:
-        return np.zeros(shape, dtype=np.int64)
-    cells = np.ravel_multi_index(tuple(together), shape)
-    return np.bincount(cells, minlength=n_levels ** len(together)).reshape(shape).astype(np.int64)
 
 
 @dataclass(frozen=True)

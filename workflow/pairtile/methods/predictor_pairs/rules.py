@@ -60,6 +60,29 @@ class RuleNetwork:
         return result
 
 
+def level_counts(
+    predictors: NDArray[np.integer], target: NDArray[np.integer], n_levels: int
+) -> NDArray[np.int64]:
+    """How often the target is at each level, for every combination of the predictors' levels.
+
+    predictors : int (c, n_samples). target : int (n_samples,). -1 where missing.
+
+    Returns int64 (q, ..., q) with c + 1 axes, the target's last. Samples in which any of the levels
+    is missing are left out.
+
+    Examples
+    --------
+    >>> level_counts(np.array([[0, 1, 1, 0]]), np.array([0, 1, 1, -1]), 2)
+    array([[1, 0],
+           [0, 2]])
+    """
+    together = np.vstack([predictors, target]).astype(np.int64)
+    together = together[:, (together >= 0).all(axis=0)]
+    counts = np.zeros((n_levels,) * len(together), dtype=np.int64)
+    np.add.at(counts, tuple(together), 1)
+    return counts
+
+
 def rule_network(
     sets: pd.DataFrame,
     names: Sequence[str],
@@ -84,17 +107,13 @@ def rule_network(
     unseen = 0
     for target, *predictors in used.tolist():
         chosen = [predictor for predictor in predictors if predictor >= 0]
-        shape = (n_levels,) * len(chosen)
-        known = (before[chosen] >= 0).all(axis=0) & (after[target] >= 0)
-        cell = np.ravel_multi_index(tuple(before[chosen][:, known]), shape)
-        seen = np.zeros((n_levels ** len(chosen), n_levels))
-        np.add.at(seen, (cell, after[target][known]), 1.0)
-        in_all = seen.sum(axis=0)
-        unseen += int((seen.sum(axis=1) == 0).sum())
+        seen = level_counts(before[chosen], after[target], n_levels)
+        in_all = seen.reshape(-1, n_levels).sum(axis=0)
+        unseen += int((seen.sum(axis=-1) == 0).sum())
         # Less than a half of one observation: ties alone are decided by it.
-        table = (seen + in_all / (2 * in_all.sum() + 1)).argmax(axis=1)
+        table = (seen + in_all / (2 * in_all.sum() + 1)).argmax(axis=-1)
         inputs[place[target]] = tuple(place[predictor] for predictor in chosen)
-        tables[place[target]] = table.astype(np.int8).reshape(shape)
+        tables[place[target]] = table.astype(np.int8)
     return RuleNetwork(genes, [names[g] for g in genes], n_levels, inputs, tables, unseen)
 
 

@@ -7,10 +7,8 @@ order of operations are those of ``kernels/mean_conditional_entropy``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +28,9 @@ from pairtile.methods.predictor_pairs.kernels.lanes import LANES, Targets
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import BestLists
 from pairtile.methods.predictor_pairs.kernels.search import search_pairs, search_sets
 from pairtile.methods.predictor_pairs.predictor_table import PredictorTable, SearchSettings
+from pairtile.runtime.threads import in_threads
 
 __all__ = ["BestSets", "PredictorSearch", "SearchSettings", "reduce_best"]
-
-T = TypeVar("T")
 
 
 class PredictorSearch(PredictorTable):
@@ -134,7 +131,7 @@ def best_cpu(
             BestLists._make(values[rows] for values in lists),
         )
 
-    run_in_threads(run, tasks)
+    list(in_threads(run, tasks))
     best = best_of_lists(lists)
     if n_slabs == 1:
         return best
@@ -179,14 +176,3 @@ def plan_tasks(
         for begin in begins
     ]
     return tasks, n_slabs
-
-
-def run_in_threads(function: Callable[[T], None], tasks: Sequence[T]) -> None:
-    """Call a function that lets go of the interpreter lock once for each task."""
-    if len(tasks) < 2 or threads() < 2:
-        for task in tasks:
-            function(task)
-        return
-    with ThreadPoolExecutor(threads()) as pool:
-        for _ in pool.map(function, tasks):
-            pass

@@ -6,11 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.cpu.bit_planes import bit_planes
+from pairtile.gpu.device import threads
 from pairtile.methods.predictor_pairs.best_sets import BestSets, best_of_lists, empty_lists
 from pairtile.methods.predictor_pairs.kernels import given_sets as kernels
 from pairtile.methods.predictor_pairs.kernels.given_sets import SetEntropies
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import n_log_n_table
-from pairtile.methods.predictor_pairs.search import PredictorSearch, run_in_threads
+from pairtile.methods.predictor_pairs.search import PredictorSearch
+from pairtile.runtime.threads import in_threads
 
 
 def set_entropies(
@@ -71,16 +73,19 @@ def extend_sets(
     planes = bit_planes(targets, settings.levels)
     pairs = np.ascontiguousarray(np.sort(pairs[order], axis=1), dtype=np.int32)
 
-    def run(target: int) -> None:
-        kernels.floating_search(
-            search.planes,
-            planes,
-            target,
-            int(exclude[target]),
-            pairs[begin[target] : begin[target + 1]],
-            search.scoring,
-            lists,
-        )
+    shares = threads()
 
-    run_in_threads(run, range(len(targets)))
+    def run(share: int) -> None:
+        for target in range(share, len(targets), shares):
+            kernels.floating_search(
+                search.planes,
+                planes,
+                target,
+                int(exclude[target]),
+                pairs[begin[target] : begin[target + 1]],
+                search.scoring,
+                lists,
+            )
+
+    list(in_threads(run, range(shares)))
     return best_of_lists(lists)

@@ -85,6 +85,26 @@ def fixed_parts(sizes, scoring):  # type: ignore[no-untyped-def]
     )
 
 
+@njit(nogil=True, inline="always")
+def binary_counts(both, of_first, rest, of_second, here, t):  # type: ignore[no-untyped-def]
+    """Samples at target level 1 in the cells of a pair of two levels, in lexicographic order."""
+    u11 = both[0, t]
+    u01 = of_second[0, t] - u11
+    return rest[here, t] - u01, u01, of_first[here, t] - u11, u11
+
+
+@njit(nogil=True, inline="always")
+def ternary_counts(both, of_first, rest, of_second, here, t, level):  # type: ignore[no-untyped-def]
+    """The same for three levels, at target level 1 (``level`` 0) or 2 (1)."""
+    n11, n12, n21, n22 = both[level, t], both[2 + level, t], both[4 + level, t], both[6 + level, t]
+    n01 = of_second[level, t] - n11 - n21
+    n02 = of_second[2 + level, t] - n12 - n22
+    n00 = rest[2 * here + level, t] - n01 - n02
+    n10 = of_first[4 * here + level, t] - n11 - n12
+    n20 = of_first[4 * here + 2 + level, t] - n21 - n22
+    return n00, n01, n02, n10, n11, n12, n20, n21, n22
+
+
 @njit(nogil=True, fastmath=SCREEN, error_model="numpy")
 def screen_binary(  # type: ignore[no-untyped-def]
     counts, here, sizes, coefficients, fixed, lanes
@@ -103,10 +123,7 @@ def screen_binary(  # type: ignore[no-untyped-def]
     a11, b11 = coefficients[sizes[3], 0], coefficients[sizes[3], 1]
     n_hits = 0
     for t in range(limits.shape[0]):
-        u11 = both[0, t]
-        u10 = of_first[here, t] - u11
-        u01 = of_second[0, t] - u11
-        u00 = rest[here, t] - u01
+        u00, u01, u10, u11 = binary_counts(both, of_first, rest, of_second, here, t)
         bound = unseen * entropies[t] + bits
         bound += u00 * (a00 - b00 * u00)
         bound += u01 * (a01 - b01 * u01)
@@ -148,18 +165,12 @@ def screen_ternary(  # type: ignore[no-untyped-def]
     a22, b22, c22, d22 = _four(coefficients, sizes[8])
     n_hits = 0
     for t in range(limits.shape[0]):
-        u11, u12, u21, u22 = both[0, t], both[2, t], both[4, t], both[6, t]
-        v11, v12, v21, v22 = both[1, t], both[3, t], both[5, t], both[7, t]
-        u10 = of_first[4 * here, t] - u11 - u12
-        u20 = of_first[4 * here + 2, t] - u21 - u22
-        u01 = of_second[0, t] - u11 - u21
-        u02 = of_second[2, t] - u12 - u22
-        u00 = rest[2 * here, t] - u01 - u02
-        v10 = of_first[4 * here + 1, t] - v11 - v12
-        v20 = of_first[4 * here + 3, t] - v21 - v22
-        v01 = of_second[1, t] - v11 - v21
-        v02 = of_second[3, t] - v12 - v22
-        v00 = rest[2 * here + 1, t] - v01 - v02
+        u00, u01, u02, u10, u11, u12, u20, u21, u22 = ternary_counts(
+            both, of_first, rest, of_second, here, t, 0
+        )
+        v00, v01, v02, v10, v11, v12, v20, v21, v22 = ternary_counts(
+            both, of_first, rest, of_second, here, t, 1
+        )
         bound = unseen * entropies[t] + bits
         bound += _cell(u00, v00, a00, b00, c00, d00)
         bound += _cell(u01, v01, a01, b01, c01, d01)

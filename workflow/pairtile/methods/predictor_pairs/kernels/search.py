@@ -37,11 +37,13 @@ from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import (
 )
 from pairtile.methods.predictor_pairs.kernels.screens import (
     PairCounts,
+    binary_counts,
     fixed_parts,
     screen_binary,
     screen_complete,
     screen_missing,
     screen_ternary,
+    ternary_counts,
 )
 
 FIRST_BLOCK = 16
@@ -119,44 +121,19 @@ def score_looked_up(  # type: ignore[no-untyped-def]
         t = indices[i]
         total = 0.0
         if n_cells == 4:
-            u11 = np.int64(both[0, t])
-            u10 = np.int64(of_first[here, t]) - u11
-            u01 = np.int64(of_second[0, t]) - u11
-            u00 = np.int64(rest[here, t]) - u01
-            total = total + table[row_of_size[sizes[0]] + u00]
-            total = total + table[row_of_size[sizes[1]] + u01]
-            total = total + table[row_of_size[sizes[2]] + u10]
-            total = total + table[row_of_size[sizes[3]] + u11]
+            u = binary_counts(both, of_first, rest, of_second, here, t)
+            for x in range(4):
+                total = total + table[row_of_size[sizes[x]] + np.int64(u[x])]
         else:
-            u11, u12, u21, u22 = both[0, t], both[2, t], both[4, t], both[6, t]
-            v11, v12, v21, v22 = both[1, t], both[3, t], both[5, t], both[7, t]
-            u10 = of_first[4 * here, t] - u11 - u12
-            u20 = of_first[4 * here + 2, t] - u21 - u22
-            u01 = of_second[0, t] - u11 - u21
-            u02 = of_second[2, t] - u12 - u22
-            u00 = rest[2 * here, t] - u01 - u02
-            v10 = of_first[4 * here + 1, t] - v11 - v12
-            v20 = of_first[4 * here + 3, t] - v21 - v22
-            v01 = of_second[1, t] - v11 - v21
-            v02 = of_second[3, t] - v12 - v22
-            v00 = rest[2 * here + 1, t] - v01 - v02
-            total = total + table[_place(row_of_size, sizes[0], u00, v00)]
-            total = total + table[_place(row_of_size, sizes[1], u01, v01)]
-            total = total + table[_place(row_of_size, sizes[2], u02, v02)]
-            total = total + table[_place(row_of_size, sizes[3], u10, v10)]
-            total = total + table[_place(row_of_size, sizes[4], u11, v11)]
-            total = total + table[_place(row_of_size, sizes[5], u12, v12)]
-            total = total + table[_place(row_of_size, sizes[6], u20, v20)]
-            total = total + table[_place(row_of_size, sizes[7], u21, v21)]
-            total = total + table[_place(row_of_size, sizes[8], u22, v22)]
+            u = ternary_counts(both, of_first, rest, of_second, here, t, 0)
+            v = ternary_counts(both, of_first, rest, of_second, here, t, 1)
+            for x in range(9):
+                n = sizes[x]
+                place = row_of_size[n] + np.int64(u[x]) * (n + 1) + np.int64(v[x])
+                total = total + table[place]
         total = total + unseen * entropies[t]
         mce = total / divisor
         scores[i] = mce if mce > 0.0 else 0.0
-
-
-@njit(nogil=True, inline="always")
-def _place(row_of_size, n, u, v):  # type: ignore[no-untyped-def]
-    return row_of_size[n] + np.int64(u) * (n + 1) + np.int64(v)
 
 
 @njit(nogil=True)
