@@ -101,8 +101,10 @@ def read_hits(path: Path, limit: int = MAX_HITS) -> HitsOverview:
             place = place.clip(0, POSITION_BINS - 1).astype(np.int64)
             cells = other.to_numpy() * POSITION_BINS + place.to_numpy()
             positions += np.bincount(cells, minlength=positions.size).reshape(positions.shape)
-            some = hits[hits["score"] >= best["score"].min()] if len(best) == limit else hits
-            joined = pd.concat([best, some[STRENGTH]]) if len(best) else some[STRENGTH]
+            score = hits["score"].to_numpy()
+            least = np.partition(score, -limit)[-limit] if len(hits) > limit else -np.inf
+            some = hits.loc[score >= least, STRENGTH]  # sorting all would take most of the time
+            joined = pd.concat([best, some]) if len(best) else some
             best = joined.sort_values(STRENGTH, ascending=[False, True], kind="stable").head(limit)
         strongest = ds.dataset(path).take(pa.array(best.index, pa.int64())).to_pandas()
     counts = {name: int(classes[name]) for name in SEED_CLASSES[::-1]}
@@ -133,13 +135,13 @@ def targets_of_pairs(results: Results, pairs: pd.DataFrame) -> pd.DataFrame:
     wanted = wanted.set_axis(["mirna", "transcript"], axis=1)
     name_of = {label: name for name, label in results.labels.items()}
     wanted["transcript"] = wanted["transcript"].map(lambda label: name_of.get(label, label))
-    names = {name: pa.array(wanted[name].unique(), pa.string()) for name in wanted}
+    keys = pa.array(wanted["mirna"] + "\t" + wanted["transcript"], pa.string())
     with _stated(path):
         file = _open_targets(path)
         parts = []
         for batch in file:
-            mirna, transcript = (pc.is_in(batch[name], names[name]) for name in wanted)
-            parts.append(batch.filter(pc.and_(mirna, transcript)))
+            key = pc.binary_join_element_wise(*(batch[name] for name in wanted), "\t")
+            parts.append(batch.filter(pc.is_in(key, keys)))
         found = pa.Table.from_batches(parts, file.schema).to_pandas()
     return wanted.merge(found, how="left", on=list(wanted))
 
