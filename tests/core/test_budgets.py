@@ -32,7 +32,7 @@ ROOMS = {
     "methods/mutual_information": (4600, 6440),
     "methods/multimodal_correlation": (9300, 13543),
     "methods/predictor_pairs": (6000, 8560),
-    "methods/mirna_targets": (10500, 15878),
+    "methods/mirna_targets": (10500, 15809),
     "methods/trajectory_correlation": (9000, 13856),
 }
 

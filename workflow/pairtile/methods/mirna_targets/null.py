@@ -59,6 +59,7 @@ from pairtile.methods.mirna_targets.scoring import (
 )
 from pairtile.methods.mirna_targets.search import Sites, TargetSearch
 from pairtile.runtime.threads import in_threads
+from pairtile.statistics.dependence import evenly_spaced
 
 if TYPE_CHECKING:
     from pairtile.gpu.device import Device
@@ -147,11 +148,9 @@ def hit_rates(
 
     Measured on some of the shuffles and transcripts: float64 (CLASSES, SCORE_BINS), above 0.
     """
-    controls = _spread(len(shuffles), SAMPLE_MIRNAS)
-    rows = _spread(len(transcripts), max(len(transcripts), 1))
-    if len(transcripts) and transcripts.offsets[-1] > SAMPLE_LETTERS:
-        share = SAMPLE_LETTERS / int(transcripts.offsets[-1])
-        rows = _spread(len(transcripts), max(1, int(len(transcripts) * share)))
+    controls = evenly_spaced(len(shuffles), SAMPLE_MIRNAS)
+    share = min(1.0, SAMPLE_LETTERS / max(1, int(transcripts.offsets[-1])))
+    rows = evenly_spaced(len(transcripts), max(1, int(len(transcripts) * share)))
     sample = transcripts.block(rows, SAMPLE_LETTERS)
     untrimmed = settings.model_copy(update={"trim": None})
     search = TargetSearch(shuffles.block(controls), sample, untrimmed, choose("cpu"))
@@ -165,11 +164,6 @@ def hit_rates(
     at_least = reverse_cumsum(counts)
     # Half a hit where none was seen: a rate of 0 would make the first hit infinitely unlikely.
     return np.maximum(at_least, 0.5) / np.maximum(expected.sum(axis=0), 0.5)[:, None]
-
-
-def _spread(count: int, most: int) -> NDArray[np.int64]:
-    """At most ``most`` of 0 .. count - 1, evenly spread."""
-    return np.unique(np.linspace(0, max(count - 1, 0), min(count, most)).astype(np.int64))
 
 
 def score_bins(score: NDArray[np.integer], settings: AlignmentConfig) -> NDArray[np.int8]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,10 +24,11 @@ from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.null import CLASS_ROWS
 from pairtile.methods.mirna_targets.search import ALIGNMENT
 from pairtile.methods.mirna_targets.tables import ALL_MIRNAS, CANONICAL
-from pairtile.report.formats import count, counted, listed, number, plain
+from pairtile.report.formats import count, counted, listed, plain
 from pairtile.report.method_report import CaptionedFigure, MethodText, PageSection
-from pairtile.report.packed_columns import pack_column, to_digits
+from pairtile.report.packed_columns import pack_column
 from pairtile.report.results import Results
+from pairtile.report.sections.network import table_cells
 
 # --- what the report takes from hits.parquet and targets.tsv: read in parts -----------------------
 
@@ -446,15 +447,7 @@ def _packed(hits: pd.DataFrame, name: str) -> dict[str, object]:
 
 def _first_rows(hits: pd.DataFrame, columns: list[str]) -> list[list[str]]:
     """The cells of each hit as the script writes them; that of its button is empty."""
-    return [
-        [str(hit["mirna"]), str(hit["transcript"]), "", *(_shown(hit, name) for name in columns)]
-        for hit in hits.to_dict("records")
-    ]
-
-
-def _shown(hit: Mapping[Hashable, Any], name: str) -> str:
-    if name == "site_begin":
-        return f"{count(hit[name])}–{count(hit['site_end'])}"
-    if isinstance(hit[name], str):
-        return hit[name]
-    return number(to_digits(hit[name]), 4, pad=True)
+    ends = zip(hits["site_begin"], hits["site_end"], strict=True)
+    hits = hits.assign(site_begin=[f"{count(begin)}–{count(end)}" for begin, end in ends])
+    rows = table_cells(hits[["mirna", "transcript", *columns]])
+    return [[mirna, transcript, "", *cells] for mirna, transcript, *cells in rows]

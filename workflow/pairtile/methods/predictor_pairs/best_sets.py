@@ -47,14 +47,13 @@ def reduce_best(rows: BestSets, top: int) -> BestSets:
     target, predictors, key = rows.target, rows.predictors, rows.key
     order = np.lexsort((*predictors.T[::-1], key, target))
     target, key, predictors = target[order], key[order], predictors[order]
-    new_target = np.ones(len(target), dtype=bool)
-    new_target[1:] = target[1:] != target[:-1]
-    new_key = new_target.copy()
+    rank = _ranks(target)
+    new_key = rank == 1
     new_key[1:] |= key[1:] != key[:-1]
     summed = np.zeros(len(target), dtype=np.int64)
     if len(target):
         summed[new_key] = np.add.reduceat(rows.n_ties[order], np.flatnonzero(new_key))
-    keep = _ranks(target) <= top
+    keep = rank <= top
     return BestSets(
         target=target[keep],
         predictors=predictors[keep],
