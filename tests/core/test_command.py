@@ -348,7 +348,7 @@ def test_compare_reads_results_and_tells_what_is_shared(
         ),
         ({"threshold": {"method": "auto"}}, {"threshold.method": ["rmt", "fdr"]}),
         ({"dpi": False}, {"dpi": [{"rule": "relative"}, False]}),
-        ({"expression": "other.tsv", "seed": 9}, {}),
+        ({"expression": "other.tsv", "seed": 9, "obs": {"donor": ["2"]}}, {}),
     ],
 )
 def test_compare_says_which_settings_differ(
@@ -390,6 +390,9 @@ def test_compare_says_which_settings_differ(
     assert all(key in warned for key in differ)
     if "estimator" in changes:
         assert "estimator: {bins: 10}" in warned
+    (tmp_path / "one/summary.json").write_text('{"parameters": ')
+    assert main(["compare", *paths]) == 1
+    assert "one/summary.json" in capsys.readouterr().err
 
 
 EDGES = st.lists(

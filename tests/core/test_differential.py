@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from crashes import die_at
 from numpy.typing import NDArray
-from pairtile import InputError, benjamini_hochberg, differential
+from pairtile import InputError, benjamini_hochberg, differential, find_modules
 from pairtile.downstream import group_comparison
 from pairtile.downstream.group_comparison import CLASSES, GroupComparison, PairResults
 from pairtile.downstream.group_scores import within_groups
@@ -244,6 +244,7 @@ def test_genes_that_do_not_vary_in_a_group_are_left_out() -> None:
     tested = compared(values, draws=5)
     assert tested.n_tested == 29 * 28 // 2
     assert 4 not in set(table_of(tested)["i"])
+    assert compared(np.full_like(values, 5.0), draws=5).n_tested == 0
 
 
 @pytest.mark.filterwarnings("error")
@@ -284,6 +285,15 @@ def test_sparse_strata_are_judged_with_those_that_are_joined_to_them() -> None:
     for level in (0.01, 0.1):
         called = (pool * (p <= level)).sum(axis=(0, 2))
         assert called[1:].sum() <= 1.02 * level * sum(sizes[1:])
+
+
+def test_genes_may_have_names_of_several_levels() -> None:
+    genes = [("chr1", f"g{k}") for k in range(30)]
+    table = pd.DataFrame(values_with_modules(), index=pd.MultiIndex.from_tuples(genes))
+    found = differential(table, CODES, preprocess={"log2": False})
+    assert set(found.pairs["source"]) <= set(genes)
+    modules = find_modules(table, power=6, min_size=5).modules
+    assert sorted(modules["gene"]) == sorted(genes)
 
 
 def test_groups_are_compared_two_at_a_time() -> None:

@@ -20,6 +20,7 @@ BAD_TABLES: dict[str, tuple[str | bytes, str]] = {
     "row_too_short": (HEADER + "a\t1\t2\t3\nb\t1\t2\n", "line 3: found 3 fields; expected 4"),
     "row_too_long": (HEADER + "a\t1\t2\t3\nb\t1\t2\t3\t4\n", "line 3: found 5 fields; expected 4"),
     "first_row_too_short": (HEADER + "a\t1\t2\n", "line 2: found 3 fields; expected 4"),
+    "delimiters_end_rows": (HEADER + "a\t1\t2\t3\t\n" * 3, "found 5 fields, of which the last is"),
     "last_row_cut": (HEADER + ROWS + "h\t1\t2", "line 202: found 3 fields; expected 4"),
     "blank_line_before_fault": (HEADER + "\n" + ROWS + "h\t1\n", "line 203: found 2 fields"),
     "word": (

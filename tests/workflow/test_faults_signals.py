@@ -103,6 +103,19 @@ def test_nor_is_one_by_snakemake_itself(tmp_path: Path) -> None:
     assert not (folder / "imported").exists()
 
 
+@pytest.mark.workflow
+@pytest.mark.parametrize("seconds", [1.0, 3.0, 6.0])
+def test_an_interrupt_is_one_line_whenever_it_comes(tmp_path: Path, seconds: float) -> None:
+    folder = write_inputs(tmp_path / "run")
+    process = start(folder)
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) in (0, 128 + signal.SIGINT)
+    said = (folder / "said.txt").read_text()
+    assert "Traceback" not in said
+    assert "ended without a message" not in said
+
+
 def kill_and_go_on(
     folder: Path, kind: str, kills: int, seconds: float, draw: random.Random, *arguments: str
 ) -> None:

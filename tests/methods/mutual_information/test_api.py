@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import anndata
@@ -84,6 +85,31 @@ def test_every_kind_of_input_gives_the_same_scores(holed: np.ndarray) -> None:
     np.testing.assert_array_equal(mutual_information(masked), plain)
     np.testing.assert_array_equal(mutual_information(holed.tolist()), plain)
     np.testing.assert_array_equal(mutual_information(np.asfortranarray(holed)), plain)
+
+
+@pytest.mark.parametrize("matrix", [np.asarray, scipy.sparse.csr_matrix, scipy.sparse.csc_matrix])
+def test_an_anndata_on_disk_is_as_in_memory(
+    values: np.ndarray, tmp_path: Path, matrix: Any
+) -> None:
+    adata = anndata.AnnData(matrix(np.where(values > 0.5, values, 0.0).T))
+    adata.raw = adata
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    on_disk = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    for layer in ("X", "raw"):
+        found = mutual_information(on_disk, layer=layer)
+        np.testing.assert_array_equal(found, mutual_information(adata, layer=layer))
+    half = mutual_information(on_disk[:30])
+    np.testing.assert_array_equal(half, mutual_information(adata[:30].copy()))
+
+
+def test_labels_are_taken_from_any_array_of_pandas(values: np.ndarray) -> None:
+    numbers = np.arange(40) % 2
+    expected = permutation_null(values, permutations=100, batch=numbers)
+    for labels in (pd.Categorical(numbers), pd.array(numbers, dtype="Int64")):
+        found = permutation_null(values, permutations=100, batch=labels)
+        assert found.threshold_bits(0.05) == expected.threshold_bits(0.05)
+    with pytest.raises(ValueError, match="expected a label for each"):
+        permutation_null(values, batch=pd.DataFrame(numbers))
 
 
 def test_sparse_zeros_are_values_not_gaps(values: np.ndarray) -> None:
@@ -177,7 +203,12 @@ FRAME = pd.DataFrame(TABLE, index=list("abcd"))
         (TABLE[None], {}, "expression: found shape"),
         ([["a", "b"], ["c", "d"]], {}, "expression: found no table of numbers"),
         ("expression.tsv", {}, r"expression: found a path; .* \(read_expression reads files\)"),
-        (TABLE + 1j, {}, "complex numbers"),
+        (TABLE + 1j, {}, "values of type complex128"),
+        (pd.DataFrame(TABLE + 1j), {}, "values of type complex128"),
+        (TABLE.astype("M8[D]"), {}, "values of type datetime64"),
+        (pd.DataFrame(TABLE.astype("m8[s]")), {}, "values of type timedelta64"),
+        (FRAME.set_axis(["a", np.nan, "c", "d"]), {}, "found 1 genes without a name"),
+        (FRAME.T.set_axis(["", *range(29)]).T, {}, "found 1 samples without a name"),
         (TABLE[:1], {}, "found 1 genes and 30 samples; expected at least 2 genes and 3 samples"),
         (TABLE[:, :2], {}, "is it the other way round"),
         (TABLE[:, :10], {}, r"found 10 samples; expected at least min_samples \(20\)"),

@@ -192,8 +192,9 @@ def test_prepared_values_are_not_prepared_again(simulated: Any) -> None:
 
 def test_names_that_are_written_alike_are_refused() -> None:
     frame = pd.DataFrame(np.ones((2, 30)), index=pd.Index([1, "1"], dtype=object))
-    with pytest.raises(ValueError, match="two genes that are written '1'"):
-        infer_network(frame)
+    for table, found in ((frame, "gene '1' more than once"), (frame.T, "sample '1' more than")):
+        with pytest.raises(ValueError, match=found):
+            infer_network(table)
 
 
 def test_values_that_do_not_go_with_the_settings_are_refused(simulated: Any) -> None:

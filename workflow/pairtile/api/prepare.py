@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pairtile.api.keyword_types import PrepareExpressionKeywords
 
 _SHOWN = 3
+_LISTS = (Sequence, np.ndarray, pd.Index, pd.api.extensions.ExtensionArray)
 
 
 _CLEANING = (key for key in Preprocess.model_fields if key != "regress_out")
@@ -150,7 +151,6 @@ def prepared_tables(
             raise ValueError(f"{name}: found prepared values; expected them as they were read")
         of_name = table if name == "expression" else as_table(what, name=name, sparse=True)
         read = as_expression(of_name, what if isinstance(what, Expression) else None)
-        check_unique(read.genes, name)
         given.append(without_empty_samples(replace(read, source=read.source or name)))
         if of_name.samples is None and of_name.n_samples != table.n_samples:
             raise ValueError(
@@ -179,7 +179,6 @@ def arranged_table(
         design = arrange_samples(as_it_is, config.samples, table=about)[1]
         return expression, design.with_removed(expression.design)
     given = as_expression(table, expression if isinstance(expression, Expression) else None)
-    check_unique(given.genes)
     given = without_empty_samples(given)
     left = pd.Index(about.samples).get_indexer(pd.Index(given.samples))
     about = replace(
@@ -195,10 +194,8 @@ def check_unique(genes: Sequence[str], name: str = "expression") -> None:
     """ValueError where two genes are written alike."""
     names = pd.Index(genes)
     if not names.is_unique:
-        raise ValueError(
-            f"{name}: found two genes that are written {names[names.duplicated()][0]!r}; "
-            "expected each name once"
-        )
+        twice = names[names.duplicated()][0]
+        raise ValueError(f"{name}: found two genes that are written {twice!r}; expected each once")
 
 
 def preprocess_of(
@@ -273,11 +270,9 @@ def sample_labels(name: str, given: object, table: ExpressionTable) -> NDArray[n
     """
     if isinstance(given, pd.Series | Mapping):
         labels = _by_name(name, pd.Series(given), table)
-    elif isinstance(given, str) or not isinstance(given, Sequence | np.ndarray | pd.Index):
-        raise ValueError(
-            f"{name}: found {given!r}; expected a label for each sample, or a mapping from "
-            "sample to label"
-        )
+    elif isinstance(given, str) or not isinstance(given, _LISTS):
+        expected = "a label for each sample, or a mapping from sample to label"
+        raise ValueError(f"{name}: found {given!r:.60}; expected {expected}")
     else:
         labels = np.asarray(given)
     if labels.shape != (table.n_samples,):
@@ -285,8 +280,7 @@ def sample_labels(name: str, given: object, table: ExpressionTable) -> NDArray[n
             f"{name}: found shape {labels.shape}; expected a label for each of "
             f"{table.n_samples} samples"
         )
-    missing = int(pd.isna(labels).sum())
-    if missing:
+    if missing := int(pd.isna(labels).sum()):
         raise ValueError(f"{name}: found {missing} samples without a label; expected one for each")
     return labels
 

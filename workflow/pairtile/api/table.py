@@ -22,7 +22,7 @@ from pairtile.io.cells import (
     sample_of_cells,
 )
 from pairtile.io.expression import ORIENTATIONS, Expression
-from pairtile.io.sparse_rows import SparseRows, Values, plain_matrix, stored_values
+from pairtile.io.sparse_rows import SparseRows, Values, in_memory, plain_matrix, stored_values
 from pairtile.preprocess.expression import Prepared
 from pairtile.simulate import Simulation
 
@@ -182,7 +182,7 @@ def _of_anndata(
     found = find_matrix(held, layer, refuse)
     if found.genes is held.raw_genes:
         genes = pd.Index(raw.var_names)
-    matrix, notes = plain_matrix(found.matrix), list(found.notes)
+    matrix, notes = plain_matrix(in_memory(found.matrix)), list(found.notes)
     cells = pd.Index(adata.obs_names)
     if found.columns is not None:
         matrix = matrix[:, found.columns]
@@ -202,13 +202,14 @@ def _of_anndata(
 
 def _numbers(raw: Any, name: str, sparse: bool) -> Values:
     try:
+        for dtype in raw.dtypes if isinstance(raw, pd.DataFrame) else [getattr(raw, "dtype", None)]:
+            if getattr(dtype, "kind", "O") in "cmM":  # complex, duration, date: numpy casts them
+                raise TypeError(f"values of type {dtype}")
         if isinstance(raw, pd.DataFrame):
             values = raw.to_numpy(dtype=np.float64, na_value=np.nan)
         elif isinstance(raw, np.ma.MaskedArray):
             values = np.ma.filled(raw.astype(np.float64), np.nan)
         else:
-            if np.iscomplexobj(raw):
-                raise TypeError("complex numbers")
             if hasattr(raw, "tocsr"):  # any of scipy's sparse kinds
                 rows = SparseRows(raw)
                 if sparse:
@@ -226,12 +227,16 @@ def _numbers(raw: Any, name: str, sparse: bool) -> Values:
 
 def _check(table: ExpressionTable, expression: ExpressionLike, name: str) -> None:
     for labels, kind in ((table.genes, "gene"), (table.samples, "sample")):
-        if labels is not None and not labels.is_unique:
+        flat = pd.Index([]) if labels is None else labels.to_flat_index()
+        written = pd.Index(["" if pd.isna(label) is True else str(label) for label in flat])
+        if n := int((written == "").sum()):
+            raise ValueError(f"{name}: found {n} {kind}s without a name; expected one for each")
+        if not written.is_unique:
             hint = ""
             if is_anndata(expression):
                 axis = "var" if kind == "gene" else "obs"
                 hint = f" (adata.{axis}_names_make_unique() makes them so)"
-            repeated = labels[labels.duplicated()][0]
+            repeated = written[written.duplicated()][0]
             raise ValueError(
                 f"{name}: found {kind} {repeated!r} more than once; expected each {kind} once{hint}"
             )

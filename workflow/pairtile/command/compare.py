@@ -14,6 +14,7 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.adj import is_adj, read_adj
 from pairtile.io.networks.table import SCORE_COLUMNS
+from pairtile.runtime.files import read_json
 from pairtile.statistics.comparison import Comparison, compare_networks
 
 message = messages_of(__package__)
@@ -41,12 +42,12 @@ def compare(first: Path, second: Path, as_json: bool = False) -> str:
 def differing_settings(first: Path, second: Path) -> dict[str, list[object]]:
     """Settings that have other values in the two analyses, by names such as ``estimator.bins``.
 
-    ``auto`` counts as it was decided. Files, and what only the run needs, are left aside; empty
-    where a network has no ``summary.json`` beside it.
+    ``auto`` counts as it was decided. Data (files, ``obs``) and what only the run needs are left
+    aside; empty where a network has no ``summary.json`` beside it.
     """
     found = [_settings(path) for path in (first, second)]
     one, two = (settings for settings, _ in found)
-    aside = {"seed", "chunks", "reuse", "export", *found[0][1], *found[1][1]}
+    aside = {"seed", "chunks", "reuse", "export", "obs", *found[0][1], *found[1][1]}
     if not one or not two:
         return {}
     if one["method"] != two["method"]:
@@ -60,7 +61,7 @@ def _settings(path: Path) -> tuple[dict[str, object], set[str]]:
     file = (path if path.is_dir() else path.parent) / "summary.json"
     if not file.is_file():
         return {}, set()
-    summary = json.loads(file.read_text(encoding="utf-8"))
+    summary = read_json(file)
     settings = summary["parameters"]
     method = (summary.get("threshold") or {}).get("method")
     if method and (settings.get("threshold") or {}).get("method") == "auto":

@@ -30,7 +30,7 @@ from pairtile.config.load import load_config, read_mapping_file
 from pairtile.config.root import Config
 from pairtile.errors import ConfigError, InputError
 from pairtile.report.formats import counted, memory
-from pairtile.runtime.files import file_digest
+from pairtile.runtime.files import file_digest, read_json
 from pairtile.steps.result_files import ResultFiles
 from pairtile.steps.split import load_run
 
@@ -271,7 +271,7 @@ def _configuration(crate: Path, inputs: Mapping[str, Part]) -> dict[str, object]
 def _summary(folder: Path) -> dict[str, Any]:
     if not (folder / "summary.json").is_file():
         raise InputError.at(folder, "", "no summary.json", "a finished run")
-    found: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    found = read_json(folder / "summary.json")
     if found["pairtile_version"] != __version__ or "run" not in found:
         version = f"pairtile {found['pairtile_version']}"
         raise InputError.at(folder, "", f"a run of {version}", f"one of {__version__}, as is here")

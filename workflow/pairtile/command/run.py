@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -73,7 +74,8 @@ def run(config: Path, arguments: Sequence[str] = ()) -> int:
     ):
         assert process.stderr is not None
         start_server(config, process.pid)
-        told = relay(process.stderr, _print, everything="--logger" in flags)
+        say = partial(_print, unless=received)  # what is interrupted has tracebacks to give
+        told = relay(process.stderr, say, everything="--logger" in flags)
         code = process.wait()
     if code and received:
         name = signal.Signals(received[0]).name
@@ -172,6 +174,7 @@ def _fork_server(wanted: bool, gpu: bool) -> Iterator[Callable[[Path, int], None
             server.wait()
 
 
-def _print(line: str) -> None:
+def _print(line: str, unless: Sequence[object] = ()) -> None:
     with suppress(OSError):  # nobody reads any more (`| head`, a closed terminal): the run goes on
-        print(line, file=sys.stderr, flush=True)
+        if not unless:
+            print(line, file=sys.stderr, flush=True)

@@ -215,7 +215,8 @@ def _hubs(tested: PairResults, names: Sequence[object]) -> pd.DataFrame:
     strongest = edges.nsmallest(MAX_MODULE_EDGES, "p")
     difference = strongest["score_b"] - strongest["score_a"]
     module = leiden_modules(strongest["i"], strongest["j"], difference, n_genes, seed=1)
-    table = {"gene": np.asarray(names, dtype=object)[rows], "pairs": pairs[rows]}
+    genes = pd.Series(list(names), dtype=object).to_numpy()
+    table = {"gene": genes[rows], "pairs": pairs[rows]}
     for number, kind in list(enumerate(CLASSES))[1:]:
         table[kind] = np.bincount(ends[kinds == number], minlength=n_genes)[rows]
     table |= {
@@ -259,7 +260,7 @@ def rows_of_pairs(
 
 
 def _named(codes: pd.Series[int], names: Sequence[object]) -> pd.Categorical:
-    kind = pd.CategoricalDtype(pd.Index(names, dtype=object))
+    kind = pd.CategoricalDtype(pd.Index(names, dtype=object, tupleize_cols=False))
     return pd.Categorical.from_codes(codes.to_numpy(), dtype=kind)
 
 

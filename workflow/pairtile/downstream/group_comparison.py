@@ -276,7 +276,7 @@ class GroupComparison:
         folder = None if chunks is None else chunks / self._fingerprint()
         first = kept_arrays(folder, "observed", self._observe)
         observed, hubs = first["observed"], first["hubs"]
-        far = np.split(first["far"], np.cumsum(first["far_of_tile"])[:-1])
+        far = np.split(first["far"], np.cumsum(first["far_of_tile"]))[:-1]  # none without tiles
         pool, of_differing = np.zeros((2, self.nowhere), np.int64)
         by_chance = np.zeros((self.draws, *hubs.shape), np.int32)
         step = max(1, CHUNK // max(1, self.n_pairs))

@@ -158,7 +158,7 @@ def module_tables(
     kme = correlations(values, profiles)
     p = _kme_p(values, z, labels, profiles, batch, degrees_given_up)
     order = np.lexsort((-np.abs(_own(kme, labels)), np.where(labels == 0, count + 1, labels)))
-    names = np.array(list(genes), dtype=object)
+    names = pd.Series(list(genes), dtype=object).to_numpy()
     modules = pd.DataFrame(
         {
             "gene": names[order],

@@ -56,6 +56,13 @@ def plain_matrix(matrix: Any) -> Any:
     return matrix
 
 
+def in_memory(matrix: Any) -> Any:
+    """A matrix of an AnnData that was opened with ``backed="r"``, read; others as they are."""
+    if hasattr(matrix, "to_memory"):
+        return matrix.to_memory()
+    return matrix if hasattr(matrix, "T") else np.asarray(matrix)
+
+
 class SparseRows:
     """A sparse table (genes, samples) that gives dense blocks of genes and is never dense itself.
 

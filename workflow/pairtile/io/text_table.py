@@ -178,11 +178,13 @@ def _column_names(
         raise InputError.at(path, "", "a header only", f"{kinds.row}s in rows below it")
     check_wide(path, head.line, header, delimiter)
     row_line, row = head.body[0]
-    if len(row) not in (len(header), len(header) + 1):
+    # Without this, delimiters at the end of all rows but the header would move every name by one.
+    empty = len(row) > len(header) and not any(fields[-1].strip() for _, fields in head.body)
+    if empty or len(row) not in (len(header), len(header) + 1):
         raise InputError.at(
             path,
             f"line {row_line}",
-            f"{len(row)} fields",
+            f"{len(row)} fields" + ", of which the last is empty in each row" * empty,
             f"{len(header)}, as in the header (or {len(header) + 1}, if the header has no field "
             "for the row names)",
         )

@@ -135,11 +135,13 @@ def hand_over() -> None:
     sys.exit(code[0])
 
 
-def serve(listening: socket.socket, later: Iterable[str]) -> None:
+def serve(listening: socket.socket, first: Iterable[str], later: Iterable[str]) -> None:
     """Fork a process for each script that asks, until the process that started this one ends."""
     waiting = deque(later)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel forgets forks that have ended
     interrupted = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Snakemake ends what it started
+    for module in first:
+        _import(module)
     while True:
         ready, _, _ = select([listening, sys.stdin], [], [], 0.0 if waiting else None)
         if not ready:
@@ -221,10 +223,7 @@ def main(number: str, first: str, *later: str) -> None:
     # From Python 3.12 on. The threads are those of BLAS and of Arrow's allocator (jemalloc), which
     # have handlers of their own for forks.
     warnings.filterwarnings("ignore", ".* is multi-threaded", DeprecationWarning)
-    listening = socket.socket(fileno=int(number))
-    for module in first.split():
-        _import(module)
-    serve(listening, later)
+    serve(socket.socket(fileno=int(number)), first.split(), later)
 
 
 if __name__ == "__main__":
