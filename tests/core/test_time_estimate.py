@@ -74,17 +74,17 @@ def test_a_sample_finds_the_rate_within_a_second_whatever_compiling_takes(
 
 
 @pytest.mark.parametrize(
-    ("seconds", "cells", "worth"),
+    ("seconds", "edge", "worth"),
     [
-        (1.0, 10**6, False),  # over before it is estimated
-        (60.0, 10**6, True),
-        (10.0, 144, False),  # the first part would be half of it
-        (3600.0, 10**4, False),
-        (3600.0, 10**5, True),
+        (1.0, 1000, False),  # over before it is estimated
+        (60.0, 1000, True),
+        (10.0, 12, False),  # the first part would be half of it
+        (3600.0, 100, False),
+        (3600.0, 300, True),
     ],
 )
-def test_only_much_work_is_sampled(seconds: float, cells: int, worth: bool) -> None:
-    assert is_worth_sampling(seconds, cells) == worth
+def test_only_much_work_is_sampled(seconds: float, edge: int, worth: bool) -> None:
+    assert is_worth_sampling(seconds, [Tile(0, 0, edge, 0, edge)]) == worth
 
 
 def test_a_stopwatch_counts_nested_starts_once(monkeypatch: pytest.MonkeyPatch) -> None:

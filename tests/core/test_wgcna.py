@@ -251,6 +251,12 @@ def test_membership_has_no_p_value_by_a_gene_itself() -> None:
     assert (own[:4] < 1e-6).all()
 
 
+def test_traits_without_names_are_refused() -> None:
+    profile = pd.DataFrame([np.tile([1.0, 2.0, 1.5], 4)], index=[1])
+    with pytest.raises(ValueError, match=r"traits: found .*expected a mapping or a DataFrame"):
+        module_traits(profile, [1, 2, 1] * 4)  # type: ignore[arg-type]
+
+
 def test_traits_go_with_eigengenes_that_follow_them() -> None:
     draw = np.random.default_rng(5)
     n = 48

@@ -203,6 +203,7 @@ FRAME = pd.DataFrame(TABLE, index=list("abcd"))
         (TABLE[None], {}, "expression: found shape"),
         ([["a", "b"], ["c", "d"]], {}, "expression: found no table of numbers"),
         ("expression.tsv", {}, r"expression: found a path; .* \(read_expression reads files\)"),
+        (FRAME, {"obs": np.ones(30, bool)}, "obs: found array.*expected a mapping from columns"),
         (TABLE + 1j, {}, "values of type complex128"),
         (pd.DataFrame(TABLE + 1j), {}, "values of type complex128"),
         (TABLE.astype("M8[D]"), {}, "values of type datetime64"),

@@ -190,14 +190,6 @@ def arranged_table(
     return arrange_samples(given, config.samples, config.preprocess.regress_out, table=about)
 
 
-def check_unique(genes: Sequence[str], name: str = "expression") -> None:
-    """ValueError where two genes are written alike."""
-    names = pd.Index(genes)
-    if not names.is_unique:
-        twice = names[names.duplicated()][0]
-        raise ValueError(f"{name}: found two genes that are written {twice!r}; expected each once")
-
-
 def preprocess_of(
     expression: ExpressionLike, preprocess: Mapping[str, object] | None
 ) -> Mapping[str, object] | None:

@@ -121,6 +121,8 @@ def as_table(
         raise ValueError(
             f"orientation: found {orientation!r}; expected {' or '.join(ORIENTATIONS)}"
         )
+    if not isinstance(obs, Mapping | None):
+        raise ValueError(f"obs: found {obs!r:.60}; expected a mapping from columns to labels")
     if is_anndata(expression):
         (raw, genes, samples), notes = _of_anndata(expression, layer, obs or {}, name)
     else:

@@ -139,7 +139,7 @@ def module_traits(
     Raises
     ------
     ValueError
-        Labels of other samples. InputError: a trait with one value only.
+        Labels of other samples, or without a name. InputError: a trait with one value only.
 
     Examples
     --------
@@ -149,6 +149,8 @@ def module_traits(
     """
     from pairtile.downstream.traits import module_trait_tests
 
+    if not isinstance(traits, Mapping | pd.DataFrame):
+        raise ValueError(f"traits: found {traits!r:.60}; expected a mapping or a DataFrame")
     values = eigengenes.to_numpy(dtype=np.float64)
     table = ExpressionTable(values, eigengenes.index, eigengenes.columns)
     known = {}

@@ -55,9 +55,9 @@ class Speed(NamedTuple):
     of_work: float
 
 
-def is_worth_sampling(seconds: float, cells: int) -> bool:
-    """Whether a sample is little of so many cells, which take so long by the cost model."""
-    first = seconds * FIRST_CELLS / max(cells, 1)
+def is_worth_sampling(seconds: float, tiles: Sequence[Tile]) -> bool:
+    """Whether a sample is little of all tiles, which take so long by the cost model."""
+    first = seconds * FIRST_CELLS / max(sum(tile.cells for tile in tiles), 1)
     return seconds >= WORTH_SAMPLING_SECONDS and first <= max(SAMPLE_SECONDS, FIRST_SHARE * seconds)
 
 

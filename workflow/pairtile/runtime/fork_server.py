@@ -73,9 +73,8 @@ def start_fork_server_for(
     modules = [get_method(name).modules for name in sorted(used)]
     computing = [module for parts in modules for module in parts[:2]]
     reports = [module for parts in modules for module in parts[2:]]
-    later = ["cupy"] * gpu
-    later += [f"pairtile.{name}" for name in ("steps.tables", "steps.export", "steps.summary")]
-    later += [f"pairtile.{name}" for name in ("report", "downstream.page", "view.index")]
+    own = "steps.tables steps.export steps.summary report downstream.page view.index"
+    later = ["cupy"] * gpu + [f"pairtile.{name}" for name in own.split()]
     later += ["matplotlib.backends.backend_svg", "networkx", *reports]
     return start_fork_server(listening, [*steps, *computing], later, threads, group)
 

@@ -185,8 +185,7 @@ def plan(
 
         modelled = passes * sum(seconds) + (cost.null + cost.network) / rate
         here, how = Speed(0.0, 1.0 / rate), "by the cost model"
-        cells = sum(tile.cells for tile in tiles)
-        if device.backend == "cpu" and is_worth_sampling(modelled, cells):
+        if device.backend == "cpu" and is_worth_sampling(modelled, tiles):
             here, how = sampled_speed(opened, tiles, cost), "by a sample"
         estimate = step_seconds(
             tiles=len(tiles) * here.of_a_tile + sum(work) * here.of_work,

@@ -16,7 +16,6 @@ from pairtile.api.messages import tell, warnings_of_network
 from pairtile.api.prepare import (
     arranged_table,
     as_expression,
-    check_unique,
     preprocess_of,
     sample_labels,
     stated_samples,
@@ -154,7 +153,6 @@ def predictor_pairs(
         given = PredictorInput(arranged, design=design, **listed)
     else:
         held = replace(as_expression(table), source="levels")
-        check_unique(held.genes, "levels")
         courses = None
         if series is not None:
             numbers, names_of = pd.factorize(sample_labels("series", series, table))
