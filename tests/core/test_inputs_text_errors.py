@@ -64,6 +64,7 @@ BAD_TABLES: dict[str, tuple[str | bytes, str]] = {
     "commas_in_tsv": ((HEADER + ROWS).replace("\t", ","), "line 1: found no tab (it holds commas"),
     "spaces_in_tsv": ((HEADER + ROWS).replace("\t", " "), "line 1: found no tab; expected"),
     "no_header": ("0.5\t1\t2\t3\n1.5\t1\t2\t3\n", "line 1: found numbers only"),
+    "no_header_but_names": ("a\t0.511\t-1.2\t3\nb\t1\t2\t3\n", "line 1: found numbers only"),
     "no_names": (HEADER + "0.5\t1\t2\t3\n0.7\t1\t2\t3\n", "first column: found numbers only"),
     "latin1": (HEADER.encode() + b"a\t1\t2\t3\ncaf\xe9\t1\t2\t3\n", "line 3: found bytes that"),
     "latin1_header": (b"g\ts1\ts\xe9\ts3\na\t1\t2\t3\n", "are not UTF-8 (0xE9, in Latin-1 'é')"),
@@ -87,6 +88,13 @@ def test_bad_tables_are_refused_with_place_and_text(tmp_path: Path, case: str, s
         read_expression(path)
     assert str(error.value).startswith(f"{path}: ")
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("names", ["0.125 0.25 1e2", "1.1 2.1 1.2", "3 1 2"])
+def test_samples_may_be_called_by_numbers(tmp_path: Path, names: str) -> None:
+    path = tmp_path / "table.tsv"
+    path.write_text("\t".join(["gene", *names.split()]) + "\na\t1\t2\t3\nb\t3\t1\t2\n")
+    assert read_expression(path).samples == names.split()
 
 
 def test_duplicates_of_samples_in_rows_are_called_samples(tmp_path: Path) -> None:

@@ -189,14 +189,15 @@ def _column_names(
             "for the row names)",
         )
     first = 2 if len(row) == len(header) else 1
-    if first == 2 and all(is_number(text) for text in header):
-        raise InputError.at(
-            path,
-            f"line {head.line}",
-            "numbers only",
-            f"a header that names the {kinds.column}s",
-        )
-    return [name.strip() for name in header[first - 1 :]], first
+    names = [name.strip() for name in header[first - 1 :]]
+    if all(map(is_number, names)):
+        # Names may be numbers, such as times; values have many decimals and come in no order.
+        long = any(len(name.partition(".")[2]) > 2 for name in names)
+        in_order = names == sorted(names, key=float)
+        if (first == 2 and is_number(header[0])) or (long and not in_order):
+            expected = f"a header that names the {kinds.column}s"
+            raise InputError.at(path, f"line {head.line}", "numbers only", expected)
+    return names, first
 
 
 _NO_NAME = ("", "Unnamed: 0", "index")
