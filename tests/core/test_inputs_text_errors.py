@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -105,6 +108,16 @@ def test_duplicates_of_samples_in_rows_are_called_samples(tmp_path: Path) -> Non
     path.write_text("s,g1,g2\na,1,2\na,1,2\nc,1,2\n")
     with pytest.raises(InputError, match="duplicate sample name: 'a' 2 times"):
         read_expression(path, orientation="samples_in_rows")
+
+
+@pytest.mark.parametrize("packed", [bz2.compress, lzma.compress])
+def test_files_packed_in_other_ways_are_named(
+    tmp_path: Path, packed: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / "table.tsv"
+    path.write_bytes(packed(HEADER.encode() + ROWS.encode()))
+    with pytest.raises(InputError, match="found a file packed by (bzip2|xz); expected text"):
+        read_expression(path)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -100,7 +100,12 @@ class _Unpacked(io.RawIOBase):
         super().close()
 
 
-_GZIP_MAGIC = b"\x1f\x8b"
+_OTHERS = {
+    b"PK\3\4": "zip, as .xlsx is",
+    b"BZh9": "bzip2",
+    b"\xfd7zX": "xz",
+    b"(\xb5/\xfd": "zstd",
+}
 Row = tuple[int, list[str]]
 
 
@@ -123,7 +128,10 @@ def check_file(path: str | PathLike[str]) -> None:
 def is_gzip(path: str | PathLike[str]) -> bool:
     """Whether the content is gzip; a name that ends in .gz over other content is refused."""
     with Path(path).open("rb") as handle:
-        compressed = handle.read(2) == _GZIP_MAGIC
+        begin = handle.read(4)
+    if begin in _OTHERS:
+        raise InputError.at(path, "", f"a file packed by {_OTHERS[begin]}", "text, plain or gzip")
+    compressed = begin[:2] == b"\x1f\x8b"
     if not compressed and Path(path).suffix.lower() == ".gz":
         raise InputError.at(path, "", "a file that is not gzip", "gzip, as the name ends in .gz")
     return compressed
