@@ -116,7 +116,7 @@ def test_files_packed_in_other_ways_are_named(
 ) -> None:
     path = tmp_path / "table.tsv"
     path.write_bytes(packed(HEADER.encode() + ROWS.encode()))
-    with pytest.raises(InputError, match="found a file packed by (bzip2|xz); expected text"):
+    with pytest.raises(InputError, match=r"found a file packed by (bzip2|xz); expected text"):
         read_expression(path)
 
 

@@ -100,12 +100,7 @@ class _Unpacked(io.RawIOBase):
         super().close()
 
 
-_OTHERS = {
-    b"PK\3\4": "zip, as .xlsx is",
-    b"BZh9": "bzip2",
-    b"\xfd7zX": "xz",
-    b"(\xb5/\xfd": "zstd",
-}
+_OTHERS = {b"PK\3\4": "zip, as .xlsx is", b"BZh9": "bzip2", b"\xfd7zX": "xz"}
 Row = tuple[int, list[str]]
 
 
