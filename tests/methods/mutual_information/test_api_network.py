@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -292,3 +293,83 @@ def test_what_is_no_network_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         data_processing_inequality(*arguments, **options)
+
+
+OF_RUNS_ALONE = {"fewer_chunks", "backend_chosen", "work_planned"}
+"""Messages on chunks and devices."""
+
+
+@st.composite
+def sections(draw: Any) -> dict[str, Any]:
+    """Settings of an analysis, as its section has them; the library's are these, flat."""
+    choose = lambda *values: draw(st.sampled_from(values))  # noqa: E731
+    optional = lambda *values: draw(st.none() | st.sampled_from(values))  # noqa: E731
+    regulators = draw(st.booleans())
+    scores = ["auto", "mi", "clr", "combined", *["target_z"] * regulators]
+    keep = ["auto", "all", {"top_edges": 40}, {"fdr": 0.05}, {"p_value": 1e-3}, {"score": 0.2}]
+    dpi = [False, {"tolerance": 0.0}, {"tolerance": 0.1, "rule": "additive"}]
+    found = {
+        "score": choose(*scores),
+        "keep": choose(*keep),
+        "dpi": choose(*dpi),
+        "estimator": {
+            "bins": optional(5, 10),
+            "order": optional(1, 3),
+            "transform": optional("rank", "none"),
+        },
+        "null": {"permutations": optional(1000, 20_000)},
+        "preprocess": {
+            "normalize": optional("none", "quantile"),
+            "min_samples": optional(20, 50),
+            "sample_scale": optional(False),
+        },
+    }
+    for key in ("estimator", "null", "preprocess"):
+        found[key] = {name: value for name, value in found[key].items() if value is not None}
+    return found | {"regulators": regulators}
+
+
+@pytest.mark.complete
+@given(
+    section=sections(),
+    kind=st.sampled_from(["plain", "missing", "tied", "counts", "constant"]),
+    seed=st.integers(0, 1000),
+)
+@settings(max_examples=25, deadline=None)
+def test_library_and_workflow_agree_for_any_settings(
+    simulated: Any, tmp_path_factory: Any, section: dict[str, Any], kind: str, seed: int
+) -> None:
+    """The same numbers and the same messages."""
+    folder, random = tmp_path_factory.mktemp("agree"), np.random.default_rng(seed)
+    values = simulated.values.copy()
+    if kind == "missing":
+        values[random.random(values.shape) < 0.07] = np.nan
+    elif kind == "tied":
+        values = np.round(8 * values / values.max())
+    elif kind == "counts":
+        values = random.poisson(30 * values / values.mean()).astype(float)
+    elif kind == "constant":
+        values[3:5] = [[2.0], [0.0]]
+    table = pd.DataFrame(values, index=simulated.genes, columns=simulated.samples)
+    table.to_csv(folder / "expression.tsv", sep="\t", index_label="gene")
+    (folder / "regulators.txt").write_text("\n".join(simulated.regulators))
+    listed = section.pop("regulators")
+    given = {"method": "mutual_information", "expression": "expression.tsv", "chunks": 2, **section}
+    given |= {"regulators": "regulators.txt"} if listed else {}
+    made = Analysis(folder, given, seed=seed).pairs().network().results()
+    expected = pd.read_parquet(made.network_files.network)
+    flat = {key: section[key] for key in ("score", "keep", "dpi", "preprocess")}
+    found = infer_network(
+        read_expression(folder / "expression.tsv"),
+        simulated.regulators if listed else None,
+        seed=seed,
+        backend="cpu",
+        **flat,
+        **section["estimator"],
+        **section["null"],
+    )
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False, check_exact=True)
+    summary = json.loads((made.out / "summary.json").read_text())
+    told = {entry["code"] for entry in summary["messages"]}
+    of_library = {note.code for note in [*found.attrs["notes"], *found.attrs["warnings"]]}
+    assert of_library == told - OF_RUNS_ALONE

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 # For what its import does: it says when numba compiles.
 import pairtile.cpu.compiling  # noqa: F401
 from pairtile.config.models import Analysis, InputFile, marked
-from pairtile.declare.messages import HasMessages, Message
+from pairtile.declare.messages import HasMessages, Message, messages_of
 from pairtile.engine import tiles
 from pairtile.engine.chunk_file import Arrays, Rows, Summaries
 from pairtile.engine.selection import Selection
@@ -36,6 +36,8 @@ from pairtile.runtime.record import Progress
 if TYPE_CHECKING:
     from pairtile.engine.network import Network
 
+
+message = messages_of(__package__)
 
 BLOCK_COPIES, CELL_BYTES, THREAD_BYTES = 16, 512, 64 << 20
 """Of a block of rows made ready for the kernels, a cell of a tile, and a thread: generous, because
@@ -248,6 +250,21 @@ class Estimator(ABC, Generic[A, S]):
         not at all. Other analyses' results (``other_results``) lie in ``folder.parent``.
         """
         raise NotImplementedError(f"{type(self).__name__} has no tables of its own")
+
+
+def decide(method: type[Estimator[A, S]], config: A, state: S) -> tuple[A, list[Message]]:
+    """``resolve_auto``, with a message on each setting that was ``auto``."""
+    given = config.resolved()
+    config, said = method.resolve_auto(config, state)
+    decided = {key: value for key, value in config.resolved().items() if value != given[key]}
+    chosen = {key: _in_yaml(value) for key, value in decided.items() if given[key] == "auto"}
+    return config, [*(message("decided", key=k, value=v) for k, v in chosen.items()), *said]
+
+
+def _in_yaml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_in_yaml(inner)}" for key, inner in value.items()) + "}"
+    return str(value)
 
 
 def state_bytes(state: Mapping[str, Any]) -> int:

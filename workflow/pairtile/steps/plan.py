@@ -15,7 +15,7 @@ from pairtile import __version__
 from pairtile.config.models import Analysis
 from pairtile.declare.messages import messages_of
 from pairtile.engine.chunk_file import FORMAT_VERSION
-from pairtile.engine.estimator import Estimator, estimator_of, job_memory
+from pairtile.engine.estimator import Estimator, decide, estimator_of, job_memory
 from pairtile.engine.stages import NullStage, n_bootstraps, needs_scan
 from pairtile.engine.state import open_state, state_digest
 from pairtile.engine.tiles import (
@@ -159,11 +159,9 @@ def plan(
         method = estimator_of(config.method)
         state = open_state(state_folder)
         given = config.resolved()
-        config, said = method.resolve_auto(config, state)
+        config, said = decide(method, config, state)
         decided = {key: new for key, new in config.resolved().items() if new != given[key]}
         step.details["parameters"] = decided
-        for key in (key for key in decided if given[key] == "auto"):
-            step.say(message("decided", key=key, value=_in_yaml(decided[key])))
         step.say(*said)
         whole, _ = method.resolve_auto(whole or config, state)
         validate_inputs(whole, state, read_table(items))
@@ -272,12 +270,6 @@ def _at_once(backend: str, gpus: int) -> int:
     """How many chunks, or jobs of bootstraps, run side by side: on the CPU one, which takes all
     cores; on GPUs as many as there are, each with a core to feed it."""
     return 1 if backend == "cpu" else min(gpus or len(visible_gpus()), threads())
-
-
-def _in_yaml(value: object) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_in_yaml(inner)}" for key, inner in value.items()) + "}"
-    return str(value)
 
 
 def _bootstrap_jobs(number: int, of_one: float, at_once: int) -> list[tuple[int, int]]:

@@ -23,6 +23,7 @@ from pairtile.api.prepare import (
 from pairtile.api.regulators import listed_genes
 from pairtile.api.table import ExpressionLike, Names, as_table
 from pairtile.declare.messages import notes_of, warnings_of
+from pairtile.engine.estimator import decide
 from pairtile.engine.in_memory import network_in_memory
 from pairtile.engine.network import Network
 from pairtile.gpu.device import choose
@@ -157,6 +158,7 @@ def infer_network(
     opened, made = open_analysis(
         ready.prepared.values, among, config, choose(settings["backend"]), ready.design, columns
     )
+    found += decide(MutualInformation, config, opened.state)[1]
     tiles = opened.space(opened.state).tiles()
     result = network_in_memory(opened, tiles, seed)
     edges = _with_labels(result.edges, genes)
