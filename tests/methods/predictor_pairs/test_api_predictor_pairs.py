@@ -9,6 +9,7 @@ import anndata
 import numpy as np
 import pandas as pd
 import pytest
+from message_codes import codes
 from pairtile import (
     BooleanSimulation,
     predictor_edges,
@@ -110,6 +111,12 @@ SERIES = "\n".join(
         ),
         pytest.param(
             "levels",
+            {"keep": "auto", "null": {"permutations": 200}},
+            {"permutations": 200},
+            id="auto",
+        ),
+        pytest.param(
+            "levels",
             {"estimator": {"cardinality": 3, "search": "sffs"}, "null": {"permutations": 5}},
             {"cardinality": 3, "search": "sffs", "permutations": 5},
             id="sffs",
@@ -138,6 +145,9 @@ def test_tables_are_those_of_the_workflow(
     for column in found:
         assert found[column].tolist() == expected[column].tolist(), column
     edges = predictor_edges(found, section.get("keep", "best"))
+    if section.get("keep") == "auto":
+        pd.testing.assert_frame_equal(edges, predictor_edges(found))
+        assert "keep_auto" in codes(edges.attrs["notes"])
     assert len(edges) == len(network) > 3
     for column in network:
         assert edges[column].tolist() == network[column].tolist(), column

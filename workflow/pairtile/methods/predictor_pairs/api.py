@@ -26,11 +26,16 @@ from pairtile.api.table import ExpressionTable, as_table
 from pairtile.declare.messages import Message, notes_of, warnings_of
 from pairtile.engine.in_memory import all_tiles, merged_in_memory
 from pairtile.gpu.device import choose
-from pairtile.methods.predictor_pairs.config import KeepSetsConfig, PredictorPairsConfig
+from pairtile.methods.predictor_pairs.config import (
+    KeepSetsConfig,
+    PredictorPairsConfig,
+    auto_keep,
+)
 from pairtile.methods.predictor_pairs.network import (
     edges_of_sets,
     kept_sets,
     members,
+    said_of_auto,
     threshold_warnings,
 )
 from pairtile.methods.predictor_pairs.prepare import prepare_predictor_input
@@ -199,18 +204,19 @@ def _labelled(sets: pd.DataFrame, dtype: np.dtype | ExtensionDtype) -> pd.DataFr
     return sets.astype(dict.fromkeys(labels, dtype)) if len(sets) else sets
 
 
-def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "best") -> pd.DataFrame:
+def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "auto") -> pd.DataFrame:
     """Turn predictor sets into the edges of a network, predictor to target.
 
     Parameters
     ----------
     sets : DataFrame
         What :func:`predictor_pairs` returns.
-    keep : mapping or {"best", "all"}
-        Whose edges: ``best``, the best set of each target; ``{"p_value": x}`` or ``{"fdr": x}``,
-        every set in the table with a p- or q-value of at most x, of those that tell something of
-        their target (``mi_bits`` above 0); ``all``, every set of a target that varies, for a
-        ranking of edges.
+    keep : mapping or {"auto", "best", "all"}
+        Whose edges: ``best``, the best set of each target; ``{"best_fdr": x}``, the best sets with
+        a q-value of at most x; ``{"p_value": x}`` or ``{"fdr": x}``, every set in the table with
+        such a p- or q-value, of those that tell something of their target (``mi_bits`` above 0);
+        ``auto``, ``{"best_fdr": 0.05}`` where targets were compared with 99 shuffles or more, else
+        ``best``; ``all``, every set of a target that varies, for a ranking of edges.
 
     Returns
     -------
@@ -251,7 +257,8 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "best"
     config = analysis_config(
         PredictorPairsConfig, expression="in memory", keep="best" if every else keep
     )
-    rule = config.keep
+    draws = int(sets.attrs.get("counts", {}).get("draws_of_a_test", 0))
+    rule = auto_keep(draws) if config.keep == "auto" else config.keep
     if isinstance(rule, KeepSetsConfig) and len(sets) and sets["p_value"].isna().all():
         raise ValueError(
             f"keep: found {rule.model_dump()}; expected best or all (there are no p-values)"
@@ -264,17 +271,19 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "best"
     edges = edges_of_sets(chosen)
     for end in ("source", "target"):
         edges[end] = labels[edges[end].to_numpy()]
-    said = threshold_warnings(rule, int(sets.attrs.get("counts", {}).get("draws_of_a_test", 0)))
+    said = threshold_warnings(rule, draws)
+    said += [said_of_auto(rule)] if config.keep == "auto" else []
     kept = results_of(sets.assign(kept=sets.index.isin(chosen.index)))
     said += warnings_of_network(
         config,
         edges,
         {},
-        {"keep": keep},
+        {"keep": keep if keep != "auto" else rule},
         [*map(Message, sets.attrs.get("warnings", [])), *said],
         read={predictor_results: kept},
     )
-    edges.attrs = {"directed": True, "warnings": tell(said)}
+    told = tell(said)
+    edges.attrs = {"directed": True, "notes": notes_of(told), "warnings": warnings_of(told)}
     return edges
 
 

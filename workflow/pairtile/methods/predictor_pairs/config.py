@@ -287,6 +287,12 @@ AUTO_DRAWS = 99
 """Shuffled targets from which on `keep: auto` tests: with fewer no p-value is below 0.01, and a
 false discovery rate of 0.05 is out of reach unless most targets pass."""
 
+
+def auto_keep(draws: int) -> KeepBestByFdrConfig | Literal["best"]:
+    """What ``keep: auto`` is, by the shuffled targets that each target is compared with."""
+    return KeepBestByFdrConfig(best_fdr=AUTO_FDR) if draws >= AUTO_DRAWS else "best"
+
+
 _KEEP_FORMS = "auto, best, {p_value: x}, {fdr: x} or {best_fdr: x} (one of them)"
 
 

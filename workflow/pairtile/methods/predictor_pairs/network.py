@@ -73,6 +73,12 @@ def kept_sets(sets: pd.DataFrame, keep: KeepSets) -> pd.DataFrame:
     return sets[informative & (sets["rank"] == 1)]
 
 
+def said_of_auto(keep: KeepSets) -> Message:
+    """What ``keep: auto`` has become."""
+    words = f"{{{keep.key}: {keep.limit:g}}}" if isinstance(keep, KeepSetsConfig) else keep
+    return message("keep_auto", keep=words)
+
+
 def edges_of_sets(sets: pd.DataFrame) -> pd.DataFrame:
     """Edges predictor -> target, best first; each with the numbers of the best set that holds it.
 

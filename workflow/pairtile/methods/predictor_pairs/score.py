@@ -33,16 +33,14 @@ from pairtile.methods.predictor_pairs.best_sets import (
     rows_schema,
 )
 from pairtile.methods.predictor_pairs.config import (
-    AUTO_DRAWS,
-    AUTO_FDR,
-    KeepBestByFdrConfig,
-    KeepSetsConfig,
     PredictorPairsConfig,
+    auto_keep,
 )
 from pairtile.methods.predictor_pairs.network import (
     edges_of_sets,
     kept_sets,
     lacking_warnings,
+    said_of_auto,
     set_counts,
     set_warnings,
     threshold_summary,
@@ -103,9 +101,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
     ) -> tuple[PredictorPairsConfig, list[Message]]:
         if vars(config).get("keep") != "auto":
             return config, []
-        tested = draws_of_a_test(state) >= AUTO_DRAWS
-        keep = KeepBestByFdrConfig(best_fdr=AUTO_FDR) if tested else "best"
-        return config.model_copy(update={"keep": keep}), []
+        return config.model_copy(update={"keep": auto_keep(draws_of_a_test(state))}), []
 
     @classmethod
     def space(cls, state: PredictorArrays) -> PairSpace:
@@ -189,9 +185,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         edges = edges_of_sets(kept)
         said = self.warnings(sets)
         if self.keep_by_auto:
-            keep = self.config.keep
-            words = f"{{{keep.key}: {keep.limit:g}}}" if isinstance(keep, KeepSetsConfig) else keep
-            said.append(message("keep_auto", keep=words))
+            said.append(said_of_auto(self.config.keep))
         return Network(
             edges.drop(columns="score"),
             directed=True,
