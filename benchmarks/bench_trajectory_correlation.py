@@ -7,8 +7,9 @@ driving each other. ``ksg_*`` is the nearest-neighbour mutual information, k = 6
 of all pairs, in the tiles of the workflow. ``gaussian`` and ``dcc`` are whole matrices.
 ``coordinates``, on the CPU, times the B-spline mutual information of scalars (x, y, z of atoms,
 each by itself) for the bins and orders that MULTI-CUDA-MI was published with; ``bench_sweeps`` does
-so on a GPU. ``others`` times a pair of the same kind with mdigest, dynetan and NorMI, each only
-where it is installed, and says how many times faster a pair is here.
+so on a GPU. ``surrogates`` times a block of pairs with 20 surrogates, for each pair and estimate.
+``others`` times a pair of the same kind with mdigest, dynetan and NorMI, each only where it is
+installed, and says how many times faster a pair is here.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.estimators import MotionPairs
+from pairtile.methods.trajectory_correlation.pair_scores import MotionScores
 from pairtile.methods.trajectory_correlation.score import tile_edge
 
 from benchmarks.machine import timed
@@ -51,6 +53,8 @@ CASES: dict[str, tuple[str, int, int, int]] = {
 SCALARS = ("ksg_scalars_10000_frames", "dihedral")
 """Cases of variables of one coordinate; the others have three."""
 
+OF_SURROGATES, SURROGATES = ("gaussian", "dcc", "bspline"), 20
+
 BINS, ORDERS = (10, 12, 14, 16, 18, 20), (3, 4, 5)
 COORDINATES, COORDINATE_FRAMES = 2_048, 1_000
 
@@ -66,10 +70,25 @@ def run(backend: str, cases: list[str] | None = None) -> dict[str, Any]:
         result["cases"][name] = _case(kind, variables, 1 if name in SCALARS else 3, frames, backend)
     if backend == "cpu" and (not cases or "coordinates" in cases):
         result["coordinates"] = _coordinates()
+    if not cases or "surrogates" in cases:
+        result["surrogates"] = {kind: _surrogates(kind, backend) for kind in OF_SURROGATES}
     if not cases or "others" in cases:
         result["others"] = {name: _compare(name, backend) for name in OTHERS}
     result["peak_host_memory_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return result
+
+
+def _surrogates(kind: str, backend: str) -> dict[str, Any]:
+    """A block beside the diagonal, with all that is made of its surrogates."""
+    edge, frames = (1_024 if backend == "cuda" else 256), 1_000
+    series = moving(2 * edge, 1 if kind == "bspline" else 3, frames)
+    shifts = np.arange(1, SURROGATES + 1) * 40
+    scores = MotionScores([series], [MotionEstimatorConfig(kind=kind)], [shifts], choose(backend))
+    rows, columns = np.arange(edge), np.arange(edge, 2 * edge)
+    scores.block(rows[:8], columns[:8])  # compiles
+    measured = timed(lambda: scores.block(rows, columns), repeats=3, warm=0)
+    estimates = edge * edge * (SURROGATES + 1)
+    return {"edge": edge, **measured, "ns_an_estimate": measured["seconds"] / estimates * 1e9}
 
 
 def _coordinates() -> list[dict[str, Any]]:

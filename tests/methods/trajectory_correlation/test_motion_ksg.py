@@ -15,11 +15,10 @@ from motion_blocks import all_pairs, estimator, normal
 from naive_motion import naive_ksg
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.estimators import (
-    SORTED_FROM,
-    STRETCH,
     MotionPairs,
     generalized_correlation,
 )
+from pairtile.methods.trajectory_correlation.neighbour_pairs import SORTED_FROM, STRETCH
 
 GOLDEN = {
     "ksg1_k6_cheb_raw": {"norm": "max"},

@@ -16,9 +16,9 @@ from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelation
 from pairtile.methods.trajectory_correlation.estimators import (
     MotionPairs,
     generalized_correlation,
-    numbers_of,
 )
 from pairtile.methods.trajectory_correlation.kernels.surrogates import count_correlations
+from pairtile.methods.trajectory_correlation.pair_blocks import numbers_of
 from pairtile.methods.trajectory_correlation.pair_scores import (
     HISTOGRAM_BINS,
     MotionScores,

@@ -13,7 +13,7 @@ import pytest
 from pairtile import trajectory_correlation
 from pairtile.errors import InputError
 from pairtile.gpu.device import choose
-from pairtile.methods.trajectory_correlation import estimators, score
+from pairtile.methods.trajectory_correlation import pair_blocks, score
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.estimators import MotionPairs
 from pairtile.runtime.files import read_json
@@ -158,7 +158,7 @@ def test_cells_that_are_wanted_are_those_of_the_whole_block(
     whole = opened.block(slice(0, 30), slice(0, 30), shift)[np.ix_(rows, columns)]
     wanted = np.random.default_rng(2).random(whole.shape) < 0.4
     for sparse in (0, 1000):  # pair by pair; as a matrix product
-        monkeypatch.setattr(estimators, "SPARSE", sparse)
+        monkeypatch.setattr(pair_blocks, "SPARSE", sparse)
         found = opened.block(rows, columns, shift, wanted)
         np.testing.assert_allclose(found[wanted], whole[wanted], atol=1e-12)
 

@@ -9,23 +9,14 @@ them while there is room.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
-from typing import Any, TypeAlias
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
-from pairtile.arrays import BoolArray, CupyKernel
-from pairtile.cpu.vectors import LANES
+from pairtile.arrays import BoolArray
 from pairtile.engine.state import release
-from pairtile.errors import DeviceError
 from pairtile.gpu.device import Device, DeviceArray
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
-from pairtile.methods.trajectory_correlation.kernels import ksg, ksg_scalars
 from pairtile.methods.trajectory_correlation.kernels.cyclic_bspline import (
     cyclic_weights,
     mutual_information_from_joint,
@@ -35,26 +26,25 @@ from pairtile.methods.trajectory_correlation.kernels.gaussian import (
     gaussian_of_cells,
     products_of_cells,
 )
+from pairtile.methods.trajectory_correlation.neighbour_pairs import (
+    SORTED_FROM,
+    KsgPairs,
+    KsgScalarPairs,
+)
+from pairtile.methods.trajectory_correlation.pair_blocks import (
+    KERNELS,
+    Block,
+    PairBlocks,
+    Shift,
+    Variables,
+    launch,
+    numbers_of,
+    shifted,
+)
 from pairtile.splines.scorer import SAMPLE_PADDING, BsplineScorer, SplineSettings, Weights
 from pairtile.splines.values import scaled
 
 MAX_COORDINATES = 16
-
-Block: TypeAlias = tuple[Any, ...]
-"""Variables made ready for an estimator, the series first."""
-
-Shift: TypeAlias = int | NDArray[np.int64]
-"""Frames, or an order of the frames."""
-
-Variables: TypeAlias = slice | NDArray[np.int64]
-"""Some variables: a slice with a start and a stop, or their numbers, ascending."""
-
-
-def numbers_of(variables: Variables) -> NDArray[np.int64]:
-    """Their numbers, int64 (variables,)."""
-    if isinstance(variables, slice):
-        return np.arange(variables.start, variables.stop)
-    return variables
 
 
 class MotionPairs:
@@ -186,362 +176,6 @@ def _has_missing(series: NDArray[np.floating]) -> bool:
             return True
         release(series)
     return False
-
-
-# --- blocks ---------------------------------------------------------------------------------------
-
-
-SHARE = 0.4
-"""Part of the device's free memory that prepared blocks may hold."""
-
-MAX_PREPARED = 256 << 20
-"""Bytes of prepared blocks that the CPU keeps beyond the two in use: long series are read again."""
-
-
-SPARSE = 12
-"""A matrix product of a whole block takes a pair so many times less time than a pair alone."""
-
-
-class PreparedBlocks:
-    """Blocks by their place in the series, least recently used ones dropped first."""
-
-    def __init__(self, device: Device) -> None:
-        self._blocks: OrderedDict[bytes, Block] = OrderedDict()
-        self._bytes = 0
-        self._allowed = int(device.free_bytes() * SHARE)
-        if device.backend == "cpu":
-            self._allowed = min(self._allowed, MAX_PREPARED)
-
-    def get(self, block: Variables, make: Callable[[Variables], Block]) -> Block:
-        """The prepared block, made now if it is not at hand.
-
-        ``make`` turns some of the variables into arrays of the device. It is not kept: blocks
-        that hold their maker, which holds them, would stay in memory after its last use.
-        """
-        key = numbers_of(block).tobytes()
-        if key in self._blocks:
-            self._blocks.move_to_end(key)
-            return self._blocks[key]
-        made = make(block)
-        self._blocks[key] = made
-        self._bytes += _bytes_of(made)
-        while self._bytes > self._allowed and len(self._blocks) > 2:
-            self._bytes -= _bytes_of(self._blocks.popitem(last=False)[1])
-        return made
-
-
-class PairBlocks:
-    """Blocks of variables of one replica, made ready once and held against each other.
-
-    An estimator says how: ``_prepare`` makes a block ready, as arrays whose first has the frames on
-    its last axis; ``_scores`` gives the values of row with column variables.
-    """
-
-    def __init__(
-        self,
-        series: NDArray[np.floating],
-        settings: MotionEstimatorConfig,
-        device: Device,
-        has_missing: bool = False,
-    ) -> None:
-        self.series = series
-        self.settings = settings
-        self.device = device
-        self.has_missing = has_missing
-        self.d, self.frames = series.shape[1:]
-        self._prepared = PreparedBlocks(device)
-        self._open()
-
-    def _open(self) -> None:
-        """Make what serves all blocks."""
-
-    def block(
-        self,
-        rows: Variables,
-        columns: Variables,
-        shift: Shift | None,
-        wanted: BoolArray | None = None,
-    ) -> NDArray[np.float64]:
-        """Values, float64 (rows, columns); the column variables taken ``shift`` frames later.
-
-        wanted : bool (rows, columns); None: all cells.
-        """
-        of_rows, of_columns = numbers_of(rows), numbers_of(columns)
-        symmetric = shift is None and np.array_equal(of_rows, of_columns)
-        if wanted is None:
-            wanted = np.ones((len(of_rows), len(of_columns)), dtype=bool)
-            wanted = np.triu(wanted) if symmetric else wanted
-        x, y = self._ready(rows, None), self._ready(columns, shift)
-        values = np.asarray(self._scores(x, y, symmetric, wanted))
-        return np.triu(values) + np.triu(values, 1).T if symmetric else values
-
-    def _ready(self, block: Variables, shift: Shift | None) -> Block:
-        first, *others = self._prepared.get(block, self._prepare)
-        return shifted(self.device.xp, first, shift), *others
-
-    def _prepare(self, block: Variables) -> Block:
-        raise NotImplementedError
-
-    def _scores(
-        self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray
-    ) -> NDArray[np.float64]:
-        """symmetric : ``of_x`` is ``of_y``. wanted : cells that must be right."""
-        raise NotImplementedError
-
-    def _is_sparse(self, wanted: BoolArray) -> bool:
-        """Whether it is faster to compute the wanted cells one by one."""
-        few = SPARSE * int(np.count_nonzero(wanted)) < wanted.size
-        return few and self.device.backend == "cpu"
-
-    def _cell_by_cell(
-        self,
-        kernel: Callable[..., None],
-        x: NDArray[np.float64],
-        y: NDArray[np.float64],
-        wanted: BoolArray,
-        *settings: float,
-    ) -> NDArray[np.float64]:
-        """The wanted cells, as one of the kernels ``..._of_cells`` gives them; 0 elsewhere."""
-        rows, columns = np.nonzero(wanted)
-        values, found = np.empty(rows.size), np.zeros(wanted.shape)
-        kernel(x, y, rows, columns, *settings, values)
-        found[rows, columns] = values
-        return found
-
-    def _coordinates(self, block: Variables, *, centred: bool) -> DeviceArray:
-        """Variables as float64 (variables, d, frames) on the device; mean 0 if ``centred``."""
-        values = np.asarray(self.series[block])
-        if self.settings.single:
-            values = values.astype(np.float32)
-        xp = self.device.xp
-        made = xp.ascontiguousarray(xp.asarray(values), dtype=np.float64)
-        if not centred:
-            return made
-        mean = xp.nanmean if xp.isnan(made).any() else xp.mean
-        centred_values = made - mean(made, axis=2, keepdims=True)
-        # The mean of equal numbers may miss them by rounding: what does not move is exactly 0.
-        still = (made == made[:, :, :1]).all(axis=2)
-        centred_values[still] = 0.0
-        return centred_values
-
-
-def launch(kernel: CupyKernel, blocks: tuple[int, ...], threads: int, *arguments: object) -> None:
-    """Start a CUDA kernel; integers go to it as ``int``."""
-    kernel(blocks, (threads,), tuple(np.int32(a) if type(a) is int else a for a in arguments))
-
-
-def _bytes_of(arrays: Block) -> int:
-    return sum(int(array.nbytes) for array in arrays)
-
-
-def shifted(xp: ModuleType, values: DeviceArray, shift: Shift | None) -> DeviceArray:
-    """The series ``shift`` frames later, around its end, or in the order ``shift``; as it is for
-    None. Frames are on the last axis."""
-    if shift is None:
-        return values
-    if np.ndim(shift):
-        return xp.ascontiguousarray(values[..., xp.asarray(shift)])
-    return xp.ascontiguousarray(xp.roll(values, -shift, axis=-1))
-
-
-# --- nearest neighbours ---------------------------------------------------------------------------
-
-
-KERNELS = Path(__file__).parent / "kernels"
-
-BATCH_BYTES = {"cpu": 64 << 20, "cuda": 1 << 30}
-"""Memory for the distances of a batch of frames of all variables of a tile."""
-
-MAX_BATCH = 1 << 14
-"""Frames in a batch; also what the third dimension of a CUDA grid holds."""
-
-WARPS = 8
-COLUMNS = 4
-"""Row variables of a block of threads; column variables that each of its warps does together."""
-
-STRETCH = 16
-"""Frames that a warp goes through: few enough that a tile of 64 x 64 variables fills a GPU."""
-
-
-class KsgPairs(PairBlocks):
-    """I = psi(k) [- 1/k] + <psi(frames in reach)> - <psi(n_x) + psi(n_y)>, as blocks of pairs.
-
-    Without a Theiler window the frames in reach are all frames: the usual formula. With one, they
-    are those outside the window, and the frame itself.
-    """
-
-    def _open(self) -> None:
-        self.padded = -(-self.frames // LANES) * LANES
-        self._batch_bytes = BATCH_BYTES[self.device.backend]
-        self._psi = self._psi_of_counts()
-        if self.device.backend == "cuda":
-            from pairtile.gpu import compiling as cuda
-
-            compiled_for = {"DIM": self.d, "MAX_NORM": int(self.settings.norm == "max")}
-            compiled_for |= {
-                "VARIANT": self.settings.variant,
-                "COLUMNS": COLUMNS,
-                "STRETCH": STRETCH,
-            }
-            module = cuda.load(KERNELS / "ksg.cu", compiled_for)
-            self._distances_kernel = module.get_function("frame_distances")
-            self._counts_kernel = module.get_function("neighbour_counts")
-            self._add_kernel = module.get_function("add_frames")
-
-    def _psi_of_counts(self) -> DeviceArray:
-        # Variant 1 counts frames nearer than the bound and needs psi(n + 1), variant 2 psi(n).
-        counts = np.arange(self.frames + 2, dtype=np.float64)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            psi = digamma(counts + 1.0 if self.settings.variant == 1 else counts)
-        return self.device.xp.asarray(np.where(np.isfinite(psi), psi, 0.0))
-
-    def _scores(
-        self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray
-    ) -> NDArray[np.float64]:
-        (x,), (y,) = of_x, of_y
-        total = self.device.to_host(self._totals(x, y, wanted, symmetric))
-        return np.asarray(self._constant() - total / self.frames)
-
-    def _constant(self) -> float:
-        s = self.settings
-        t = np.arange(self.frames)
-        window = np.minimum(t, s.window) + 1 + np.minimum(self.frames - 1 - t, s.window)
-        reach = float(digamma(self.frames - window + 1.0).mean())
-        return float(digamma(s.neighbours)) - (s.variant - 1) / s.neighbours + reach
-
-    def _prepare(self, block: Variables) -> Block:
-        s = self.settings
-        points = self._coordinates(block, centred=False)
-        if s.scale == "std":
-            spread = points.std(axis=2, keepdims=True)
-            points = points / self.device.xp.where(spread > 0.0, spread, 1.0)
-        return (points,)
-
-    def _totals(
-        self, x: DeviceArray, y: DeviceArray, wanted: BoolArray, symmetric: bool
-    ) -> DeviceArray:
-        """Sums of psi over all frames, a batch of frames at a time."""
-        total = self.device.xp.zeros((len(x), len(y)))
-        cells = self.device.xp.ascontiguousarray(self.device.xp.asarray(wanted))
-        variables = len(x) + (0 if symmetric else len(y))
-        of_x = of_y = None
-        first = 0
-        while first < self.frames:
-            size = max(1, min(MAX_BATCH, self._batch_bytes // (variables * self.padded * 4)))
-            size = min(size, self.frames - first)
-            try:
-                of_x = self._distances(x, first, size, of_x)
-                of_y = of_x if symmetric else self._distances(y, first, size, of_y)
-                on_gpu = self.device.backend == "cuda"
-                of_pairs = self.device.xp.empty((size, *total.shape)) if on_gpu else None
-            except MemoryError as error:  # CuPy's is one, too
-                if size == 1:
-                    raise DeviceError(
-                        f"memory: found no room for the distances of one frame of {variables} "
-                        "variables; expected more free memory, or smaller tiles"
-                    ) from error
-                self._batch_bytes = max(1, size // 2) * variables * self.padded * 4
-                of_x = of_y = None
-                continue
-            self._count(of_x, of_y, x, y, first, cells, of_pairs, total)
-            first += size
-        return total
-
-    def _distances(
-        self, points: DeviceArray, first: int, size: int, before: DeviceArray
-    ) -> DeviceArray:
-        """Of ``size`` frames from ``first`` on, in the memory of the batch ``before``, if any."""
-        s = self.settings
-        xp = self.device.xp
-        shape = (size, len(points), self.padded)
-        out = xp.empty(shape, dtype=np.float32) if before is None else before[:size]
-        if self.device.backend == "cpu":
-            ksg.frame_distances(points, first, s.window, s.norm == "max", out)
-            return out
-        grid = -(-self.padded // 256), len(points), size
-        given = points, self.frames, first, s.window, self.padded, out
-        launch(self._distances_kernel, grid, 256, *given)
-        return out
-
-    def _count(
-        self,
-        of_x: DeviceArray,
-        of_y: DeviceArray,
-        x: DeviceArray,
-        y: DeviceArray,
-        first: int,
-        wanted: DeviceArray,
-        of_pairs: DeviceArray,
-        total: DeviceArray,
-    ) -> None:
-        s = self.settings
-        if self.device.backend == "cpu":
-            ksg.neighbour_counts(
-                ksg.Series(of_x.view(np.int32), x),
-                ksg.Series(of_y.view(np.int32), y),
-                first,
-                ksg.Search(s.window, s.neighbours, s.variant, s.norm == "max"),
-                wanted,
-                self._psi,
-                total,
-            )
-            return
-        rows, columns, here = len(x), len(y), len(of_x)
-        grid = -(-columns // COLUMNS), -(-rows // WARPS), -(-here // STRETCH)
-        where = rows, columns, self.frames, self.padded, first, here, s.window, s.neighbours
-        given = of_x, of_y, x, y, *where, wanted, self._psi, of_pairs
-        launch(self._counts_kernel, grid, 32 * WARPS, *given)
-        added = of_pairs, rows, columns, here, wanted, total
-        launch(self._add_kernel, (-(-total.size // 256),), 256, *added)
-
-
-SORTED_FROM = {"cpu": 2000, "cuda": 1000}
-"""Frames from which on sorted scalars are quicker than all distances (docs/speed.md)."""
-
-THREADS = 128
-BLOCKS_OF_PROCESSOR = 8
-"""Threads for a pair; pairs that a multiprocessor of the GPU works on at a time."""
-
-
-class KsgScalarPairs(KsgPairs):
-    """The same of scalars, whose neighbours are sought in the order of the values."""
-
-    def _open(self) -> None:
-        self._psi = self._psi_of_counts()
-        if self.device.backend == "cuda":
-            from pairtile.gpu import compiling as cuda
-
-            s = self.settings
-            compiled_for = {"K": s.neighbours, "VARIANT": s.variant, "THREADS": THREADS}
-            module = cuda.load(KERNELS / "ksg_scalars.cu", compiled_for)
-            self._kernel = module.get_function("psi_sums")
-
-    def _prepare(self, block: Variables) -> Block:
-        xp = self.device.xp
-        points = super()._prepare(block)[0][:, 0]
-        order = xp.argsort(points, axis=1)
-        in_order = xp.ascontiguousarray(xp.take_along_axis(points, order, axis=1))
-        return points, in_order, order.astype(np.int32)
-
-    def _scores(
-        self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray
-    ) -> NDArray[np.float64]:
-        s, xp = self.settings, self.device.xp
-        rows, columns = np.nonzero(wanted)
-        sums = xp.empty(len(rows))
-        if self.device.backend == "cpu":
-            search = ksg.Search(s.window, s.neighbours, s.variant, s.norm == "max")
-            ksg_scalars.psi_sums(of_x, of_y, rows, columns, search, self._psi, sums)
-        elif len(rows):
-            processors = xp.cuda.Device().attributes["MultiProcessorCount"]
-            blocks = min(len(rows), BLOCKS_OF_PROCESSOR * processors)
-            pairs = xp.asarray(np.array([rows, columns], dtype=np.int32))
-            given = *of_x, *of_y[:2], *pairs, len(rows), self.frames, s.window, self._psi
-            room = xp.empty((blocks, 2, self.frames))
-            launch(self._kernel, (blocks,), THREADS, *given, room, sums)
-        total = np.zeros(wanted.shape)
-        total[rows, columns] = self.device.to_host(sums)
-        return np.asarray(self._constant() - total / self.frames)
 
 
 # --- Gaussian, DCC --------------------------------------------------------------------------------

@@ -20,12 +20,11 @@ from pairtile.gpu.device import Device
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.estimators import (
     MotionPairs,
-    Variables,
     finite_sample_bias,
     generalized_correlation,
-    numbers_of,
 )
 from pairtile.methods.trajectory_correlation.kernels import surrogates
+from pairtile.methods.trajectory_correlation.pair_blocks import Variables, numbers_of
 from pairtile.runtime.threads import in_threads
 
 HISTOGRAM_BINS = 200

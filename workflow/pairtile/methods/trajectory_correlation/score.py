@@ -36,13 +36,8 @@ from pairtile.gpu.device import Device
 from pairtile.methods.trajectory_correlation.arrays import ContactArrays, MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
-from pairtile.methods.trajectory_correlation.estimators import (
-    KEPT_BLOCKS,
-    MAX_PREPARED,
-    SORTED_FROM,
-    Variables,
-    numbers_of,
-)
+from pairtile.methods.trajectory_correlation.estimators import KEPT_BLOCKS
+from pairtile.methods.trajectory_correlation.neighbour_pairs import SORTED_FROM
 from pairtile.methods.trajectory_correlation.network import (
     CENTRED,
     COLUMNS,
@@ -50,6 +45,7 @@ from pairtile.methods.trajectory_correlation.network import (
     motion_network,
     path_ends,
 )
+from pairtile.methods.trajectory_correlation.pair_blocks import MAX_PREPARED, Variables, numbers_of
 from pairtile.methods.trajectory_correlation.pair_scores import HALVES, HISTOGRAM_BINS, MotionScores
 from pairtile.methods.trajectory_correlation.residues import (
     add_contacts,

@@ -1,0 +1,214 @@
+"""Nearest-neighbour (KSG) mutual information of blocks of variables (Kraskov et al. 2004)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma
+
+from pairtile.arrays import BoolArray
+from pairtile.cpu.vectors import LANES
+from pairtile.errors import DeviceError
+from pairtile.gpu.device import DeviceArray
+from pairtile.methods.trajectory_correlation.kernels import ksg, ksg_scalars
+from pairtile.methods.trajectory_correlation.pair_blocks import (
+    KERNELS,
+    Block,
+    PairBlocks,
+    Variables,
+    launch,
+)
+
+BATCH_BYTES = {"cpu": 64 << 20, "cuda": 1 << 30}
+"""Memory for the distances of a batch of frames of all variables of a tile."""
+
+MAX_BATCH = 1 << 14
+"""Frames in a batch; also what the third dimension of a CUDA grid holds."""
+
+WARPS = 8
+COLUMNS = 4
+"""Row variables of a block of threads; column variables that each of its warps does together."""
+
+STRETCH = 16
+"""Frames that a warp goes through: few enough that a tile of 64 x 64 variables fills a GPU."""
+
+
+class KsgPairs(PairBlocks):
+    """I = psi(k) [- 1/k] + <psi(frames in reach)> - <psi(n_x) + psi(n_y)>, as blocks of pairs.
+
+    Without a Theiler window the frames in reach are all frames: the usual formula. With one, they
+    are those outside the window, and the frame itself.
+    """
+
+    def _open(self) -> None:
+        self.padded = -(-self.frames // LANES) * LANES
+        self._batch_bytes = BATCH_BYTES[self.device.backend]
+        self._psi = self._psi_of_counts()
+        if self.device.backend == "cuda":
+            from pairtile.gpu import compiling as cuda
+
+            compiled_for = {"DIM": self.d, "MAX_NORM": int(self.settings.norm == "max")}
+            compiled_for |= {
+                "VARIANT": self.settings.variant,
+                "COLUMNS": COLUMNS,
+                "STRETCH": STRETCH,
+            }
+            module = cuda.load(KERNELS / "ksg.cu", compiled_for)
+            self._distances_kernel = module.get_function("frame_distances")
+            self._counts_kernel = module.get_function("neighbour_counts")
+            self._add_kernel = module.get_function("add_frames")
+
+    def _psi_of_counts(self) -> DeviceArray:
+        # Variant 1 counts frames nearer than the bound and needs psi(n + 1), variant 2 psi(n).
+        counts = np.arange(self.frames + 2, dtype=np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            psi = digamma(counts + 1.0 if self.settings.variant == 1 else counts)
+        return self.device.xp.asarray(np.where(np.isfinite(psi), psi, 0.0))
+
+    def _scores(
+        self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray
+    ) -> NDArray[np.float64]:
+        (x,), (y,) = of_x, of_y
+        total = self.device.to_host(self._totals(x, y, wanted, symmetric))
+        return np.asarray(self._constant() - total / self.frames)
+
+    def _constant(self) -> float:
+        s = self.settings
+        t = np.arange(self.frames)
+        window = np.minimum(t, s.window) + 1 + np.minimum(self.frames - 1 - t, s.window)
+        reach = float(digamma(self.frames - window + 1.0).mean())
+        return float(digamma(s.neighbours)) - (s.variant - 1) / s.neighbours + reach
+
+    def _prepare(self, block: Variables) -> Block:
+        s = self.settings
+        points = self._coordinates(block, centred=False)
+        if s.scale == "std":
+            spread = points.std(axis=2, keepdims=True)
+            points = points / self.device.xp.where(spread > 0.0, spread, 1.0)
+        return (points,)
+
+    def _totals(
+        self, x: DeviceArray, y: DeviceArray, wanted: BoolArray, symmetric: bool
+    ) -> DeviceArray:
+        """Sums of psi over all frames, a batch of frames at a time."""
+        total = self.device.xp.zeros((len(x), len(y)))
+        cells = self.device.xp.ascontiguousarray(self.device.xp.asarray(wanted))
+        variables = len(x) + (0 if symmetric else len(y))
+        of_x = of_y = None
+        first = 0
+        while first < self.frames:
+            size = max(1, min(MAX_BATCH, self._batch_bytes // (variables * self.padded * 4)))
+            size = min(size, self.frames - first)
+            try:
+                of_x = self._distances(x, first, size, of_x)
+                of_y = of_x if symmetric else self._distances(y, first, size, of_y)
+                on_gpu = self.device.backend == "cuda"
+                of_pairs = self.device.xp.empty((size, *total.shape)) if on_gpu else None
+            except MemoryError as error:  # CuPy's is one, too
+                if size == 1:
+                    raise DeviceError(
+                        f"memory: found no room for the distances of one frame of {variables} "
+                        "variables; expected more free memory, or smaller tiles"
+                    ) from error
+                self._batch_bytes = max(1, size // 2) * variables * self.padded * 4
+                of_x = of_y = None
+                continue
+            self._count(of_x, of_y, x, y, first, cells, of_pairs, total)
+            first += size
+        return total
+
+    def _distances(
+        self, points: DeviceArray, first: int, size: int, before: DeviceArray
+    ) -> DeviceArray:
+        """Of ``size`` frames from ``first`` on, in the memory of the batch ``before``, if any."""
+        s = self.settings
+        xp = self.device.xp
+        shape = (size, len(points), self.padded)
+        out = xp.empty(shape, dtype=np.float32) if before is None else before[:size]
+        if self.device.backend == "cpu":
+            ksg.frame_distances(points, first, s.window, s.norm == "max", out)
+            return out
+        grid = -(-self.padded // 256), len(points), size
+        given = points, self.frames, first, s.window, self.padded, out
+        launch(self._distances_kernel, grid, 256, *given)
+        return out
+
+    def _count(
+        self,
+        of_x: DeviceArray,
+        of_y: DeviceArray,
+        x: DeviceArray,
+        y: DeviceArray,
+        first: int,
+        wanted: DeviceArray,
+        of_pairs: DeviceArray,
+        total: DeviceArray,
+    ) -> None:
+        s = self.settings
+        if self.device.backend == "cpu":
+            ksg.neighbour_counts(
+                ksg.Series(of_x.view(np.int32), x),
+                ksg.Series(of_y.view(np.int32), y),
+                first,
+                ksg.Search(s.window, s.neighbours, s.variant, s.norm == "max"),
+                wanted,
+                self._psi,
+                total,
+            )
+            return
+        rows, columns, here = len(x), len(y), len(of_x)
+        grid = -(-columns // COLUMNS), -(-rows // WARPS), -(-here // STRETCH)
+        where = rows, columns, self.frames, self.padded, first, here, s.window, s.neighbours
+        given = of_x, of_y, x, y, *where, wanted, self._psi, of_pairs
+        launch(self._counts_kernel, grid, 32 * WARPS, *given)
+        added = of_pairs, rows, columns, here, wanted, total
+        launch(self._add_kernel, (-(-total.size // 256),), 256, *added)
+
+
+SORTED_FROM = {"cpu": 2000, "cuda": 1000}
+"""Frames from which on sorted scalars are quicker than all distances (docs/speed.md)."""
+
+THREADS = 128
+BLOCKS_OF_PROCESSOR = 8
+"""Threads for a pair; pairs that a multiprocessor of the GPU works on at a time."""
+
+
+class KsgScalarPairs(KsgPairs):
+    """The same of scalars, whose neighbours are sought in the order of the values."""
+
+    def _open(self) -> None:
+        self._psi = self._psi_of_counts()
+        if self.device.backend == "cuda":
+            from pairtile.gpu import compiling as cuda
+
+            s = self.settings
+            compiled_for = {"K": s.neighbours, "VARIANT": s.variant, "THREADS": THREADS}
+            module = cuda.load(KERNELS / "ksg_scalars.cu", compiled_for)
+            self._kernel = module.get_function("psi_sums")
+
+    def _prepare(self, block: Variables) -> Block:
+        xp = self.device.xp
+        points = super()._prepare(block)[0][:, 0]
+        order = xp.argsort(points, axis=1)
+        in_order = xp.ascontiguousarray(xp.take_along_axis(points, order, axis=1))
+        return points, in_order, order.astype(np.int32)
+
+    def _scores(
+        self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray
+    ) -> NDArray[np.float64]:
+        s, xp = self.settings, self.device.xp
+        rows, columns = np.nonzero(wanted)
+        sums = xp.empty(len(rows))
+        if self.device.backend == "cpu":
+            search = ksg.Search(s.window, s.neighbours, s.variant, s.norm == "max")
+            ksg_scalars.psi_sums(of_x, of_y, rows, columns, search, self._psi, sums)
+        elif len(rows):
+            processors = xp.cuda.Device().attributes["MultiProcessorCount"]
+            blocks = min(len(rows), BLOCKS_OF_PROCESSOR * processors)
+            pairs = xp.asarray(np.array([rows, columns], dtype=np.int32))
+            given = *of_x, *of_y[:2], *pairs, len(rows), self.frames, s.window, self._psi
+            room = xp.empty((blocks, 2, self.frames))
+            launch(self._kernel, (blocks,), THREADS, *given, room, sums)
+        total = np.zeros(wanted.shape)
+        total[rows, columns] = self.device.to_host(sums)
+        return np.asarray(self._constant() - total / self.frames)
