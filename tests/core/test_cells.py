@@ -103,7 +103,9 @@ def test_counts_are_taken_in_place_of_what_was_made_from_them(
     assert "normalised_cells" not in codes([*by_library.warnings, *by_workflow.warnings])
     forced = read_expression(tmp_path / "t.h5ad", layer="X")
     np.testing.assert_array_equal(forced.values, data.to_df().to_numpy().T.astype(np.float64))
-    assert "normalised_cells" in codes(prepare_expression(forced).warnings)
+    told = prepare_expression(forced)
+    assert ("normalised_cells" in codes(told.warnings)) == (made == "scaled")
+    assert ("counts_recovered" in codes(told.notes)) == (made != "scaled")
 
 
 @pytest.mark.parametrize("layer", ["raw_counts", "UMI", "of_my_own"])
@@ -180,14 +182,30 @@ def test_bulk_logarithms_beside_their_counts_are_taken_and_the_counts_named(tmp_
     assert "counts_beside" in codes(pairtile.prepare_expression(data).notes)
 
 
-# Values in linear units are known by their totals, and these by all genes.
-@pytest.mark.parametrize(
-    ("made", "n_genes"),
-    [(made, n) for made in MADE_FROM_COUNTS for n in (N_GENES, 25) if (made, n) != ("cp10k", 25)],
-)
-def test_where_no_counts_are_a_warning_says_so(made: str, n_genes: int) -> None:
+@pytest.mark.parametrize("n_genes", [N_GENES, 25])
+@pytest.mark.parametrize("made", [made for made in MADE_FROM_COUNTS if made != "scaled"])
+def test_counts_are_recovered_from_what_was_made_of_them(made: str, n_genes: int) -> None:
     """Also where most genes were left out later, so that totals differ."""
     data = cells(MADE_FROM_COUNTS[made])[:, :n_genes].copy()
+    counts = COUNTS[:, :n_genes]
+    if made == "log1p of the counts":
+        recovered = np.ones(N_CELLS, dtype=bool)
+    else:  # those of a cell are multiples of its smallest
+        recovered = np.where(counts > 0, counts, np.inf).min(axis=1) == 1
+    assert recovered.mean() > 0.95
+    kept = recovered & (counts.sum(axis=1) > 0)
+    data = data[kept].copy()
+    expected = pairtile.prepare_expression(cells(counts)[kept].copy())
+    for given in (data, data.to_df().T):
+        prepared = pairtile.prepare_expression(given)
+        np.testing.assert_array_equal(prepared.values, expected.values)
+        assert prepared.parameters["normalize"] == "nb_residuals"
+        assert "counts_recovered" in codes(prepared.notes)
+        assert "normalised_cells" not in codes(prepared.warnings)
+
+
+def test_where_no_counts_can_be_recovered_a_warning_says_so() -> None:
+    data = cells(MADE_FROM_COUNTS["scaled"])
     data.raw = data.copy()
     prepared = pairtile.prepare_expression(data)
     found = next(w for w in prepared.warnings if "normalised_cells" in codes([w]))
@@ -208,7 +226,7 @@ METHODS: dict[str, dict[str, Any]] = {
 def test_methods_take_counts_by_default_and_warn_of_what_replaces_them(
     method: str, tmp_path: Path
 ) -> None:
-    cells(LOGARITHMS, counts=COUNTS).write_h5ad(tmp_path / "t.h5ad")
+    cells(scaled(LOGARITHMS), counts=COUNTS).write_h5ad(tmp_path / "t.h5ad")
     known = get_method(method)
 
     def prepared(**settings: Any) -> Any:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
-from pairtile.preprocess.logarithm import MAX_VALUES, measure_scale
+from pairtile.preprocess.value_kind import MAX_VALUES, measure_scale
 from prepared_tables import prepare_expression, table
 
 

@@ -34,7 +34,7 @@ from pairtile.downstream.differential import (
     large_groups,
 )
 from pairtile.gpu.device import choose
-from pairtile.preprocess.statistics import whole_counts
+from pairtile.preprocess.value_kind import whole_counts
 from pairtile.statistics.counting_noise import Counts, name_keys, relative_depths
 from pairtile.statistics.exchangeable import Exchangeable
 

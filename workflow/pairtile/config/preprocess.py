@@ -91,21 +91,23 @@ class Preprocess(ConfigModel):
         description=(
             "Added to every value before log2, after `cpm`, `cp10k`, `median_ratio` or `tmm`; used "
             "only where log2 is taken. `auto`: 1 for counts and for tables that hold zeros, which "
-            "so stay, as the lowest value; else 0. With 0, zeros become missing values: right "
-            'where zero means "not measured".'
+            "so stay, as the lowest value; else 0, also where nothing lies just above zero, so that it "
+            'means "not detected" (intensities). With 0, zeros become missing values.'
         ),
     )
     normalize: Normalization = Field(
         default="auto",
         description=(
-            "Makes samples, or genes, comparable. `auto`: for counts (whole numbers, none "
-            "negative, the largest 20 or more), unless log2 is `false`: `nb_residuals` where "
-            "depths differ and zeros would show it (share of zeros, of genes above zero anywhere, "
-            "times the variance of the log totals, times the square root of the number of samples,"
-            " above 0.04; not with `pseudocount: 0`), else `median_ratio` where 20 genes, or half "
-            "of them, are above zero in every sample, else `cp10k`; for shares of a total (TPM) "
-            "`median_ratio` where few genes take so much that all others fall with them; other "
-            "tables as they are; `summary.json` says which and why. `none`: values are used as "
+            "Makes samples, or genes, comparable. `auto`: for counts (whole numbers of which the "
+            "largest is 20 or more; estimated counts with decimals, which are rounded; counts that "
+            "can be recovered from their logarithms or from CPM), unless log2 is `false`: "
+            "`nb_residuals` where depths differ and zeros would show it (share of zeros, of genes "
+            "above zero anywhere, times the variance of the log totals, times the square root of "
+            "the number of samples, above 0.04; not with `pseudocount: 0`), else `median_ratio` "
+            "where 20 genes, or half of them, are above zero in every sample, else `cp10k`; for "
+            "other values that are no logarithms, and for logarithms of TPM, `median_ratio` where "
+            "size factors are unequal (few genes take much of the total, or nobody divided by "
+            "depth); other tables as they are; `summary.json` says which and why. `none`: values are used as "
             "they are (tables that come normalised). `quantile`: every sample gets the same "
             "distribution of values (microarrays). `cpm`, `cp10k`: counts per million or per "
             "10,000, each sample divided by its total, before log2. `nb_residuals`: normal scores "

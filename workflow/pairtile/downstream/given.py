@@ -26,8 +26,8 @@ from pairtile.io.networks.table import NetworkTable
 from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import read_arranged
-from pairtile.preprocess.statistics import whole_counts
 from pairtile.preprocess.two_tables import read_two_tables
+from pairtile.preprocess.value_kind import whole_counts
 from pairtile.report.results import read_result_table
 from pairtile.runtime.files import atomic_path
 from pairtile.statistics.counting_noise import name_keys

@@ -62,13 +62,13 @@ def normalisation_of(values: NDArray[np.float64]) -> str:
         return "values scaled gene by gene (below 0)" if _scaled_by_gene(values) else ""
     if (values == 0.0).mean() < MIN_ZEROS:
         return ""
-    if _equal_totals(values) and _whole_multiples(values):
+    if _equal_totals(values) and whole_multiples(values):
         return "counts scaled to one total"
     if values.max() > _MAX_LOGARITHM:
         return ""
     for name, inverse in _INVERSES.items():
         linear = inverse(values)
-        if _equal_totals(linear) or _whole_multiples(linear):
+        if _equal_totals(linear) or whole_multiples(linear):
             return name
     return ""
 
@@ -85,8 +85,9 @@ def _equal_totals(linear: NDArray[np.float64]) -> bool:
     )
 
 
-def _whole_multiples(linear: NDArray[np.float64]) -> bool:
-    """Whether the values of nearly every cell are small whole multiples of its smallest."""
+def whole_multiples(linear: NDArray[np.float64]) -> bool:
+    """Whether the values of nearly every cell, float64 (cells, genes), are small whole multiples of
+    its smallest."""
     smallest = np.where(linear > 0.0, linear, np.inf).min(axis=1, keepdims=True)
     ratio = linear / smallest
     small = ratio < 100.0

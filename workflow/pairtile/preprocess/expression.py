@@ -22,7 +22,7 @@ from pairtile.io.sparse_rows import columns_of, stored_values
 from pairtile.preprocess.count_residuals import CountResiduals
 from pairtile.preprocess.factor_annotations import annotations_of_factors
 from pairtile.preprocess.items import NOT_VARIABLE, TOO_FEW, TOO_RARE, Account, items_table
-from pairtile.preprocess.logarithm import Scale, measure_scale, take_log2
+from pairtile.preprocess.logarithm import take_log2
 from pairtile.preprocess.normalize import (
     GROUP_SIZE,
     DepthRanks,
@@ -46,6 +46,12 @@ from pairtile.preprocess.statistics import (
     row_blocks,
     row_statistics,
 )
+from pairtile.preprocess.value_kind import (
+    MAX_TOTALS_VARIATION,
+    Scale,
+    measure_scale,
+    undo_scaling,
+)
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.dependence import MAX_GENES, evenly_spaced
 from pairtile.statistics.hidden_factors import without_factors
@@ -62,12 +68,9 @@ MUCH_MISSING = 0.2
 MIN_POSITIVE = 20
 """Genes above zero in every sample on which size factors can rest (or half of all genes)."""
 
-MAX_TOTALS_VARIATION = 0.01
-"""Relative standard deviation of totals up to which values are shares of them, as TPM are."""
-
 MIN_FACTOR_VARIANCE = 0.01
-"""Of a gene's variance, from which size factors of shares are removed: a correlation of 0.01
-between all genes."""
+"""Of a gene's variance, from which size factors are removed: a correlation of 0.01 between all
+genes."""
 
 TOTALS = {"cpm": 1e6, "cp10k": 1e4}
 """Sums to which samples are scaled."""
@@ -167,23 +170,31 @@ def prepare_expression(
     counted = count_values(values)
     account.n_missing_input = counted.n_missing.astype(np.int32)
     scale = measure_scale(stored_values(values))
+    if chosen.normalize == chosen.log2 == chosen.pseudocount == "auto":
+        expression, scale, counted = _undone(expression, scale, counted, account, scratch)
+        values = expression.values
     quality = SampleQuality.of(expression, counted, scale.counted, design)
     rare = _rarely_expressed(expression, chosen.min_expressed, scale, counted)
     _warn_of_normalised_cells(expression, scale, counted, account)
     chosen = _chosen_for_counts(chosen, scale, counted, account)
     if asked.normalize == "auto":
-        chosen = _chosen_for_shares(chosen, expression, scale, counted, account)
+        chosen = _chosen_for_unequal_samples(chosen, expression, scale, counted, account)
     _warn_of_unequal_counts(chosen, scale, counted, account)
     log2 = _decide_log2(chosen, scale, expression, account)
     variance = _variance_of_counts(expression, chosen, counted)
     normalize = _normalization(expression, chosen, counted, account)
+    zeros_missing = asked.pseudocount == "auto" and scale.zeros_missing
 
-    def cleaned(rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int32] | int]:
+    def cleaned(rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """The values of some genes, and how many of their zeros became missing."""
         block = normalize(values[rows], rows)
+        n_zeros = np.zeros(len(block), dtype=np.int32)
+        if zeros_missing:
+            n_zeros = (block == 0.0).sum(axis=1, dtype=np.int32)
+            block[block == 0.0] = np.nan
         if not log2:
-            return block, 0
-        return block, take_log2(block, expression, float(chosen.pseudocount), rows)
+            return block, n_zeros
+        return block, n_zeros + take_log2(block, expression, float(chosen.pseudocount), rows)
 
     design = design or SampleDesign.unknown()
     changed = design.covariates.size or chosen.hidden_factors != "none"
@@ -193,7 +204,7 @@ def prepare_expression(
     if chosen.normalize in NORMAL_SCORES and not in_place:
         once = empty_table((n_genes, n_samples), scratch, np.float16 if half else np.float64)
 
-    def measured(rows: NDArray[np.int64]) -> tuple[NDArray[np.int32] | int, RowStatistics]:
+    def measured(rows: NDArray[np.int64]) -> tuple[NDArray[np.int32], RowStatistics]:
         block, n_zeros = cleaned(rows)
         if once is not None:
             once[rows[0] : rows[-1] + 1] = block
@@ -205,7 +216,9 @@ def prepare_expression(
         account.record(rows, statistics)
         release(values)
         release(once)
-    if log2:
+    if zeros_missing:
+        account.say("zeros_not_detected", n=int(account.n_zeros.sum()), lowest=scale.lowest)
+    elif log2:
         _note_log2(chosen, account, n_samples)
     elif asked.pseudocount not in ("auto", 0):
         account.say("pseudocount_unused", pseudocount=asked.pseudocount)
@@ -381,7 +394,8 @@ def _chosen_for_counts(
                 normalize = "cp10k"
             account.say(
                 "counts_normalised",
-                maximum=scale.maximum,
+                kind=scale.kind,
+                marks=scale.marks,
                 zeros=n_zero / (n_genes * n_samples),
                 samples=n_samples,
                 spread=spread,
@@ -390,30 +404,66 @@ def _chosen_for_counts(
                 normalize=normalize,
             )
     if pseudocount == "auto":
-        pseudocount = float(scale.counted or n_zero > 0)
+        pseudocount = float(not scale.zeros_missing and (scale.counted or n_zero > 0))
     return chosen.model_copy(update={"normalize": normalize, "pseudocount": pseudocount})
 
 
-def _chosen_for_shares(
+def _undone(
+    expression: Expression,
+    scale: Scale,
+    counted: RawCounts,
+    account: Account,
+    scratch: Path | None,
+) -> tuple[Expression, Scale, RawCounts]:
+    """The counts that values were made of, or shares of a total whose size factors are unequal,
+    where that can be told; else what was given."""
+    found = undo_scaling(expression, scale, scratch)
+    if found is None:
+        return expression, scale, counted
+    linear = measure_scale(stored_values(found.expression.values))
+    of_linear = count_values(found.expression.values)
+    if found.counts:
+        account.say("counts_recovered", how=found.how, maximum=linear.maximum)
+    elif _unequal_factors(found.expression, of_linear) is None:
+        return expression, scale, counted
+    else:
+        account.say("logarithms_undone", how=found.how)
+    return found.expression, linear, of_linear
+
+
+def _chosen_for_unequal_samples(
     chosen: Preprocess, expression: Expression, scale: Scale, counted: RawCounts, account: Account
 ) -> Preprocess:
-    """The settings, with size factors for shares of a total (TPM) where they are unequal: where few
-    genes take much of it, all others fall when these rise."""
-    n_samples = len(expression.samples)
-    complete = np.flatnonzero(counted.n_positive == n_samples)
+    """The settings, with size factors where values other than counts need them: estimates that
+    nobody divided by depth, and shares of a total (TPM) of which few genes take much, so that all
+    others fall when these rise."""
     raw = scale.looks_raw and not scale.n_negative and not scale.counted
-    shares = counted.totals.std() <= MAX_TOTALS_VARIATION * counted.totals.mean()
-    few = complete.size < min(MIN_POSITIVE, (len(expression.genes) + 1) // 2)
-    if chosen.log2 is False or not (raw and shares) or few:
+    unequal = _unequal_factors(expression, counted) if raw and chosen.log2 is not False else None
+    if unequal is None:
         return chosen
+    shares = counted.totals.std() <= MAX_TOTALS_VARIATION * counted.totals.mean()
+    why = (
+        "few genes take much of the total that all samples have"
+        if shares
+        else ("samples were not divided by their depth, or by one that few genes dominate")
+    )
+    account.say("samples_normalised", factor=unequal[0], genes=unequal[1], why=why)
+    return chosen.model_copy(update={"normalize": "median_ratio"})
+
+
+def _unequal_factors(expression: Expression, counted: RawCounts) -> tuple[float, float] | None:
+    """Standard deviations of log2 of the size factors and, beside these, of the median gene, where
+    the factors are larger than chance; None where not, or where few genes are in all samples."""
+    complete = np.flatnonzero(counted.n_positive == len(expression.samples))
+    if complete.size < min(MIN_POSITIVE, (len(expression.genes) + 1) // 2):
+        return None
     factors = np.log2(median_ratio_factors(expression, counted)[0])
     looked_at = complete[evenly_spaced(complete.size, MAX_GENES)]
     genes = float(np.median((np.log2(expression.values[looked_at]) - factors).std(axis=1)))
     by_chance = 2.0 * np.pi / 2.0 / complete.size  # twice the variance of a median of so many genes
     if factors.var() <= (MIN_FACTOR_VARIANCE + by_chance) * genes**2:
-        return chosen
-    account.say("shares_normalised", factor=float(factors.std()), genes=genes)
-    return chosen.model_copy(update={"normalize": "median_ratio"})
+        return None
+    return float(factors.std()), genes
 
 
 def _warn_of_normalised_cells(
@@ -422,8 +472,10 @@ def _warn_of_normalised_cells(
     """Values that were made from counts of cells, which would do better."""
     values = expression.values
     few_zeros = counted.n_zero.sum() < MIN_ZEROS * counted.n_zero.size * counted.totals.size
-    if scale.whole_numbers or (few_zeros and not scale.n_negative):
+    if scale.whole_numbers or scale.estimated or (few_zeros and not scale.n_negative):
         return
+    if (counted.n_positive == counted.totals.size).sum() >= MIN_POSITIVE:
+        return  # bulk
     how = normalisation_of(columns_of(values, sample_of_cells(counted.totals.size)).T)
     release(values)
     if how:
@@ -446,7 +498,7 @@ def _decide_log2(
 ) -> bool:
     """Whether to take the logarithm; says why."""
     on_raw = chosen.normalize in ON_RAW_VALUES
-    linear = scale.n_negative == 0 and (scale.looks_raw or scale.looks_counted)
+    linear = scale.n_negative == 0 and (scale.looks_raw or scale.looks_counted or scale.counted)
     if on_raw and scale.n_negative:
         raise _not_raw(chosen, expression, f"{scale.n_negative} negative values", "")
     if on_raw and not linear:
@@ -470,7 +522,9 @@ def _decide_log2(
     if on_raw:
         account.say("log2_after", normalize=chosen.normalize, scale=scale.description)
         return True
-    account.say("log2_auto" if scale.looks_raw else "no_log2_auto", scale=scale.description)
+    account.say(
+        "log2_auto" if scale.looks_raw else "no_log2_auto", kind=scale.kind, scale=scale.description
+    )
     return scale.looks_raw
 
 

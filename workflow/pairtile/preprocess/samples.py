@@ -31,9 +31,9 @@ from pairtile.io.expression import Expression, read_sparsely
 from pairtile.io.names import some
 from pairtile.io.sparse_rows import SparseRows, Values, stored_values
 from pairtile.io.table import check_samples
-from pairtile.preprocess.logarithm import measure_scale
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.statistics import row_blocks
+from pairtile.preprocess.value_kind import measure_scale
 from pairtile.statistics.dependence import Dependence
 
 message = messages_of(__package__)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
-from pairtile.engine.large_table import empty_table
 from pairtile.engine.state import release
 from pairtile.io.sparse_rows import Values, entries_of
 from pairtile.runtime.threads import in_threads
@@ -81,24 +79,6 @@ def count_values(values: Values) -> RawCounts:
     n_missing, n_zero, n_positive = np.ascontiguousarray(of_genes.T)
     sample_missing, sample_zero, _ = np.ascontiguousarray(of_samples.T)
     return RawCounts(n_missing, n_zero, n_positive, totals, sample_missing, sample_zero)
-
-
-def whole_counts(values: Values, scratch: Path | None = None) -> NDArray[np.unsignedinteger] | None:
-    """The ``values`` (genes, samples) in the smallest type that holds them, 0 where missing; None
-    where some are negative or no whole numbers. Many are mapped from a file in ``scratch``."""
-    blocks, largest = row_blocks(values.shape), 0.0
-    for rows in blocks:
-        block = np.nan_to_num(values[rows])
-        release(values)
-        if not (block == np.rint(np.clip(block, 0.0, 2.0**53))).all():
-            return None
-        largest = max(largest, block.max(initial=0.0))
-    found = empty_table(values.shape, scratch, np.min_scalar_type(int(largest)))
-    for rows in blocks:
-        found[rows] = np.nan_to_num(values[rows])
-        release(values)
-        release(found)
-    return found
 
 
 @njit(nogil=True)

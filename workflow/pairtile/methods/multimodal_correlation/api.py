@@ -54,7 +54,7 @@ from pairtile.methods.multimodal_correlation.thresholds import (
     random_matrix_threshold,
     scale_free_threshold,
 )
-from pairtile.preprocess.statistics import whole_counts
+from pairtile.preprocess.value_kind import whole_counts
 
 if TYPE_CHECKING:
     from pairtile.methods.multimodal_correlation.keyword_types import (

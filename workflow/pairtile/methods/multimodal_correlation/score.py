@@ -58,8 +58,8 @@ from pairtile.preprocess.null_design import (
     shift_warnings,
 )
 from pairtile.preprocess.samples import SampleDesign, dependence_warnings, read_arranged
-from pairtile.preprocess.statistics import whole_counts
 from pairtile.preprocess.two_tables import read_two_tables
+from pairtile.preprocess.value_kind import whole_counts
 from pairtile.statistics.counting_noise import name_keys
 
 if TYPE_CHECKING:

@@ -1,0 +1,315 @@
+"""Which kind of values a table holds: counts, estimated counts, intensities, shares, logarithms.
+
+No single mark tells them apart, so several are looked at together: whole numbers, zeros and what
+lies between them and the smallest value, range, sums of samples, and what a logarithm would be of.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.engine.large_table import empty_table
+from pairtile.engine.state import release
+from pairtile.io.cells import sample_of_cells, whole_multiples
+from pairtile.io.expression import Expression
+from pairtile.io.sparse_rows import SparseRows, Values, columns_of, stored_values
+from pairtile.preprocess.statistics import row_blocks
+from pairtile.runtime.threads import in_threads
+
+_HIGH_QUANTILE = 100.0
+_WIDE_RANGE = 50.0
+MIN_COUNT = 20
+"""Whole numbers that never reach this may be levels or classes, not counts."""
+
+MAX_COUNT = 1e8
+"""No gene has as many reads: larger whole numbers are intensities."""
+
+MIN_WHOLE_SHARE = 0.05
+"""Least share of whole numbers among estimated counts: genes that share no read with others have
+them. Values of one decimal are whole in a tenth of the cases, of two in a hundredth, by rounding
+alone; three times as many are asked for."""
+
+MAX_DECIMALS = 9
+MIN_ZERO_SHARE = 0.01
+"""Share of zeros from which they must mean something."""
+
+MIN_INTENSITY = 100.0
+"""Intensities begin here: where values have decimals and zeros, and hardly one lies between 0 and
+this, zero means "not detected". Of whole numbers ten times as much is asked for."""
+
+MIN_LOG_INTENSITY = 3.0
+MAX_LOGARITHM = 64.0
+MAX_TOTALS_VARIATION = 0.01
+"""Relative standard deviation of totals up to which values are shares of them, as TPM are."""
+
+MIN_SMALL_VALUES, MIN_SMALL_COUNTS = 100, 5
+"""Values below 50 without the logarithm, and different ones, by which counts can be told."""
+
+MAX_VALUES = 1 << 22
+_BLOCK = 1 << 20
+_FEW = 10_000
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What the values of a table say about its scale.
+
+    Quantiles are of the observed values other than zero; NaN when there are none. ``lowest``: their
+    1 % quantile. ``zero_share``: of zeros among the observed values (of a sparse table among those
+    that it stores). ``whole_share``: of whole numbers among the values other than the commonest.
+    ``decimals``: digits behind the point that hold all values, at most ``MAX_DECIMALS``.
+    """
+
+    minimum: float
+    maximum: float
+    lower_quartile: float
+    quantile_99: float
+    whole_numbers: bool
+    n_negative: int
+    lowest: float = math.nan
+    zero_share: float = 0.0
+    whole_share: float = 0.0
+    decimals: int = 0
+
+    @property
+    def looks_raw(self) -> bool:
+        """GEO2R's rule: 99% quantile above 100, or range above 50 and lower quartile above 0."""
+        return self.quantile_99 > _HIGH_QUANTILE or (
+            self.maximum - self.minimum > _WIDE_RANGE and self.lower_quartile > 0
+        )
+
+    @property
+    def looks_counted(self) -> bool:
+        """Whether all values are whole and none is negative, as read counts are."""
+        return self.whole_numbers and self.n_negative == 0
+
+    @property
+    def estimated(self) -> bool:
+        """Whether these are counts with decimals, as Salmon, RSEM and kallisto estimate them."""
+        by_rounding = 3.0 * 10.0**-self.decimals
+        return (
+            not self.whole_numbers
+            and self.n_negative == 0
+            and self.maximum >= MIN_COUNT
+            and self.whole_share >= max(MIN_WHOLE_SHARE, by_rounding)
+        )
+
+    @property
+    def zeros_missing(self) -> bool:
+        """Whether zero means "not detected": there are some, and nothing lies just above them."""
+        if self.n_negative or self.zero_share < MIN_ZERO_SHARE:
+            return False
+        if self.looks_raw:
+            return self.lowest >= MIN_INTENSITY * (10.0 if self.whole_numbers else 1.0)
+        floor = max(MIN_LOG_INTENSITY, self.lower_quartile / 2.0)
+        return not self.whole_numbers and self.lowest >= floor
+
+    @property
+    def counted(self) -> bool:
+        """Whether these are counts indeed, whole or estimated, and not levels or intensities."""
+        whole = self.looks_counted and MIN_COUNT <= self.maximum < MAX_COUNT
+        return (whole or self.estimated) and not self.zeros_missing
+
+    @property
+    def kind(self) -> str:
+        """The kind of values, in words."""
+        if self.counted:
+            return "estimated counts" if self.estimated else "counts"
+        if self.looks_counted and not self.looks_raw:
+            return "levels"
+        if self.n_negative:
+            return "differences, ratios or logarithms (some are below 0)"
+        if not self.looks_raw:
+            return "shares" if self.maximum <= 1.0 else "logarithms"
+        detected = self.zeros_missing or self.whole_numbers
+        return "intensities" if detected else "normalised counts or intensities"
+
+    @property
+    def marks(self) -> str:
+        """What counts were told by."""
+        if not self.estimated:
+            return f"whole numbers up to {self.maximum:,.0f}"
+        return f"{self.whole_share:.0%} of them whole numbers, up to {self.maximum:,.0f}, rounded"
+
+    @property
+    def description(self) -> str:
+        """The numbers that the rules look at."""
+        return (
+            f"of the values other than zero, the 99% quantile is {self.quantile_99:.4g}, the lower "
+            f"quartile {self.lower_quartile:.4g}, the range {self.maximum - self.minimum:.4g} "
+            f"({self.minimum:.4g} to {self.maximum:.4g}), {self.whole_share:.0%} are whole numbers"
+        )
+
+
+def measure_scale(values: np.ndarray) -> Scale:
+    """Measure ``values`` of any shape, NaN where missing; of a sparse table those that it stores.
+
+    The rule of ``looks_raw`` is that of NCBI's GEO2R (its R script's "log2 transform" block), which
+    takes quantiles over all values. Here zeros are left out: they are the same on either scale, and
+    in sparse tables (single cells) they are most of the values and would hide the rest. Older
+    scripts have a third clause (quartiles about 1) that takes fractions for raw; it is not used.
+    In a table of more than ``MAX_VALUES``, quantiles are those of so many values drawn from it.
+    """
+    low, top, n_negative, n_zero, n_seen, whole = math.inf, -math.inf, 0, 0, 0, True
+    random = np.random.default_rng(0)
+    drawn = []
+    flat = values.reshape(-1)
+    parts = [flat[begin : begin + _BLOCK] for begin in range(0, flat.size, _BLOCK)]
+    for seen, zeros in in_threads(_seen_values, parts):
+        release(values)
+        n_zero += zeros
+        if not seen.size:
+            continue
+        low, top = min(low, float(seen.min())), max(top, float(seen.max()))
+        n_seen += seen.size
+        n_negative += int((seen < 0).sum())
+        whole = whole and bool((seen == np.rint(seen)).all())
+        if flat.size > MAX_VALUES:
+            seen = random.choice(seen, -(-seen.size * MAX_VALUES // flat.size))
+        drawn.append(seen)
+    if not drawn:
+        return Scale(math.nan, math.nan, math.nan, math.nan, whole_numbers=True, n_negative=0)
+    all_drawn = np.concatenate(drawn)
+    few = all_drawn[:: max(1, all_drawn.size // _FEW)]
+    distinct, times = np.unique(few, return_counts=True)
+    others = few[few != distinct[times.argmax()]]  # which may be a floor or a ceiling
+    lowest, quartile, high = np.quantile(all_drawn, [0.01, 0.25, 0.99], overwrite_input=True)
+    return Scale(
+        minimum=low,
+        maximum=top,
+        lower_quartile=float(quartile),
+        quantile_99=float(high),
+        whole_numbers=whole,
+        n_negative=n_negative,
+        lowest=float(lowest),
+        zero_share=n_zero / (n_zero + n_seen),
+        whole_share=float((others == np.rint(others)).mean()) if others.size else float(whole),
+        decimals=next(d for d in range(MAX_DECIMALS + 1) if d == MAX_DECIMALS or _fits(few, d)),
+    )
+
+
+def _seen_values(part: NDArray[np.floating]) -> tuple[NDArray[np.float64], int]:
+    """The observed values other than zero, and the number of zeros."""
+    zero = part == 0
+    return part[~(np.isnan(part) | zero)].astype(np.float64, copy=False), int(zero.sum())
+
+
+def _fits(values: NDArray[np.float64], decimals: int) -> bool:
+    scaled = values * 10.0**decimals
+    rounding = np.clip(1e-9 * np.abs(scaled), 1e-9, 0.01)
+    return bool((np.abs(scaled - np.rint(scaled)) <= rounding).all())
+
+
+# What the values were made of, where that can be undone.
+
+_INVERSES: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    "divided by one number in each sample": lambda x: x,
+    "log2(1 + x)": lambda x: np.exp2(x) - 1.0,
+    "ln(1 + x)": np.expm1,
+    "log10(1 + x)": lambda x: 10.0**x - 1.0,
+    "log2(x)": np.exp2,
+    "ln(x)": np.exp,
+    "log10(x)": lambda x: 10.0**x,
+}
+
+
+class Undone(NamedTuple):
+    """``expression``: the counts, or the shares of a total (``counts`` false), that the values were
+    made of; ``how``: by what."""
+
+    expression: Expression
+    how: str
+    counts: bool
+
+
+def undo_scaling(expression: Expression, scale: Scale, scratch: Path | None) -> Undone | None:
+    """The counts that logarithms or a common total were made of, or the shares of a total whose
+    logarithms a table holds; None where neither can be told.
+
+    Without the logarithm, counts are whole, or whole multiples of the smallest value of their
+    sample, which is another in each sample; shares have the same sum in each.
+    """
+    values = expression.values
+    if scale.whole_numbers or scale.estimated or scale.maximum == np.inf:
+        return None
+    some = columns_of(values, sample_of_cells(values.shape[1])).T
+    release(values)
+    if np.isnan(some).any():
+        return None
+    # All values are multiples of the last digit that was written.
+    smallest = np.median(np.where(some > 0.0, some, np.inf).min(axis=1))
+    in_digits = scale.decimals < MAX_DECIMALS and smallest < 100.0 * 10.0**-scale.decimals
+    for how, inverse in _INVERSES.items():
+        logarithm = inverse is not _INVERSES["divided by one number in each sample"]
+        if scale.n_negative and ("1 +" in how or not logarithm):
+            continue
+        if isinstance(values, SparseRows) and logarithm and "1 +" not in how:
+            break  # what is not stored would not stay 0
+        if logarithm and (scale.looks_raw or scale.maximum > MAX_LOGARITHM):
+            break
+        linear = inverse(some)
+        whole = logarithm and _small_values_are_whole(linear)
+        multiples = not (whole or in_digits) and whole_multiples(linear)
+        if whole or multiples:
+            return Undone(_counts(expression, inverse, multiples, scratch), how, True)
+        totals = linear.sum(axis=1)
+        equal = totals.std() <= MAX_TOTALS_VARIATION * totals.mean()
+        if logarithm and equal and not isinstance(values, SparseRows):
+            shares = empty_table(values.shape, scratch)
+            for rows in row_blocks(values.shape):
+                shares[rows] = inverse(values[rows])
+                release(values)
+            return Undone(replace(expression, values=shares), how, False)
+    return None
+
+
+def _small_values_are_whole(linear: NDArray[np.float64]) -> bool:
+    small = linear[(linear > 0.5) & (linear < _WIDE_RANGE)]
+    whole = np.rint(small)
+    several = small.size >= MIN_SMALL_VALUES and np.unique(whole).size >= MIN_SMALL_COUNTS
+    return bool(several and (np.abs(small - whole) < 0.02).mean() > 0.99)
+
+
+def _counts(
+    expression: Expression,
+    inverse: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    multiples: bool,
+    scratch: Path | None,
+) -> Expression:
+    """The table of counts; ``multiples``: of the smallest value of each sample."""
+    values, unit = expression.values, np.full(expression.values.shape[1], 1.0)
+    if multiples:
+        unit[:] = np.inf
+        for rows in row_blocks(values.shape):
+            linear = inverse(values[rows])
+            np.minimum(unit, np.where(linear > 0.0, linear, np.inf).min(axis=0), out=unit)
+    if isinstance(values, SparseRows):  # 1 + x: what is not stored stays 0
+        matrix = values.matrix.copy()
+        matrix.data = np.rint(inverse(matrix.data.astype(np.float64)) / unit[matrix.indices])
+        return replace(expression, values=SparseRows(matrix))
+    counts = empty_table(values.shape, scratch)
+    for rows in row_blocks(values.shape):
+        counts[rows] = np.rint(inverse(values[rows]) / unit)
+        release(values)
+    return replace(expression, values=counts)
+
+
+def whole_counts(values: Values, scratch: Path | None = None) -> NDArray[np.unsignedinteger] | None:
+    """Counts (genes, samples) in the smallest type that holds them, estimated ones rounded, 0 where
+    missing; None where the values are none. Many are mapped from a file in ``scratch``."""
+    scale = measure_scale(stored_values(values))
+    if not scale.counted or scale.maximum > 2.0**53:
+        return None
+    found = empty_table(values.shape, scratch, np.min_scalar_type(int(scale.maximum) + 1))
+    for rows in row_blocks(values.shape):
+        found[rows] = np.rint(np.nan_to_num(values[rows]))
+        release(values)
+        release(found)
+    return found
