@@ -91,8 +91,8 @@ class Preprocess(ConfigModel):
         description=(
             "Added to every value before log2, after `cpm`, `cp10k`, `median_ratio` or `tmm`; used "
             "only where log2 is taken. `auto`: 1 for counts and for tables that hold zeros, which "
-            "so stay, as the lowest value; else 0, also where nothing lies just above zero, so that it "
-            'means "not detected" (intensities). With 0, zeros become missing values.'
+            "so stay, as the lowest value; else 0, also where nothing lies just above zero, which "
+            "then means that nothing was detected. With 0, zeros become missing values."
         ),
     )
     normalize: Normalization = Field(
@@ -107,9 +107,9 @@ class Preprocess(ConfigModel):
             "where 20 genes, or half of them, are above zero in every sample, else `cp10k`; for "
             "other values that are no logarithms, and for logarithms of TPM, `median_ratio` where "
             "size factors are unequal (few genes take much of the total, or nobody divided by "
-            "depth); other tables as they are; `summary.json` says which and why. `none`: values are used as "
-            "they are (tables that come normalised). `quantile`: every sample gets the same "
-            "distribution of values (microarrays). `cpm`, `cp10k`: counts per million or per "
+            "depth); other tables as they are; `summary.json` says which and why. `none`: values "
+            "are used as they are (tables that come normalised). `quantile`: every sample gets the "
+            "same distribution of values (microarrays). `cpm`, `cp10k`: counts per million or per "
             "10,000, each sample divided by its total, before log2. `nb_residuals`: normal scores "
             "of the counts under a negative binomial model of each gene, whose mean goes with the "
             "depth of the sample; of equal counts in random order (single cells, and whatever else"
