@@ -43,6 +43,7 @@ def start():
     FACTS["executor"] = internals.executor_name(workflow)
     FACTS["starts"] = internals.starts_jobs(workflow)
     FACTS["targets"] = internals.targets_given(workflow)
+    FACTS["keeps_going"] = internals.keeps_going(workflow)
     FACTS["notes"] = internals.notes_folder(workflow)
     if internals.starts_jobs(workflow):
         os.remove("out/removed.txt")
@@ -243,6 +244,11 @@ def test_resource_given(of_run: dict[str, Any]) -> None:
 def test_targets_given(of_run: dict[str, Any], of_dry_run: dict[str, Any]) -> None:
     assert of_run["targets"] == ["all", "kept.txt"]
     assert of_dry_run["targets"] == []
+
+
+def test_keeps_going(of_run: dict[str, Any], of_dry_run: dict[str, Any]) -> None:
+    assert of_run["keeps_going"]
+    assert not of_dry_run["keeps_going"]
 
 
 def test_executor_name_and_starts_jobs(

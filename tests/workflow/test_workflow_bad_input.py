@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from pairtile.errors import PairtileError
-from workflow_runs import Analysis, run, temporary_files, write_config, write_data
+from workflow_runs import STOP_AT_ONCE, Analysis, run, temporary_files, write_config, write_data
 
 Table = list[list[str]]
 
@@ -79,6 +79,23 @@ def test_bad_tables_end_their_analysis_with_a_message_and_no_results(data: Path)
         log = (data / "results" / name / "logs/prepare.log").read_text()
         assert f"{name}.tsv" in log
         assert "Traceback" not in log
+
+
+@pytest.mark.workflow
+@pytest.mark.complete
+def test_sound_analyses_are_finished_beside_a_refused_one_where_a_run_keeps_going(
+    data: Path,
+) -> None:
+    write_table(data, [row[:3] for row in table(data)], "few.tsv")
+    write_config(data, {"few": {"expression": "few.tsv"}, "sound": {}})
+    refused = run(data, *STOP_AT_ONCE)
+    assert refused.code != 0
+    assert not (data / "results/sound/pairs.parquet").exists()
+    done = run(data)  # the profile keeps going
+    assert done.code != 0
+    assert "few.tsv" in done.text
+    assert (data / "results/sound/report.html").exists()
+    assert not (data / "results/few/items.parquet").exists()
 
 
 # --- in this process ----------------------------------------------------------------------------

@@ -89,6 +89,13 @@ def starts_jobs(workflow: Workflow) -> bool:
     return is_run and not (workflow.dryrun or workflow.touch)
 
 
+def keeps_going(workflow: Workflow) -> bool:
+    """Whether jobs that do not need a failed one still run, by ``--keep-going`` (Snakemake 9.27.1,
+    which has no such settings where no job is run)."""
+    settings = workflow.execution_settings
+    return settings is not None and bool(settings.keep_going)
+
+
 # --- steering a run ---------------------------------------------------------------------------
 
 

@@ -56,9 +56,10 @@ def graphs():
 @cache
 def analyses_to_check():
     """The analyses that must be found sound before any is scored: all, but where files of some are
-    asked for, only these. (A workflow that imports this one knows itself what it asks for.)
+    asked for, only these; none where a run keeps going, so that the sound ones are scored. (A
+    workflow that imports this one knows itself what it asks for.)
     """
-    if IMPORTED or not MAIN_PROCESS:
+    if IMPORTED or not MAIN_PROCESS or internals.keeps_going(workflow):
         return []
     folders = {name: f"{CONFIG.results}/{name}/" for name in CONFIG.analyses}
     targets = internals.targets_given(workflow)
