@@ -82,14 +82,14 @@ KINDS: dict[str, tuple[np.ndarray, str, str, bool, set[str]]] = {
         "normalised counts or intensities",
         "median_ratio",
         True,
-        {"samples_normalised"},
+        {"shares_normalised"},
     ),
     "log2(TPM + 1), few genes take most": (
         np.round(np.log2(tpm(BLOOM) + 1), 4),
         "logarithms",
         "median_ratio",
         True,
-        {"logarithms_undone", "samples_normalised"},
+        {"logarithms_undone", "shares_normalised"},
     ),
     "log2(TPM + 1)": (np.log2(tpm(COUNTS) + 1), "logarithms", "none", False, set()),
     "edgeR's CPM": (
@@ -162,8 +162,14 @@ KINDS: dict[str, tuple[np.ndarray, str, str, bool, set[str]]] = {
         set(),
     ),
 }
-CODES = {"samples_normalised", "logarithms_undone", "counts_recovered", "zeros_not_detected"}
-CODES |= {"normalised_cells", "negative_raw_values", "unequal_totals"}
+CODES = {
+    "shares_normalised",
+    "samples_normalised",
+    "logarithms_undone",
+    "counts_recovered",
+    "zeros_not_detected",
+}
+CODES |= {"zeros_not_detected", "normalised_cells", "negative_raw_values", "unequal_totals"}
 
 
 @pytest.mark.parametrize("program", KINDS)

@@ -395,7 +395,8 @@ def _chosen_for_counts(
             account.say(
                 "counts_normalised",
                 kind=scale.kind,
-                marks=scale.marks,
+                whole=scale.whole_share,
+                maximum=scale.maximum,
                 zeros=n_zero / (n_genes * n_samples),
                 samples=n_samples,
                 spread=spread,
@@ -420,15 +421,12 @@ def _undone(
     found = undo_scaling(expression, scale, scratch)
     if found is None:
         return expression, scale, counted
-    linear = measure_scale(stored_values(found.expression.values))
-    of_linear = count_values(found.expression.values)
-    if found.counts:
-        account.say("counts_recovered", how=found.how, maximum=linear.maximum)
-    elif _unequal_factors(found.expression, of_linear) is None:
+    linear, how, counts = found
+    of_linear = count_values(linear.values)
+    if not counts and _unequal_factors(linear, of_linear) is None:
         return expression, scale, counted
-    else:
-        account.say("logarithms_undone", how=found.how)
-    return found.expression, linear, of_linear
+    account.say("counts_recovered" if counts else "logarithms_undone", how=how)
+    return linear, measure_scale(stored_values(linear.values)), of_linear
 
 
 def _chosen_for_unequal_samples(
@@ -442,12 +440,8 @@ def _chosen_for_unequal_samples(
     if unequal is None:
         return chosen
     shares = counted.totals.std() <= MAX_TOTALS_VARIATION * counted.totals.mean()
-    why = (
-        "few genes take much of the total that all samples have"
-        if shares
-        else ("samples were not divided by their depth, or by one that few genes dominate")
-    )
-    account.say("samples_normalised", factor=unequal[0], genes=unequal[1], why=why)
+    code = "shares_normalised" if shares else "samples_normalised"
+    account.say(code, factor=unequal[0], genes=unequal[1])
     return chosen.model_copy(update={"normalize": "median_ratio"})
 
 

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,14 +36,10 @@ them. Values of one decimal are whole in a tenth of the cases, of two in a hundr
 alone; three times as many are asked for."""
 
 MAX_DECIMALS = 9
-MIN_ZERO_SHARE = 0.01
-"""Share of zeros from which they must mean something."""
-
 MIN_INTENSITY = 100.0
 """Intensities begin here: where values have decimals and zeros, and hardly one lies between 0 and
 this, zero means "not detected". Of whole numbers ten times as much is asked for."""
 
-MIN_LOG_INTENSITY = 3.0
 MAX_LOGARITHM = 64.0
 MAX_TOTALS_VARIATION = 0.01
 """Relative standard deviation of totals up to which values are shares of them, as TPM are."""
@@ -93,23 +88,18 @@ class Scale:
     @property
     def estimated(self) -> bool:
         """Whether these are counts with decimals, as Salmon, RSEM and kallisto estimate them."""
-        by_rounding = 3.0 * 10.0**-self.decimals
-        return (
-            not self.whole_numbers
-            and self.n_negative == 0
-            and self.maximum >= MIN_COUNT
-            and self.whole_share >= max(MIN_WHOLE_SHARE, by_rounding)
-        )
+        least = max(MIN_WHOLE_SHARE, 3.0 * 10.0**-self.decimals)
+        decimals = not (self.whole_numbers or self.n_negative)
+        return decimals and self.maximum >= MIN_COUNT and self.whole_share >= least
 
     @property
     def zeros_missing(self) -> bool:
         """Whether zero means "not detected": there are some, and nothing lies just above them."""
-        if self.n_negative or self.zero_share < MIN_ZERO_SHARE:
-            return False
         if self.looks_raw:
-            return self.lowest >= MIN_INTENSITY * (10.0 if self.whole_numbers else 1.0)
-        floor = max(MIN_LOG_INTENSITY, self.lower_quartile / 2.0)
-        return not self.whole_numbers and self.lowest >= floor
+            floor = MIN_INTENSITY * (10.0 if self.whole_numbers else 1.0)
+        else:
+            floor = np.inf if self.whole_numbers else max(3.0, self.lower_quartile / 2.0)
+        return self.zero_share >= 0.01 and not self.n_negative and self.lowest >= floor
 
     @property
     def counted(self) -> bool:
@@ -130,13 +120,6 @@ class Scale:
             return "shares" if self.maximum <= 1.0 else "logarithms"
         detected = self.zeros_missing or self.whole_numbers
         return "intensities" if detected else "normalised counts or intensities"
-
-    @property
-    def marks(self) -> str:
-        """What counts were told by."""
-        if not self.estimated:
-            return f"whole numbers up to {self.maximum:,.0f}"
-        return f"{self.whole_share:.0%} of them whole numbers, up to {self.maximum:,.0f}, rounded"
 
     @property
     def description(self) -> str:
@@ -220,18 +203,12 @@ _INVERSES: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
 }
 
 
-class Undone(NamedTuple):
-    """``expression``: the counts, or the shares of a total (``counts`` false), that the values were
-    made of; ``how``: by what."""
-
-    expression: Expression
-    how: str
-    counts: bool
-
-
-def undo_scaling(expression: Expression, scale: Scale, scratch: Path | None) -> Undone | None:
+def undo_scaling(
+    expression: Expression, scale: Scale, scratch: Path | None
+) -> tuple[Expression, str, bool] | None:
     """The counts that logarithms or a common total were made of, or the shares of a total whose
-    logarithms a table holds; None where neither can be told.
+    logarithms a table holds, by what they were made, and whether they are counts; None where
+    neither can be told.
 
     Without the logarithm, counts are whole, or whole multiples of the smallest value of their
     sample, which is another in each sample; shares have the same sum in each.
@@ -258,7 +235,7 @@ def undo_scaling(expression: Expression, scale: Scale, scratch: Path | None) -> 
         whole = logarithm and _small_values_are_whole(linear)
         multiples = not (whole or in_digits) and whole_multiples(linear)
         if whole or multiples:
-            return Undone(_counts(expression, inverse, multiples, scratch), how, True)
+            return _counts(expression, inverse, multiples, scratch), how, True
         totals = linear.sum(axis=1)
         equal = totals.std() <= MAX_TOTALS_VARIATION * totals.mean()
         if logarithm and equal and not isinstance(values, SparseRows):
@@ -266,7 +243,7 @@ def undo_scaling(expression: Expression, scale: Scale, scratch: Path | None) -> 
             for rows in row_blocks(values.shape):
                 shares[rows] = inverse(values[rows])
                 release(values)
-            return Undone(replace(expression, values=shares), how, False)
+            return replace(expression, values=shares), how, False
     return None
 
 
