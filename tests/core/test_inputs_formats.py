@@ -419,7 +419,7 @@ def test_10x_folders_of_either_generation_are_read(tmp_path: Path, compressed: b
 
 
 def test_10x_symbols_that_are_shared_give_way_to_identifiers(tmp_path: Path) -> None:
-    features = "ENSG1\tTBCE\tGene Expression\nENSG2\tTBCE\tAntibody Capture\n"
+    features = "ENSG1\tTBCE\tGene Expression\nENSG2\tTBCE\tGene Expression\n"
     expression = read_expression(write_10x(tmp_path / "m", features=features))
     assert expression.genes == ["ENSG1", "ENSG2"]
     assert any("2 features whose symbol is shared" in note for note in expression.notes)

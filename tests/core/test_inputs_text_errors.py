@@ -65,7 +65,7 @@ BAD_TABLES: dict[str, tuple[str | bytes, str]] = {
     "empty_gene": (HEADER + "a\t1\t2\t3\n \t1\t2\t3\n", "line 3: found 1 gene without a name"),
     "empty_sample": (HEADER.replace("s2", "") + "a\t1\t2\t3\n", "line 1, field 3: found 1 sample"),
     "commas_in_tsv": ((HEADER + ROWS).replace("\t", ","), "line 1: found no tab (it holds commas"),
-    "spaces_in_tsv": ((HEADER + ROWS).replace("\t", " "), "line 1: found no tab; expected"),
+    "spaces_in_tsv": ((HEADER + ROWS).replace("\t", " "), "line 1: found no tab (it holds blanks"),
     "no_header": ("0.5\t1\t2\t3\n1.5\t1\t2\t3\n", "line 1: found numbers only"),
     "no_header_but_names": ("a\t0.511\t-1.2\t3\nb\t1\t2\t3\n", "line 1: found numbers only"),
     "no_names": (HEADER + "0.5\t1\t2\t3\n0.7\t1\t2\t3\n", "first column: found numbers only"),

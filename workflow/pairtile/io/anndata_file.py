@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -19,6 +18,7 @@ from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.annotations import AnnotationTable
 from pairtile.io.binary_table import sound
+from pairtile.io.by_products import names_genes
 from pairtile.io.cells import (
     MIN_ZEROS,
     Found,
@@ -29,7 +29,7 @@ from pairtile.io.cells import (
     find_matrix,
     sample_of_cells,
 )
-from pairtile.io.matrix_market import gene_names
+from pairtile.io.matrix_market import GENE_EXPRESSION, expressed_features, gene_names
 from pairtile.io.sparse_rows import SparseRows, Values, plain, put_by_gene, stored_values
 from pairtile.io.table import Table, check_names
 from pairtile.io.text_file import check_file, check_unpacked_size
@@ -118,12 +118,26 @@ def read_h5ad(
             chosen = np.flatnonzero(mask)
             notes.append(cells_note(mask, obs))
         values = _values(stored, found, chosen, scratch)
+        symbols = _symbols(path, file, notes)
     cells = [cells[k] for k in chosen]
     n_missing = count(np.isnan, stored_values(values))
     if n_missing:
         n_cells = len(found.genes) * len(cells)
         notes.append(message("cells_missing", n=n_missing, cells=n_cells))
-    return Table(values, found.genes, cells, notes)
+    return Table(values, found.genes, cells, notes, symbols)
+
+
+def _symbols(path: str | PathLike[str], file: h5py.File, notes: list[Message]) -> dict[str, str]:
+    """What a column of ``var`` calls the genes, by name, and a note of it."""
+    frame = file["var"]
+    column = next(filter(names_genes, frame if hasattr(frame, "keys") else ()), None)
+    if column is None:
+        return {}
+    pairs = zip(_index(path, frame), _texts(path, frame, column), strict=True)
+    symbols = {gene: symbol for gene, symbol in pairs if symbol and symbol != gene}
+    if symbols:
+        notes.append(message("symbols_in_table", column=column))
+    return symbols
 
 
 def read_obs(
@@ -210,15 +224,27 @@ def _matrices(path: str | PathLike[str], file: h5py.File) -> tuple[list[str], Ma
     if x is not None and x.attrs.get("encoding-type") == "null":
         x = None
     raw, raw_var = file.get("raw/X", file.get("raw.X")), file.get("raw/var", file.get("raw.var"))
+    genes = _index(path, file["var"])
     held = Matrices(
         x,
         dict(file["layers"]) if "layers" in file else {},
         raw if raw_var is not None else None,
-        _index(path, file["var"]),
-        [] if raw is None or raw_var is None else _index(path, raw_var),
+        genes,
+        [] if raw is None or raw_var is None else _raw_names(path, raw_var, genes),
         partial(_look, path, sample_of_cells(len(cells)), len(cells)),
     )
     return cells, held
+
+
+def _raw_names(path: str | PathLike[str], frame: Stored, genes: Sequence[str]) -> list[str]:
+    """Names of the genes of raw; where it only numbers them, from a column with those of X."""
+    names = _index(path, frame)
+    if all(map(str.isdecimal, names)) and not set(genes) <= set(names):
+        for column in frame if hasattr(frame, "keys") else ():
+            with suppress(InputError):  # of a kind that this anndata does not read
+                if set(genes) <= set(texts := _texts(path, frame, column)):
+                    return texts
+    return names
 
 
 def _is_matrix(stored: Stored) -> bool:
@@ -345,8 +371,6 @@ def _bytes(stored: Stored) -> int:
 
 # --- Cell Ranger's filtered_feature_bc_matrix.h5 ------------------------------------------------
 
-_GENE_EXPRESSION = "Gene Expression"
-
 
 def read_10x_h5(path: str | PathLike[str]) -> Table:
     """Read Cell Ranger's ``.h5`` as a table with genes in rows: version 3 and later (``matrix``) or
@@ -372,23 +396,12 @@ def read_10x_h5(path: str | PathLike[str]) -> Table:
             kinds = texts("features/feature_type")
         else:
             identifiers, symbols = texts("genes"), texts("gene_names")
-            kinds = [_GENE_EXPRESSION] * len(identifiers)
+            kinds = [GENE_EXPRESSION] * len(identifiers)
         shape = (len(barcodes), len(identifiers))
         if tuple(group["shape"][:]) != shape[::-1]:
             raise ValueError(f"shape {tuple(group['shape'][:])} of {shape[1]} x {shape[0]}")
         values = SparseRows(sparse.csr_array(_genes_in_rows(group, shape, by_gene=False)))
-    expressed = np.array([kind == _GENE_EXPRESSION for kind in kinds], dtype=bool)
-    rows = np.flatnonzero(expressed)
-    names, notes = gene_names(
-        [identifiers[k] for k in rows], [symbols[k] for k in rows], "features"
-    )
-    if rows.size < len(kinds):
-        others = Counter(kind for kind in kinds if kind != _GENE_EXPRESSION)
-        listed = ", ".join(f"{n:,} {kind}" for kind, n in others.most_common())
-        n = len(kinds) - rows.size
-        notes.append(message("features_left_out", n=n, kinds=listed))
-        values = values.take(rows)
-    return Table(values, names, barcodes, notes)
+    return expressed_features(values, identifiers, symbols, kinds, barcodes, "features")
 
 
 # --- loom ---------------------------------------------------------------------------------------

@@ -1,20 +1,28 @@
-"""What stands in tables beside genes and samples, as other programs write it, known by name.
+"""What stands in tables beside genes and samples, as other programs write it.
 
-Annotation columns (featureCounts, kallisto, Bioconductor, cBioPortal, ...), rows that count reads
-of no gene (HTSeq, STAR, featureCounts' summary), and names that a spreadsheet has changed.
+Annotation columns (featureCounts, kallisto, Bioconductor, cBioPortal, ...), columns of results and
+errors (DESeq2, limma, cuffdiff, GenomeStudio, tximport, MaxQuant, ...), rows that count reads of no
+gene (HTSeq, STAR, featureCounts' summary), totals, spike-ins, what describes samples, and names
+that a spreadsheet has changed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from pairtile.io.text_file import is_number
 
 # Columns. Names are compared in small letters, with _ for blanks, points and dashes.
 
 _SYMBOL = {"symbol", "gene_symbol", "genesymbol", "gene_name", "genename", "hgnc_symbol"} | {
-    *("hugo_symbol", "external_gene_name", "identifier", "gene_short_name", "gene"),
+    *("hugo_symbol", "external_gene_name", "identifier", "gene_short_name", "gene", "genes"),
+    *("gene_names", "gene_symbols", "feature_name", "pr_gene_symbol"),
 }
 _LENGTH = {"length", "gene_length", "genelength", "transcript_length", "exon_length", "width"}
 _EFFECTIVE_LENGTH = {"effective_length", "eff_length", "effectivelength"}
@@ -26,7 +34,7 @@ _NUMBER_ID = {"entrez_gene_id", "entrezid", "entrez_id", "entrez", "ncbi_gene_id
 }
 _TEXT = {"description", "gene_description", "biotype", "gene_biotype", "gene_type"} | {
     *("transcript_id", "transcript_ids", "transcript_id(s)", "transcript_type", "tf_family"),
-    *("refseq", "ensembl", "ensembl_id", "ensembl_gene_id", "probe", "probe_id", "gene_names"),
+    *("refseq", "ensembl", "ensembl_id", "ensembl_gene_id", "probe", "probe_id"),
 }
 
 _WHOLE = re.compile(r"\d+(?:\.0+)?")
@@ -39,14 +47,28 @@ MIN_TEXTS = 3
 """Texts that a column of an unknown name must hold to be no sample."""
 
 
-def annotation_columns(
-    names: Sequence[str], rows: Sequence[Sequence[str]], missing: frozenset[str], by_name: bool
-) -> tuple[list[int], int | None]:
-    """Columns beside the row names that hold no sample, and which of them holds symbols.
+class Columns(NamedTuple):
+    """The columns beside the row names that hold no sample.
 
-    A column is left out where its name is one of those above and its values are of that kind, or
-    where it stands before or behind all numbers and holds text only. Columns that leave no sample,
-    and a single fault in a column of numbers, are not taken for annotations.
+    annotations : of the rows. no_samples : results of tests, errors and the like. symbols : which
+    of the annotations holds symbols. kinds : where each sample has several columns of values, the
+    columns of each kind.
+    """
+
+    annotations: list[int]
+    no_samples: list[int]
+    symbols: int | None
+    kinds: dict[str, list[int]]
+
+
+def find_columns(
+    names: Sequence[str], rows: Sequence[Sequence[str]], missing: frozenset[str], by_name: bool
+) -> Columns:
+    """Columns beside the row names that hold no sample.
+
+    A column is an annotation where its name is one of those above and its values are of that kind,
+    or where it stands before or behind all numbers and holds text only. Columns that leave no
+    sample, and a single fault in a column of numbers, are not taken for annotations.
 
     Parameters
     ----------
@@ -57,17 +79,21 @@ def annotation_columns(
     by_name
         Whether columns of numbers can be annotations, which is so where columns are samples.
     """
-    keys = [re.sub(r"[\s.-]+", "_", name.strip().lower()) for name in names]
+    keys = [_key(name) for name in names]
     columns = [
         [text for row in rows if (text := row[k].strip()) not in missing] for k in range(len(names))
     ]
+    no_samples, kinds = _no_samples(names, columns) if by_name else (set[int](), {})
+    known = _SYMBOL | _TEXT | _CHROMOSOME | _NUMBER_ID
     found = {
         k
         for k, key in enumerate(keys)
         if (by_name and _is_known_number(key, columns[k], keys))
-        or (key in _SYMBOL | _TEXT and not columns[k])
-        or (key in _SYMBOL | _TEXT | _CHROMOSOME | _NUMBER_ID and _is_text(columns[k]))
+        or (not columns[k] and (key in _SYMBOL | _TEXT or not key))
+        or (key in (known if by_name else known | COVARIATES) and _is_text(columns[k]))
     }
+    no_samples -= found
+    found |= no_samples
     for order in (range(len(names)), reversed(range(len(names)))):
         for k in order:
             unlike = len(set(columns[k])) > 1 and len(columns[k]) >= MIN_TEXTS
@@ -75,7 +101,7 @@ def annotation_columns(
                 break
             found.add(k)
     if len(found) == len(names):
-        return [], None
+        return Columns([], [], None, kinds)
     leading = [k for k in sorted(found) if found.issuperset(range(k)) and _is_text(columns[k])]
     symbols = [k for k in leading if keys[k] in _SYMBOL]
     others = [
@@ -85,7 +111,91 @@ def annotation_columns(
         and len(set(columns[k])) == len(columns[k])
         and not any(" " in text for text in columns[k])
     ]
-    return sorted(found), next(iter(symbols + others), None)
+    annotations = sorted(found - no_samples)
+    return Columns(annotations, sorted(no_samples), next(iter(symbols + others), None), kinds)
+
+
+def names_genes(name: str) -> bool:
+    """Whether a column of this name holds symbols."""
+    return _key(name) in _SYMBOL
+
+
+def is_annotation(name: str) -> bool:
+    """Whether a column of this name describes genes, without naming them."""
+    return _key(name) in _TEXT | _CHROMOSOME | _STRAND | _PLACE | _NUMBER_ID | _LENGTH
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[\s.-]+", "_", name.strip().lower())
+
+
+# Columns of numbers that are no samples: what they hold stands in the name, alone or beside the
+# name of the sample or comparison. A _ stands for any mark between words, or none.
+
+_RESULTS = (
+    "base_mean|(?:avg_)?log2?_?(?:fold_change|fc)|fold_change|lfc_se|ave_expr|log_?cpm|log_odds"
+    "|test_stat(?:istic)?|pct_[12]|max_cooks"
+)
+_SHARES = (
+    "(?:detection_)?(?:adj(?:usted)?_)?p_?val(?:ue)?s?(?:_adj(?:usted)?)?|p_?adj(?:usted)?"
+    "|(?:bh_)?fdr|[qs]_?val(?:ue)?"
+)
+_ERRORS = (
+    "detection(?:_call|_score)?|conf_(?:lo|hi)|status|abs_call|coverage"
+    "|(?:bead_|array_)?std_?(?:err(?:or)?|dev)|avg_n_?beads|n_?beads|n_?arrays"
+)
+_OTHERS = (
+    "(?:effective_|eff_)?length|(?:razor_\\+_unique_|unique_)?peptides|ms/ms_count"
+    "|(?:unique_)?sequence_coverage(?:_\\[%\\])?|identification_type|iso_?pct|inf_?reps"
+)
+_VALUES = (
+    "avg_signal|signal|(?:reporter_)?(?:max_?)?(?:lfq_)?intensity(?:_corrected)?|lfq|ibaq|top3"
+    "|fpkm|rpkm|tpm|cpm|(?:est_|expected_|raw_|normali[sz]ed_|scaled_)?(?:read_?)?counts?"
+    "|num_?reads|abundance|scaled_estimate|(?:unshared_)?log_ratio|quantity"
+    "|(?:unique_|total_)?spectral_counts?"
+)
+_KIND = re.compile(
+    rf"(?:(.+?)[\s.\x5f:-]+)??(?:({_RESULTS})|({_SHARES})|({_ERRORS})|({_OTHERS})|({_VALUES}))"
+    r"(?:[\s.\x5f:-]+(.+))??".replace("_", r"[ ._-]*"),
+    re.IGNORECASE,
+)
+_BESIDE_RESULTS = {*"tbfznpqm", "lr", "stat", "se", "df", "count", "lods", "weight", "significant"}
+"""Names of columns that are no samples where others hold results of tests."""
+
+
+def _no_samples(
+    names: Sequence[str], columns: Sequence[Sequence[str]]
+) -> tuple[set[int], dict[str, list[int]]]:
+    """Columns of results, errors and the like, by name; and the columns of each kind of values
+    where a sample has several."""
+    parts = [
+        found.groups("") if (found := _KIND.fullmatch(name.strip())) else ("",) * 7
+        for name in names
+    ]
+    samples = [before + after for before, *_, after in parts]
+    of_values = {k for k, part in enumerate(parts) if part[5]}
+    # Values without the name of a sample are those of the only one, or stand beside samples.
+    of_values = {k for k in of_values if samples[k]} or of_values
+    known = {samples[k] for k in of_values} | {name.strip() for name in names}
+    found = {
+        k
+        for k, (before, result, share, error, other, value, _) in enumerate(parts)
+        if result
+        or (share and all(is_number(text) and 0.0 <= float(text) <= 1.0 for text in columns[k]))
+        or (error and (not before or samples[k] in known))
+        or (other and samples[k] in {"", *known})
+        or (value and k not in of_values)
+    }
+    if any(parts[k][1] or parts[k][2] for k in found):
+        found |= {k for k, name in enumerate(names) if name.strip().lower() in _BESIDE_RESULTS}
+    if len(found) == len(names):  # results of several comparisons
+        of_values = found
+    kinds: dict[str, list[int]] = {}
+    for k in sorted(of_values):
+        kinds.setdefault(_key("".join(parts[k][1:6])), []).append(k)
+    if {"abundance", "counts", "length"} <= {_key(part[4] + part[5]) for part in parts}:
+        return found | {*kinds.pop("abundance")}, {}  # of tximport
+    return found, kinds if len({samples[k] for k in of_values}) < len(of_values) else {}
 
 
 def _is_known_number(key: str, texts: Sequence[str], keys: Sequence[str]) -> bool:
@@ -135,6 +245,99 @@ def by_product_rows(genes: Sequence[str]) -> list[int]:
         or (unassigned and (gene == "assigned" or gene.startswith("unassigned_")))
     )
 
+
+_SPIKE_IN = re.compile(
+    r"(?:ERCC[-_.]\d{5}|AFFX[-_.]|SIRV\d|(?:POS|NEG)_[A-H](?:\(|$)|\(\+\)E1A|DarkCorner|GE_Bright).*"
+)
+
+
+def spike_ins(genes: Sequence[str]) -> list[int]:
+    """Rows of RNA or probes that were added as controls: ERCC, SIRV, those of Affymetrix, Agilent
+    and NanoString."""
+    return [k for k, gene in enumerate(genes) if _SPIKE_IN.fullmatch(gene)]
+
+
+_STATISTIC = re.compile(
+    r"(?:(?:row|col|column|grand|overall|all)_?)?(?:total|sum|mean|average|avg|median|std(?:_?dev)?"
+    r"|sd|sem?|var(?:iance)?|cv|rsd|min(?:imum)?|max(?:imum)?|range|n|counts?)s?(?:_?%)?"
+)
+
+
+def statistics_of_others(names: Sequence[str], values: NDArray[np.float64]) -> list[int]:
+    """Columns that are a statistic of the other columns: by name and values, sums by values alone.
+
+    values : (rows, columns), NaN where missing.
+    """
+    total = np.nansum(values, axis=1, keepdims=True)
+    sums = (total != 0.0) & (np.abs(2.0 * values - total) <= 1e-3 * np.abs(total))
+    maybe = np.array([bool(_STATISTIC.fullmatch(_key(name))) for name in names])
+    maybe |= (sums.sum(axis=0) > MIN_OTHERS) & (sums.mean(axis=0) > 0.95)
+    if not maybe.any() or (~maybe).sum() < MIN_OTHERS:
+        return []
+    table = pd.DataFrame(values[:, ~maybe].T)
+    low, mean, high, sd = table.min(), table.mean(), table.max(), table.std()
+    forms = [table.sum(), mean, table.median(), sd, table.std(ddof=0), sd**2, sd / mean, low, high]
+    forms += [100 * sd / mean, high - low, table.sem(), table.count(), (table > 0).sum()]
+
+    def agrees(column: NDArray[np.float64], form: pd.Series[float]) -> bool:
+        told = np.isfinite(form) & (form != 0.0)
+        close = np.abs(form - column) <= 0.006 + 0.01 * np.abs(form)  # of few digits
+        return bool(told.sum() >= MIN_OTHERS and close[told].mean() > 0.95)
+
+    return [k for k in np.flatnonzero(maybe) if any(agrees(values[:, k], form) for form in forms)]
+
+
+COVARIATES = {"age", "sex", "gender", "batch", "plate", "rin", "bmi", "pmi", "group"} | {
+    *("condition", "treatment", "timepoint", "replicate", "donor", "patient", "subject", "cluster"),
+    *("total_reads", "n_reads", "mapped_reads", "library_size", "lib_size", "size_factor", "depth"),
+    *("n_counts", "total_counts", "ncount_rna", "nfeature_rna", "n_genes", "n_genes_by_counts"),
+    *("pct_counts_mt", "percent_mt", "percent_mito", "doublet_score", "leiden", "louvain"),
+    *("seurat_clusters", "weight", "height", "smoking", "purity", "stage", "grade", "survival"),
+    *("total", "sum", "n_umi", "numi", "ngene", "rin_score", "age_years", "sequencing_depth"),
+}
+"""What describes samples, as it is called where it stands among genes."""
+
+
+def covariate_rows(genes: Sequence[str], values: NDArray[np.float64]) -> tuple[list[int], bool]:
+    """Genes that are called as what describes samples, and whether they are left out: where there
+    are several, or the values of one are unlike those of genes (whole numbers among fractions or
+    fractions among whole numbers, few different ones, or all above those of every gene).
+
+    values : (genes, samples), NaN where missing.
+    """
+    named = [k for k, gene in enumerate(genes) if _key(gene) in COVARIATES]
+    if len(named) != 1 or len(genes) == 1:
+        return named, len(named) < len(genes)
+    table = pd.DataFrame(values).iloc[:: 1 + len(genes) // 1000]  # some genes say enough
+    distinct, whole = table.nunique(axis=1).median(), (table % 1 == 0).mean(axis=1).median() > 0.5
+    row = pd.Series(values[named[0]])
+    above = row > np.nanmax(np.delete(values, named, axis=0), axis=0, initial=-np.inf)
+    unlike = (row.dropna() % 1 == 0).all() != whole or row.nunique() <= distinct / 3
+    return named, bool(unlike or above.mean() > 0.95)
+
+
+def unlike_others(
+    values: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """How each column agrees with the median of all over the rows (rank correlation), and which
+    agree far less than all the others do.
+
+    values : (rows, columns), NaN where missing; few rows, or columns that agree in little, say
+    nothing.
+    """
+    agreement = np.ones(values.shape[1])
+    if min(values.shape) >= MIN_OTHERS and len(values) >= MIN_ROWS_TO_COMPARE:
+        table = pd.DataFrame(values)
+        middle = table.median(axis=1)
+        agreement = table.corrwith(middle, method="spearman").fillna(1.0).to_numpy()
+    return agreement, (agreement < MAX_UNLIKE) & (np.median(agreement) > MIN_ALIKE)
+
+
+MIN_ROWS_TO_COMPARE, MAX_UNLIKE, MIN_ALIKE = 50, 0.35, 0.7
+"""Rows, and rank correlations, from which columns are said to be unlike the others."""
+
+MIN_OTHERS = 3
+"""Columns that a statistic is of, and rows that must agree."""
 
 # Names that a spreadsheet took for dates or numbers (Ziemann et al. 2016, Genome Biology 17:177).
 

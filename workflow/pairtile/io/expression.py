@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -13,15 +14,22 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, messages_of
-from pairtile.engine.large_table import in_row_order, take_rows
+from pairtile.engine.large_table import count, in_row_order, take_columns, take_rows
 from pairtile.errors import ConfigError, InputError
 from pairtile.io.anndata_file import read_10x_h5, read_h5ad, read_loom
 from pairtile.io.binary_table import read_parquet
-from pairtile.io.by_products import by_product_rows, converted_names
+from pairtile.io.by_products import (
+    by_product_rows,
+    converted_names,
+    covariate_rows,
+    spike_ins,
+    statistics_of_others,
+    unlike_others,
+)
 from pairtile.io.gct import read_gct
 from pairtile.io.matrix_market import read_mtx_folder
 from pairtile.io.names import some, without_version
-from pairtile.io.sparse_rows import SparseRows, Values
+from pairtile.io.sparse_rows import SparseRows, Values, columns_of
 from pairtile.io.table import Kinds, Table, check_finite, check_names, check_samples
 from pairtile.io.text_table import read_text_table
 
@@ -117,9 +125,11 @@ def read_sparsely(
     ignore_versions: bool = False,
     scratch: Path | None = None,
     obs: Mapping[str, object] | None = None,
+    controls: bool = False,
 ) -> Expression:
     """``read_expression`` without making a sparse matrix dense: its values are ``SparseRows``.
-    Those of a large dense table are mapped from a file in ``scratch``."""
+    Those of a large dense table are mapped from a file in ``scratch``. ``controls``: whether rows
+    of spike-ins are kept."""
     if orientation not in ORIENTATIONS:
         raise ConfigError.at("orientation", "", repr(orientation), " or ".join(ORIENTATIONS))
     if duplicates not in DUPLICATES:
@@ -138,13 +148,20 @@ def read_sparsely(
         genes, samples = table.columns, table.rows
     if not genes:
         raise InputError.at(path, "", "no genes", "a table of genes and samples")
+    notes = list(table.notes)
+    symbols = {_visible(gene): symbol for gene, symbol in table.symbols.items()}
+    if changed := [name for name in (*genes, *samples) if name != _visible(name)]:
+        names = some([_visible(name) for name in changed])
+        notes.append(message("invisible_letters", n=len(changed), names=names))
+        genes, samples = list(map(_visible, genes)), list(map(_visible, samples))
     check_samples(path, samples)
     check_names(path, "gene", genes, repeated=repeated)
     check_names(path, "sample", samples)
     check_finite(path, values, genes, samples)
-    notes = list(table.notes)
-    symbols = table.symbols
-    values, genes = _without_by_products(path, values, genes, notes, scratch)
+    _check_codes(path, values)
+    values, samples = _without_other_columns(values, samples, notes, scratch)
+    check_samples(path, samples)
+    values, genes = _without_by_products(path, values, genes, notes, scratch, controls)
     if ignore_versions:
         versioned, genes = genes, [without_version(gene) for gene in genes]
         n = sum(a != b for a, b in zip(versioned, genes, strict=True))
@@ -160,20 +177,99 @@ def read_sparsely(
     return Expression(values, list(genes), list(samples), str(path), notes, symbols)
 
 
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
+
+
+def _visible(name: str) -> str:
+    return name if name.isascii() else _INVISIBLE.sub("", name).strip()
+
+
+def _check_codes(path: str | PathLike[str], values: Values) -> None:
+    """Refuse a negative value that stands for a missing one: it is in several cells and twice as
+    far below all others as these are from each other; -99, -999 and the like also where they are
+    the only negative values."""
+    if isinstance(values, SparseRows) or not (np.fmin.reduce(values, axis=None) < 0.0):
+        return
+    lowest, highest = np.fmin.reduce(values, axis=None), np.fmax.reduce(values, axis=None)
+    second = np.fmin.reduce(values, axis=None, where=values > lowest, initial=np.inf)
+    n, distance = count(lambda part: part == lowest, values), second - lowest
+    nines = re.fullmatch("-99+", f"{lowest:.16g}") and (
+        second >= 0.0 or distance > highest - second
+    )
+    if n > 1 and highest > second and (nines or distance > 2.0 * (highest - second)):
+        raise InputError.at(
+            path,
+            "",
+            f"{lowest:g} in {n} cells, where all others are {second:g} to {highest:g}",
+            "missing values written as NA (in pandas "
+            f"pd.read_csv(..., na_values=[{lowest:g}]), in R read.table(..., na.strings))",
+        )
+
+
+def _spread(n: int, most: int) -> NDArray[np.int64]:
+    """At most so many of ``n`` positions, evenly spaced."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
+
+
+def _without_other_columns(
+    values: Values, samples: list[str], notes: list[Message], scratch: Path | None
+) -> tuple[Values, list[str]]:
+    """Without columns that are a statistic of the others; with a warning of columns that are
+    unlike all others."""
+    rows = _spread(values.shape[0], max(20, min(500, 4_000_000 // len(samples))))
+    some_rows = values[rows]
+    found = statistics_of_others(samples, some_rows)
+    if found:
+        names = some([samples[k] for k in found])
+        notes.append(message("statistics_left_out", kind="sample", names=names))
+        kept = np.setdiff1d(np.arange(len(samples)), found)
+        if isinstance(values, SparseRows):
+            values = values.take_columns(kept)
+        else:
+            values = take_columns(values, kept, scratch)
+        samples, some_rows = [samples[k] for k in kept], some_rows[:, kept]
+    agreement, unlike = unlike_others(some_rows)
+    if unlike.any():
+        names = some([samples[k] for k in np.flatnonzero(unlike)])
+        numbers = {"highest": agreement[unlike].max(), "lowest": agreement[~unlike].min()}
+        notes.append(message("unlike_samples", n=int(unlike.sum()), names=names, **numbers))
+    return values, samples
+
+
 def _without_by_products(
     path: str | PathLike[str],
     values: Values,
     genes: list[str],
     notes: list[Message],
     scratch: Path | None,
+    controls: bool,
 ) -> tuple[Values, list[str]]:
-    """Without rows that count reads of no gene; with a warning of names that were changed."""
-    rows = by_product_rows(genes)
-    if rows:
+    """Without rows that are no genes: counts of reads of none, spike-ins unless these are asked
+    for, totals, what describes samples; with a warning of names that were changed."""
+    by_products = by_product_rows(genes)
+    if len(by_products) == len(genes):
+        raise InputError.at(path, "", f"no genes, but {some(genes)}", "genes")
+    added = [] if controls else spike_ins(genes)
+    left_out = {"by_product_rows": by_products}
+    if len(added) < len(genes) - len(by_products):
+        left_out["spike_ins_left_out"] = added
+    rest = np.setdiff1d(np.arange(len(genes)), [*by_products, *added])
+    if rest.size:
+        names = [genes[k] for k in rest]
+        block = columns_of(values, _spread(values.shape[1], 64))[rest]
+        totals = statistics_of_others(names, block.T)
+        left_out["statistics_left_out"] = rest[totals].tolist()
+        kept = np.setdiff1d(np.arange(rest.size), totals)
+        of_samples, sure = covariate_rows([names[k] for k in kept], block[kept])
+        code = "covariates_left_out" if sure else "called_like_covariates"
+        left_out[code] = rest[kept[of_samples]].tolist()
+    for code, rows in left_out.items():
+        if rows:
+            shown = some([genes[k] for k in rows])
+            notes.append(message(code, n=len(rows), names=shown, kind="gene"))
+    left_out.pop("called_like_covariates", None)
+    if rows := [k for of_code in left_out.values() for k in of_code]:
         kept = np.setdiff1d(np.arange(len(genes)), rows)
-        if not kept.size:
-            raise InputError.at(path, "", f"no genes, but {some(genes)}", "genes")
-        notes.append(message("by_product_rows", n=len(rows), names=some([genes[k] for k in rows])))
         if isinstance(values, SparseRows):
             values = values.take(kept)
         else:

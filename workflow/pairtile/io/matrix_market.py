@@ -250,14 +250,34 @@ def read_mtx_folder(path: str | PathLike[str], orientation: str) -> Table:
     matrix = read_matrix_market(matrix_file, header)
     identifiers = [fields[0].strip() for fields in features]
     symbols = [fields[1].strip() if len(fields) > 1 else "" for fields in features]
-    genes, found = gene_names(identifiers, symbols, features_file.name)
-    kinds = Counter(fields[2].strip() for fields in features if len(fields) > 2)
-    if len(kinds) > 1:
-        parts = ", ".join(f"{n} {kind}" for kind, n in kinds.most_common())
-        found.append(message("feature_types_kept", parts=parts))
+    kinds = [fields[2].strip() if len(fields) > 2 else GENE_EXPRESSION for fields in features]
     cells = [fields[0].strip() for fields in barcodes]
     values = SparseRows(matrix.T if orientation == "samples_in_rows" else matrix)
-    return Table(values, genes, cells, [*notes, *found])
+    return expressed_features(values, identifiers, symbols, kinds, cells, features_file.name, notes)
+
+
+GENE_EXPRESSION = "Gene Expression"
+
+
+def expressed_features(
+    values: SparseRows,
+    identifiers: Sequence[str],
+    symbols: Sequence[str],
+    kinds: Sequence[str],
+    cells: list[str],
+    source: str,
+    notes: Sequence[Message] = (),
+) -> Table:
+    """The table of the features whose kind is gene expression, others counted; of all features
+    where none is."""
+    rows = [k for k, kind in enumerate(kinds) if kind == GENE_EXPRESSION] or range(len(kinds))
+    names, found = gene_names([identifiers[k] for k in rows], [symbols[k] for k in rows], source)
+    if len(rows) < len(kinds):
+        others = Counter(kind for kind in kinds if kind != GENE_EXPRESSION)
+        listed = ", ".join(f"{n:,} {kind}" for kind, n in others.most_common())
+        found.append(message("features_left_out", n=len(kinds) - len(rows), kinds=listed))
+        values = values.take(np.array(rows))
+    return Table(values, names, cells, [*notes, *found])
 
 
 def _prefix(folder: Path) -> str:

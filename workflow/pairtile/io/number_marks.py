@@ -1,5 +1,5 @@
 """Numbers as people write them: 7,650 is 7650 where commas part thousands, 7.65 where they are
-decimal points. The whole table decides which of the two they are."""
+decimal points, and 7.650 is 7650 where points part thousands. The whole table decides."""
 
 from __future__ import annotations
 
@@ -7,19 +7,27 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-Marks = Literal["point", "thousands", "decimal comma", "unclear"]
+from pairtile.io.text_file import is_number
+
+Marks = Literal[
+    "point", "thousands", "decimal comma", "unclear", "points between thousands", "unclear points"
+]
 
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?")
 _DECIMAL_COMMA = re.compile(r"[-+]?(?:\d+|[1-9]\d{0,2}(?:\.\d{3})+|),\d+(?:[eE][-+]?\d+)?")
 _SPACED = re.compile(r"[-+]?[1-9]\d{0,2}(?:[ '\u2019\u00a0\u202f]\d{3})+(?:[.,]\d+)?")
 _WHOLE = re.compile(r"[-+]?\d+")
 _POINTS = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")
+_SEVERAL_POINTS = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3}){2,}")
+
+MIN_POINTS = 20
+"""Numbers with a point from which semicolons make it unclear what the points are."""
 
 
 def is_marked(text: str) -> bool:
     """Whether a text is a number with a decimal comma, or with marks between thousands."""
     found = text.strip()
-    return any(p.fullmatch(found) for p in (_THOUSANDS, _DECIMAL_COMMA, _SPACED))
+    return any(p.fullmatch(found) for p in (_THOUSANDS, _DECIMAL_COMMA, _SPACED, _SEVERAL_POINTS))
 
 
 def find_marks(texts: Iterable[str], delimiter: str) -> Marks:
@@ -29,8 +37,14 @@ def find_marks(texts: Iterable[str], delimiter: str) -> Marks:
     7.5 say that they part thousands, and so does 7,650 beside 12, as nobody writes its last 0
     there. Where nothing says so, fields parted by commas have English numbers, those parted by
     semicolons have not; else ``unclear``, and so where numbers contradict each other.
+
+    Points part thousands where all that have a point have three digits behind it, none begins with
+    0, none of four digits lacks one, and others are below 1000: 1.234.567, or 26.960 beside 733
+    (nobody writes the last 0 of a fraction, or 733 where all fractions are filled up), or 733 in
+    one number of twenty.
     """
-    decimal = thousands = marked = final_zero = small = False
+    decimal = thousands = marked = final_zero = fraction = several = point_zero = False
+    n_points = n_small = 0
     for cell in texts:
         text = cell.strip()
         grouped, comma = _THOUSANDS.fullmatch(text), _DECIMAL_COMMA.fullmatch(text)
@@ -41,12 +55,23 @@ def find_marks(texts: Iterable[str], delimiter: str) -> Marks:
             final_zero |= text.endswith("0")
         elif _WHOLE.fullmatch(text):
             decimal |= len(text.lstrip("+-")) > 3
-            small |= text.strip("+-0") != ""
+            n_small += text.strip("+-0") != ""
         elif "." in text:
-            thousands |= not _POINTS.fullmatch(text)
+            points = bool(_POINTS.fullmatch(text))
+            thousands |= not points
+            fraction |= not points and is_number(text)
+            several |= points and text.count(".") > 1
+            point_zero |= points and text.endswith("0")
+            n_points += points
+        else:
+            fraction |= text[-1:].isdigit() and is_number(text)
     if not marked:
-        return "point"
-    thousands |= final_zero and small and not decimal
+        if not n_points or fraction or decimal:
+            return "unclear points" if several else "point"
+        if several or (n_small and (point_zero or 20 * n_small >= n_points)):
+            return "points between thousands"
+        return "unclear points" if delimiter == ";" and n_points >= MIN_POINTS else "point"
+    thousands |= final_zero and n_small > 0 and not decimal
     if thousands or decimal:
         return "unclear" if thousands and decimal else "thousands" if thousands else "decimal comma"
     return "thousands" if delimiter == "," else "decimal comma" if delimiter == ";" else "unclear"
@@ -59,6 +84,8 @@ def without_marks(text: str, marks: Marks) -> str:
         return re.sub(r"[^-+\d.,]", "", found).replace(",", ".")
     if marks == "thousands" and _THOUSANDS.fullmatch(found):
         return found.replace(",", "")
+    if marks == "points between thousands" and _POINTS.fullmatch(found):
+        return found.replace(".", "")
     if marks == "decimal comma" and _DECIMAL_COMMA.fullmatch(found):
         return found.replace(".", "").replace(",", ".")
     return text

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, combinations, islice
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -21,9 +21,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairtile.declare.messages import Message, messages_of
-from pairtile.engine.large_table import GrowingTable, count
+from pairtile.engine.large_table import GrowingTable, count, row_blocks
 from pairtile.errors import InputError
-from pairtile.io.by_products import annotation_columns
+from pairtile.io.by_products import find_columns, is_annotation, names_genes
+from pairtile.io.names import some
 from pairtile.io.number_marks import Marks, find_marks, is_marked, without_marks
 from pairtile.io.table import Kinds, Table, check_names, has_name_fault, listed
 from pairtile.io.text_file import (
@@ -101,22 +102,41 @@ def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
         notes.append(message("header_without_row_names"))
     row = head.body[0][1]
     alike = [fields for _, fields in head.body if len(fields) == len(row)]
-    left_out, symbols = annotation_columns(
-        names, [fields[1:] for fields in alike], MISSING, kinds.column == "sample"
-    )
+    notes += _check_header(path, kinds, head, [head.header[0], *names][-len(row) :], alike)
+    by_name = kinds.column == "sample"
+    found = find_columns(names, [fields[1:] for fields in alike], MISSING, by_name)
+    if found.kinds:
+        shown = ", ".join(f"{kind} ({len(at)})" for kind, at in found.kinds.items())
+        like = min(found.kinds, key=lambda kind: "lfq" not in kind and "count" not in kind)
+        cure = f"t.filter(regex=r'(?i){like.replace('_', '[ ._-]*')}')"
+        raise InputError.at(
+            path,
+            f"line {head.header_line}",
+            f"several columns of numbers for each sample: {shown}",
+            "one for each sample, such as this makes: "
+            f"{_by_pandas(path, delimiter, cure)}"
+            + " (of one sample: join those of all files)"
+            * (len(found.kinds[like]) == 1),
+        )
+    left_out, symbols = sorted([*found.annotations, *found.no_samples]), found.symbols
     unnamed = first == 1 or head.header[0].strip() in _NO_NAME
     numbered = symbols == 0 and unnamed and _are_row_numbers(alike)
     if numbered:
         notes.append(message("row_numbers", column=names[0]))
         symbols = None
-    if shown := [repr(names[k]) for k in left_out if not (numbered and k == 0)]:
-        text = ", ".join(shown[:_SHOWN]) + ", ..." * (len(shown) > _SHOWN)
-        notes.append(message("annotation_columns", n=len(shown), names=text, rows=kinds.row))
+    for code, at_columns in zip(_LEFT_OUT, (found.annotations, found.no_samples), strict=True):
+        if shown_names := [names[k] for k in at_columns if not (numbered and k == 0)]:
+            quoted = some(list(map(repr, shown_names)), _SHOWN)
+            notes.append(message(code, n=len(shown_names), names=quoted, rows=kinds.row))
     if symbols is not None and kinds.row == "gene":
         notes.append(message("symbols_in_table", column=names[symbols]))
     labels = 1 + next((k for k, name in enumerate(left_out) if name != k), len(left_out))
     columns = [name for k, name in enumerate(names) if k not in set(left_out)]
-    check_columns(path, kinds, columns, head.line, first + labels - 1)
+    if by_name:
+        _refuse_long_form(
+            path, delimiter, [head.header[0] if first == 2 else "", *names], alike, columns
+        )
+    check_columns(path, kinds, columns, head.header_line, first + labels - 1)
     return Layout(
         delimiter=delimiter,
         labels=labels,
@@ -133,19 +153,24 @@ def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
     )
 
 
+_LEFT_OUT = ("annotation_columns", "columns_of_no_sample")
+
 _FIRST_ROWS, _FIRST_CELLS = 50, 500_000
 """What is looked at to find the layout."""
 
 
 class _Head(NamedTuple):
-    """Line and fields of the header, the first rows below it, how many lines were passed over
-    above it, and what such lines begin with where they may also stand below."""
+    """Last line and fields of the header, the first rows below it, how many lines were passed over
+    above it, what such lines begin with where they may also stand below, and rows of labels that
+    belong to the header, which itself is in ``header_line``."""
 
     line: int
     header: list[str]
     body: list[Row]
     n_above: int
-    comments: tuple[str, ...] = ()
+    comments: tuple[str, ...]
+    header_line: int
+    labels: list[Row]
 
 
 def _read_head(rows: Iterator[Row]) -> _Head:
@@ -164,7 +189,32 @@ def _read_head(rows: Iterator[Row]) -> _Head:
         line, fields = last_line, last
     n_rows = min(_FIRST_ROWS, max(3, _FIRST_CELLS // max(1, len(fields))))
     body = [row for row in islice(rows, n_rows) if not (geo and row[1][0].startswith("!"))]
-    return _Head(line, fields, body, len(above) - 1, ("!",) if geo else ())
+    body = [row for row in body if not _is_blank(row[1])]
+    n = _n_label_rows([fields for _, fields in body])
+    last_line = body[n - 1][0] if n else line
+    comments = ("!",) if geo else ()
+    return _Head(last_line, fields, body[n:], len(above) - 1, comments, line, body[:n])
+
+
+def _is_blank(fields: Sequence[str]) -> bool:
+    """Whether these are the fields of an empty row of a spreadsheet."""
+    return len(fields) > 1 and not any(map(str.strip, fields))
+
+
+def _n_label_rows(rows: Sequence[Sequence[str]]) -> int:
+    """How many rows at the top hold words wherever all rows below hold numbers."""
+    for n in range(min(3, len(rows) - 2), 0, -1):
+        width = min(map(len, rows))
+        numbers = [k for k in range(1, width) if all(is_number(row[k]) for row in rows[n:])]
+        words = all(
+            _WORD.search(row[k]) and not is_number(row[k]) for row in rows[:n] for k in numbers
+        )
+        if len(numbers) > 1 and words:
+            return n
+    return 0
+
+
+_WORD = re.compile(r"[^\W\d_]")
 
 
 def _column_names(
@@ -189,15 +239,110 @@ def _column_names(
             "for the row names)",
         )
     first = 2 if len(row) == len(header) else 1
-    names = [name.strip() for name in header[first - 1 :]]
-    if all(map(is_number, names)):
-        # Names may be numbers, such as times; values have many decimals and come in no order.
-        long = any(len(name.partition(".")[2]) > 2 for name in names)
-        in_order = names == sorted(names, key=float)
-        if (first == 2 and is_number(header[0])) or (long and not in_order):
-            expected = f"a header that names the {kinds.column}s"
-            raise InputError.at(path, f"line {head.line}", "numbers only", expected)
-    return names, first
+    return [name.strip() for name in header[first - 1 :]], first
+
+
+_HEADING = re.compile(
+    r"(?:.*[\W_])?(?:gene|id|name|symbol|probe|sample|cell|protein|feature|transcript|ref|accession|"
+    r"barcode|index|mirna|time|x)s?(?:[\W_].*)?|\W*",
+    re.IGNORECASE,
+)
+"""What programs and people write above the names of rows."""
+
+
+def _check_header(
+    path: str | PathLike[str],
+    kinds: Kinds,
+    head: _Head,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+) -> list[Message]:
+    """Refuse a header that is a row of the table; say what further lines of it hold.
+
+    Names may be numbers, such as times and identifiers of genes or patients. They are values where
+    several marks come together: they are in no order; they are fractions as the cells are, or whole
+    as these, and not larger; some are the same; the name before them is like those of the rows.
+    """
+    columns = [k for k in range(1, len(header)) if all(_value(row[k]) is not None for row in rows)]
+    names = [header[k].strip() for k in columns]
+    found = [_value(name) for name in names]
+    numbers = [value for value in found if value is not None and not math.isnan(value)]
+    if numbers and None not in found and len(header) == len(head.header):
+        cells = [abs(_value(row[k]) or 0.0) for row in rows for k in columns]
+        fractions = sum(not cell.is_integer() for cell in cells if not math.isnan(cell))
+        whole = all(value.is_integer() for value in numbers)
+        ordered = any(numbers == sorted(numbers, key=key) for key in (None, lambda x: (x % 1, x)))
+        marks = (whole == (2 * fractions < len(cells))) and max(map(abs, numbers)) <= 10 * max(
+            cells
+        )
+        marks += _shape(header[0]) in {_shape(row[0]) for row in rows}
+        marks += any(len(name.partition(".")[2]) > 2 for name in names)
+        marks = 2 * (len(set(names)) < len(names)) + (0 if ordered else marks)
+        if is_number(header[0]) or (marks > 1 and not _HEADING.fullmatch(header[0])):
+            raise InputError.at(
+                path,
+                f"line {head.header_line}",
+                f"numbers only, as in the rows below ({some(names)}): the table has no header",
+                f"a header: a first line that names the columns, such as {kinds.row}, "
+                f"{kinds.column} 1, {kinds.column} 2",
+            )
+    notes: list[Message] = []
+    for line, fields in head.labels:
+        words = list(dict.fromkeys(fields[k].strip() for k in columns))
+        if len(words) > 1 and len(set(head.header)) < len(head.header):
+            cure = f"those of one kind of value only, with each {kinds.column} once"
+            shown = some(list(map(repr, words)))
+            raise InputError.at(path, f"line {line}", f"a second header line ({shown})", cure)
+        numbers_of_line = {"line": line, "name": fields[0], "words": some(words)}
+        notes.append(message("label_line", **numbers_of_line))
+    return notes
+
+
+def _value(text: str) -> float | None:
+    """The number, also with a decimal comma; NaN if missing, None if neither."""
+    return number(text.strip().replace(",", "."))
+
+
+def _shape(name: str) -> str:
+    """How a name is made of letters and digits: that of TP53 is A9."""
+    letters = re.sub(r"[^\W\d_]+", lambda part: "A" if part[0].isupper() else "a", name.strip())
+    return re.sub(r"\d+", "9", letters)
+
+
+def _by_pandas(path: str | PathLike[str], delimiter: str, table: str) -> str:
+    """A command that makes another table of a file."""
+    file, mark = str(path), r"\t" if delimiter == "\t" else delimiter
+    return (
+        f"python -c \"import pandas as pd; t = pd.read_csv({file!r}, sep='{mark}', index_col=0); "
+        f"{table}.to_csv('table.tsv', sep='\\t')\""
+    )
+
+
+def _refuse_long_form(
+    path: str | PathLike[str],
+    delimiter: str,
+    names: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    columns: Sequence[str],
+) -> None:
+    """Refuse a table with a row for each gene and sample; ``names`` are those of all fields,
+    ``columns`` of those taken for samples."""
+    if len(columns) > 2:
+        return
+    fields = [[text.strip() for text in field] for field in zip(*rows, strict=True)]
+    texts = [k for k, name in enumerate(names) if name not in columns and not is_annotation(name)]
+    for i, j in combinations(texts, 2):
+        distinct = len(set(zip(fields[i], fields[j], strict=True)))
+        if distinct == len(rows) >= 2 * min(len(set(fields[i])), len(set(fields[j]))):
+            gene, sample = (j, i) if names_genes(names[j]) else (i, j)
+            keys = f"index={names[gene]!r}, columns={names[sample]!r}, values={columns[-1]!r}"
+            raise InputError.at(
+                path,
+                "",
+                f"the long form, with a row for each pair of {names[gene]!r} and {names[sample]!r}",
+                f"a row for each gene and a column for each sample: "
+                f"{_by_pandas(path, delimiter, f't.reset_index().pivot({keys})')}",
+            )
 
 
 _NO_NAME = ("", "Unnamed: 0", "index")
@@ -228,6 +373,11 @@ def check_wide(path: str | PathLike[str], line: int, header: list[str], delimite
     name = _NAMES[delimiter][0]
     other = next((mark for mark in "\t,;" if mark in header[0]), "")
     hint = ""
+    if header[0].count(" ") > 1:
+        hint = (
+            " (it holds blanks, as R's write.table does without sep: write.table(x, "
+            '"table.tsv", sep="\\t", quote=FALSE, col.names=NA))'
+        )
     if other:
         suffix = ".tsv" if other == "\t" else ".csv"
         hint = f" (it holds {_NAMES[other][1]}: name the file {suffix})"
@@ -267,6 +417,8 @@ def read_fast(
     names: list[str] = []
     symbols: list[str] = []
     table = GrowingTable(len(layout.columns), scratch)
+    if "points" in layout.marks:
+        return None
     try:
         with open_unpacked(path) if is_gzip(path) else Path(path).open("rb") as stream:
             for found in in_threads(partial(_parse, layout), _pieces(stream, layout)):
@@ -281,7 +433,33 @@ def read_fast(
         pa.default_memory_pool().release_unused()
     if not names or has_name_fault(names, layout.kinds.row == layout.kinds.repeated):
         return None
-    return Rows(names, table.values(), symbols)
+    values = table.values()
+    if _may_part_thousands(values, layout.delimiter) and _find_marks(path, layout) != "point":
+        return None
+    return Rows(names, values, symbols)
+
+
+def _may_part_thousands(values: np.ndarray, delimiter: str) -> bool:
+    """Whether all fractions have three digits and none lies below 1, as points between thousands
+    make them, beside whole numbers."""
+    points = small = delimiter == ";"
+    for rows in row_blocks(values):
+        block = values[rows]
+        whole = block == np.rint(block)
+        fractions = np.abs(block[~whole & ~np.isnan(block)])
+        thousands = np.abs(1000.0 * fractions - np.rint(1000.0 * fractions)) < 1e-6
+        if not (thousands & (fractions > 1.0)).all() or (np.abs(block[whole]) >= 1000.0).any():
+            return False
+        points |= fractions.size > 0
+        small |= bool((block[whole] != 0.0).any())
+    return points and small
+
+
+def _find_marks(path: str | PathLike[str], layout: Layout) -> Marks:
+    """What marks in the numbers of the whole table are."""
+    at = [layout.labels + k for k in layout.fields]
+    rows = _data_rows(path, layout)
+    return find_marks((row[k] for _, row in rows for k in at if k < len(row)), layout.delimiter)
 
 
 def _pieces(stream: BinaryIO, layout: Layout) -> Iterator[bytes]:
@@ -410,17 +588,17 @@ def _data_rows(path: str | PathLike[str], layout: Layout) -> Iterator[Row]:
     with open_rows(path, layout.delimiter) as lines:
         for line, fields in lines:
             comment = bool(layout.comments) and fields[0].startswith(layout.comments)
-            if line > layout.skip_lines and not comment:
+            if line > layout.skip_lines and not comment and not _is_blank(fields):
                 yield line, fields
 
 
 class _Numbers:
-    """The numbers of rows; what commas in them are is found out when the first one is met."""
+    """The numbers of rows; the whole table says what commas and points in them are."""
 
     def __init__(self, path: str | PathLike[str], layout: Layout) -> None:
         self._path, self._layout = path, layout
         self._fields = [layout.labels + k for k in layout.fields]
-        self._marks: Marks | None = None
+        self._marks = _find_marks(path, layout)
         self._n_marked = 0
         self._example = ("", 0.0)
 
@@ -430,7 +608,8 @@ class _Numbers:
         values = np.empty(len(layout.columns))
         for k, at in enumerate(self._fields):
             text = fields[at]
-            value = self._marked(text) if is_marked(text) else number(text)
+            marked = is_marked(text) or ("points" in self._marks and "." in text)
+            value = self._marked(text) if marked else number(text)
             if value is None or math.isinf(value):
                 raise InputError.at(
                     self._path,
@@ -444,11 +623,8 @@ class _Numbers:
         return values
 
     def _marked(self, text: str) -> float | None:
-        if self._marks is None:
-            rows = _data_rows(self._path, self._layout)
-            cells = (row[at] for _, row in rows for at in self._fields if at < len(row))
-            self._marks = find_marks(cells, self._layout.delimiter)
-        value = number(without_marks(text, self._marks))
+        plain = without_marks(text, self._marks)
+        value = None if self._marks == "unclear points" else number(plain)
         if value is not None:
             self._n_marked += 1
             self._example = self._example if self._n_marked > 1 else (text.strip(), value)
@@ -483,9 +659,17 @@ def _found(text: str, value: float | None) -> str:
     shown = repr(text if len(text) <= _SHOWN_TEXT else text[:_SHOWN_TEXT] + "...")
     if value is not None:
         return f"the infinite value {shown}"
-    if is_marked(text):
+    if text.count(",") == 4:
+        return f"{shown} (five numbers in a cell, as the Expression Atlas writes: {_ATLAS})"
+    if is_marked(text) or is_number(text):
         return f"{shown} (a decimal comma or a mark between thousands: write plain numbers)"
     return shown
+
+
+_ATLAS = (
+    "minimum, quartiles and maximum of replicates; keep the median, or take its table of samples; "
+    "in pandas t.map(lambda cell: cell.split(',')[2])"
+)
 
 
 # The whole table.
