@@ -24,23 +24,27 @@ _SYMBOL = {"symbol", "gene_symbol", "genesymbol", "gene_name", "genename", "hgnc
     *("hugo_symbol", "external_gene_name", "identifier", "gene_short_name", "gene", "genes"),
     *("gene_names", "gene_symbols", "feature_name", "pr_gene_symbol"),
 }
-_LENGTH = {"length", "gene_length", "genelength", "transcript_length", "exon_length", "width"}
-_EFFECTIVE_LENGTH = {"effective_length", "eff_length", "effectivelength"}
 _CHROMOSOME = {"chr", "chrom", "chromosome", "seqname", "seqnames", "chromosome_name", "gene_chr"}
-_STRAND = {"strand", "gene_strand"}
 _PLACE = {"start", "end", "gene_start", "gene_end", "start_position", "end_position"}
 _NUMBER_ID = {"entrez_gene_id", "entrezid", "entrez_id", "entrez", "ncbi_gene_id", "geneid"} | {
-    "gene_id",
+    *("gene_id", "probeid", "probe_id"),
 }
 _TEXT = {"description", "gene_description", "biotype", "gene_biotype", "gene_type"} | {
     *("transcript_id", "transcript_ids", "transcript_id(s)", "transcript_type", "tf_family"),
     *("refseq", "ensembl", "ensembl_id", "ensembl_gene_id", "probe", "probe_id"),
 }
+_STRAND = dict.fromkeys(("strand", "gene_strand"), r"(?:[-+.*]|-?1)(?:;[-+.*])*")
+_LENGTH = {"length", "gene_length", "genelength", "transcript_length", "exon_length", "width"}
+_EFFECTIVE_LENGTH = {"effective_length", "eff_length", "effectivelength"}
+_NUMBERS = {
+    **dict.fromkeys(_CHROMOSOME, ".+"),
+    **dict.fromkeys(_PLACE, r"\d+(?:;\d+)*"),
+    **dict.fromkeys(_LENGTH | _NUMBER_ID, r"\d+(?:\.0+)?"),
+    **dict.fromkeys(_EFFECTIVE_LENGTH, r"\d+(?:\.\d*)?"),
+    **_STRAND,
+}
+"""What stands in columns of numbers that are called so; places only beside a chromosome."""
 
-_WHOLE = re.compile(r"\d+(?:\.0+)?")
-_WHOLES = re.compile(r"\d+(?:;\d+)*")
-_POSITIVE = re.compile(r"\d+(?:\.\d*)?")
-_STRANDS = re.compile(r"(?:[-+.*]|-?1)(?:;[-+.*])*")
 _LETTER = re.compile(r"[^\W\d_]")
 
 MIN_TEXTS = 3
@@ -96,8 +100,7 @@ def find_columns(
     found |= no_samples
     for order in (range(len(names)), reversed(range(len(names)))):
         for k in order:
-            unlike = len(set(columns[k])) > 1 and len(columns[k]) >= MIN_TEXTS
-            if k not in found and not (unlike and _is_text(columns[k])):
+            if k not in found and (len(columns[k]) < MIN_TEXTS or not _is_text(columns[k])):
                 break
             found.add(k)
     if len(found) == len(names):
@@ -107,7 +110,7 @@ def find_columns(
     others = [
         k
         for k in leading
-        if keys[k] not in _TEXT | _CHROMOSOME | _STRAND | _PLACE | _NUMBER_ID
+        if keys[k] not in _TEXT | {*_NUMBERS}
         and len(set(columns[k])) == len(columns[k])
         and not any(" " in text for text in columns[k])
     ]
@@ -122,7 +125,8 @@ def names_genes(name: str) -> bool:
 
 def is_annotation(name: str) -> bool:
     """Whether a column of this name describes genes, without naming them."""
-    return _key(name) in _TEXT | _CHROMOSOME | _STRAND | _PLACE | _NUMBER_ID | _LENGTH
+    key = _key(name)
+    return key in {*_NUMBERS} - _NUMBER_ID or "type" in key or "descr" in key
 
 
 def _key(name: str) -> str:
@@ -134,15 +138,15 @@ def _key(name: str) -> str:
 
 _RESULTS = (
     "base_mean|(?:avg_)?log2?_?(?:fold_change|fc)|fold_change|lfc_se|ave_expr|log_?cpm|log_odds"
-    "|test_stat(?:istic)?|pct_[12]|max_cooks"
+    "|test_stat(?:istic)?|pct_[12]|max_cooks|abundance_ratio"
 )
 _SHARES = (
     "(?:detection_)?(?:adj(?:usted)?_)?p_?val(?:ue)?s?(?:_adj(?:usted)?)?|p_?adj(?:usted)?"
     "|(?:bh_)?fdr|[qs]_?val(?:ue)?"
 )
 _ERRORS = (
-    "detection(?:_call|_score)?|conf_(?:lo|hi)|status|abs_call|coverage"
-    "|(?:bead_|array_)?std_?(?:err(?:or)?|dev)|avg_n_?beads|n_?beads|n_?arrays"
+    "detection(?:_call|_score)?|conf_(?:lo|hi)|(?:min|max)_signal|status|abs_call|coverage"
+    "|(?:bead_|array_)?std?_?(?:err(?:or)?|dev)|avg_n_?beads|n_?beads|n_?arrays"
 )
 _OTHERS = (
     "(?:effective_|eff_)?length|(?:razor_\\+_unique_|unique_)?peptides|ms/ms_count"
@@ -151,7 +155,7 @@ _OTHERS = (
 _VALUES = (
     "avg_signal|signal|(?:reporter_)?(?:max_?)?(?:lfq_)?intensity(?:_corrected)?|lfq|ibaq|top3"
     "|fpkm|rpkm|tpm|cpm|(?:est_|expected_|raw_|normali[sz]ed_|scaled_)?(?:read_?)?counts?"
-    "|num_?reads|abundance|scaled_estimate|(?:unshared_)?log_ratio|quantity"
+    "|num_?reads|abundances?(?:_\\(\\w+\\))?|scaled_estimate|(?:unshared_)?log_ratio|quantity"
     "|(?:unique_|total_)?spectral_counts?"
 )
 _KIND = re.compile(
@@ -199,26 +203,16 @@ def _no_samples(
 
 
 def _is_known_number(key: str, texts: Sequence[str], keys: Sequence[str]) -> bool:
-    if not texts:
-        return False
-    if key in _PLACE:
-        return bool(_CHROMOSOME.union(_STRAND) & {*keys}) and _all(_WHOLES, texts)
-    return (
-        (key in _LENGTH | _CHROMOSOME | _NUMBER_ID and _all(_WHOLE, texts))
-        or (key in _CHROMOSOME and any(not _WHOLE.fullmatch(text) for text in texts))
-        or (key in _EFFECTIVE_LENGTH and _all(_POSITIVE, texts))
-        or (key in _STRAND and _all(_STRANDS, texts))
-    )
-
-
-def _all(pattern: re.Pattern[str], texts: Sequence[str]) -> bool:
-    return all(pattern.fullmatch(text) for text in texts)
+    alone = key in _PLACE and not (_CHROMOSOME | {*_STRAND}) & {*keys}
+    known = bool(texts) and key in _NUMBERS and not alone
+    return known and all(re.fullmatch(_NUMBERS[key], text) for text in texts)
 
 
 def _is_text(texts: Sequence[str]) -> bool:
     """Whether there are texts, and none of them is a number, a formula's error or the like."""
     return bool(texts) and all(
-        _LETTER.search(text) and not text.startswith("#") and not is_number(text) for text in texts
+        (_LETTER.search(text) and not text.startswith("#") and not is_number(text)) or text == "-"
+        for text in texts
     )
 
 
@@ -251,15 +245,30 @@ _SPIKE_IN = re.compile(
 )
 
 
-def spike_ins(genes: Sequence[str]) -> list[int]:
-    """Rows of RNA or probes that were added as controls: ERCC, SIRV, those of Affymetrix, Agilent
-    and NanoString."""
-    return [k for k, gene in enumerate(genes) if _SPIKE_IN.fullmatch(gene)]
+def rows_of_no_gene(
+    genes: Sequence[str], values: NDArray[np.float64], controls: bool
+) -> dict[str, list[int]]:
+    """Rows that are no genes, by the code of the message that says so: counts of reads of none;
+    RNA and probes that were added (ERCC, SIRV, those of Affymetrix, Agilent and NanoString), unless
+    ``controls`` are asked for; statistics of all others; what describes samples.
+
+    values : (genes, some samples), NaN where missing.
+    """
+    added = [] if controls else [k for k, gene in enumerate(genes) if _SPIKE_IN.fullmatch(gene)]
+    found = {"by_product_rows": by_product_rows(genes), "spike_ins_left_out": added}
+    rest = np.setdiff1d(np.arange(len(genes)), [*found["by_product_rows"], *added])
+    if not rest.size:
+        return found
+    totals = rest[statistics_of_others([genes[k] for k in rest], values[rest].T)]
+    rest = np.setdiff1d(rest, totals)
+    sure, others = _covariate_rows([genes[k] for k in rest], values[rest])
+    found |= {"covariates_left_out": rest[sure].tolist(), "perhaps_no_genes": rest[others].tolist()}
+    return found | {"statistics_left_out": totals.tolist()}
 
 
 _STATISTIC = re.compile(
-    r"(?:(?:row|col|column|grand|overall|all)_?)?(?:total|sum|mean|average|avg|median|std(?:_?dev)?"
-    r"|sd|sem?|var(?:iance)?|cv|rsd|min(?:imum)?|max(?:imum)?|range|n|counts?)s?(?:_?%)?"
+    r"(?:^|_)(?:total|sum|mean|average|avg|median|std(?:_?dev)?|sd|sem?|var(?:iance)?|cv|rsd"
+    r"|min(?:imum)?|max(?:imum)?|range|n|counts?)s?(?:_|$)"
 )
 
 
@@ -270,7 +279,7 @@ def statistics_of_others(names: Sequence[str], values: NDArray[np.float64]) -> l
     """
     total = np.nansum(values, axis=1, keepdims=True)
     sums = (total != 0.0) & (np.abs(2.0 * values - total) <= 1e-3 * np.abs(total))
-    maybe = np.array([bool(_STATISTIC.fullmatch(_key(name))) for name in names])
+    maybe = np.array([bool(_STATISTIC.search(_key(name))) for name in names])
     maybe |= (sums.sum(axis=0) > MIN_OTHERS) & (sums.mean(axis=0) > 0.95)
     if not maybe.any() or (~maybe).sum() < MIN_OTHERS:
         return []
@@ -287,33 +296,43 @@ def statistics_of_others(names: Sequence[str], values: NDArray[np.float64]) -> l
     return [k for k in np.flatnonzero(maybe) if any(agrees(values[:, k], form) for form in forms)]
 
 
-COVARIATES = {"age", "sex", "gender", "batch", "plate", "rin", "bmi", "pmi", "group"} | {
+COVARIATES = {"age", "sex", "gender", "batch", "plate", "rin", "bmi", "pmi", "group", "class"} | {
     *("condition", "treatment", "timepoint", "replicate", "donor", "patient", "subject", "cluster"),
     *("total_reads", "n_reads", "mapped_reads", "library_size", "lib_size", "size_factor", "depth"),
     *("n_counts", "total_counts", "ncount_rna", "nfeature_rna", "n_genes", "n_genes_by_counts"),
     *("pct_counts_mt", "percent_mt", "percent_mito", "doublet_score", "leiden", "louvain"),
     *("seurat_clusters", "weight", "height", "smoking", "purity", "stage", "grade", "survival"),
     *("total", "sum", "n_umi", "numi", "ngene", "rin_score", "age_years", "sequencing_depth"),
+    *("time", "hours", "day", "dose", "lane", "cohort", "center", "tissue", "cell_type", "passage"),
+    *("diagnosis", "status", "response", "site", "study", "run", "ph", "library", "individual"),
 }
 """What describes samples, as it is called where it stands among genes."""
 
 
-def covariate_rows(genes: Sequence[str], values: NDArray[np.float64]) -> tuple[list[int], bool]:
-    """Genes that are called as what describes samples, and whether they are left out: where there
-    are several, or the values of one are unlike those of genes (whole numbers among fractions or
-    fractions among whole numbers, few different ones, or all above those of every gene).
+def _covariate_rows(
+    genes: Sequence[str], values: NDArray[np.float64]
+) -> tuple[list[int], list[int]]:
+    """Genes that describe samples: sure ones, and others that may.
+
+    They are called so, and are several or have values unlike those of genes: whole numbers among
+    fractions or the reverse, few different ones, or all above those of every gene. Or their name is
+    unknown, and among many genes they alone are whole numbers, or alone are fractions.
 
     values : (genes, samples), NaN where missing.
     """
-    named = [k for k, gene in enumerate(genes) if _key(gene) in COVARIATES]
-    if len(named) != 1 or len(genes) == 1:
-        return named, len(named) < len(genes)
-    table = pd.DataFrame(values).iloc[:: 1 + len(genes) // 1000]  # some genes say enough
-    distinct, whole = table.nunique(axis=1).median(), (table % 1 == 0).mean(axis=1).median() > 0.5
-    row = pd.Series(values[named[0]])
-    above = row > np.nanmax(np.delete(values, named, axis=0), axis=0, initial=-np.inf)
-    unlike = (row.dropna() % 1 == 0).all() != whole or row.nunique() <= distinct / 3
-    return named, bool(unlike or above.mean() > 0.95)
+    named = np.array([_key(gene) in COVARIATES for gene in genes], dtype=bool)
+    table = pd.DataFrame(values)
+    whole = (table.isna() | (table % 1 == 0)).all(axis=1).to_numpy()
+    distinct = 1 + (np.diff(np.sort(values, axis=1), axis=1) > 0.0).sum(axis=1)
+    usual = whole[~named].mean() > 0.5 if not named.all() else True
+    above = values > np.nanmax(values[~named], axis=0, initial=-np.inf)
+    few = distinct <= np.median(distinct) / 3
+    unlike = (whole != usual) | few | (above.mean(axis=1) > 0.95)
+    sure = named & ((unlike & named).any() | (named.sum() > 1)) & (not named.all())
+    odd = (whole != usual) & (distinct > 1) & ~named
+    return np.flatnonzero(sure).tolist(), np.flatnonzero(
+        (named | odd * (odd.mean() < 0.01)) & ~sure
+    ).tolist()
 
 
 def unlike_others(
@@ -326,10 +345,12 @@ def unlike_others(
     nothing.
     """
     agreement = np.ones(values.shape[1])
-    if min(values.shape) >= MIN_OTHERS and len(values) >= MIN_ROWS_TO_COMPARE:
+    if values.shape[1] >= MIN_OTHERS and len(values) >= MIN_ROWS_TO_COMPARE:
         table = pd.DataFrame(values)
-        middle = table.median(axis=1)
-        agreement = table.corrwith(middle, method="spearman").fillna(1.0).to_numpy()
+        ranks = table.assign(middle=table.median(axis=1)).rank()
+        scores = ((ranks - ranks.mean()) / ranks.std(ddof=0)).fillna(0.0).to_numpy()
+        constant = (ranks.iloc[:, :-1].std() == 0.0).to_numpy()
+        agreement = np.where(constant, 1.0, scores[:, :-1].T @ scores[:, -1] / len(values))
     return agreement, (agreement < MAX_UNLIKE) & (np.median(agreement) > MIN_ALIKE)
 
 

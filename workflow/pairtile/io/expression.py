@@ -19,10 +19,8 @@ from pairtile.errors import ConfigError, InputError
 from pairtile.io.anndata_file import read_10x_h5, read_h5ad, read_loom
 from pairtile.io.binary_table import read_parquet
 from pairtile.io.by_products import (
-    by_product_rows,
     converted_names,
-    covariate_rows,
-    spike_ins,
+    rows_of_no_gene,
     statistics_of_others,
     unlike_others,
 )
@@ -159,9 +157,10 @@ def read_sparsely(
     check_names(path, "sample", samples)
     check_finite(path, values, genes, samples)
     _check_codes(path, values)
-    values, samples = _without_other_columns(values, samples, notes, scratch)
+    read = Expression(values, genes, samples, str(path), notes, symbols)
+    read = _without_others(path, read, scratch, controls)
+    values, genes, samples, notes = read.values, read.genes, read.samples, read.notes
     check_samples(path, samples)
-    values, genes = _without_by_products(path, values, genes, notes, scratch, controls)
     if ignore_versions:
         versioned, genes = genes, [without_version(gene) for gene in genes]
         n = sum(a != b for a, b in zip(versioned, genes, strict=True))
@@ -174,7 +173,7 @@ def read_sparsely(
         numbers = {"rows": len(genes), "names": len(merged[1])}
         notes.append(message("duplicates_joined", **numbers, taken=taken, duplicates=duplicates))
         values, genes = merged
-    return Expression(values, list(genes), list(samples), str(path), notes, symbols)
+    return replace(read, values=values, genes=genes, symbols=symbols)
 
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
@@ -196,7 +195,8 @@ def _check_codes(path: str | PathLike[str], values: Values) -> None:
     nines = re.fullmatch("-99+", f"{lowest:.16g}") and (
         second >= 0.0 or distance > highest - second
     )
-    if n > 1 and highest > second and (nines or distance > 2.0 * (highest - second)):
+    far = distance > 2.0 * (highest - second) and (lowest % 1.0 == 0.0 or lowest < -90.0)
+    if n > 1 and highest > second and (nines or far):
         raise InputError.at(
             path,
             "",
@@ -211,73 +211,41 @@ def _spread(n: int, most: int) -> NDArray[np.int64]:
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
 
 
-def _without_other_columns(
-    values: Values, samples: list[str], notes: list[Message], scratch: Path | None
-) -> tuple[Values, list[str]]:
-    """Without columns that are a statistic of the others; with a warning of columns that are
-    unlike all others."""
-    rows = _spread(values.shape[0], max(20, min(500, 4_000_000 // len(samples))))
-    some_rows = values[rows]
-    found = statistics_of_others(samples, some_rows)
-    if found:
-        names = some([samples[k] for k in found])
-        notes.append(message("statistics_left_out", kind="sample", names=names))
-        kept = np.setdiff1d(np.arange(len(samples)), found)
-        if isinstance(values, SparseRows):
-            values = values.take_columns(kept)
-        else:
-            values = take_columns(values, kept, scratch)
-        samples, some_rows = [samples[k] for k in kept], some_rows[:, kept]
-    agreement, unlike = unlike_others(some_rows)
+def _without_others(
+    path: str | PathLike[str], read: Expression, scratch: Path | None, controls: bool
+) -> Expression:
+    """Without columns that are no samples and rows that are no genes; with a warning of columns
+    that are unlike all others, and of names that were changed."""
+    values, genes, samples, notes = read.values, read.genes, read.samples, list(read.notes)
+    some_genes = values[_spread(len(genes), max(20, min(500, 4_000_000 // len(samples))))]
+    totals = statistics_of_others(samples, some_genes)
+    columns = np.setdiff1d(np.arange(len(samples)), totals)
+    agreement, unlike = unlike_others(some_genes[:, columns])
     if unlike.any():
-        names = some([samples[k] for k in np.flatnonzero(unlike)])
+        names = some([samples[k] for k in columns[unlike]])
         numbers = {"highest": agreement[unlike].max(), "lowest": agreement[~unlike].min()}
         notes.append(message("unlike_samples", n=int(unlike.sum()), names=names, **numbers))
-    return values, samples
-
-
-def _without_by_products(
-    path: str | PathLike[str],
-    values: Values,
-    genes: list[str],
-    notes: list[Message],
-    scratch: Path | None,
-    controls: bool,
-) -> tuple[Values, list[str]]:
-    """Without rows that are no genes: counts of reads of none, spike-ins unless these are asked
-    for, totals, what describes samples; with a warning of names that were changed."""
-    by_products = by_product_rows(genes)
-    if len(by_products) == len(genes):
+    some_samples = columns_of(values, columns[_spread(columns.size, 64)])
+    left_out = rows_of_no_gene(genes, some_samples, controls)
+    of_genes = [(code, rows, genes, "gene") for code, rows in left_out.items()]
+    for code, at, names, kind in [("statistics_left_out", totals, samples, "sample"), *of_genes]:
+        if at:
+            shown = some([names[k] for k in at])
+            notes.append(message(code, n=len(at), names=shown, kind=kind))
+    left_out.pop("perhaps_no_genes", None)
+    rows = np.setdiff1d(np.arange(len(genes)), [k for at in left_out.values() for k in at])
+    if not rows.size:
         raise InputError.at(path, "", f"no genes, but {some(genes)}", "genes")
-    added = [] if controls else spike_ins(genes)
-    left_out = {"by_product_rows": by_products}
-    if len(added) < len(genes) - len(by_products):
-        left_out["spike_ins_left_out"] = added
-    rest = np.setdiff1d(np.arange(len(genes)), [*by_products, *added])
-    if rest.size:
-        names = [genes[k] for k in rest]
-        block = columns_of(values, _spread(values.shape[1], 64))[rest]
-        totals = statistics_of_others(names, block.T)
-        left_out["statistics_left_out"] = rest[totals].tolist()
-        kept = np.setdiff1d(np.arange(rest.size), totals)
-        of_samples, sure = covariate_rows([names[k] for k in kept], block[kept])
-        code = "covariates_left_out" if sure else "called_like_covariates"
-        left_out[code] = rest[kept[of_samples]].tolist()
-    for code, rows in left_out.items():
-        if rows:
-            shown = some([genes[k] for k in rows])
-            notes.append(message(code, n=len(rows), names=shown, kind="gene"))
-    left_out.pop("called_like_covariates", None)
-    if rows := [k for of_code in left_out.values() for k in of_code]:
-        kept = np.setdiff1d(np.arange(len(genes)), rows)
-        if isinstance(values, SparseRows):
-            values = values.take(kept)
-        else:
-            values = take_rows(values, kept, scratch)
-        genes = [genes[k] for k in kept]
+    if isinstance(values, SparseRows):
+        values = values.take(rows) if rows.size < len(genes) else values
+        values = values.take_columns(columns) if totals else values
+    else:
+        values = take_rows(values, rows, scratch) if rows.size < len(genes) else values
+        values = take_columns(values, columns, scratch) if totals else values
+    genes, samples = [genes[k] for k in rows], [samples[k] for k in columns]
     if changed := converted_names(genes):
         notes.append(message("converted_names", n=len(changed), names=some(changed)))
-    return values, genes
+    return replace(read, values=values, genes=genes, samples=samples, notes=notes)
 
 
 def _merged(

@@ -10,7 +10,13 @@ from typing import Literal
 from pairtile.io.text_file import is_number
 
 Marks = Literal[
-    "point", "thousands", "decimal comma", "unclear", "points between thousands", "unclear points"
+    "point",
+    "decimal point",
+    "thousands",
+    "decimal comma",
+    "unclear",
+    "points between thousands",
+    "unclear points",
 ]
 
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?")
@@ -66,9 +72,9 @@ def find_marks(texts: Iterable[str], delimiter: str) -> Marks:
         else:
             fraction |= text[-1:].isdigit() and is_number(text)
     if not marked:
-        if not n_points or fraction or decimal:
-            return "unclear points" if several else "point"
-        if several or (n_small and (point_zero or 20 * n_small >= n_points)):
+        if fraction or decimal:
+            return "unclear points" if several else "decimal point"
+        if several or (n_small and n_points and (point_zero or 20 * n_small >= n_points)):
             return "points between thousands"
         return "unclear points" if delimiter == ";" and n_points >= MIN_POINTS else "point"
     thousands |= final_zero and n_small > 0 and not decimal

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, combinations, islice
@@ -21,9 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairtile.declare.messages import Message, messages_of
-from pairtile.engine.large_table import GrowingTable, count, row_blocks
+from pairtile.engine.large_table import GrowingTable, count
 from pairtile.errors import InputError
-from pairtile.io.by_products import find_columns, is_annotation, names_genes
+from pairtile.io.by_products import by_product_rows, find_columns, is_annotation
 from pairtile.io.names import some
 from pairtile.io.number_marks import Marks, find_marks, is_marked, without_marks
 from pairtile.io.table import Kinds, Table, check_names, has_name_fault, listed
@@ -77,9 +77,9 @@ class Layout:
 
     @property
     def fields(self) -> list[int]:
-        """The field of each column, counted behind the labels."""
-        left_out = set(self.omitted)
-        return [k for k in range(self.width - self.labels) if k not in left_out]
+        """The field of each column."""
+        left_out = {self.labels + k for k in self.omitted}
+        return [k for k in range(self.labels, self.width) if k not in left_out]
 
 
 def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
@@ -105,19 +105,9 @@ def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
     notes += _check_header(path, kinds, head, [head.header[0], *names][-len(row) :], alike)
     by_name = kinds.column == "sample"
     found = find_columns(names, [fields[1:] for fields in alike], MISSING, by_name)
-    if found.kinds:
-        shown = ", ".join(f"{kind} ({len(at)})" for kind, at in found.kinds.items())
-        like = min(found.kinds, key=lambda kind: "lfq" not in kind and "count" not in kind)
-        cure = f"t.filter(regex=r'(?i){like.replace('_', '[ ._-]*')}')"
-        raise InputError.at(
-            path,
-            f"line {head.header_line}",
-            f"several columns of numbers for each sample: {shown}",
-            "one for each sample, such as this makes: "
-            f"{_by_pandas(path, delimiter, cure)}"
-            + " (of one sample: join those of all files)"
-            * (len(found.kinds[like]) == 1),
-        )
+    if by_name:
+        header = [head.header[0] if first == 2 else "", *names]
+        _refuse_other_forms(path, delimiter, header, alike, found.kinds)
     left_out, symbols = sorted([*found.annotations, *found.no_samples]), found.symbols
     unnamed = first == 1 or head.header[0].strip() in _NO_NAME
     numbered = symbols == 0 and unnamed and _are_row_numbers(alike)
@@ -132,10 +122,6 @@ def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
         notes.append(message("symbols_in_table", column=names[symbols]))
     labels = 1 + next((k for k, name in enumerate(left_out) if name != k), len(left_out))
     columns = [name for k, name in enumerate(names) if k not in set(left_out)]
-    if by_name:
-        _refuse_long_form(
-            path, delimiter, [head.header[0] if first == 2 else "", *names], alike, columns
-        )
     check_columns(path, kinds, columns, head.header_line, first + labels - 1)
     return Layout(
         delimiter=delimiter,
@@ -189,16 +175,11 @@ def _read_head(rows: Iterator[Row]) -> _Head:
         line, fields = last_line, last
     n_rows = min(_FIRST_ROWS, max(3, _FIRST_CELLS // max(1, len(fields))))
     body = [row for row in islice(rows, n_rows) if not (geo and row[1][0].startswith("!"))]
-    body = [row for row in body if not _is_blank(row[1])]
+    body = [row for row in body if len(row[1]) == 1 or any(map(str.strip, row[1]))]
     n = _n_label_rows([fields for _, fields in body])
     last_line = body[n - 1][0] if n else line
     comments = ("!",) if geo else ()
     return _Head(last_line, fields, body[n:], len(above) - 1, comments, line, body[:n])
-
-
-def _is_blank(fields: Sequence[str]) -> bool:
-    """Whether these are the fields of an empty row of a spreadsheet."""
-    return len(fields) > 1 and not any(map(str.strip, fields))
 
 
 def _n_label_rows(rows: Sequence[Sequence[str]]) -> int:
@@ -269,16 +250,15 @@ def _check_header(
     numbers = [value for value in found if value is not None and not math.isnan(value)]
     if numbers and None not in found and len(header) == len(head.header):
         cells = [abs(_value(row[k]) or 0.0) for row in rows for k in columns]
-        fractions = sum(not cell.is_integer() for cell in cells if not math.isnan(cell))
-        whole = all(value.is_integer() for value in numbers)
-        ordered = any(numbers == sorted(numbers, key=key) for key in (None, lambda x: (x % 1, x)))
-        marks = (whole == (2 * fractions < len(cells))) and max(map(abs, numbers)) <= 10 * max(
-            cells
-        )
-        marks += _shape(header[0]) in {_shape(row[0]) for row in rows}
+        fractions = sum(cell % 1.0 > 0.0 for cell in cells)
+        whole, ordered = all(x % 1.0 == 0.0 for x in numbers), numbers == sorted(numbers)
+        ordered |= numbers == sorted(numbers, key=lambda x: (x % 1.0, x))  # 1.1, 2.1, 1.2, 2.2
+        alike = _shape(header[0]) in {_shape(row[0]) for row in rows}
+        marks = max(map(abs, numbers)) <= 10 * max(cells) and whole == (2 * fractions < len(cells))
+        marks += alike * (2 if re.search(r"\d{4}", header[0]) else 1) + (not ordered)
         marks += any(len(name.partition(".")[2]) > 2 for name in names)
-        marks = 2 * (len(set(names)) < len(names)) + (0 if ordered else marks)
-        if is_number(header[0]) or (marks > 1 and not _HEADING.fullmatch(header[0])):
+        marks += 3 * (len(set(names)) < len(names) or bool(by_product_rows([header[0]])))
+        if is_number(header[0]) or (marks > 2 and not _HEADING.fullmatch(header[0])):
             raise InputError.at(
                 path,
                 f"line {head.header_line}",
@@ -288,13 +268,11 @@ def _check_header(
             )
     notes: list[Message] = []
     for line, fields in head.labels:
-        words = list(dict.fromkeys(fields[k].strip() for k in columns))
-        if len(words) > 1 and len(set(head.header)) < len(head.header):
-            cure = f"those of one kind of value only, with each {kinds.column} once"
-            shown = some(list(map(repr, words)))
-            raise InputError.at(path, f"line {line}", f"a second header line ({shown})", cure)
-        numbers_of_line = {"line": line, "name": fields[0], "words": some(words)}
-        notes.append(message("label_line", **numbers_of_line))
+        words = some(list(dict.fromkeys(fields[k].strip() for k in range(1, len(fields)))))
+        if len(set(head.header)) < len(head.header):
+            cure = f"columns of one of these kinds, with each {kinds.column} once"
+            raise InputError.at(path, f"line {line}", f"a second header line ({words})", cure)
+        notes.append(message("label_line", line=line, name=fields[0], words=words))
     return notes
 
 
@@ -309,41 +287,49 @@ def _shape(name: str) -> str:
     return re.sub(r"\d+", "9", letters)
 
 
-def _by_pandas(path: str | PathLike[str], delimiter: str, table: str) -> str:
-    """A command that makes another table of a file."""
-    file, mark = str(path), r"\t" if delimiter == "\t" else delimiter
-    return (
-        f"python -c \"import pandas as pd; t = pd.read_csv({file!r}, sep='{mark}', index_col=0); "
-        f"{table}.to_csv('table.tsv', sep='\\t')\""
-    )
-
-
-def _refuse_long_form(
+def _refuse_other_forms(
     path: str | PathLike[str],
     delimiter: str,
     names: Sequence[str],
     rows: Sequence[Sequence[str]],
-    columns: Sequence[str],
+    kinds: Mapping[str, Sequence[int]],
 ) -> None:
-    """Refuse a table with a row for each gene and sample; ``names`` are those of all fields,
-    ``columns`` of those taken for samples."""
-    if len(columns) > 2:
-        return
+    """Refuse a table with a row for each gene and sample, and one with several columns of values
+    (``kinds``) for a sample; ``names`` are those of all fields."""
+    found = expected = ""
     fields = [[text.strip() for text in field] for field in zip(*rows, strict=True)]
-    texts = [k for k, name in enumerate(names) if name not in columns and not is_annotation(name)]
-    for i, j in combinations(texts, 2):
-        distinct = len(set(zip(fields[i], fields[j], strict=True)))
-        if distinct == len(rows) >= 2 * min(len(set(fields[i])), len(set(fields[j]))):
-            gene, sample = (j, i) if names_genes(names[j]) else (i, j)
-            keys = f"index={names[gene]!r}, columns={names[sample]!r}, values={columns[-1]!r}"
-            raise InputError.at(
-                path,
-                "",
-                f"the long form, with a row for each pair of {names[gene]!r} and {names[sample]!r}",
-                f"a row for each gene and a column for each sample: "
-                f"{_by_pandas(path, delimiter, f't.reset_index().pivot({keys})')}",
-            )
+    keys = [k for k, name in enumerate(names) if not is_annotation(name)]
+    numbers = {k for k in keys[1:] if all(_value(text) is not None for text in fields[k])}
+    for i, j in combinations(keys, 2):
+        values = sorted(numbers - {j})
+        of_gene, of_sample = (2 * len(set(fields[k])) <= len(rows) for k in (i, j))
+        one_by_one = len(set(zip(fields[i], fields[j], strict=True))) == len(rows)
+        repeated = of_gene or (of_sample and (j not in numbers or len(numbers) < 3))
+        if i not in numbers and 0 < len(values) < 3 and one_by_one and repeated and not found:
+            gene, sample = (names[k] for k in ((j, i) if _OF_GENES.search(names[j]) else (i, j)))
+            found = f"the long form: a row for each {gene!r} and {sample!r}"
+            pivot = f"index={gene!r}, columns={sample!r}, values={names[values[-1]]!r}"
+            expected = f"t.reset_index().pivot({pivot})"
+    if kinds and not found:
+        found = "several columns of numbers for each sample: "
+        found += ", ".join(f"{kind} ({len(at)})" for kind, at in kinds.items())
+        like = min(kinds, key=lambda kind: not re.search("lfq|count|reads", kind))
+        expected = f"t.filter(regex=r'(?i){like.replace('_', '[ ._-]*')}')"
+        found += ", of one sample" * (len(kinds[like]) == 1)
+    if found:
+        mark = r"\t" if delimiter == "\t" else delimiter
+        raise InputError.at(
+            path,
+            "line 1",
+            found,
+            "one column for each sample, which this writes: "
+            f"python -c \"import pandas as pd; t = pd.read_csv({str(path)!r}, sep='{mark}', "
+            f"index_col=0); {expected}.to_csv('table.tsv', sep='\\t')\""
+            + (" (join those of all samples)" if "of one" in found else ""),
+        )
 
+
+_OF_GENES = re.compile("gene|symbol|probe|protein|feature|transcript", re.IGNORECASE)
 
 _NO_NAME = ("", "Unnamed: 0", "index")
 """Headers of the first column where programs write the numbers of the rows there."""
@@ -434,32 +420,25 @@ def read_fast(
     if not names or has_name_fault(names, layout.kinds.row == layout.kinds.repeated):
         return None
     values = table.values()
-    if _may_part_thousands(values, layout.delimiter) and _find_marks(path, layout) != "point":
-        return None
+    fractions = 0 if layout.marks != "point" else count(lambda part: part % 1.0 > 0.0, values)
+    if fractions and fractions == count(_may_part_thousands, values):
+        return None if "points" in _find_marks(path, layout) else Rows(names, values, symbols)
     return Rows(names, values, symbols)
 
 
-def _may_part_thousands(values: np.ndarray, delimiter: str) -> bool:
-    """Whether all fractions have three digits and none lies below 1, as points between thousands
-    make them, beside whole numbers."""
-    points = small = delimiter == ";"
-    for rows in row_blocks(values):
-        block = values[rows]
-        whole = block == np.rint(block)
-        fractions = np.abs(block[~whole & ~np.isnan(block)])
-        thousands = np.abs(1000.0 * fractions - np.rint(1000.0 * fractions)) < 1e-6
-        if not (thousands & (fractions > 1.0)).all() or (np.abs(block[whole]) >= 1000.0).any():
-            return False
-        points |= fractions.size > 0
-        small |= bool((block[whole] != 0.0).any())
-    return points and small
+def _may_part_thousands(part: np.ndarray) -> np.ndarray:
+    """Which values are fractions as points between thousands make them."""
+    thousands = 1000.0 * part
+    return (
+        (np.abs(part) > 1.0) & (part % 1.0 > 0.0) & (np.abs(thousands - np.rint(thousands)) < 1e-6)
+    )
 
 
 def _find_marks(path: str | PathLike[str], layout: Layout) -> Marks:
     """What marks in the numbers of the whole table are."""
-    at = [layout.labels + k for k in layout.fields]
     rows = _data_rows(path, layout)
-    return find_marks((row[k] for _, row in rows for k in at if k < len(row)), layout.delimiter)
+    texts = (row[k] for _, row in rows for k in layout.fields if k < len(row))
+    return find_marks(texts, layout.delimiter)
 
 
 def _pieces(stream: BinaryIO, layout: Layout) -> Iterator[bytes]:
@@ -519,7 +498,7 @@ def _parse(layout: Layout, text: bytes) -> Rows | None:
         return None
     if layout.omitted:
         begins = n_cells * np.arange(len(lines))
-        cells = cells.take(pa.array(np.add.outer(begins, layout.fields).ravel()))
+        cells = cells.take(pa.array(np.add.outer(begins - layout.labels, layout.fields).ravel()))
     if layout.marks == "decimal comma":
         if pc.any(pc.match_substring(cells, ".")).as_py():
             return None
@@ -561,83 +540,58 @@ def read_careful(path: str | PathLike[str], layout: Layout) -> Rows:
     """
     names: list[str] = []
     symbols: list[str] = []
-    numbers_of_lines: list[int] = []
-    rows: list[np.ndarray] = []
-    numbers = _Numbers(path, layout)
+    lines: list[int] = []
+    rows: list[list[float]] = []
+    marked: list[tuple[str, float]] = []
+    kinds, marks = layout.kinds, _find_marks(path, layout)
     for line, fields in _data_rows(path, layout):
         if len(fields) != layout.width:
             raise InputError.at(path, f"line {line}", f"{len(fields)} fields", f"{layout.width}")
         names.append(fields[layout.name_field].strip())
         if layout.symbol_field is not None:
             symbols.append(fields[layout.symbol_field].strip())
-        numbers_of_lines.append(line)
-        rows.append(numbers.of_row(line, fields))
+        lines.append(line)
+        rows.append([])
+        for column, at in zip(layout.columns, layout.fields, strict=True):
+            text = fields[at]
+            plain = text
+            if is_marked(text) or ("points" in marks and "." in text):
+                plain = without_marks(text, marks)
+            value = None if marks == "unclear points" and "." in text else number(plain)
+            if value is None or math.isinf(value):
+                raise InputError.at(
+                    path,
+                    f"line {line} ({kinds.row} {names[-1]!r}), "
+                    f"field {at + 1} ({kinds.column} {column!r})",
+                    _found(text, value),
+                    "a finite number, or one of NA, NaN, N/A, null, None or nothing if it is "
+                    "missing",
+                )
+            rows[-1].append(value)
+            if plain != text:
+                marked.append((text.strip(), value))
     if not rows:
-        raise InputError.at(path, "", "a header only", f"{layout.kinds.row}s in rows below it")
-    layout.notes.extend(numbers.notes())
+        raise InputError.at(path, "", "a header only", f"{kinds.row}s in rows below it")
+    if marked and marks == "decimal comma":
+        layout.notes.append(message("decimal_commas"))
+    elif marked:
+        numbers = {"n": len(marked), "example": marked[0][0], "value": marked[0][1]}
+        layout.notes.append(message("thousands_separators", **numbers))
 
     def place(positions: Sequence[int]) -> str:
-        return listed([numbers_of_lines[k] for k in positions], "line", "lines")
+        return listed([lines[k] for k in positions], "line", "lines")
 
-    kinds = layout.kinds
     check_names(path, kinds.row, names, place, kinds.row == kinds.repeated)
-    return Rows(names, np.stack(rows), symbols)
+    return Rows(names, np.array(rows), symbols)
 
 
 def _data_rows(path: str | PathLike[str], layout: Layout) -> Iterator[Row]:
     with open_rows(path, layout.delimiter) as lines:
         for line, fields in lines:
             comment = bool(layout.comments) and fields[0].startswith(layout.comments)
-            if line > layout.skip_lines and not comment and not _is_blank(fields):
+            blank = len(fields) > 1 and not any(map(str.strip, fields))  # of a spreadsheet
+            if line > layout.skip_lines and not comment and not blank:
                 yield line, fields
-
-
-class _Numbers:
-    """The numbers of rows; the whole table says what commas and points in them are."""
-
-    def __init__(self, path: str | PathLike[str], layout: Layout) -> None:
-        self._path, self._layout = path, layout
-        self._fields = [layout.labels + k for k in layout.fields]
-        self._marks = _find_marks(path, layout)
-        self._n_marked = 0
-        self._example = ("", 0.0)
-
-    def of_row(self, line: int, fields: list[str]) -> np.ndarray:
-        """The values of a row; raises InputError as ``read_careful``."""
-        layout = self._layout
-        values = np.empty(len(layout.columns))
-        for k, at in enumerate(self._fields):
-            text = fields[at]
-            marked = is_marked(text) or ("points" in self._marks and "." in text)
-            value = self._marked(text) if marked else number(text)
-            if value is None or math.isinf(value):
-                raise InputError.at(
-                    self._path,
-                    f"line {line} ({layout.kinds.row} {fields[layout.name_field].strip()!r}), "
-                    f"field {at + 1} ({layout.kinds.column} {layout.columns[k]!r})",
-                    _found(text, value),
-                    "a finite number, or one of NA, NaN, N/A, null, None or nothing if it is "
-                    "missing",
-                )
-            values[k] = value
-        return values
-
-    def _marked(self, text: str) -> float | None:
-        plain = without_marks(text, self._marks)
-        value = None if self._marks == "unclear points" else number(plain)
-        if value is not None:
-            self._n_marked += 1
-            self._example = self._example if self._n_marked > 1 else (text.strip(), value)
-        return value
-
-    def notes(self) -> list[Message]:
-        """What commas and blanks in numbers were taken for."""
-        text, value = self._example
-        if not self._n_marked:
-            return []
-        if self._marks == "decimal comma":
-            return [message("decimal_commas")]
-        return [message("thousands_separators", n=self._n_marked, example=text, value=value)]
 
 
 def number(text: str) -> float | None:

@@ -274,6 +274,7 @@ def read_samples(config: TableAnalysis, scratch: Path | None = None) -> Expressi
         config.ignore_versions,
         scratch,
         config.obs if in_file else None,
+        config.preprocess.control_genes is not None,
     )
     if config.obs and not in_file:
         expression = _chosen_samples(expression, config, scratch)
