@@ -12,13 +12,14 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from pairtile.config.load import check_inputs_exist, load_config, read_mapping_file
 from pairtile.declare.messages import Message
 from pairtile.errors import ConfigError, InputError
 from pairtile.io.annotations import read_annotation_table, read_annotations
 from pairtile.io.by_products import by_product_rows, converted_names
-from pairtile.io.expression import Expression, read_expression
+from pairtile.io.expression import Expression, read_expression, read_sparsely
 from pairtile.io.gold_standard import read_gold_standard, with_spelling_of
 from pairtile.io.names import match_samples, r_name, without_version
 from pairtile.io.regulators import find_regulators, read_regulators
@@ -174,6 +175,402 @@ def test_tables_that_only_look_so_are_read_as_they_stand(
     assert (expression.genes, expression.samples) == (genes, columns)
     np.testing.assert_array_equal(expression.values, VALUES.T if turned else VALUES)
     assert expression.notes == []
+
+
+# Columns and rows of numbers that are no samples and no genes.
+
+RNG = np.random.default_rng(47)
+SAMPLES = [f"P{k:02d}" for k in range(1, 9)]
+NAMES = [f"ENSG{k:011d}" for k in RNG.choice(10**6, 120, replace=False)]
+COUNTS = RNG.poisson(2.0 ** (RNG.normal(7, 2, (120, 1)) + RNG.normal(0, 0.5, (120, 8))))
+FRAME = pd.DataFrame(COUNTS, NAMES, SAMPLES)
+LOGS = (np.log2(FRAME + 1)).round(3)
+
+
+def share() -> np.ndarray:
+    return RNG.random(120).round(5)
+
+
+def beside(*columns: str, frame: pd.DataFrame = FRAME) -> pd.DataFrame:
+    """The table with columns of p-values, or of other numbers, before the samples."""
+    shares = ("p", "q", "adj", "fdr", "detection")
+    values = [share() if k.lower().startswith(shares) else RNG.normal(0, 3, 120) for k in columns]
+    return pd.concat([pd.DataFrame(dict(zip(columns, values, strict=True)), NAMES), frame], axis=1)
+
+
+def per_sample(*kinds: str, names: str = "{sample}.{kind}") -> pd.DataFrame:
+    """For each sample the counts, then a column of each other kind."""
+    columns: list[pd.Series] = []
+    for sample in SAMPLES:
+        columns.append(FRAME[sample].rename(names.format(sample=sample, kind=kinds[0])))
+        for kind in kinds[1:]:
+            column = pd.Series(share(), NAMES, name=names.format(sample=sample, kind=kind))
+            columns.append(column)
+    return pd.concat(columns, axis=1)
+
+
+def read(folder: Path, frame: pd.DataFrame, mark: str = "\t", **options: object) -> Expression:
+    path = folder / ("t.tsv" if mark == "\t" else "t.csv")
+    frame.to_csv(path, sep=mark, **{"index_label": "gene", **options})
+    return read_expression(path)
+
+
+NO_SAMPLES = {
+    "deseq2": beside("baseMean", "log2FoldChange", "lfcSE", "stat", "pvalue", "padj"),
+    "limma": beside("logFC", "AveExpr", "t", "P.Value", "adj.P.Val", "B"),
+    "edger": beside("logFC", "logCPM", "F", "PValue", "FDR"),
+    "comparisons": beside("A_vs_B_log2FC", "padj_A_vs_B", "C.vs.B.logFC", "FDR C vs B"),
+    "illumina": per_sample("AVG_Signal", "Detection Pval"),
+    "genomestudio": per_sample(
+        "AVG_Signal", "MIN_Signal", "BEAD_STDERR", "Avg_NBEADS", "Detection Pval",
+        names="{kind}-{sample}",
+    ),
+    "cuffdiff": per_sample("FPKM", "conf_lo", "conf_hi", names="{sample}_{kind}"),
+    "tximport": per_sample("counts", "abundance", "length", names="{kind}.{sample}"),
+    "geo": per_sample("", "Detection.Pval").rename(columns=lambda name: name.removesuffix(".")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NO_SAMPLES)
+def test_columns_of_results_and_errors_are_left_out_and_counted(tmp_path: Path, case: str) -> None:
+    frame = NO_SAMPLES[case]
+    for found in (frame, frame[frame.columns[::-1]]):
+        expression = read(tmp_path, found)
+        assert len(expression.samples) == 8
+        kept = found[expression.samples]
+        assert sorted(map(tuple, kept.T.to_numpy())) == sorted(map(tuple, COUNTS.T))
+        np.testing.assert_array_equal(expression.values, kept)
+        note = said(expression)["columns_of_no_sample"]
+        assert (note.severity, note.numbers["n"]) == ("note", len(frame.columns) - 8)
+
+
+def test_columns_of_one_name_and_words_between_numbers_are_left_out(tmp_path: Path) -> None:
+    frame = per_sample("Signal", "Detection", "p").rename(
+        columns=lambda name: "Detection Pval" if name.endswith(".p") else name
+    )
+    calls = [name for name in frame if name.endswith(".Detection")]
+    frame[calls] = RNG.choice(["P", "A", "M"], (120, 8))
+    expression = read(tmp_path, frame)
+    np.testing.assert_array_equal(expression.values, COUNTS)
+    tracking = per_sample("FPKM", "status", names="{sample}_{kind}")
+    tracking[[name for name in tracking if name.endswith("status")]] = "OK"
+    for name, text in (("class_code", "-"), ("locus", "chr1:1-9"), ("coverage", "-")):
+        tracking.insert(0, name, text)
+    np.testing.assert_array_equal(read(tmp_path, tracking).values, COUNTS)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        per_sample("TPM", "count", names="{sample}_{kind}"),
+        per_sample("Intensity", "LFQ intensity", "Peptides", names="{kind} {sample}"),
+        per_sample("log2FC", "padj", names="KO_{sample}_{kind}"),
+        per_sample("Log Ratio", "Unshared Log Ratio", names="{sample} {kind}"),
+        FRAME.iloc[:, :3].set_axis(["expected_count", "TPM", "FPKM"], axis=1),  # of one sample
+        FRAME.iloc[:, :2].set_axis(["tpm", "est_counts"], axis=1).assign(eff_length=9.5, length=1),
+    ],
+)
+def test_several_columns_of_values_for_a_sample_are_refused_with_a_command(
+    tmp_path: Path, frame: pd.DataFrame
+) -> None:
+    with pytest.raises(InputError, match=r"several columns .*filter"):
+        read(tmp_path, frame)
+
+
+@pytest.mark.parametrize(
+    "names", ["{sample}.count", "{sample}_log2FC", "count {sample}", "t{sample}"]
+)
+def test_samples_may_be_called_by_one_kind_of_values(tmp_path: Path, names: str) -> None:
+    frame = FRAME.rename(columns=lambda sample: names.format(sample=sample))
+    expression = read(tmp_path, frame)
+    assert (expression.samples, expression.notes) == (list(frame), [])
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [["gene", "sample", "value"], ["sample", "symbol", "tpm"], ["probe", "day", "x", "count"]],
+)
+@pytest.mark.parametrize("by", [0, 1])
+def test_the_long_form_is_refused_with_a_command(
+    tmp_path: Path, columns: list[str], by: int
+) -> None:
+    pairs = [(name, sample) for name in NAMES for sample in SAMPLES]
+    if columns[0] == "sample":
+        pairs = [(sample, name) for name, sample in pairs]
+    rows = sorted(pairs, key=lambda pair: pair[by])
+    frame = (
+        pd.DataFrame(rows).assign(x=1.5, y=2.5).iloc[:, : len(columns)].set_axis(columns, axis=1)
+    )
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    of_gene = columns[1] if columns[0] == "sample" else columns[0]
+    with pytest.raises(InputError, match=rf"long form.*pivot\(index='{of_gene}'"):
+        read_expression(tmp_path / "t.csv")
+
+
+STATISTICS = {
+    "Total": COUNTS.sum(axis=1),
+    "Gesamt": COUNTS.sum(axis=1),
+    "row_mean": COUNTS.mean(axis=1).round(2),
+    "SD": COUNTS.std(axis=1, ddof=1).round(2),
+    "CV": (COUNTS.std(axis=1, ddof=1) / COUNTS.mean(axis=1)).round(3),
+    "n": np.full(120, 8),
+    "max": COUNTS.max(axis=1),
+}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(
+    "names", [["Total"], ["Gesamt"], ["row_mean", "SD", "CV"], ["n", "max", "Total"]]
+)
+def test_statistics_of_all_others_are_no_samples_and_no_genes(
+    tmp_path: Path, names: list[str], turned: bool
+) -> None:
+    for place in (0, 8):
+        frame = FRAME.copy()
+        for name in names:
+            frame.insert(place, name, STATISTICS[name])
+        (frame.T if turned else frame).to_csv(tmp_path / "t.csv")
+        for orientation in ("genes_in_rows", "samples_in_rows"):
+            expression = read_expression(tmp_path / "t.csv", orientation)
+            of_genes = (orientation == "genes_in_rows") == turned
+            kept = expression.genes if of_genes else expression.samples
+            assert kept == SAMPLES
+            assert said(expression)["statistics_left_out"].numbers["n"] == len(names)
+
+
+def test_a_sample_called_as_a_statistic_that_it_is_not_stays(tmp_path: Path) -> None:
+    frame = FRAME.set_axis(["mean", "n", "max_1", "Total", *SAMPLES[4:]], axis=1)
+    frame.index = ["MAX", "SD", "MIN", *NAMES[3:]]
+    expression = read(tmp_path, frame)
+    assert (expression.samples, expression.genes) == (list(frame), list(frame.index))
+    assert expression.notes == []
+
+
+@pytest.mark.parametrize("frame", [FRAME, LOGS])
+@pytest.mark.parametrize(
+    ("rows", "left_out"),
+    [
+        ({"batch": [1, 2] * 4}, True),
+        ({"n_counts": COUNTS.sum(axis=0) + 5000}, True),
+        ({"age": [71, 45, 38, 29, 66, 54, 33, 49], "Sex": [0, 1] * 4}, True),
+        ({"RIN": [7.7, 8.1, 9.2, 6.5, 7.1, 8.8, 9.0, 7.3]}, None),
+        ({"age": [71, 45, 38, 29, 66, 54, 33, 49]}, None),
+        ({"Charge": [1, 2] * 4}, False),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_rows_that_describe_samples_are_left_out_or_warned_of(
+    tmp_path: Path,
+    frame: pd.DataFrame,
+    rows: dict[str, list[float]],
+    left_out: bool | None,
+    turned: bool,
+) -> None:
+    table = pd.concat([pd.DataFrame(rows, SAMPLES).T, frame])
+    if left_out is None:  # alone, only where its values are of another kind than those of genes
+        left_out = (frame is FRAME) == ("RIN" in rows)
+    path = tmp_path / "t.csv"
+    (table.T if turned else table).to_csv(path)
+    expression = read_expression(path, "samples_in_rows" if turned else "genes_in_rows")
+    found = {code: note for code, note in said(expression).items() if note.severity == "warning"}
+    if left_out:
+        assert expression.genes == NAMES
+        assert found["covariates_left_out"].numbers["n"] == len(rows)
+    elif "age" in rows or "RIN" in rows or frame is LOGS:
+        assert expression.genes == [*rows, *NAMES]
+        assert found["perhaps_no_genes"].numbers["n"] == len(rows)
+
+
+def test_words_that_describe_samples_may_stand_between_numbers(tmp_path: Path) -> None:
+    table = FRAME.T.copy()
+    for name, values in (("bmi", [21.5, 30.25] * 4), ("sex", ["F", "M"] * 4), ("age", range(8))):
+        table.insert(0, name, values)
+    table.to_csv(tmp_path / "t.csv")
+    assert read_expression(tmp_path / "t.csv", "samples_in_rows").genes == NAMES
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["ERCC-00002", "ERCC-00116"],
+        ["AFFX-BioB-3_at", "AFFX-r2-P1-cre-5_at"],
+        ["POS_A(128)", "NEG_B(0)"],
+        ["SIRV1", "(+)E1A_r60_1", "DarkCorner"],
+    ],
+)
+def test_controls_that_were_added_are_left_out_unless_asked_for(
+    tmp_path: Path, names: list[str]
+) -> None:
+    genes = [*names, "ERCC1", "SIRVA", "POSTN", *NAMES[len(names) + 3 :]]
+    path = tmp_path / "t.tsv"
+    FRAME.set_axis(genes, axis=0).to_csv(path, sep="\t")
+    expression = read_expression(path)
+    assert expression.genes == genes[len(names) :]
+    warning = said(expression)["spike_ins_left_out"]
+    assert (warning.severity, warning.numbers["n"]) == ("warning", len(names))
+    assert read_sparsely(path, controls=True).genes == genes
+
+
+def test_columns_unlike_all_others_are_warned_of(tmp_path: Path) -> None:
+    expression = read(tmp_path, FRAME.assign(GC=share(), depth=RNG.normal(0, 3, 120)))
+    assert len(expression.samples) == 10
+    assert said(expression)["unlike_samples"].numbers["n"] == 2
+    noise = pd.DataFrame(RNG.normal(0, 1, (120, 8)).round(3), NAMES, SAMPLES)
+    assert read(tmp_path, noise).notes == []
+
+
+# Headers.
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        COUNTS,
+        COUNTS[:, :3],
+        COUNTS * 1000,
+        np.vstack([np.zeros((1, 8), dtype=int), COUNTS]),
+        np.log2(COUNTS + 1).round(1),
+        np.log2(COUNTS + 1).round(2),
+        np.log2(COUNTS + 1),
+        COUNTS / 7,
+        RNG.normal(size=(120, 8)).round(2),
+        np.where(RNG.random((120, 8)) < 0.1, np.nan, np.log2(COUNTS + 1).round(2)),
+    ],
+)
+@pytest.mark.parametrize("genes", ["ENSG{:011d}", "TF{}", "{}_at", "Gene-{}.1"])
+def test_a_row_of_the_table_is_no_header(tmp_path: Path, values: np.ndarray, genes: str) -> None:
+    names = [genes.format(k) for k in range(1, len(values) + 1)]
+    with pytest.raises(InputError, match="header"):
+        read(tmp_path, pd.DataFrame(values, names), header=False)
+
+
+def test_a_row_of_counts_of_no_gene_is_no_header(tmp_path: Path) -> None:
+    names = ["N_unmapped", "N_multimapping", "N_noFeature", "N_ambiguous", *NAMES]
+    counts = np.vstack([[[5, 60, 700], [4, 50, 600], [3, 40, 500], [2, 30, 400]], COUNTS[:, :3]])
+    with pytest.raises(InputError, match="header"):
+        read(tmp_path, pd.DataFrame(counts, names), header=False)
+    two = FRAME.assign(symbol=[f"S{k}" for k in range(120)]).iloc[:, [8, *range(8)]]
+    with pytest.raises(InputError, match="header"):
+        read(tmp_path, two, header=False)
+
+
+@pytest.mark.parametrize(
+    ("above", "names"),
+    [
+        ("gene", [0, 1, 2, 4, 8, 12, 24, 48]),
+        ("", ["0.1", "0.2", "1.1", "1.2", "2.1", "2.2", "3.1", "3.2"]),
+        ("Strain", ["1.1", "2.1", "3.1", "4.1", "1.2", "2.2", "3.2", "4.2"]),
+        ("gene_id", [5027, 1123, 8830, 412, 97, 3301, 6650, 2718]),
+        ("Ensembl ID", [5027, 1123, 8830, 412, 97, 3301, 6650, 2718]),
+        ("Patient", [5027, 1123, 8830, 412, 97, 3301, 6650, 2718]),
+    ],
+)
+def test_names_of_samples_may_be_numbers(tmp_path: Path, above: str, names: list[object]) -> None:
+    expression = read(tmp_path, FRAME.set_axis(names, axis=1), index_label=above)
+    assert expression.samples == list(map(str, names))
+
+
+@pytest.mark.parametrize("above", ["", "sample", "Patient", "cell line"])
+def test_names_of_genes_in_a_header_may_be_numbers(tmp_path: Path, above: str) -> None:
+    genes = RNG.choice(99999, 120, replace=False).astype(str).tolist()
+    for frame in (FRAME, LOGS):
+        path = tmp_path / "t.tsv"
+        frame.T.set_axis(genes, axis=1).to_csv(path, sep="\t", index_label=above)
+        assert read_expression(path, "samples_in_rows").genes == genes
+
+
+@pytest.mark.parametrize("words", [["count"] * 8, ["a", "b"] * 4])
+def test_further_lines_of_a_header_are_passed_over_and_said(
+    tmp_path: Path, words: list[str]
+) -> None:
+    lines = FRAME.to_csv(sep="\t", index_label="gene").splitlines()
+    lines.insert(1, "\t".join(["group", *words]))
+    expression = read_expression(write(tmp_path / "t.tsv", "\n".join(lines)))
+    np.testing.assert_array_equal(expression.values, COUNTS)
+    assert said(expression)["label_line"].severity == "warning"
+    lines[0] = "\t".join(["gene", *(name for name in SAMPLES[:4] for _ in range(2))])
+    with pytest.raises(InputError, match="second header"):
+        read_expression(write(tmp_path / "t.tsv", "\n".join(lines)))
+
+
+def test_empty_columns_and_rows_of_a_spreadsheet_are_no_samples_and_no_genes(
+    tmp_path: Path,
+) -> None:
+    text = table("gene,s1,s2,s3,s4", GENES, ",").replace("\n", ",,\r\n") + ",,,,,,\r\n" * 2
+    expression = read_expression(write(tmp_path / "t.csv", b"\xef\xbb\xbf" + text.encode()))
+    assert (expression.genes, expression.samples) == (GENES, ["s1", "s2", "s3", "s4"])
+    assert said(expression)["annotation_columns"].numbers["n"] == 2
+
+
+def test_blanks_between_fields_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"write\.table"):
+        read_expression(write(tmp_path / "t.txt", FRAME.to_csv(sep=" ")))
+
+
+# Values and names.
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+@pytest.mark.parametrize("late", [False, True])
+def test_points_between_thousands_are_told_from_fractions(
+    tmp_path: Path, mark: str, late: bool
+) -> None:
+    counts = FRAME * 37
+    low = (counts < 1000).all(axis=1)
+    counts = pd.concat([counts[low], counts[~low]]) if late else counts
+    path = tmp_path / ("t.csv" if mark == ";" else "t.tsv")
+    german = counts.map(lambda count: f"{count:,}".replace(",", "."))
+    german.to_csv(path, sep=mark)
+    expression = read_expression(path)
+    np.testing.assert_array_equal(expression.values, counts)
+    warning = said(expression)["thousands_separators"]
+    assert (warning.severity, warning.numbers["n"]) == ("warning", int((counts > 999).sum().sum()))
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_fractions_of_three_digits_stay_so(tmp_path: Path, mark: str) -> None:
+    expression = read(tmp_path, LOGS + 1, mark)
+    np.testing.assert_array_equal(expression.values, LOGS + 1)
+    fixed = (np.log2(FRAME + 1) + 1.001).map(lambda value: f"{value:.3f}")
+    if mark == ";":  # may be either
+        with pytest.raises(InputError, match="thousands"):
+            read(tmp_path, fixed, mark)
+    else:
+        np.testing.assert_array_equal(read(tmp_path, fixed, mark).values, fixed.astype(float))
+
+
+@pytest.mark.parametrize("code", [-9, -99, -999, -9999, -999.25])
+def test_codes_of_missing_values_are_refused(tmp_path: Path, code: float) -> None:
+    missing = RNG.random(FRAME.shape) < 0.03
+    with pytest.raises(InputError, match=f"{code:g} in {missing.sum()} cells"):
+        read(tmp_path, (LOGS / 8).mask(missing, code))
+    if code < -90 and code % 1 == 0:
+        with pytest.raises(InputError, match=f"{code:g} in"):
+            read(tmp_path, FRAME.mask(missing, code))
+
+
+def test_the_logarithm_of_zero_plus_little_is_no_code(tmp_path: Path) -> None:
+    frame = np.log2(FRAME.mask(FRAME < 10, 0) + 0.001)
+    np.testing.assert_allclose(read(tmp_path, frame).values, frame)
+    assert read(tmp_path, frame.mask(frame > 8.0, -20.25)).values.min() == -20.25
+
+
+def test_letters_without_width_are_taken_off_names(tmp_path: Path) -> None:
+    frame = FRAME.rename(index={NAMES[0]: NAMES[0] + "\u200b"}, columns={"P01": "\ufeffP01"})
+    expression = read(tmp_path, frame)
+    assert (expression.genes, expression.samples) == (NAMES, SAMPLES)
+    warning = said(expression)["invisible_letters"]
+    assert (warning.severity, warning.numbers["n"]) == ("warning", 2)
+
+
+@pytest.mark.parametrize("column", ["Genes", "Gene names", "gene_symbols", "feature_name"])
+def test_a_column_called_so_holds_symbols_whatever_stands_before(
+    tmp_path: Path, column: str
+) -> None:
+    frame = FRAME.copy()
+    frame.insert(0, column, [f"S{k}" for k in range(120)])
+    frame.insert(0, "Accession", [f"Q{k}" for k in range(120)])
+    assert read(tmp_path, frame).symbols[NAMES[7]] == "S7"
 
 
 def test_a_gene_called_length_stays_where_samples_are_in_rows(tmp_path: Path) -> None:

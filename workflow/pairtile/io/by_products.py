@@ -261,8 +261,11 @@ def rows_of_no_gene(
         return found
     totals = rest[statistics_of_others([genes[k] for k in rest], values[rest].T)]
     rest = np.setdiff1d(rest, totals)
-    sure, others = _covariate_rows([genes[k] for k in rest], values[rest])
-    found |= {"covariates_left_out": rest[sure].tolist(), "perhaps_no_genes": rest[others].tolist()}
+    sure, perhaps = _covariate_rows([genes[k] for k in rest], values[rest])
+    found |= {
+        "covariates_left_out": rest[sure].tolist(),
+        "perhaps_no_genes": rest[perhaps].tolist(),
+    }
     return found | {"statistics_left_out": totals.tolist()}
 
 
@@ -311,12 +314,12 @@ COVARIATES = {"age", "sex", "gender", "batch", "plate", "rin", "bmi", "pmi", "gr
 
 def _covariate_rows(
     genes: Sequence[str], values: NDArray[np.float64]
-) -> tuple[list[int], list[int]]:
-    """Genes that describe samples: sure ones, and others that may.
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which genes describe samples, for sure and perhaps.
 
-    They are called so, and are several or have values unlike those of genes: whole numbers among
-    fractions or the reverse, few different ones, or all above those of every gene. Or their name is
-    unknown, and among many genes they alone are whole numbers, or alone are fractions.
+    For sure: they are called so, and are several or have values unlike those of genes: whole
+    numbers among fractions or the reverse, few different ones, or all above those of every gene.
+    Perhaps: called so, or first or last rows that are the only whole numbers, or only fractions.
 
     values : (genes, samples), NaN where missing.
     """
@@ -330,9 +333,13 @@ def _covariate_rows(
     unlike = (whole != usual) | few | (above.mean(axis=1) > 0.95)
     sure = named & ((unlike & named).any() | (named.sum() > 1)) & (not named.all())
     odd = (whole != usual) & (distinct > 1) & ~named
-    return np.flatnonzero(sure).tolist(), np.flatnonzero(
-        (named | odd * (odd.mean() < 0.01)) & ~sure
-    ).tolist()
+    odd &= odd.sum() <= MAX_ODD
+    odd[MAX_ODD:-MAX_ODD] = False
+    return sure, (named | odd) & ~sure
+
+
+MAX_ODD = 5
+"""Rows at either end of a table that may describe samples, whatever they are called."""
 
 
 def unlike_others(

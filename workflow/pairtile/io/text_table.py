@@ -224,8 +224,8 @@ def _column_names(
 
 
 _HEADING = re.compile(
-    r"(?:.*[\W_])?(?:gene|id|name|symbol|probe|sample|cell|protein|feature|transcript|ref|accession|"
-    r"barcode|index|mirna|time|x)s?(?:[\W_].*)?|\W*",
+    r"(?!.*\d)(?:.*[\W_])?(?:gene|id|name|symbol|probe|sample|cell|protein|feature|transcript|ref|accession|"
+    r"barcode|index|mirna|time|x)s?(?:[\W_].*)?|\W*|Unnamed: 0",
     re.IGNORECASE,
 )
 """What programs and people write above the names of rows."""
@@ -299,7 +299,11 @@ def _refuse_other_forms(
     found = expected = ""
     fields = [[text.strip() for text in field] for field in zip(*rows, strict=True)]
     keys = [k for k, name in enumerate(names) if not is_annotation(name)]
-    numbers = {k for k in keys[1:] if all(_value(text) is not None for text in fields[k])}
+    numbers = {
+        k
+        for k in keys[1:]
+        if all(_value(text) is not None or is_marked(text) for text in fields[k])
+    }
     for i, j in combinations(keys, 2):
         values = sorted(numbers - {j})
         of_gene, of_sample = (2 * len(set(fields[k])) <= len(rows) for k in (i, j))
