@@ -18,7 +18,7 @@ from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.annotations import AnnotationTable
 from pairtile.io.binary_table import sound
-from pairtile.io.by_products import names_genes
+from pairtile.io.by_products import SYMBOLS, column_key
 from pairtile.io.cells import (
     MIN_ZEROS,
     Found,
@@ -129,15 +129,13 @@ def read_h5ad(
 
 def _symbols(path: str | PathLike[str], file: h5py.File, notes: list[Message]) -> dict[str, str]:
     """What a column of ``var`` calls the genes, by name, and a note of it."""
-    frame = file["var"]
-    column = next(filter(names_genes, frame if hasattr(frame, "keys") else ()), None)
-    if column is None:
-        return {}
-    pairs = zip(_index(path, frame), _texts(path, frame, column), strict=True)
-    symbols = {gene: symbol for gene, symbol in pairs if symbol and symbol != gene}
-    if symbols:
-        notes.append(message("symbols_in_table", column=column))
-    return symbols
+    frame, found = file["var"], dict[str, str]()
+    for column in frame if hasattr(frame, "keys") else ():
+        if column_key(column) in SYMBOLS and not found:
+            pairs = zip(_index(path, frame), _texts(path, frame, column), strict=True)
+            found = {gene: symbol for gene, symbol in pairs if symbol and symbol != gene}
+            notes += [message("symbols_in_table", column=column)] if found else []
+    return found
 
 
 def read_obs(

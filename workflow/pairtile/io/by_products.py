@@ -20,7 +20,7 @@ from pairtile.io.text_file import is_number
 
 # Columns. Names are compared in small letters, with _ for blanks, points and dashes.
 
-_SYMBOL = {"symbol", "gene_symbol", "genesymbol", "gene_name", "genename", "hgnc_symbol"} | {
+SYMBOLS = {"symbol", "gene_symbol", "genesymbol", "gene_name", "genename", "hgnc_symbol"} | {
     *("hugo_symbol", "external_gene_name", "identifier", "gene_short_name", "gene", "genes"),
     *("gene_names", "gene_symbols", "feature_name", "pr_gene_symbol"),
 }
@@ -83,17 +83,17 @@ def find_columns(
     by_name
         Whether columns of numbers can be annotations, which is so where columns are samples.
     """
-    keys = [_key(name) for name in names]
+    keys = [column_key(name) for name in names]
     columns = [
         [text for row in rows if (text := row[k].strip()) not in missing] for k in range(len(names))
     ]
     no_samples, kinds = _no_samples(names, columns) if by_name else (set[int](), {})
-    known = _SYMBOL | _TEXT | _CHROMOSOME | _NUMBER_ID
+    known = SYMBOLS | _TEXT | _CHROMOSOME | _NUMBER_ID
     found = {
         k
         for k, key in enumerate(keys)
         if (by_name and _is_known_number(key, columns[k], keys))
-        or (not columns[k] and (key in _SYMBOL | _TEXT or not key))
+        or (not columns[k] and (key in SYMBOLS | _TEXT or not key))
         or (key in (known if by_name else known | COVARIATES) and _is_text(columns[k]))
     }
     no_samples -= found
@@ -106,7 +106,7 @@ def find_columns(
     if len(found) == len(names):
         return Columns([], [], None, kinds)
     leading = [k for k in sorted(found) if found.issuperset(range(k)) and _is_text(columns[k])]
-    symbols = [k for k in leading if keys[k] in _SYMBOL]
+    symbols = [k for k in leading if keys[k] in SYMBOLS]
     others = [
         k
         for k in leading
@@ -118,50 +118,36 @@ def find_columns(
     return Columns(annotations, sorted(no_samples), next(iter(symbols + others), None), kinds)
 
 
-def names_genes(name: str) -> bool:
-    """Whether a column of this name holds symbols."""
-    return _key(name) in _SYMBOL
-
-
 def is_annotation(name: str) -> bool:
     """Whether a column of this name describes genes, without naming them."""
-    key = _key(name)
+    key = column_key(name)
     return key in {*_NUMBERS} - _NUMBER_ID or "type" in key or "descr" in key
 
 
-def _key(name: str) -> str:
+def column_key(name: str) -> str:
+    """A name as it is compared with those above and below."""
     return re.sub(r"[\s.-]+", "_", name.strip().lower())
 
 
 # Columns of numbers that are no samples: what they hold stands in the name, alone or beside the
 # name of the sample or comparison. A _ stands for any mark between words, or none.
 
-_RESULTS = (
-    "base_mean|(?:avg_)?log2?_?(?:fold_change|fc)|fold_change|lfc_se|ave_expr|log_?cpm|log_odds"
-    "|test_stat(?:istic)?|pct_[12]|max_cooks|abundance_ratio"
-)
-_SHARES = (
-    "(?:detection_)?(?:adj(?:usted)?_)?p_?val(?:ue)?s?(?:_adj(?:usted)?)?|p_?adj(?:usted)?"
-    "|(?:bh_)?fdr|[qs]_?val(?:ue)?"
-)
-_ERRORS = (
-    "detection(?:_call|_score)?|conf_(?:lo|hi)|(?:min|max)_signal|status|abs_call|coverage"
-    "|(?:bead_|array_)?std?_?(?:err(?:or)?|dev)|avg_n_?beads|n_?beads|n_?arrays"
-)
-_OTHERS = (
-    "(?:effective_|eff_)?length|(?:razor_\\+_unique_|unique_)?peptides|ms/ms_count"
-    "|(?:unique_)?sequence_coverage(?:_\\[%\\])?|identification_type|iso_?pct|inf_?reps"
-)
-_VALUES = (
-    "avg_signal|signal|(?:reporter_)?(?:max_?)?(?:lfq_)?intensity(?:_corrected)?|lfq|ibaq|top3"
-    "|fpkm|rpkm|tpm|cpm|(?:est_|expected_|raw_|normali[sz]ed_|scaled_)?(?:read_?)?counts?"
-    "|num_?reads|abundances?(?:_\\(\\w+\\))?|scaled_estimate|(?:unshared_)?log_ratio|quantity"
-    "|(?:unique_|total_)?spectral_counts?"
-)
 _KIND = re.compile(
-    rf"(?:(.+?)[\s.\x5f:-]+)??(?:({_RESULTS})|({_SHARES})|({_ERRORS})|({_OTHERS})|({_VALUES}))"
-    r"(?:[\s.\x5f:-]+(.+))??".replace("_", r"[ ._-]*"),
-    re.IGNORECASE,
+    r"""(?:(.+?)[\s.\x5f:-]+)??(?:
+    (base_mean|(?:avg_)?log2?_?(?:fold_change|fc)|fold_change|lfc_se|ave_expr|log_?cpm|log_odds
+    |test_stat(?:istic)?|pct_[12]|max_cooks|abundance_ratio)  # results of tests
+    |((?:detection_)?(?:adj(?:usted)?_)?p_?val(?:ue)?s?(?:_adj(?:usted)?)?|p_?adj(?:usted)?
+    |(?:bh_)?fdr|[qs]_?val(?:ue)?)  # from 0 to 1
+    |(detection(?:_call|_score)?|conf_(?:lo|hi)|(?:min|max)_signal|status|abs_call|coverage
+    |(?:bead_|array_)?std?_?(?:err(?:or)?|dev)|avg_n_?beads|n_?beads|n_?arrays)  # errors
+    |((?:effective_|eff_)?length|(?:razor_\+_unique_|unique_)?peptides|ms/ms_count
+    |(?:unique_)?sequence_coverage(?:_\[%\])?|identification_type|iso_?pct|inf_?reps)  # others
+    |(avg_signal|signal|(?:reporter_)?(?:max_?)?(?:lfq_)?intensity(?:_corrected)?|lfq|ibaq|top3
+    |fpkm|rpkm|tpm|cpm|(?:est_|expected_|raw_|normali[sz]ed_|scaled_)?(?:read_?)?counts?
+    |num_?reads|abundances?(?:_\(\w+\))?|scaled_estimate|(?:unshared_)?log_ratio|quantity
+    |(?:unique_|total_)?spectral_counts?)  # values
+    )(?:[\s.\x5f:-]+(.+))??""".replace("_", r"[\ ._-]*"),
+    re.IGNORECASE | re.VERBOSE,
 )
 _BESIDE_RESULTS = {*"tbfznpqm", "lr", "stat", "se", "df", "count", "lods", "weight", "significant"}
 """Names of columns that are no samples where others hold results of tests."""
@@ -196,8 +182,8 @@ def _no_samples(
         of_values = found
     kinds: dict[str, list[int]] = {}
     for k in sorted(of_values):
-        kinds.setdefault(_key("".join(parts[k][1:6])), []).append(k)
-    if {"abundance", "counts", "length"} <= {_key(part[4] + part[5]) for part in parts}:
+        kinds.setdefault(column_key("".join(parts[k][1:6])), []).append(k)
+    if {"abundance", "counts", "length"} <= {column_key(part[4] + part[5]) for part in parts}:
         return found | {*kinds.pop("abundance")}, {}  # of tximport
     return found, kinds if len({samples[k] for k in of_values}) < len(of_values) else {}
 
@@ -282,21 +268,18 @@ def statistics_of_others(names: Sequence[str], values: NDArray[np.float64]) -> l
     """
     total = np.nansum(values, axis=1, keepdims=True)
     sums = (total != 0.0) & (np.abs(2.0 * values - total) <= 1e-3 * np.abs(total))
-    maybe = np.array([bool(_STATISTIC.search(_key(name))) for name in names])
+    maybe = np.array([bool(_STATISTIC.search(column_key(name))) for name in names])
     maybe |= (sums.sum(axis=0) > MIN_OTHERS) & (sums.mean(axis=0) > 0.95)
     if not maybe.any() or (~maybe).sum() < MIN_OTHERS:
         return []
-    table = pd.DataFrame(values[:, ~maybe].T)
+    table, columns = pd.DataFrame(values[:, ~maybe].T), values[:, maybe].T[:, None]
     low, mean, high, sd = table.min(), table.mean(), table.max(), table.std()
     forms = [table.sum(), mean, table.median(), sd, table.std(ddof=0), sd**2, sd / mean, low, high]
     forms += [100 * sd / mean, high - low, table.sem(), table.count(), (table > 0).sum()]
-
-    def agrees(column: NDArray[np.float64], form: pd.Series[float]) -> bool:
-        told = np.isfinite(form) & (form != 0.0)
-        close = np.abs(form - column) <= 0.006 + 0.01 * np.abs(form)  # of few digits
-        return bool(told.sum() >= MIN_OTHERS and close[told].mean() > 0.95)
-
-    return [k for k in np.flatnonzero(maybe) if any(agrees(values[:, k], form) for form in forms)]
+    forms = np.ma.masked_values(np.ma.masked_invalid(forms), 0.0)
+    close = np.abs(forms - columns) <= 0.006 + 0.01 * np.abs(forms)  # of few digits
+    agree = (close.mean(axis=2) > 0.95) & (close.count(axis=2) >= MIN_OTHERS)
+    return np.flatnonzero(maybe)[agree.filled(False).any(axis=1)].tolist()
 
 
 COVARIATES = {"age", "sex", "gender", "batch", "plate", "rin", "bmi", "pmi", "group", "class"} | {
@@ -323,7 +306,7 @@ def _covariate_rows(
 
     values : (genes, samples), NaN where missing.
     """
-    named = np.array([_key(gene) in COVARIATES for gene in genes], dtype=bool)
+    named = np.array([column_key(gene) in COVARIATES for gene in genes], dtype=bool)
     table = pd.DataFrame(values)
     whole = (table.isna() | (table % 1 == 0)).all(axis=1).to_numpy()
     distinct = 1 + (np.diff(np.sort(values, axis=1), axis=1) > 0.0).sum(axis=1)

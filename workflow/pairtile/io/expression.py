@@ -206,18 +206,14 @@ def _check_codes(path: str | PathLike[str], values: Values) -> None:
         )
 
 
-def _spread(n: int, most: int) -> NDArray[np.int64]:
-    """At most so many of ``n`` positions, evenly spaced."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
-
-
 def _without_others(
     path: str | PathLike[str], read: Expression, scratch: Path | None, controls: bool
 ) -> Expression:
     """Without columns that are no samples and rows that are no genes; with a warning of columns
     that are unlike all others, and of names that were changed."""
     values, genes, samples, notes = read.values, read.genes, read.samples, list(read.notes)
-    some_genes = values[_spread(len(genes), max(20, min(500, 4_000_000 // len(samples))))]
+    most = max(20, min(500, 4_000_000 // len(samples)))
+    some_genes = values[:: 1 + len(genes) // most]
     totals = statistics_of_others(samples, some_genes)
     columns = np.setdiff1d(np.arange(len(samples)), totals)
     agreement, unlike = unlike_others(some_genes[:, columns])
@@ -225,7 +221,7 @@ def _without_others(
         names = some([samples[k] for k in columns[unlike]])
         numbers = {"highest": agreement[unlike].max(), "lowest": agreement[~unlike].min()}
         notes.append(message("unlike_samples", n=int(unlike.sum()), names=names, **numbers))
-    some_samples = columns_of(values, columns[_spread(columns.size, 64)])
+    some_samples = columns_of(values, columns[:: 1 + columns.size // 64])
     left_out = rows_of_no_gene(genes, some_samples, controls)
     of_genes = [(code, rows, genes, "gene") for code, rows in left_out.items()]
     for code, at, names, kind in [("statistics_left_out", totals, samples, "sample"), *of_genes]:

@@ -17,15 +17,12 @@ from pairtile.errors import InputError
 from pairtile.io.by_products import find_columns
 from pairtile.io.table import Kinds, Table, listed
 from pairtile.io.text_file import MISSING, open_rows
-from pairtile.io.text_table import Layout, check_columns, read_rows
+from pairtile.io.text_table import FIRST_ROWS, Layout, check_columns, read_rows
 
 message = messages_of(__package__)
 
 MAX_DIGITS = 18
 """Of a stated size; Python refuses to read numbers of some thousand digits."""
-
-N_FIRST_ROWS = 50
-"""Rows that are looked at to find symbols."""
 
 _SIZES = {"#1.2": 2, "#1.3": 4}
 
@@ -58,7 +55,7 @@ def _find_layout(path: str | PathLike[str], kinds: Kinds) -> tuple[Layout, int]:
         labels = 1 + n_row_labels
         header_line, header = next(rows, (3, []))
         # GTEx numbers the rows of its tables by tissue, in a column more than is stated.
-        name_field = int(header[0] == "id" and len(header) == labels + n_columns + 1)
+        name_field = int(header[:1] == ["id"] and len(header) == labels + n_columns + 1)
         labels += name_field
         if len(header) != labels + n_columns:
             raise InputError.at(
@@ -75,15 +72,14 @@ def _find_layout(path: str | PathLike[str], kinds: Kinds) -> tuple[Layout, int]:
                 break
             last = annotation[0]
         row_line, row = next(rows, (0, []))
-        first_rows = [row, *(fields for _, fields in islice(rows, N_FIRST_ROWS))]
+        first_rows = [row, *(fields for _, fields in islice(rows, FIRST_ROWS))]
     if not row:
         raise InputError.at(path, listed([last], "line", "lines"), "no rows after it", f"{n_rows}")
     columns = [name.strip() for name in header[labels:]]
-    # What Description holds is not said; symbols are short and differ.
-    of_rows = [name for name in header[name_field + 1 : labels + 1] if name != "Description"]
-    described = ["", *of_rows][-(labels - name_field) :]
-    cells = [fields[name_field + 1 : labels + 1] for fields in first_rows if len(fields) > labels]
-    symbols = find_columns(described, cells, MISSING, by_name=False).symbols
+    # What Description holds is not said: symbols differ and have no blanks.
+    names = ["" if name == "Description" else name for name in header[name_field + 1 : labels]]
+    cells = [[*fields[name_field + 1 : labels], "1"] for fields in first_rows]
+    symbols = find_columns([*names, "sample"], cells, MISSING, by_name=False).symbols
     check_columns(path, kinds, columns, header_line, labels + 1)
     notes: list[Message] = [message("gct_version", version=version[1:])]
     n_unused = n_row_labels - (symbols is not None)

@@ -114,7 +114,10 @@ def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
     if numbered:
         notes.append(message("row_numbers", column=names[0]))
         symbols = None
-    for code, at_columns in zip(_LEFT_OUT, (found.annotations, found.no_samples), strict=True):
+    for code, at_columns in (
+        ("annotation_columns", found.annotations),
+        ("columns_of_no_sample", found.no_samples),
+    ):
         if shown_names := [names[k] for k in at_columns if not (numbered and k == 0)]:
             quoted = some(list(map(repr, shown_names)), _SHOWN)
             notes.append(message(code, n=len(shown_names), names=quoted, rows=kinds.row))
@@ -139,9 +142,7 @@ def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
     )
 
 
-_LEFT_OUT = ("annotation_columns", "columns_of_no_sample")
-
-_FIRST_ROWS, _FIRST_CELLS = 50, 500_000
+FIRST_ROWS, _FIRST_CELLS = 50, 500_000
 """What is looked at to find the layout."""
 
 
@@ -173,7 +174,7 @@ def _read_head(rows: Iterator[Row]) -> _Head:
         above.pop()  # the header itself begins with #
         rows = chain([(line, fields)] if fields else [], rows)
         line, fields = last_line, last
-    n_rows = min(_FIRST_ROWS, max(3, _FIRST_CELLS // max(1, len(fields))))
+    n_rows = min(FIRST_ROWS, max(3, _FIRST_CELLS // max(1, len(fields))))
     body = [row for row in islice(rows, n_rows) if not (geo and row[1][0].startswith("!"))]
     body = [row for row in body if len(row[1]) == 1 or any(map(str.strip, row[1]))]
     n = _n_label_rows([fields for _, fields in body])
@@ -188,14 +189,13 @@ def _n_label_rows(rows: Sequence[Sequence[str]]) -> int:
         width = min(map(len, rows))
         numbers = [k for k in range(1, width) if all(is_number(row[k]) for row in rows[n:])]
         words = all(
-            _WORD.search(row[k]) and not is_number(row[k]) for row in rows[:n] for k in numbers
+            re.search(r"[^\W\d_]", row[k]) and not is_number(row[k])
+            for row in rows[:n]
+            for k in numbers
         )
         if len(numbers) > 1 and words:
             return n
     return 0
-
-
-_WORD = re.compile(r"[^\W\d_]")
 
 
 def _column_names(
@@ -246,19 +246,22 @@ def _check_header(
     """
     columns = [k for k in range(1, len(header)) if all(_value(row[k]) is not None for row in rows)]
     names = [header[k].strip() for k in columns]
-    found = [_value(name) for name in names]
-    numbers = [value for value in found if value is not None and not math.isnan(value)]
-    if numbers and None not in found and len(header) == len(head.header):
-        cells = [abs(_value(row[k]) or 0.0) for row in rows for k in columns]
-        fractions = sum(cell % 1.0 > 0.0 for cell in cells)
-        whole, ordered = all(x % 1.0 == 0.0 for x in numbers), numbers == sorted(numbers)
-        ordered |= numbers == sorted(numbers, key=lambda x: (x % 1.0, x))  # 1.1, 2.1, 1.2, 2.2
-        alike = _shape(header[0]) in {_shape(row[0]) for row in rows}
-        marks = max(map(abs, numbers)) <= 10 * max(cells) and whole == (2 * fractions < len(cells))
-        marks += alike * (2 if re.search(r"\d{4}", header[0]) else 1) + (not ordered)
-        marks += any(len(name.partition(".")[2]) > 2 for name in names)
-        marks += 3 * (len(set(names)) < len(names) or bool(by_product_rows([header[0]])))
-        if is_number(header[0]) or (marks > 2 and not _HEADING.fullmatch(header[0])):
+    numbers = [x for name in names if (x := _value(name)) is None or not math.isnan(x)]
+    if numbers and None not in numbers and len(header) == len(head.header):
+        found = np.array(numbers, dtype=float)
+        cells = np.array([_value(row[k]) for row in rows for k in columns], dtype=float)
+        orders = (None, lambda x: (x % 1.0, x))  # as 1.1, 2.1, 1.2, 2.2 are
+        marks = (
+            all(numbers != sorted(numbers, key=order) for order in orders),
+            abs(found).max() <= 10.0 * np.nanmax(abs(cells), initial=0.0)
+            and (found % 1.0 > 0.0).any() == (np.mean(cells % 1.0 > 0.0) > 0.5),
+            alike := _shape(header[0]) in map(_shape, (row[0] for row in rows)),
+            alike and re.search(r"\d{4}", header[0]) is not None,
+            any(len(name.partition(".")[2]) > 2 for name in names),
+        )
+        repeated = len(set(names)) < len(names) or bool(by_product_rows([header[0]]))
+        no_name = not _HEADING.fullmatch(header[0]) and (repeated or sum(marks) > 2)
+        if no_name or is_number(header[0]):
             raise InputError.at(
                 path,
                 f"line {head.header_line}",
@@ -277,14 +280,12 @@ def _check_header(
 
 
 def _value(text: str) -> float | None:
-    """The number, also with a decimal comma; NaN if missing, None if neither."""
     return number(text.strip().replace(",", "."))
 
 
 def _shape(name: str) -> str:
-    """How a name is made of letters and digits: that of TP53 is A9."""
     letters = re.sub(r"[^\W\d_]+", lambda part: "A" if part[0].isupper() else "a", name.strip())
-    return re.sub(r"\d+", "9", letters)
+    return re.sub(r"\d+", "9", letters)  # TP53 is A9
 
 
 def _refuse_other_forms(
@@ -296,44 +297,43 @@ def _refuse_other_forms(
 ) -> None:
     """Refuse a table with a row for each gene and sample, and one with several columns of values
     (``kinds``) for a sample; ``names`` are those of all fields."""
-    found = expected = ""
     fields = [[text.strip() for text in field] for field in zip(*rows, strict=True)]
     keys = [k for k, name in enumerate(names) if not is_annotation(name)]
-    numbers = {
-        k
-        for k in keys[1:]
-        if all(_value(text) is not None or is_marked(text) for text in fields[k])
-    }
-    for i, j in combinations(keys, 2):
-        values = sorted(numbers - {j})
-        of_gene, of_sample = (2 * len(set(fields[k])) <= len(rows) for k in (i, j))
-        one_by_one = len(set(zip(fields[i], fields[j], strict=True))) == len(rows)
-        repeated = of_gene or (of_sample and (j not in numbers or len(numbers) < 3))
-        if i not in numbers and 0 < len(values) < 3 and one_by_one and repeated and not found:
-            gene, sample = (names[k] for k in ((j, i) if _OF_GENES.search(names[j]) else (i, j)))
-            found = f"the long form: a row for each {gene!r} and {sample!r}"
-            pivot = f"index={gene!r}, columns={sample!r}, values={names[values[-1]]!r}"
-            expected = f"t.reset_index().pivot({pivot})"
-    if kinds and not found:
-        found = "several columns of numbers for each sample: "
-        found += ", ".join(f"{kind} ({len(at)})" for kind, at in kinds.items())
+    numbers = {k for k in keys[1:] if all(_value(x) is not None or is_marked(x) for x in fields[k])}
+    repeated = [2 * len(set(field)) <= len(rows) for field in fields]
+    pairs = [
+        (i, j)
+        for i, j in combinations(keys, 2)
+        if i not in numbers
+        and 0 < len(numbers - {j}) < 3
+        and (repeated[i] or (repeated[j] and (j not in numbers or len(numbers) < 3)))
+        and len(set(zip(fields[i], fields[j], strict=True))) == len(rows)
+    ]
+    if pairs:
+        of_genes = re.compile("gene|symbol|probe|protein|feature|transcript", re.IGNORECASE)
+        gene, sample = sorted(pairs[0], key=lambda k: of_genes.search(names[k]) is None)
+        value = names[max(numbers - {gene, sample})]
+        pivot = f"index={names[gene]!r}, columns={names[sample]!r}, values={value!r}"
+        cure = f"t.reset_index().pivot({pivot})"
+        found = f"the long form, with a row for each {names[gene]!r} and {names[sample]!r}"
+    elif kinds:
         like = min(kinds, key=lambda kind: not re.search("lfq|count|reads", kind))
-        expected = f"t.filter(regex=r'(?i){like.replace('_', '[ ._-]*')}')"
-        found += ", of one sample" * (len(kinds[like]) == 1)
-    if found:
-        mark = r"\t" if delimiter == "\t" else delimiter
-        raise InputError.at(
-            path,
-            "line 1",
-            found,
-            "one column for each sample, which this writes: "
-            f"python -c \"import pandas as pd; t = pd.read_csv({str(path)!r}, sep='{mark}', "
-            f"index_col=0); {expected}.to_csv('table.tsv', sep='\\t')\""
-            + (" (join those of all samples)" if "of one" in found else ""),
-        )
+        cure = f"t.filter(regex=r'(?i){like.replace('_', '[ ._-]*')}')"
+        shown = ", ".join(f"{kind} ({len(at)})" for kind, at in kinds.items())
+        of = "each" if max(map(len, kinds.values())) > 1 else "one"
+        found = f"several columns of numbers of {of} sample: {shown}"
+    else:
+        return
+    mark = r"\t" if delimiter == "\t" else delimiter
+    raise InputError.at(
+        path,
+        "line 1",
+        found,
+        "one column for each sample of the study, which this writes (join the tables of several "
+        f"files): python -c \"import pandas as pd; t = pd.read_csv({str(path)!r}, sep='{mark}', "
+        f"index_col=0); {cure}.to_csv('table.tsv', sep='\\t')\"",
+    )
 
-
-_OF_GENES = re.compile("gene|symbol|probe|protein|feature|transcript", re.IGNORECASE)
 
 _NO_NAME = ("", "Unnamed: 0", "index")
 """Headers of the first column where programs write the numbers of the rows there."""
@@ -363,14 +363,11 @@ def check_wide(path: str | PathLike[str], line: int, header: list[str], delimite
     name = _NAMES[delimiter][0]
     other = next((mark for mark in "\t,;" if mark in header[0]), "")
     hint = ""
-    if header[0].count(" ") > 1:
-        hint = (
-            " (it holds blanks, as R's write.table does without sep: write.table(x, "
-            '"table.tsv", sep="\\t", quote=FALSE, col.names=NA))'
-        )
     if other:
         suffix = ".tsv" if other == "\t" else ".csv"
         hint = f" (it holds {_NAMES[other][1]}: name the file {suffix})"
+    elif header[0].count(" ") > 1:
+        hint = " (it holds blanks: in R write.table(x, 'table.tsv', sep='\\t', quote=FALSE, col.names=NA))"
     raise InputError.at(
         path, f"line {line}", f"no {name}{hint}", f"a header of {name}-separated names"
     )
@@ -618,16 +615,11 @@ def _found(text: str, value: float | None) -> str:
     if value is not None:
         return f"the infinite value {shown}"
     if text.count(",") == 4:
-        return f"{shown} (five numbers in a cell, as the Expression Atlas writes: {_ATLAS})"
+        cure = "keep the third, the median of replicates: t.map(lambda cell: cell.split(',')[2])"
+        return f"{shown} (five numbers in a cell, as the Expression Atlas has them: {cure})"
     if is_marked(text) or is_number(text):
         return f"{shown} (a decimal comma or a mark between thousands: write plain numbers)"
     return shown
-
-
-_ATLAS = (
-    "minimum, quartiles and maximum of replicates; keep the median, or take its table of samples; "
-    "in pandas t.map(lambda cell: cell.split(',')[2])"
-)
 
 
 # The whole table.
