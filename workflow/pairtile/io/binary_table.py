@@ -62,7 +62,9 @@ def read_parquet(path: str | PathLike[str], kinds: Kinds, scratch: Path | None =
     if n_missing:
         notes.append(message("cells_missing", n=n_missing, cells=values.size))
     columns = [schema.names[k].strip() for k in fields]
-    return Table(turned.T, [_name(value) for value in rows], columns, notes)
+    return Table(
+        turned.T, ["" if value is None else str(value).strip() for value in rows], columns, notes
+    )
 
 
 def _columns(file: pa.parquet.ParquetFile, positions: Sequence[int]) -> list[pa.ChunkedArray]:
@@ -113,10 +115,6 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(
         pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     )
-
-
-def _name(value: object) -> str:
-    return "" if value is None else str(value).strip()
 
 
 def _check_numbers(path: str | PathLike[str], kinds: Kinds, field: pa.Field) -> None:

@@ -33,7 +33,7 @@ _TEXT = {"description", "gene_description", "biotype", "gene_biotype", "gene_typ
     *("transcript_id", "transcript_ids", "transcript_id(s)", "transcript_type", "tf_family"),
     *("refseq", "ensembl", "ensembl_id", "ensembl_gene_id", "probe", "probe_id"),
 }
-_STRAND = dict.fromkeys(("strand", "gene_strand"), r"(?:[-+.*]|-?1)(?:;[-+.*])*")
+_STRAND = {"strand", "gene_strand"}
 _LENGTH = {"length", "gene_length", "genelength", "transcript_length", "exon_length", "width"}
 _EFFECTIVE_LENGTH = {"effective_length", "eff_length", "effectivelength"}
 _NUMBERS = {
@@ -41,11 +41,9 @@ _NUMBERS = {
     **dict.fromkeys(_PLACE, r"\d+(?:;\d+)*"),
     **dict.fromkeys(_LENGTH | _NUMBER_ID, r"\d+(?:\.0+)?"),
     **dict.fromkeys(_EFFECTIVE_LENGTH, r"\d+(?:\.\d*)?"),
-    **_STRAND,
+    **dict.fromkeys(_STRAND, r"(?:[-+.*]|-?1)(?:;[-+.*])*"),
 }
 """What stands in columns of numbers that are called so; places only beside a chromosome."""
-
-_LETTER = re.compile(r"[^\W\d_]")
 
 MIN_TEXTS = 3
 """Texts that a column of an unknown name must hold to be no sample."""
@@ -89,10 +87,16 @@ def find_columns(
     ]
     no_samples, kinds = _no_samples(names, columns) if by_name else (set[int](), {})
     known = SYMBOLS | _TEXT | _CHROMOSOME | _NUMBER_ID
+    numbers = {*_NUMBERS} - (set() if (_CHROMOSOME | _STRAND) & {*keys} else _PLACE)
     found = {
         k
         for k, key in enumerate(keys)
-        if (by_name and _is_known_number(key, columns[k], keys))
+        if (
+            by_name
+            and columns[k]
+            and key in numbers
+            and all(re.fullmatch(_NUMBERS[key], text) for text in columns[k])
+        )
         or (not columns[k] and (key in SYMBOLS | _TEXT or not key))
         or (key in (known if by_name else known | COVARIATES) and _is_text(columns[k]))
     }
@@ -188,16 +192,11 @@ def _no_samples(
     return found, kinds if len({samples[k] for k in of_values}) < len(of_values) else {}
 
 
-def _is_known_number(key: str, texts: Sequence[str], keys: Sequence[str]) -> bool:
-    alone = key in _PLACE and not (_CHROMOSOME | {*_STRAND}) & {*keys}
-    known = bool(texts) and key in _NUMBERS and not alone
-    return known and all(re.fullmatch(_NUMBERS[key], text) for text in texts)
-
-
 def _is_text(texts: Sequence[str]) -> bool:
     """Whether there are texts, and none of them is a number, a formula's error or the like."""
     return bool(texts) and all(
-        (_LETTER.search(text) and not text.startswith("#") and not is_number(text)) or text == "-"
+        (re.search(r"[^\W\d_]", text) and not text.startswith("#") and not is_number(text))
+        or text == "-"
         for text in texts
     )
 
@@ -316,13 +315,9 @@ def _covariate_rows(
     unlike = (whole != usual) | few | (above.mean(axis=1) > 0.95)
     sure = named & ((unlike & named).any() | (named.sum() > 1)) & (not named.all())
     odd = (whole != usual) & (distinct > 1) & ~named
-    odd &= odd.sum() <= MAX_ODD
-    odd[MAX_ODD:-MAX_ODD] = False
+    odd &= odd.sum() <= 5
+    odd[5:-5] = False  # those at either end alone
     return sure, (named | odd) & ~sure
-
-
-MAX_ODD = 5
-"""Rows at either end of a table that may describe samples, whatever they are called."""
 
 
 def unlike_others(
@@ -335,17 +330,14 @@ def unlike_others(
     nothing.
     """
     agreement = np.ones(values.shape[1])
-    if values.shape[1] >= MIN_OTHERS and len(values) >= MIN_ROWS_TO_COMPARE:
+    if values.shape[1] >= MIN_OTHERS and len(values) >= 50:  # fewer say little
         table = pd.DataFrame(values)
         ranks = table.assign(middle=table.median(axis=1)).rank()
         scores = ((ranks - ranks.mean()) / ranks.std(ddof=0)).fillna(0.0).to_numpy()
         constant = (ranks.iloc[:, :-1].std() == 0.0).to_numpy()
         agreement = np.where(constant, 1.0, scores[:, :-1].T @ scores[:, -1] / len(values))
-    return agreement, (agreement < MAX_UNLIKE) & (np.median(agreement) > MIN_ALIKE)
+    return agreement, (agreement < 0.35) & (np.median(agreement) > 0.7)
 
-
-MIN_ROWS_TO_COMPARE, MAX_UNLIKE, MIN_ALIKE = 50, 0.35, 0.7
-"""Rows, and rank correlations, from which columns are said to be unlike the others."""
 
 MIN_OTHERS = 3
 """Columns that a statistic is of, and rows that must agree."""

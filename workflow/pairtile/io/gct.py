@@ -91,6 +91,8 @@ def _find_layout(path: str | PathLike[str], kinds: Kinds) -> tuple[Layout, int]:
         delimiter="\t",
         labels=labels,
         columns=columns,
+        fields=list(range(labels, len(header))),
+        width=len(header),
         # Blank lines may stand before the first row, so its own number says what to skip.
         skip_lines=row_line - 1,
         row_bytes=sum(map(len, row)) + len(row),

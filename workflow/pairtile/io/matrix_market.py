@@ -229,7 +229,8 @@ def read_mtx_folder(path: str | PathLike[str], orientation: str) -> Table:
     limit = max(shape) + 2
     lists = []
     for file, size in zip((features_file, barcodes_file), shape, strict=True):
-        rows = _lines(file, limit)
+        with open_rows(file, "\t") as lines:
+            rows = [fields for _, fields in islice(lines, limit)]
         if len(rows) == size + 1 and all(_HEADINGS.fullmatch(f.strip()) for f in rows[0][:2]):
             line = ", ".join(field.strip() for field in rows[0])
             notes.append(message("header_left_out", file=file.name, line=line))
@@ -316,9 +317,3 @@ def gene_names(
         return names, []
     n_shared = sum(a != b for a, b in zip(names, symbols, strict=True))
     return names, [message("symbols_as_names", source=source, n=n_shared)]
-
-
-def _lines(file: Path, most: int) -> list[list[str]]:
-    """The fields of at most so many lines."""
-    with open_rows(file, "\t") as rows:
-        return [fields for _, fields in islice(rows, most)]

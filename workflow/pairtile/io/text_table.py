@@ -51,35 +51,25 @@ message = messages_of(__package__)
 class Layout:
     """How to read the rows of a text table.
 
-    ``labels`` leading fields that are no values, then one number for each of ``columns``, without
-    the fields ``omitted`` (counted behind the labels). Names stand in the field ``name_field``,
-    symbols in ``symbol_field``. Data begins after ``skip_lines`` lines; lines that begin with one
-    of ``comments`` are no data. ``marks``: what commas in the first numbers are.
+    ``labels`` leading fields that are no values, then a number for each of ``columns``, which are
+    the ``fields`` of a row of ``width``. Names stand in the field ``name_field``, symbols in
+    ``symbol_field``. Data begins after ``skip_lines`` lines; lines that begin with one of
+    ``comments`` are no data. ``marks``: what commas and points in the first numbers are.
     """
 
     delimiter: str
     labels: int
     columns: list[str]
+    fields: list[int]
+    width: int
     skip_lines: int
     row_bytes: int
     kinds: Kinds
     notes: list[Message] = field(default_factory=list)
-    omitted: tuple[int, ...] = ()
     name_field: int = 0
     symbol_field: int | None = None
     comments: tuple[str, ...] = ()
     marks: Marks = "point"
-
-    @property
-    def width(self) -> int:
-        """Fields in a row."""
-        return self.labels + len(self.columns) + len(self.omitted)
-
-    @property
-    def fields(self) -> list[int]:
-        """The field of each column."""
-        left_out = {self.labels + k for k in self.omitted}
-        return [k for k in range(self.labels, self.width) if k not in left_out]
 
 
 def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
@@ -134,7 +124,8 @@ def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
         row_bytes=sum(map(len, row)) + len(row),
         kinds=kinds,
         notes=notes,
-        omitted=tuple(1 + k - labels for k in left_out if 1 + k >= labels),
+        fields=[1 + k for k in range(len(names)) if k not in set(left_out)],
+        width=len(row),
         name_field=int(numbered),
         symbol_field=None if symbols is None or kinds.row != "gene" else 1 + symbols,
         comments=head.comments,
@@ -299,14 +290,17 @@ def _refuse_other_forms(
     (``kinds``) for a sample; ``names`` are those of all fields."""
     fields = [[text.strip() for text in field] for field in zip(*rows, strict=True)]
     keys = [k for k, name in enumerate(names) if not is_annotation(name)]
-    numbers = {k for k in keys[1:] if all(_value(x) is not None or is_marked(x) for x in fields[k])}
+    shares = [np.mean([_value(x) is not None or is_marked(x) for x in field]) for field in fields]
+    numbers = {k for k in keys[1:] if shares[k] == 1.0}
+    words = {0, *(k for k in keys if shares[k] == 0.0)}
     repeated = [2 * len(set(field)) <= len(rows) for field in fields]
     pairs = [
         (i, j)
         for i, j in combinations(keys, 2)
-        if i not in numbers
+        if i in words
+        and (j in words or (j in numbers and (repeated[i] or len(keys) == 3)))
+        and (repeated[i] or repeated[j])
         and 0 < len(numbers - {j}) < 3
-        and (repeated[i] or (repeated[j] and (j not in numbers or len(numbers) < 3)))
         and len(set(zip(fields[i], fields[j], strict=True))) == len(rows)
     ]
     if pairs:
@@ -367,7 +361,8 @@ def check_wide(path: str | PathLike[str], line: int, header: list[str], delimite
         suffix = ".tsv" if other == "\t" else ".csv"
         hint = f" (it holds {_NAMES[other][1]}: name the file {suffix})"
     elif header[0].count(" ") > 1:
-        hint = " (it holds blanks: in R write.table(x, 'table.tsv', sep='\\t', quote=FALSE, col.names=NA))"
+        write = "write.table(x, 'table.tsv', sep='\\t', quote=FALSE, col.names=NA)"
+        hint = f" (it holds blanks; in R {write} writes tabs)"
     raise InputError.at(
         path, f"line {line}", f"no {name}{hint}", f"a header of {name}-separated names"
     )
@@ -497,7 +492,7 @@ def _parse(layout: Layout, text: bytes) -> Rows | None:
     n_cells = layout.width - layout.labels
     if (np.diff(offsets) != n_cells).any():
         return None
-    if layout.omitted:
+    if len(layout.fields) < n_cells:
         begins = n_cells * np.arange(len(lines))
         cells = cells.take(pa.array(np.add.outer(begins - layout.labels, layout.fields).ravel()))
     if layout.marks == "decimal comma":
