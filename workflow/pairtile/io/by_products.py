@@ -163,8 +163,7 @@ def _no_samples(
     """Columns of results, errors and the like, by name; and the columns of each kind of values
     where a sample has several."""
     parts = [
-        found.groups("") if (found := _KIND.fullmatch(name.strip())) else ("",) * 7
-        for name in names
+        part.groups("") if (part := _KIND.fullmatch(name.strip())) else ("",) * 7 for name in names
     ]
     samples = [before + after for before, *_, after in parts]
     of_values = {k for k, part in enumerate(parts) if part[5]}
@@ -275,8 +274,8 @@ def statistics_of_others(names: Sequence[str], values: NDArray[np.float64]) -> l
     low, mean, high, sd = table.min(), table.mean(), table.max(), table.std()
     forms = [table.sum(), mean, table.median(), sd, table.std(ddof=0), sd**2, sd / mean, low, high]
     forms += [100 * sd / mean, high - low, table.sem(), table.count(), (table > 0).sum()]
-    forms = np.ma.masked_values(np.ma.masked_invalid(forms), 0.0)
-    close = np.abs(forms - columns) <= 0.006 + 0.01 * np.abs(forms)  # of few digits
+    told = np.ma.masked_values(np.ma.masked_invalid(forms), 0.0)
+    close = np.abs(told - columns) <= 0.006 + 0.01 * np.abs(told)  # of few digits
     agree = (close.mean(axis=2) > 0.95) & (close.count(axis=2) >= MIN_OTHERS)
     return np.flatnonzero(maybe)[agree.filled(False).any(axis=1)].tolist()
 

@@ -218,9 +218,9 @@ def _without_others(
     columns = np.setdiff1d(np.arange(len(samples)), totals)
     agreement, unlike = unlike_others(some_genes[:, columns])
     if unlike.any():
-        names = some([samples[k] for k in columns[unlike]])
+        shown = some([samples[k] for k in columns[unlike]])
         numbers = {"highest": agreement[unlike].max(), "lowest": agreement[~unlike].min()}
-        notes.append(message("unlike_samples", n=int(unlike.sum()), names=names, **numbers))
+        notes.append(message("unlike_samples", n=int(unlike.sum()), names=shown, **numbers))
     some_samples = columns_of(values, columns[:: 1 + columns.size // 64])
     left_out = rows_of_no_gene(genes, some_samples, controls)
     of_genes = [(code, rows, genes, "gene") for code, rows in left_out.items()]

@@ -237,13 +237,14 @@ def _check_header(
     """
     columns = [k for k in range(1, len(header)) if all(_value(row[k]) is not None for row in rows)]
     names = [header[k].strip() for k in columns]
-    numbers = [x for name in names if (x := _value(name)) is None or not math.isnan(x)]
-    if numbers and None not in numbers and len(header) == len(head.header):
-        found = np.array(numbers, dtype=float)
+    values = [_value(name) for name in names]
+    numbers = [x for x in values if x is not None and not math.isnan(x)]
+    if numbers and None not in values and len(header) == len(head.header):
+        found = np.array(numbers)
         cells = np.array([_value(row[k]) for row in rows for k in columns], dtype=float)
-        orders = (None, lambda x: (x % 1.0, x))  # as 1.1, 2.1, 1.2, 2.2 are
         marks = (
-            all(numbers != sorted(numbers, key=order) for order in orders),
+            numbers != sorted(numbers)
+            and numbers != sorted(numbers, key=lambda x: (x % 1.0, x)),  # 1.1, 2.1, 1.2, 2.2
             abs(found).max() <= 10.0 * np.nanmax(abs(cells), initial=0.0)
             and (found % 1.0 > 0.0).any() == (np.mean(cells % 1.0 > 0.0) > 0.5),
             alike := _shape(header[0]) in map(_shape, (row[0] for row in rows)),
@@ -416,7 +417,9 @@ def read_fast(
     if not names or has_name_fault(names, layout.kinds.row == layout.kinds.repeated):
         return None
     values = table.values()
-    fractions = 0 if layout.marks != "point" else count(lambda part: part % 1.0 > 0.0, values)
+    fractions = (
+        0 if layout.marks != "point" else count(lambda part: np.mod(part, 1.0) > 0.0, values)
+    )
     if fractions and fractions == count(_may_part_thousands, values):
         return None if "points" in _find_marks(path, layout) else Rows(names, values, symbols)
     return Rows(names, values, symbols)
