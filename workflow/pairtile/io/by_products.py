@@ -335,7 +335,9 @@ def unlike_others(
         scores = ((ranks - ranks.mean()) / ranks.std(ddof=0)).fillna(0.0).to_numpy()
         constant = (ranks.iloc[:, :-1].std() == 0.0).to_numpy()
         agreement = np.where(constant, 1.0, scores[:, :-1].T @ scores[:, -1] / len(values))
-    return agreement, (agreement < 0.35) & (np.median(agreement) > 0.7)
+    unlike = agreement < 0.35
+    alike = np.median(agreement) > 0.7 and agreement[~unlike].min() > 0.7
+    return agreement, unlike & alike
 
 
 MIN_OTHERS = 3
