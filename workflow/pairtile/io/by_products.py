@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -49,23 +48,9 @@ MIN_TEXTS = 3
 """Texts that a column of an unknown name must hold to be no sample."""
 
 
-class Columns(NamedTuple):
-    """The columns beside the row names that hold no sample.
-
-    annotations : of the rows. no_samples : results of tests, errors and the like. symbols : which
-    of the annotations holds symbols. kinds : where each sample has several columns of values, the
-    columns of each kind.
-    """
-
-    annotations: list[int]
-    no_samples: list[int]
-    symbols: int | None
-    kinds: dict[str, list[int]]
-
-
 def find_columns(
     names: Sequence[str], rows: Sequence[Sequence[str]], missing: frozenset[str], by_name: bool
-) -> Columns:
+) -> tuple[list[int], list[int], int | None, dict[str, list[int]]]:
     """Columns beside the row names that hold no sample.
 
     A column is an annotation where its name is one of those above and its values are of that kind,
@@ -80,6 +65,11 @@ def find_columns(
         Spellings of a missing value.
     by_name
         Whether columns of numbers can be annotations, which is so where columns are samples.
+
+    Returns
+    -------
+    Annotations of the rows; results of tests, errors and the like; which of the annotations holds
+    symbols; and where each sample has several columns of values, the columns of each kind.
     """
     keys = [column_key(name) for name in names]
     columns = [
@@ -108,7 +98,7 @@ def find_columns(
                 break
             found.add(k)
     if len(found) == len(names):
-        return Columns([], [], None, kinds)
+        return [], [], None, kinds
     leading = [k for k in sorted(found) if found.issuperset(range(k)) and _is_text(columns[k])]
     symbols = [k for k in leading if keys[k] in SYMBOLS]
     others = [
@@ -119,7 +109,7 @@ def find_columns(
         and not any(" " in text for text in columns[k])
     ]
     annotations = sorted(found - no_samples)
-    return Columns(annotations, sorted(no_samples), next(iter(symbols + others), None), kinds)
+    return annotations, sorted(no_samples), next(iter(symbols + others), None), kinds
 
 
 def is_annotation(name: str) -> bool:
@@ -267,8 +257,8 @@ def statistics_of_others(names: Sequence[str], values: NDArray[np.float64]) -> l
     total = np.nansum(values, axis=1, keepdims=True)
     sums = (total != 0.0) & (np.abs(2.0 * values - total) <= 1e-3 * np.abs(total))
     maybe = np.array([bool(_STATISTIC.search(column_key(name))) for name in names])
-    maybe |= (sums.sum(axis=0) > MIN_OTHERS) & (sums.mean(axis=0) > 0.95)
-    if not maybe.any() or (~maybe).sum() < MIN_OTHERS:
+    maybe |= (sums.sum(axis=0) > 3) & (sums.mean(axis=0) > 0.95)
+    if not maybe.any() or (~maybe).sum() < 3:
         return []
     table, columns = pd.DataFrame(values[:, ~maybe].T), values[:, maybe].T[:, None]
     low, mean, high, sd = table.min(), table.mean(), table.max(), table.std()
@@ -276,7 +266,7 @@ def statistics_of_others(names: Sequence[str], values: NDArray[np.float64]) -> l
     forms += [100 * sd / mean, high - low, table.sem(), table.count(), (table > 0).sum()]
     told = np.ma.masked_values(np.ma.masked_invalid(forms), 0.0)
     close = np.abs(told - columns) <= 0.006 + 0.01 * np.abs(told)  # of few digits
-    agree = (close.mean(axis=2) > 0.95) & (close.count(axis=2) >= MIN_OTHERS)
+    agree = (close.mean(axis=2) > 0.95) & (close.count(axis=2) >= 3)
     return np.flatnonzero(maybe)[agree.filled(False).any(axis=1)].tolist()
 
 
@@ -329,19 +319,15 @@ def unlike_others(
     nothing.
     """
     agreement = np.ones(values.shape[1])
-    if values.shape[1] >= MIN_OTHERS and len(values) >= 50:  # fewer say little
+    if values.shape[1] >= 3 and len(values) >= 50:  # fewer say little
         table = pd.DataFrame(values)
         ranks = table.assign(middle=table.median(axis=1)).rank()
         scores = ((ranks - ranks.mean()) / ranks.std(ddof=0)).fillna(0.0).to_numpy()
         constant = (ranks.iloc[:, :-1].std() == 0.0).to_numpy()
         agreement = np.where(constant, 1.0, scores[:, :-1].T @ scores[:, -1] / len(values))
     unlike = agreement < 0.35
-    alike = np.median(agreement) > 0.7 and agreement[~unlike].min() > 0.7
-    return agreement, unlike & alike
+    return agreement, unlike & (agreement[~unlike] > 0.7).all() & (unlike.mean() < 0.5)
 
-
-MIN_OTHERS = 3
-"""Columns that a statistic is of, and rows that must agree."""
 
 # Names that a spreadsheet took for dates or numbers (Ziemann et al. 2016, Genome Biology 17:177).
 

@@ -157,8 +157,8 @@ def read_sparsely(
     check_names(path, "sample", samples)
     check_finite(path, values, genes, samples)
     _check_codes(path, values)
-    read = Expression(values, genes, samples, str(path), notes, symbols)
-    read = _without_others(path, read, scratch, controls)
+    table_read = Expression(values, genes, samples, str(path), notes, symbols)
+    read = _without_others(path, table_read, scratch, controls)
     values, genes, samples, notes = read.values, read.genes, read.samples, read.notes
     check_samples(path, samples)
     if ignore_versions:
@@ -232,12 +232,11 @@ def _without_others(
     rows = np.setdiff1d(np.arange(len(genes)), [k for at in left_out.values() for k in at])
     if not rows.size:
         raise InputError.at(path, "", f"no genes, but {some(genes)}", "genes")
-    if isinstance(values, SparseRows):
-        values = values.take(rows) if rows.size < len(genes) else values
-        values = values.take_columns(columns) if totals else values
-    else:
-        values = take_rows(values, rows, scratch) if rows.size < len(genes) else values
-        values = take_columns(values, columns, scratch) if totals else values
+    sparse = isinstance(values, SparseRows)
+    if rows.size < len(genes):
+        values = values.take(rows) if sparse else take_rows(values, rows, scratch)
+    if totals:
+        values = values.take_columns(columns) if sparse else take_columns(values, columns, scratch)
     genes, samples = [genes[k] for k in rows], [samples[k] for k in columns]
     if changed := converted_names(genes):
         notes.append(message("converted_names", n=len(changed), names=some(changed)))

@@ -79,7 +79,7 @@ def _find_layout(path: str | PathLike[str], kinds: Kinds) -> tuple[Layout, int]:
     # What Description holds is not said: symbols differ and have no blanks.
     names = ["" if name == "Description" else name for name in header[name_field + 1 : labels]]
     cells = [[*fields[name_field + 1 : labels], "1"] for fields in first_rows]
-    symbols = find_columns([*names, "sample"], cells, MISSING, by_name=False).symbols
+    symbols = find_columns([*names, "sample"], cells, MISSING, by_name=False)[2]
     check_columns(path, kinds, columns, header_line, labels + 1)
     notes: list[Message] = [message("gct_version", version=version[1:])]
     n_unused = n_row_labels - (symbols is not None)

@@ -24,16 +24,13 @@ _DECIMAL_COMMA = re.compile(r"[-+]?(?:\d+|[1-9]\d{0,2}(?:\.\d{3})+|),\d+(?:[eE][
 _SPACED = re.compile(r"[-+]?[1-9]\d{0,2}(?:[ '\u2019\u00a0\u202f]\d{3})+(?:[.,]\d+)?")
 _WHOLE = re.compile(r"[-+]?\d+")
 _POINTS = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")
-_SEVERAL_POINTS = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3}){2,}")
-
-MIN_POINTS = 20
-"""Numbers with a point from which semicolons make it unclear what the points are."""
 
 
 def is_marked(text: str) -> bool:
     """Whether a text is a number with a decimal comma, or with marks between thousands."""
     found = text.strip()
-    return any(p.fullmatch(found) for p in (_THOUSANDS, _DECIMAL_COMMA, _SPACED, _SEVERAL_POINTS))
+    marked = any(p.fullmatch(found) for p in (_THOUSANDS, _DECIMAL_COMMA, _SPACED))
+    return marked or (found.count(".") > 1 and _POINTS.fullmatch(found) is not None)
 
 
 def find_marks(texts: Iterable[str], delimiter: str) -> Marks:
@@ -76,7 +73,7 @@ def find_marks(texts: Iterable[str], delimiter: str) -> Marks:
             return "unclear points" if several else "decimal point"
         if several or (n_small and n_points and (point_zero or 20 * n_small >= n_points)):
             return "points between thousands"
-        return "unclear points" if delimiter == ";" and n_points >= MIN_POINTS else "point"
+        return "unclear points" if delimiter == ";" and n_points >= 20 else "point"
     thousands |= final_zero and n_small > 0 and not decimal
     if thousands or decimal:
         return "unclear" if thousands and decimal else "thousands" if thousands else "decimal comma"

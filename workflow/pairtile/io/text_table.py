@@ -94,19 +94,21 @@ def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
     alike = [fields for _, fields in head.body if len(fields) == len(row)]
     notes += _check_header(path, kinds, head, [head.header[0], *names][-len(row) :], alike)
     by_name = kinds.column == "sample"
-    found = find_columns(names, [fields[1:] for fields in alike], MISSING, by_name)
+    annotations, no_samples, symbols, several = find_columns(
+        names, [fields[1:] for fields in alike], MISSING, by_name
+    )
     if by_name:
         header = [head.header[0] if first == 2 else "", *names]
-        _refuse_other_forms(path, delimiter, header, alike, found.kinds)
-    left_out, symbols = sorted([*found.annotations, *found.no_samples]), found.symbols
+        _refuse_other_forms(path, delimiter, header, alike, several)
+    left_out = sorted([*annotations, *no_samples])
     unnamed = first == 1 or head.header[0].strip() in _NO_NAME
     numbered = symbols == 0 and unnamed and _are_row_numbers(alike)
     if numbered:
         notes.append(message("row_numbers", column=names[0]))
         symbols = None
     for code, at_columns in (
-        ("annotation_columns", found.annotations),
-        ("columns_of_no_sample", found.no_samples),
+        ("annotation_columns", annotations),
+        ("columns_of_no_sample", no_samples),
     ):
         if shown_names := [names[k] for k in at_columns if not (numbered and k == 0)]:
             quoted = some(list(map(repr, shown_names)), _SHOWN)
@@ -305,14 +307,15 @@ def _refuse_other_forms(
         and len(set(zip(fields[i], fields[j], strict=True))) == len(rows)
     ]
     if pairs:
-        of_genes = re.compile("gene|symbol|probe|protein|feature|transcript", re.IGNORECASE)
-        gene, sample = sorted(pairs[0], key=lambda k: of_genes.search(names[k]) is None)
+        gene, sample = sorted(pairs[0], key=lambda k: not re.search(_OF_GENES, names[k].lower()))
         value = names[max(numbers - {gene, sample})]
         pivot = f"index={names[gene]!r}, columns={names[sample]!r}, values={value!r}"
         cure = f"t.reset_index().pivot({pivot})"
         found = f"the long form, with a row for each {names[gene]!r} and {names[sample]!r}"
     elif kinds:
-        like = min(kinds, key=lambda kind: not re.search("lfq|count|reads", kind))
+        # One whose name is no part of another's, so that the command finds it alone.
+        alone = [kind for kind in kinds if not any(kind in k for k in kinds if k != kind)]
+        like = min(alone, key=lambda k: ("lfq" not in k, not re.search("count|reads", k)))
         cure = f"t.filter(regex=r'(?i){like.replace('_', '[ ._-]*')}')"
         shown = ", ".join(f"{kind} ({len(at)})" for kind, at in kinds.items())
         of = "each" if max(map(len, kinds.values())) > 1 else "one"
@@ -330,6 +333,7 @@ def _refuse_other_forms(
     )
 
 
+_OF_GENES = "gene|symbol|probe|protein|feature|transcript"
 _NO_NAME = ("", "Unnamed: 0", "index")
 """Headers of the first column where programs write the numbers of the rows there."""
 
