@@ -81,9 +81,10 @@ def read_expression(
       (gene expression alone), ``.loom``, and folders with ``matrix.mtx``, ``features.tsv`` or
       ``genes.tsv``, and ``barcodes.tsv``, plain or gzip, all three with the same prefix or none.
 
-    Units are those of the file: nothing is transformed here. Annotation columns and rows that
-    other programs write beside the genes (``io.by_products``) are left out with a note; gene names
-    that a spreadsheet has changed are warned of.
+    Units are those of the file: nothing is transformed here. Columns that are no samples and rows
+    that are no genes (``io.by_products``: annotations, results of tests, totals, spike-ins, what
+    describes samples) are left out with a note or warning; gene names that a spreadsheet has
+    changed are warned of.
 
     Parameters
     ----------

@@ -126,6 +126,7 @@ def _read_other(config: TwoTableAnalysis, first: Expression, scratch: Path | Non
             config.duplicates,
             config.ignore_versions,
             scratch,
+            controls=bool(config.other_preprocess and config.other_preprocess.control_genes),
         )
         found.append(expression)
         if known.intersection(expression.samples) or not known.intersection(expression.genes):
