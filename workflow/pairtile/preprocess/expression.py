@@ -69,8 +69,13 @@ MIN_POSITIVE = 20
 """Genes above zero in every sample on which size factors can rest (or half of all genes)."""
 
 MIN_FACTOR_VARIANCE = 0.01
-"""Of a gene's variance, from which size factors are removed: a correlation of 0.01 between all
-genes."""
+"""Of a gene's variance, from which size factors of shares are removed: a correlation of 0.01
+between all genes."""
+
+MIN_DEPTH_VARIANCE, MIN_DEPTH_GENES = 0.25, 250
+"""The same of other values, and genes that are above zero in every sample. Arrays and compendia of
+many conditions reach 0.2; genes of a small panel may rise and fall together for their own reasons.
+"""
 
 TOTALS = {"cpm": 1e6, "cp10k": 1e4}
 """Sums to which samples are scaled."""
@@ -439,15 +444,20 @@ def _chosen_for_unequal_samples(
     unequal = _unequal_factors(expression, counted) if raw and chosen.log2 is not False else None
     if unequal is None:
         return chosen
+    factor, genes, n_complete = unequal
     shares = counted.totals.std() <= MAX_TOTALS_VARIATION * counted.totals.mean()
+    of_depth = factor**2 > MIN_DEPTH_VARIANCE * genes**2 and n_complete >= MIN_DEPTH_GENES
+    if not (shares or of_depth):
+        return chosen
     code = "shares_normalised" if shares else "samples_normalised"
-    account.say(code, factor=unequal[0], genes=unequal[1])
+    account.say(code, factor=factor, genes=genes)
     return chosen.model_copy(update={"normalize": "median_ratio"})
 
 
-def _unequal_factors(expression: Expression, counted: RawCounts) -> tuple[float, float] | None:
+def _unequal_factors(expression: Expression, counted: RawCounts) -> tuple[float, float, int] | None:
     """Standard deviations of log2 of the size factors and, beside these, of the median gene, where
-    the factors are larger than chance; None where not, or where few genes are in all samples."""
+    the factors are larger than chance, and the number of genes that they rest on; None where they
+    are not, or where few genes are in all samples."""
     complete = np.flatnonzero(counted.n_positive == len(expression.samples))
     if complete.size < min(MIN_POSITIVE, (len(expression.genes) + 1) // 2):
         return None
@@ -457,7 +467,7 @@ def _unequal_factors(expression: Expression, counted: RawCounts) -> tuple[float,
     by_chance = 2.0 * np.pi / 2.0 / complete.size  # twice the variance of a median of so many genes
     if factors.var() <= (MIN_FACTOR_VARIANCE + by_chance) * genes**2:
         return None
-    return float(factors.std()), genes
+    return float(factors.std()), genes, complete.size
 
 
 def _warn_of_normalised_cells(
