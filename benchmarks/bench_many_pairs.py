@@ -70,7 +70,7 @@ def measure(path: Path, genes: int, case: str) -> dict[str, Any]:
     n_pairs = genes * (genes - 1) // 2
     config = analysis_config(MutualInformationConfig, **MEASURED_MI | CASES[case])
     if case == "clr":
-        config = config.model_copy(update={"keep": config.keep.decided(genes)})
+        config = config.model_copy(update={"keep": config.keep.decided(genes, False)})
     draws = np.sort(np.random.default_rng(2).gamma(3.0, 0.02, DRAWS) * SAMPLES)
     null = Null([draws.astype(np.float32)], np.zeros(genes, dtype=np.int8))
     analysis: Any = SimpleNamespace(
@@ -79,8 +79,7 @@ def measure(path: Path, genes: int, case: str) -> dict[str, Any]:
         device=choose("cpu"),
         null_of=Null.from_arrays,
     )
-    sums = {"statistic_histogram": np.full((1, 2048), n_pairs // 2048)}
-    merged = Merged(path, sums | {"pairs_scored": np.array([n_pairs])}, null.arrays())
+    merged = Merged(path, {"pairs_scored": np.array([n_pairs])}, null.arrays())
     of_gamma = np.full(genes, 0.4), np.full(genes, 0.28)  # of gamma(2, 0.2)
     roles = network.GeneRoles(genes, None, lambda role: of_gamma)
     start, cpu = time.perf_counter(), time.process_time()

@@ -152,7 +152,8 @@ def test_dpi_of_the_network_is_dpi_on_its_table(simulated: Any) -> None:
     pruned = infer_network(simulated, dpi={"tolerance": 0.05}, **options)
     kept = edges[data_processing_inequality(edges, tolerance=0.05)].reset_index(drop=True)
     assert 0 < len(pruned) < len(edges)
-    pd.testing.assert_frame_equal(pruned, kept)
+    pd.testing.assert_frame_equal(pruned.drop(columns="q_value"), kept.drop(columns="q_value"))
+    assert (pruned["q_value"] >= kept["q_value"] * (1 - 1e-12)).all()  # fewer pairs are found
     assert len(infer_network(simulated, dpi=True, **options)) <= len(pruned)
 
 

@@ -29,7 +29,7 @@ from pairtile.methods.mutual_information.network import (
 from pairtile.methods.mutual_information.null import Null
 from scipy.stats import false_discovery_control
 
-GENES, SAMPLES, TOP_BITS, BINS = 40, 100, 3.0, 2048
+GENES, SAMPLES = 40, 100
 
 
 def example(seed=0, regulators=None):
@@ -53,54 +53,57 @@ def example(seed=0, regulators=None):
 STRONG = float(np.sort(example()[0].mi_bits)[-30])
 
 
-def histogram(pairs):
-    return np.histogram(pairs.mi_bits, bins=BINS, range=(0, TOP_BITS))[0][None, :]
-
-
-def q_of(p, pairs, null):
-    """q-values of some of the pairs."""
-    n_tests, counts = pairs.i.size, histogram(pairs)
-    return q_values(p.__getitem__, p.size, n_tests, null, counts, SAMPLES, TOP_BITS).of(p)
-
-
 def built(pairs, null, keep, *, score="mi", dpi=False, moments=None, is_regulator=None):
-    p = p_values(pairs, null)
-    q = q_of(p, pairs, null)
+    p, n_tests = p_values(pairs, null), pairs.i.size
     rules = analysis_config(MutualInformationConfig, keep=keep, dpi=dpi)
-    found = Significance(p.__getitem__, q.__getitem__, lambda some: extrapolated(some, null))
+    found = Significance(
+        p.__getitem__,
+        lambda rows: q_values(p[rows], n_tests),
+        lambda some: extrapolated(some, null),
+        max(1, n_tests),
+    )
     genes = GeneRoles(GENES, is_regulator, moments)
     chosen = choose(pairs, found, genes, Bar.of(rules.keep), score)
-    dpi = rules.dpi or None
-    return build_network(pairs, chosen, found, genes, score=score, dpi=dpi)
+    dpi, fdr = rules.dpi or None, Bar.of(rules.keep).fdr
+    return build_network(pairs, chosen, found, genes, score=score, dpi=dpi, fdr=fdr)
 
 
-def test_q_values_of_all_pairs_are_benjamini_hochberg():
-    pairs, null = example()
-    p = p_values(pairs, null)
-    q = q_of(p, pairs, null)
-    np.testing.assert_allclose(q, false_discovery_control(p), rtol=1e-12)
+def test_q_values_count_the_pairs_of_the_network_among_all_tests():
+    p = p_values(*example())
+    np.testing.assert_allclose(q_values(p, p.size), false_discovery_control(p), rtol=1e-12)
+    some = p[np.random.default_rng(5).random(p.size) < 0.3]
+    q = [min(1.0, *(t * p.size / (some <= t).sum() for t in some[some >= x])) for x in some]
+    np.testing.assert_allclose(q_values(some, p.size), q, rtol=1e-12)
 
 
-@pytest.mark.parametrize("part", [0.02, 0.1, 0.5])
-def test_q_values_of_a_part_are_never_too_small_and_close(part):
-    pairs, null = example(1)
-    p = p_values(pairs, null)
-    exact = false_discovery_control(p)
-    few = np.argsort(p, kind="stable")[: int(part * p.size)]
-    q = q_of(p[few], pairs, null)
-    assert (q >= exact[few] * (1 - 1e-9)).all()
-    assert (q <= exact[few] * 1.15 + 1e-12).all()
+def two_modules(seed, genes=300, samples=80):
+    """Half of the genes in two modules, one factor each: values, and which pairs are related."""
+    random = np.random.default_rng(seed)
+    module = np.arange(genes) // (genes // 4)
+    share = np.where(module < 2, random.uniform(0.3, 0.8, genes), 0.0)[:, None]
+    values = np.sqrt(share) * random.normal(size=(2, samples))[module % 2]
+    values += np.sqrt(1.0 - share) * random.normal(size=(genes, samples))
+    return values, (module[:, None] == module) & (module < 2)
 
 
-def test_q_values_of_scattered_pairs_use_the_histogram():
-    """Rows kept for their score, not their p, must not be selected by their number alone."""
-    pairs, null = example(2)
-    p = p_values(pairs, null)
-    exact = false_discovery_control(p)
-    scattered = np.arange(0, p.size, 7)
-    q = q_of(p[scattered], pairs, null)
-    assert (q >= exact[scattered] * (1 - 1e-9)).all()
-    assert (q <= np.maximum(exact[scattered] * 1.5, 1e-9)).mean() > 0.95
+@pytest.mark.parametrize(
+    ("keep", "most", "many"), [({"fdr": 0.05}, 0.08, 500), ("auto", 0.03, 300)], ids=["fdr", "auto"]
+)
+def test_fdr_is_that_of_the_network_behind_dpi_and_quota(keep, most, many):
+    """DPI leaves few of the related pairs and nearly all of the others; CLR puts these first."""
+    found = []
+    for seed in range(3):
+        values, related = two_modules(seed)
+        edges = infer_network(values, keep=keep, backend="cpu")
+        true = related[edges["source"], edges["target"]]
+        found.append(
+            (1.0 - true.mean(), 1.0 - true[:50].mean(), true.sum(), edges["q_value"].max())
+        )
+    false, false_first, number, largest_q = np.transpose(found)
+    assert false.mean() <= most
+    assert false_first.mean() <= 0.05
+    assert number.min() >= many
+    assert largest_q.max() <= (0.01 if keep == "auto" else 0.05)
 
 
 @pytest.mark.parametrize(

@@ -50,9 +50,10 @@ FLOOR_SHARE = 0.01
 """Of ``estimator: auto``: raw values rank edges better from so many samples on, unless many of them
 lie at one value (zeros, a detection limit), which then is an outlier for all others."""
 
-AUTO_FDR = 0.01
+AUTO_FDR = {True: 0.05, False: 0.01}
 EDGES_PER_GENE = 2
-"""Of ``keep: auto``: where precision and recall balance on the sets of docs/quality.md."""
+"""Of ``keep: auto``: where precision and recall balance on the sets of docs/quality.md. The false
+discovery rate is by whether there is a list of regulators."""
 
 
 def auto_score(regulators: bool) -> str:
@@ -196,9 +197,9 @@ class KeepAll(KeepRule):
 class KeepAuto(KeepRule):
     """A network that can be looked at; ``decided`` says which rule that is."""
 
-    def decided(self, genes: int) -> KeepBest:
-        """The rule for a table of so many genes."""
-        return KeepBest(fdr=AUTO_FDR, top_edges=EDGES_PER_GENE * genes)
+    def decided(self, genes: int, regulators: bool) -> KeepBest:
+        """The rule for a table of so many genes, by whether there is a list of regulators."""
+        return KeepBest(fdr=AUTO_FDR[regulators], top_edges=EDGES_PER_GENE * genes)
 
     @model_serializer
     def _word(self) -> str:
@@ -229,7 +230,7 @@ class KeepFdr(KeepRule):
     fdr: Annotated[float, Field(gt=0, le=1)] = Field(
         description=(
             "Keep pairs whose q-value (Benjamini-Hochberg, from the permutation p-values) is at "
-            "most this: the expected share of unrelated pairs among those kept."
+            "most this: the expected share of unrelated pairs in the network, behind `dpi`."
         )
     )
 
@@ -491,12 +492,13 @@ class MutualInformationConfig(TwoTableAnalysis):
     keep: Annotated[Keep, SCORING_STEPS] = Field(
         default=KeepAuto(),
         description=(
-            "Which pairs become edges; give one form. `auto`: `{fdr: 0.01, top_edges: n}` with "
-            "two edges for each gene of the table: a network that can be looked at. "
-            "`{p_value: x}`: p-value at most x. `{fdr: x}`: Benjamini-Hochberg q-value at most x. "
+            "Which pairs become edges; give one form. `auto`: `{fdr: 0.05, top_edges: n}` beside "
+            "`regulators`, else `{fdr: 0.01, top_edges: n}`, with two edges for each gene of the "
+            "table: a network that can be looked at. `{p_value: x}`: p-value at most x. "
+            "`{fdr: x}`: Benjamini-Hochberg q-value at most x, in the network behind `dpi`. "
             "`{score: x}`: `score` at least x. `{top_edges: n}`: the n best by `score`. "
-            "`{fdr: x, top_edges: n}`: of those with q at most x, the n best by `score`. `all`: "
-            "every pair (large!)."
+            "`{fdr: x, top_edges: n}`: the n best by `score` of the pairs whose p-values are so "
+            "small that q is at most x among so few. `all`: every pair (large!)."
         ),
     )
     dpi: Annotated[DpiOrFalse, UsedBy("network")] = Field(

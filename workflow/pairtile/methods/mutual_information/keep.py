@@ -70,15 +70,11 @@ class Bar(NamedTuple):
             return min(resolved * n_pairs / (1000.0 * self.fdr), 1e7)
         return 0.0  # p-values decide nothing
 
-    def significant(self, p: NDArray[np.floating], q: NDArray[np.floating]) -> NDArray[np.bool_]:
-        """Which pairs the p- or q-value lets pass; all where none is asked."""
-        if self.p_value is not None:
-            return p <= self.p_value
-        return np.ones(p.shape, dtype=bool) if self.fdr is None else q <= self.fdr
+    def significant(self, p: NDArray[np.floating]) -> NDArray[np.bool_]:
+        """Which pairs the p-value lets pass; all where none is asked."""
+        return p <= (1.0 if self.p_value is None else self.p_value)
 
-    def passes(
-        self, score: NDArray[np.floating], p: NDArray[np.floating], q: NDArray[np.floating]
-    ) -> NDArray[np.bool_]:
-        """Which edges pass, by their scores, p-values and q-values, one of each for each edge."""
-        passed = self.significant(p, q)
+    def passes(self, score: NDArray[np.floating], p: NDArray[np.floating]) -> NDArray[np.bool_]:
+        """Which edges pass, by their scores and p-values, one of each for each edge."""
+        passed = self.significant(p)
         return passed if self.score is None else passed & (score >= self.score)

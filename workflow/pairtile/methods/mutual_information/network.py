@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -34,14 +34,14 @@ from pairtile.methods.mutual_information.context_scores import Moments, directed
 from pairtile.methods.mutual_information.dpi import prune
 from pairtile.methods.mutual_information.keep import Bar
 from pairtile.methods.mutual_information.kernels.distinct_q_values import distinct_q_values
-from pairtile.methods.mutual_information.null import Null, class_pairs
+from pairtile.methods.mutual_information.null import Null
 from pairtile.runtime.threads import in_threads
 
 message = messages_of(__package__)
 
-P_GRID = np.concatenate([np.logspace(-30, -6, 97), np.logspace(-6, 0, 241)[1:]])
-"""p-values at which the tests of all pairs are counted, for q-values."""
-
+SURE = 0.05
+"""Of a network's order: the expected number of unrelated pairs, of the whole table, whose p-values
+are as small as that of a pair that chance does not make (Bonferroni)."""
 
 _PART = 1 << 18
 """Pairs that are worked on together, where there may be very many."""
@@ -113,20 +113,22 @@ Which = NDArray[np.integer] | BoolArray | slice
 
 
 class Significance(NamedTuple):
-    """p, q : give the p-values and the q-values of the pairs with some numbers. extrapolated : of
-    which of some pairs p goes on from the tail of the null."""
+    """p : gives the p-values of the pairs with some numbers. q : the q-values of a network of some
+    pairs, by their numbers. extrapolated : of which of some pairs p goes on from the tail of the
+    null. n_tests : at least 1."""
 
     p: Callable[[Which], Float64Array]
-    q: Callable[[Which], Float64Array]
+    q: Callable[[Int64Array], Float64Array]
     extrapolated: Callable[[Pairs], BoolArray]
+    n_tests: int
 
 
 class Chosen(NamedTuple):
     """What ``keep`` takes.
 
     kept : bool (1 or 2, pairs); of directed scores forwards and backwards. significant : pairs that
-    the rule's p- or q-value lets pass. largest_p, least_score : of what is kept; None where nothing
-    is.
+    the rule's p- or q-value lets pass, before only the best of them are taken. largest_p,
+    least_score : of what is kept; None where nothing is.
     """
 
     kept: BoolArray
@@ -157,7 +159,7 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
     pairs = Pairs.of(merged)
     null = analysis.null_of(merged.null)
     genes = _genes(analysis, merged)
-    significance = _significance(pairs, null, analysis, merged)
+    significance = _significance(pairs, null, max(1, _n_tests(merged)))
     chosen = choose(pairs, significance, genes, keep, config.score)
     result = build_network(
         pairs,
@@ -166,6 +168,7 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
         genes,
         score=config.score,
         dpi=config.dpi or None,
+        fdr=keep.fdr,
         backend=analysis.device.backend,
         pairs_only=pairs_only,
     )
@@ -179,7 +182,7 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
         "permutations": int(sum(s.size for s in null.statistic)),
         **result.threshold,
     }
-    share = chosen.significant / max(1, _n_tests(merged))
+    share = chosen.significant / significance.n_tests
     if share > MANY_PAIRS and keep.p_bound > 0.0 and not keep.everything:
         bar = "q" if keep.by_q_value else "p"
         cure = "preprocess.regress_out removes known effects, hidden_factors unknown ones"
@@ -194,28 +197,18 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
     return result
 
 
-def _significance(pairs: Pairs, null: Null, analysis: GeneAnalysis, merged: Merged) -> Significance:
+def _significance(pairs: Pairs, null: Null, n_tests: int) -> Significance:
     """p-values by the null; of very many pairs they are computed anew each time."""
     held = p_values(pairs, null) if pairs.i.size <= HELD_PAIRS else None
 
     def p_of(which: Which) -> Float64Array:
         return p_values(pairs.take(which), null) if held is None else held[which]
 
-    @cache
-    def q() -> QValues:  # where it is asked for: bootstraps may not need it
-        return q_values(
-            p_of,
-            pairs.i.size,
-            _n_tests(merged),
-            null,
-            merged.sums["statistic_histogram"],
-            int(analysis.state["z"].shape[1]),
-            _top_bits(analysis.config),
-            complete_to=Bar.of(analysis.config.keep).p_bound,
-        )
-
     return Significance(
-        p_of, lambda which: q().of(p_of(which)), lambda some: extrapolated(some, null)
+        p_of,
+        lambda rows: q_values(p_of(rows), n_tests),
+        lambda some: extrapolated(some, null),
+        n_tests,
     )
 
 
@@ -276,70 +269,15 @@ def _parts(size: int) -> list[slice]:
     return [slice(begin, begin + _PART) for begin in range(0, size, _PART)]
 
 
-class QValues(NamedTuple):
-    """q-values by p-value.
+def q_values(p: Float64Array, n_tests: int) -> Float64Array:
+    """Benjamini-Hochberg q-values of a network, from the p-values of its pairs.
 
-    found, q_of_found : the different p-values of the pairs at hand, rising, and their q-values;
-    exact up to ``complete_to``. least : bounds at the p-values of ``P_GRID``.
+    How many unrelated pairs of all ``n_tests`` are expected to have p-values as small, over the
+    pairs of the network that have: every unrelated pair may have stayed in a network out of which
+    indirect edges were taken.
     """
-
-    found: Float64Array
-    q_of_found: Float64Array
-    complete_to: float
-    least: Float64Array
-
-    def of(self, p: Float64Array) -> Float64Array:
-        """The q-values of pairs at hand with these p-values."""
-        place = np.minimum(np.searchsorted(P_GRID, p), P_GRID.size - 1)
-        q = self.least[place]
-        complete = p <= self.complete_to
-        exact = self.q_of_found[_searched(self.found, p[complete])]
-        q[complete] = np.minimum(exact, q[complete])
-        return q
-
-
-def q_values(
-    p_of: Callable[[slice], Float64Array],
-    n_pairs: int,
-    n_tests: int,
-    null: Null,
-    histogram: Int64Array,
-    bits_to_statistic: float,
-    top_bits: float,
-    *,
-    complete_to: float = 1.0,
-) -> QValues:
-    """Benjamini-Hochberg q-values of pairs that are a part of all tests.
-
-    Ranks come from the pairs at hand and from ``histogram``, the statistics of *all* pairs by
-    class pair: a bin counts only where it lies wholly above the threshold, so that q is never too
-    small. Exact up to ``complete_to``.
-
-    Parameters
-    ----------
-    p_of
-        Gives the p-values of a slice of the ``n_pairs`` pairs at hand.
-    histogram : int64, shape (class pairs, bins), over 0 .. top_bits * bits_to_statistic.
-    complete_to
-        The p-value up to which the pairs at hand are all that there are. Those beyond were stored
-        for another reason, and only the histogram ranks them.
-    """
-    found, q_of_found = _benjamini_hochberg(_p_values_up_to(complete_to, p_of, n_pairs), n_tests)
-    bins = histogram.shape[1]
-    at_least = np.cumsum(histogram[:, ::-1], axis=1)[:, ::-1]
-    at_least = np.concatenate([at_least, np.zeros((len(histogram), 1), dtype=np.int64)], axis=1)
-    bounds = np.empty(P_GRID.size)
-    for k, p_grid in enumerate(P_GRID):
-        limits = null.thresholds(float(p_grid))
-        count = 0
-        for number, (a, b) in enumerate(class_pairs(null.n_classes)):
-            first_bin = np.ceil(limits[a, b] / bits_to_statistic / top_bits * bins)
-            count += int(at_least[number, int(min(max(first_bin, 0), bins))])
-        bounds[k] = p_grid * n_tests / max(count, 1)
-    # The least bound among all thresholds that are no stricter than p.
-    least = np.minimum.accumulate(bounds[::-1])[::-1]
-
-    return QValues(found, q_of_found, complete_to, np.minimum(least, 1.0))
+    found, q_of_found = _benjamini_hochberg(p.copy(), n_tests)
+    return q_of_found[_searched(found, p)]
 
 
 def _searched(found: Float64Array, p: Float64Array) -> Int64Array:
@@ -350,17 +288,17 @@ def _searched(found: Float64Array, p: Float64Array) -> Int64Array:
     return place
 
 
-def _p_values_up_to(
-    largest: float, p_of: Callable[[slice], Float64Array], n_pairs: int
-) -> Float64Array:
-    """The p-values of all pairs that are at most so large."""
+def _fdr_bound(fdr: float, significance: Significance, n_pairs: int) -> float:
+    """The largest p-value with q <= ``fdr`` among all tests, 0 where there is none. Every pair with
+    p <= ``fdr`` is at hand."""
     p, size = np.empty(n_pairs), 0
     for part in _parts(n_pairs):
-        here = p_of(part)
-        here = here[here <= largest]
+        here = significance.p(part)
+        here = here[here <= fdr]
         p[size : size + here.size] = here
         size += here.size
-    return p[:size]
+    found, q = _benjamini_hochberg(p[:size], significance.n_tests)
+    return float(found[q <= fdr].max(initial=0.0))
 
 
 def _benjamini_hochberg(p: Float64Array, n_tests: int) -> tuple[Float64Array, Float64Array]:
@@ -384,17 +322,25 @@ def choose(
     direction of a pair.
 
     Significance (``p_value``, ``fdr``) is that of MI; ``score`` and ``top_edges`` go by the chosen
-    score. Pairs are worked on part by part.
+    score. A score ranks, it tests nothing: of many pairs that ``fdr`` lets pass the best may be the
+    few that chance made. So ``top_edges`` beside it are the best of the pairs with p-values so
+    small that ``fdr`` holds for so few edges. Pairs are worked on part by part.
     """
+    candidates = keep
+    if keep.fdr is not None:
+        bound = _fdr_bound(keep.fdr, significance, pairs.i.size)
+        candidates = keep._replace(p_value=bound)
+        if keep.top_edges is not None:
+            bound = min(bound, keep.fdr * keep.top_edges / significance.n_tests)
+        keep = keep._replace(p_value=bound)
     kept = np.zeros((1 + _is_directed(score, genes), pairs.i.size), dtype=bool)
     significant, largest_p, least_score = 0, 0.0, np.inf
     best = RunningTopK(keep.top_edges or 0)
     for part in _parts(pairs.i.size):
         p = significance.p(part)
-        q = significance.q(part) if keep.by_q_value else p
-        significant += int(keep.significant(p, q).sum())
+        significant += int(candidates.significant(p).sum())
         for number, scores in enumerate(_scores(pairs.take(part), score, genes)):
-            passed = keep.passes(scores, p, q)
+            passed = keep.passes(scores, p)
             if number:  # backwards
                 passed &= ~np.isnan(scores)
             if keep.top_edges is not None:
@@ -441,6 +387,7 @@ def build_network(
     *,
     score: str,
     dpi: DpiConfig | None,
+    fdr: float | None = None,
     backend: str = "cpu",
     pairs_only: bool = False,
 ) -> Network:
@@ -448,7 +395,8 @@ def build_network(
 
     ``clr`` with regulators, ``target_z`` and ``combined`` are directed: a pair is an edge in each
     direction that was chosen. DPI works on the pairs chosen; of scores without direction it takes
-    them out of ``chosen``.
+    them out of ``chosen``. It hardly ever takes unrelated pairs, so that more of what it leaves is
+    false: with ``fdr`` the pairs go whose q-value in the network that is left is larger.
     """
     kept = chosen.kept
     in_network: BoolArray = kept[0] if len(kept) == 1 else np.logical_or.reduce(kept)
@@ -468,7 +416,13 @@ def build_network(
         )
     # Only now the other columns: there may be far fewer edges than pairs.
     rows = np.flatnonzero(in_network)
+    removed, q = before - rows.size, significance.q(rows)
     threshold = {"largest_p_value": chosen.largest_p, "least_score": chosen.least_score}
+    passed = q <= (1.0 if fdr is None else fdr)
+    if not passed.all():
+        rows, q = rows[passed], q[passed]
+        least_bits = float(pairs.mi_bits[rows].min(initial=np.inf))
+        threshold["largest_p_value"] = float(significance.p(rows).max()) if rows.size else None
     if pairs_only:
         ends = {"source": pairs.i[rows], "target": pairs.j[rows]}
         return Network(pd.DataFrame(ends), directed=False, threshold=threshold)
@@ -477,15 +431,16 @@ def build_network(
     table = table[kept[backward, rows[table["pair"].to_numpy()]]]
     edges = sort_edges(table, _column(score))
     del table, backward
-    pair = rows[edges.pop("pair").to_numpy()]
-    p, q = np.empty((2, pair.size))
+    p = significance.p(rows)
+    unsure = (p > SURE / significance.n_tests)[edges["pair"]]
+    edges = edges.iloc[np.argsort(unsure, kind="stable")].reset_index(drop=True)
+    place = edges.pop("pair").to_numpy()
+    pair = rows[place]
     beyond = np.empty(pair.size, dtype=bool)
     for part in _parts(pair.size):
-        here = pair[part]
-        p[part], q[part] = significance.p(here), significance.q(here)
-        beyond[part] = significance.extrapolated(pairs.take(here))
-    edges.insert(3, "p_value", p)  # after source, target, mi_bits
-    edges.insert(4, "q_value", q)
+        beyond[part] = significance.extrapolated(pairs.take(pair[part]))
+    edges.insert(3, "p_value", p[place])  # after source, target, mi_bits
+    edges.insert(4, "q_value", q[place])
     methods = np.array(["empirical", "extrapolated"], dtype=object)
     edges["p_method"] = methods[beyond.astype(np.int8)]
     return Network(
@@ -494,11 +449,12 @@ def build_network(
         counts={
             "pairs_kept": before,
             "pairs_before_dpi": before,
-            "pairs_removed_by_dpi": before - rows.size,
+            "pairs_removed_by_dpi": removed,
+            "pairs_removed_by_fdr": before - removed - rows.size,
             "edges": len(edges),
             "edges_with_extrapolated_p": int(beyond.sum()),
         },
-        threshold_value=least_bits if before else None,
+        threshold_value=least_bits if np.isfinite(least_bits) else None,
         threshold=threshold,
     )
 
@@ -570,7 +526,7 @@ def _consensus_network(
     i, j = table["i"].to_numpy(), table["j"].to_numpy()
     p, q = table["p_value"].to_numpy(), table["q_value"].to_numpy()
     pairs, genes = Pairs(i, j, *analysis.score_pairs(i, j)), _genes(analysis, merged)
-    found = Significance(p.__getitem__, q.__getitem__, lambda some: np.zeros(some.i.size, bool))
+    found = Significance(p.__getitem__, q.__getitem__, lambda some: np.zeros(some.i.size, bool), 1)
     chosen = choose(pairs, found, genes, Bar(), score)
     result = build_network(pairs, chosen, found, genes, score=score, dpi=None)
     row = {pair: k for k, pair in enumerate(zip(i.tolist(), j.tolist(), strict=True))}

@@ -158,9 +158,9 @@ class MutualInformation(
         transform = "rank" if state["by_rank"] else "none"
         how = {"bins": bins, "order": order, "transform": transform}
         decided: dict[str, object] = {"estimator": config.estimator.model_copy(update=how)}
-        if isinstance(config.keep, KeepAuto):
-            decided["keep"] = config.keep.decided(int(state["z"].shape[0]))
         regulators = state["regulators"].size > 0 and "columns" not in state
+        if isinstance(config.keep, KeepAuto):
+            decided["keep"] = config.keep.decided(len(state["z"]), regulators)
         said: list[Message] = []
         if config.score == auto_score(regulators):
             given = "" if regulators else "out"
@@ -448,10 +448,10 @@ class MutualInformation(
         if selection.top:
             rows[RANK_SCORE] = to_host(score[found]).astype(np.float64)
             rows[PASSED] = to_host(passed[found])
-        if self._resampling is not None and not Bar.of(self.config.keep).by_q_value:
-            return rows, pair_counts(scored)  # no q-value of a bootstrap is asked for
+        if self._resampling is not None:
+            return rows, pair_counts(scored)  # no histogram of a bootstrap is shown
         top_bits = max(1.0, float(np.log2(self.settings.bins)))
-        return rows, histogram_sums(scored, self.classes, samples, top_bits, self.device)
+        return rows, histogram_sums(scored, top_bits, self.device)
 
     def _ranking_score(self, scored: ScoredTile, selection: Selection) -> DeviceArray:
         """The better of a pair's two directed scores; MI itself where ranking is by MI."""

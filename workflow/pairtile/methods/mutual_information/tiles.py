@@ -15,7 +15,6 @@ from pairtile.arrays import DeviceArray
 from pairtile.engine.chunk_file import Summaries
 from pairtile.gpu.device import Device
 from pairtile.methods.mutual_information.context_scores import FIXED_POINT_ONE, KINDS, ROLES
-from pairtile.methods.mutual_information.null import class_pair_number
 from pairtile.splines.scorer import BsplineScorer
 
 HISTOGRAM_BINS = 2048
@@ -98,33 +97,13 @@ def moment_sums(
     return total
 
 
-def histogram_sums(
-    tile: ScoredTile, classes: NDArray[np.int8], samples: int, top_bits: float, device: Device
-) -> Summaries:
-    """Numbers of pairs, and histograms of scores and (by pair of null classes) of statistics.
-
-    Both histograms have ``HISTOGRAM_BINS`` bins over 0 .. top_bits; the statistic is taken in
-    units of bits at complete observation, that is divided by ``samples``.
-    """
-    xp, to_host = device.xp, device.to_host
-    n_classes = int(classes.max(initial=0)) + 1
-
-    def bin_of(values: DeviceArray) -> DeviceArray:
-        scaled = tile.select(values) * (HISTOGRAM_BINS / top_bits)
-        return xp.minimum(scaled, HISTOGRAM_BINS - 1).astype(xp.int32)
-
-    score_bins = bin_of(tile.bits)
-    counts = to_host(xp.bincount(score_bins, minlength=HISTOGRAM_BINS)).astype(np.int64)
-    by_class = counts[None, :]
-    if n_classes > 1 or tile.n_samples is not None:
-        rows, columns = (xp.asarray(classes[items]) for items in (tile.rows, tile.columns))
-        number = class_pair_number(rows[:, None], columns[None, :], n_classes, xp)
-        number = tile.select(xp.broadcast_to(number, tile.bits.shape))
-        place = number * HISTOGRAM_BINS + bin_of(tile.statistic / samples)
-        n_pairs = n_classes * (n_classes + 1) // 2
-        by_class = to_host(xp.bincount(place, minlength=n_pairs * HISTOGRAM_BINS))
-        by_class = by_class.astype(np.int64).reshape(n_pairs, HISTOGRAM_BINS)
-    return pair_counts(tile) | {"histogram": counts, "statistic_histogram": by_class}
+def histogram_sums(tile: ScoredTile, top_bits: float, device: Device) -> Summaries:
+    """Numbers of pairs, and the histogram of scores: ``HISTOGRAM_BINS`` bins over 0 .. top_bits."""
+    xp = device.xp
+    scaled = tile.select(tile.bits) * (HISTOGRAM_BINS / top_bits)
+    bins = xp.minimum(scaled, HISTOGRAM_BINS - 1).astype(xp.int32)
+    counts = device.to_host(xp.bincount(bins, minlength=HISTOGRAM_BINS)).astype(np.int64)
+    return pair_counts(tile) | {"histogram": counts}
 
 
 def pair_counts(tile: ScoredTile) -> Summaries:
