@@ -32,6 +32,7 @@ from scipy.signal import lfilter
 from benchmarks.validity.cells import cells, one_large_gene
 from benchmarks.validity.claims import claim_of_mean, mean_at_most
 from benchmarks.validity.consensus import consensus
+from benchmarks.validity.delivered import delivered
 from benchmarks.validity.unstated import (
     HIDDEN,
     factors_removed,
@@ -480,5 +481,6 @@ def run(quick: bool) -> list[dict[str, Any]]:
         *shared_samples(n_tables),
         *discoveries(n_tables),
         *combined(2 * n_tables),
+        *delivered(2 * n_tables),
         *consensus(quick),
     ]
