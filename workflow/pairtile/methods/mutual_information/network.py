@@ -40,8 +40,8 @@ from pairtile.runtime.threads import in_threads
 message = messages_of(__package__)
 
 SURE = 0.05
-"""Of a network's order: the expected number of unrelated pairs, of the whole table, whose p-values
-are as small as that of a pair that chance does not make (Bonferroni)."""
+"""How many unrelated pairs of the whole table are expected to have p-values as small as the pairs
+that come first in a network with a false discovery rate (Bonferroni)."""
 
 _PART = 1 << 18
 """Pairs that are worked on together, where there may be very many."""
@@ -432,8 +432,9 @@ def build_network(
     edges = sort_edges(table, _column(score))
     del table, backward
     p = significance.p(rows)
-    unsure = (p > SURE / significance.n_tests)[edges["pair"]]
-    edges = edges.iloc[np.argsort(unsure, kind="stable")].reset_index(drop=True)
+    if fdr is not None:
+        unsure = (p > SURE / significance.n_tests)[edges["pair"]]
+        edges = edges.iloc[np.argsort(unsure, kind="stable")].reset_index(drop=True)
     place = edges.pop("pair").to_numpy()
     pair = rows[place]
     beyond = np.empty(pair.size, dtype=bool)
