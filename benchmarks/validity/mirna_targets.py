@@ -85,8 +85,7 @@ def analysed(
         state = MirnaTargets.prepare(config, seed).state
     opened = MirnaTargets(config, state, choose("cpu"), "integer")
     merged = merged_in_memory(opened, opened.space(state).tiles(512, 256), seed)
-    tests = opened.pair_tests(merged)
-    assert tests is not None
+    tests = opened.ranked_pairs(merged).rename(columns={"source": "i", "target": "j"})
     shuffled = merged.sums["null_site_counts"].sum(axis=2)
     classes = class_table(merged.sums["site_counts"].sum(axis=1), shuffled)
     edges = opened.network(merged).edges

@@ -27,7 +27,7 @@ ignore_versions: false
 gold_standard: null
 on_bad_record: error
 estimator: {score: 140, energy: 1.0, scale: 4.0, gap_open: -9, gap_extend: -4, strict: false,
-  energies: true, trim: null}
+  energies: true, seed_sites: false, trim: null}
 "null": false
 miranda_text: {quiet: true, keyval: false}
 extras: {context: false, duplex_energy: false, accessibility: false}

@@ -32,7 +32,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "orthologs": "o.fa", "reference_species": "this", "species_tree": "tree.nwk",
         "mirna_expression": "mirna.tsv", "transcript_expression": "transcript.tsv",
     }  # fmt: skip
-    return of_workflow(folder, extras=EXTRAS, **more)
+    return of_workflow(folder, extras=EXTRAS, estimator={"seed_sites": True}, **more)
 
 
 def test_tables_arrays_figures_and_counts_are_described(out: Path) -> None:

@@ -47,7 +47,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 def test_significant_pairs_are_named(found: Results) -> None:
     network = found.network
-    significant = network[network["q_value"] <= 0.05]
+    significant = network[network["joint_q_value"] <= 0.05]
     names = {f"GENE0 (ENST{k:011}.2)" for k in (0, 1)}
     assert set(significant["target"]) == names
     text = " ".join(page_text(found).lines("findings"))
@@ -79,8 +79,8 @@ def test_the_lowest_p_come_first_and_few_are_named() -> None:
         {
             "source": "m",
             "target": [f"t{k}" for k in range(9)],
-            "p_value": [10.0 ** (k - 9) for k in range(9)],
-            "q_value": 0.01,
+            "joint_p_value": [10.0 ** (k - 9) for k in range(9)],
+            "joint_q_value": 0.01,
             "n_hits": 1,
             "score": range(9),
         }

@@ -95,17 +95,32 @@ def test_what_was_left_out_is_counted_listed_and_comes_last(tmp_path: Path) -> N
 def test_duplicate_names_become_unique_with_a_warning_and_stay_for_miranda(
     tmp_path: Path,
 ) -> None:
-    prepared = prepare(
-        tmp_path, ">a\nACGU\n>a#2\nACGU\n>a x\nACGA\n", ">a\nACGUA\n>b\nAC\n>b\nAG\n"
-    )
+    prepared = prepare(tmp_path, ">a\nACGU\n>a#2\nACGU\n>a\nACGA\n", ">a\nACGUA\n>b\nAC\n>b\nAG\n")
     assert prepared.items["name"].tolist() == ["a", "a#2", "a#3", "a#4", "b", "b#2"]
     (warning,) = prepared.warnings
     assert (warning.code, warning.numbers["n"]) == ("names_taken", 3)
     assert "b as b#2 (record 3 after that of record 2)" in warning.numbers["shown"]
     names, headers = header_lines(prepared.state["mirna_lines"])
     assert names == ["a", "a#2", "a"]
-    assert headers == ["", "", "x"]
+    assert headers == ["", "", ""]
     assert header_lines(prepared.state["transcript_lines"])[0] == ["a", "b", "b"]
+
+
+def test_records_are_named_by_their_whole_headers_where_first_words_are_not_unique(
+    tmp_path: Path,
+) -> None:
+    mirnas = ">miR 21-5p\nACGUACGUA\n>miR 122-5p\nACGUACGUC\n>let-7a x\nACGUACGUG\n"
+    prepared = prepare(
+        tmp_path, mirnas, ">UTR of A\nACGUA\n>UTR of B\nACGUC\n>C\nAC\n",
+        restrict="miR 122-5p\tUTR of A\nlet-7a\tC\n",
+    )  # fmt: skip
+    names = ["miR 21-5p", "miR 122-5p", "let-7a", "UTR of A", "UTR of B", "C"]
+    assert prepared.items["name"].tolist() == names
+    assert prepared.state["restrict"].tolist() == [[1, 0], [2, 2]]
+    found = [m for m in prepared.messages if m.code == "whole_headers"]
+    assert [(m.numbers["n"], m.numbers["word"]) for m in found] == [(2, "miR"), (2, "UTR")]
+    assert not prepared.warnings
+    assert header_lines(prepared.state["mirna_lines"])[0] == ["miR", "miR", "let-7a"]
 
 
 @given(st.lists(st.sampled_from(["a", "b", "a#2", "a#3", "a#2#2", ""]), max_size=12))

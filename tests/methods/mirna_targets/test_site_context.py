@@ -12,9 +12,10 @@ import pytest
 from mirna_sequences import plain, write_fasta
 from pairtile import mirna_targets
 from pairtile.methods.mirna_targets import context
-from pairtile.methods.mirna_targets.context import context_columns, seed_pairing, site_abundance
+from pairtile.methods.mirna_targets.context import context_columns, seed_pairing
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES, HitSites, HitSpans
-from pairtile.methods.mirna_targets.scoring import Texts
+from pairtile.methods.mirna_targets.scoring import SequenceBatch, Texts
+from pairtile.methods.mirna_targets.seed_sites import site_abundance
 from workflow_runs import Analysis
 
 LET7 = "UGAGGUAGUAGGUUGUAUAGUU"
@@ -41,7 +42,7 @@ def columns(mirna: str, transcript: str, kind: str, seed_end: int) -> dict[str, 
         zero,
     )
     spans = HitSpans(zero, zero, zero, zero, zero, zero)
-    found = context_columns(texts(mirna), texts(transcript), spans, sites)
+    found = context_columns(texts(mirna), texts(transcript), spans.mirna, spans.transcript, sites)
     return {name: float(values[0]) for name, values in found.items()}
 
 
@@ -141,9 +142,10 @@ def test_abundance_counts_canonical_sites_everywhere() -> None:
         site = mirna[1:8][::-1].translate(str.maketrans("ACGU", "UGCA"))
         lines += [site, site + "A" + lines[k], lines[k] + site, "N" + site[-6:] + "A"]
     wanted = [canonical_sites(mirna, lines) if len(mirna) > 6 else 0 for mirna in mirnas]
-    assert site_abundance(texts(*mirnas), texts(*lines)).tolist() == wanted
+    transcripts = SequenceBatch.of(lines)
+    assert site_abundance(SequenceBatch.of(mirnas), transcripts).tolist() == wanted
     assert min(w for w, mirna in zip(wanted, mirnas, strict=True) if len(mirna) > 6) > 0
-    assert site_abundance(texts("UGANGUAGUAGG"), texts(*lines)).tolist() == [0]
+    assert site_abundance(SequenceBatch.of(["UGANGUAGUAGG"]), transcripts).tolist() == [0]
 
 
 def test_hits_and_pairs_have_context_where_there_is_a_seed_match(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from pairtile.methods.mirna_targets.report_hits import HitsOverview, hits_of
 from pairtile.methods.mirna_targets.score import MirnaTargets, target_edges
 from pairtile.methods.mirna_targets.search import ROWS
 from pairtile.methods.mirna_targets.sequences import as_fasta, as_orthologs, as_pairs
-from pairtile.methods.mirna_targets.tables import hits_table
+from pairtile.methods.mirna_targets.tables import hits_table, seed_sites_table
 from pairtile.preprocess.items import formula_warnings
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def mirna_targets(
         ``identity_percent``, ``similarity_percent``, ``seed_class``, ``local_au``,
         ``relative_position``, ``transcript_length``, ``query_alignment`` (3' to 5'),
         ``match_line``, ``reference_alignment`` (5' to 3'). Positions count from 1 and include both
-        ends. ``attrs`` has ``counts``, ``notes``, ``warnings``, ``device``, ``settings``. Of
+        ends. ``attrs`` has ``counts``, ``notes``, ``warnings``, ``device``, ``settings``, and
+        ``seed_sites`` (the table of ``seed_sites.tsv``) where these are asked for. Of
         headers as databases write them, ``transcript`` is the part that names it. A name that is
         there twice has ``#2`` the second time; sequences without names are ``mirna_0``,
         ``transcript_0``, and so on.
@@ -117,7 +118,9 @@ def mirna_targets(
     table = frame_of(with_more_columns(hits, prepared.state, config.extras))
     found = [*prepared.messages, *formula_warnings(kept_names(prepared))]
     told = tell([*found, *warnings_of_hits(config, table, found)])
+    sites = seed_sites_frame(opened, prepared, table)
     table.attrs = {
+        **({} if sites is None else {"seed_sites": sites}),
         "counts": {
             **{key: prepared.counts[key] for key in ("mirnas_kept", "transcripts_kept", "pairs")},
             "hits": len(table),
@@ -129,6 +132,15 @@ def mirna_targets(
         "settings": config.model_dump(include={"estimator", "extras"}),
     }
     return table
+
+
+def seed_sites_frame(
+    opened: MirnaTargets, prepared: PreparedInput, hits: pd.DataFrame
+) -> pd.DataFrame | None:
+    """``seed_sites.tsv``; None unless asked for."""
+    if not opened.config.estimator.seed_sites:
+        return None
+    return seed_sites_table(opened.seed_sites, prepared.items, opened.state, hits).to_pandas()
 
 
 def warnings_of_hits(

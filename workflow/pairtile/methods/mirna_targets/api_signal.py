@@ -16,11 +16,12 @@ from pairtile.methods.mirna_targets.api import (
     frame_of,
     kept_names,
     searched,
+    seed_sites_frame,
     warnings_of_hits,
 )
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import conservation_rates
-from pairtile.methods.mirna_targets.export import null_tables, with_expression, with_more_columns
+from pairtile.methods.mirna_targets.export import null_tables, with_more_columns
 from pairtile.methods.mirna_targets.score import ALPHA
 from pairtile.methods.mirna_targets.tables import ranked_targets, targets_table
 from pairtile.preprocess.items import formula_warnings
@@ -34,12 +35,13 @@ if TYPE_CHECKING:
 class MirnaSignal(HasMessages):
     """Targets against what chance gives; the tables of the workflow.
 
-    targets        ``targets.tsv``: a row for each pair with a hit, lowest p first
+    targets        ``targets.tsv``: a row for each pair, lowest joint p first
     hits           ``hits.tsv``
     signal         ``signal.tsv``: sites, and those of shuffles, by seed class and score
     signal_curve   ``signal_curve.tsv``: pairs, and those of shuffles, by pair score
     conservation   ``conservation.tsv``; None without orthologs
     expression     ``expression.tsv``; None without expression
+    seed_sites     ``seed_sites.tsv``; None unless asked for
     messages, notes, warnings   what preparing the data brought up
     """
 
@@ -49,11 +51,12 @@ class MirnaSignal(HasMessages):
     signal_curve: pd.DataFrame
     conservation: pd.DataFrame | None
     expression: pd.DataFrame | None
+    seed_sites: pd.DataFrame | None
     messages: list[Message]
 
     def __repr__(self) -> str:
-        found = int((self.targets["q_value"] <= ALPHA).sum())
-        return f"MirnaSignal: {len(self.targets):,} pairs with a hit, {found:,} with q <= {ALPHA}"
+        found = int((self.targets["joint_q_value"] <= ALPHA).sum())
+        return f"MirnaSignal: {len(self.targets):,} pairs, {found:,} with q <= {ALPHA}"
 
 
 _KEYWORDS = Keywords(
@@ -120,26 +123,27 @@ def mirna_signal(
     opened, prepared, merged, hits = searched(
         config, mirnas, transcripts, restrict, settings, orthologs
     )
-    counts, tests = opened.all_null_counts(merged), opened.pair_tests(merged)
-    assert tests is not None
+    counts, pairs = opened.all_null_counts(merged), opened.ranked_pairs(merged)
     state = prepared.state
     rates = None if opened.conservation is None else conservation_rates(counts)
     hits = with_more_columns(hits, state, config.extras, rates)
-    targets = with_expression(targets_table(hits), state, counts)
     tables = {
         name: frame_of(table)
-        for name, table in null_tables(counts, prepared.items, config, opened.conservation).items()
+        for name, table in null_tables(
+            counts, prepared.items, config, opened.conservation, opened.evidence.sums
+        ).items()
     }
     shown = frame_of(hits)
     found = [*prepared.messages, *formula_warnings(kept_names(prepared))]
     # The report asks whether there is a null.
     found += warnings_of_hits(config, shown, found, {"null_sites": np.empty(0)})
     return MirnaSignal(
-        targets=frame_of(ranked_targets(targets, tests)),
+        targets=frame_of(ranked_targets(targets_table(hits), pairs, prepared.items)),
         hits=shown,
         signal=tables["signal.tsv"],
         signal_curve=tables["signal_curve.tsv"],
         conservation=tables.get("conservation.tsv"),
         expression=tables.get("expression.tsv"),
+        seed_sites=seed_sites_frame(opened, prepared, shown),
         messages=tell(found),
     )

@@ -542,7 +542,8 @@ def _conservation(results: Results) -> FigureWithText | None:
 def _target_map(results: Results) -> FigureWithText | None:
     if results.network.empty:
         return None
-    pairs = strongest_block(results.strongest(BEST_FIRST), MAP_SIZE)
+    pairs = results.strongest(BEST_FIRST)
+    pairs = strongest_block(pairs[pairs["n_hits"] > 0], MAP_SIZE)  # others have no energy
     n_mirnas, n_transcripts = pairs["source"].nunique(), pairs["target"].nunique()
     if n_mirnas * n_transcripts < 4:
         return None

@@ -23,8 +23,9 @@ TABLES = ("hits.tsv", "hits.parquet", "hits.bed", "hits.gff3", "targets.tsv", "m
 NULL_TABLES = ("signal.tsv", "signal_curve.tsv")
 ORTHOLOG_TABLES = ("conservation.tsv",)
 EXPRESSION_TABLES = ("expression.tsv",)
-"""Result files of this method beside the network; those that an analysis with a null has, and those
-that one with a null and orthologs, or expression, has."""
+SEED_TABLES = ("seed_sites.tsv",)
+"""Result files of this method beside the network; those that an analysis with a null has, those
+that one with a null and orthologs, or expression, has, and those of ``seed_sites``."""
 
 EXPRESSION = ("mirna_expression", "transcript_expression")
 """Keys of expression tables: both or neither."""
@@ -104,6 +105,15 @@ class AlignmentConfig(ConfigModel):
         description=(
             "Compute the free energy of each hit's duplex. `false`: it decides nothing, is empty "
             "in tables, and stands as 0 in `miranda.txt` (miRanda's `-noenergy`); quicker."
+        ),
+    )
+    seed_sites: bool = Field(
+        default=False,
+        description=(
+            "Beside miRanda's hits, which stay as they are, take every 8mer, 7mer-m8, 7mer-A1 and "
+            "6mer, whatever its alignment score: `seed_sites.tsv` lists them, `targets.tsv` counts "
+            "them, and it and the network have pairs that have no hit but such a site. With "
+            "`null`, p of a pair is that of these sites."
         ),
     )
     trim: Annotated[int | None, Field(ge=1, le=MAX_TRIM)] = Field(
@@ -358,7 +368,9 @@ class MirnaTargetsConfig(Analysis):
     )
 
     jobs: ClassVar[JobNeeds] = JobNeeds(prepare_seed=True, network_gpu=False, cores_with_gpu=True)
-    tables: ClassVar[tuple[str, ...]] = TABLES + NULL_TABLES + ORTHOLOG_TABLES + EXPRESSION_TABLES
+    tables: ClassVar[tuple[str, ...]] = (
+        TABLES + SEED_TABLES + NULL_TABLES + ORTHOLOG_TABLES + EXPRESSION_TABLES
+    )
 
     def input_files(self) -> dict[str, str]:
         """With the list of miRNAs where it is a file."""
@@ -367,11 +379,12 @@ class MirnaTargetsConfig(Analysis):
 
     def result_tables(self) -> tuple[str, ...]:
         """Those of ``tables`` that are made of what there is."""
+        seeds = SEED_TABLES if self.estimator.seed_sites else ()
         if self.null is False:
-            return TABLES
+            return TABLES + seeds
         conserved = ORTHOLOG_TABLES if self.orthologs is not None else ()
         joined = EXPRESSION_TABLES if self.mirna_expression is not None else ()
-        return TABLES + NULL_TABLES + conserved + joined
+        return TABLES + seeds + NULL_TABLES + conserved + joined
 
     def validate_against(self, name: str, others: Mapping[str, Analysis]) -> Fault | None:
         """Keys without those that they need."""

@@ -17,11 +17,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.methods.mirna_targets.kernels.hit_sites import HitSites, HitSpans
+from pairtile.methods.mirna_targets.kernels.hit_sites import HitSites
 from pairtile.methods.mirna_targets.kernels.site_context import (
-    WORD,
     SiteContext,
-    count_words,
     site_context,
 )
 from pairtile.methods.mirna_targets.scoring import CODES, OTHER, Texts
@@ -70,21 +68,25 @@ STACKS_BY_CODE[:OTHER, :OTHER] = [[STACKS[a + b] for b in "ACGU"] for a in "ACGU
 
 
 def context_columns(
-    mirnas: Texts, transcripts: Texts, spans: HitSpans, sites: HitSites
+    mirnas: Texts,
+    transcripts: Texts,
+    mirna: NDArray[np.integer],
+    transcript: NDArray[np.integer],
+    sites: HitSites,
 ) -> dict[str, NDArray[np.float64]]:
-    """Context of hits whose sites are known (``kernels.hit_sites``), by the columns of
+    """Context of sites (``kernels.hit_sites``) of rows of the sequences, by the columns of
     ``hits.parquet``; NaN where there is no 6mer or better."""
-    context = SiteContext.empty(len(spans.mirna))
-    site_context(mirnas, transcripts, spans.mirna, spans.transcript, sites, context)
+    context = SiteContext.empty(len(mirna))
+    site_context(mirnas, transcripts, mirna, transcript, sites, context)
     whole = sites.seed_class >= CLASSES[0]
     kind = np.where(whole, sites.seed_class - CLASSES[0], 0)
-    stability = seed_pairing(mirnas)[spans.mirna, (kind >= 2).astype(np.int64)]
+    stability = seed_pairing(mirnas)[mirna, (kind >= 2).astype(np.int64)]
     distance = context.end_distance.astype(np.float64)
     values = {
         "local_au": context.local_au,
         "pairing_3p": context.pairing_3p,
         "log10_end_distance": np.log10(np.maximum(distance, 1.0)),
-        "log10_length": np.log10(np.maximum(np.diff(transcripts.offsets)[spans.transcript], 1)),
+        "log10_length": np.log10(np.maximum(np.diff(transcripts.offsets)[transcript], 1)),
         "seed_pairing": stability,
     }
     score = INTERCEPT[kind] + OFFSET_6MER[kind] * context.offset_6mers
@@ -92,8 +94,8 @@ def context_columns(
         bottom, top = np.array(low)[kind], np.array(high)[kind]
         score += np.array(coefficients)[kind] * (values[name] - bottom) / (top - bottom)
     for table, code in (
-        (MIRNA_1, _codes_at(mirnas, 1)[spans.mirna]),
-        (MIRNA_8, _codes_at(mirnas, 8)[spans.mirna]),
+        (MIRNA_1, codes_at(mirnas, 1)[mirna]),
+        (MIRNA_8, codes_at(mirnas, 8)[mirna]),
         (SITE_8, context.site_8),
     ):
         known = (code >= 0) & (code < len(table))
@@ -113,7 +115,7 @@ def seed_pairing(mirnas: Texts) -> NDArray[np.float64]:
 
     kcal/mol; NaN where a letter is unknown (Garcia et al. 2011, Nat. Struct. Mol. Biol. 18:1139).
     """
-    codes = np.stack([_codes_at(mirnas, position) for position in range(2, 9)])
+    codes = np.stack([codes_at(mirnas, position) for position in range(2, 9)])
     pairs = STACKS_BY_CODE[codes[:-1], codes[1:]]
     ends = np.isin(codes, (0, 3)).astype(np.int64)
     columns = [
@@ -123,28 +125,7 @@ def seed_pairing(mirnas: Texts) -> NDArray[np.float64]:
     return np.stack(columns, axis=1)
 
 
-def site_abundance(mirnas: Texts, transcripts: Texts) -> NDArray[np.int64]:
-    """How many canonical sites (8mer, 7mer-m8, 7mer-A1) each miRNA has in all transcripts together:
-    int64 (miRNAs,). 0 where one of positions 2 to 7 is unknown."""
-    counts = np.zeros(5**WORD, np.int64)
-    count_words(transcripts, counts)
-    by_ends = counts.reshape(5, 5 ** (WORD - 2), 5)  # opposite position 8, 7 to 2, and 1
-    found = np.zeros(len(mirnas.offsets) - 1, np.int64)
-    opposite_8 = 3 - _codes_at(mirnas, 8)
-    core, known = np.zeros(len(found), np.int64), np.ones(len(found), bool)
-    for position in range(7, 1, -1):
-        code = _codes_at(mirnas, position)
-        known &= code < OTHER
-        core = core * 5 + np.where(code < OTHER, 3 - code, OTHER)
-    for row in np.flatnonzero(known):
-        ends = by_ends[:, core[row]]
-        found[row] = ends[:, 0].sum()  # with the A
-        if opposite_8[row] >= 0:
-            found[row] += ends[opposite_8[row], 1:].sum()
-    return found
-
-
-def _codes_at(mirnas: Texts, position: int) -> NDArray[np.int64]:
+def codes_at(mirnas: Texts, position: int) -> NDArray[np.int64]:
     """Code of each miRNA's letter at a position from 1; ``OTHER`` where it has none."""
     place = mirnas.offsets[:-1] + position - 1
     there = place < mirnas.offsets[1:]

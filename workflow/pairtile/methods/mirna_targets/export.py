@@ -27,7 +27,7 @@ from pairtile.methods.mirna_targets.conservation_tables import (
     conservation_columns,
     conservation_table,
 )
-from pairtile.methods.mirna_targets.expression import expression_columns, expression_table
+from pairtile.methods.mirna_targets.expression import expression_table
 from pairtile.methods.mirna_targets.hits_bed_gff3 import (
     NUMBER,
     bed_lines,
@@ -41,17 +41,19 @@ from pairtile.methods.mirna_targets.miranda_text import TextSequences, write_mir
 from pairtile.methods.mirna_targets.prepare import header_lines
 from pairtile.methods.mirna_targets.scoring import runs
 from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS
+from pairtile.methods.mirna_targets.seed_sites import SeedSites
 from pairtile.methods.mirna_targets.tables import (
     HITS,
+    PLACE,
     TEXT_ROWS,
     codes,
     context_of,
     hits_table,
     named_targets,
     ranked_targets,
+    seed_sites_table,
     signal_curve,
     signal_table,
-    state_rows,
     targets_table,
     tsv_header,
     tsv_lines,
@@ -76,24 +78,26 @@ def write_target_tables(
     merged: Merged,
     items: pd.DataFrame,
     folder: Path,
-    tests: pd.DataFrame | None,
+    pairs: pd.DataFrame,
     counts: Arrays | None,
-    conservation: Conservation | None,
+    tables: dict[str, pa.Table],
+    seed_sites: SeedSites | None,
 ) -> Written:
     """Write all files of hits into ``folder``; what they hold is said by their writers.
 
-    tests, counts, conservation : ``pair_tests``, ``all_null_counts`` and ``conservation`` of the
-    estimator; None without a null or orthologs.
+    pairs, counts, seed_sites : ``ranked_pairs``, ``all_null_counts`` and ``seed_sites`` of the
+    estimator; None without a null, or unless asked for. tables : ``null_tables``.
     """
     config, state = opened.config, opened.state
     # Arrow writes the text of both without Python's lock: two threads take half the time.
     with ThreadPoolExecutor(1) as beside:
         text = beside.submit(_write_text, config, merged, items, state, folder / "miranda.txt")
-        done = write_hits(merged.batches, items, state, folder, config, tests, counts)
+        done = write_hits(merged.batches, items, state, folder, config, pairs, counts)
         text.result()
-    if counts is None:
-        return done
-    for name, table in null_tables(counts, items, config, conservation).items():
+    if seed_sites is not None:
+        hits = pd.read_parquet(folder / "hits.parquet", columns=[*PLACE, "rank"])
+        tables = tables | {"seed_sites.tsv": seed_sites_table(seed_sites, items, state, hits)}
+    for name, table in tables.items():
         with atomic_path(folder / name) as temporary:
             write_arrow_tsv(table, temporary)
     return done
@@ -104,9 +108,10 @@ def null_tables(
     items: pd.DataFrame,
     config: MirnaTargetsConfig,
     conservation: Conservation | None,
+    correlations: NDArray[np.float64],
 ) -> dict[str, pa.Table]:
     """The tables of what a null counted, by their files; with orthologs ``conservation.tsv``, with
-    expression ``expression.tsv``."""
+    expression ``expression.tsv`` (correlations : ``sums`` of ``evidence.Evidence``)."""
     names = items["name"].to_numpy()[: len(counts["mirna_sites"])]
     tables = {
         "signal.tsv": signal_table(counts, names, config.estimator.score),
@@ -115,7 +120,7 @@ def null_tables(
     if conservation is not None:
         tables["conservation.tsv"] = conservation_table(counts, names, conservation)
     if config.mirna_expression is not None:
-        tables["expression.tsv"] = expression_table(counts, names)
+        tables["expression.tsv"] = expression_table(correlations, names)
     return tables
 
 
@@ -164,16 +169,15 @@ def write_hits(
     state: SequenceArrays,
     folder: Path,
     config: MirnaTargetsConfig,
-    tests: pd.DataFrame | None = None,
+    pairs: pd.DataFrame | None = None,
     null_counts: Arrays | None = None,
 ) -> Written:
     """Write ``FILES`` into a folder, each whole or not at all.
 
     batches : gives the merged hits in order (``search.ROWS``), a part at a time: alignments are
-    held in memory for one part only, numbers for all. tests : ``pair_score``, ``p_value`` and
-    ``q_value`` of each pair with a hit, in order of the hits: ``targets.tsv`` has them first, and
-    is ranked by p. null_counts : what the null counted (``null.count_shapes``), for conservation
-    beyond chance and correlations.
+    held in memory for one part only, numbers for all. pairs : ``ranked_pairs`` of the estimator;
+    None: targets are in the order of the hits. null_counts : what the null counted
+    (``null.count_shapes``), for conservation beyond chance.
 
     Raises InputError for an annotation that cannot be read, ConfigError for extras without the
     package ViennaRNA.
@@ -227,10 +231,8 @@ def write_hits(
             if parquet is not None:
                 parquet.close()
         all_targets = pa.concat_tables(targets)
-        if null_counts is not None:
-            all_targets = with_expression(all_targets, state, null_counts)
-        if tests is not None:
-            all_targets = ranked_targets(all_targets, tests)
+        if pairs is not None:
+            all_targets = ranked_targets(all_targets, pairs, items)
         all_targets = named_targets(all_targets, items)
         beside = stack.enter_context(ThreadPoolExecutor(2))
         of_pairs = beside.submit(write_arrow_tsv, all_targets, path["targets.tsv"])
@@ -249,7 +251,7 @@ def write_hits(
                 lines.result()
                 in_genome += pc.sum(places["in_genome"]).as_py() or 0
         of_pairs.result()
-    counts = {"hits": int(hits_of_item.sum()), "pairs_with_hits": all_targets.num_rows}
+    counts = {"hits": int(hits_of_item.sum()), "pairs_with_hits": sum(map(len, targets))}
     if models is None:
         return Written(counts)
     counts["transcripts_in_genome"] = sum(model is not None for model in models.models)
@@ -297,17 +299,6 @@ def with_more_columns(
     for name, values in columns.items():
         hits = hits.append_column(name, values)
     return hits.select([name for name in HITS if name in hits.column_names])
-
-
-def with_expression(targets: pa.Table, state: SequenceArrays, counts: Arrays) -> pa.Table:
-    """The pairs (``targets_table``) with ``expression.expression_columns``, where there is any."""
-    if "mirna_ranks" not in state:
-        return targets
-    i, j = state_rows(targets, state)
-    canonical = targets["n_canonical_sites"].to_numpy() > 0
-    for name, values in expression_columns(i, j, canonical, state, counts).items():
-        targets = targets.append_column(name, values)
-    return targets
 
 
 def _parquet(schema: pa.Schema, path: Path) -> pq.ParquetWriter:

@@ -30,9 +30,6 @@ from pairtile.statistics.correction import benjamini_hochberg
 
 message = messages_of(__package__)
 
-BINS, STEP = 201, 0.01
-"""Correlations from -1 in steps; the last one has 1 alone."""
-
 MIN_SAMPLES = 5
 
 PAIRS_AT_ONCE = 1 << 15
@@ -132,57 +129,18 @@ class Correlations:
         squares = self.transcripts.astype(np.int64) ** 2
         self._of_transcripts = np.sqrt(squares.sum(axis=1).astype(np.float64))
 
-    def of_tile(self, rows: range, columns: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Of all miRNAs in ``rows`` with all transcripts in ``columns``; NaN where there is no
-        expression."""
-        dot = self.mirnas[rows.start : rows.stop] @ self.transcripts[columns].T.astype(np.float64)
-        norms = self._of_mirnas[rows.start : rows.stop, None] * self._of_transcripts[columns]
-        return _ratio(dot, norms)
-
     def of_pairs(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Of pairs of rows."""
+        """Of pairs of rows; NaN where there is no expression."""
         found = np.empty(len(i))
         for begin in range(0, len(i), PAIRS_AT_ONCE):
             some = slice(begin, begin + PAIRS_AT_ONCE)
             dot = np.einsum("ps,ps->p", self.mirnas[i[some]], self.transcripts[j[some]])
-            found[some] = _ratio(dot, self._of_mirnas[i[some]] * self._of_transcripts[j[some]])
-        return found
+            norms = self._of_mirnas[i[some]] * self._of_transcripts[j[some]]
+            found[some] = np.where(norms > 0, dot / np.maximum(norms, 1e-300), np.nan)
+        return np.clip(found, -1.0, 1.0)
 
 
-def _ratio(dot: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.float64]:
-    with np.errstate(invalid="ignore"):
-        return np.clip(np.where(norms > 0, dot / norms, np.nan), -1.0, 1.0)
-
-
-def correlation_bins(correlation: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Number of the step of each correlation; NaN is not allowed."""
-    return np.minimum(((correlation + 1.0) / STEP + 1e-9).astype(np.int64), BINS - 1)
-
-
-# --- tests ----------------------------------------------------------------------------------------
-
-
-def expression_columns(
-    i: NDArray[np.integer],
-    j: NDArray[np.integer],
-    canonical: NDArray[np.bool_],
-    state: SequenceArrays,
-    sums: Mapping[str, NDArray[np.int64]],
-) -> dict[str, pa.Array]:
-    """Columns of pairs with a hit, given by their rows in the state: see ``targets.tsv``.
-
-    p is that of pairs with a canonical site (``canonical``), against those of the miRNA's shuffles,
-    (1 + pairs as low) / (1 + pairs); the others have none. q is over the pairs that have a p.
-    """
-    correlation = Correlations(state).of_pairs(i, j)
-    tested = np.flatnonzero(canonical & np.isfinite(correlation))
-    at_most = np.cumsum(sums["null_correlation_counts"], axis=1)
-    step = correlation_bins(correlation[tested])
-    p, q = np.full(len(i), np.nan), np.full(len(i), np.nan)
-    p[tested] = (1.0 + at_most[i[tested], step]) / (1.0 + at_most[i[tested], -1])
-    q[tested] = benjamini_hochberg(p[tested])
-    tests = {"correlation_p_value": p, "correlation_q_value": q}
-    return _rounded({"correlation": correlation, **tests})
+# --- tables ---------------------------------------------------------------------------------------
 
 
 def _rounded(columns: Mapping[str, NDArray[np.float64]]) -> dict[str, pa.Array]:
@@ -193,35 +151,23 @@ def _rounded(columns: Mapping[str, NDArray[np.float64]]) -> dict[str, pa.Array]:
     }
 
 
-def expression_table(sums: Mapping[str, NDArray[np.int64]], mirnas: Iterable[str]) -> pa.Table:
+def expression_table(sums: NDArray[np.float64], mirnas: Iterable[str]) -> pa.Table:
     """Whether the targets of each miRNA, taken together, go against it more than chance gives.
 
     Columns are those of ``expression.tsv`` in ``columns.toml``.
 
-    Shuffles without a pair are left out.
+    sums : of ``evidence.Evidence``. Shuffles without a pair are left out.
     """
-    steps = np.arange(BINS)
-    of = sums["correlation_counts"]
-    pairs, total = of.sum(axis=1), of @ steps
-    drawn, drawn_total = sums["null_correlation_pairs"], sums["null_correlation_sums"]
-    pairs, total, drawn, drawn_total = (
-        np.concatenate([counts.sum(axis=0, keepdims=True), counts])
-        for counts in (pairs, total, drawn, drawn_total)
-    )
+    pairs, total = np.concatenate([sums.sum(axis=0, keepdims=True), sums]).transpose(1, 0, 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean, means = total / pairs, drawn_total / drawn
-        expected = drawn_total.sum(axis=1) / drawn.sum(axis=1)
-    there = (drawn > 0).sum(axis=1)
-    p = (1.0 + (means <= mean[:, None]).sum(axis=1)) / (1.0 + there)
-    p = np.where((pairs > 0) & (there > 0), p, np.nan)
+        means = total / pairs
+        expected = total[:, 1:].sum(axis=1) / pairs[:, 1:].sum(axis=1)
+    there = (pairs[:, 1:] > 0).sum(axis=1)
+    low = (means[:, 1:] <= means[:, :1] + 1e-12).sum(axis=1)
+    p = np.where((pairs[:, 0] > 0) & (there > 0), (1.0 + low) / (1.0 + there), np.nan)
     q = np.full(len(p), np.nan)
     tested = np.flatnonzero(np.isfinite(p[1:])) + 1
     q[tested] = benjamini_hochberg(p[tested])
-    numbers = {
-        "correlation": mean * STEP - 1.0,
-        "expected": expected * STEP - 1.0,
-        "p_value": p,
-        "q_value": q,
-    }
+    numbers = {"correlation": means[:, 0], "expected": expected, "p_value": p, "q_value": q}
     names = pa.array(["all", *map(str, mirnas)], pa.string())
-    return pa.table({"mirna": names, "pairs": pairs.astype(np.int64), **_rounded(numbers)})
+    return pa.table({"mirna": names, "pairs": pairs[:, 0].astype(np.int64), **_rounded(numbers)})

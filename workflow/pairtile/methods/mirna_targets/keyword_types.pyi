@@ -18,6 +18,7 @@ class MirnaSignalKeywords(TypedDict, total=False):
     gap_extend: float
     strict: bool
     energies: bool
+    seed_sites: bool
     trim: int | None
     species: Sequence[Any] | None
     mirna_names: str | Sequence[Any] | None
@@ -33,6 +34,7 @@ class MirnaTargetsKeywords(TypedDict, total=False):
     gap_extend: float
     strict: bool
     energies: bool
+    seed_sites: bool
     trim: int | None
     species: Sequence[Any] | None
     mirna_names: str | Sequence[Any] | None

@@ -25,8 +25,6 @@ from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets.arrays import NullArrays, SequenceArrays
 from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.methods.mirna_targets.conservation import CANONICAL, Conservation
-from pairtile.methods.mirna_targets.expression import BINS as CORRELATION_BINS
-from pairtile.methods.mirna_targets.expression import Correlations, correlation_bins
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.kernels.pair_scores import (
     CLASSES,
@@ -58,6 +56,7 @@ from pairtile.methods.mirna_targets.scoring import (
     state_sequences,
 )
 from pairtile.methods.mirna_targets.search import Sites, TargetSearch
+from pairtile.methods.mirna_targets.seed_sites import SeedSites
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.dependence import evenly_spaced
 
@@ -254,10 +253,6 @@ def count_shapes(
     [null_]pair_score_counts   pairs of each miRNA with a site, by pair score
     [null_]kept_counts         sites on transcripts with an ortholog, by class and level
     [null_]mirna_kept          of each miRNA
-    [null_]correlation_counts  pairs of each miRNA with a canonical site and a correlation, by step
-                               of the correlation; that of shuffles is with the miRNA's expression
-    null_correlation_pairs     of each shuffle
-    null_correlation_sums      steps of these, added up
     """
     n_mirnas = len(state["mirna_offsets"]) - 1
     sites, mirna_sites = (CLASSES, SCORE_BINS), (n_mirnas, CLASSES)
@@ -275,10 +270,6 @@ def count_shapes(
         levels = CLASSES, conservation.levels
         shapes |= {"kept_counts": levels, "mirna_kept": (n_mirnas, *levels)}
         shapes |= {"null_kept_counts": (shuffles, *levels), "null_mirna_kept": (n_mirnas, *levels)}
-    if "mirna_ranks" in state:
-        steps = n_mirnas, CORRELATION_BINS
-        shapes |= {"correlation_counts": steps, "null_correlation_counts": steps}
-        shapes |= {"null_correlation_pairs": each, "null_correlation_sums": each}
     return shapes
 
 
@@ -290,14 +281,6 @@ class Searched(NamedTuple):
     words: SiteWords
     each: int
     prefix: str
-
-
-class Correlated(NamedTuple):
-    """Correlations of a tile from row and column on; None without expression."""
-
-    tile: NDArray[np.float64] | None
-    row: int
-    column: int
 
 
 class NullCounts:
@@ -313,10 +296,8 @@ class NullCounts:
     ) -> None:
         self.settings = settings
         self.conservation = Conservation(state) if "ortholog_codes" in state else None
-        self.correlations = Correlations(state) if "mirna_ranks" in state else None
         self.shapes = count_shapes(state, shuffles, self.conservation)
-        chain = MarkovChain(np.asarray(state["null_start"]), np.asarray(state["null_step"]))
-        self.background = Background(_places(transcripts), np.asarray(state["null_log_ratio"]))
+        chain, self.background = _model_of_state(state, transcripts)
         self.rates = np.asarray(state["null_rates"])
 
         def searched(kind: str, each: int, prefix: str) -> Searched:
@@ -332,7 +313,7 @@ class NullCounts:
 
             tables = (*self.shuffled.words, *self.background, self.rates)
             self.counter = SiteCounter(self.shuffled.search, shuffles, tables, self.shapes)
-        self.more = self.conservation is not None or self.correlations is not None
+        self.more = self.conservation is not None
         # Then ``of_shuffles`` leaves the CPU, and numba's threads, to others.
         self.only_gpu = self.counter is not None and not self.more
         self.ahead: AbstractContextManager[object] = nullcontext()
@@ -347,7 +328,7 @@ class NullCounts:
         """Pair scores of the miRNAs, float32 (rows, columns), 0 without a site; and counts."""
         total = self._zeros(self.mirnas)
         sites = self.mirnas.search.sites(rows.start, rows.stop, columns, allowed)
-        found = self._add(total, self.mirnas, sites, self._correlations(rows, columns))
+        found = self._add(total, self.mirnas, sites)
         scores = np.zeros((len(rows), len(columns)), dtype=np.float32)
         scores[found.i - rows.start, found.j - columns[0]] = found.score
         return scores, total
@@ -362,7 +343,6 @@ class NullCounts:
         """Counts of the shuffles of some miRNAs, ``at_once`` at a time."""
         search, k = self.shuffled.search, self.shuffled.each
         total = self._zeros(self.shuffled)
-        correlations = self._correlations(rows, columns)
         on_gpu = None if self.counter is None else self.counter.zeros()
         for begin in range(rows.start * k, rows.stop * k, at_once):
             end = min(begin + at_once, rows.stop * k)
@@ -373,11 +353,11 @@ class NullCounts:
                     continue
             if self.counter is None or on_gpu is None:
                 sites = search.sites(begin, end, columns, wanted)
-                self._add(total, self.shuffled, sites, correlations)
+                self._add(total, self.shuffled, sites)
                 continue
             for sites in self.counter.add(on_gpu, begin, end, columns, wanted, self.more):
                 if self.more:
-                    self._add_more(total, self.shuffled, sites, correlations)
+                    self._add_more(total, self.shuffled, sites)
         for name, counts in (on_gpu or {}).items():
             total[name] += search.device.to_host(counts).astype(np.int64)
         return total
@@ -389,17 +369,7 @@ class NullCounts:
             if name.startswith("null_") == bool(of.prefix)
         }
 
-    def _correlations(self, rows: range, columns: NDArray[np.int64]) -> Correlated:
-        tile = None if self.correlations is None else self.correlations.of_tile(rows, columns)
-        return Correlated(tile, rows.start, int(columns[0]))
-
-    def _add(
-        self,
-        total: dict[str, NDArray[np.int64]],
-        of: Searched,
-        sites: Sites,
-        correlations: Correlated,
-    ) -> ScoredPairs:
+    def _add(self, total: dict[str, NDArray[np.int64]], of: Searched, sites: Sites) -> ScoredPairs:
         """Count sites, and their pairs, which are given back."""
         bins = score_bins(sites.score, self.settings)
         found = self._pairs(sites, bins, of.words)
@@ -412,47 +382,57 @@ class NullCounts:
             "pair_score_counts": (found.i // of.each, pair_score_bins(found.score)),
         }
         _count_all(total, of, places)
-        self._add_more(total, of, sites, correlations)
+        self._add_more(total, of, sites)
         return found
 
-    def _add_more(
-        self,
-        total: dict[str, NDArray[np.int64]],
-        of: Searched,
-        sites: Sites,
-        correlations: Correlated,
-    ) -> None:
-        """Count sites that are kept, and correlations."""
-        mirna, shuffle = np.divmod(sites.i, of.each)
-        places: dict[str, tuple[NDArray[np.integer], ...]] = {}
-        if self.conservation is not None:
-            there = np.flatnonzero(self.conservation.species_of(sites.j) > 0)
-            i, j, seed_class = sites.i[there], sites.j[there], sites.seed_class[there]
-            level = self.conservation.kept(of.search.mirnas, i, j, seed_class).level
-            places["kept_counts"] = shuffle[there], seed_class, level
-            places["mirna_kept"] = mirna[there], seed_class, level
-        if correlations.tile is not None:
-            # Of pairs with a canonical site and a correlation.
-            canonical = sites.seed_class >= CANONICAL.start
-            i, j = sites.i[canonical].astype(np.int64), sites.j[canonical].astype(np.int64)
-            first = pair_starts(i, j)[:-1]
-            i, shuffled = np.divmod(i[first], of.each)
-            value = correlations.tile[i - correlations.row, j[first] - correlations.column]
-            known = np.isfinite(value)
-            i, shuffled, step = i[known], shuffled[known], correlation_bins(value[known])
-            places |= {"correlation_counts": (i, step), "correlation_pairs": (i, shuffled)}
-            if of.prefix:
-                _count(total["null_correlation_sums"], (i, shuffled), step)
+    def _add_more(self, total: dict[str, NDArray[np.int64]], of: Searched, sites: Sites) -> None:
+        """Count sites that are kept."""
+        if self.conservation is None:
+            return
+        there = np.flatnonzero(self.conservation.species_of(sites.j) > 0)
+        i, j, seed_class = sites.i[there], sites.j[there], sites.seed_class[there]
+        level = self.conservation.kept(of.search.mirnas, i, j, seed_class).level
+        mirna, shuffle = np.divmod(i, of.each)
+        places: dict[str, tuple[NDArray[np.integer], ...]] = {
+            "kept_counts": (shuffle, seed_class, level),
+            "mirna_kept": (mirna, seed_class, level),
+        }
         _count_all(total, of, places)
 
     def _pairs(self, sites: Sites, bins: NDArray[np.int8], words: SiteWords) -> ScoredPairs:
         first = pair_starts(sites.i, sites.j)
         i, j = sites.i[first[:-1]], sites.j[first[:-1]]
-        score = np.empty(len(i), dtype=np.float32)
         rows = i.astype(np.int64), j.astype(np.int64)
         of_pairs = PairSites(first, *rows, sites.seed_class, bins)
-        score_pairs(of_pairs, words, self.background, self.rates, score)
-        return ScoredPairs(i, j, score)
+        return ScoredPairs(i, j, _scores(of_pairs, words, self.background, self.rates))
+
+
+def _scores(
+    pairs: PairSites, words: SiteWords, background: Background, rates: NDArray[np.float64]
+) -> NDArray[np.float32]:
+    scores = np.empty(len(pairs.mirna), dtype=np.float32)
+    score_pairs(pairs, words, background, rates, scores)
+    return scores
+
+
+def _model_of_state(
+    state: SequenceArrays, transcripts: SequenceBatch
+) -> tuple[MarkovChain, Background]:
+    chain = MarkovChain(np.asarray(state["null_start"]), np.asarray(state["null_step"]))
+    return chain, Background(_places(transcripts), np.asarray(state["null_log_ratio"]))
+
+
+def seed_scores(
+    state: SequenceArrays, mirnas: SequenceBatch, sites: SeedSites
+) -> NDArray[np.float32]:
+    """Pair score of each pair of some ``mirnas`` with a seed match, sorted: each match is as
+    frequent as its word is to be expected."""
+    chain, background = _model_of_state(state, SequenceBatch.of_state(state, "transcript"))
+    first = pair_starts(sites.i, sites.j)
+    rows = sites.i[first[:-1]], sites.j[first[:-1]]
+    found = PairSites(first, *rows, sites.seed_class, np.zeros_like(sites.seed_class))
+    words, rates = SiteWords.of(mirnas, chain), np.ones((CLASSES, SCORE_BINS))
+    return _scores(found, words, background, rates)
 
 
 class ScoredPairs(NamedTuple):
@@ -493,26 +473,49 @@ def _count(
 # --- tests ----------------------------------------------------------------------------------------
 
 
-def pair_p_values(
-    mirna: NDArray[np.integer],
-    score: NDArray[np.floating],
-    null_counts: NDArray[np.int64],
-    null_pairs: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """How often a pair of the miRNA's shuffles scores as high or higher.
+MIN_ABOVE, MIN_IN_TAIL = 10, 100
+"""Pairs of shuffles that must score as high for p to be their share; beyond, p goes on from the
+tail, whose slope is that of so many pairs of all miRNAs or more."""
 
-    (1 + their pairs in this step of scores or above) / (1 + their pairs); 1 in the first step,
-    where pairs without a site are.
 
-    mirna         int (pairs,): row of the miRNA
-    score         float (pairs,): pair score
-    null_counts   int64 (miRNAs, PAIR_BINS): of the shuffles' pairs with a site
-    null_pairs    int64 (miRNAs,): all pairs of the shuffles, with or without
+class PairNull(NamedTuple):
+    """How often a pair of a miRNA's shuffles scores as high or higher.
+
+    In steps of ``PAIR_STEP``, (1 + their pairs in this step or above) / (1 + their pairs). Where
+    fewer than ``MIN_ABOVE`` are, p is less if it falls exponentially from there, as Poisson
+    probabilities do: no faster than the pair score says, and the highest pairs of all shuffles.
+
+    log_share   float64 (miRNAs, PAIR_BINS): log10 of p of each step; 0 in the first one, where
+                pairs without a site are
+    last        int64 (miRNAs,): the step from which p goes on
+    slope       how fast log10 p falls with the score there
     """
-    at_least = reverse_cumsum(null_counts)
-    step = pair_score_bins(score)
-    p = (1.0 + at_least[mirna, step]) / (1.0 + null_pairs[mirna])
-    return np.where(step == 0, 1.0, p)
+
+    log_share: NDArray[np.float64]
+    last: NDArray[np.int64]
+    slope: float
+
+    @classmethod
+    def of(cls, counts: NDArray[np.int64], n_pairs: NDArray[np.int64]) -> PairNull:
+        """counts : int64 (miRNAs, PAIR_BINS), the shuffles' pairs with a site. n_pairs : int64
+        (miRNAs,), all their pairs, with or without."""
+        at_least = reverse_cumsum(counts)
+        share = np.log10((1.0 + at_least) / (1.0 + n_pairs[:, None]))
+        share[:, 0] = 0.0
+        last = np.maximum((at_least >= MIN_ABOVE).sum(axis=1) - 1, 1)
+        # Mean of what is above the step that a share of all pairs reaches, as many as are needed.
+        together = at_least.sum(axis=0)
+        first = max(int((together >= max(MIN_IN_TAIL, MIN_ABOVE * len(counts))).sum()) - 1, 1)
+        steps = np.arange(PAIR_BINS - first) + 0.5
+        mean = (counts.sum(axis=0)[first:] @ steps + 1.0) / max(together[first], 1) * PAIR_STEP
+        return cls(share, last, min(1.0, 1.0 / (mean * np.log(10.0))))
+
+    def log_p(self, mirna: NDArray[np.integer], score: NDArray[np.floating]) -> NDArray[np.float64]:
+        """log10 of p of pairs, by the row of the miRNA and the pair score."""
+        last, step = self.last[mirna], pair_score_bins(score)
+        beyond = (score - last * PAIR_STEP) * (step > last)
+        gone_on = self.log_share[mirna, np.minimum(step, last)] - self.slope * beyond
+        return np.minimum(gone_on, self.log_share[mirna, step])
 
 
 def class_table(

@@ -19,7 +19,6 @@ from pairtile.io.text_file import open_lines
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import prepare_orthologs
-from pairtile.methods.mirna_targets.context import site_abundance
 from pairtile.methods.mirna_targets.expression import prepare_expression
 from pairtile.methods.mirna_targets.fasta import Fasta, read_fasta, refuse_bad_records
 from pairtile.methods.mirna_targets.headers import take_apart, without_versions
@@ -28,9 +27,11 @@ from pairtile.methods.mirna_targets.records import (
     PreparedPart,
     choose_mirnas,
     hint_of_versions,
+    with_whole_headers,
     without_duplicates,
 )
-from pairtile.methods.mirna_targets.scoring import SequenceBatch, state_texts
+from pairtile.methods.mirna_targets.scoring import SequenceBatch, state_sequences
+from pairtile.methods.mirna_targets.seed_sites import site_abundance
 from pairtile.preprocess.items import printable, unique_names
 
 message = messages_of(__package__)
@@ -63,15 +64,19 @@ def choose_records(
 
     Raises InputError as ``choose_mirnas``.
     """
+    mirnas, whole = with_whole_headers(mirnas)
     mirnas, messages = choose_mirnas(mirnas, config.species, config.mirna_names)
     mirnas, twice = without_duplicates(mirnas)
     transcripts, twice_too = without_duplicates(transcripts)
     pattern = ""
     if transcripts.path != transcripts.key:  # names given in memory are the caller's own
         transcripts, pattern = take_apart(transcripts)
+    if not pattern:
+        transcripts, whole_too = with_whole_headers(transcripts)
+        whole += whole_too
     if config.ignore_versions:
         transcripts = without_versions(transcripts)
-    messages += [*twice, *twice_too]
+    messages += [*whole, *twice, *twice_too]
     if pattern:
         parts = {"gene": transcripts.genes[:1], "symbol": transcripts.symbols[:1]}
         more = "".join(
@@ -152,7 +157,7 @@ def lay_out(
     if config.genes is not None:
         genes = read_transcript_genes(config.genes, transcripts.names, transcripts.spelled)
         items, state["gene_items"] = with_genes(items, transcripts, len(mirnas), genes)
-    state["site_abundance"] = site_abundance(*state_texts(state))
+    state["site_abundance"] = site_abundance(*state_sequences(state))
     names = [transcripts.names[row] for row in order]
     more: list[PreparedPart] = []
     if orthologs is not None:
@@ -421,7 +426,7 @@ def read_name_pairs(
 ) -> list[tuple[str, str]]:
     """Read pairs of names in file order, each pair once.
 
-    Two fields a line, with tabs or blanks between them (names in FASTA files have neither). Blank
+    Two fields a line, with a tab between them, or blanks (few names in FASTA files have any). Blank
     lines and lines that start with ``#`` are passed over, and so is a first line whose fields are
     among ``headers``, in any case. ``what``: what the fields are, for messages, such as ``miRNA
     and transcript``.
@@ -432,7 +437,7 @@ def read_name_pairs(
     first = True
     with open_lines(path) as lines:
         for number, line in lines:
-            fields = line.split()
+            fields = line.split("\t") if line.count("\t") == 1 else line.split()
             if not fields or fields[0].startswith("#"):
                 continue
             if len(fields) != 2:

@@ -88,6 +88,21 @@ def choose_mirnas(
     return chosen, [note, message("mirnas_not_there", **numbers)]
 
 
+def with_whole_headers(fasta: Fasta) -> tuple[Fasta, list[Message]]:
+    """Records whose first word others have, too, by their whole header lines where these differ:
+    ``miR 21-5p`` and ``miR 122-5p`` are no two ``miR``."""
+    lines = zip(fasta.first_words, fasta.headers, strict=True)
+    whole = [f"{word} {header}".strip() for word, header in lines]
+    different = Counter(word for word, _ in set(zip(fasta.first_words, whole, strict=True)))
+    rows = [k for k, word in enumerate(fasta.first_words) if different[word] > 1]
+    if not rows:
+        return fasta, []
+    names = dict(enumerate(fasta.names)) | {k: whole[k] for k in rows}
+    numbers = {"n": len(rows), "name": whole[rows[0]], "word": fasta.first_words[rows[0]]}
+    found = replace(fasta, names=list(names.values()))
+    return found, [message("whole_headers", path=fasta.path, **numbers)]
+
+
 def without_duplicates(fasta: Fasta) -> tuple[Fasta, list[Message]]:
     """Each record once: of those with the same header and the same letters (U as T, in either case)
     the first; a note of how many were passed over."""

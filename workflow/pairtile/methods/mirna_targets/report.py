@@ -25,6 +25,7 @@ PAIR_COLUMNS = (
     "best_seed_class",
     "max_local_au",
     "transcript_length",
+    "correlation",
     "positions",
 )
 """What the table of pairs takes from targets.tsv."""

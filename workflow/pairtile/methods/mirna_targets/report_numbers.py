@@ -60,6 +60,7 @@ def numbers(results: Results) -> dict[str, object]:
         "null": _against_chance(results),
         "conservation": _conservation(results),
         "expression": _expression(results),
+        "all_sites": _all_sites(results),
         "unusable": _by_kind(results.dropped),
         "alone": [],
     }
@@ -67,8 +68,8 @@ def numbers(results: Results) -> dict[str, object]:
         there = {"miRNA": network["source"].nunique(), "transcript": on}
         kept = _by_kind(items[items["kept"].astype(bool)])
         made["alone"] = [(word, n - there[word]) for word, n in kept if n > there[word]]
-    if has_null(results) and "q_value" in network and len(network):
-        significant = int((network["q_value"] <= 0.05).sum())
+    if has_null(results) and "joint_q_value" in network and len(network):
+        significant = int((network["joint_q_value"] <= 0.05).sum())
         made |= {"significant": significant, "lowest_p": lowest_p(network, significant or N_PAIRS)}
     return made
 
@@ -81,6 +82,15 @@ def _against_chance(results: Results) -> dict[str, dict[str, float]] | None:
     return {name: {k: v for k, v in row.items() if np.isfinite(v)} for name, row in rows.items()}
 
 
+def _all_sites(results: Results) -> list[tuple[str, int]]:
+    """Seed matches by class, whatever their score; none unless asked for."""
+    path = results.folder / "seed_sites.tsv"
+    if not path.is_file():
+        return []
+    counts = pd.read_csv(path, sep="\t", usecols=["seed_class"])["seed_class"].value_counts()
+    return [(name, int(counts.get(name, 0))) for name in ("8mer", "7mer-m8", "7mer-A1", "6mer")]
+
+
 def _by_kind(items: pd.DataFrame) -> list[tuple[str, int]]:
     """miRNAs and transcripts among some items."""
     kinds = Counter(items.get("kind", ()))
@@ -90,7 +100,7 @@ def _by_kind(items: pd.DataFrame) -> list[tuple[str, int]]:
 
 def lowest_p(network: pd.DataFrame, n: int) -> list[list[str | float]]:
     """The first pairs of the network, which goes by p: names, p, q, hits."""
-    columns = ["source", "target", "p_value", "q_value", "n_hits"]
+    columns = ["source", "target", "joint_p_value", "joint_q_value", "n_hits"]
     found: list[list[str | float]] = network[columns].head(min(n, N_PAIRS)).to_numpy().tolist()
     return found
 

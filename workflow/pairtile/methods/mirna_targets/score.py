@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pairtile.declare.columns import declared_columns
 from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import Cost, Estimator, Merged, PreparedInput, Ranking, Written
 from pairtile.engine.network import Network
@@ -26,17 +27,27 @@ from pairtile.gpu.device import DeviceArray
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import Conservation
+from pairtile.methods.mirna_targets.evidence import (
+    Evidence,
+    collect_evidence,
+    correlation_p_values,
+    joint_gains,
+    joint_log_p,
+    score_slope,
+)
+from pairtile.methods.mirna_targets.expression import Correlations
 from pairtile.methods.mirna_targets.kernels.pair_scores import PAIR_BINS, PAIR_STEP
 from pairtile.methods.mirna_targets.null import (
     NullCounts,
+    PairNull,
     class_table,
     count_shapes,
-    pair_p_values,
     prepare_null,
 )
 from pairtile.methods.mirna_targets.prepare import prepare_sequences
 from pairtile.methods.mirna_targets.scoring import reverse_cumsum, state_sequences
 from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS, TargetSearch
+from pairtile.methods.mirna_targets.seed_sites import SeedIndex, SeedSites, class_counts
 from pairtile.methods.mirna_targets.tables import rows_by_length, whole_pairs
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
 from pairtile.statistics.correction import benjamini_hochberg
@@ -63,6 +74,9 @@ ENERGY_STEP, ENERGY_BINS = 0.5, 160
 
 ALPHA = 0.05
 """q up to which a pair counts as found."""
+
+EDGES = [name for some in declared_columns(__package__, "network.parquet") for name in some.names]
+"""All columns of edges that there may be, in their order."""
 
 PAIR_SCORE = pa.field("pair_score", pa.float32())
 """With a null, of the hit's pair: ``kernels.pair_scores``."""
@@ -225,15 +239,15 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
     # --- network and tables ---------------------------------------------------------------------
 
     def network(self, merged: Merged) -> Network:
-        tests = self.pair_tests(merged)
-        by_transcript = _edges(merged, tests)
+        by_transcript = self.ranked_pairs(merged)
         edges = self._of_genes(by_transcript)
+        edges = edges[[name for name in EDGES if name in edges]]
         if not self.config.estimator.energies:
             edges = edges.drop(columns=["energy_kcal_mol", "total_energy_kcal_mol"])
         genes = {"genes_with_sites": int(edges["target"].nunique())}
         significant = {}
-        if "q_value" in edges:
-            significant["edges_q_below_0.05"] = int((edges["q_value"] <= ALPHA).sum())
+        if "joint_q_value" in edges:
+            significant["edges_q_below_0.05"] = int((edges["joint_q_value"] <= ALPHA).sum())
         return Network(
             edges,
             directed=True,
@@ -241,7 +255,9 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
                 **(genes if "gene_items" in self.state else {}),
                 "edges": len(edges),
                 "mirnas_with_targets": int(edges["source"].nunique()),
-                "transcripts_with_sites": int(by_transcript["target"].nunique()),
+                "transcripts_with_sites": by_transcript[
+                    by_transcript["n_hits"] > 0
+                ].target.nunique(),
                 **significant,
             },
             threshold={
@@ -252,28 +268,90 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
             },
         )
 
-    def pair_tests(self, merged: Merged) -> pd.DataFrame | None:
-        """Each pair with a hit, in the order of the merged table: ``i``, ``j``, ``pair_score``,
-        ``p_value``, ``q_value``; None without a null.
+    def ranked_pairs(self, merged: Merged) -> pd.DataFrame:
+        """Each pair with a hit, and with ``seed_sites`` each with a seed match, best first: the
+        order of the network, of ``targets.tsv`` and of the evaluation.
 
-        q (Benjamini and Hochberg 1995) over all pairs scanned; those without a hit have p = 1.
+        ``source``, ``target`` (items), columns of the network; with ``seed_sites`` sites by class,
+        with expression correlations, as in ``targets.tsv``.
         """
-        if self.config.null is False:
-            return None
+        scores = [] if self.config.null is False else ["pair_score"]
+        columns = ["i", "j", "score", "energy_kcal_mol", *scores]
         parts = [
-            part.to_pandas().drop_duplicates(["i", "j"])
-            for part in whole_pairs(merged.batches(["i", "j", "pair_score"]))
+            target_edges(batch.to_pandas(), ("i", "j"))
+            for batch in whole_pairs(merged.batches(columns))
         ]
         pairs = pd.concat(parts, ignore_index=True)
-        p = pair_p_values(
-            pairs["i"].to_numpy(),
-            pairs["pair_score"].to_numpy(),
-            self.all_null_counts(merged)["null_pair_score_counts"],
-            self.config.null.shuffles * self._pairs_of_mirnas(),
-        )
+        if self.config.estimator.seed_sites:
+            counts = self._by_items(class_counts(self.seed_sites))
+            # Pairs without a hit have a score of 0 and no energy.
+            whole = ["n_hits", *counts.columns[2:]]
+            pairs = pairs.merge(counts, "outer", on=["source", "target"])
+            pairs = pairs.fillna(dict.fromkeys([*whole, *scores, "score", "total_score"], 0))
+            pairs = pairs.astype(dict.fromkeys(whole, np.int32))
+        return _ranked(pairs if self.config.null is False else self._tested(pairs, merged))
+
+    def _tested(self, pairs: pd.DataFrame, merged: Merged) -> pd.DataFrame:
+        """With scores, p and q (Benjamini and Hochberg 1995, over all pairs scanned; those that are
+        not in the table have p = 1)."""
+        assert self.config.null is not False
+        evidence = self.evidence
+        shuffles, counts = self.config.null.shuffles, evidence.counts
+        if self.config.estimator.seed_sites:
+            shuffles, of_own = evidence.shuffles, evidence.own["seed_score"]
+        else:
+            counts, of_own = (
+                self.all_null_counts(merged)["null_pair_score_counts"],
+                pairs["pair_score"],
+            )
+        slope = score_slope(of_own.to_numpy(np.float64), counts)
+        gain, share = joint_gains(evidence, slope)
+        own = evidence.own.assign(gain=gain, correlation_p_value=correlation_p_values(evidence))
+        own = self._by_items(own[["i", "j", "seed_score", "gain", "correlation_p_value"]])
+        pairs = pairs.merge(own, "left", on=["source", "target"])
+        if self.config.estimator.seed_sites:
+            pairs["pair_score"] = pairs["seed_score"].fillna(0.0)
+        null = PairNull.of(counts, shuffles * self._pairs_of_mirnas())
+        i, score = pairs["source"].to_numpy(), pairs["pair_score"].to_numpy(np.float64)
+        total = score + pairs["gain"].fillna(0.0).to_numpy()
+        pairs = pairs.assign(pair_score=score.round(4), joint_score=total.round(4))
         n_tests = int(self._pairs_of_mirnas().sum())
-        score = pairs["pair_score"].astype(np.float64).round(4)
-        return pairs.assign(pair_score=score, p_value=p, q_value=benjamini_hochberg(p, n_tests))
+        log_p = {"": null.log_p(i, score), "joint_": joint_log_p(share, null, i, total)}
+        for name, values in log_p.items():
+            pairs[f"{name}p_value"] = 10.0**values
+            pairs[f"{name}q_value"] = benjamini_hochberg(10.0**values, n_tests)
+        if "mirna_ranks" in self.state:
+            j = rows_by_length(self.state)[pairs["target"] - self.n_mirnas]
+            pairs["correlation"] = Correlations(self.state).of_pairs(i, j).round(6)
+            tested = pairs["correlation_p_value"].dropna()
+            q = pd.Series(benjamini_hochberg(tested), tested.index)
+            pairs["correlation_q_value"] = q.reindex(pairs.index)
+        return pairs
+
+    def _by_items(self, pairs: pd.DataFrame) -> pd.DataFrame:
+        """Pairs by rows of the state, ``i`` and ``j``, as pairs of items."""
+        j = np.asarray(self.state["transcript_order"])[pairs.pop("j")] + self.n_mirnas
+        pairs.insert(0, "source", pairs.pop("i").astype(np.int32))
+        pairs.insert(1, "target", j.astype(np.int32))
+        return pairs
+
+    @cached_property
+    def seed_sites(self) -> SeedSites:
+        """All seed matches of the pairs that are scanned (``seed_sites``)."""
+        mirnas, transcripts = state_sequences(self.state)
+        sites = SeedIndex(transcripts).sites(mirnas)
+        listed = self._listed_rows()
+        if listed is None:
+            return sites
+        keys = listed[:, 0] << 32 | listed[:, 1]
+        return sites.taken(np.isin(sites.i << 32 | sites.j, keys))
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What speaks for pairs beside their hits, with a null (``evidence``)."""
+        assert self.config.null is not False
+        listed, scored = self._listed_rows(), self.config.estimator.seed_sites
+        return collect_evidence(self.state, self.config.null.shuffles, listed, scored)
 
     def all_null_counts(self, merged: Merged) -> dict[str, NDArray[np.int64]]:
         """What the tiles counted, added up, with a null (``null.count_shapes``)."""
@@ -293,6 +371,13 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         if "restrict" not in self.state:
             return None
         return np.unique(np.asarray(self.state["restrict"], dtype=np.int64), axis=0)
+
+    def _listed_rows(self) -> NDArray[np.int64] | None:
+        """The same by rows of the state, sorted by miRNA."""
+        listed = self._listed()
+        if listed is None:
+            return None
+        return np.stack([listed[:, 0], rows_by_length(self.state)[listed[:, 1]]], axis=1)
 
     def _pairs_of_mirnas(self) -> NDArray[np.int64]:
         listed = self._listed()
@@ -330,17 +415,18 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         if "p_value" not in edges:
             return edges
         n_scanned, n_tests = self._transcripts_of_genes(edges)
-        p = np.minimum(edges["p_value"].to_numpy() * n_scanned, 1.0)
-        q = benjamini_hochberg(p, n_tests)
-        return _ranked(edges.assign(p_value=p, q_value=q, neg_log10_p=-np.log10(p)))
+        for name in ("", "joint_"):
+            p = np.minimum(edges[f"{name}p_value"].to_numpy() * n_scanned, 1.0)
+            edges[f"{name}p_value"], edges[f"{name}q_value"] = p, benjamini_hochberg(p, n_tests)
+        return _ranked(edges)
 
     def ranking(self, merged: Merged) -> Ranking:
-        edges = self._of_genes(_edges(merged, self.pair_tests(merged)))
+        edges = self._of_genes(self.ranked_pairs(merged))
         if self.config.null is False:
             score = edges["total_score"]
         else:
-            # Their order, equals in one place: p, and pair score where p is the same.
-            ranks = edges[["p_value", "pair_score"]]
+            # Their order, equals in one place.
+            ranks = edges[["joint_p_value", "joint_score"]]
             score = -(ranks != ranks.shift()).any(axis=1).cumsum().astype(np.float64)
         return Ranking(edges[["source", "target"]].assign(score=score), directed=True)
 
@@ -369,11 +455,15 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         }
 
     def tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
-        from pairtile.methods.mirna_targets.export import write_target_tables
+        from pairtile.methods.mirna_targets.export import null_tables, write_target_tables
 
-        counts = None if self.config.null is False else self.all_null_counts(merged)
-        tests = self.pair_tests(merged)
-        return write_target_tables(self, merged, items, folder, tests, counts, self.conservation)
+        pairs, counts, tables = self.ranked_pairs(merged), None, {}
+        if self.config.null is not False:
+            counts, sums = self.all_null_counts(merged), self.evidence.sums
+            tables = null_tables(counts, items, self.config, self.conservation, sums)
+        seed_sites = self.seed_sites if self.config.estimator.seed_sites else None
+        written = (self, merged, items, folder, pairs, counts, tables, seed_sites)
+        return write_target_tables(*written)
 
 
 def cells_in(state: SequenceArrays, tile: Tile) -> int:
@@ -394,24 +484,12 @@ def _counts(values: NDArray[np.float64], step: float, bins: int) -> NDArray[np.i
     return np.bincount(place, minlength=bins).astype(np.int64)
 
 
-def _edges(merged: Merged, tests: pd.DataFrame | None) -> pd.DataFrame:
-    """One edge for each pair with a hit: highest score first, then lowest energy; with ``tests``
-    (``pair_tests``), lowest p first."""
-    batches = whole_pairs(merged.batches(["i", "j", "score", "energy_kcal_mol"]))
-    parts = [target_edges(batch.to_pandas(), ("i", "j")) for batch in batches]
-    edges = pd.concat(parts, ignore_index=True)
-    if tests is not None:
-        edges = edges.assign(
-            **{name: tests[name] for name in ("pair_score", "p_value", "q_value")},
-            neg_log10_p=-np.log10(tests["p_value"]),
-        )
-    return _ranked(edges)
-
-
 def _ranked(edges: pd.DataFrame) -> pd.DataFrame:
+    """Lowest joint p first, where there is one; then highest score and lowest energy."""
     by = {"score": False, "energy_kcal_mol": True, "source": True, "target": True}
-    if "p_value" in edges:
-        by = {"p_value": True, "pair_score": False} | by
+    if "joint_p_value" in edges:
+        by = {"joint_p_value": True, "joint_score": False} | by
+        edges = edges.assign(neg_log10_p=-np.log10(edges["joint_p_value"]))
     return edges.sort_values(list(by), ascending=list(by.values()), ignore_index=True)
 
 
@@ -435,6 +513,7 @@ def target_edges(hits: pd.DataFrame, pair: tuple[str, str]) -> pd.DataFrame:
             n_hits=("score", "size"),
             total_score=("score", "sum"),
             total_energy_kcal_mol=("energy_kcal_mol", "sum"),
+            **({"pair_score": ("pair_score", "first")} if "pair_score" in hits else {}),
         )
         .reset_index()
         .rename(columns=dict(zip(pair, ("source", "target"), strict=True)))

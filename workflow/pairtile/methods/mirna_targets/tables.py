@@ -29,8 +29,15 @@ from pairtile.methods.mirna_targets.kernels.hit_sites import (
 from pairtile.methods.mirna_targets.kernels.pair_scores import PAIR_BINS, PAIR_STEP, SCORE_STEP
 from pairtile.methods.mirna_targets.null import CLASS_ROWS, class_table
 from pairtile.methods.mirna_targets.prepare import MIRNA
-from pairtile.methods.mirna_targets.scoring import Texts, pair_starts, reverse_cumsum, state_texts
+from pairtile.methods.mirna_targets.scoring import (
+    Texts,
+    pair_starts,
+    reverse_cumsum,
+    state_sequences,
+    state_texts,
+)
 from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS
+from pairtile.methods.mirna_targets.seed_sites import SeedSites, context_scores
 from pairtile.runtime.threads import in_threads
 
 N = TypeVar("N", bound=np.number)
@@ -162,17 +169,39 @@ CONSERVATION = ("species_kept", "branch_length_kept", "conservation_rate")
 """Columns of hits whose greatest value pairs have."""
 
 
-def ranked_targets(targets: pa.Table, tests: pd.DataFrame) -> pa.Table:
-    """The targets with ``pair_score``, ``p_value`` and ``q_value`` behind the names, lowest p
-    first, then highest pair score.
+def ranked_targets(targets: pa.Table, pairs: pd.DataFrame, items: pd.DataFrame) -> pa.Table:
+    """The targets with the columns of ``pairs``, in its order, a row for each of its rows.
 
-    targets : ``targets_table``. tests : a row for each of its rows, in its order.
+    targets : ``targets_table``, of pairs with a hit. pairs : ``ranked_pairs`` of the estimator; of
+    those without a hit numbers of hits are 0, and scores missing.
     """
-    for place, name in enumerate(("pair_score", "p_value", "q_value"), 2):
-        values = tests[name].to_numpy(np.float64)
-        targets = targets.add_column(place, name, pa.array(rounded(values), pa.float64()))
-    order = np.lexsort((-tests["pair_score"].to_numpy(), tests["p_value"].to_numpy()))
-    return targets.take(pa.array(order))
+    keys = pd.MultiIndex.from_arrays([codes(targets[name]) for name in ("mirna", "transcript")])
+    pair = [pairs[name].to_numpy(np.int32) for name in ("source", "target")]
+    rows = keys.get_indexer(pd.MultiIndex.from_arrays(pair))
+    best = np.append(codes(targets["best_seed_class"]), 0)[rows].astype(np.int8)
+    for number, name in enumerate(SEED_CLASSES):
+        there = np.asarray(pairs.get(f"sites_{name.replace('-', '_')}", 0)) > 0
+        best = np.maximum(best, there * np.int8(number))
+    targets = targets.take(pa.array(rows, mask=rows < 0))
+    names = pa.array(items["name"], pa.string())
+    columns = {name: targets[name] for name in targets.column_names} | {
+        "mirna": pa.DictionaryArray.from_arrays(pair[0], names),
+        "transcript": pa.DictionaryArray.from_arrays(pair[1], names),
+        "best_seed_class": pa.DictionaryArray.from_arrays(best, list(SEED_CLASSES)),
+        "transcript_length": items["length"].to_numpy(np.int32)[pair[1]],
+    }
+    for name in ("n_hits", "n_canonical_sites"):
+        columns[name] = pc.fill_null(targets[name], 0)
+    for name in pairs.columns.intersection(TARGETS).difference(list(columns)):
+        values = pairs[name].to_numpy()
+        if values.dtype.kind == "f" and name != "correlation":
+            values = rounded(values)
+        columns[name] = pa.array(values, from_pandas=True)
+    return pa.table({name: columns[name] for name in TARGETS if name in columns})
+
+
+TARGETS = [name for some in declared_columns(__package__, "targets.tsv") for name in some.names]
+"""All columns of targets that there may be, in their order."""
 
 
 def named_targets(targets: pa.Table, items: pd.DataFrame) -> pa.Table:
@@ -183,6 +212,39 @@ def named_targets(targets: pa.Table, items: pd.DataFrame) -> pa.Table:
             words = items[name].iloc[codes(targets["transcript"])]
             targets = targets.add_column(2, name, pa.array(words.tolist(), pa.string()))
     return targets
+
+
+PLACE = ("mirna", "transcript", "seed_class", "seed_end")
+"""What says which seed match is that of a hit."""
+
+
+def seed_sites_table(
+    sites: SeedSites, items: pd.DataFrame, state: SequenceArrays, hits: pd.DataFrame
+) -> pa.Table:
+    """All seed matches, by miRNA, transcript and place, and which of them are hits.
+
+    Columns are those of ``seed_sites.tsv`` in ``columns.toml``. hits : of ``hits.parquet``.
+    """
+    mirnas, transcripts = state_sequences(state)
+    score = context_scores(sites, mirnas, transcripts)
+    names = items["name"].to_numpy()
+    rows = np.asarray(state["transcript_order"])[sites.j]
+    begin, end = sites.spans()
+    table = pd.DataFrame(
+        {
+            "mirna": names[sites.i],
+            "transcript": names[rows + len(mirnas)],
+            "seed_class": np.array(SEED_CLASSES)[sites.seed_class],
+            "seed_begin": begin,
+            "seed_end": end,
+            "context_score": score.round(4),
+        }
+    )
+    table = table.iloc[np.lexsort((begin, rows, sites.i))]
+    ranks = hits[[*PLACE, "rank"]].rename(columns={"rank": "hit_rank"})
+    table = table.merge(ranks, "left", on=list(PLACE))
+    table["hit_rank"] = table["hit_rank"].astype("Int32")
+    return pa.Table.from_pandas(table, preserve_index=False)
 
 
 ALL_MIRNAS = "all"
@@ -359,7 +421,9 @@ def context_of(hits: pa.Table, state: SequenceArrays) -> dict[str, pa.Array]:
     transcripts = (codes(hits["transcript"]) - len(state["mirna_offsets"]) + 1).astype(np.int32)
     sites, spans = _sites(hits, hits["query_end"].to_numpy(), mirnas, transcripts, state)
     columns: dict[str, pa.Array] = {}
-    for name, values in context_columns(*state_texts(state), spans, sites).items():
+    for name, values in context_columns(
+        *state_texts(state), spans.mirna, spans.transcript, sites
+    ).items():
         column = _missing(values.round(4))
         if name == "context_score":
             abundance = np.asarray(state["site_abundance"])[mirnas]
