@@ -384,7 +384,7 @@ def test_gct_of_both_versions_is_read(tmp_path: Path, text: str) -> None:
     ("text", "symbols"),
     [
         (GCT_13, {"a": "TP53", "b": "BRCA1"}),
-        (GCT_12, {"a": "first"}),
+        (GCT_12, {}),  # too few to tell
         (GCT_12.replace("first", "a"), {}),
         (GCT_12.replace("first", "a protein of the membrane"), {}),
     ],
