@@ -1,6 +1,6 @@
 """Rule export: the network in one format (pairtile.steps.export)."""
 
-from pairtile.runtime.job import job, optional_path
+from pairtile.runtime.job import job
 
 with job(snakemake):
     from pathlib import Path
@@ -15,6 +15,5 @@ with job(snakemake):
         items=Path(snakemake.input.items_table),
         network_record=Path(snakemake.input.network_record),
         out=Path(snakemake.output.file),
-        names=optional_path(snakemake.input.names),
         node_tables=[Path(path) for path in snakemake.input.node_tables],
     )

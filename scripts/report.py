@@ -1,7 +1,7 @@
 """Rule report: summary.json, the page that a person reads, and its figures (pairtile.steps.summary,
 pairtile.report)."""
 
-from pairtile.runtime.job import job, optional_path
+from pairtile.runtime.job import job
 
 with job(snakemake):
     from pathlib import Path
@@ -21,7 +21,6 @@ with job(snakemake):
         out=Path(out.summary),
     )
     with recorded("report"):
-        names = optional_path(snakemake.input.names)
         page = Path(out.page)
-        write_report(page.parent, page, Path(out.figures), names, processes=snakemake.threads)
+        write_report(page.parent, page, Path(out.figures), processes=snakemake.threads)
     write_index(page.parent.parent)

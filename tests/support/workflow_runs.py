@@ -229,10 +229,6 @@ class Analysis:
     def network_data_file(self) -> Path | None:
         return self.out / "network_data.npz" if self.model.needs_network_data else None
 
-    @property
-    def names_file(self) -> Path | None:
-        return Path(self.files["names"]) if "names" in self.files else None
-
     def record(self, step: str) -> Path:
         return self.out / "steps" / f"{step}.json"
 
@@ -370,7 +366,6 @@ class Analysis:
                     self.out / "items.parquet",
                     self.record("network"),
                     self.out / f"network.{suffix}",
-                    self.names_file,
                     [Path(path) for path in ResultFiles(str(self.out), self.model).node_tables()],
                 )
         records = sorted((self.out / "steps").glob("*.json"))
@@ -381,7 +376,7 @@ class Analysis:
     def report(self) -> Analysis:
         """The page and its figures, which take longer than all the rest of a small analysis."""
         page, figures = self.out / "report.html", self.out / "figures"
-        write_report(self.out, page, figures, self.names_file)
+        write_report(self.out, page, figures)
         return self
 
     def all(self) -> Analysis:

@@ -3,7 +3,6 @@ rule export:
         network=f"{ANALYSIS}/network.parquet",
         items_table=f"{ANALYSIS}/items.parquet",
         network_record=f"{STEPS}/network.json",
-        names=names_file,
         node_tables=the("node_tables"),
         # It holds their checksums.
         tables_record=the("tables_record"),

@@ -151,13 +151,6 @@ def later_inputs(step):
     return files
 
 
-def names_file(wildcards):
-    """The symbols of the items, where the analysis has them."""
-    if getattr(CONFIG.analyses[wildcards.analysis], "names", None) is None:
-        return []
-    return [input_path(wildcards.analysis, "names", "network")]
-
-
 def gold_standard_file(wildcards):
     evaluation = files_of(wildcards.analysis).evaluation()
     return input_path(wildcards.analysis, "gold_standard", "evaluate", evaluation)

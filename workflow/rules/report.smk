@@ -10,7 +10,6 @@ rule report:
         stage_tables=the("stages"),
         state=the("report_state"),
         pairs=the("report_pairs"),
-        names=names_file,
     output:
         summary=f"{ANALYSIS}/summary.json",
         page=report(

@@ -10,7 +10,6 @@ import pandas as pd
 from pairtile import __version__
 from pairtile.config.root import models
 from pairtile.io.networks import export_network
-from pairtile.io.symbols import with_symbols
 from pairtile.runtime.files import read_json, read_table
 from pairtile.runtime.record import recorded
 from pairtile.steps.tables import verified_table
@@ -24,17 +23,15 @@ def export(
     items: Path,
     network_record: Path,
     out: Path,
-    names: Path | None = None,
     node_tables: Sequence[Path] = (),
 ) -> None:
     """Write ``network.<format>`` of the analysis ``name``.
 
-    ``names``: its file of symbols. ``node_tables``: the files that ``Analysis.node_tables`` names,
-    as far as the analysis has them.
+    ``node_tables``: the files that ``Analysis.node_tables`` names, as far as the analysis has them.
     """
     with recorded(f"export {format}"):
         made = read_json(network_record)["details"]
-        described, _ = with_symbols(read_table(items), names)
+        described = read_table(items)
         columns = models()[method].node_tables
         for table in node_tables:
             described = with_columns(described, verified_table(table), *columns[table.name])

@@ -18,7 +18,7 @@ from pairtile.declare.columns import with_metadata
 from pairtile.engine.estimator import Estimator, Merged
 from pairtile.engine.network import Network
 from pairtile.io.input_files import later_inputs, local_inputs
-from pairtile.io.symbols import add_symbols, with_symbols
+from pairtile.io.symbols import add_symbols
 from pairtile.method import get_method
 from pairtile.runtime.files import atomic_path, read_arrays, read_table, verified, write_arrays
 from pairtile.runtime.record import recorded
@@ -105,9 +105,9 @@ def network(
         step.details["threshold"] = result.threshold
         step.details["directed"] = result.directed
         step.details["edges"] = len(result.edges)
-        items, said = with_symbols(read_table(merged_files.items), getattr(config, "names", None))
-        step.say(*said)
-        write_network(result, items, out.network, get_method(config.method).package)
+        write_network(
+            result, read_table(merged_files.items), out.network, get_method(config.method).package
+        )
         write_arrays(out.scores, opened.result_arrays(merged, result))
 
 

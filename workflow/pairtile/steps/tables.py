@@ -8,7 +8,6 @@ from pathlib import Path
 
 from pairtile.config.models import Analysis
 from pairtile.io.input_files import later_inputs, local_inputs
-from pairtile.io.symbols import with_symbols
 from pairtile.runtime.files import file_checksum, read_arrays, read_json, read_table, verified
 from pairtile.runtime.record import recorded
 from pairtile.runtime.threads import in_threads
@@ -38,8 +37,7 @@ def tables(
             scores=read_arrays(network_files.scores),
         )
         opened = merged_files.open_estimator(config, "cpu")
-        items, _ = with_symbols(read_table(merged_files.items), getattr(config, "names", None))
-        written = opened.tables(merged, items, folder)
+        written = opened.tables(merged, read_table(merged_files.items), folder)
         step.count(**written.counts)
         step.say(*written.messages)
         names = config.result_tables()

@@ -21,7 +21,7 @@ from pairtile.api.prepare import (
     stated_samples,
 )
 from pairtile.api.regulators import listed_genes
-from pairtile.api.table import ExpressionLike, Names, as_table
+from pairtile.api.table import ExpressionLike, ExpressionTable, Names, as_table
 from pairtile.declare.messages import notes_of, warnings_of
 from pairtile.engine.estimator import decide
 from pairtile.engine.in_memory import network_in_memory
@@ -130,7 +130,7 @@ def infer_network(
     decided: dict[str, object] = {"preprocess": preprocess_of(expression, settings["preprocess"])}
     if settings["score"] == "auto" and not settings["lag"]:
         decided["score"] = auto_score(regulators is not None)
-    samples = stated_samples(labels, settings["step"])
+    samples = stated_samples(labels, settings["step"], settings["preprocess"])
     if other_expression is not None and (regulators is not None or key_added is not None):
         raise ValueError("other_expression: found it beside regulators or key_added")
     config = _KEYWORDS.config(
@@ -151,9 +151,9 @@ def infer_network(
         genes = table.labels[ready.kept]
     found = list(ready.messages)
     if regulators is not None:
-        listed = listed_genes(regulators, table.labels, named=table.genes is not None)
+        listed = listed_genes(regulators, table)
         among = listed.among(ready.kept)
-        found += listed.absent_warnings(genes)
+        found += listed.messages(genes)
     config = counts_by_rank(config, ready.prepared.parameters)
     opened, made = open_analysis(
         ready.prepared.values, among, config, choose(settings["backend"]), ready.design, columns
@@ -398,7 +398,9 @@ def data_processing_inequality(
     is_regulator = None
     if regulators is not None:
         is_regulator = np.zeros(n_genes, dtype=bool)
-        is_regulator[listed_genes(regulators, pd.RangeIndex(n_genes), named=False).rows] = True
+        is_regulator[
+            listed_genes(regulators, ExpressionTable(np.empty((n_genes, 0)), None, None)).rows
+        ] = True
     return surviving_edges(
         first,
         second,
