@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pairtile.methods.trajectory_correlation.prepare import (
+from pairtile.methods.trajectory_correlation.superposition import (
     centred,
     rotations,
     spans_a_plane,

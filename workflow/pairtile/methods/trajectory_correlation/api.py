@@ -27,6 +27,7 @@ from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
 from pairtile.methods.trajectory_correlation.differences import (
     comparison_warnings,
     difference,
+    fit_warnings,
     matched_items,
 )
 from pairtile.methods.trajectory_correlation.forked import ReaderError
@@ -401,9 +402,10 @@ class MotionCorrelation(HasMessages):
         kind = "dcc" if self.settings["estimator"]["kind"] == "dcc" else "mi"
         kept = len(self.items), len(other.items)
         tested = f"{kind}_q_value" in table
-        table.attrs["warnings"] = tell(
-            comparison_warnings(table, kept, len(matched), ("this", "other"), tested)
-        )
+        names = ("this", "other")
+        found = comparison_warnings(table, kept, len(matched), names, tested)
+        found += fit_warnings(self.items, other.items, matched, names)
+        table.attrs["warnings"] = tell(found)
         return table
 
     @property
@@ -464,7 +466,8 @@ class OpenTrajectories(Trajectories):
             wanted = ", ".join(f"{k}: {v}" for k, v in frames)
             raise InputError.at(files[0], "", f"no frame for {wanted}", f"some of {n_frames}")
         interval_ps = self._rising(files, float(trajectory.dt))
-        return Run(files, n_frames, used, interval_ps * used.step, n_frames)
+        start_ps = float(trajectory[0].time)
+        return Run(files, n_frames, used, interval_ps * used.step, n_frames, start_ps)
 
     def _load(self, files: tuple[str, ...]) -> ProtoReader:
         n_atoms = self._universes[files].atoms.n_atoms

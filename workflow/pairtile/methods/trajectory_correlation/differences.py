@@ -30,7 +30,7 @@ from pairtile.methods.trajectory_correlation.matrices import (
     write_table,
 )
 from pairtile.methods.trajectory_correlation.network import ResidueNetwork
-from pairtile.methods.trajectory_correlation.residues import in_contact
+from pairtile.methods.trajectory_correlation.residues import in_contact, selection_of
 from pairtile.methods.trajectory_correlation.stability import adjusted_rand
 from pairtile.methods.trajectory_correlation.structures import (
     centred_structure,
@@ -52,6 +52,9 @@ message = messages_of(__package__)
 LEVEL = 0.05
 """q-value up to which a pair is in the difference network."""
 
+
+MIN_SAME_FIT = 0.9
+"""Share of the residues that one of two states is superposed on, that both are."""
 
 _REPLICA = re.compile(r"^(mi|dcc)_replica_\d+$")
 _LARGEST_DCC = 1.0 - 1e-9  # whose Fisher transform is finite
@@ -234,6 +237,7 @@ def write_difference(
     kept = (int(items["kept"].sum()), int(other_items["kept"].sum()))
     names = folder.name, name
     written.messages.extend(comparison_warnings(table, kept, len(matched), names, tested))
+    written.messages.extend(fit_warnings(items, other_items, matched, names))
     names_of = items["name"].to_numpy(dtype=object)
     named = table.drop(columns=[c for c in table if "_replica_" in str(c)])
     named.insert(2, "source", names_of[table["i"]])
@@ -296,6 +300,24 @@ def comparison_warnings(
     if not tested:
         found.append(message("differences_untested", second=names[1]))
     return found
+
+
+def fit_warnings(
+    items: pd.DataFrame, other_items: pd.DataFrame, matched: pd.Series, names: tuple[str, str]
+) -> list[Message]:
+    """What is said where two analyses are superposed on other residues, and what to write."""
+    if not {"fitted", "resid"} <= {*items} & {*other_items}:
+        return []
+    mine = items.loc[matched.index]
+    one, other = mine["fitted"].to_numpy(), other_items.loc[matched, "fitted"].to_numpy()
+    both = one & other
+    if not one.any() or not other.any() or both.sum() >= MIN_SAME_FIT * (one | other).sum():
+        return []
+    smaller = min((one, other), key=np.sum)
+    chosen = both if 2 * both.sum() >= smaller.sum() else one
+    numbers = {"n_first": one.sum(), "n_second": other.sum(), "n_both": both.sum()}
+    line = selection_of(mine[chosen])
+    return [message("fits_differ", first=names[0], second=names[1], **numbers, selection=line)]
 
 
 def residue_differences(
