@@ -341,7 +341,7 @@ class TrajectoryCorrelationConfig(Analysis):
         return tuple(f"{self.compare}/{name}" for name in names)
 
     def validate_against(self, name: str, others: Mapping[str, Analysis]) -> Fault | None:
-        """``compare`` names another analysis of this method; ``fit`` of both has another default."""
+        """``compare`` names another analysis of this method; both have another default ``fit``."""
         same = {n: o for n, o in others.items() if isinstance(o, TrajectoryCorrelationConfig)}
         compared = self.compare is not None or name in (o.compare for o in same.values())
         if "fit" not in self.model_fields_set and compared:

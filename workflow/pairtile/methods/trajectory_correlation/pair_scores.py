@@ -58,7 +58,8 @@ class ScoredMotion:
     correlation_half_1, correlation_half_2: the same of the replicas with odd and with even numbers
     (for ``kind: dcc`` the DCC).
 
-    From two replicas on mi_sd, correlation_sd, dcc_sd : standard deviation over them (n - 1); and
+    From two replicas on mi_sd, correlation_sd, dcc_sd : standard deviation over them (n - 1);
+    correlation_se : correlation_sd as standard error of the mean; and
     mi_replica_1, ... (without the mean of the replica's own surrogates, where there are any; not
     for ``kind: dcc``), dcc_replica_1, ....
 
@@ -219,6 +220,7 @@ class MotionScores:
             blocks |= null
         if n > 1:
             blocks["correlation_sd"] = _spread([self.correlation(part) for part in each])
+            blocks["correlation_se"] = blocks["correlation_sd"] / np.sqrt(n)
             blocks["mi_sd"] = unknown if self.signed else _spread(each)
             blocks["dcc_sd"] = _spread(dcc_of_each)
             blocks |= {f"dcc_replica_{k}": part for k, part in enumerate(dcc_of_each, 1)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -330,6 +330,13 @@ class _Preparation:
                         frames=run.n_frames,
                     )
                 )
+        for first, second in permutations(runs, 2):
+            interval = first.interval_ps / first.frames.step
+            gap = second.start_ps - first.start_ps - first.n_frames * interval
+            if abs(gap) < interval / 2:
+                how = "begins one step after the end of"
+                numbers = {"first": first.name, "second": second.name, "how": how}
+                prepared.messages.append(message("replicas_of_one_run", **numbers))
         if broken:
             prepared.messages.append(message("molecules_broken", n=broken))
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from io import StringIO
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,17 +64,6 @@ _ATOMS_IN_HEADER = {1995: 1, 2023: 1, 1993: 16}
 """Magic number of a frame (XTC, large XTC, TRR) -> which integer is the number of atoms."""
 
 MAX_RESIDUE = 99_999
-
-
-class _FirstLook(NamedTuple):
-    """What the process that reads says of a trajectory. ``starts_ps``: time of the first frame of
-    each part. ``other``: a frame of another system."""
-
-    n_frames: int
-    interval_ps: float
-    first: Frame | None
-    starts_ps: list[float]
-    other: tuple[str, int, int] | None
 
 
 @dataclass(frozen=True)
@@ -303,7 +292,9 @@ class Trajectories:
         for file in files:
             _check_there(file, "a trajectory")
 
-        def first_look() -> Iterator[_FirstLook]:
+        def first_look() -> Iterator[
+            tuple[int, float, Frame | None, list[float], tuple[str, int, int] | None]
+        ]:
             trajectory = self._load(files)
             n_frames, interval_ps = int(trajectory.n_frames), _interval_ps(trajectory)
             used = range(n_frames)[frames.as_slice]
@@ -312,10 +303,10 @@ class Trajectories:
             with _quiet():
                 starts = [float(part[0].time) for part in parts]
             first = Frame.of(trajectory[used[0]]) if used else None
-            yield _FirstLook(n_frames, interval_ps, first, starts, other)
+            yield n_frames, interval_ps, first, starts, other
 
         try:
-            look = next(in_fork(first_look, self._memory_bytes(files)))
+            looked = next(in_fork(first_look, self._memory_bytes(files)))
         except ReaderError as error:
             other = re.search(r"[Nn]umber of atoms:? +(\d+)\s*$", error.text)
             if other and int(other[1]) != self.n_atoms:
@@ -327,26 +318,26 @@ class Trajectories:
                 ) from error
             expected = f"a trajectory that MDAnalysis reads (see {_FORMATS})"
             raise InputError.at(name, "", _cannot_read(error), expected) from error
-        if look.other:
-            file, frame, found = look.other
+        n_frames, interval_ps, first, starts, other_system = looked
+        if other_system:
+            file, frame, found = other_system
             expected = (
                 f"{self.n_atoms}, as in the topology {self.topology} (leave it out by frames)"
             )
             raise InputError.at(file, f"frame {frame}", _count(found, "atom"), expected)
-        n_frames, starts = look.n_frames, look.starts_ps
         if len(set(starts)) == len(starts) and sorted(starts) != starts:
             ordered = ", ".join(file for _, file in sorted(zip(starts, files, strict=True)))
             self.said["parts_out_of_order", *files] = message("parts_out_of_order", parts=ordered)
         used = range(n_frames)[frames.as_slice]
         promised = max(n_frames, sum(map(_frames_in_header, files)))
-        interval_ps = self._rising(files, look.interval_ps)
+        interval_ps = self._rising(files, interval_ps)
         run = Run(files, n_frames, used, interval_ps * used.step, promised, starts[0])
-        if look.first is None:
+        if first is None:
             wanted = ", ".join(f"{k}: {'null' if v is None else v}" for k, v in frames)
             raise InputError.at(
                 run.name, "", f"no frame for frames {{{wanted}}}", f"some of its {n_frames} frames"
             )
-        self._first[files] = look.first
+        self._first[files] = first
         return run
 
     def _rising(self, files: tuple[str, ...], interval_ps: float) -> float:

@@ -41,25 +41,26 @@ def compare_states(first: ArrayLike, second: ArrayLike, seed: int) -> pd.DataFra
     -------
     DataFrame
         A row for each value; NaN where not tested (fewer than two replicas, or a value is NaN).
-        ``z``: the difference over its moderated standard error. ``p_value``: of Student's t,
-        two-sided. ``p_permutation``: share of all values under all other divisions of the replicas
-        whose z is as large. ``q_value``: Benjamini and Hochberg, of the larger of the two.
+        ``z``: the difference over its moderated standard error, ``standard_error``. ``p_value``: of
+        Student's t, two-sided. ``p_permutation``: share of all values under all other divisions of
+        the replicas whose z is as large. ``q_value``: Benjamini and Hochberg, of the larger of the
+        two.
     """
     parts = [np.asarray(part, dtype=np.float64) for part in (first, second)]
     n_first, n_second = map(len, parts)
     values = np.concatenate(parts)
     known = np.isfinite(values).all(axis=0)
-    columns = ["z", "p_value", "p_permutation", "q_value"]
+    columns = ["z", "standard_error", "p_value", "p_permutation", "q_value"]
     found = pd.DataFrame(np.nan, index=range(known.size), columns=columns)
     if min(n_first, n_second) < 2 or not known.any():
         return found
     values = values[:, known]
-    z, freedom = moderated(values, n_first)
+    z, error, freedom = moderated(values, n_first)
     size = np.sort(np.abs(z))
     exceeding, number = np.zeros(size.size), 0
     for group in relabellings(n_first, n_second, seed):
         rest = np.setdiff1d(np.arange(len(values)), group)
-        null, _ = moderated(values[np.concatenate([group, rest])], n_first)
+        null, *_ = moderated(values[np.concatenate([group, rest])], n_first)
         null = np.sort(np.abs(null))
         exceeding += null.size - np.searchsorted(null, size, side="left")
         number += null.size
@@ -67,12 +68,12 @@ def compare_states(first: ArrayLike, second: ArrayLike, seed: int) -> pd.DataFra
     p_value = 2.0 * student.sf(np.abs(z), freedom)
     p_permutation = ((1.0 + exceeding) / (1.0 + number))[rank]
     q_value = benjamini_hochberg(np.maximum(p_value, p_permutation))
-    found.loc[known] = np.column_stack([z, p_value, p_permutation, q_value])
+    found.loc[known] = np.column_stack([z, error, p_value, p_permutation, q_value])
     return found
 
 
-def moderated(values: Float64Array, n_first: int) -> tuple[Float64Array, float]:
-    """Difference of the means over its standard error, and its degrees of freedom.
+def moderated(values: Float64Array, n_first: int) -> tuple[Float64Array, Float64Array, float]:
+    """Difference of the means over its standard error, that error, and its degrees of freedom.
 
     The variance of each value is drawn towards that of all by as much as these agree, with the
     prior of Smyth (2004), equations 7 to 12. ``values``: (replicas of both states, values);
@@ -88,7 +89,7 @@ def moderated(values: Float64Array, n_first: int) -> tuple[Float64Array, float]:
     error = np.sqrt(drawn * (1.0 / len(one) + 1.0 / len(other)))
     difference = one.mean(axis=0) - other.mean(axis=0)
     z = np.divide(difference, error, out=np.zeros_like(difference), where=error > 0.0)
-    return z, min(prior_freedom, LARGEST_FREEDOM) + freedom
+    return z, error, min(prior_freedom, LARGEST_FREEDOM) + freedom
 
 
 def variance_prior(variance: Float64Array, freedom: float) -> tuple[float, float]:
