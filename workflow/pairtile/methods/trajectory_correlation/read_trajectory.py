@@ -9,7 +9,7 @@ import re
 import struct
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
@@ -478,13 +478,11 @@ def _other_system(
     before = 0
     for part in parts:
         offsets = part._xdr.offsets.tolist() if hasattr(part, "_xdr") else []
-        with Path(part.filename).open("rb") if offsets else nullcontext() as handle:
-            for frame, offset in enumerate(offsets):
-                handle.seek(offset)
-                header = np.frombuffer(handle.read(68), dtype=">i4")
-                found = int(header[_ATOMS_IN_HEADER[int(header[0])]])
-                if found != n_atoms and before + frame in used:
-                    return part.filename, frame, found
+        for frame, offset in enumerate(offsets):
+            header = np.fromfile(part.filename, dtype=">i4", count=17, offset=offset)
+            found = int(header[_ATOMS_IN_HEADER[int(header[0])]])
+            if found != n_atoms and before + frame in used:
+                return part.filename, frame, found
         before += len(part)
     return None
 

@@ -551,7 +551,7 @@ def shared_frames(state: MotionArrays) -> list[tuple[int, int, int, int]]:
         own = tree.query(tree.data[rows], k=2)[0][:, 1] if len(trees) > 1 else rows
         for first in range(second):
             n_same = int((trees[first].query(tree.data[rows])[0] < limit * own).sum())
-            if n_same > 1:
+            if n_same > max(1, int((own == 0.0).sum())):  # coarse values repeat by themselves
                 found.append((first, second, n_same, rows.size))
     return found
 

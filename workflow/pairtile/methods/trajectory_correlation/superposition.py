@@ -103,10 +103,12 @@ def least_moving(frames: Float64Array) -> BoolArray:
     if n < MIN_CORE_ATOMS or len(frames) < 3:
         return whole
     some = np.unique(np.linspace(0, n - 1, min(n, MAX_SEED_ATOMS)).astype(np.int64))
-    total, squares = 0.0, 0.0
+    total = np.zeros(some.size * (some.size - 1) // 2)
+    squares = total.copy()
     for frame in frames:
         distance = pdist(frame[some])
-        total, squares = total + distance, squares + distance**2
+        total += distance
+        squares += distance**2
     variance = squares / len(frames) - (total / len(frames)) ** 2
     spread = squareform(np.sqrt(np.maximum(variance, 0.0)))
     size = round(SEED_SHARE * some.size)

@@ -55,12 +55,14 @@ def compare_states(first: ArrayLike, second: ArrayLike, seed: int) -> pd.DataFra
     if min(n_first, n_second) < 2 or not known.any():
         return found
     values = values[:, known]
-    z, error, freedom = moderated(values, n_first)
+    z, freedom = moderated(values, n_first)
+    difference = values[:n_first].mean(axis=0) - values[n_first:].mean(axis=0)
+    error = np.divide(difference, z, out=np.full(z.size, np.nan), where=z != 0.0)
     size = np.sort(np.abs(z))
     exceeding, number = np.zeros(size.size), 0
     for group in relabellings(n_first, n_second, seed):
         rest = np.setdiff1d(np.arange(len(values)), group)
-        null, *_ = moderated(values[np.concatenate([group, rest])], n_first)
+        null, _ = moderated(values[np.concatenate([group, rest])], n_first)
         null = np.sort(np.abs(null))
         exceeding += null.size - np.searchsorted(null, size, side="left")
         number += null.size
@@ -72,8 +74,8 @@ def compare_states(first: ArrayLike, second: ArrayLike, seed: int) -> pd.DataFra
     return found
 
 
-def moderated(values: Float64Array, n_first: int) -> tuple[Float64Array, Float64Array, float]:
-    """Difference of the means over its standard error, that error, and its degrees of freedom.
+def moderated(values: Float64Array, n_first: int) -> tuple[Float64Array, float]:
+    """Difference of the means over its standard error, and its degrees of freedom.
 
     The variance of each value is drawn towards that of all by as much as these agree, with the
     prior of Smyth (2004), equations 7 to 12. ``values``: (replicas of both states, values);
@@ -89,7 +91,7 @@ def moderated(values: Float64Array, n_first: int) -> tuple[Float64Array, Float64
     error = np.sqrt(drawn * (1.0 / len(one) + 1.0 / len(other)))
     difference = one.mean(axis=0) - other.mean(axis=0)
     z = np.divide(difference, error, out=np.zeros_like(difference), where=error > 0.0)
-    return z, error, min(prior_freedom, LARGEST_FREEDOM) + freedom
+    return z, min(prior_freedom, LARGEST_FREEDOM) + freedom
 
 
 def variance_prior(variance: Float64Array, freedom: float) -> tuple[float, float]:
