@@ -190,7 +190,6 @@ def _prepared(
     settings: Mapping[str, Any],
     scratch: str,
 ) -> tuple[TrajectoryCorrelationConfig, PreparedInput[MotionArrays], pd.Index[str] | None]:
-    """The configuration, the state, and labels of the variables (None: numbered)."""
     seed = settings["seed"]
     if isinstance(trajectory, str | os.PathLike):
         _not_beside(names is not None, "names", "a topology, which names its atoms")
@@ -227,7 +226,6 @@ def _state_of_molecules(
     scratch: str,
     files: list[str] | None = None,
 ) -> PreparedInput[MotionArrays]:
-    """The state with the contacts that are asked for."""
     prepared = prepare_trajectory(config, seed, scratch, source)
     ready = state_of_series(config, prepared, scratch, files)
     if config.contact_rule:

@@ -180,7 +180,6 @@ def _on_scale(replicas: pd.DataFrame, value: str) -> Float64Array:
 
 
 def _by(columns: list[str], mine: pd.DataFrame, theirs: pd.DataFrame) -> pd.Series:
-    """Rows of both that agree in ``columns``, where these are unique in each."""
     left = mine[columns].assign(mine=mine.index).drop_duplicates(columns, keep=False)
     right = theirs[columns].assign(theirs=theirs.index).drop_duplicates(columns, keep=False)
     both = left.merge(right, on=columns, how="inner")
@@ -313,10 +312,8 @@ def fit_warnings(
     both = one & other
     if not one.any() or not other.any() or both.sum() >= MIN_SAME_FIT * (one | other).sum():
         return []
-    smaller = min((one, other), key=np.sum)
-    chosen = both if 2 * both.sum() >= smaller.sum() else one
+    line = selection_of(mine[both if both.any() else one])
     numbers = {"n_first": one.sum(), "n_second": other.sum(), "n_both": both.sum()}
-    line = selection_of(mine[chosen])
     return [message("fits_differ", first=names[0], second=names[1], **numbers, selection=line)]
 
 

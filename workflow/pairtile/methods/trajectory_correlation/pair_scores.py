@@ -193,7 +193,6 @@ class MotionScores:
         return self._opened
 
     def _let_go(self) -> None:
-        """Give back what is kept on the device."""
         self._opened = None
         if self.device.backend == "cuda":
             self.device.xp.get_default_memory_pool().free_all_blocks()
@@ -276,7 +275,6 @@ class MotionScores:
     def _in_halves(
         self, rows: Variables, columns: Variables, wanted: BoolArray | None
     ) -> ScoredMotion:
-        """The two halves of the longer side, one by one."""
         sides = numbers_of(rows), numbers_of(columns)
         along = 0 if len(sides[0]) >= len(sides[1]) else 1
         middle = len(sides[along]) // 2

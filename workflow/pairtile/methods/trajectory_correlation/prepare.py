@@ -104,8 +104,6 @@ def prepare_trajectory(
 
 
 class _Preparation:
-    """One analysis: what is read, and how."""
-
     def __init__(self, config: TrajectoryCorrelationConfig, source: Trajectories | None) -> None:
         self.config = config
         self.input = source or trajectories_of(config)
@@ -287,7 +285,6 @@ class _Preparation:
     # --- what is said of it ------------------------------------------------------------------
 
     def _describe(self, prepared: PreparedInput[MotionArrays], broken: int) -> None:
-        """Residues, structure, domains and secondary structure, and where variables lie."""
         residues, items, runs = self.residues, prepared.items, self.input.runs
         rows = items["residue"].to_numpy()
         fitted = [bool(np.isin(own, self.fit).any()) for own in residues.atoms]

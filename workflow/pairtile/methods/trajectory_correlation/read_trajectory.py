@@ -341,7 +341,6 @@ class Trajectories:
         return run
 
     def _rising(self, files: tuple[str, ...], interval_ps: float) -> float:
-        """The interval, or NaN where it is none."""
         if not interval_ps <= 0:
             return interval_ps
         self.said["times_do_not_rise", *files] = message("times_do_not_rise", name=files[0])
@@ -394,7 +393,6 @@ class Trajectories:
         )
 
     def _hint(self, key: str) -> str:
-        """A selection of one atom of each residue that matches here."""
         for selection in (DEFAULT_FIT, "nucleic and name P", "name BB"):
             with suppress(AttributeError), _quiet():  # of a topology without names
                 if n := self.universe.select_atoms(selection).n_atoms:

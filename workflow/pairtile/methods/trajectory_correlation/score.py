@@ -282,7 +282,6 @@ class TrajectoryCorrelation(
         return self._half_scores
 
     def _cells(self, tile: Tile) -> tuple[Variables, Variables, BoolArray]:
-        """Row and column variables of a tile, and which of their pairs are in it."""
         if "only_contacts" not in self.state:
             above = numbers_of(tile.columns) > numbers_of(tile.rows)[:, None]
             return tile.rows, tile.columns, above
@@ -358,7 +357,6 @@ class TrajectoryCorrelation(
     def _add_agreement(
         self, network: Network, pairs: pd.DataFrame, candidate: NDArray[np.bool_] | None
     ) -> None:
-        """How far the communities of the two halves of the data agree, by each method."""
         edges = network.edges
         halves = half_networks(pairs, candidate, len(edges), int(self.state["series"].shape[0]))
         joined = edges[edges[self.config.score] != 0.0]

@@ -356,7 +356,6 @@ def _windows(
 def _check_surrogates(
     number: int, tau: NDArray[np.float64], lengths: Sequence[int], names: Sequence[str]
 ) -> None:
-    """There must be as many different shifts as surrogates."""
     for times, frames, name in zip(tau, lengths, names, strict=True):
         room = possible_shifts(frames, float(np.quantile(times, SLOW_SHARE)))
         if number > room:
@@ -377,7 +376,6 @@ def _describe(
     tau: NDArray[np.float64],
     lengths: Sequence[int],
 ) -> None:
-    """Columns of the items, and what is said of slow variables and few surrogates."""
     estimator = config.estimator
     effective = np.sum(
         [effective_frames(times, n) for times, n in zip(tau, lengths, strict=True)], axis=0
@@ -427,7 +425,6 @@ def _describe(
 def _describe_weights(
     prepared: PreparedInput[MotionArrays], names: Sequence[str], lengths: Sequence[int]
 ) -> None:
-    """How replicas of unlike lengths are weighed, and which are left out."""
     weights = replica_weights(prepared.state)
     if weights is None:
         return
@@ -445,7 +442,6 @@ def _describe_drift(
     prepared: PreparedInput[MotionArrays],
     found: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
 ) -> None:
-    """Columns of the items, and a warning where variables lie elsewhere in the second half."""
     shifts, p_values = (np.stack(part) for part in zip(*found, strict=True))
     items = prepared.items
     p, shift = least_p_values(shifts, p_values)
