@@ -82,15 +82,15 @@ def modified_residues(universe: Universe) -> Place:
     """Numbers of the atoms of residues of a protein that MDAnalysis does not know by name, such as
     phosphorylated ones: they have N, CA, C and O, or nothing but a C-alpha."""
     atoms = universe.atoms
-    names, residue = np.array(texts(atoms, "names")), atoms.resindices
+    names, residue = pd.Series(texts(atoms, "names")), atoms.resindices
     rows = np.arange(len(universe.residues))
 
     def with_atom(*called: str) -> BoolArray:
-        return np.isin(rows, residue[np.isin(names, called)])
+        return np.isin(rows, residue[names.isin(called)])
 
     alone = (np.bincount(residue, minlength=rows.size) == 1) & with_atom("CA")
     ions = np.isin(np.char.upper(texts(universe.residues, "resnames")), CALCIUM)
-    ions[residue[np.char.upper(texts(atoms, "elements")) == "CA"]] = True
+    ions[residue[pd.Series(texts(atoms, "elements")).isin(["Ca", "CA"])]] = True
     whole = with_atom("N") & with_atom("CA") & with_atom("C") & with_atom(*OXYGENS)
     whole |= alone & ~ions
     whole[universe.select_atoms("protein").residues.resindices] = False

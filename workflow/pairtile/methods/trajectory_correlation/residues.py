@@ -170,7 +170,7 @@ def selection_of(table: pd.DataFrame) -> str:
     for chain, own in part.groupby("chain"):
         ends = own.groupby("run")["resid"].agg(["min", "max"]).to_numpy().tolist()
         numbers = "resid " + " ".join(f"{low}-{high}" for low, high in ends)
-        texts.append(f"chainID {chain} and {numbers}" if chain else numbers)
+        texts.append(f"chainID {chain!s} and {numbers}" if chain else numbers)
     chains = texts[0] if len(texts) == 1 else f"(({') or ('.join(texts)}))"
     return f"{DEFAULT_FIT} and {chains}"
 

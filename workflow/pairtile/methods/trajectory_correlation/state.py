@@ -544,7 +544,7 @@ def shared_frames(state: MotionArrays) -> list[tuple[int, int, int, int]]:
         ends = [*range(LOOKED_AT), *range(tree.n - LOOKED_AT, tree.n)]
         between = np.linspace(0, tree.n - 1, LOOKED_AT).astype(int)
         rows = np.unique(np.clip([*ends, *between], 0, tree.n - 1))
-        own = tree.query(tree.data[rows], k=2)[0][:, 1] if len(trees) > 1 else rows
+        own = np.asarray(tree.query(tree.data[rows], k=2)[0])[:, 1]
         for first in range(second):
             n_same = int((trees[first].query(tree.data[rows])[0] < limit * own).sum())
             if n_same > max(1, int((own == 0.0).sum())):  # coarse values repeat by themselves
