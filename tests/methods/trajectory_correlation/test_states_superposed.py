@@ -145,6 +145,9 @@ def test_a_selection_names_runs_of_residues_by_chain() -> None:
     table = pd.DataFrame(
         {"chain": list("AAAAAAAABBBBB"), "resid": [1, 2, 3, 4, 5, 9, 20, 21, 3, 4, 5, 6, 7]}
     )
-    line = selection_of(table)
+    line = selection_of(table, np.ones(13, dtype=bool))
     assert line.endswith("((chainID A and resid 1-5) or (chainID B and resid 3-7))")
-    assert selection_of(table[5:8]).endswith("chainID A and resid 9-9 20-21")
+    part = np.isin(np.arange(13), [5, 6, 7])
+    assert selection_of(table, part).endswith("chainID A and resid 9-9 20-21")
+    assert selection_of(table[:8], part[:8]).endswith("CA and resid 9-9 20-21")
+    assert "segid PROA" in selection_of(table.replace("A", "PROA"), part)

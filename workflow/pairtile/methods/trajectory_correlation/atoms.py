@@ -27,7 +27,7 @@ OXYGENS = ("O", "OT1", "O1", "OC1")
 CALCIUM = ("CA", "CAL", "CA2+")
 """Names of residues that are a calcium ion."""
 
-_NO_CHAIN = {"", "SYSTEM"}
+NO_CHAIN = {"", "SYSTEM"}
 _NO_LETTER = ("", ".", "?")
 _PLACE = ["segids", "chainIDs", "resids", "icodes"]
 _TWO_LETTERS = ("CL", "BR", "SE")
@@ -108,7 +108,7 @@ def chain_names(group: ResidueGroup) -> list[str]:
     segments = _readable(texts(group, "segids"))
     named = np.array(
         [
-            chain or ("" if segment in _NO_CHAIN else segment)
+            chain or ("" if segment in NO_CHAIN else segment)
             for chain, segment in zip(found, segments, strict=True)
         ],
         dtype=object,

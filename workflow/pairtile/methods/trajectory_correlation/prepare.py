@@ -224,7 +224,8 @@ class _Preparation:
         within, beyond = (np.sqrt(squares[part].mean()) for part in (core, ~core))
         numbers = {"n": core.sum(), "of": atoms.size, "within": within, "beyond": beyond}
         code = "fit_core" if self.config.fit == "least_moving" else "fit_moves"
-        line = selection_of(residues_of(self.input.universe, atoms[core]).table)
+        table = residues_of(self.input.universe, atoms).table
+        line = selection_of(table, core) if len(table) == core.size else ""
         self.messages.append(message(code, **numbers, share=share, selection=line))
         return atoms[core] if code == "fit_core" else atoms
 

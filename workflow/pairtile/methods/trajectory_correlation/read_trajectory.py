@@ -24,6 +24,7 @@ from pairtile.config.addresses import no_file
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import ConfigError, InputError
 from pairtile.methods.trajectory_correlation.atoms import (
+    NO_CHAIN,
     alternate_positions,
     calcium_ions,
     chain_names,
@@ -208,7 +209,7 @@ class Trajectories:
     def _name_chains(self) -> None:
         """Give the names of ``chain_names`` to chains without one, so that they can be selected."""
         atoms, residues = self.universe.atoms, self.universe.residues
-        if any(texts(atoms, "chainIDs")):
+        if any(texts(atoms, "chainIDs")) or set(texts(residues, "segids")) - NO_CHAIN:
             return
         with suppress(AttributeError):  # of a topology without names
             residues = self.universe.select_atoms("protein or nucleic").residues or residues

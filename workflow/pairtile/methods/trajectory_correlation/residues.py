@@ -156,12 +156,12 @@ MIN_RUN = 4
 """Residues in a row that ``selection_of`` names, where enough are in such rows."""
 
 
-def selection_of(table: pd.DataFrame) -> str:
-    """A selection of C-alphas, by chain and number, of a table of residues.
+def selection_of(table: pd.DataFrame, chosen: NDArray[np.bool_]) -> str:
+    """A selection of C-alphas, by chain and number, of the chosen rows of a table of residues.
 
     Of rows of fewer than four residues none, where at least half are in longer ones.
     """
-    part = table[["chain", "resid"]].drop_duplicates().sort_values(["chain", "resid"])
+    part = table.loc[chosen, ["chain", "resid"]].drop_duplicates().sort_values(["chain", "resid"])
     begins = part["chain"].ne(part["chain"].shift()) | part["resid"].diff().ne(1)
     part["run"] = begins.cumsum()
     long = part.groupby("run")["resid"].transform("size") >= MIN_RUN
@@ -170,7 +170,9 @@ def selection_of(table: pd.DataFrame) -> str:
     for chain, own in part.groupby("chain"):
         ends = own.groupby("run")["resid"].agg(["min", "max"]).to_numpy().tolist()
         numbers = "resid " + " ".join(f"{low}-{high}" for low, high in ends)
-        texts.append(f"chainID {chain!s} and {numbers}" if chain else numbers)
+        by = "segid" if len(str(chain)) > 1 else "chainID"  # a letter is no segment's name
+        several = table["chain"].nunique() > 1
+        texts.append(f"{by} {chain!s} and {numbers}" if several else numbers)
     chains = texts[0] if len(texts) == 1 else f"(({') or ('.join(texts)}))"
     return f"{DEFAULT_FIT} and {chains}"
 
