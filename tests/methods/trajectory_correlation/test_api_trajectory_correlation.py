@@ -272,3 +272,27 @@ def test_both_backends_give_the_same(kind: str) -> None:
         for backend in ("cpu", "cuda")
     ]
     pd.testing.assert_frame_equal(*both, atol=1e-9)
+
+
+# --- replicas and surrogates ----------------------------------------------------------------------
+
+
+def test_replicas_give_standard_errors() -> None:
+    runs = [motions(seed=seed) for seed in range(3)]
+    found = trajectory_correlation(runs, kind="gaussian", surrogates=4)
+    expected = found.pairs["correlation_sd"] / np.sqrt(3)
+    np.testing.assert_allclose(found.pairs["correlation_se"], expected)
+    assert (found.network["correlation_se"] > 0.0).all()
+    assert "correlation_se" not in trajectory_correlation(runs[0], surrogates=4).pairs
+
+
+def test_a_network_that_few_surrogates_leave_empty_says_how_many_do() -> None:
+    """Ten pairs of correlation 0.5 among all of 60 motions."""
+    xyz = np.random.default_rng(3).normal(size=(150, 60, 3))
+    xyz[:, 1:20:2] = 0.5 * xyz[:, 0:20:2] + np.sqrt(0.75) * xyz[:, 1:20:2]
+    few = trajectory_correlation(xyz, kind="gaussian", surrogates=3)
+    (said,) = [text for text in few.messages if text.code == "empty_by_few_surrogates"]
+    assert few.network.empty
+    enough = trajectory_correlation(xyz, kind="gaussian", surrogates=int(said.numbers["wanted"]))
+    assert len(enough.network) >= 9
+    assert "empty_by_few_surrogates" not in {text.code for text in enough.messages}

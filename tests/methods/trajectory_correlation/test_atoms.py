@@ -1,4 +1,5 @@
-"""Alternate positions, calcium ions, masses that nobody gave, times that do not rise."""
+"""Alternate positions, calcium ions, modified residues, chains and numbers of residues, masses that
+nobody gave, times that do not rise."""
 
 from __future__ import annotations
 
@@ -268,3 +269,96 @@ def test_models_of_other_numbers_of_atoms_are_refused_by_name(tmp_path: Path) ->
     with pytest.raises(InputError) as caught:
         prepared(path)
     assert str(caught.value).startswith(f"{path}: frame 20")
+
+
+# --- modified residues ----------------------------------------------------------------------------
+
+
+def backbone(resid: int, resname: str, *names: str) -> list[Atom]:
+    return [alpha(resid, name=name, resname=resname, element=name[0]) for name in names]
+
+
+BACKBONE = ("N", "CA", "C", "O")
+
+
+def modified(path: Path) -> Path:
+    """Two residues that nobody knows by name, one of the chain's end, and a ligand."""
+    atoms = [
+        *backbone(1, "ALA", *BACKBONE),
+        *backbone(2, "QZP", *BACKBONE),
+        *backbone(3, "GLY", *BACKBONE),
+        *backbone(4, "XPT", "N", "CA", "C", "OT1"),
+        *backbone(9, "LIG", "C1", "CA", "O"),
+    ]
+    pdb(path, atoms, n_models=20)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("select", "kept"),
+    [
+        ("protein and name CA", [1, 2, 3, 4]),
+        ("backbone and name CA", [1, 2, 3, 4]),
+        ("name CA and not protein or resid 1 and name CA", [1, 9]),
+        ("(protein) and name CA and resid 1 2", [1, 2]),
+        ("name CA and resid 1 4", [1, 4]),
+    ],
+)
+def test_residues_with_a_backbone_are_protein_whatever_their_names(
+    tmp_path: Path, select: str, kept: list[int]
+) -> None:
+    found = prepared(modified(tmp_path / "t.pdb"), select=select)
+    assert found.items["resid"].tolist() == kept
+    said = numbers_by_code(found.messages).get("modified_residues")
+    n = len({2, 4} & set(kept))
+    expected = n if n and ("protein" in select or "backbone" in select) else None
+    assert (said and said["n"]) == expected
+
+
+def test_lone_c_alphas_are_protein_and_calcium_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "t.pdb"
+    atoms = [alpha(1), alpha(2, resname="QZP"), alpha(3), alpha(7, resname="CA", element="CA")]
+    pdb(path, atoms, n_models=20)
+    found = prepared(path, select="protein and name CA")
+    assert found.items["resid"].tolist() == [1, 2, 3]
+
+
+# --- numbers of residues --------------------------------------------------------------------------
+
+
+def renumbered(path: Path, *texts: str) -> Path:
+    """Three C-alphas with these texts for numbers."""
+    pdb(path, [alpha(k + 1) for k in range(len(texts))], n_models=20)
+    lines = path.read_text().splitlines()
+    for k, line in enumerate(lines):
+        if line.startswith("ATOM"):
+            lines[k] = f"{line[:22]}{texts[int(line[22:26]) - 1]:>4}{line[26:]}"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_numbers_in_hybrid_36_are_read_and_said(tmp_path: Path) -> None:
+    found = prepared(renumbered(tmp_path / "t.pdb", "9999", "A000", "A00Z"))
+    assert found.items["resid"].tolist() == [9999, 10000, 10035]
+    assert found.items["name"].is_unique
+    assert set(found.items["icode"]) == {""}
+    assert numbers_by_code(found.messages)["hybrid_numbers"] == {"text": "A000", "number": 10000}
+
+
+@pytest.mark.parametrize("text", ["", "?*1", "ZZZZ"])
+def test_residues_without_a_number_are_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(InputError, match="line 3"):
+        prepared(renumbered(tmp_path / "t.pdb", "1", text, "3"))
+
+
+# --- chains ---------------------------------------------------------------------------------------
+
+
+def test_chains_that_were_given_names_can_be_selected(tmp_path: Path) -> None:
+    path = tmp_path / "t.pdb"
+    pdb(path, [alpha(k) for k in (1, 2, 3, 1, 2, 3)], n_models=20)
+    path.write_text(path.read_text().replace(" SER A", " SER  "))
+    whole = prepared(path)
+    part = prepared(path, select="chainID B and name CA")
+    assert part.items["name"].tolist() == ["B:SER1", "B:SER2", "B:SER3"]
+    assert whole.items["name"].tolist()[3:] == part.items["name"].tolist()

@@ -15,6 +15,8 @@ from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.forked import ReaderError, in_fork
 from small_trajectories import molecule, prepare, store
 
+mda = pytest.importorskip("MDAnalysis")
+
 FORMATS = ("xtc", "trr", "dcd", "nc")
 
 
@@ -139,3 +141,23 @@ def test_a_fork_ends_with_the_one_that_reads_it() -> None:
     items.close()
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
+
+
+@pytest.mark.parametrize("ending", ["xtc", "trr"])
+def test_a_frame_of_another_system_is_named(tmp_path: Path, ending: str) -> None:
+    """The readers of both go by the first frame alone."""
+    universe, random = molecule(), np.random.default_rng(1)
+    n_atoms = universe.atoms.n_atoms
+    universe.dimensions = [60, 60, 60, 90, 90, 90]
+    noise = random.normal(scale=0.3, size=(20, n_atoms, 3))
+    path = tmp_path / f"run.{ending}"
+    store(tmp_path, universe, universe.atoms.positions + noise, path.name)
+    part = universe.atoms[: n_atoms - 6]
+    with mda.Writer(str(tmp_path / f"b.{ending}"), n_atoms=len(part)) as writer:
+        writer.write(part)
+    path.write_bytes(path.read_bytes() + (tmp_path / f"b.{ending}").read_bytes())
+    keys = {"topology": str(tmp_path / "top.pdb"), "trajectories": [str(path)], "fit": False}
+    keys["estimator"] = {"kind": "gaussian"}
+    with pytest.raises(InputError, match=f"frame 20: found {n_atoms - 6} atoms"):
+        prepare(**keys)
+    assert prepare(**keys, frames={"stop": 20}).counts["frames"] == 20

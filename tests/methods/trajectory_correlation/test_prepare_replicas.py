@@ -9,13 +9,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from message_codes import numbers_by_code
+from pairtile.errors import InputError
+from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
+from pairtile.methods.trajectory_correlation.state import trajectory_state
 from small_trajectories import (
+    config,
     frames_first,
     kabsch,
     molecule,
     prepare,
+    store,
     write,
 )
+from trajectory_analyses import section, slow, write_runs
+
+mda = pytest.importorskip("MDAnalysis")
 
 
 def test_replicas_share_one_reference_and_keep_their_own_frames(tmp_path: Path) -> None:
@@ -105,3 +114,106 @@ def test_memory_does_not_grow_with_the_number_of_frames(tmp_path: Path) -> None:
     assert large - small > 15  # MiB
     # Blocks are full in both; held in memory, the series alone would add all of the difference.
     assert many - few < (large - small) / 2
+
+
+# --- what is no replica ---------------------------------------------------------------------------
+
+
+def runs_of(folder: Path, *parts: np.ndarray, ending: str = "dcd") -> dict[str, Any]:
+    """Trajectories of these frames, each a replica."""
+    names = [store(folder, molecule(), part, f"r{k}.{ending}") for k, part in enumerate(parts)]
+    keys = {"topology": str(folder / "top.pdb"), "trajectories": names}
+    return keys | {"estimator": {"kind": "gaussian", "surrogates": 4}, "select": "name CB"}
+
+
+def frames_of(seed: int, n: int = 60) -> np.ndarray:
+    noise = np.random.default_rng(seed).normal(scale=0.4, size=(n, 73, 3))
+    return np.asarray(molecule().atoms.positions + noise)
+
+
+def said(keys: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return numbers_by_code(trajectory_state(config(**keys), seed=1).messages)
+
+
+@pytest.mark.parametrize("ending", ["dcd", "xtc"])
+@pytest.mark.parametrize("step", [1, 2])
+def test_a_copy_is_no_replica(tmp_path: Path, ending: str, step: int) -> None:
+    """Whole or every second frame of it, and in lower precision too."""
+    run = frames_of(1)
+    keys = runs_of(tmp_path, run)
+    universe = molecule()
+    universe.dimensions = [80, 80, 80, 90, 90, 90]
+    keys["trajectories"].append(store(tmp_path, universe, run[::step], f"copy.{ending}"))
+    with pytest.raises(InputError, match=r"copy.*r0\.dcd"):
+        said(keys)
+
+
+def test_parts_that_overlap_are_warned_of(tmp_path: Path) -> None:
+    run = frames_of(1, 110)
+    found = said(runs_of(tmp_path, frames_of(2), run[:60], run[50:]))
+    assert "10" in found["replicas_of_one_run"]["how"]
+    assert found["replicas_of_one_run"]["second"].endswith("r2.dcd")
+
+
+def test_replicas_may_begin_alike(tmp_path: Path) -> None:
+    one, other = frames_of(1), frames_of(2)
+    other[0] = one[0]
+    assert "replicas_of_one_run" not in said(runs_of(tmp_path, one, other))
+
+
+@pytest.mark.parametrize("columns", [2, 30])
+@pytest.mark.parametrize("coarse", [False, True])
+def test_series_that_are_alike_by_chance_are_replicas(
+    tmp_path: Path, columns: int, coarse: bool
+) -> None:
+    runs = [slow(300, columns, 1, seed=seed) for seed in (1, 2)]
+    runs = [run.round() if coarse else run for run in runs]
+    keys = section(time_series=[str(tmp_path / n) for n in write_runs(tmp_path, *runs)])
+    keys["estimator"] = {"kind": "gaussian", "surrogates": 4}
+    state = trajectory_state(TrajectoryCorrelationConfig.model_validate(keys), seed=1)
+    assert "replicas_of_one_run" not in numbers_by_code(state.messages)
+
+
+def timed(folder: Path, name: str, start: float, n: int = 30) -> str:
+    """A trajectory with times of a picosecond from ``start`` on."""
+    universe, path = molecule(), folder / name
+    universe.dimensions = [80, 80, 80, 90, 90, 90]
+    if not (folder / "top.pdb").exists():
+        universe.atoms.write(str(folder / "top.pdb"))
+    with mda.Writer(str(path), n_atoms=universe.atoms.n_atoms) as writer:
+        for k, frame in enumerate(frames_of(int(start) + 1, n)):
+            universe.atoms.positions = frame
+            universe.trajectory.ts.time = start + k
+            writer.write(universe.atoms)
+    return str(path)
+
+
+def test_parts_of_a_run_given_as_replicas_are_known_by_their_times(tmp_path: Path) -> None:
+    first, second = timed(tmp_path, "a.xtc", 0.0), timed(tmp_path, "b.xtc", 30.0)
+    keys = {"topology": str(tmp_path / "top.pdb"), "select": "name CB"}
+    found = numbers_by_code(prepare(**keys, trajectories=[second, first]).messages)
+    assert found["replicas_of_one_run"]["first"] == first
+    assert found["replicas_of_one_run"]["second"] == second
+    one_run = numbers_by_code(prepare(**keys, trajectories=[[first, second]]).messages)
+    assert not {"replicas_of_one_run", "parts_out_of_order"} & {*one_run}
+
+
+def test_parts_in_the_wrong_order_are_known_by_their_times(tmp_path: Path) -> None:
+    first, second = timed(tmp_path, "a.xtc", 0.0), timed(tmp_path, "b.xtc", 30.0)
+    keys = {"topology": str(tmp_path / "top.pdb"), "select": "name CB"}
+    found = numbers_by_code(prepare(**keys, trajectories=[[second, first]]).messages)
+    assert found["parts_out_of_order"]["parts"] == f"{first}, {second}"
+
+
+def test_a_dump_is_known_by_its_content(tmp_path: Path) -> None:
+    keys = runs_of(tmp_path, frames_of(1, 20))
+    frames = frames_of(1, 20).astype(np.float32)
+    lines = []
+    for number, frame in enumerate(frames):
+        lines += ["ITEM: TIMESTEP", f"{number}", "ITEM: NUMBER OF ATOMS", f"{len(frame)}"]
+        lines += ["ITEM: BOX BOUNDS pp pp pp", *["-80 80"] * 3, "ITEM: ATOMS id type x y z"]
+        lines += [f"{k + 1} 1 {x:.6f} {y:.6f} {z:.6f}" for k, (x, y, z) in enumerate(frame)]
+    for name in ("run.lammpstrj", "dump.peptide"):
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+        dump = prepare(**{**keys, "trajectories": [str(tmp_path / name)]})
+        assert np.abs(frames_first(dump) - frames_first(prepare(**keys))).max() < 1e-4

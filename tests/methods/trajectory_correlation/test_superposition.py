@@ -6,8 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pairtile.methods.trajectory_correlation.prepare import (
+from pairtile.methods.trajectory_correlation.superposition import (
     centred,
+    changed_pairs,
+    least_moving,
     rotations,
     spans_a_plane,
     superpose,
@@ -74,3 +76,42 @@ def test_superposing_golden_frames_again_changes_nothing(name: str, shared: Path
     turned[0] = aligned[0]
     back = superpose(turned + 11.0, np.arange(aligned.shape[1]), aligned[0])
     assert np.abs(back - aligned).max() < 1e-10
+
+
+# --- the least moving atoms -----------------------------------------------------------------------
+
+
+def hinge(swing: float, share: float = 0.4, n: int = 60, frames: int = 80) -> np.ndarray:
+    """Two rigid parts, (frames, n, 3): the second, of ``share``, turns about its first atom by
+    ``swing`` radians in the mean; the whole tumbles."""
+    still = np.cumsum(RNG.normal(size=(n, 3)), axis=0) * 2.5
+    places = still + RNG.normal(scale=0.3, size=(frames, n, 3))
+    first = round((1 - share) * n)
+    turns = Rotation.from_rotvec(RNG.normal(scale=max(swing, 1e-9), size=(frames, 3)))
+    arm = still[first:] - still[first]
+    places[:, first:] += np.stack([turn.apply(arm) - arm for turn in turns])
+    tumbling = Rotation.random(frames, rng=RNG).as_matrix()
+    return places @ tumbling + RNG.normal(size=(frames, 1, 3)) * 30
+
+
+@pytest.mark.parametrize("share", [0.2, 0.4, 0.7])
+def test_the_part_that_moves_least_is_found_whatever_its_size(share: float) -> None:
+    frames = hinge(0.5, share)
+    core = least_moving(frames)
+    larger = np.arange(60) < round((1 - share) * 60)
+    larger = larger if share < 0.5 else ~larger
+    assert (core & larger).sum() >= 0.9 * larger.sum()
+    assert (core & ~larger).sum() <= 4  # next to the hinge
+    assert changed_pairs(frames, np.ones(60, bool), core) > 0.3
+
+
+@pytest.mark.parametrize("frames", [hinge(0.0), hinge(0.5)[:2], hinge(0.5)[:, 30:45]])
+def test_all_atoms_are_taken_where_none_are_still_beside_others(frames: np.ndarray) -> None:
+    core = least_moving(frames)
+    assert core.mean() > 0.9
+    assert changed_pairs(frames, np.ones(len(core), bool), core) < 0.1
+
+
+def test_atoms_that_never_move_are_no_fault() -> None:
+    frames = np.repeat(hinge(0.0)[:1], 20, axis=0)
+    assert changed_pairs(frames, np.ones(60, bool), least_moving(frames)) == 0.0

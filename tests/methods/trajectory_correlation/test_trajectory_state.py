@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from pairtile.methods.trajectory_correlation.state import (
     trajectory_state,
 )
 from pairtile.runtime.files import read_json
+from small_trajectories import write
 
 
 def slow(
@@ -282,3 +284,14 @@ def test_a_long_analysis_is_told_what_is_cheaper(
     assert first.startswith("cheaper: estimator: {kind: gaussian}, about ")
     assert second.startswith("cheaper: frames: {step: 3}, about ")
     assert found["gaussian"] == []
+
+
+def test_check_does_not_look_for_contacts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take every frame once more, and no plan depends on them."""
+    keys, _ = write(tmp_path, 60)
+    analysis = {"method": "trajectory_correlation", "estimator": {"kind": "gaussian"}, **keys}
+    (tmp_path / "config.yaml").write_text(json.dumps({"analyses": {"a": analysis}}))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pairtile.methods.trajectory_correlation.score.trajectory_contacts", None)
+    lines = [line.strip() for line in check(tmp_path / "config.yaml")]
+    assert any(line.startswith("work: ") for line in lines)

@@ -19,7 +19,6 @@ from pairtile.io.input_files import verify_checksum
 from pairtile.report.formats import counted, memory
 from pairtile.runtime.files import read_json
 from pairtile.runtime.record import about
-from pairtile.steps.network_data import network_data
 from pairtile.steps.plan import plan
 from pairtile.steps.prepare import prepare
 from pairtile.steps.split import load_run
@@ -77,10 +76,6 @@ def _analysis(
     counts = prepared["counts"]
     if label_columns(analysis) and isinstance(analysis, TableAnalysis):
         values(analysis, {}, items, folder / "values", records / "values.json")
-    if analysis.needs_network_data:
-        record = records / "network_data.json"
-        network_data(analysis, items, {}, folder / "network_data.npz", record)
-        counts |= read_json(record)["counts"]
     plan(analysis, backend, seed, state, items, folder / "plan.json", records / "plan.json")
     planned, of_plan = read_json(folder / "plan.json"), read_json(records / "plan.json")
     messages = [Message(**said) for said in [*prepared["messages"], *of_plan["messages"]]]

@@ -27,6 +27,7 @@ from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
 from pairtile.methods.trajectory_correlation.differences import (
     comparison_warnings,
     difference,
+    fit_warnings,
     matched_items,
 )
 from pairtile.methods.trajectory_correlation.forked import ReaderError
@@ -189,7 +190,6 @@ def _prepared(
     settings: Mapping[str, Any],
     scratch: str,
 ) -> tuple[TrajectoryCorrelationConfig, PreparedInput[MotionArrays], pd.Index[str] | None]:
-    """The configuration, the state, and labels of the variables (None: numbered)."""
     seed = settings["seed"]
     if isinstance(trajectory, str | os.PathLike):
         _not_beside(names is not None, "names", "a topology, which names its atoms")
@@ -226,7 +226,6 @@ def _state_of_molecules(
     scratch: str,
     files: list[str] | None = None,
 ) -> PreparedInput[MotionArrays]:
-    """The state with the contacts that are asked for."""
     prepared = prepare_trajectory(config, seed, scratch, source)
     ready = state_of_series(config, prepared, scratch, files)
     if config.contact_rule:
@@ -401,9 +400,10 @@ class MotionCorrelation(HasMessages):
         kind = "dcc" if self.settings["estimator"]["kind"] == "dcc" else "mi"
         kept = len(self.items), len(other.items)
         tested = f"{kind}_q_value" in table
-        table.attrs["warnings"] = tell(
-            comparison_warnings(table, kept, len(matched), ("this", "other"), tested)
-        )
+        names = ("this", "other")
+        found = comparison_warnings(table, kept, len(matched), names, tested)
+        found += fit_warnings(self.items, other.items, matched, names)
+        table.attrs["warnings"] = tell(found)
         return table
 
     @property
@@ -464,7 +464,8 @@ class OpenTrajectories(Trajectories):
             wanted = ", ".join(f"{k}: {v}" for k, v in frames)
             raise InputError.at(files[0], "", f"no frame for {wanted}", f"some of {n_frames}")
         interval_ps = self._rising(files, float(trajectory.dt))
-        return Run(files, n_frames, used, interval_ps * used.step, n_frames)
+        start_ps = float(trajectory[0].time)
+        return Run(files, n_frames, used, interval_ps * used.step, n_frames, start_ps)
 
     def _load(self, files: tuple[str, ...]) -> ProtoReader:
         n_atoms = self._universes[files].atoms.n_atoms

@@ -1,26 +1,33 @@
-"""What atoms are where a structure leaves it open: alternate positions, calcium, masses."""
+"""What atoms are where a structure leaves it open: alternate positions, calcium, modified residues,
+chains, masses."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import takewhile
+from itertools import count as count_from
+from itertools import islice, takewhile
+from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from pairtile.arrays import Float64Array, Int64Array
+from pairtile.arrays import BoolArray, Float64Array, Int64Array
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, ResidueGroup, Universe
 
 Place = Int64Array
 
+OXYGENS = ("O", "OT1", "O1", "OC1")
+"""Names of the oxygen of the backbone."""
+
 CALCIUM = ("CA", "CAL", "CA2+")
 """Names of residues that are a calcium ion."""
 
+NO_CHAIN = {"", "SYSTEM"}
 _NO_LETTER = ("", ".", "?")
 _PLACE = ["segids", "chainIDs", "resids", "icodes"]
 _TWO_LETTERS = ("CL", "BR", "SE")
@@ -69,6 +76,75 @@ def calcium_ions(universe: Universe, atoms: Place, selection: str) -> Place:
     element = np.char.upper(np.array(texts(group, "elements"), dtype=np.str_))
     ions = np.isin(residue, CALCIUM) | (element == "CA")
     return atoms[:0] if ions.all() else atoms[ions]
+
+
+def modified_residues(universe: Universe) -> Place:
+    """Numbers of the atoms of residues of a protein that MDAnalysis does not know by name, such as
+    phosphorylated ones: they have N, CA, C and O, or nothing but a C-alpha."""
+    atoms = universe.atoms
+    names, residue = pd.Series(texts(atoms, "names")), atoms.resindices
+    rows = np.arange(len(universe.residues))
+
+    def with_atom(*called: str) -> BoolArray:
+        return np.isin(rows, residue[names.isin(called)])
+
+    alone = (np.bincount(residue, minlength=rows.size) == 1) & with_atom("CA")
+    ions = np.isin(np.char.upper(texts(universe.residues, "resnames")), CALCIUM)
+    ions[residue[pd.Series(texts(atoms, "elements")).isin(["Ca", "CA"])]] = True
+    whole = with_atom("N") & with_atom("CA") & with_atom("C") & with_atom(*OXYGENS)
+    whole |= alone & ~ions
+    whole[universe.select_atoms("protein").residues.resindices] = False
+    return np.flatnonzero(whole[residue])
+
+
+def chain_names(group: ResidueGroup) -> list[str]:
+    """Chain identifiers (of PDB and the like), else segment names, made readable; where residue
+    numbers begin again within one, as in GROMACS files of several molecules, each part (of two
+    residues or more) is a chain of its own: ``A``, ``B``, ... of the nameless, else ``A``, ``A2``,
+    ``A3``, ..."""
+    found = [""] * len(group)
+    if hasattr(group.atoms, "chainIDs"):
+        found = [str(residue.atoms.chainIDs[0]).strip() for residue in group]
+    segments = _readable(texts(group, "segids"))
+    named = np.array(
+        [
+            chain or ("" if segment in NO_CHAIN else segment)
+            for chain, segment in zip(found, segments, strict=True)
+        ],
+        dtype=object,
+    )
+    resids = np.asarray(getattr(group, "resids", np.zeros(len(group))))
+    taken = set(named)
+    for name in dict.fromkeys(named):
+        rows = np.flatnonzero(named == name)
+        part = np.cumsum(np.diff(resids[rows], prepend=-np.inf) < 0)
+        sizes = np.bincount(part)
+        if sizes.size < 2 or sizes.min() < 2:
+            continue
+        free = (new for new in _more_chains(name) if new not in taken)
+        labels = [*([name] * bool(name)), *islice(free, sizes.size)]
+        named[rows] = np.array(labels, dtype=object)[part]
+    return list(named)
+
+
+def _more_chains(name: str) -> Iterator[str]:
+    """``A2``, ``A3``, ... after ``A``; ``A`` to ``Z``, ``A2``, ... after none."""
+    if name:
+        yield from (f"{name}{number}" for number in count_from(2))
+    yield from ascii_uppercase
+    yield from (f"{letter}{number}" for number in count_from(2) for letter in ascii_uppercase)
+
+
+_GROMACS_SEGMENT = re.compile(r"^seg_\d+_(?:(?:Protein|DNA|RNA|Other)(?:_chain)?_?)?(\w*)$")
+
+
+def _readable(segments: list[str]) -> list[str]:
+    """Segments of GROMACS' ``.tpr`` files (``seg_0_Protein_chain_A``) as ``A``, where that tells
+    them apart."""
+    short = {name: (_GROMACS_SEGMENT.match(name) or [name, name])[1] for name in segments}
+    if len(set(short.values())) < len(short):
+        return segments
+    return [short[name] for name in segments]
 
 
 @cache

@@ -125,7 +125,6 @@ def colour_limit(*matrices: ArrayLike | None) -> float:
 
 
 def _shown(matrix: ArrayLike, shown_above: ArrayLike | None, n_marks: int) -> NDArray[np.float64]:
-    """The values of the map, NaN where nothing is drawn."""
     values = np.asarray(matrix, dtype=np.float64)
     if values.shape != (n_marks, n_marks):
         raise ValueError(
@@ -355,7 +354,6 @@ def correlation_against_distance(
 def _medians(
     x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Medians of y in up to 20 bins of x that hold enough pairs."""
     edges = np.linspace(0.0, float(x.max()) * (1 + 1e-9) + 1e-9, 21)
     owner = np.digitize(x, edges) - 1
     least = min(10, max(1, x.size // 40))
@@ -511,7 +509,6 @@ def _above(results: Results, found: MotionResults) -> tuple[NDArray[np.bool_] | 
 
 
 def _difference(results: Results) -> FigureWithText | None:
-    """All differences below the diagonal, above it those that are significant."""
     found, name = results.cached(motion_results), results.parameters.get("compare")
     matrix = difference_of(results, found) if name else None
     if matrix is None or len(matrix) != len(found.marks):
@@ -528,7 +525,6 @@ def _difference(results: Results) -> FigureWithText | None:
 
 
 def _fluctuations(results: Results) -> FigureWithText | None:
-    """How far each variable moves in either state."""
     found, name = results.cached(motion_results), results.parameters.get("compare")
     table = found.table("difference_residues.tsv") if name else None
     if table is None or len(table) < 2:

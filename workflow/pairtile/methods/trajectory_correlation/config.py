@@ -84,8 +84,10 @@ class TrajectoryCorrelationConfig(Analysis):
         default="protein and name CA",
         description=(
             "Atoms on which frames are superposed, to take out the tumbling of the whole (Kabsch, "
-            "without weights), as a selection of MDAnalysis. Best the rigid part. `false`: frames "
-            "are used as they are, superposed already."
+            "without weights), as a selection of MDAnalysis. Best the rigid part. `least_moving`: "
+            "those of `protein and name CA` that move least, found by iteration, or all of them "
+            "where that changes few pairs; this is the default of two analyses of which one is to "
+            "`compare` with the other. `false`: frames are used as they are, superposed already."
         ),
     )
     reference: Literal["first", "average"] = Field(
@@ -339,10 +341,13 @@ class TrajectoryCorrelationConfig(Analysis):
         return tuple(f"{self.compare}/{name}" for name in names)
 
     def validate_against(self, name: str, others: Mapping[str, Analysis]) -> Fault | None:
-        """``compare`` names another analysis of this method."""
+        """``compare`` names another analysis of this method; both have another default ``fit``."""
+        same = {n: o for n, o in others.items() if isinstance(o, TrajectoryCorrelationConfig)}
+        compared = self.compare is not None or name in (o.compare for o in same.values())
+        if "fit" not in self.model_fields_set and compared:
+            self.__dict__["fit"] = "least_moving"  # the model is frozen for everyone else
         if self.compare is None:
             return None
-        same = {n: o for n, o in others.items() if isinstance(o, TrajectoryCorrelationConfig)}
         fitting = [other for other in same if other != name]
         if self.compare in fitting:
             other = same[self.compare]

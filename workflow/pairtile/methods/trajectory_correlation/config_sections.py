@@ -37,10 +37,10 @@ DIHEDRALS = get_args(DihedralName)
 
 @dataclass(frozen=True)
 class SelectionOrFalse(Value):
-    """A selection of atoms, or false for none."""
+    """A selection of atoms, least_moving, or false for none."""
 
     def allowed(self) -> str:
-        return "a selection of atoms (text) or false"
+        return "least_moving, a selection of atoms (text) or false"
 
     def schema(self) -> CoreSchema:
         text = Text("a selection").schema()

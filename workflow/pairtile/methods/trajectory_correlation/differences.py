@@ -30,7 +30,7 @@ from pairtile.methods.trajectory_correlation.matrices import (
     write_table,
 )
 from pairtile.methods.trajectory_correlation.network import ResidueNetwork
-from pairtile.methods.trajectory_correlation.residues import in_contact
+from pairtile.methods.trajectory_correlation.residues import in_contact, selection_of
 from pairtile.methods.trajectory_correlation.stability import adjusted_rand
 from pairtile.methods.trajectory_correlation.structures import (
     centred_structure,
@@ -52,6 +52,9 @@ message = messages_of(__package__)
 LEVEL = 0.05
 """q-value up to which a pair is in the difference network."""
 
+
+MIN_SAME_FIT = 0.9
+"""Share of the residues that one of two states is superposed on, that both are."""
 
 _REPLICA = re.compile(r"^(mi|dcc)_replica_\d+$")
 _LARGEST_DCC = 1.0 - 1e-9  # whose Fisher transform is finite
@@ -177,7 +180,6 @@ def _on_scale(replicas: pd.DataFrame, value: str) -> Float64Array:
 
 
 def _by(columns: list[str], mine: pd.DataFrame, theirs: pd.DataFrame) -> pd.Series:
-    """Rows of both that agree in ``columns``, where these are unique in each."""
     left = mine[columns].assign(mine=mine.index).drop_duplicates(columns, keep=False)
     right = theirs[columns].assign(theirs=theirs.index).drop_duplicates(columns, keep=False)
     both = left.merge(right, on=columns, how="inner")
@@ -234,6 +236,7 @@ def write_difference(
     kept = (int(items["kept"].sum()), int(other_items["kept"].sum()))
     names = folder.name, name
     written.messages.extend(comparison_warnings(table, kept, len(matched), names, tested))
+    written.messages.extend(fit_warnings(items, other_items, matched, names))
     names_of = items["name"].to_numpy(dtype=object)
     named = table.drop(columns=[c for c in table if "_replica_" in str(c)])
     named.insert(2, "source", names_of[table["i"]])
@@ -296,6 +299,22 @@ def comparison_warnings(
     if not tested:
         found.append(message("differences_untested", second=names[1]))
     return found
+
+
+def fit_warnings(
+    items: pd.DataFrame, other_items: pd.DataFrame, matched: pd.Series, names: tuple[str, str]
+) -> list[Message]:
+    """What is said where two analyses are superposed on other residues, and what to write."""
+    if not {"fitted", "resid"} <= {*items} & {*other_items}:
+        return []
+    mine = items.loc[matched.index]
+    one, other = mine["fitted"].to_numpy(), other_items.loc[matched, "fitted"].to_numpy()
+    both = one & other
+    if not one.any() or not other.any() or both.sum() >= MIN_SAME_FIT * (one | other).sum():
+        return []
+    line = selection_of(mine, both if both.any() else one)
+    numbers = {"n_first": one.sum(), "n_second": other.sum(), "n_both": both.sum()}
+    return [message("fits_differ", first=names[0], second=names[1], **numbers, selection=line)]
 
 
 def residue_differences(

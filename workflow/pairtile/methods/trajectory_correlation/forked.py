@@ -92,7 +92,6 @@ def _run(make: Callable[[], Iterator[object]], sending: Connection, memory_bytes
 
 
 def _death(process: int) -> str:
-    """How a process that has closed its pipe ended."""
     _, status = os.waitpid(process, 0)
     code = os.waitstatus_to_exitcode(status)
     return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

@@ -30,8 +30,8 @@ message = messages_of(__package__)
 COLUMNS = ("i", "j", "mi_nats", "correlation", "p_value", "dcc")
 """Columns of the pairs table that a network is made from."""
 
-CENTRED = ("mi_centred", "correlation_centred")
-"""Columns that go with them where surrogates were run."""
+CENTRED = ("mi_centred", "correlation_centred", "correlation_se")
+"""Columns that go with them where surrogates were run, and where there are replicas."""
 
 EDGE_COLUMNS = ["source", "target", "mi_nats", "correlation", "p_value", "q_value", "dcc"]
 

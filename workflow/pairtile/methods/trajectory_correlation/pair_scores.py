@@ -58,7 +58,8 @@ class ScoredMotion:
     correlation_half_1, correlation_half_2: the same of the replicas with odd and with even numbers
     (for ``kind: dcc`` the DCC).
 
-    From two replicas on mi_sd, correlation_sd, dcc_sd : standard deviation over them (n - 1); and
+    From two replicas on mi_sd, correlation_sd, dcc_sd : standard deviation over them (n - 1);
+    correlation_se : correlation_sd as standard error of the mean; and
     mi_replica_1, ... (without the mean of the replica's own surrogates, where there are any; not
     for ``kind: dcc``), dcc_replica_1, ....
 
@@ -192,7 +193,6 @@ class MotionScores:
         return self._opened
 
     def _let_go(self) -> None:
-        """Give back what is kept on the device."""
         self._opened = None
         if self.device.backend == "cuda":
             self.device.xp.get_default_memory_pool().free_all_blocks()
@@ -219,6 +219,7 @@ class MotionScores:
             blocks |= null
         if n > 1:
             blocks["correlation_sd"] = _spread([self.correlation(part) for part in each])
+            blocks["correlation_se"] = blocks["correlation_sd"] / np.sqrt(n)
             blocks["mi_sd"] = unknown if self.signed else _spread(each)
             blocks["dcc_sd"] = _spread(dcc_of_each)
             blocks |= {f"dcc_replica_{k}": part for k, part in enumerate(dcc_of_each, 1)}
@@ -274,7 +275,6 @@ class MotionScores:
     def _in_halves(
         self, rows: Variables, columns: Variables, wanted: BoolArray | None
     ) -> ScoredMotion:
-        """The two halves of the longer side, one by one."""
         sides = numbers_of(rows), numbers_of(columns)
         along = 0 if len(sides[0]) >= len(sides[1]) else 1
         middle = len(sides[along]) // 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,12 @@ from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.atoms import texts
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.read_trajectory import (
+    DEFAULT_FIT,
     Run,
     Trajectories,
     box_of,
     check_finite,
+    fit_selection,
     trajectories_of,
 )
 from pairtile.methods.trajectory_correlation.residues import (
@@ -29,6 +31,16 @@ from pairtile.methods.trajectory_correlation.residues import (
     residues_of,
     secondary_structure,
     selected_residues,
+    selection_of,
+)
+from pairtile.methods.trajectory_correlation.superposition import (
+    AVERAGE_PASSES,
+    centred,
+    changed_pairs,
+    least_moving,
+    moves,
+    spans_a_plane,
+    superpose,
 )
 from pairtile.methods.trajectory_correlation.time_series import (
     Scratch,
@@ -46,8 +58,11 @@ from pairtile.methods.trajectory_correlation.variables import (
 from pairtile.runtime.record import Progress
 
 message = messages_of(__package__)
-_AVERAGE_PASSES = 2
 _NAMES_SHOWN = 5
+_CORE_FRAMES = 200
+_CORE_VALUES = 1 << 23
+MIN_CHANGED_PAIRS = 0.1
+"""Share of the pairs that must change for frames not to be superposed by all atoms."""
 
 
 def prepare_trajectory(
@@ -89,8 +104,6 @@ def prepare_trajectory(
 
 
 class _Preparation:
-    """One analysis: what is read, and how."""
-
     def __init__(self, config: TrajectoryCorrelationConfig, source: Trajectories | None) -> None:
         self.config = config
         self.input = source or trajectories_of(config)
@@ -98,7 +111,6 @@ class _Preparation:
         self.first = self._first_frame()
         self.residues, self.variables = self._variables()
         self.fit = self._fit_atoms()
-        self.needed = np.union1d(self.variables.atoms, self.fit)
         self.reference: Float64Array | None = None
 
     def run(self, scratch: Scratch) -> PreparedInput[MotionArrays]:
@@ -113,7 +125,9 @@ class _Preparation:
             cyclic=variables.cyclic,
         )
         if self.fit.size:
+            self.fit = self._least_moving(self.fit)
             self.reference = self._reference()
+        self.needed = np.union1d(variables.atoms, self.fit)
         own = np.searchsorted(self.needed, variables.atoms)
         progress = Progress(sum(len(run.frames) for run in runs), "frames")
         broken = 0
@@ -190,7 +204,30 @@ class _Preparation:
         if self.config.fit is False:
             self.messages.append(message("not_fitted"))
             return none
-        return self.input.select(self.config.fit, "fit")
+        return self.input.select(fit_selection(self.config), "fit")
+
+    def _least_moving(self, atoms: NDArray[np.int64]) -> NDArray[np.int64]:
+        """``atoms``, or those of them that move least under ``fit: least_moving``; by default a
+        warning where these would make a difference."""
+        if self.config.fit not in (DEFAULT_FIT, "least_moving"):
+            return atoms
+        runs = self.input.runs
+        n_frames = min(_CORE_FRAMES, max(20, _CORE_VALUES // (3 * atoms.size)))
+        step = max(1, sum(len(run.frames) for run in runs) // n_frames)
+        parts = [part for run in runs for part, _ in self._blocks(run, atoms, run.frames[::step])]
+        frames = np.concatenate(parts)
+        core = least_moving(frames)
+        share = 0.0 if core.all() else changed_pairs(frames, np.ones(atoms.size, bool), core)
+        if share < MIN_CHANGED_PAIRS:
+            return atoms
+        squares = (moves(frames, np.flatnonzero(core)) ** 2).sum(axis=2).mean(axis=0)
+        within, beyond = (np.sqrt(squares[part].mean()) for part in (core, ~core))
+        numbers = {"n": core.sum(), "of": atoms.size, "within": within, "beyond": beyond}
+        code = "fit_core" if self.config.fit == "least_moving" else "fit_moves"
+        table = residues_of(self.input.universe, atoms).table
+        line = selection_of(table, core) if len(table) == core.size else ""
+        self.messages.append(message(code, **numbers, share=share, selection=line))
+        return atoms[core] if code == "fit_core" else atoms
 
     def _reference(self) -> Float64Array:
         """Positions of the fit's atoms on which all frames are laid, centroid at the origin."""
@@ -207,9 +244,9 @@ class _Preparation:
             )
         where = f"frame {start.frames[0]} of {start.name}"
         if self.config.reference == "average":
-            for _ in range(_AVERAGE_PASSES):
+            for _ in range(AVERAGE_PASSES):
                 reference = self._average(reference)
-            where = f"the average structure, found in {_AVERAGE_PASSES} rounds from {where}"
+            where = f"the average structure, found in {AVERAGE_PASSES} rounds from {where}"
         self.messages.append(message("superposed", atoms=self.fit.size, where=where))
         return reference
 
@@ -225,13 +262,14 @@ class _Preparation:
     # --- reading -----------------------------------------------------------------------------
 
     def _blocks(
-        self, run: Run, atoms: NDArray[np.int64]
+        self, run: Run, atoms: NDArray[np.int64], numbers: range | None = None
     ) -> Iterator[tuple[Float64Array, NDArray[np.float32] | None]]:
         """Positions of ``atoms`` (frames, atoms, 3), a block of frames at a time, and the box."""
         at_a_time = frames_in_block(3 * atoms.size + len(self.variables) * 3)
-        read = self.input.read(run)
-        for first in range(0, len(run.frames), at_a_time):
-            frames = run.frames[first : first + at_a_time]
+        numbers = run.frames if numbers is None else numbers
+        read = self.input.read(run, numbers)
+        for first in range(0, len(numbers), at_a_time):
+            frames = numbers[first : first + at_a_time]
             block = np.empty((len(frames), atoms.size, 3))
             box = None
             for k, (_, step) in enumerate(islice(read, len(frames))):
@@ -248,9 +286,10 @@ class _Preparation:
     # --- what is said of it ------------------------------------------------------------------
 
     def _describe(self, prepared: PreparedInput[MotionArrays], broken: int) -> None:
-        """Residues, structure, domains and secondary structure, and where variables lie."""
         residues, items, runs = self.residues, prepared.items, self.input.runs
         rows = items["residue"].to_numpy()
+        fitted = [bool(np.isin(own, self.fit).any()) for own in residues.atoms]
+        items["fitted"] = (rows >= 0) & np.array(fitted)[rows]
         domains = domains_of(
             residues,
             {
@@ -289,6 +328,13 @@ class _Preparation:
                         frames=run.n_frames,
                     )
                 )
+        for first, second in permutations(runs, 2):
+            interval = first.interval_ps / first.frames.step
+            gap = second.start_ps - first.start_ps - first.n_frames * interval
+            if abs(gap) < interval / 2:
+                how = "begins one step after the end of"
+                numbers = {"first": first.name, "second": second.name, "how": how}
+                prepared.messages.append(message("replicas_of_one_run", **numbers))
         if broken:
             prepared.messages.append(message("molecules_broken", n=broken))
 
@@ -298,56 +344,3 @@ def _jumps(values: Float64Array, last: Float64Array | None, far: float) -> int:
     joined = values if last is None else np.concatenate([last, values])
     moved = ((joined[1:] - joined[:-1]) ** 2).sum(axis=-1)
     return int((moved > far**2).any(axis=1).sum())
-
-
-# --- superposition --------------------------------------------------------------------------------
-
-
-def rotations(mobile: Float64Array, reference: Float64Array) -> Float64Array:
-    """The rotations that bring each frame nearest to the reference (Kabsch 1976, 1978).
-
-    Parameters
-    ----------
-    mobile
-        Positions, shape (frames, atoms, 3), each frame's centroid at the origin.
-    reference
-        Positions, shape (atoms, 3), centroid at the origin.
-
-    Returns
-    -------
-    Shape (frames, 3, 3): ``mobile[f] @ result[f]`` is nearest to ``reference``. Proper rotations
-    all, determinant +1: a molecule is never turned into its mirror image.
-    """
-    covariance = np.swapaxes(mobile, 1, 2) @ reference
-    left, _, right = np.linalg.svd(covariance)
-    mirrored = np.linalg.det(left) * np.linalg.det(right) < 0
-    left[mirrored, :, 2] *= -1.0
-    result: Float64Array = left @ right
-    return result
-
-
-def superpose(
-    positions: Float64Array, fit: NDArray[np.integer], reference: Float64Array
-) -> Float64Array:
-    """Frames moved and turned so that the atoms ``fit`` lie nearest to the reference.
-
-    ``positions``: (frames, atoms, 3). ``fit``: numbers of the atoms to lay over one another.
-    ``reference``: (fitted atoms, 3), centroid at the origin. Returns (frames, atoms, 3), in which
-    the fitted atoms' centroid is the origin.
-    """
-    mobile = positions[:, fit]
-    centroids = mobile.mean(axis=1, keepdims=True)
-    return (positions - centroids) @ rotations(mobile - centroids, reference)
-
-
-def centred(positions: Float64Array) -> Float64Array:
-    """Positions (..., atoms, 3) with their centroid at the origin."""
-    return positions - positions.mean(axis=-2, keepdims=True)
-
-
-def spans_a_plane(reference: Float64Array) -> bool:
-    """Whether centred positions (atoms, 3) fix a rotation: they do unless they lie on a line."""
-    if len(reference) < 3:
-        return False
-    widths = np.linalg.svd(reference, compute_uv=False)
-    return bool(widths[1] > 1e-6 * widths[0])

@@ -108,8 +108,6 @@ def _variables(opened: _Text | _Array, path: str, dimensions: int) -> tuple[list
 
 
 class _Array:
-    """A ``.npy`` file."""
-
     def __init__(self, path: str) -> None:
         self.path = path
         values = self._opened()

@@ -11,6 +11,8 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
+from io import StringIO
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -21,7 +23,14 @@ from numpy.typing import NDArray
 from pairtile.config.addresses import no_file
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import ConfigError, InputError
-from pairtile.methods.trajectory_correlation.atoms import alternate_positions, calcium_ions
+from pairtile.methods.trajectory_correlation.atoms import (
+    NO_CHAIN,
+    alternate_positions,
+    calcium_ions,
+    chain_names,
+    modified_residues,
+    texts,
+)
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
 from pairtile.methods.trajectory_correlation.forked import ReaderError, in_fork
@@ -42,8 +51,20 @@ mapped besides."""
 
 MAX_ANGSTROM = 1e7
 """A millimetre: positions beyond it are damage."""
+
+DEFAULT_FIT = "protein and name CA"
+"""Atoms among which ``fit: least_moving`` finds those that move least."""
+
 _FORMATS = "https://docs.mdanalysis.org/stable/documentation_pages/coordinates/init.html"
 _LANGUAGE = "https://docs.mdanalysis.org/stable/documentation_pages/selections.html"
+
+
+_PROTEIN = re.compile(r"(?<![^\s(])(protein|backbone)(?![^\s)])")
+
+_ATOMS_IN_HEADER = {1995: 1, 2023: 1, 1993: 16}
+"""Magic number of a frame (XTC, large XTC, TRR) -> which integer is the number of atoms."""
+
+MAX_RESIDUE = 99_999
 
 
 @dataclass(frozen=True)
@@ -51,13 +72,15 @@ class Run:
     """One trajectory: a replica. ``frames``: the numbers of the frames that are used, of
     ``n_frames``. ``interval_ps``: time from one used frame to the next, in picoseconds;
     NaN where not known.
-    ``n_promised``: frames that the files say they hold, where that is more than ``n_frames``."""
+    ``n_promised``: frames that the files say they hold, where that is more than ``n_frames``.
+    ``start_ps``: time of the first of all frames."""
 
     files: tuple[str, ...]
     n_frames: int
     frames: range
     interval_ps: float
     n_promised: int
+    start_ps: float
 
     @property
     def name(self) -> str:
@@ -96,12 +119,16 @@ class Trajectories:
         mda = import_mdanalysis()
         _check_there(topology, "a topology")
         try:
-            with _quiet():
+            with warnings.catch_warnings(record=True) as heard:
+                warnings.simplefilter("always")
                 self.universe: Universe = mda.Universe(topology)
         except Exception as error:  # readers of some forty formats raise what they like
             expected = f"a topology that MDAnalysis reads (see {_FORMATS})"
             raise InputError.at(topology, "", _cannot_read(error), expected) from error
         self.said: dict[tuple[str, ...], Message] = {}
+        if any("missing resid" in str(one.message) for one in heard):
+            self.universe = self._with_decimal_numbers()
+        self._name_chains()
         self._whole: WholeMolecules | None = None
         self._first: dict[tuple[str, ...], Frame] = {}
         self.runs = [
@@ -150,6 +177,52 @@ class Trajectories:
             )
         return self._meant(found, selection, key)
 
+    def _with_decimal_numbers(self) -> Universe:
+        """The topology, a PDB file whose residue numbers beyond 9,999 are in hybrid-36."""
+        from MDAnalysis import Universe
+        from MDAnalysis.lib.util import NamedStream, openany
+        from MDAnalysis.topology.PDBParser import hy36decode
+
+        lines: list[str] = []
+        coded: dict[str, int] = {}
+        with openany(self.topology, "rt") as handle:
+            for number, line in enumerate(handle, start=1):
+                if line.startswith(("ATOM", "HETATM")):
+                    text = line[22:26]
+                    with suppress(ValueError):
+                        coded[text] = hy36decode(4, text)
+                    if coded.get(text, MAX_RESIDUE + 1) > MAX_RESIDUE:
+                        expected = "a number, or one in hybrid-36 up to 99,999"
+                        found = f"{text!r} for the number of a residue"
+                        raise InputError.at(self.topology, f"line {number}", found, expected)
+                    line = f"{line[:22]}{coded[text]:5d}{line[27:]}"
+                lines.append(line)
+        first = next(text for text in coded if not text.strip().lstrip("-").isdecimal())
+        found = message("hybrid_numbers", text=first, number=coded[first])
+        self.said["hybrid_numbers",] = found
+        stream = NamedStream(StringIO("".join(lines)), "hybrid36.pdb")
+        with _quiet():
+            universe: Universe = Universe(stream, format="XPDB", topology_format="XPDB")
+        universe.residues.icodes = [""] * len(universe.residues)  # the reader puts a digit there
+        return universe
+
+    def _name_chains(self) -> None:
+        """Give the names of ``chain_names`` to chains without one, so that they can be selected."""
+        atoms, residues = self.universe.atoms, self.universe.residues
+        if any(texts(atoms, "chainIDs")) or set(texts(residues, "segids")) - NO_CHAIN:
+            return
+        with suppress(AttributeError):  # of a topology without names
+            residues = self.universe.select_atoms("protein or nucleic").residues or residues
+        names = np.full(len(self.universe.residues), "", dtype=object)
+        names[residues.resindices] = chain_names(residues)
+        self.universe.add_TopologyAttr("chainIDs", names[atoms.resindices])
+
+    @cached_property
+    def _modified(self) -> NDArray[np.int64]:
+        with suppress(AttributeError):  # of a topology without names
+            return modified_residues(self.universe)
+        return np.empty(0, dtype=np.int64)
+
     def _meant(self, atoms: NDArray[np.int64], selection: str, key: str) -> NDArray[np.int64]:
         """``atoms`` without alternate positions, and without calcium where C-alphas are meant."""
         others = np.intersect1d(atoms, alternate_positions(self.universe, atoms))
@@ -161,6 +234,11 @@ class Trajectories:
         if ions.size:
             found = message("calcium_left_out", n=ions.size, key=key)
             self.said["calcium_left_out", key] = found
+        modified = self.universe.atoms[np.intersect1d(atoms, self._modified)].residues
+        if len(modified) and _PROTEIN.search(selection):
+            names = ", ".join(dict.fromkeys(texts(modified, "resnames")))
+            found = message("modified_residues", n=len(modified), names=names)
+            self.said.setdefault(("modified_residues",), found)
         return np.setdiff1d(atoms, [*others, *ions])
 
     def read(self, run: Run, frames: range | None = None) -> Iterator[tuple[int, Frame]]:
@@ -215,14 +293,21 @@ class Trajectories:
         for file in files:
             _check_there(file, "a trajectory")
 
-        def first_look() -> Iterator[tuple[int, float, Frame | None]]:
+        def first_look() -> Iterator[
+            tuple[int, float, Frame | None, list[float], tuple[str, int, int] | None]
+        ]:
             trajectory = self._load(files)
             n_frames, interval_ps = int(trajectory.n_frames), _interval_ps(trajectory)
             used = range(n_frames)[frames.as_slice]
-            yield n_frames, interval_ps, Frame.of(trajectory[used[0]]) if used else None
+            parts = getattr(trajectory, "readers", [trajectory])
+            other = _other_system(parts, self.n_atoms, used)
+            with _quiet():
+                starts = [float(part[0].time) for part in parts]
+            first = Frame.of(trajectory[used[0]]) if used else None
+            yield n_frames, interval_ps, first, starts, other
 
         try:
-            n_frames, interval_ps, first = next(in_fork(first_look, self._memory_bytes(files)))
+            looked = next(in_fork(first_look, self._memory_bytes(files)))
         except ReaderError as error:
             other = re.search(r"[Nn]umber of atoms:? +(\d+)\s*$", error.text)
             if other and int(other[1]) != self.n_atoms:
@@ -234,9 +319,20 @@ class Trajectories:
                 ) from error
             expected = f"a trajectory that MDAnalysis reads (see {_FORMATS})"
             raise InputError.at(name, "", _cannot_read(error), expected) from error
+        n_frames, interval_ps, first, starts, other_system = looked
+        if other_system:
+            file, frame, found = other_system
+            expected = (
+                f"{self.n_atoms}, as in the topology {self.topology} (leave it out by frames)"
+            )
+            raise InputError.at(file, f"frame {frame}", _count(found, "atom"), expected)
+        if len(set(starts)) == len(starts) and sorted(starts) != starts:
+            ordered = ", ".join(file for _, file in sorted(zip(starts, files, strict=True)))
+            self.said["parts_out_of_order", *files] = message("parts_out_of_order", parts=ordered)
         used = range(n_frames)[frames.as_slice]
         promised = max(n_frames, sum(map(_frames_in_header, files)))
-        run = Run(files, n_frames, used, self._rising(files, interval_ps) * used.step, promised)
+        interval_ps = self._rising(files, interval_ps)
+        run = Run(files, n_frames, used, interval_ps * used.step, promised, starts[0])
         if first is None:
             wanted = ", ".join(f"{k}: {'null' if v is None else v}" for k, v in frames)
             raise InputError.at(
@@ -246,7 +342,6 @@ class Trajectories:
         return run
 
     def _rising(self, files: tuple[str, ...], interval_ps: float) -> float:
-        """The interval, or NaN where it is none."""
         if not interval_ps <= 0:
             return interval_ps
         self.said["times_do_not_rise", *files] = message("times_do_not_rise", name=files[0])
@@ -255,7 +350,10 @@ class Trajectories:
     def _load(self, files: tuple[str, ...]) -> ProtoReader:
         """The trajectory, opened anew: a process that shares an open file would move its place."""
         with _quiet():
-            self.universe.load_new(files[0] if len(files) == 1 else list(files))
+            if len(files) == 1:
+                self.universe.load_new(files[0], format=_format_of(files[0]))
+            else:
+                self.universe.load_new([(file, _format_of(file)) for file in files])
         return self.universe.trajectory
 
     def _memory_bytes(self, files: tuple[str, ...]) -> int:
@@ -271,8 +369,10 @@ class Trajectories:
     def _selected(self, selection: str, key: str) -> NDArray[np.int64]:
         mda = import_mdanalysis()
         try:
+            modified = self._modified if _PROTEIN.search(selection) else self._modified[:0]
+            wider = _PROTEIN.sub(_widened, selection) if modified.size else selection
             with _quiet():
-                group = self.universe.select_atoms(selection)
+                group = self.universe.select_atoms(wider, modified=self.universe.atoms[modified])
         except (mda.exceptions.NoDataError, AttributeError) as error:
             found = f"{selection!r}, but the topology does not hold that ({_first_line(error)})"
             expected = f"a selection by what {self.topology} holds"
@@ -294,8 +394,7 @@ class Trajectories:
         )
 
     def _hint(self, key: str) -> str:
-        """A selection of one atom of each residue that matches here."""
-        for selection in ("protein and name CA", "nucleic and name P", "name BB"):
+        for selection in (DEFAULT_FIT, "nucleic and name P", "name BB"):
             with suppress(AttributeError), _quiet():  # of a topology without names
                 if n := self.universe.select_atoms(selection).n_atoms:
                     return f"; try {key}: {selection} ({_count(n, 'atom')})"
@@ -308,12 +407,17 @@ def trajectories_of(config: TrajectoryCorrelationConfig) -> Trajectories:
     return unwrapped(Trajectories(config.topology, config.trajectories, config.frames), config)
 
 
+def fit_selection(config: TrajectoryCorrelationConfig) -> str:
+    """The atoms that ``fit`` chooses, or chooses among."""
+    return DEFAULT_FIT if config.fit == "least_moving" else str(config.fit)
+
+
 def unwrapped(source: Trajectories, config: TrajectoryCorrelationConfig) -> Trajectories:
     """``source``, which gives whole molecules under ``unwrap: true``."""
     if config.unwrap:
         selections = {"select": config.select}
-        if isinstance(config.fit, str):
-            selections["fit"] = config.fit
+        if config.fit is not False:
+            selections["fit"] = fit_selection(config)
         if config.variables == "distances":
             ends = [end for pair in config.distances.values() for end in pair]
             selections = {f"distances {end}": end for end in ends}
@@ -354,6 +458,38 @@ def _frames_in_header(file: str) -> int:
         return 0
     order = "<" if start[:4] == struct.pack("<i", 84) else ">"
     return max(int(struct.unpack(order + "i", start[8:])[0]), 0)
+
+
+def _format_of(file: str) -> str | None:
+    """The reader, where MDAnalysis does not know it by the end of the name; else None."""
+    with Path(file).open("rb") as handle:
+        is_dump = handle.read(14) == b"ITEM: TIMESTEP"
+    return "LAMMPSDUMP" if is_dump or ".lammpstrj" in Path(file).suffixes else None
+
+
+def _other_system(
+    parts: Sequence[ProtoReader], n_atoms: int, used: range
+) -> tuple[str, int, int] | None:
+    """The first used frame with another number of atoms: file, frame in it, atoms.
+
+    Of XTC and TRR, whose readers do not look at the number in the header of each frame.
+    """
+    before = 0
+    for part in parts:
+        offsets = part._xdr.offsets.tolist() if hasattr(part, "_xdr") else []
+        for frame, offset in enumerate(offsets):
+            header = np.fromfile(part.filename, dtype=">i4", count=17, offset=offset)
+            found = int(header[_ATOMS_IN_HEADER[int(header[0])]])
+            if found != n_atoms and before + frame in used:
+                return part.filename, frame, found
+        before += len(part)
+    return None
+
+
+def _widened(match: re.Match[str]) -> str:
+    """A word of a selection that also takes modified residues."""
+    of_modified = "group modified" + " and name N CA C O" * (match[0] == "backbone")
+    return f"({match[0]} or ({of_modified}))"
 
 
 def _check_there(file: str, what: str) -> None:

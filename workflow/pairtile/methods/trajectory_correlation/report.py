@@ -106,7 +106,6 @@ def _community_rows(results: Results, found: MotionResults, method: str) -> dict
 
 
 def _group_tables(results: Results, found: MotionResults) -> list[dict[str, object]]:
-    """``domains.tsv`` as one square table for each kind of groups."""
     table = found.table("domains.tsv")
     if table is None:
         return []
@@ -127,7 +126,6 @@ def _group_tables(results: Results, found: MotionResults) -> list[dict[str, obje
 
 
 def _tells(values: pd.Series) -> bool:
-    """Whether a column is worth a place: not empty."""
     return bool((values != "").any()) if values.dtype == object else bool(values.notna().any())
 
 

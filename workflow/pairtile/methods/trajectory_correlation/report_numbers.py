@@ -84,7 +84,6 @@ def numbers(results: Results) -> dict[str, object]:
 
 
 def _strongest(results: Results, found: MotionResults) -> dict[str, object]:
-    """The strongest pairs, and those of residues that are no neighbours where they are others."""
     if results.network.empty:
         return {"strongest": [], "far": []}
     best = results.strongest(5000)

@@ -175,7 +175,6 @@ def runs(values: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def _community_colour(number: str) -> str:
-    """As the PyMOL and VMD scripts have it."""
     if not number:
         return PALE
     return COMMUNITY_COLOURS[(int(number) - 1) % len(COMMUNITY_COLOURS)]

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import operator
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import count as count_from
-from itertools import islice
-from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,13 +17,16 @@ from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.arrays import ContactArrays, MotionArrays
 from pairtile.methods.trajectory_correlation.atoms import (
+    OXYGENS,
     alternate_positions,
+    chain_names,
     guessed_element,
     masses_of,
     texts,
 )
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.read_trajectory import (
+    DEFAULT_FIT,
     Trajectories,
     box_of,
     check_finite,
@@ -36,7 +35,7 @@ from pairtile.methods.trajectory_correlation.read_trajectory import (
 from pairtile.runtime.record import Progress
 
 if TYPE_CHECKING:
-    from MDAnalysis import AtomGroup, ResidueGroup, Universe
+    from MDAnalysis import AtomGroup, Universe
 
 STRUCTURE = np.dtype(
     [
@@ -52,7 +51,6 @@ STRUCTURE = np.dtype(
 )
 """An atom of the structure that results are drawn on; ``residue``: as in the items' table."""
 
-_NO_CHAIN = {"", "SYSTEM"}
 _LIGHT = 3.5  # u; hydrogen and its isotopes, and atoms whose mass is not known (0)
 
 
@@ -110,7 +108,7 @@ def residues_of(universe: Universe, atoms: NDArray[np.int64]) -> Residues:
     """The residues that hold at least one of ``atoms``, without alternate positions."""
     others = alternate_positions(universe, atoms)
     group = universe.atoms[atoms].residues
-    chains = _chains(group)
+    chains = chain_names(group)
     resnames = texts(group, "resnames")
     icodes = texts(group, "icodes")
     resids = np.asarray(getattr(group, "resids", np.arange(1, len(group) + 1)))
@@ -154,6 +152,31 @@ def selected_residues(
     return atoms, residues_of(source.universe, atoms)
 
 
+MIN_RUN = 4
+"""Residues in a row that ``selection_of`` names, where enough are in such rows."""
+
+
+def selection_of(table: pd.DataFrame, chosen: NDArray[np.bool_]) -> str:
+    """A selection of C-alphas, by chain and number, of the chosen rows of a table of residues.
+
+    Of rows of fewer than four residues none, where at least half are in longer ones.
+    """
+    part = table.loc[chosen, ["chain", "resid"]].drop_duplicates().sort_values(["chain", "resid"])
+    begins = part["chain"].ne(part["chain"].shift()) | part["resid"].diff().ne(1)
+    part["run"] = begins.cumsum()
+    long = part.groupby("run")["resid"].transform("size") >= MIN_RUN
+    part = part[long] if 2 * long.sum() >= len(part) else part
+    texts = []
+    for chain, own in part.groupby("chain"):
+        ends = own.groupby("run")["resid"].agg(["min", "max"]).to_numpy().tolist()
+        numbers = "resid " + " ".join(f"{low}-{high}" for low, high in ends)
+        by = "segid" if len(str(chain)) > 1 else "chainID"  # a letter is no segment's name
+        several = table["chain"].nunique() > 1
+        texts.append(f"{by} {chain!s} and {numbers}" if several else numbers)
+    chains = texts[0] if len(texts) == 1 else f"(({') or ('.join(texts)}))"
+    return f"{DEFAULT_FIT} and {chains}"
+
+
 def unique_names(names: Sequence[str]) -> list[str]:
     """``names``, those that were there before with ``#2``, ``#3``, ... added."""
     seen: dict[str, int] = {}
@@ -192,7 +215,7 @@ def secondary_structure(residues: Residues, positions: NDArray[np.float64]) -> l
     rows, places = [], []
     for k in range(len(residues)):
         names = residues.by_name(k)
-        oxygen = next((names[o] for o in ("O", "OT1", "O1", "OC1") if o in names), None)
+        oxygen = next((names[o] for o in OXYGENS if o in names), None)
         if oxygen is not None and all(name in names for name in backbone):
             rows.append(k)
             places.append([*(names[name] for name in backbone), oxygen])
@@ -210,56 +233,6 @@ def secondary_structure(residues: Residues, positions: NDArray[np.float64]) -> l
         for k, letter in zip(rows, DSSP(alone).run().results.dssp[0], strict=True):
             result[k] = str(letter)
     return result
-
-
-def _chains(group: ResidueGroup) -> list[str]:
-    """Chain identifiers (of PDB and the like), else segment names, made readable; where residue
-    numbers begin again within one, as in GROMACS files of several molecules, each part (of two
-    residues or more) is a chain of its own: ``A``, ``B``, ... of the nameless, else ``A``, ``A2``,
-    ``A3``, ..."""
-    found = [""] * len(group)
-    if hasattr(group.atoms, "chainIDs"):
-        found = [str(residue.atoms.chainIDs[0]).strip() for residue in group]
-    segments = _readable(texts(group, "segids"))
-    named = np.array(
-        [
-            chain or ("" if segment in _NO_CHAIN else segment)
-            for chain, segment in zip(found, segments, strict=True)
-        ],
-        dtype=object,
-    )
-    resids = np.asarray(getattr(group, "resids", np.zeros(len(group))))
-    taken = set(named)
-    for name in dict.fromkeys(named):
-        rows = np.flatnonzero(named == name)
-        part = np.cumsum(np.diff(resids[rows], prepend=-np.inf) < 0)
-        sizes = np.bincount(part)
-        if sizes.size < 2 or sizes.min() < 2:
-            continue
-        free = (new for new in _more_chains(name) if new not in taken)
-        labels = [*([name] * bool(name)), *islice(free, sizes.size)]
-        named[rows] = np.array(labels, dtype=object)[part]
-    return list(named)
-
-
-def _more_chains(name: str) -> Iterator[str]:
-    """``A2``, ``A3``, ... after ``A``; ``A`` to ``Z``, ``A2``, ... after none."""
-    if name:
-        yield from (f"{name}{number}" for number in count_from(2))
-    yield from ascii_uppercase
-    yield from (f"{letter}{number}" for number in count_from(2) for letter in ascii_uppercase)
-
-
-_GROMACS_SEGMENT = re.compile(r"^seg_\d+_(?:(?:Protein|DNA|RNA|Other)(?:_chain)?_?)?(\w*)$")
-
-
-def _readable(segments: list[str]) -> list[str]:
-    """Segments of GROMACS' ``.tpr`` files (``seg_0_Protein_chain_A``) as ``A``, where that tells
-    them apart."""
-    short = {name: (_GROMACS_SEGMENT.match(name) or [name, name])[1] for name in segments}
-    if len(set(short.values())) < len(short):
-        return segments
-    return [short[name] for name in segments]
 
 
 def _elements(part: AtomGroup, names: Sequence[str]) -> list[str]:

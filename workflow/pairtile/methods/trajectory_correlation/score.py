@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pairtile.arrays import BoolArray
-from pairtile.declare.messages import Message
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import (
     Cost,
@@ -59,6 +59,7 @@ from pairtile.methods.trajectory_correlation.stability import (
     half_networks,
 )
 from pairtile.methods.trajectory_correlation.state import (
+    FEW_SURROGATES,
     halves_of,
     replica_weights,
     replicas_of,
@@ -70,6 +71,8 @@ from pairtile.splines.scorer import weights_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+message = messages_of(__package__)
 
 SERIES_COPIES = 8
 """Of a block of series: read, centred, whitened, shifted, of rows and of columns."""
@@ -211,7 +214,9 @@ class TrajectoryCorrelation(
             null += [("mi_centred", real), ("correlation_centred", real)]
         if self.has_halves:
             null += [(name, real) for name in HALVES]
-        names = ("mi_sd", "correlation_sd", "dcc_sd") if self.n_replicas > 1 else ()
+        names = (
+            ("mi_sd", "correlation_sd", "dcc_sd", "correlation_se") if self.n_replicas > 1 else ()
+        )
         return pa.schema(
             [
                 ("i", pa.int32()),
@@ -277,7 +282,6 @@ class TrajectoryCorrelation(
         return self._half_scores
 
     def _cells(self, tile: Tile) -> tuple[Variables, Variables, BoolArray]:
-        """Row and column variables of a tile, and which of their pairs are in it."""
         if "only_contacts" not in self.state:
             above = numbers_of(tile.columns) > numbers_of(tile.rows)[:, None]
             return tile.rows, tile.columns, above
@@ -341,6 +345,9 @@ class TrajectoryCorrelation(
         columns = [name for name in (*COLUMNS, *CENTRED) if name in there]
         take = partial(rows_of, merged, columns)
         result = motion_network(pairs, self.config.keep, candidate, score, take)
+        if not len(result.edges) and 0 < self.n_surrogates < FEW_SURROGATES:
+            numbers = {"n": self.n_surrogates, "wanted": FEW_SURROGATES}
+            result.messages.append(message("empty_by_few_surrogates", **numbers))
         result.messages += dense_warnings(len(result.edges), self.config.communities)
         if self.has_halves and self.config.communities and len(result.edges):
             del pairs
@@ -350,7 +357,6 @@ class TrajectoryCorrelation(
     def _add_agreement(
         self, network: Network, pairs: pd.DataFrame, candidate: NDArray[np.bool_] | None
     ) -> None:
-        """How far the communities of the two halves of the data agree, by each method."""
         edges = network.edges
         halves = half_networks(pairs, candidate, len(edges), int(self.state["series"].shape[0]))
         joined = edges[edges[self.config.score] != 0.0]

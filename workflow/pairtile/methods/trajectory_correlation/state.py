@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
@@ -26,7 +27,6 @@ from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.correlation_times import (
-    BLOCK_VALUES,
     correlation_time,
     effective_frames,
     largest_window,
@@ -255,6 +255,17 @@ def _without_repeated(
     """Nearest neighbours at no distance make mutual information grow without bound, so KSG (and
     ``auto``, which may become it) goes without repeated frames; the other estimators only warn of
     them."""
+    for first, second, n_same, n_looked_at in shared_frames(prepared.state):
+        if n_same > MAX_SHARED * n_looked_at:
+            raise InputError.at(
+                names[second],
+                "",
+                f"{n_same} of {n_looked_at} frames that are those of {names[first]}",
+                "runs of their own, since replicas count as independent: leave one of the two out",
+            )
+        how = f"has {n_same} frames in common with"
+        numbers = {"first": names[first], "second": names[second], "how": how}
+        prepared.messages.append(message("replicas_of_one_run", **numbers))
     found = [duplicate_frames(part) for part in replicas_of(prepared.state)]
     exact, near = (sum(map(len, part)) for part in zip(*found, strict=True))
     drops = config.estimator.kind in ("auto", "ksg")
@@ -345,7 +356,6 @@ def _windows(
 def _check_surrogates(
     number: int, tau: NDArray[np.float64], lengths: Sequence[int], names: Sequence[str]
 ) -> None:
-    """There must be as many different shifts as surrogates."""
     for times, frames, name in zip(tau, lengths, names, strict=True):
         room = possible_shifts(frames, float(np.quantile(times, SLOW_SHARE)))
         if number > room:
@@ -366,7 +376,6 @@ def _describe(
     tau: NDArray[np.float64],
     lengths: Sequence[int],
 ) -> None:
-    """Columns of the items, and what is said of slow variables and few surrogates."""
     estimator = config.estimator
     effective = np.sum(
         [effective_frames(times, n) for times, n in zip(tau, lengths, strict=True)], axis=0
@@ -416,7 +425,6 @@ def _describe(
 def _describe_weights(
     prepared: PreparedInput[MotionArrays], names: Sequence[str], lengths: Sequence[int]
 ) -> None:
-    """How replicas of unlike lengths are weighed, and which are left out."""
     weights = replica_weights(prepared.state)
     if weights is None:
         return
@@ -434,7 +442,6 @@ def _describe_drift(
     prepared: PreparedInput[MotionArrays],
     found: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
 ) -> None:
-    """Columns of the items, and a warning where variables lie elsewhere in the second half."""
     shifts, p_values = (np.stack(part) for part in zip(*found, strict=True))
     items = prepared.items
     p, shift = least_p_values(shifts, p_values)
@@ -476,45 +483,73 @@ def duplicate_frames(series: NDArray[np.floating], near: float = NEAR) -> Duplic
     or as near, not as both. Of a series in which nothing moves, all frames after the first are
     exact duplicates.
 
-    Frames are sorted by their place on a random line: nearly equal frames lie nearly side by side
-    there, so that only neighbours need to be compared. series : (variables, d, frames).
+    Frames are compared by their places along random lines. series : (variables, d, frames).
     """
-    n = series.shape[2]
-    place = np.zeros(n)
-    variance = 0.0
-    random = np.random.default_rng(0)
-    size = max(1, BLOCK_VALUES // (n * series.shape[1]))
-    for begin in range(0, series.shape[0], size):
-        values = np.nan_to_num(np.asarray(series[begin : begin + size], dtype=np.float64))
-        values = values.reshape(-1, n)
-        moves = values - values[:, :1]
-        # Sums along the frames' own axis treat equal frames equally, to the last bit.
-        for direction, row in zip(random.normal(size=len(moves)), moves, strict=True):
-            place += direction * row
-        variance += float(moves.var(axis=1).sum())
+    places, variance = _places(series)
+    _, first, which = np.unique(places, axis=0, return_index=True, return_inverse=True)
+    earlier = first[which.ravel()]
+    exact = {later: int(one) for later, one in enumerate(earlier) if one != later}
     limit = near * np.sqrt(2.0 * variance)
-    # Eight standard deviations of how far frames at the limit lie apart on the line.
-    reach = 8.0 * limit
-    order = np.argsort(place, kind="stable")
-    found = DuplicateFrames({}, {})
-    for at, first in enumerate(order):
-        for second in order[at + 1 :]:
-            if place[second] - place[first] > reach:
-                break
-            earlier, later = sorted((int(first), int(second)))
-            distance = _distance(series, earlier, later)
-            if distance <= limit:
-                repeated = found.near if distance else found.exact
-                repeated[later] = min(earlier, repeated.get(later, earlier))
-                if distance == 0.0:
-                    break  # the next one compares itself with what follows
-    exact = {}
-    for later in found.exact:
-        exact[later] = later
-        while exact[later] in found.exact:
-            exact[later] = found.exact[exact[later]]
-    nearly = {later: earlier for later, earlier in found.near.items() if later not in exact}
-    return DuplicateFrames(exact, nearly)
+    # Eight standard deviations of how far frames at the limit lie apart on a line.
+    reach = 8.0 * limit * np.sqrt(PROJECTIONS)
+    found: dict[int, int] = {}
+    for pair in cKDTree(places[first]).query_pairs(reach):
+        one, later = sorted(first[[*pair]].tolist())
+        if _distance(series, one, later) <= limit:
+            found[later] = min(one, found.get(later, one))
+    return DuplicateFrames(exact, found)
+
+
+def _places(series: NDArray[np.floating]) -> tuple[NDArray[np.float64], float]:
+    """Places of frames along random lines, (frames, ``PROJECTIONS``), and the variance of all
+    values of a frame."""
+    values = series.reshape(-1, series.shape[2])
+    draw = np.random.default_rng(0)
+    places, variance = np.zeros((PROJECTIONS, values.shape[1])), 0.0
+    for row in values:
+        moved = np.nan_to_num(np.asarray(row, dtype=np.float64))
+        moved -= moved[0]
+        # Sums along the frames' own axis treat equal frames equally, to the last bit.
+        places += draw.normal(size=(PROJECTIONS, 1)) * moved
+        variance += float(moved.var())
+    return places.T, variance
+
+
+MAX_SHARED = 0.5
+"""Share of a replica's frames that may be those of another."""
+
+PROJECTIONS = 8
+"""Random directions along which frames are held against each other."""
+
+MAX_RELATIVE_DISTANCE, MAX_RELATIVE_DISTANCE_ELSE = 0.1, 1e-6
+"""A frame is that of another replica if it is nearer than so many times the nearest frame of its
+own; the second where frames have fewer values than there are directions, and are near by chance."""
+
+LOOKED_AT = 1000
+"""Frames at the beginning and at the end of a replica, and between, that are looked for."""
+
+
+def shared_frames(state: MotionArrays) -> list[tuple[int, int, int, int]]:
+    """Two replicas that have more than one frame in common, such as copies and parts of one run:
+    their numbers, how many frames of the second are in the first, and how many were looked for.
+
+    Copies may differ in precision. A first frame in common is how many replicas begin.
+    """
+    places, _ = _places(state["series"])
+    few = np.prod(state["series"].shape[:2]) < PROJECTIONS
+    limit = MAX_RELATIVE_DISTANCE_ELSE if few else MAX_RELATIVE_DISTANCE
+    trees = [cKDTree(places[a:b]) for a, b in pairwise(state["replica_offsets"].tolist())]
+    found = []
+    for second, tree in enumerate(trees):
+        ends = [*range(LOOKED_AT), *range(tree.n - LOOKED_AT, tree.n)]
+        between = np.linspace(0, tree.n - 1, LOOKED_AT).astype(int)
+        rows = np.unique(np.clip([*ends, *between], 0, tree.n - 1))
+        own = np.asarray(tree.query(tree.data[rows], k=2)[0])[:, 1]
+        for first in range(second):
+            n_same = int((trees[first].query(tree.data[rows])[0] < limit * own).sum())
+            if n_same > max(1, int((own == 0.0).sum())):  # coarse values repeat by themselves
+                found.append((first, second, n_same, rows.size))
+    return found
 
 
 def _distance(series: NDArray[np.floating], first: int, second: int) -> float:

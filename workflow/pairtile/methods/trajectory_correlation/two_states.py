@@ -41,20 +41,23 @@ def compare_states(first: ArrayLike, second: ArrayLike, seed: int) -> pd.DataFra
     -------
     DataFrame
         A row for each value; NaN where not tested (fewer than two replicas, or a value is NaN).
-        ``z``: the difference over its moderated standard error. ``p_value``: of Student's t,
-        two-sided. ``p_permutation``: share of all values under all other divisions of the replicas
-        whose z is as large. ``q_value``: Benjamini and Hochberg, of the larger of the two.
+        ``z``: the difference over its moderated standard error, ``standard_error``. ``p_value``: of
+        Student's t, two-sided. ``p_permutation``: share of all values under all other divisions of
+        the replicas whose z is as large. ``q_value``: Benjamini and Hochberg, of the larger of the
+        two.
     """
     parts = [np.asarray(part, dtype=np.float64) for part in (first, second)]
     n_first, n_second = map(len, parts)
     values = np.concatenate(parts)
     known = np.isfinite(values).all(axis=0)
-    columns = ["z", "p_value", "p_permutation", "q_value"]
+    columns = ["z", "standard_error", "p_value", "p_permutation", "q_value"]
     found = pd.DataFrame(np.nan, index=range(known.size), columns=columns)
     if min(n_first, n_second) < 2 or not known.any():
         return found
     values = values[:, known]
     z, freedom = moderated(values, n_first)
+    difference = values[:n_first].mean(axis=0) - values[n_first:].mean(axis=0)
+    error = np.divide(difference, z, out=np.full(z.size, np.nan), where=z != 0.0)
     size = np.sort(np.abs(z))
     exceeding, number = np.zeros(size.size), 0
     for group in relabellings(n_first, n_second, seed):
@@ -67,7 +70,7 @@ def compare_states(first: ArrayLike, second: ArrayLike, seed: int) -> pd.DataFra
     p_value = 2.0 * student.sf(np.abs(z), freedom)
     p_permutation = ((1.0 + exceeding) / (1.0 + number))[rank]
     q_value = benjamini_hochberg(np.maximum(p_value, p_permutation))
-    found.loc[known] = np.column_stack([z, p_value, p_permutation, q_value])
+    found.loc[known] = np.column_stack([z, error, p_value, p_permutation, q_value])
     return found
 
 
