@@ -225,10 +225,11 @@ class PredictorNullConfig(ConfigModel):
             "How many times targets are shuffled, for each composition (targets with equal numbers "
             "of samples at each level share their shuffles), or each target is shifted; the best "
             "set of each is searched as for a real target, at the same cost. 0: not at all, and no "
-            "p-values. `auto`: 100 to 1,000 permutations, by that cost; 99 shifts, or as many as "
-            "the series have, and none where these are fewer than 20: no p-value could be below "
-            "0.05 (with this kind set, they are drawn); the same of courses. No p- or q-value is "
-            "less than 1 / (permutations + 1): see that `keep` can be met."
+            "p-values. `auto`: 20 or more for each target, or as many as the series have, and "
+            "none where these are fewer than 5. Each target is then compared with the draws of all "
+            "targets, standardised, and with the tail that is fitted to the best of them: any "
+            "threshold under `keep` can be met. A number: each target is compared with its own "
+            "draws alone, and no p- or q-value is less than 1 / (permutations + 1)."
         ),
     )
 

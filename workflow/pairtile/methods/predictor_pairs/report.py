@@ -63,7 +63,7 @@ def _few_samples(results: Results, found: PredictorResults) -> Iterator[Message]
 
 def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]:
     best, word = found.best, found.word
-    if found.draws is not None:
+    if found.draws is not None and not _is_pooled(results):
         least, tested = 1.0 / (1.0 + found.draws), int(best["p_value"].notna().sum())
         if least >= LEVEL / 2 and best["q_value"].min() > LEVEL:
             numbers = {"draws": found.draws, "least": least, "targets": tested}
@@ -73,6 +73,10 @@ def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]
         weak = int((kept["p_value"] > LEVEL).sum())
         if weak:
             yield message("kept_by_rank", word=word, weak=weak, targets=len(kept), level=LEVEL)
+
+
+def _is_pooled(results: Results) -> bool:
+    return (results.parameters.get("null") or {}).get("permutations", "auto") == "auto"
 
 
 def numbers(results: Results) -> dict[str, object]:
@@ -90,7 +94,8 @@ def numbers(results: Results) -> dict[str, object]:
         "grown": estimator.get("search") == "sffs",
         "null": (results.parameters.get("null") or {}).get("kind", "permutation"),
         "level": LEVEL,
-        "draws": found.draws,
+        "draws": results.counts.get("null_draws") if _is_pooled(results) else found.draws,
+        "pooled": _is_pooled(results),
         "sets_kept": int(found.sets["kept"].sum()),
         "searched": results.counts.get("targets_searched", len(best)),
         "best": len(best),

@@ -101,7 +101,8 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
     ) -> tuple[PredictorPairsConfig, list[Message]]:
         if vars(config).get("keep") != "auto":
             return config, []
-        return config.model_copy(update={"keep": auto_keep(draws_of_a_test(state))}), []
+        draws = draws_of_a_test(state, config.null.permutations == "auto")
+        return config.model_copy(update={"keep": auto_keep(draws)}), []
 
     @classmethod
     def space(cls, state: PredictorArrays) -> PairSpace:
@@ -201,11 +202,13 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         itself = (self.excluded(slice(0, self.n_targets)) >= 0).astype(int)
         enough = int((self.state["predictors"].size - itself >= wanted).sum())
         least = self.config.preprocess.min_samples
-        return [
+        said = [
             *set_warnings(sets, self.config.estimator),
             *lacking_warnings(sets, enough, wanted, least),
-            *threshold_warnings(self.config.keep, draws_of_a_test(self.state)),
         ]
+        if self.config.null.permutations == "auto":
+            return said
+        return said + threshold_warnings(self.config.keep, draws_of_a_test(self.state))
 
     def ranking(self, merged: Merged) -> Ranking:
         sets = tested_sets(self, merged)
@@ -259,7 +262,9 @@ def sets_in(state: PredictorArrays, tile: Tile) -> int:
     return (tile.row_end - tile.row_begin) * sets
 
 
-def draws_of_a_test(state: PredictorArrays) -> int:
-    """Shuffled targets that each target is compared with."""
+def draws_of_a_test(state: PredictorArrays, pooled: bool = False) -> int:
+    """Shuffled targets that each target is compared with: its own, or those of all targets."""
     of_class = np.asarray(state["null_class"])
-    return int(np.bincount(of_class).max()) if of_class.size else 0
+    if pooled or not of_class.size:
+        return of_class.size
+    return int(np.bincount(of_class).max())

@@ -61,7 +61,7 @@ def search_input(
         search, said = _search_of_triples(config.estimator.search, triples)
         messages.append(said)
     cardinality = asked if search == "exhaustive" else 2
-    chosen = _chosen_null(config, prepared, comb(n_predictors, cardinality), seed)
+    chosen = _chosen_null(config, prepared, seed)
     null = chosen.targets
     messages += chosen.messages
     stated, transitions = prepared.design.state, prepared.transitions
@@ -114,7 +114,7 @@ class ChosenNull(NamedTuple):
 
 
 def _chosen_null(
-    config: PredictorPairsConfig, prepared: PreparedPredictors, sets: int, seed: int
+    config: PredictorPairsConfig, prepared: PreparedPredictors, seed: int
 ) -> ChosenNull:
     """The null that the section asks for. Warnings: what it does not keep, the order of samples
     under permutation, drifts under shifts, a course that series have in common."""
@@ -145,6 +145,7 @@ def _chosen_null(
         if by_itself and shifts < MIN_SHIFTS:
             number = 0
             numbers = {"slow": slow, "transitions": series.size, "shifts": shifts}
+            numbers["least"] = MIN_SHIFTS
             said.append(message("too_few_shifts", **numbers))
         null = shifted_targets(targets, series, number, seed)
     elif kind == "courses":
@@ -153,13 +154,14 @@ def _chosen_null(
             number = 0
             why = courses.clause or "null.kind is courses"
             n_series = int(np.unique(series).size)
-            said.append(message("too_few_courses", why=why, series=n_series, exchanges=exchanges))
+            of_series = {"series": n_series, "exchanges": exchanges, "least": MIN_SHIFTS}
+            said.append(message("too_few_courses", why=why, **of_series))
         null = exchanged_courses(targets, courses.places, number, seed)
     elif kind == "blocks":
         assert batch is not None  # the configuration asks for samples.batch
         null = targets_within_batches(targets, batch, number, seed)
     else:
-        null = permuted_targets(targets, prepared.n_levels, number, sets, seed)
+        null = permuted_targets(targets, prepared.n_levels, number, seed)
         # With lag 0, samples have an order only where a table of series says so.
         if slow is not None and _is_ordered(config):
             said.append(message("levels_change_slowly", slow=slow))
@@ -187,7 +189,9 @@ def _draws(kind: str, null: NullTargets, asked: int | None) -> Message:
         "permutation": f"{draws:,} permutations for each of {number.size:,} compositions of "
         "targets",
     }[kind]
-    if asked is not None and draws < asked:
+    if asked is None:
+        return message("draws_pooled", draws=text, total=len(null.of_class))
+    if draws < asked:
         few = "few" if kind == "courses" else "short"
         text += f" (the series are too {few} for the {asked:,} asked for)"
     return message("least_p_value", draws=text, least=1 / (draws + 1))

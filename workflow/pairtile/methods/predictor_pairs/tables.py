@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from pairtile.engine.chunk_file import Rows
 from pairtile.engine.estimator import Merged, Written
 from pairtile.io.symbols import add_symbols
-from pairtile.methods.predictor_pairs.best_sets import ANY_KEY, SET_COLUMNS, rows_found
+from pairtile.methods.predictor_pairs.best_sets import SET_COLUMNS, rows_found
 from pairtile.methods.predictor_pairs.network import members, set_q_values
-from pairtile.methods.predictor_pairs.null import search_p_values
+from pairtile.methods.predictor_pairs.null import pooled_p_values, search_p_values
 from pairtile.methods.predictor_pairs.predictor_levels import PredictorLevels
 from pairtile.methods.predictor_pairs.search import PredictorSearch
 from pairtile.methods.predictor_pairs.sets import extend_sets, set_entropies
@@ -171,17 +171,21 @@ def _p_values(
     opened: PredictorLevels, real: pd.DataFrame, drawn: pd.DataFrame
 ) -> NDArray[np.float64]:
     of_class = np.asarray(opened.state["null_class"])
-    null_keys = np.full(of_class.size, ANY_KEY, dtype=np.int64)
+    null_bits = np.full(of_class.size, np.nan)
     first = drawn[drawn["rank"] == 1]
-    null_keys[first["target_row"].to_numpy() - opened.n_targets] = _keys(first)
-    target_class = np.asarray(opened.state["target_class"])[real["target_row"].to_numpy()]
+    null_bits[first["target_row"].to_numpy() - opened.n_targets] = first["mce_bits"]
+    of_target = np.asarray(opened.state["target_class"])
+    target_class = of_target[real["target_row"].to_numpy()]
     # For what was removed from the values, sets explain as much more of unrelated targets.
     larger = inflation(opened.state, np.asarray(opened.state["levels"]).shape[1])
     if larger > 1.0:
         entropy = real["target_entropy_bits"]
         real = real.assign(mce_bits=entropy - (entropy - real["mce_bits"]) / larger)
-    return search_p_values(_keys(real), target_class, null_keys, of_class)
-
-
-def _keys(sets: pd.DataFrame) -> NDArray[np.int64]:
-    return np.rint(sets["mce_bits"].to_numpy() * 1e9).astype(np.int64)
+    bits = real["mce_bits"].to_numpy()
+    if opened.config.null.permutations == "auto":
+        return pooled_p_values(bits, target_class, null_bits, of_class, of_target)
+    # A draw without a set is worse than any score.
+    keys, null_keys = (
+        np.rint(x * 1e9).astype(np.int64) for x in (bits, np.nan_to_num(null_bits, nan=9.0))
+    )
+    return search_p_values(keys, target_class, null_keys, of_class)
