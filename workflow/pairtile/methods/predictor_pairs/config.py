@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Discriminator,
     Field,
@@ -322,6 +323,20 @@ KeepSets = Annotated[
 ]
 
 
+def _each_lag_once(lag: int | list[int]) -> int | list[int]:
+    lags = sorted({lag} if isinstance(lag, int) else set(lag))
+    return lags if len(lags) > 1 else lags[0]
+
+
+_Lag = Annotated[int, Field(ge=0, le=1000)]
+
+Lag = Annotated[
+    _Lag | Annotated[list[_Lag], Field(min_length=1, max_length=10)],
+    AfterValidator(_each_lag_once),
+    Expected("an integer between 0 and 1000, or a list of up to 10 of them"),
+]
+
+
 class PredictorPairsConfig(TableAnalysis):
     """Predictors of each gene's level: all pairs of candidate genes (or single genes, or threes)
     against every target, by mean conditional entropy of levels, over time steps or samples, with
@@ -348,12 +363,14 @@ class PredictorPairsConfig(TableAnalysis):
     quantize: QuantizeConfig = Field(
         default=QuantizeConfig(), description="How expression values become levels."
     )
-    lag: Annotated[int, Field(ge=0, le=1000)] = Field(
+    lag: Lag = Field(
         default=1,
         description=(
             "Time steps from predictor to target. 1: predictors in one sample, the target in the "
             "next of the same series; samples must stand in order of time. 0: both in the same "
-            "sample, for samples that are no time series."
+            "sample, for samples that are no time series. A list, such as [1, 2]: each predictor "
+            "of a set at the lag at which it tells most (column `lag_1`, ...); the candidates are as "
+            "many times more."
         ),
     )
     series: OptionalPath = Field(
@@ -423,6 +440,11 @@ class PredictorPairsConfig(TableAnalysis):
         return self.expression if self.levels is None else self.levels
 
     @property
+    def lags(self) -> list[int]:
+        """The lags of predictors, ascending."""
+        return [self.lag] if isinstance(self.lag, int) else self.lag
+
+    @property
     def table(self) -> str:
         """The path of the table, of expression or of levels."""
         path = self.table_path()
@@ -437,7 +459,7 @@ class PredictorPairsConfig(TableAnalysis):
 
     @model_validator(mode="after")
     def _keys_fit(self) -> Self:
-        if self.rules and self.lag == 0:
+        if self.rules and self.lags[0] == 0:
             allowed = "false with lag: 0, since rules lead from one sample to the next"
             raise refusal(allowed, key="rules")
         if self.expression is None and self.levels is None:

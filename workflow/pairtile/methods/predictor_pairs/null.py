@@ -390,8 +390,9 @@ def pooled_p_values(
         beyond = (
             weight[:top].sum() / null.size * genpareto.sf(own[few] - null[top], shape, 0, scale)
         )
-        # No larger than where counting ends.
-        p[few] = np.minimum(beyond, (1.0 + weight[:MIN_COUNTED].sum()) / (1.0 + null.size))
+        # No larger than where counting ends, nor far beyond what so many draws can say.
+        most = (1.0 + weight[:MIN_COUNTED].sum()) / (1.0 + null.size)
+        p[few] = np.clip(beyond, 1e-3 / (1.0 + null.size), most)
     p[bits_class == CONSTANT] = 1.0
     p[(bits_class != CONSTANT) & (n[bits_class] < 2)] = np.nan
     return p

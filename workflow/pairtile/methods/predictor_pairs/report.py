@@ -140,7 +140,7 @@ def best_explained(results: Results) -> tuple[str, pd.DataFrame]:
 
 def samples(results: Results, state: State) -> Samples:
     """What levels were made from: of predictors and of their targets, transition by transition."""
-    source, target = state["source_samples"], state["target_samples"]
+    source, target = np.atleast_2d(state["source_samples"])[0], state["target_samples"]
     values, sources = state["values"][:, target], None
     if not np.array_equal(source, target):
         sources = state["values"][:, source]

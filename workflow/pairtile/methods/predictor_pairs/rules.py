@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
+from itertools import combinations, product
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -37,7 +37,8 @@ class RuleNetwork:
     """Genes and how each follows from others one step before.
 
     ``genes`` int64 (n,): item numbers. ``names``: theirs. ``inputs``: of each gene the places in
-    ``genes`` of its predictors; none: nothing is known of it, and it keeps its level. ``tables``:
+    ``genes`` of its predictors (with several ``lags``: times their number, and the place of the
+    lag); none: nothing is known of it, and it keeps its level. ``tables``:
     its next level for each combination of levels of these, int8 (levels,) * inputs. ``unseen``:
     combinations that were never observed, for which the gene's most frequent level stands.
     """
@@ -48,16 +49,39 @@ class RuleNetwork:
     inputs: list[tuple[int, ...]]
     tables: list[Levels]
     unseen: int
+    lags: tuple[int, ...] = (1,)
 
     def step(self, levels: Levels) -> Levels:
-        """The next levels, all genes at once: int8 (genes, any); -1 where an input is unknown."""
-        result = levels.copy()
+        """The next levels, all genes at once: int8 (genes, any); -1 where an input is unknown.
+        levels : int8 (genes x lags, any)."""
+        result = levels[:: len(self.lags)].copy()
         for gene, (inputs, table) in enumerate(zip(self.inputs, self.tables, strict=True)):
             if inputs:
                 before = levels[list(inputs)]
                 known = (before >= 0).all(axis=0)
                 result[gene] = np.where(known, table[tuple(np.maximum(before, 0))], -1)
         return result
+
+    def of_one_step(self) -> RuleNetwork:
+        """The same network without longer lags: further genes hold the levels of former steps."""
+        if len(self.lags) == 1:
+            return self
+        names, inputs, tables = list(self.names), list(self.inputs), list(self.tables)
+        held: dict[tuple[int, int], int] = {}
+
+        def holder(gene: int, lag: int) -> int:
+            if lag > 1 and (gene, lag) not in held:
+                held[gene, lag] = len(names)
+                names.append(f"{self.names[gene]}_{lag - 1}_before")
+                tables.append(np.arange(self.n_levels, dtype=np.int8))
+                inputs.append(())
+                inputs[held[gene, lag]] = (holder(gene, lag - 1),)
+            return held.get((gene, lag), gene)
+
+        for target, of_target in enumerate(self.inputs):
+            pairs = [divmod(k, len(self.lags)) for k in of_target]
+            inputs[target] = tuple(holder(gene, self.lags[place]) for gene, place in pairs)
+        return replace(self, names=names, inputs=inputs, tables=tables, lags=(1,))
 
 
 def level_counts(
@@ -89,18 +113,23 @@ def rule_network(
     before: Levels,
     after: Levels,
     n_levels: int,
+    lags: Sequence[int] = (1,),
 ) -> RuleNetwork:
     """The rules of the best set of each target.
 
     sets : ``target``, ``rank`` and ``predictor_1`` ..., item numbers, -1 where there is none. names
     : of all items. before, after : int8 (items, transitions), levels of each item before and after
-    each transition, -1 where missing. A rule gives the most frequent level after those levels of
+    each transition, -1 where missing; ``before`` of each item at each of ``lags``. A rule gives the most frequent level after those levels of
     the predictors; of equally frequent ones the one that is more frequent in all, then the lower.
     """
     best = sets.sort_values(["target", "rank"], kind="stable").drop_duplicates("target")
     columns = members(sets)
-    used = best[["target", *columns]].to_numpy(dtype=np.int64)
+    used = best[["target", *columns]].to_numpy(dtype=np.int64, copy=True)
     genes = np.unique(used[used >= 0])
+    used[:, 1:] *= len(lags)
+    if len(lags) > 1:
+        of_lag = [column.replace("predictor", "lag") for column in columns]
+        used[:, 1:] += np.searchsorted(lags, best.reindex(columns=of_lag, fill_value=0))
     place = {int(gene): k for k, gene in enumerate(genes)}
     inputs: list[tuple[int, ...]] = [()] * genes.size
     tables: list[Levels] = [np.empty(0, dtype=np.int8)] * genes.size
@@ -112,9 +141,11 @@ def rule_network(
         unseen += int((seen.sum(axis=-1) == 0).sum())
         # Less than a half of one observation: ties alone are decided by it.
         table = (seen + in_all / (2 * in_all.sum() + 1)).argmax(axis=-1)
-        inputs[place[target]] = tuple(place[predictor] for predictor in chosen)
+        places = (divmod(predictor, len(lags)) for predictor in chosen)
+        inputs[place[target]] = tuple(place[item] * len(lags) + lag for item, lag in places)
         tables[place[target]] = table.astype(np.int8)
-    return RuleNetwork(genes, [names[g] for g in genes], n_levels, inputs, tables, unseen)
+    known = [names[g] for g in genes]
+    return RuleNetwork(genes, known, n_levels, inputs, tables, unseen, tuple(lags))
 
 
 def attractors(network: RuleNetwork) -> pd.DataFrame | None:
@@ -164,15 +195,16 @@ def simulated_course(
     """The course that the rules give from the first sample of each series on.
 
     Genes without a rule have their measured levels throughout. levels : int8 (items, samples);
-    source, target : samples of each transition, in the order of time within a series.
+    source, target : samples of each transition (source: of each lag), in the order of time within a
+    series.
 
     Returns int8 (genes, samples); -1 where an input is not known.
     """
     measured = levels[network.genes]
     result = measured.copy()
     ruled = np.array([bool(inputs) for inputs in network.inputs], dtype=bool)
-    for before, after in zip(source, target, strict=True):
-        result[ruled, after] = network.step(result[:, before : before + 1])[ruled, 0]
+    for before, after in zip(np.atleast_2d(source).T, target, strict=True):
+        result[ruled, after] = network.step(result[:, before].reshape(-1, 1))[ruled, 0]
     return result
 
 
@@ -200,7 +232,7 @@ def write_rules(
     folder: Path,
 ) -> dict[str, int]:
     """Write ``network.bnet``, ``network.sbml``, ``attractors.tsv`` and ``rules.tsv``; counts."""
-    found = attractors(network)
+    found = attractors(network.of_one_step())
     counts = {
         "rules": sum(map(bool, network.inputs)),
         "rules_combinations_unseen": network.unseen,
@@ -217,7 +249,8 @@ def write_rules(
     ):
         with atomic_path(folder / name) as temporary:
             frame.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
-    for name, text in (("network.bnet", boolnet(network)), ("network.sbml", sbml_qual(network))):
+    sbml = sbml_qual(network.of_one_step())
+    for name, text in (("network.bnet", boolnet(network)), ("network.sbml", sbml)):
         with atomic_path(folder / name) as temporary:
             temporary.write_text(text, encoding="utf-8")
     return counts
@@ -229,7 +262,8 @@ def _agreement(
     """How often each rule gives what was measured: a step on, and all along the course."""
     measured = levels[network.genes]
     after = measured[:, target]
-    one_step = network.step(measured[:, source])
+    before = measured[:, np.atleast_2d(source)].reshape(-1, len(target))
+    one_step = network.step(before)
     course = simulated_course(network, levels, source, target)[:, target]
     rows = []
     for gene, inputs in enumerate(network.inputs):
@@ -266,26 +300,43 @@ def identifiers(names: Sequence[str]) -> list[str]:
     return found
 
 
+def minimal_terms(table: Levels, level: int) -> list[tuple[int | None, ...]]:
+    """The fewest terms that are true just where a table has this level (Quine 1952); in each the
+    level that an input must have, None: any. Exact up to 12 prime implicants, else all of these.
+    """
+    wanted = frozenset(map(tuple, np.argwhere(table == level).tolist()))
+    covers = {}
+    for term in product((None, *range(max(table.shape))), repeat=table.ndim):
+        axes = [range(q) if x is None else (x,) for x, q in zip(term, table.shape, strict=True)]
+        if wanted.issuperset(cells := frozenset(product(*axes))):
+            covers[term] = cells
+    primes = [term for term, cells in covers.items() if not any(cells < c for c in covers.values())]
+    for n in range(1, len(primes) if len(primes) <= 12 else 1):
+        for terms in combinations(primes, n):
+            if frozenset().union(*(covers[term] for term in terms)) == wanted:
+                return list(terms)
+    return primes
+
+
 def _formula(network: RuleNetwork, gene: int, names: Sequence[str]) -> str:
-    """Two levels: in the operators of BoolNet; more: ``level: combinations`` of each level."""
-    inputs, table = network.inputs[gene], network.tables[gene]
-    if network.n_levels > 2:
-        return "; ".join(
-            f"{level}: "
-            + " | ".join(
-                " & ".join(f"{names[k]}={x}" for k, x in zip(inputs, cell, strict=True))
-                for cell in np.argwhere(table == level).tolist()
-            )
-            for level in range(1, network.n_levels)
-            if (table == level).any()
-        )
-    if not table.any() or table.all():
+    """Two levels: in the operators of BoolNet (``gene[-2]``: two steps before); more: ``level:
+    combinations`` of each level."""
+    inputs, table, binary = network.inputs[gene], network.tables[gene], network.n_levels == 2
+    labels = [f"{name}[-{lag}]" if lag > 1 else name for name in names for lag in network.lags]
+    if binary and (not table.any() or table.all()):
         return str(int(table.all()))
-    terms = []
-    for cell in np.argwhere(table).tolist():
-        factors = [names[k] if x else f"!{names[k]}" for k, x in zip(inputs, cell, strict=True)]
-        terms.append(f"({' & '.join(factors)})")
-    return " | ".join(terms)
+    formulas = {}
+    for level in np.unique(table[table > 0]).tolist():
+        terms = []
+        for term in minimal_terms(table, level):
+            fixed = [(labels[k], x) for k, x in zip(inputs, term, strict=True) if x is not None]
+            factors = [f"{label}={x}" for label, x in fixed]
+            if binary:
+                factors = [label if x else f"!{label}" for label, x in fixed]
+            joined = " & ".join(factors) or "always"
+            terms.append(f"({joined})" if binary and len(factors) > 1 else joined)
+        formulas[level] = " | ".join(terms)
+    return formulas[1] if binary else "; ".join(f"{k}: {text}" for k, text in formulas.items())
 
 
 def boolnet(network: RuleNetwork) -> str:
@@ -338,15 +389,14 @@ def _transition(network: RuleNetwork, gene: int, ids: Sequence[str]) -> str:
     default = int(np.bincount(table.ravel()).argmax())
     terms = [f'<qual:defaultTerm qual:resultLevel="{default}"/>']
     for level in range(network.n_levels):
-        cells = [c for c in product(range(network.n_levels), repeat=len(inputs))
-                 if table[c] == level]  # fmt: skip
-        if level == default or not cells:
+        if level == default or not (table == level).any():
             continue
         conditions = []
-        for cell in cells:
+        for term in minimal_terms(table, level):
             equal = [
                 f'<apply><eq/><ci>{ids[k]}</ci><cn type="integer">{x}</cn></apply>'
-                for k, x in zip(inputs, cell, strict=True)
+                for k, x in zip(inputs, term, strict=True)
+                if x is not None
             ]
             joined = "".join(equal)
             conditions.append(f"<apply><and/>{joined}</apply>" if len(equal) > 1 else joined)

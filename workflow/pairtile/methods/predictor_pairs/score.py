@@ -116,7 +116,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
     ) -> Cost:
         # Measured for pairs in tiles of 50 and of 500 samples: docs/speed.md.
         levels, c = int(state["n_levels"][0]), int(state["cardinality"][0])
-        samples, missing = int(state["source_samples"].size), bool((state["levels"] < 0).any())
+        samples, missing = int(state["target_samples"].size), bool((state["levels"] < 0).any())
         if backend == "cuda":
             rate = {2: 7e11, 3: 2.2e11, 4: 8e10}[levels] / (1.0 + samples / 300)
             rate /= (2.0 if missing else 1.0) * (levels if c == 3 else 1.0)
@@ -199,7 +199,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
     def warnings(self, sets: pd.DataFrame) -> list[Message]:
         """What ties leave open, and what too few samples or draws keep out."""
         wanted = self.config.estimator.cardinality
-        itself = (self.excluded(slice(0, self.n_targets)) >= 0).astype(int)
+        itself = (self.excluded(slice(0, self.n_targets)) >= 0) * self.lags
         enough = int((self.state["predictors"].size - itself >= wanted).sum())
         least = self.config.preprocess.min_samples
         said = [
@@ -245,10 +245,12 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         if self.config.rules:
             state = self.state
             levels = np.asarray(state["levels"])
-            course = (np.asarray(state["source_samples"]), np.asarray(state["target_samples"]))
+            course = (self.sources, np.asarray(state["target_samples"]))
             names = items["name"].astype(str).tolist()
-            before, after = (levels[:, samples] for samples in course)
-            network = rule_network(kept, names, before, after, int(state["n_levels"][0]))
+            after = levels[:, course[1]]
+            before = levels[:, self.sources].reshape(-1, after.shape[1])
+            lags = self.config.lags if self.lags > 1 else [1]
+            network = rule_network(kept, names, before, after, int(state["n_levels"][0]), lags)
             written.counts.update(write_rules(network, levels, *course, folder))
             written.messages.extend(rule_messages(network))
         return written

@@ -52,7 +52,10 @@ def search_input(
 ) -> PreparedInput[PredictorArrays]:
     """Decide how sets are searched, draw the shuffled targets of the null, and put the state
     together."""
-    n_predictors, n_targets = int(prepared.predictors.size), int(prepared.targets.size)
+    # Each gene once for each lag, these beside each other.
+    lags = np.array(config.lags, dtype=np.int32)
+    candidates = prepared.predictors[:, None] * lags.size + np.arange(lags.size, dtype=np.int32)
+    n_predictors, n_targets = int(candidates.size), int(prepared.targets.size)
     asked = config.estimator.cardinality
     messages = list(prepared.messages)
     search = "exhaustive"
@@ -72,7 +75,7 @@ def search_input(
         "series": prepared.series,
         "source_samples": transitions.source_samples,
         "target_samples": transitions.target_samples,
-        "predictors": prepared.predictors,
+        "predictors": candidates.ravel(),
         "targets": prepared.targets,
         "cardinality": np.array([cardinality], dtype=np.int32),
         "n_levels": np.array([prepared.n_levels], dtype=np.int32),
@@ -81,6 +84,8 @@ def search_input(
         "null_exclude": null.exclude,
         "target_class": null.target_class,
     }
+    if lags.size > 1:
+        state["lags"] = lags
     parameters = prepared.parameters | {"estimator": {"search": search}}
     parameters["null"] = {"kind": chosen.kind}
     counts = prepared.counts | {"null_draws": len(null.levels)}
