@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
 from scipy.stats import genpareto
 
 from pairtile.statistics.courses import common_courses
@@ -24,11 +23,11 @@ CONSTANT = -1
 """Class of targets that have one level only: every set predicts them, none is tested."""
 
 EACH_DRAWS = 20
-"""Draws of each target under ``auto``: 1 / 0.05, so that the best of all targets can have q = 0.05 by
-counting alone."""
+"""Draws of each target under ``auto``: 1 / 0.05, so that the best of all targets can have q = 0.05
+by counting alone."""
 
 MIN_POOL, MAX_POOL = 1000, 20_000
-"""Draws of all targets together: so many at least; of classes that targets share, so many at most."""
+"""Draws of all targets: so many at least; of classes that targets share, so many at most."""
 
 MIN_SHIFTS = 5
 """With fewer draws of each target, their spread is not known."""
@@ -341,12 +340,12 @@ def pooled_p_values(
     Scores are comparable once they are standardised by the mean and spread of the draws of their
     class; each draw by those of the others of its class. Then the share of all draws that are as
     good, each class weighted by its targets, times the number of targets is the expected number of
-    chance sets, whatever the differences that are left between classes (as Storey & Tibshirani 2003,
-    with the studentised statistic of Tusher et al. 2001). Beyond the best draws p is that of the
+    chance sets, whatever the differences that are left between classes (as Storey & Tibshirani
+    2003, with the studentised statistic of Tusher et al. 2001). Beyond the best draws p is that of the
     generalised Pareto distribution fitted to them, its shape not below 0 (Knijnenburg et al. 2009).
 
     bits : scores of sets. bits_class : the class of their targets. null_bits : the best score of
-    each draw, NaN where it has none. null_class, target_class : classes of draws and of all targets.
+    each draw, NaN where it has none. null_class, target_class : classes of draws, of all targets.
     1 for constant targets; NaN where a class has fewer than two draws.
     """
     number = int(max(null_class.max(initial=0), target_class.max(initial=0))) + 1

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from pathlib import Path
+from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -17,7 +18,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from pairtile.declare.messages import Message, messages_of
+from pairtile.declare.messages import messages_of
+from pairtile.engine.estimator import Written
 from pairtile.methods.predictor_pairs.network import members
 from pairtile.runtime.files import atomic_path
 
@@ -28,6 +30,8 @@ MAX_STATES = 1 << 20
 
 MAX_ROWS = 10_000
 """Rows of ``attractors.tsv``: of the attractors with the largest basins."""
+
+ATTRACTOR_COLUMNS = ["attractor", "step", "length", "basin", "basin_share"]
 
 Levels = NDArray[np.int8]
 
@@ -119,8 +123,8 @@ def rule_network(
 
     sets : ``target``, ``rank`` and ``predictor_1`` ..., item numbers, -1 where there is none. names
     : of all items. before, after : int8 (items, transitions), levels of each item before and after
-    each transition, -1 where missing; ``before`` of each item at each of ``lags``. A rule gives the most frequent level after those levels of
-    the predictors; of equally frequent ones the one that is more frequent in all, then the lower.
+    each transition, -1 where missing; ``before`` of each item at each of ``lags``. A rule gives
+    the most frequent level after those levels of the predictors; of equally frequent ones the one that is more frequent in all, then the lower.
     """
     best = sets.sort_values(["target", "rank"], kind="stable").drop_duplicates("target")
     columns = members(sets)
@@ -148,16 +152,73 @@ def rule_network(
     return RuleNetwork(genes, known, n_levels, inputs, tables, unseen, tuple(lags))
 
 
+class Core(NamedTuple):
+    """What decides the attractors of a network, and the levels of the other genes.
+
+    ``network``: of the genes in ``kept``. ``fixed``: levels of genes that stay at one. ``outputs``:
+    genes that act on none of those before them.
+    """
+
+    network: RuleNetwork
+    kept: list[int]
+    fixed: dict[int, int]
+    outputs: list[int]
+
+    def with_all_genes(self, table: pd.DataFrame, network: RuleNetwork) -> pd.DataFrame:
+        """The attractors of the core, with the levels of all genes of ``network``."""
+        before = np.arange(len(table)) - 1
+        before[table["step"] == 0] += table["length"][table["step"] == 0]
+        levels = {gene: np.full(len(table), level) for gene, level in self.fixed.items()}
+        levels |= {gene: table[network.names[gene]].to_numpy() for gene in self.kept}
+        for gene in reversed(self.outputs):
+            inputs = tuple(levels[k][before] for k in network.inputs[gene])
+            levels[gene] = network.tables[gene][inputs]
+        columns = {name: levels[gene] for gene, name in enumerate(network.names)}
+        return table[["attractor", "step", "length", "basin", "basin_share"]].assign(**columns)
+
+
+def core_of(network: RuleNetwork, usual: Sequence[int]) -> Core:
+    """Genes without a rule held at their ``usual`` levels, what follows from these (percolation:
+    Klarner, Bockmayr & Siebert 2015), and genes that act on no other taken out."""
+    fixed = {k: int(usual[k]) for k, inputs in enumerate(network.inputs) if not inputs}
+    tables = dict(enumerate(network.tables))
+    found = True
+    while found:
+        found = False
+        for gene in tables.keys() - fixed.keys():
+            known = tuple(fixed.get(k, slice(None)) for k in network.inputs[gene])
+            tables[gene] = left = network.tables[gene][known]
+            if left.min() == left.max():
+                fixed[gene], found = int(left.min()), True
+    inputs = {
+        gene: tuple(k for k in network.inputs[gene] if k not in fixed)
+        for gene in sorted(tables.keys() - fixed.keys())
+    }
+    outputs: list[int] = []
+    while unused := sorted(inputs.keys() - {k for of_gene in inputs.values() for k in of_gene}):
+        outputs += unused
+        for gene in unused:
+            del inputs[gene]
+    kept = list(inputs)
+    core = replace(
+        network,
+        names=[network.names[gene] for gene in kept],
+        inputs=[tuple(kept.index(k) for k in inputs[gene]) for gene in kept],
+        tables=[tables[gene] for gene in kept],
+    )
+    return Core(core, kept, fixed, outputs)
+
+
 def attractors(network: RuleNetwork) -> pd.DataFrame | None:
-    """Cycles of states that all others lead to under synchronous updates; None of no gene, and for
-    more than ``MAX_STATES`` states.
+    """Cycles of states that all others lead to under synchronous updates; None for more than
+    ``MAX_STATES`` states.
 
     Columns: ``attractor`` (1 has the largest basin), ``step``, ``length`` (1: a fixed point),
     ``basin`` (states that lead to it, its own included), ``basin_share``, and the level of each
     gene: a row for each state of each attractor.
     """
     n, q = len(network.names), network.n_levels
-    if not n or not _is_small(network):
+    if not _is_small(network):
         return None
     weights = q ** np.arange(n, dtype=np.int64)
     states = np.arange(q**n, dtype=np.int64)
@@ -170,7 +231,7 @@ def attractors(network: RuleNetwork) -> pd.DataFrame | None:
     _, part = connected_components(graph.tocsr(), directed=False)
     basin = np.bincount(part)
     on_cycle = after
-    for _ in range(int(np.ceil(np.log2(states.size))) + 1):
+    for _ in range(int(states.size).bit_length() + 1):
         on_cycle = on_cycle[on_cycle]  # 2, 4, 8, ... steps on
     first = np.full(basin.size, states.size)
     np.minimum.at(first, part, on_cycle)
@@ -183,8 +244,7 @@ def attractors(network: RuleNetwork) -> pd.DataFrame | None:
             rows.append((number, step, len(cycle), int(basin[k]), basin[k] / states.size, state))
         if len(rows) >= MAX_ROWS:
             break
-    names = ["attractor", "step", "length", "basin", "basin_share", "state"]
-    table = pd.DataFrame(rows, columns=names)
+    table = pd.DataFrame(rows, columns=[*ATTRACTOR_COLUMNS, "state"])
     levels = table.pop("state").to_numpy()[:, None] // weights % q
     return pd.concat([table, pd.DataFrame(levels, columns=network.names)], axis=1)
 
@@ -208,18 +268,6 @@ def simulated_course(
     return result
 
 
-def rule_messages(network: RuleNetwork) -> list[Message]:
-    """What a reader of the rules has to know."""
-    found = []
-    combinations = sum(table.size for table in network.tables)
-    if network.unseen:
-        found.append(message("rules_unseen", n=network.unseen, of=combinations))
-    if not _is_small(network):
-        genes, limit = len(network.names), MAX_STATES
-        found.append(message("no_attractors", n=genes, levels=network.n_levels, limit=limit))
-    return found
-
-
 def _is_small(network: RuleNetwork) -> bool:
     return len(network.names) * np.log2(network.n_levels) <= np.log2(MAX_STATES) + 1e-9
 
@@ -230,19 +278,31 @@ def write_rules(
     source: NDArray[np.int32],
     target: NDArray[np.int32],
     folder: Path,
-) -> dict[str, int]:
-    """Write ``network.bnet``, ``network.sbml``, ``attractors.tsv`` and ``rules.tsv``; counts."""
-    found = attractors(network.of_one_step())
+) -> Written:
+    """Write ``network.bnet``, ``network.sbml``, ``attractors.tsv`` and ``rules.tsv``."""
     counts = {
         "rules": sum(map(bool, network.inputs)),
         "rules_combinations_unseen": network.unseen,
     }
-    if found is not None:
-        counts["attractors"] = int(found["attractor"].max()) if len(found) else 0
-        counts["attractor_states"] = network.n_levels ** len(network.names)
-    else:
-        columns = ["attractor", "step", "length", "basin", "basin_share"]
-        found = pd.DataFrame(columns=columns)
+    written = Written(counts)
+    if network.unseen:
+        combinations = sum(table.size for table in network.tables)
+        written.messages.append(message("rules_unseen", n=network.unseen, of=combinations))
+    single = network.of_one_step()
+    searched, core, found = single, None, pd.DataFrame(columns=ATTRACTOR_COLUMNS)
+    if not _is_small(single):
+        seen = [(levels[network.genes] == level).sum(axis=1) for level in range(network.n_levels)]
+        core = core_of(single, np.argmax(seen, axis=0).tolist())
+        searched = core.network
+        genes, left = len(network.names), len(searched.names)
+        code = "attractors_of_core" if _is_small(searched) else "no_attractors"
+        numbers = {"n": genes, "levels": network.n_levels, "limit": MAX_STATES, "left": left}
+        written.messages.append(message(code, **numbers))
+    if single.names and (of_searched := attractors(searched)) is not None:
+        found = of_searched if core is None else core.with_all_genes(of_searched, single)
+        found = found[[*ATTRACTOR_COLUMNS, *network.names]]
+        counts["attractors"] = int(found["attractor"].max())
+        counts["attractor_states"] = network.n_levels ** len(searched.names)
     for name, frame in (
         ("attractors.tsv", found),
         ("rules.tsv", _agreement(network, levels, source, target)),
@@ -253,7 +313,7 @@ def write_rules(
     for name, text in (("network.bnet", boolnet(network)), ("network.sbml", sbml)):
         with atomic_path(folder / name) as temporary:
             temporary.write_text(text, encoding="utf-8")
-    return counts
+    return written
 
 
 def _agreement(

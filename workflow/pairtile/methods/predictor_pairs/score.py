@@ -48,7 +48,7 @@ from pairtile.methods.predictor_pairs.network import (
 )
 from pairtile.methods.predictor_pairs.predictor_levels import PredictorLevels
 from pairtile.methods.predictor_pairs.prepare import prepare_predictors
-from pairtile.methods.predictor_pairs.rules import rule_messages, rule_network, write_rules
+from pairtile.methods.predictor_pairs.rules import rule_network, write_rules
 from pairtile.methods.predictor_pairs.search import PredictorSearch
 from pairtile.methods.predictor_pairs.state import search_input
 from pairtile.methods.predictor_pairs.tables import stored_sets, tested_sets, write_predictor_tables
@@ -251,8 +251,9 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
             before = levels[:, self.sources].reshape(-1, after.shape[1])
             lags = self.config.lags if self.lags > 1 else [1]
             network = rule_network(kept, names, before, after, int(state["n_levels"][0]), lags)
-            written.counts.update(write_rules(network, levels, *course, folder))
-            written.messages.extend(rule_messages(network))
+            of_rules = write_rules(network, levels, *course, folder)
+            written.counts.update(of_rules.counts)
+            written.messages.extend(of_rules.messages)
         return written
 
 

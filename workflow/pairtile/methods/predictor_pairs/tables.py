@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.engine.chunk_file import Rows
 from pairtile.engine.estimator import Merged, Written
 from pairtile.io.symbols import add_symbols
 from pairtile.methods.predictor_pairs.best_sets import SET_COLUMNS, rows_found
