@@ -226,8 +226,8 @@ class PredictorNullConfig(ConfigModel):
             "How many times targets are shuffled, for each composition (targets with equal numbers "
             "of samples at each level share their shuffles), or each target is shifted; the best "
             "set of each is searched as for a real target, at the same cost. 0: not at all, and no "
-            "p-values. `auto`: 20 or more for each target, or as many as the series have, and "
-            "none where these are fewer than 5. Each target is then compared with the draws of all "
+            "p-values. `auto`: 20 or more for each target, or as many as the series have; none "
+            "where fewer than 5 exchanges of courses are possible. Each target is then compared with the draws of all "
             "targets, standardised, and with the tail that is fitted to the best of them: any "
             "threshold under `keep` can be met. A number: each target is compared with its own "
             "draws alone, and no p- or q-value is less than 1 / (permutations + 1)."
@@ -368,9 +368,9 @@ class PredictorPairsConfig(TableAnalysis):
         description=(
             "Time steps from predictor to target. 1: predictors in one sample, the target in the "
             "next of the same series; samples must stand in order of time. 0: both in the same "
-            "sample, for samples that are no time series. A list, such as [1, 2]: each predictor "
-            "of a set at the lag at which it tells most (column `lag_1`, ...); the candidates are as "
-            "many times more."
+            "sample, for samples that are no time series. A list, such as [1, 2]: every candidate "
+            "at each of these lags (columns `lag_1`, ... say which); pairs are their number squared "
+            "times more."
         ),
     )
     series: OptionalPath = Field(

@@ -148,14 +148,6 @@ def shifted_targets(
     return _of_each_target(targets, draws, seed, 0x73686966)
 
 
-def most_shifts(series: NDArray[np.integer]) -> int:
-    """How many circular shifts series of these lengths have.
-
-    series : int (samples,), the series of each sample.
-    """
-    return math.prod(np.unique(series, return_counts=True)[1].tolist()) - 1
-
-
 def targets_within_batches(
     targets: NDArray[np.int8], batch: NDArray[np.integer], permutations: int | None, seed: int
 ) -> NullTargets:
@@ -341,8 +333,9 @@ def pooled_p_values(
     class; each draw by those of the others of its class. Then the share of all draws that are as
     good, each class weighted by its targets, times the number of targets is the expected number of
     chance sets, whatever the differences that are left between classes (as Storey & Tibshirani
-    2003, with the studentised statistic of Tusher et al. 2001). Beyond the best draws p is that of the
-    generalised Pareto distribution fitted to them, its shape not below 0 (Knijnenburg et al. 2009).
+    2003, with the studentised statistic of Tusher et al. 2001). Beyond the best draws p is that of
+    the generalised Pareto distribution fitted to them, its shape not below 0 (Knijnenburg et al.
+    2009).
 
     bits : scores of sets. bits_class : the class of their targets. null_bits : the best score of
     each draw, NaN where it has none. null_class, target_class : classes of draws, of all targets.
@@ -360,7 +353,7 @@ def pooled_p_values(
 
         def standardised(
             score: NDArray[np.float64],
-            others: NDArray[np.float64],
+            others: NDArray[np.floating],
             mean: NDArray[np.float64],
             squares: NDArray[np.float64],
         ) -> NDArray[np.float64]:

@@ -249,8 +249,8 @@ class Transitions:
 
     ``source_samples``, ``target_samples``: int32, shape (transitions,), column numbers of the
     table; with several lags the first (lags, transitions). They stand series by series, each in the
-    order of time, so that the transitions of one series are neighbours; ``series``: int32, the series of each. ``n_short``: series that are too
-    short to have a transition; ``n_series``: all of them.
+    order of time, so that the transitions of one series are neighbours; ``series``: int32, the
+    series of each. ``n_short``: series that are too short to have a transition; ``n_series``: all.
     """
 
     source_samples: NDArray[np.int32]

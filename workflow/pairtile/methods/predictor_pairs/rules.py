@@ -124,7 +124,8 @@ def rule_network(
     sets : ``target``, ``rank`` and ``predictor_1`` ..., item numbers, -1 where there is none. names
     : of all items. before, after : int8 (items, transitions), levels of each item before and after
     each transition, -1 where missing; ``before`` of each item at each of ``lags``. A rule gives
-    the most frequent level after those levels of the predictors; of equally frequent ones the one that is more frequent in all, then the lower.
+    the most frequent level after those levels of the predictors; of equally frequent ones the one
+    that is more frequent in all, then the lower.
     """
     best = sets.sort_values(["target", "rank"], kind="stable").drop_duplicates("target")
     columns = members(sets)

@@ -18,7 +18,6 @@ from pairtile.methods.predictor_pairs.null import (
     NullTargets,
     exchanged_courses,
     found_courses,
-    most_shifts,
     permuted_targets,
     shifted_targets,
     targets_within_batches,
@@ -54,7 +53,9 @@ def search_input(
     together."""
     # Each gene once for each lag, these beside each other.
     lags = np.array(config.lags, dtype=np.int32)
-    candidates = prepared.predictors[:, None] * lags.size + np.arange(lags.size, dtype=np.int32)
+    candidates = np.add.outer(prepared.predictors * lags.size, np.arange(lags.size)).astype(
+        np.int32
+    )
     n_predictors, n_targets = int(candidates.size), int(prepared.targets.size)
     asked = config.estimator.cardinality
     messages = list(prepared.messages)
@@ -143,19 +144,12 @@ def _chosen_null(
             kind, reason = "blocks", "samples.batch states batches"
     number = None if asked.permutations == "auto" else int(asked.permutations)
     said: list[Message] = []
-    # Nobody asked for these draws, each costs a search, and so few would tell nothing.
-    by_itself = asked.kind == asked.permutations == "auto"
     if kind == "circular_shift":
-        shifts = most_shifts(series)
-        if by_itself and shifts < MIN_SHIFTS:
-            number = 0
-            numbers = {"slow": slow, "transitions": series.size, "shifts": shifts}
-            numbers["least"] = MIN_SHIFTS
-            said.append(message("too_few_shifts", **numbers))
         null = shifted_targets(targets, series, number, seed)
     elif kind == "courses":
         exchanges = courses.exchanges
-        if exchanges < (MIN_SHIFTS if by_itself else 1):
+        # Nobody asked for these draws, each costs a search, and so few would tell nothing.
+        if exchanges < (MIN_SHIFTS if asked.permutations == "auto" else 1):
             number = 0
             why = courses.clause or "null.kind is courses"
             n_series = int(np.unique(series).size)

@@ -95,7 +95,7 @@ def named_sets(sets: pd.DataFrame, names: NDArray[np.object_]) -> pd.DataFrame:
     told = ["mce_bits", "target_entropy_bits", "n_ties", "imp_bits", "p_value", "q_value"]
     told += ["mi_bits", *(f"gain_{k + 1}" for k in range(len(members(sets))))]
     told += [*(f"spearman_{k + 1}" for k in range(len(members(sets)))), "n_samples"]
-    told += [column for column in sets if column.startswith(("mode_", "lag_"))]
+    told += [str(column) for column in sets if str(column).startswith(("mode_", "lag_"))]
     table = pd.DataFrame(columns | {name: sets[name].to_numpy() for name in told})
     if "search" in sets:
         table["search"] = sets["search"].to_numpy()
