@@ -227,10 +227,11 @@ class PredictorNullConfig(ConfigModel):
             "of samples at each level share their shuffles), or each target is shifted; the best "
             "set of each is searched as for a real target, at the same cost. 0: not at all, and no "
             "p-values. `auto`: 20 or more for each target, or as many as the series have; none "
-            "where fewer than 5 exchanges of courses are possible. Each target is then compared with the draws of all "
-            "targets, standardised, and with the tail that is fitted to the best of them: any "
-            "threshold under `keep` can be met. A number: each target is compared with its own "
-            "draws alone, and no p- or q-value is less than 1 / (permutations + 1)."
+            "where fewer than 5 exchanges of courses are possible. Each target is then compared "
+            "with the draws of all targets, standardised, and with the tail that is fitted to the "
+            "best of them: any usual threshold under `keep` can be met. A number: each target is "
+            "compared with its own draws alone, and no p- or q-value is less than "
+            "1 / (permutations + 1)."
         ),
     )
 
@@ -369,8 +370,8 @@ class PredictorPairsConfig(TableAnalysis):
             "Time steps from predictor to target. 1: predictors in one sample, the target in the "
             "next of the same series; samples must stand in order of time. 0: both in the same "
             "sample, for samples that are no time series. A list, such as [1, 2]: every candidate "
-            "at each of these lags (columns `lag_1`, ... say which); pairs are their number squared "
-            "times more."
+            "at each of these lags (columns `lag_1`, ... say which); two lags have four times the "
+            "pairs."
         ),
     )
     series: OptionalPath = Field(
