@@ -348,7 +348,7 @@ def pooled_p_values(
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.bincount(of_draw, drawn, minlength=number) / n
         apart = drawn - mean[of_draw]
-        squares = np.bincount(of_draw, apart**2, minlength=number)
+        squares = np.bincount(of_draw, apart**2, minlength=number).astype(float)
         usual = float(np.median((squares / (n - 1))[n > 1])) if (n > 1).any() else np.nan
 
         def standardised(
