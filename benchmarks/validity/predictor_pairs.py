@@ -1,4 +1,4 @@
-"""Whether p-values of ``predictor_pairs`` hold on slow courses, and drifts are warned of.
+"""Whether p- and q-values of ``predictor_pairs`` hold, and drifts are warned of.
 
 PYTHONPATH=workflow python -m benchmarks.validity predictor_pairs [--quick]
 """
@@ -91,6 +91,43 @@ def found_among_replicates(seeds: range) -> dict[str, Any]:
     return claim_of_mean(scenario, "driven targets with p ≤ 0.05", found, 1.0, COMMAND)
 
 
+def driven_by_pairs(
+    draw: np.random.Generator, stays: float, bystanders: int
+) -> tuple[pd.DataFrame, NDArray[np.int64]]:
+    """Five series of 15 binary samples: ten genes are AND, OR or XOR of two others each, one or two
+    steps before; bystanders keep their level with this chance, and nothing acts on them."""
+    fresh = draw.integers(2, size=(30 + bystanders, 5, 15))
+    for t in range(1, 15):
+        kept = draw.random(fresh.shape[:2]) < stays
+        fresh[..., t] = np.where(kept, fresh[..., t - 1], fresh[..., t])
+    for k in range(10):
+        a, b, lag = fresh[10 + 2 * k], fresh[11 + 2 * k], 1 + k % 2
+        fresh[k, :, lag:] = [a & b, a | b, a ^ b][k % 3][:, :-lag]
+    return named(fresh.reshape(len(fresh), -1)), np.repeat(np.arange(5), 15)
+
+
+def false_discoveries(seeds: range, stays: float, bystanders: int) -> list[dict[str, Any]]:
+    """Share of bystanders among the targets with q <= 0.05, and of driven genes found; two lags."""
+    false, found = [], []
+    for seed in seeds:
+        table, series = driven_by_pairs(np.random.default_rng([seed, 41]), stays, bystanders)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            sets = predictor_pairs(levels=table, series=series, lag=[1, 2], top=1, seed=seed)
+        kept = sets[sets["q_value"] <= LEVEL]
+        number = kept["target"].str[1:].astype(int)
+        false.append(float((number >= 30).sum() / max(len(kept), 1)))
+        pairs = zip(number, kept["predictor_1"], kept["predictor_2"], strict=True)
+        right = [(k, f"g{10 + 2 * k}", f"g{11 + 2 * k}") for k in range(10)]
+        found.append(len(set(pairs) & set(right)) / 10)
+    scenario = f"10 genes of {30 + bystanders} driven by pairs, lags 1 and 2, levels kept {stays}"
+    what = "bystanders among targets with q ≤ 0.05"
+    return [
+        claim_of_mean(scenario, what, false, LEVEL, COMMAND, high=0.06),
+        claim_of_mean(scenario, "driven genes with their pair, q ≤ 0.05", found, 1.0, COMMAND),
+    ]
+
+
 def warned_of(scenario: str, tables: list[pd.DataFrame]) -> dict[str, Any]:
     """Tables whose drifts are warned of."""
     warned = 0
@@ -129,11 +166,12 @@ def run(quick: bool) -> list[dict[str, Any]]:
     for number, steps in ((5, 8), (6, 5), (5, 12), (3, 8), (3, 12)):
         courses = [replicates(np.random.default_rng([s, steps, 31]), number, steps) for s in seeds]
         scenario = f"{number} replicates of {steps} samples, unrelated genes that respond alike"
-        if number < 4:
-            scenario += " (no p-values)"
         tables = [{"expression": a, "series": b} for a, b in courses]
         rows.append(false_positives(scenario, tables))
     rows.append(found_among_replicates(seeds))
+    tables = range(10 if quick else 40)
+    for stays, bystanders in ((0.5, 50), (0.7, 50), (0.7, 170)):
+        rows += false_discoveries(tables, stays, bystanders)
     for kind in ("a hidden factor", "8 batches"):
         draws = [np.random.default_rng([seed, 22]) for seed in seeds]
         values = [named(hidden(d, d.standard_normal((60, SAMPLES)), kind)) for d in draws]

@@ -265,3 +265,72 @@ def test_gpu_gives_the_same_sets() -> None:
     pd.testing.assert_frame_equal(
         predictor_pairs(**options, backend="cuda"), predictor_pairs(**options, backend="cpu")
     )
+
+
+def lagged_levels() -> np.ndarray:
+    levels = np.random.default_rng(6).integers(0, 2, (12, 100))
+    levels[0, 1:] = levels[3, :-1] ^ levels[4, :-1]
+    levels[1, 2:] = levels[5, :-2] ^ levels[6, :-2]
+    levels[2, 2:] = levels[7, 1:-1] & levels[8, :-2]
+    return levels
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"cardinality": 3}, {"cardinality": 3, "search": "sffs"}, {"cardinality": 1}]
+)
+def test_several_lags_are_searched_together_and_no_gene_predicts_itself_at_any(
+    settings: dict[str, Any],
+) -> None:
+    levels = lagged_levels()
+    levels[9] = 1  # which all sets tell
+    found = predictor_pairs(levels=levels, lag=[2, 1], **settings)
+    columns = [c for c in found if c.startswith("predictor_")]
+    assert all((found[column] != found["target"]).all() for column in columns)
+    assert set(found["lag_1"]) == {1, 2}
+    if len(columns) != 2:
+        return
+    best = found[found["rank"] == 1].set_index("target")
+    planted = best.loc[:2, ["predictor_1", "lag_1", "predictor_2", "lag_2"]]
+    assert planted.to_numpy().tolist() == [[3, 1, 4, 1], [5, 2, 6, 2], [7, 1, 8, 2]]
+    assert (best.loc[:2, "q_value"] < 0.01).all()
+    assert best.loc[:2, ["mode_1", "mode_2"]].to_numpy().tolist() == [
+        ["mixed", "mixed"],
+        ["mixed", "mixed"],
+        ["activation", "activation"],
+    ]
+    edges = predictor_edges(found).set_index(["source", "target"])
+    assert edges.loc[(8, 2), "lag"] == 2
+    # The sets at lag 1 alone are those of a search of lag 1, of the same transitions.
+    alone = predictor_pairs(levels=levels, lag=1, top=100, permutations=0)
+    assert "lag_1" not in alone
+    assert alone[alone["target"] == 0]["predictor_1"].iloc[0] == 3
+
+
+def test_one_lag_in_a_list_is_that_lag() -> None:
+    levels = lagged_levels()
+    one, listed = (predictor_pairs(levels=levels, lag=lag) for lag in (2, [2, 2]))
+    pd.testing.assert_frame_equal(one, listed)
+
+
+def test_levels_that_count_from_one_are_those_from_zero() -> None:
+    levels = lagged_levels()
+    found = predictor_pairs(levels=levels + 1)
+    pd.testing.assert_frame_equal(predictor_pairs(levels=levels), found)
+    assert any("level 0" in note for note in found.attrs["notes"])
+    three = predictor_pairs(levels=levels + 1, quantize={"levels": 3}, permutations=0)
+    assert not any("level 0" in note for note in three.attrs["notes"])
+
+
+def test_a_network_is_not_empty_because_draws_were_few() -> None:
+    # One driven target of 60 in three short, slow series, and few shifts of each.
+    random = np.random.default_rng(8)
+    levels = np.zeros((60, 3, 20), dtype=int)
+    for t in range(20):
+        stays = random.random((60, 3)) < 0.6
+        fresh = random.integers(0, 2, (60, 3))
+        levels[..., t] = np.where(stays & (t > 0), levels[..., t - 1], fresh)
+    levels[0, :, 1:] = levels[1, :, :-1] ^ levels[2, :, :-1]
+    sets = predictor_pairs(levels=levels.reshape(60, -1), series=np.repeat([0, 1, 2], 20))
+    edges = predictor_edges(sets)
+    assert set(zip(edges["source"], edges["target"], strict=True)) >= {(1, 0), (2, 0)}
+    assert edges["target"].nunique() < 5

@@ -9,8 +9,8 @@ from pairtile.methods.predictor_pairs.null import (
     compositions,
     exchanged_courses,
     most_exchanges,
-    permutations_for,
     permuted_targets,
+    pooled_p_values,
     replicate_courses,
     search_p_values,
     shifted_targets,
@@ -41,7 +41,7 @@ def test_targets_of_one_composition_share_a_class_whatever_their_levels_are_call
 
 
 def test_permuted_targets_have_the_composition_of_their_class() -> None:
-    null = permuted_targets(TARGETS, 3, 7, sets=10, seed=1)
+    null = permuted_targets(TARGETS, 3, 7, seed=1)
     table, _ = compositions(TARGETS, 3)
     assert len(null.levels) == 21
     for row, number in zip(null.levels, null.of_class, strict=True):
@@ -52,25 +52,25 @@ def test_permuted_targets_have_the_composition_of_their_class() -> None:
 
 
 def test_draws_depend_on_seed_and_composition_not_on_other_targets() -> None:
-    everything = permuted_targets(TARGETS, 3, 5, sets=10, seed=4)
-    alone = permuted_targets(TARGETS[2:3], 3, 5, sets=10, seed=4)
+    everything = permuted_targets(TARGETS, 3, 5, seed=4)
+    alone = permuted_targets(TARGETS[2:3], 3, 5, seed=4)
     number = everything.target_class[2]
     np.testing.assert_array_equal(alone.levels, everything.levels[everything.of_class == number])
-    other = permuted_targets(TARGETS[2:3], 3, 5, sets=10, seed=5)
+    other = permuted_targets(TARGETS[2:3], 3, 5, seed=5)
     assert not np.array_equal(alone.levels, other.levels)
 
 
 @pytest.mark.parametrize(
-    ("classes", "targets", "sets", "expected"),
-    [
-        (26, 60, 1770, 1000),  # cheap: as many as are ever drawn
-        (44, 5188, 13_000_000, 117),  # as dear as the search itself
-        (500, 600, 10_000_000, 100),  # the least
-        (0, 5, 10, 0),
-    ],
+    ("targets", "pool"),
+    [(1, 1000), (5, 1000), (400, 8000), (4000, 20_000)],  # 20 for each target, within limits
 )
-def test_auto_draws_as_many_as_are_affordable(classes, targets, sets, expected) -> None:
-    assert permutations_for(classes, targets, sets) == expected
+def test_auto_draws_in_proportion_to_the_targets_of_a_composition(targets: int, pool: int) -> None:
+    table = TARGETS[np.arange(targets) % 3]  # two of three have the same composition
+    null = permuted_targets(table, 3, None, seed=1)
+    drawn, share = (np.bincount(of) for of in (null.of_class, null.target_class))
+    assert drawn.sum() == pytest.approx(pool, abs=1)
+    np.testing.assert_allclose(drawn / drawn.sum(), share / share.sum(), atol=0.01)
+    assert not len(permuted_targets(TARGETS[4:5], 3, None, seed=1).levels)
 
 
 def test_shifts_are_all_of_one_series_and_keep_its_order() -> None:
@@ -99,7 +99,7 @@ def test_several_series_stay_as_smooth_as_they_are() -> None:
     targets = np.cumsum(random.random((12, 60)) < 0.2, axis=1).astype(np.int8) % 3
     series = np.repeat([0, 1, 2, 3], [10, 12, 18, 20]).astype(np.int32)
     null = shifted_targets(targets, series, None, seed=5)
-    assert np.bincount(null.of_class).max() == 99
+    assert np.bincount(null.of_class).max() == 84  # of twelve targets, a thousand in all
     for row, target in zip(null.levels, null.of_class, strict=True):
         for number in range(4):
             found, own = row[series == number], targets[target, series == number]
@@ -166,6 +166,37 @@ def test_p_values_count_the_draws_that_are_as_good() -> None:
     p = search_p_values(keys, key_class, null_keys, null_class)
     expected = [1 / 5, 2 / 5, 4 / 5, 5 / 5, 3 / 3, 1 / 3, 1.0, np.nan]
     np.testing.assert_allclose(p, expected)
+
+
+def test_pooled_p_values_hold_far_beyond_the_draws_of_one_target() -> None:
+    random = np.random.default_rng(3)
+    # Best scores as they are: least of many, of a location and spread of each target's own.
+    place, spread = random.normal(size=400), np.exp(0.3 * random.normal(size=400))
+    p = []
+    for _ in range(10):
+        scores = place - spread * random.gumbel(size=(21, 400))
+        of_draw = np.repeat(np.arange(400, dtype=np.int32), 20)
+        of_target = np.arange(400, dtype=np.int32)
+        p.append(pooled_p_values(scores[20], of_target, scores[:20].T.ravel(), of_draw, of_target))
+    for level, most in ((0.05, 0.06), (0.01, 0.014), (0.001, 0.003)):
+        assert 0.4 * level <= np.mean(np.array(p) <= level) <= most
+    scores[20, 0] = place[0] - 20 * spread[0]  # p of about exp(-20)
+    found = pooled_p_values(scores[20], of_target, scores[:20].T.ravel(), of_draw, of_target)
+    assert found[0] < 0.05 / 400 < 1 / 21
+
+
+def test_pooled_p_values_weight_classes_by_their_targets_and_leave_out_what_has_no_draws() -> None:
+    # One target against a thousand draws of its own, a thousand against two of theirs.
+    target_class = np.r_[0, np.ones(1000), CONSTANT, 2].astype(np.int32)
+    null_class = np.r_[np.zeros(1000), 1, 1].astype(np.int32)
+    null = np.r_[np.linspace(0.4, 0.6, 1000), 0.2, 0.8]
+    asked = np.array([0, 1, CONSTANT, 2], dtype=np.int32)
+    p = pooled_p_values(np.array([0.5, 0.5, 0.0, 0.5]), asked, null, null_class, target_class)
+    assert p[1] == pytest.approx(0.5, abs=0.01)
+    assert p[2] == 1.0
+    assert np.isnan(p[3])
+    every_alike = pooled_p_values(np.zeros(2), asked[:2], 0 * null, null_class, target_class)
+    np.testing.assert_allclose(every_alike, 1.0)
 
 
 def test_series_are_grouped_by_the_course_that_they_follow() -> None:

@@ -286,3 +286,15 @@ def test_the_line_is_found_in_gzip_and_with_samples_in_rows(tmp_path: Path) -> N
     frame.reset_index().to_parquet(stored)
     with pytest.raises(InputError, match=r"parquet: gene 'g2', sample 's1': found 7"):
         count_levels(read_expression(stored))
+
+
+def test_true_and_false_are_levels_and_said(tmp_path: Path) -> None:
+    levels = np.random.default_rng(2).integers(0, 2, (5, 24))
+    path = tmp_path / "l.tsv"
+    names = pd.Index([f"g{k}" for k in range(5)], name="gene")
+    words = pd.DataFrame(np.where(levels, "TRUE", "false"), names, [f"s{k}" for k in range(24)])
+    words.to_csv(path, sep="\t")
+    table = read_expression(path)
+    assert (table.values == levels).all()
+    assert count_levels(table) == 2
+    assert "truth_values" in [note.code for note in table.notes]

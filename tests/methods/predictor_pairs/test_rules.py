@@ -14,7 +14,7 @@ from pairtile.methods.predictor_pairs.rules import (
     attractors,
     boolnet,
     identifiers,
-    rule_messages,
+    minimal_terms,
     rule_network,
     sbml_qual,
     simulated_course,
@@ -97,20 +97,117 @@ def test_what_was_never_observed_is_the_most_frequent_level_and_counted() -> Non
     found = rule_network(sets, ["x", "y", "z"], before, after, 2)
     assert found.tables[2].tolist() == [[1, 1], [1, 1]]  # of 1 and 0 as often, 1 is so in all
     assert found.unseen == 2
-    assert [m.code for m in rule_messages(found)] == ["rules_unseen"]
 
 
-def test_large_networks_have_no_attractors_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules_module, "MAX_STATES", 15)
+def written(network: RuleNetwork, folder: Path, level: int = 0) -> tuple[list[str], pd.DataFrame]:
+    """Codes of messages and the attractors, where all genes are measured at one level."""
+    samples = np.arange(3, dtype=np.int32)
+    levels = np.full((len(network.names), 4), level, dtype=np.int8)
+    found = write_rules(network, levels, samples, samples + 1, folder)
+    return [m.code for m in found.messages], pd.read_csv(folder / "attractors.tsv", sep="\t")
+
+
+def test_large_networks_have_no_attractors_and_say_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(rules_module, "MAX_STATES", 1)
     assert attractors(made(2, 1)) is None
-    assert [m.code for m in rule_messages(made(2, 1))] == ["no_attractors"]
+    said, table = written(made(2, 1), tmp_path)
+    assert said == ["no_attractors"]
+    assert table.empty
+
+
+def network_of(rules: dict[str, tuple[list[str], list[int]]]) -> RuleNetwork:
+    """Of two levels: inputs of each gene, and its levels at 00, 01, 10, 11."""
+    names = list(rules)
+    inputs = [tuple(map(names.index, of)) for of, _ in rules.values()]
+    tables = [np.array(t, np.int8).reshape((2,) * len(of)) for of, t in rules.values()]
+    return RuleNetwork(np.arange(len(names)), names, 2, inputs, tables, 0)
+
+
+NOTHING: tuple[list[str], list[int]] = ([], [0])
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_attractors_of_many_genes_come_from_those_that_act_on_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, level: int
+) -> None:
+    # a and b act on each other where the input i allows it; c and d only follow.
+    network = network_of(
+        {
+            "i": NOTHING,
+            "a": (["i", "b"], [0, 0, 0, 1]),
+            "b": (["a"], [0, 1]),
+            "c": (["a", "b"], [0, 1, 1, 0]),
+            "d": (["c"], [1, 0]),
+        }
+    )
+    whole = attractors(network)
+    monkeypatch.setattr(rules_module, "MAX_STATES", 8)
+    said, table = written(network, tmp_path, level)
+    assert said == ["attractors_of_core"]
+
+    def cycles(found: pd.DataFrame) -> set[frozenset[tuple[int, ...]]]:
+        groups = found[found["i"] == level].groupby("attractor")
+        return {frozenset(map(tuple, rows[network.names].to_numpy())) for _, rows in groups}
+
+    assert cycles(table) == cycles(whole)
+    assert table.drop_duplicates("attractor")["basin"].sum() == (4 if level else 1)
+
+
+def test_rules_are_the_fewest_terms() -> None:
+    def text(*levels: int) -> str:
+        inputs = ["a", "b", "c"][: len(levels).bit_length() - 1]
+        network = network_of(dict.fromkeys("abc", NOTHING) | {"y": (inputs, list(levels))})
+        return boolnet(network).splitlines()[-1]
+
+    assert text(0, 1, 1, 1) in ("y, a | b", "y, b | a")
+    assert text(0, 0, 1, 1) == "y, a"
+    assert text(1, 1, 0, 1) in ("y, !a | b", "y, b | !a")
+    assert text(0, 1, 1, 0) == "y, (!a & b) | (a & !b)"
+    assert text(0, 1, 1, 1, 1, 1, 1, 0).count("|") == 2  # three terms, of six prime implicants
+
+
+@pytest.mark.parametrize("q", [2, 3, 4])
+def test_minimal_terms_hold_where_the_table_has_the_level(q: int) -> None:
+    draw = np.random.default_rng(q)
+    for n in (1, 2, 3):
+        for _ in range(20):
+            table = draw.integers(0, q, (q,) * n).astype(np.int8)
+            for level in range(q):
+                terms = minimal_terms(table, level)
+                assert len(terms) <= (table == level).sum()
+                for cell in np.ndindex(table.shape):
+                    fits = [
+                        all(x in (None, y) for x, y in zip(t, cell, strict=True)) for t in terms
+                    ]
+                    assert any(fits) == (table[cell] == level)
+
+
+def test_rules_of_several_lags_say_which_and_are_simulated() -> None:
+    draw = np.random.default_rng(4)
+    levels = draw.integers(0, 2, (4, 90)).astype(np.int8)
+    levels[3, 2:] = levels[0, 1:-1] ^ levels[1, :-2]
+    target = np.arange(2, 90, dtype=np.int32)
+    source = np.stack([target - 1, target - 2])
+    sets = pd.DataFrame({"target": [3], "rank": [1], "predictor_1": [0], "predictor_2": [1]})
+    sets = sets.assign(lag_1=1, lag_2=2)
+    before = levels[:, source].reshape(-1, target.size)
+    network = rule_network(sets, list("wxyz"), before, levels[:, target], 2, [1, 2])
+    assert boolnet(network).splitlines()[-1] == "z, (!w & x[-2]) | (w & !x[-2])"
+    course = simulated_course(network, levels, source, target)
+    assert (course == levels[[0, 1, 3]]).all()
+    single = network.of_one_step()
+    assert single.names == ["w", "x", "z", "x_1_before"]
+    state = np.array([1, 0, 0, 1], dtype=np.int8)[:, None]  # x was 1 a step before
+    assert single.step(state)[:, 0].tolist() == [1, 0, 0, 0]
 
 
 def test_no_kept_set_gives_empty_files(tmp_path: Path) -> None:
     sets = pd.DataFrame({"target": [], "rank": [], "predictor_1": []}, dtype=np.int64)
     levels, source = np.zeros((3, 5), dtype=np.int8), np.arange(4, dtype=np.int32)
     found = rule_network(sets, list("xyz"), levels[:, :4], levels[:, 1:], 2)
-    counts = write_rules(found, levels, source, source + 1, tmp_path)
+    counts = write_rules(found, levels, source, source + 1, tmp_path).counts
     assert counts == {"rules": 0, "rules_combinations_unseen": 0}
     for name in ("rules.tsv", "attractors.tsv"):
         assert len((tmp_path / name).read_text().splitlines()) == 1

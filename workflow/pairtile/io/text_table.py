@@ -531,6 +531,7 @@ def _numbers_of(cells: pa.StringArray) -> np.ndarray | None:
 # The careful way through a text table: line by line, so that a fault's place can be named.
 
 _SHOWN_TEXT = 40
+_TRUTH_VALUES = {"TRUE": 1.0, "FALSE": 0.0}
 
 
 def read_careful(path: str | PathLike[str], layout: Layout) -> Rows:
@@ -546,7 +547,7 @@ def read_careful(path: str | PathLike[str], layout: Layout) -> Rows:
     lines: list[int] = []
     rows: list[list[float]] = []
     marked: list[tuple[str, float]] = []
-    kinds, marks = layout.kinds, _find_marks(path, layout)
+    kinds, marks, has_truth_values = layout.kinds, _find_marks(path, layout), False
     for line, fields in _data_rows(path, layout):
         if len(fields) != layout.width:
             raise InputError.at(path, f"line {line}", f"{len(fields)} fields", f"{layout.width}")
@@ -561,6 +562,8 @@ def read_careful(path: str | PathLike[str], layout: Layout) -> Rows:
             if is_marked(text) or ("points" in marks and "." in text):
                 plain = without_marks(text, marks)
             value = None if marks == "unclear points" and "." in text else number(plain)
+            if value is None and (word := text.strip().upper()) in _TRUTH_VALUES:
+                value, has_truth_values = _TRUTH_VALUES[word], True
             if value is None or math.isinf(value):
                 raise InputError.at(
                     path,
@@ -575,6 +578,8 @@ def read_careful(path: str | PathLike[str], layout: Layout) -> Rows:
                 marked.append((text.strip(), value))
     if not rows:
         raise InputError.at(path, "", "a header only", f"{kinds.row}s in rows below it")
+    if has_truth_values:
+        layout.notes.append(message("truth_values"))
     if marked and marks == "decimal comma":
         layout.notes.append(message("decimal_commas"))
     elif marked:

@@ -186,7 +186,8 @@ def predictor_pairs(
     )
     told = tell(said)
     found.attrs = {
-        "counts": dict(ready.counts) | {"draws_of_a_test": draws_of_a_test(ready.state)},
+        "counts": dict(ready.counts)
+        | {"draws_of_a_test": draws_of_a_test(ready.state, config.null.permutations == "auto")},
         "notes": notes_of(told),
         "warnings": warnings_of(told),
         "device": opened.device.name,
@@ -270,7 +271,8 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "auto"
     edges = edges_of_sets(chosen)
     for end in ("source", "target"):
         edges[end] = labels[edges[end].to_numpy()]
-    said = threshold_warnings(rule, draws)
+    drawn = sets.attrs.get("settings", {}).get("null", {})
+    said = [] if drawn.get("permutations") == "auto" else threshold_warnings(rule, draws)
     said += [said_of_auto(rule)] if config.keep == "auto" else []
     kept = results_of(sets.assign(kept=sets.index.isin(chosen.index)))
     said += warnings_of_network(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NotRequired
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,8 +17,12 @@ class PredictorArrays(SampleArrays):
     | levels | (genes, samples) | from 0; -1 where missing |
     | values | (genes, samples) | what the levels were made of, or they themselves; NaN: missing |
     | series | (samples,) | time series of each sample |
-    | source_samples, target_samples | (transitions,) | samples of predictors and of their target |
-    | predictors, targets | | item numbers of the candidates and of the genes to explain |
+    | source_samples, target_samples | (transitions,) | samples of predictors and of their target; \
+with several lags the first (lags, transitions) |
+    | lags | (lags,) | where there are several |
+    | predictors | | of the candidates the item number times the number of lags, and the place of \
+its lag |
+    | targets | | item numbers of the genes to explain |
     | cardinality | (1,) | size of the sets that tiles search: pairs, where triples come by SFFS |
     | n_levels | (1,) | |
     | null_levels, null_class, null_exclude, target_class | | ``null.NullTargets`` |
@@ -29,6 +35,7 @@ class PredictorArrays(SampleArrays):
     target_samples: NDArray[np.int32]
     predictors: NDArray[np.int32]
     targets: NDArray[np.int32]
+    lags: NotRequired[NDArray[np.int32]]
     cardinality: NDArray[np.int32]
     n_levels: NDArray[np.int32]
     null_levels: NDArray[np.int8]

@@ -78,6 +78,7 @@ def all_tied(
     first_begin: int,
     first_end: int,
     top: int,
+    lags: int = 1,
 ) -> BestSets:
     """The table of targets for which every set scores 0, as for constant ones.
 
@@ -86,13 +87,15 @@ def all_tied(
     sets: list[tuple[int, ...]] = []
     lengths, n_ties = [], []
     for excluded in exclude.tolist():
-        n_left = n_predictors - first_begin - (first_begin <= excluded < n_predictors)
-        n_first = first_end - first_begin - (first_begin <= excluded < first_end)
+        own = range(excluded * lags, (excluded + 1) * lags)
+        after = [p for p in own if first_begin <= p < n_predictors]
+        n_left = n_predictors - first_begin - len(after)
+        n_first = first_end - first_begin - sum(p < first_end for p in after)
         n_sets = comb(n_left, cardinality) - comb(n_left - n_first, cardinality)
         # In lexicographic order the first sets begin with the first predictor, and there are as
         # many as are asked for without going far beyond it.
-        few = range(first_begin, min(first_begin + top + cardinality + 1, n_predictors))
-        left = [p for p in few if p != excluded]
+        few = range(first_begin, min(first_begin + top + cardinality + lags, n_predictors))
+        left = [p for p in few if p not in own]
         rows = list(islice(combinations(left, cardinality), min(top, n_sets)))
         sets += rows
         lengths.append(len(rows))

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Discriminator,
     Field,
@@ -225,10 +226,12 @@ class PredictorNullConfig(ConfigModel):
             "How many times targets are shuffled, for each composition (targets with equal numbers "
             "of samples at each level share their shuffles), or each target is shifted; the best "
             "set of each is searched as for a real target, at the same cost. 0: not at all, and no "
-            "p-values. `auto`: 100 to 1,000 permutations, by that cost; 99 shifts, or as many as "
-            "the series have, and none where these are fewer than 20: no p-value could be below "
-            "0.05 (with this kind set, they are drawn); the same of courses. No p- or q-value is "
-            "less than 1 / (permutations + 1): see that `keep` can be met."
+            "p-values. `auto`: 20 or more for each target, or as many as the series have; none "
+            "where fewer than 5 exchanges of courses are possible. Each target is then compared "
+            "with the draws of all targets, standardised, and with the tail that is fitted to the "
+            "best of them: any usual threshold under `keep` can be met. A number: each target is "
+            "compared with its own draws alone, and no p- or q-value is less than "
+            "1 / (permutations + 1)."
         ),
     )
 
@@ -321,6 +324,20 @@ KeepSets = Annotated[
 ]
 
 
+def _each_lag_once(lag: int | list[int]) -> int | list[int]:
+    lags = sorted({lag} if isinstance(lag, int) else set(lag))
+    return lags if len(lags) > 1 else lags[0]
+
+
+_Lag = Annotated[int, Field(ge=0, le=1000)]
+
+Lag = Annotated[
+    _Lag | Annotated[list[_Lag], Field(min_length=1, max_length=10)],
+    AfterValidator(_each_lag_once),
+    Expected("an integer between 0 and 1000, or a list of up to 10 of them"),
+]
+
+
 class PredictorPairsConfig(TableAnalysis):
     """Predictors of each gene's level: all pairs of candidate genes (or single genes, or threes)
     against every target, by mean conditional entropy of levels, over time steps or samples, with
@@ -347,12 +364,14 @@ class PredictorPairsConfig(TableAnalysis):
     quantize: QuantizeConfig = Field(
         default=QuantizeConfig(), description="How expression values become levels."
     )
-    lag: Annotated[int, Field(ge=0, le=1000)] = Field(
+    lag: Lag = Field(
         default=1,
         description=(
             "Time steps from predictor to target. 1: predictors in one sample, the target in the "
             "next of the same series; samples must stand in order of time. 0: both in the same "
-            "sample, for samples that are no time series."
+            "sample, for samples that are no time series. A list, such as [1, 2]: every candidate "
+            "at each of these lags (columns `lag_1`, ... say which); two lags have four times the "
+            "pairs."
         ),
     )
     series: OptionalPath = Field(
@@ -422,6 +441,11 @@ class PredictorPairsConfig(TableAnalysis):
         return self.expression if self.levels is None else self.levels
 
     @property
+    def lags(self) -> list[int]:
+        """The lags of predictors, ascending."""
+        return [self.lag] if isinstance(self.lag, int) else self.lag
+
+    @property
     def table(self) -> str:
         """The path of the table, of expression or of levels."""
         path = self.table_path()
@@ -436,7 +460,7 @@ class PredictorPairsConfig(TableAnalysis):
 
     @model_validator(mode="after")
     def _keys_fit(self) -> Self:
-        if self.rules and self.lag == 0:
+        if self.rules and self.lags[0] == 0:
             allowed = "false with lag: 0, since rules lead from one sample to the next"
             raise refusal(allowed, key="rules")
         if self.expression is None and self.levels is None:

@@ -1,10 +1,10 @@
 """Made by `python -m pairtile.config.describe` from the models."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
 class PredictorPairsKeywords(TypedDict, total=False):
-    lag: int
+    lag: int | Sequence[Any]
     series: Any
     time: Any
     step: Mapping[str, float] | None

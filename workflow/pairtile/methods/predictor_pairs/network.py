@@ -92,17 +92,19 @@ def edges_of_sets(sets: pd.DataFrame) -> pd.DataFrame:
     for number, column in enumerate(members(sets), start=1):
         part = sets[sets[column] >= 0]
         of_member = {"gain_bits": f"gain_{number}", "spearman": f"spearman_{number}"}
+        of_member |= {k: f"{k}_{number}" for k in ("mode", "lag") if f"{k}_{number}" in part}
         parts.append(part.assign(source=part[column], **{k: part[v] for k, v in of_member.items()}))
     edges = pd.concat(parts, ignore_index=True)
     edges["score"] = edges["gain_bits"] - MAX_GAIN_BITS * (edges["rank"] - 1)
     edges = edges.sort_values(["target", "source", "rank"], kind="stable")
-    edges["n_sets"] = edges.groupby(["target", "source"])["source"].transform("size")
+    edges["n_sets"] = edges.groupby(["target", "source"])["rank"].transform("nunique")
     edges = edges.drop_duplicates(["target", "source"])
     edges = edges.sort_values(
         ["rank", "gain_bits", "target", "source"], ascending=[True, False, True, True]
     )
     columns = ["source", "target", "mi_bits", "mce_bits", "gain_bits", "imp_bits", "spearman"]
     columns += ["rank", "n_ties", "n_sets", "p_value", "q_value", "score"]
+    columns += [column for column in ("mode", "lag") if column in edges]
     kinds = {"source": np.int32, "target": np.int32, "rank": np.int32, "n_sets": np.int32}
     return edges[columns].astype(kinds).reset_index(drop=True)
 

@@ -15,21 +15,31 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import genpareto
 
 from pairtile.statistics.courses import common_courses
 
 CONSTANT = -1
 """Class of targets that have one level only: every set predicts them, none is tested."""
 
-MAX_DRAWS = 1000
-MIN_DRAWS = 100
-CHEAP_SETS = 5_000_000_000
-"""So many sets (of predictors, times targets) are scored in seconds; ``auto`` may spend them."""
+EACH_DRAWS = 20
+"""Draws of each target under ``auto``: 1 / 0.05, so that the best of all targets can have q = 0.05
+by counting alone."""
 
-AUTO_SHIFTS = 99
+MIN_POOL, MAX_POOL = 1000, 20_000
+"""Draws of all targets: so many at least; of classes that targets share, so many at most."""
 
-MIN_SHIFTS = 20
-"""With fewer, no p-value can be below 0.05."""
+MIN_SHIFTS = 5
+"""With fewer draws of each target, their spread is not known."""
+
+MIN_COUNTED = 10
+"""Where fewer draws are as good, a p-value comes from the tail that is fitted to the best ones."""
+
+TAIL_DRAWS = 250
+"""To so many of the best draws the tail is fitted (Knijnenburg et al. 2009)."""
+
+PRIOR_DRAWS = 5
+"""Weight of the usual spread of draws beside a class's own, in draws."""
 
 
 @dataclass(frozen=True)
@@ -69,29 +79,29 @@ def compositions(
     return classes, of_target
 
 
-def permutations_for(classes: int, targets: int, sets: int) -> int:
-    """``permutations: auto``: as many draws for each class as cost no more than the search itself,
-    or than some seconds; from 100 to 1,000."""
-    if classes == 0 or sets == 0:
-        return 0
-    affordable = max(targets * sets, CHEAP_SETS) // (classes * sets)
-    return int(min(max(affordable, MIN_DRAWS), MAX_DRAWS))
+def draws_of_each(targets: int) -> int:
+    """``permutations: auto``, for each of so many targets: enough of all together."""
+    return max(EACH_DRAWS, math.ceil(MIN_POOL / max(targets, 1)))
 
 
 def permuted_targets(
-    targets: NDArray[np.int8], levels: int, permutations: int | None, sets: int, seed: int
+    targets: NDArray[np.int8], levels: int, permutations: int | None, seed: int
 ) -> NullTargets:
-    """``permutations`` random orders of each composition; None for ``auto``.
+    """``permutations`` random orders of each composition; None for ``auto``: in proportion to the
+    targets that share it.
 
     Each draw is keyed on (seed, composition, draw): other genes in the table do not change it.
     """
     classes, of_target = compositions(targets, levels)
+    numbers = np.full(len(classes), permutations or 0)
     if permutations is None:
-        permutations = permutations_for(len(classes), len(targets), sets)
-    drawn = np.empty((len(classes) * permutations, targets.shape[1]), dtype=np.int8)
+        share = np.bincount(of_target[of_target >= 0], minlength=len(classes))
+        pool = min(share.sum() * draws_of_each(int(share.sum())), MAX_POOL)
+        numbers = np.maximum(EACH_DRAWS, np.rint(pool * share / max(share.sum(), 1)).astype(int))
+    drawn = np.empty((numbers.sum(), targets.shape[1]), dtype=np.int8)
     symbols = np.array([*range(levels), -1], dtype=np.int8)
     row = 0
-    for composition in classes:
+    for composition, permutations in zip(classes, numbers.tolist(), strict=True):
         ordered = np.repeat(symbols, composition)
         packed = [0, *(int(n) for n in composition), 0, 0][: levels + 2]
         for draw in range(permutations):
@@ -99,7 +109,7 @@ def permuted_targets(
             key = np.random.SeedSequence([seed, 0x7065726D, *packed, draw])
             drawn[row] = np.random.Generator(np.random.Philox(key)).permutation(ordered)
             row += 1
-    number = np.repeat(np.arange(len(classes), dtype=np.int32), permutations)
+    number = np.repeat(np.arange(len(classes), dtype=np.int32), numbers)
     nobody = np.full(len(drawn), -1, dtype=np.int32)
     return NullTargets(drawn, number, nobody, of_target)
 
@@ -110,7 +120,7 @@ def shifted_targets(
     """Each target against itself at another time: circular shifts within each series.
 
     Keeps the autocorrelation of every series, which permutation destroys. With one series of S
-    samples there are S - 1 shifts, and no more are taken; None for ``auto``, 99 or all there are.
+    samples there are S - 1 shifts, and no more are taken; None for ``auto``.
     Of several series, which may be short, only the shifts that leave as many changes of level as
     there are (see ``_smooth_shifts``).
 
@@ -119,13 +129,16 @@ def shifted_targets(
     segments = [np.flatnonzero(series == name) for name in np.unique(series)]
 
     every = [np.arange(segment.size) for segment in segments]
+    wanted = draws_of_each(len(targets)) if shifts is None else shifts
 
     def draws(row: NDArray[np.int8], random: np.random.Generator) -> list[NDArray[np.int8]]:
-        found, offsets = [], None
-        if len(segments) > 1:
+        found: list[NDArray[np.int8]] = []
+        offsets: list[tuple[int, ...]] = []
+        if len(segments) > 1 or shifts is None:
             smooth = [_smooth_shifts(row[segment]) for segment in segments]
-            offsets = _offsets(smooth, shifts, random)
-        for of_segments in offsets or _offsets(every, shifts, random):
+            offsets = _offsets(smooth, wanted, random)
+        enough = MIN_SHIFTS if len(segments) == 1 else 1
+        for of_segments in offsets if len(offsets) >= enough else _offsets(every, wanted, random):
             shifted = row.copy()
             for segment, offset in zip(segments, of_segments, strict=True):
                 shifted[segment] = np.roll(row[segment], offset)
@@ -135,23 +148,15 @@ def shifted_targets(
     return _of_each_target(targets, draws, seed, 0x73686966)
 
 
-def most_shifts(series: NDArray[np.integer]) -> int:
-    """How many circular shifts series of these lengths have.
-
-    series : int (samples,), the series of each sample.
-    """
-    return math.prod(np.unique(series, return_counts=True)[1].tolist()) - 1
-
-
 def targets_within_batches(
     targets: NDArray[np.int8], batch: NDArray[np.integer], permutations: int | None, seed: int
 ) -> NullTargets:
-    """Each target permuted within each batch; None for ``auto``, 99 times.
+    """Each target permuted within each batch; None for ``auto``.
 
     batch : int (samples,), the batch of each sample.
     """
     members = [np.flatnonzero(batch == name) for name in np.unique(batch)]
-    number = AUTO_SHIFTS if permutations is None else permutations
+    number = draws_of_each(len(targets)) if permutations is None else permutations
 
     def draws(row: NDArray[np.int8], random: np.random.Generator) -> list[NDArray[np.int8]]:
         found = np.repeat(row[None], number, axis=0)
@@ -213,7 +218,7 @@ def exchanged_courses(
     seed: int,
 ) -> NullTargets:
     """Each target with its whole courses exchanged between the series of a group; None for
-    ``auto``, 99 times or as often as there are different exchanges.
+    ``auto``. No more often than there are different exchanges.
 
     Genes that respond to one stimulus go together in time, whether or not they act on each other.
     Given the stimulus, it makes no difference to an unrelated target which of its replicate courses
@@ -223,7 +228,7 @@ def exchanged_courses(
     courses : as ``replicate_courses``.
     """
     available = min(most_exchanges(courses), 2**31)
-    number = min(AUTO_SHIFTS if exchanges is None else exchanges, available)
+    number = min(draws_of_each(len(targets)) if exchanges is None else exchanges, available)
 
     def draws(row: NDArray[np.int8], random: np.random.Generator) -> list[NDArray[np.int8]]:
         found: dict[tuple[int, ...], NDArray[np.int8]] = {}
@@ -275,12 +280,12 @@ def _smooth_shifts(levels: NDArray[np.int8]) -> NDArray[np.int64]:
 
 
 def _offsets(
-    choices: list[NDArray[np.int64]], wanted: int | None, random: np.random.Generator
+    choices: list[NDArray[np.int64]], wanted: int, random: np.random.Generator
 ) -> list[tuple[int, ...]]:
     """At most ``wanted`` distinct sets of shifts, one of ``choices`` for each series, never all of
     them 0."""
     available = min(math.prod(each.size for each in choices) - 1, 2**31)
-    number = min(AUTO_SHIFTS if wanted is None else wanted, available)
+    number = min(wanted, available)
     if len(choices) == 1:
         every = choices[0][choices[0] > 0]
         return [(int(k),) for k in np.sort(random.permutation(every)[:number])]
@@ -312,4 +317,74 @@ def search_p_values(
         here = key_class == number
         at_most = np.searchsorted(sorted_keys[begin:end], keys[here], side="right")
         p[here] = (1 + at_most) / (1 + end - begin)
+    return p
+
+
+def pooled_p_values(
+    bits: NDArray[np.float64],
+    bits_class: NDArray[np.int32],
+    null_bits: NDArray[np.float64],
+    null_class: NDArray[np.int32],
+    target_class: NDArray[np.int32],
+) -> NDArray[np.float64]:
+    """p of a set: as ``search_p_values``, against the draws of all targets.
+
+    Scores are comparable once they are standardised by the mean and spread of the draws of their
+    class; each draw by those of the others of its class. Then the share of all draws that are as
+    good, each class weighted by its targets, times the number of targets is the expected number of
+    chance sets, whatever the differences that are left between classes (as Storey & Tibshirani
+    2003, with the studentised statistic of Tusher et al. 2001). Beyond the best draws p is that of
+    the generalised Pareto distribution fitted to them, its shape not below 0 (Knijnenburg et al.
+    2009).
+
+    bits : scores of sets. bits_class : the class of their targets. null_bits : the best score of
+    each draw, NaN where it has none. null_class, target_class : classes of draws, of all targets.
+    1 for constant targets; NaN where a class has fewer than two draws.
+    """
+    number = int(max(null_class.max(initial=0), target_class.max(initial=0))) + 1
+    there = ~np.isnan(null_bits)
+    of_draw, drawn = null_class[there], null_bits[there]
+    n = np.bincount(of_draw, minlength=number).astype(float)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.bincount(of_draw, drawn, minlength=number) / n
+        apart = drawn - mean[of_draw]
+        squares = np.bincount(of_draw, apart**2, minlength=number).astype(float)
+        usual = float(np.median((squares / (n - 1))[n > 1])) if (n > 1).any() else np.nan
+
+        def standardised(
+            score: NDArray[np.float64],
+            others: NDArray[np.floating],
+            mean: NDArray[np.float64],
+            squares: NDArray[np.float64],
+        ) -> NDArray[np.float64]:
+            variance = (squares + PRIOR_DRAWS * usual) / (others - 1 + PRIOR_DRAWS)
+            # So small a spread, where nearly all scores are equal, is that of rounding.
+            return (mean - score) / np.sqrt(variance * (1 + 1 / others) + 1e-18)
+
+        k = n[of_draw]
+        null = standardised(
+            drawn, k - 1, mean[of_draw] - apart / (k - 1), squares[of_draw] - apart**2 * k / (k - 1)
+        )
+        own = standardised(bits, n[bits_class], mean[bits_class], squares[bits_class])
+        weight = np.bincount(target_class[target_class >= 0], minlength=number) / n
+    used = k > 1
+    order = np.argsort(-null[used], kind="stable")
+    null, weight = null[used][order], weight[of_draw[used][order]]
+    weight *= null.size / weight.sum()
+    better = np.searchsorted(-null, -own, side="right")
+    as_good = np.append(0.0, np.cumsum(weight))[better]
+    p = np.minimum((1.0 + as_good) / (1.0 + null.size), 1.0)
+    few, top = better < MIN_COUNTED, min(TAIL_DRAWS, null.size // 4)
+    excess = null[:top] - null[top] if top >= MIN_COUNTED else np.zeros(0)
+    if few.any() and excess.any():
+        shape, _, scale = genpareto.fit(excess, floc=0.0)
+        shape, scale = (shape, scale) if shape > 0.0 else (0.0, excess.mean())
+        beyond = (
+            weight[:top].sum() / null.size * genpareto.sf(own[few] - null[top], shape, 0, scale)
+        )
+        # No larger than where counting ends, nor far beyond what so many draws can say.
+        most = (1.0 + weight[:MIN_COUNTED].sum()) / (1.0 + null.size)
+        p[few] = np.clip(beyond, 1e-3 / (1.0 + null.size), most)
+    p[bits_class == CONSTANT] = 1.0
+    p[(bits_class != CONSTANT) & (n[bits_class] < 2)] = np.nan
     return p

@@ -32,6 +32,8 @@ class SearchSettings(PredictorEstimatorConfig):
     levels: Annotated[int, Field(ge=MIN_LEVELS, le=MAX_LEVELS)]
     min_samples: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     """Sets with fewer samples, all their levels present, are not admissible."""
+    lags: Annotated[int, Field(ge=1)] = 1
+    """Candidates that are one gene: that many neighbours."""
 
     @property
     def penalty_code(self) -> int:

@@ -20,6 +20,7 @@ from pairtile.methods.predictor_pairs.quantize import quantize
 from pairtile.methods.predictor_pairs.read_input import (
     MISSING_LEVEL,
     PredictorInput,
+    first_level,
     read_predictor_input,
 )
 from pairtile.preprocess.expression import Prepared, prepare_expression
@@ -122,8 +123,12 @@ def _levels(
     prepared.parameters["log2_requested"] = cleaning.log2
     as_they_are = message("levels_as_they_are", n=n_levels)
     prepared.messages[:] = [*notes_of(table.notes), as_they_are, *prepared.warnings]
+    first = first_level(table.values, config.quantize.levels)
+    if first:
+        prepared.messages.append(message("levels_from_one", n=n_levels, highest=n_levels - 1))
     missing = np.isnan(prepared.values)
-    return prepared, np.where(missing, MISSING_LEVEL, prepared.values).astype(np.int8), n_levels
+    levels = np.where(missing, MISSING_LEVEL, prepared.values - first).astype(np.int8)
+    return prepared, levels, n_levels
 
 
 def _design(config: PredictorPairsConfig, given: PredictorInput, table: Prepared) -> SampleDesign:
@@ -137,14 +142,14 @@ def _design(config: PredictorPairsConfig, given: PredictorInput, table: Prepared
         return design
     n_samples = len(table.samples)
     if config.lag:
-        table.messages.append(message("columns_as_times", samples=n_samples, lag=config.lag))
+        table.messages.append(message("columns_as_times", samples=n_samples))
     return replace(design, series=np.zeros(n_samples, dtype=np.int32))
 
 
 def _transitions(
     config: PredictorPairsConfig, design: SampleDesign, table: Prepared
 ) -> Transitions:
-    lag, least, n_samples = config.lag, config.preprocess.min_samples, design.series.size
+    lag, least, n_samples = config.lags[-1], config.preprocess.min_samples, design.series.size
     whole = transitions(design.series, lag, config.series or config.table)
     if whole.n_short:
         table.messages.append(
@@ -166,6 +171,10 @@ def _transitions(
             f"{left})",
             f"at least preprocess.min_samples ({least}); lower that key if so few are meant",
         )
+    if len(config.lags) > 1:
+        order = np.argsort(design.series, kind="stable").astype(np.int32)
+        place = np.argsort(order)[found.target_samples]
+        found = replace(found, source_samples=order[place - np.array(config.lags)[:, None]])
     return found
 
 
@@ -239,9 +248,9 @@ class Transitions:
     """Pairs of samples: predictors are read in one, the target in the other, ``lag`` steps later.
 
     ``source_samples``, ``target_samples``: int32, shape (transitions,), column numbers of the
-    table. They stand series by series, each in the order of time, so that the transitions of one
-    series are neighbours; ``series``: int32, the series of each. ``n_short``: series that are too
-    short to have a transition; ``n_series``: all of them.
+    table; with several lags the first (lags, transitions). They stand series by series, each in the
+    order of time, so that the transitions of one series are neighbours; ``series``: int32, the
+    series of each. ``n_short``: series that are too short to have a transition; ``n_series``: all.
     """
 
     source_samples: NDArray[np.int32]
@@ -251,7 +260,7 @@ class Transitions:
     n_short: int
 
     def __len__(self) -> int:
-        return len(self.source_samples)
+        return len(self.target_samples)
 
     def of_length(self, stretches: NDArray[np.int32]) -> Transitions:
         """Those that take steps of the length that is stated, by stretches of such steps."""

@@ -42,8 +42,8 @@ def count_levels(
     orientation: str = "genes_in_rows",
     asked: Literal["auto"] | int = "auto",
 ) -> int:
-    """How many levels a table of levels has: as many as ``asked`` for (2 to 4), or its highest
-    level and one more, at least 2.
+    """How many levels a table of levels has: as many as ``asked`` for (2 to 4), or as many as there
+    are from its lowest (``first_level``) to its highest, at least 2.
 
     ``orientation``: of the file that the table was read from, for the line that a message names.
 
@@ -51,10 +51,12 @@ def count_levels(
         InputError: for a value that is no whole number below ``asked`` (``auto``: below 4), with
             its line where the file is text, its gene and its sample.
     """
-    most = MAX_LEVELS if asked == "auto" else asked
-    values = table.values
+    values, first = table.values, first_level(table.values, asked)
+    most = first + (MAX_LEVELS if asked == "auto" else asked)
     with np.errstate(invalid="ignore"):
-        wrong = ~np.isnan(values) & ((values < 0) | (values >= most) | (values != np.rint(values)))
+        wrong = ~np.isnan(values) & (
+            (values < first) | (values >= most) | (values != np.rint(values))
+        )
     if wrong.any():
         row, column = divmod(int(wrong.argmax()), values.shape[1])
         gene, sample, value = table.genes[row], table.samples[column], values[row, column]
@@ -72,8 +74,16 @@ def count_levels(
             f"{hint}",
         )
     if asked == "auto":
-        return max(int(np.fmax.reduce(values, axis=None, initial=0.0)) + 1, 2)
+        return max(int(np.fmax.reduce(values, axis=None, initial=0.0)) + 1 - first, 2)
     return asked
+
+
+def first_level(values: NDArray[np.float64], asked: Literal["auto"] | int = "auto") -> int:
+    """1 where levels count from 1, as factors of R do: no value is lower, and of as many as
+    ``asked`` one is too high to count from 0. Else 0."""
+    highest = np.fmax.reduce(values, axis=None, initial=0.0)
+    lowest = np.fmin.reduce(values, axis=None, initial=np.inf)
+    return int(lowest == 1 and (asked == "auto" or highest == asked))
 
 
 def _line_of(source: str, name: str) -> str:

@@ -46,7 +46,7 @@ def warnings(results: Results) -> list[Message]:
         said += _of_p_values(results, found)
     else:
         before = {one["code"] for one in results.summary.get("messages") or []}
-        if before.isdisjoint(("too_few_shifts", "too_few_courses")):
+        if "too_few_courses" not in before:
             said.append(message("no_p_values", word=found.word))
     if "search" in found.sets and (found.sets["search"] == "sffs").any():
         said.append(message("triples_grown"))
@@ -63,7 +63,7 @@ def _few_samples(results: Results, found: PredictorResults) -> Iterator[Message]
 
 def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]:
     best, word = found.best, found.word
-    if found.draws is not None:
+    if found.draws is not None and not _is_pooled(results):
         least, tested = 1.0 / (1.0 + found.draws), int(best["p_value"].notna().sum())
         if least >= LEVEL / 2 and best["q_value"].min() > LEVEL:
             numbers = {"draws": found.draws, "least": least, "targets": tested}
@@ -73,6 +73,10 @@ def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]
         weak = int((kept["p_value"] > LEVEL).sum())
         if weak:
             yield message("kept_by_rank", word=word, weak=weak, targets=len(kept), level=LEVEL)
+
+
+def _is_pooled(results: Results) -> bool:
+    return (results.parameters.get("null") or {}).get("permutations", "auto") == "auto"
 
 
 def numbers(results: Results) -> dict[str, object]:
@@ -90,7 +94,8 @@ def numbers(results: Results) -> dict[str, object]:
         "grown": estimator.get("search") == "sffs",
         "null": (results.parameters.get("null") or {}).get("kind", "permutation"),
         "level": LEVEL,
-        "draws": found.draws,
+        "draws": results.counts.get("null_draws") if _is_pooled(results) else found.draws,
+        "pooled": _is_pooled(results),
         "sets_kept": int(found.sets["kept"].sum()),
         "searched": results.counts.get("targets_searched", len(best)),
         "best": len(best),
@@ -135,7 +140,7 @@ def best_explained(results: Results) -> tuple[str, pd.DataFrame]:
 
 def samples(results: Results, state: State) -> Samples:
     """What levels were made from: of predictors and of their targets, transition by transition."""
-    source, target = state["source_samples"], state["target_samples"]
+    source, target = np.atleast_2d(state["source_samples"])[0], state["target_samples"]
     values, sources = state["values"][:, target], None
     if not np.array_equal(source, target):
         sources = state["values"][:, source]

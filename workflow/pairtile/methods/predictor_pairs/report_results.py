@@ -30,11 +30,17 @@ class Levels:
         """Number of levels q."""
         return int(self.state["n_levels"][0])
 
-    def table(self, predictors: Sequence[str], target: str) -> NDArray[np.int64]:
-        """``level_counts`` of a set of predictors and its target, by their names."""
+    def table(
+        self, predictors: Sequence[str], target: str, lags: Sequence[int] = ()
+    ) -> NDArray[np.int64]:
+        """``level_counts`` of a set of predictors and its target, by their names; ``lags`` of each
+        predictor, where there are several."""
         levels, rows = self.state["levels"], [self.row[name] for name in predictors]
+        sources = np.atleast_2d(self.state["source_samples"])
+        if lags:
+            sources = sources[np.searchsorted(self.state["lags"], lags)]
         return level_counts(
-            levels[rows][:, self.state["source_samples"]],
+            np.take_along_axis(levels[rows], sources, axis=1),
             levels[self.row[target], self.state["target_samples"]],
             self.n_levels,
         )

@@ -41,7 +41,7 @@ def levels_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
             "total": len(found.best),
             "legend": [(level, _background(LEVEL_COLOURS[q][level], 0.55)) for level in range(q)],
             "word": found.word,
-            "lag": int(results.parameters.get("lag") or 0),
+            "lag": results.parameters.get("lag") or 0,
         },
     )
 
@@ -50,7 +50,10 @@ def _card(found: PredictorResults, row: Mapping[Hashable, Any]) -> dict[str, obj
     """One target: its names, its numbers, and the lines of its table."""
     assert found.levels is not None
     predictors = [str(row[member]) for member in found.members]
-    counts = found.levels.table(predictors, str(row["target"]))
+    lags = [int(row[f"lag_{k + 1}"]) for k in range(len(predictors)) if f"lag_{k + 1}" in row]
+    counts = found.levels.table(predictors, str(row["target"]), lags)
+    named = zip(predictors, lags, strict=False)
+    predictors = [f"{name} ({lag} before)" for name, lag in named] or predictors
     q = found.levels.n_levels
     lines = list(product(range(q), repeat=len(predictors) - 1))
     rows = counts.reshape(len(lines), q, q)

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
+from itertools import combinations, product
 from pathlib import Path
+from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -17,7 +18,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from pairtile.declare.messages import Message, messages_of
+from pairtile.declare.messages import messages_of
+from pairtile.engine.estimator import Written
 from pairtile.methods.predictor_pairs.network import members
 from pairtile.runtime.files import atomic_path
 
@@ -29,6 +31,8 @@ MAX_STATES = 1 << 20
 MAX_ROWS = 10_000
 """Rows of ``attractors.tsv``: of the attractors with the largest basins."""
 
+ATTRACTOR_COLUMNS = ["attractor", "step", "length", "basin", "basin_share"]
+
 Levels = NDArray[np.int8]
 
 
@@ -37,7 +41,8 @@ class RuleNetwork:
     """Genes and how each follows from others one step before.
 
     ``genes`` int64 (n,): item numbers. ``names``: theirs. ``inputs``: of each gene the places in
-    ``genes`` of its predictors; none: nothing is known of it, and it keeps its level. ``tables``:
+    ``genes`` of its predictors (with several ``lags``: times their number, and the place of the
+    lag); none: nothing is known of it, and it keeps its level. ``tables``:
     its next level for each combination of levels of these, int8 (levels,) * inputs. ``unseen``:
     combinations that were never observed, for which the gene's most frequent level stands.
     """
@@ -48,16 +53,39 @@ class RuleNetwork:
     inputs: list[tuple[int, ...]]
     tables: list[Levels]
     unseen: int
+    lags: tuple[int, ...] = (1,)
 
     def step(self, levels: Levels) -> Levels:
-        """The next levels, all genes at once: int8 (genes, any); -1 where an input is unknown."""
-        result = levels.copy()
+        """The next levels, all genes at once: int8 (genes, any); -1 where an input is unknown.
+        levels : int8 (genes x lags, any)."""
+        result = levels[:: len(self.lags)].copy()
         for gene, (inputs, table) in enumerate(zip(self.inputs, self.tables, strict=True)):
             if inputs:
                 before = levels[list(inputs)]
                 known = (before >= 0).all(axis=0)
                 result[gene] = np.where(known, table[tuple(np.maximum(before, 0))], -1)
         return result
+
+    def of_one_step(self) -> RuleNetwork:
+        """The same network without longer lags: further genes hold the levels of former steps."""
+        if len(self.lags) == 1:
+            return self
+        names, inputs, tables = list(self.names), list(self.inputs), list(self.tables)
+        held: dict[tuple[int, int], int] = {}
+
+        def holder(gene: int, lag: int) -> int:
+            if lag > 1 and (gene, lag) not in held:
+                held[gene, lag] = len(names)
+                names.append(f"{self.names[gene]}_{lag - 1}_before")
+                tables.append(np.arange(self.n_levels, dtype=np.int8))
+                inputs.append(())
+                inputs[held[gene, lag]] = (holder(gene, lag - 1),)
+            return held.get((gene, lag), gene)
+
+        for target, of_target in enumerate(self.inputs):
+            pairs = [divmod(k, len(self.lags)) for k in of_target]
+            inputs[target] = tuple(holder(gene, self.lags[place]) for gene, place in pairs)
+        return replace(self, names=names, inputs=inputs, tables=tables, lags=(1,))
 
 
 def level_counts(
@@ -89,18 +117,24 @@ def rule_network(
     before: Levels,
     after: Levels,
     n_levels: int,
+    lags: Sequence[int] = (1,),
 ) -> RuleNetwork:
     """The rules of the best set of each target.
 
     sets : ``target``, ``rank`` and ``predictor_1`` ..., item numbers, -1 where there is none. names
     : of all items. before, after : int8 (items, transitions), levels of each item before and after
-    each transition, -1 where missing. A rule gives the most frequent level after those levels of
-    the predictors; of equally frequent ones the one that is more frequent in all, then the lower.
+    each transition, -1 where missing; ``before`` of each item at each of ``lags``. A rule gives
+    the most frequent level after those levels of the predictors; of equally frequent ones the one
+    that is more frequent in all, then the lower.
     """
     best = sets.sort_values(["target", "rank"], kind="stable").drop_duplicates("target")
     columns = members(sets)
-    used = best[["target", *columns]].to_numpy(dtype=np.int64)
+    used = best[["target", *columns]].to_numpy(dtype=np.int64, copy=True)
     genes = np.unique(used[used >= 0])
+    used[:, 1:] *= len(lags)
+    if len(lags) > 1:
+        of_lag = [column.replace("predictor", "lag") for column in columns]
+        used[:, 1:] += np.searchsorted(lags, best.reindex(columns=of_lag, fill_value=0))
     place = {int(gene): k for k, gene in enumerate(genes)}
     inputs: list[tuple[int, ...]] = [()] * genes.size
     tables: list[Levels] = [np.empty(0, dtype=np.int8)] * genes.size
@@ -112,21 +146,80 @@ def rule_network(
         unseen += int((seen.sum(axis=-1) == 0).sum())
         # Less than a half of one observation: ties alone are decided by it.
         table = (seen + in_all / (2 * in_all.sum() + 1)).argmax(axis=-1)
-        inputs[place[target]] = tuple(place[predictor] for predictor in chosen)
+        places = (divmod(predictor, len(lags)) for predictor in chosen)
+        inputs[place[target]] = tuple(place[item] * len(lags) + lag for item, lag in places)
         tables[place[target]] = table.astype(np.int8)
-    return RuleNetwork(genes, [names[g] for g in genes], n_levels, inputs, tables, unseen)
+    known = [names[g] for g in genes]
+    return RuleNetwork(genes, known, n_levels, inputs, tables, unseen, tuple(lags))
+
+
+class Core(NamedTuple):
+    """What decides the attractors of a network, and the levels of the other genes.
+
+    ``network``: of the genes in ``kept``. ``fixed``: levels of genes that stay at one. ``outputs``:
+    genes that act on none of those before them.
+    """
+
+    network: RuleNetwork
+    kept: list[int]
+    fixed: dict[int, int]
+    outputs: list[int]
+
+    def with_all_genes(self, table: pd.DataFrame, network: RuleNetwork) -> pd.DataFrame:
+        """The attractors of the core, with the levels of all genes of ``network``."""
+        before = np.arange(len(table)) - 1
+        before[table["step"] == 0] += table["length"][table["step"] == 0]
+        levels = {gene: np.full(len(table), level) for gene, level in self.fixed.items()}
+        levels |= {gene: table[network.names[gene]].to_numpy() for gene in self.kept}
+        for gene in reversed(self.outputs):
+            inputs = tuple(levels[k][before] for k in network.inputs[gene])
+            levels[gene] = network.tables[gene][inputs]
+        columns = {name: levels[gene] for gene, name in enumerate(network.names)}
+        return table[["attractor", "step", "length", "basin", "basin_share"]].assign(**columns)
+
+
+def core_of(network: RuleNetwork, usual: Sequence[int]) -> Core:
+    """Genes without a rule held at their ``usual`` levels, what follows from these (percolation:
+    Klarner, Bockmayr & Siebert 2015), and genes that act on no other taken out."""
+    fixed = {k: int(usual[k]) for k, inputs in enumerate(network.inputs) if not inputs}
+    tables = dict(enumerate(network.tables))
+    found = True
+    while found:
+        found = False
+        for gene in tables.keys() - fixed.keys():
+            known = tuple(fixed.get(k, slice(None)) for k in network.inputs[gene])
+            tables[gene] = left = network.tables[gene][known]
+            if left.min() == left.max():
+                fixed[gene], found = int(left.min()), True
+    inputs = {
+        gene: tuple(k for k in network.inputs[gene] if k not in fixed)
+        for gene in sorted(tables.keys() - fixed.keys())
+    }
+    outputs: list[int] = []
+    while unused := sorted(inputs.keys() - {k for of_gene in inputs.values() for k in of_gene}):
+        outputs += unused
+        for gene in unused:
+            del inputs[gene]
+    kept = list(inputs)
+    core = replace(
+        network,
+        names=[network.names[gene] for gene in kept],
+        inputs=[tuple(kept.index(k) for k in inputs[gene]) for gene in kept],
+        tables=[tables[gene] for gene in kept],
+    )
+    return Core(core, kept, fixed, outputs)
 
 
 def attractors(network: RuleNetwork) -> pd.DataFrame | None:
-    """Cycles of states that all others lead to under synchronous updates; None of no gene, and for
-    more than ``MAX_STATES`` states.
+    """Cycles of states that all others lead to under synchronous updates; None for more than
+    ``MAX_STATES`` states.
 
     Columns: ``attractor`` (1 has the largest basin), ``step``, ``length`` (1: a fixed point),
     ``basin`` (states that lead to it, its own included), ``basin_share``, and the level of each
     gene: a row for each state of each attractor.
     """
     n, q = len(network.names), network.n_levels
-    if not n or not _is_small(network):
+    if not _is_small(network):
         return None
     weights = q ** np.arange(n, dtype=np.int64)
     states = np.arange(q**n, dtype=np.int64)
@@ -139,7 +232,7 @@ def attractors(network: RuleNetwork) -> pd.DataFrame | None:
     _, part = connected_components(graph.tocsr(), directed=False)
     basin = np.bincount(part)
     on_cycle = after
-    for _ in range(int(np.ceil(np.log2(states.size))) + 1):
+    for _ in range(int(states.size).bit_length() + 1):
         on_cycle = on_cycle[on_cycle]  # 2, 4, 8, ... steps on
     first = np.full(basin.size, states.size)
     np.minimum.at(first, part, on_cycle)
@@ -152,8 +245,7 @@ def attractors(network: RuleNetwork) -> pd.DataFrame | None:
             rows.append((number, step, len(cycle), int(basin[k]), basin[k] / states.size, state))
         if len(rows) >= MAX_ROWS:
             break
-    names = ["attractor", "step", "length", "basin", "basin_share", "state"]
-    table = pd.DataFrame(rows, columns=names)
+    table = pd.DataFrame(rows, columns=[*ATTRACTOR_COLUMNS, "state"])
     levels = table.pop("state").to_numpy()[:, None] // weights % q
     return pd.concat([table, pd.DataFrame(levels, columns=network.names)], axis=1)
 
@@ -164,28 +256,17 @@ def simulated_course(
     """The course that the rules give from the first sample of each series on.
 
     Genes without a rule have their measured levels throughout. levels : int8 (items, samples);
-    source, target : samples of each transition, in the order of time within a series.
+    source, target : samples of each transition (source: of each lag), in the order of time within a
+    series.
 
     Returns int8 (genes, samples); -1 where an input is not known.
     """
     measured = levels[network.genes]
     result = measured.copy()
     ruled = np.array([bool(inputs) for inputs in network.inputs], dtype=bool)
-    for before, after in zip(source, target, strict=True):
-        result[ruled, after] = network.step(result[:, before : before + 1])[ruled, 0]
+    for before, after in zip(np.atleast_2d(source).T, target, strict=True):
+        result[ruled, after] = network.step(result[:, before].reshape(-1, 1))[ruled, 0]
     return result
-
-
-def rule_messages(network: RuleNetwork) -> list[Message]:
-    """What a reader of the rules has to know."""
-    found = []
-    combinations = sum(table.size for table in network.tables)
-    if network.unseen:
-        found.append(message("rules_unseen", n=network.unseen, of=combinations))
-    if not _is_small(network):
-        genes, limit = len(network.names), MAX_STATES
-        found.append(message("no_attractors", n=genes, levels=network.n_levels, limit=limit))
-    return found
 
 
 def _is_small(network: RuleNetwork) -> bool:
@@ -198,29 +279,42 @@ def write_rules(
     source: NDArray[np.int32],
     target: NDArray[np.int32],
     folder: Path,
-) -> dict[str, int]:
-    """Write ``network.bnet``, ``network.sbml``, ``attractors.tsv`` and ``rules.tsv``; counts."""
-    found = attractors(network)
+) -> Written:
+    """Write ``network.bnet``, ``network.sbml``, ``attractors.tsv`` and ``rules.tsv``."""
     counts = {
         "rules": sum(map(bool, network.inputs)),
         "rules_combinations_unseen": network.unseen,
     }
-    if found is not None:
-        counts["attractors"] = int(found["attractor"].max()) if len(found) else 0
-        counts["attractor_states"] = network.n_levels ** len(network.names)
-    else:
-        columns = ["attractor", "step", "length", "basin", "basin_share"]
-        found = pd.DataFrame(columns=columns)
+    written = Written(counts)
+    if network.unseen:
+        combinations = sum(table.size for table in network.tables)
+        written.messages.append(message("rules_unseen", n=network.unseen, of=combinations))
+    single = network.of_one_step()
+    searched, core, found = single, None, pd.DataFrame(columns=ATTRACTOR_COLUMNS)
+    if not _is_small(single):
+        seen = [(levels[network.genes] == level).sum(axis=1) for level in range(network.n_levels)]
+        core = core_of(single, np.argmax(seen, axis=0).tolist())
+        searched = core.network
+        genes, left = len(network.names), len(searched.names)
+        code = "attractors_of_core" if _is_small(searched) else "no_attractors"
+        numbers = {"n": genes, "levels": network.n_levels, "limit": MAX_STATES, "left": left}
+        written.messages.append(message(code, **numbers))
+    if single.names and (of_searched := attractors(searched)) is not None:
+        found = of_searched if core is None else core.with_all_genes(of_searched, single)
+        found = found[[*ATTRACTOR_COLUMNS, *network.names]]
+        counts["attractors"] = int(found["attractor"].max())
+        counts["attractor_states"] = network.n_levels ** len(searched.names)
     for name, frame in (
         ("attractors.tsv", found),
         ("rules.tsv", _agreement(network, levels, source, target)),
     ):
         with atomic_path(folder / name) as temporary:
             frame.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
-    for name, text in (("network.bnet", boolnet(network)), ("network.sbml", sbml_qual(network))):
+    sbml = sbml_qual(network.of_one_step())
+    for name, text in (("network.bnet", boolnet(network)), ("network.sbml", sbml)):
         with atomic_path(folder / name) as temporary:
             temporary.write_text(text, encoding="utf-8")
-    return counts
+    return written
 
 
 def _agreement(
@@ -229,7 +323,8 @@ def _agreement(
     """How often each rule gives what was measured: a step on, and all along the course."""
     measured = levels[network.genes]
     after = measured[:, target]
-    one_step = network.step(measured[:, source])
+    before = measured[:, np.atleast_2d(source)].reshape(-1, len(target))
+    one_step = network.step(before)
     course = simulated_course(network, levels, source, target)[:, target]
     rows = []
     for gene, inputs in enumerate(network.inputs):
@@ -266,26 +361,43 @@ def identifiers(names: Sequence[str]) -> list[str]:
     return found
 
 
+def minimal_terms(table: Levels, level: int) -> list[tuple[int | None, ...]]:
+    """The fewest terms that are true just where a table has this level (Quine 1952); in each the
+    level that an input must have, None: any. Exact up to 12 prime implicants, else all of these.
+    """
+    wanted = frozenset(map(tuple, np.argwhere(table == level).tolist()))
+    covers = {}
+    for term in product((None, *range(max(table.shape))), repeat=table.ndim):
+        axes = [range(q) if x is None else (x,) for x, q in zip(term, table.shape, strict=True)]
+        if wanted.issuperset(cells := frozenset(product(*axes))):
+            covers[term] = cells
+    primes = [term for term, cells in covers.items() if not any(cells < c for c in covers.values())]
+    for n in range(1, len(primes) if len(primes) <= 12 else 1):
+        for terms in combinations(primes, n):
+            if frozenset().union(*(covers[term] for term in terms)) == wanted:
+                return list(terms)
+    return primes
+
+
 def _formula(network: RuleNetwork, gene: int, names: Sequence[str]) -> str:
-    """Two levels: in the operators of BoolNet; more: ``level: combinations`` of each level."""
-    inputs, table = network.inputs[gene], network.tables[gene]
-    if network.n_levels > 2:
-        return "; ".join(
-            f"{level}: "
-            + " | ".join(
-                " & ".join(f"{names[k]}={x}" for k, x in zip(inputs, cell, strict=True))
-                for cell in np.argwhere(table == level).tolist()
-            )
-            for level in range(1, network.n_levels)
-            if (table == level).any()
-        )
-    if not table.any() or table.all():
+    """Two levels: in the operators of BoolNet (``gene[-2]``: two steps before); more: ``level:
+    combinations`` of each level."""
+    inputs, table, binary = network.inputs[gene], network.tables[gene], network.n_levels == 2
+    labels = [f"{name}[-{lag}]" if lag > 1 else name for name in names for lag in network.lags]
+    if binary and (not table.any() or table.all()):
         return str(int(table.all()))
-    terms = []
-    for cell in np.argwhere(table).tolist():
-        factors = [names[k] if x else f"!{names[k]}" for k, x in zip(inputs, cell, strict=True)]
-        terms.append(f"({' & '.join(factors)})")
-    return " | ".join(terms)
+    formulas = {}
+    for level in np.unique(table[table > 0]).tolist():
+        terms = []
+        for term in minimal_terms(table, level):
+            fixed = [(labels[k], x) for k, x in zip(inputs, term, strict=True) if x is not None]
+            factors = [f"{label}={x}" for label, x in fixed]
+            if binary:
+                factors = [label if x else f"!{label}" for label, x in fixed]
+            joined = " & ".join(factors) or "always"
+            terms.append(f"({joined})" if binary and len(factors) > 1 else joined)
+        formulas[level] = " | ".join(terms)
+    return formulas[1] if binary else "; ".join(f"{k}: {text}" for k, text in formulas.items())
 
 
 def boolnet(network: RuleNetwork) -> str:
@@ -338,15 +450,14 @@ def _transition(network: RuleNetwork, gene: int, ids: Sequence[str]) -> str:
     default = int(np.bincount(table.ravel()).argmax())
     terms = [f'<qual:defaultTerm qual:resultLevel="{default}"/>']
     for level in range(network.n_levels):
-        cells = [c for c in product(range(network.n_levels), repeat=len(inputs))
-                 if table[c] == level]  # fmt: skip
-        if level == default or not cells:
+        if level == default or not (table == level).any():
             continue
         conditions = []
-        for cell in cells:
+        for term in minimal_terms(table, level):
             equal = [
                 f'<apply><eq/><ci>{ids[k]}</ci><cn type="integer">{x}</cn></apply>'
-                for k, x in zip(inputs, cell, strict=True)
+                for k, x in zip(inputs, term, strict=True)
+                if x is not None
             ]
             joined = "".join(equal)
             conditions.append(f"<apply><and/>{joined}</apply>" if len(equal) > 1 else joined)

@@ -48,7 +48,7 @@ from pairtile.methods.predictor_pairs.network import (
 )
 from pairtile.methods.predictor_pairs.predictor_levels import PredictorLevels
 from pairtile.methods.predictor_pairs.prepare import prepare_predictors
-from pairtile.methods.predictor_pairs.rules import rule_messages, rule_network, write_rules
+from pairtile.methods.predictor_pairs.rules import rule_network, write_rules
 from pairtile.methods.predictor_pairs.search import PredictorSearch
 from pairtile.methods.predictor_pairs.state import search_input
 from pairtile.methods.predictor_pairs.tables import stored_sets, tested_sets, write_predictor_tables
@@ -101,7 +101,8 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
     ) -> tuple[PredictorPairsConfig, list[Message]]:
         if vars(config).get("keep") != "auto":
             return config, []
-        return config.model_copy(update={"keep": auto_keep(draws_of_a_test(state))}), []
+        draws = draws_of_a_test(state, config.null.permutations == "auto")
+        return config.model_copy(update={"keep": auto_keep(draws)}), []
 
     @classmethod
     def space(cls, state: PredictorArrays) -> PairSpace:
@@ -115,7 +116,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
     ) -> Cost:
         # Measured for pairs in tiles of 50 and of 500 samples: docs/speed.md.
         levels, c = int(state["n_levels"][0]), int(state["cardinality"][0])
-        samples, missing = int(state["source_samples"].size), bool((state["levels"] < 0).any())
+        samples, missing = int(state["target_samples"].size), bool((state["levels"] < 0).any())
         if backend == "cuda":
             rate = {2: 7e11, 3: 2.2e11, 4: 8e10}[levels] / (1.0 + samples / 300)
             rate /= (2.0 if missing else 1.0) * (levels if c == 3 else 1.0)
@@ -198,14 +199,16 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
     def warnings(self, sets: pd.DataFrame) -> list[Message]:
         """What ties leave open, and what too few samples or draws keep out."""
         wanted = self.config.estimator.cardinality
-        itself = (self.excluded(slice(0, self.n_targets)) >= 0).astype(int)
+        itself = (self.excluded(slice(0, self.n_targets)) >= 0) * self.lags
         enough = int((self.state["predictors"].size - itself >= wanted).sum())
         least = self.config.preprocess.min_samples
-        return [
+        said = [
             *set_warnings(sets, self.config.estimator),
             *lacking_warnings(sets, enough, wanted, least),
-            *threshold_warnings(self.config.keep, draws_of_a_test(self.state)),
         ]
+        if self.config.null.permutations == "auto":
+            return said
+        return said + threshold_warnings(self.config.keep, draws_of_a_test(self.state))
 
     def ranking(self, merged: Merged) -> Ranking:
         sets = tested_sets(self, merged)
@@ -242,12 +245,15 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         if self.config.rules:
             state = self.state
             levels = np.asarray(state["levels"])
-            course = (np.asarray(state["source_samples"]), np.asarray(state["target_samples"]))
+            course = (self.sources, np.asarray(state["target_samples"]))
             names = items["name"].astype(str).tolist()
-            before, after = (levels[:, samples] for samples in course)
-            network = rule_network(kept, names, before, after, int(state["n_levels"][0]))
-            written.counts.update(write_rules(network, levels, *course, folder))
-            written.messages.extend(rule_messages(network))
+            after = levels[:, course[1]]
+            before = levels[:, self.sources].reshape(-1, after.shape[1])
+            lags = self.config.lags if self.lags > 1 else [1]
+            network = rule_network(kept, names, before, after, int(state["n_levels"][0]), lags)
+            of_rules = write_rules(network, levels, *course, folder)
+            written.counts.update(of_rules.counts)
+            written.messages.extend(of_rules.messages)
         return written
 
 
@@ -259,7 +265,9 @@ def sets_in(state: PredictorArrays, tile: Tile) -> int:
     return (tile.row_end - tile.row_begin) * sets
 
 
-def draws_of_a_test(state: PredictorArrays) -> int:
-    """Shuffled targets that each target is compared with."""
+def draws_of_a_test(state: PredictorArrays, pooled: bool = False) -> int:
+    """Shuffled targets that each target is compared with: its own, or those of all targets."""
     of_class = np.asarray(state["null_class"])
-    return int(np.bincount(of_class).max()) if of_class.size else 0
+    if pooled or not of_class.size:
+        return of_class.size
+    return int(np.bincount(of_class).max())

@@ -47,7 +47,8 @@ class PredictorSearch(PredictorTable):
         """Score every set whose first predictor is in [first_begin, first_end), for every target.
 
         targets : int8 (n_targets, n_samples)
-        exclude : int32 (n_targets,), a predictor whose sets are left out for this target, or -1
+        exclude : int32 (n_targets,), a predictor whose sets are left out for this target, or -1;
+        with several ``settings.lags`` the number of its neighbours in the table, in such groups
         max_key : int64 (n_targets,), sets with a larger key are not reported. Counts of the keys
         that are reported are exact with and without it.
         """
@@ -75,6 +76,7 @@ class PredictorSearch(PredictorTable):
             first_begin,
             first_end,
             settings.top,
+            settings.lags,
         )
         return join_best([replace(found, target=others[found.target]), ties], settings.top)
 
@@ -123,7 +125,7 @@ def best_cpu(
         rows = slice(row + task.begin, row + task.end)
         kernel(
             search.planes,
-            Targets(planes[chunk], exclude[chunk], slab_max_key[rows], complete),
+            Targets(planes[chunk], exclude[chunk], slab_max_key[rows], complete, settings.lags),
             task.first_begin,
             task.first_end,
             search.scoring,

@@ -202,6 +202,7 @@ class CudaPredictors:
                 "COUNT_ALL": int(count_all),
                 "TIGHT": int(levels > 2 and self.n_samples >= TIGHT_SAMPLES * cells),
                 "SHARED": int(shared),
+                "LAGS": self.settings.lags,
             },
         )
         tile = min(MAX_TILE_TARGETS, tile) if shared else 128

@@ -45,6 +45,40 @@ def set_entropies(
     return entropies
 
 
+def set_modes(
+    predictors: NDArray[np.int8],
+    targets: NDArray[np.int8],
+    target_rows: NDArray[np.int32],
+    sets: NDArray[np.int32],
+) -> NDArray[np.str_]:
+    """What each predictor does to the target where the others stay: ``activation``, ``repression``
+    or, where that depends on the levels of the others as in XOR, ``mixed``; "" where nothing.
+
+    Arguments as of ``set_entropies``. Covariances within each combination of the others' levels are
+    summed, rising and falling ones apart; half as much of the weaker kind is noise.
+    """
+    n_levels = int(predictors.max(initial=1)) + 1
+    modes = np.empty(sets.shape, dtype="<U10")
+    for begin in range(0, len(sets), 20_000):
+        block = slice(begin, begin + 20_000)
+        levels = predictors[sets[block]]
+        after = targets[target_rows[block]].astype(float)
+        known = (levels >= 0).all(axis=1) & (after >= 0)
+        for k in range(sets.shape[1]):
+            others = np.delete(levels, k, axis=1).astype(int)
+            code = (others * n_levels ** np.arange(others.shape[1])[:, None]).sum(axis=1)
+            rise = fall = np.zeros(len(after))
+            for combination in range(n_levels ** others.shape[1]):
+                here = known & (code == combination)
+                x, y = levels[:, k] * here, after * here
+                n = np.maximum(here.sum(axis=1), 1)
+                covariance = (x * y).sum(axis=1) - x.sum(axis=1) * y.sum(axis=1) / n
+                rise, fall = rise + np.maximum(covariance, 0), fall + np.maximum(-covariance, 0)
+            kinds = [rise + fall < 1e-9, 2 * fall < rise, 2 * rise < fall]
+            modes[block, k] = np.select(kinds, ["", "activation", "repression"], "mixed")
+    return modes
+
+
 def extend_sets(
     search: PredictorSearch,
     targets: NDArray[np.int8],
@@ -82,6 +116,7 @@ def extend_sets(
                 planes,
                 target,
                 int(exclude[target]),
+                settings.lags,
                 pairs[begin[target] : begin[target + 1]],
                 search.scoring,
                 lists,

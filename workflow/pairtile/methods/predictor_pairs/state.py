@@ -18,7 +18,6 @@ from pairtile.methods.predictor_pairs.null import (
     NullTargets,
     exchanged_courses,
     found_courses,
-    most_shifts,
     permuted_targets,
     shifted_targets,
     targets_within_batches,
@@ -52,7 +51,12 @@ def search_input(
 ) -> PreparedInput[PredictorArrays]:
     """Decide how sets are searched, draw the shuffled targets of the null, and put the state
     together."""
-    n_predictors, n_targets = int(prepared.predictors.size), int(prepared.targets.size)
+    # Each gene once for each lag, these beside each other.
+    lags = np.array(config.lags, dtype=np.int32)
+    candidates = np.add.outer(prepared.predictors * lags.size, np.arange(lags.size)).astype(
+        np.int32
+    )
+    n_predictors, n_targets = int(candidates.size), int(prepared.targets.size)
     asked = config.estimator.cardinality
     messages = list(prepared.messages)
     search = "exhaustive"
@@ -61,7 +65,7 @@ def search_input(
         search, said = _search_of_triples(config.estimator.search, triples)
         messages.append(said)
     cardinality = asked if search == "exhaustive" else 2
-    chosen = _chosen_null(config, prepared, comb(n_predictors, cardinality), seed)
+    chosen = _chosen_null(config, prepared, seed)
     null = chosen.targets
     messages += chosen.messages
     stated, transitions = prepared.design.state, prepared.transitions
@@ -72,7 +76,7 @@ def search_input(
         "series": prepared.series,
         "source_samples": transitions.source_samples,
         "target_samples": transitions.target_samples,
-        "predictors": prepared.predictors,
+        "predictors": candidates.ravel(),
         "targets": prepared.targets,
         "cardinality": np.array([cardinality], dtype=np.int32),
         "n_levels": np.array([prepared.n_levels], dtype=np.int32),
@@ -81,6 +85,8 @@ def search_input(
         "null_exclude": null.exclude,
         "target_class": null.target_class,
     }
+    if lags.size > 1:
+        state["lags"] = lags
     parameters = prepared.parameters | {"estimator": {"search": search}}
     parameters["null"] = {"kind": chosen.kind}
     counts = prepared.counts | {"null_draws": len(null.levels)}
@@ -114,7 +120,7 @@ class ChosenNull(NamedTuple):
 
 
 def _chosen_null(
-    config: PredictorPairsConfig, prepared: PreparedPredictors, sets: int, seed: int
+    config: PredictorPairsConfig, prepared: PreparedPredictors, seed: int
 ) -> ChosenNull:
     """The null that the section asks for. Warnings: what it does not keep, the order of samples
     under permutation, drifts under shifts, a course that series have in common."""
@@ -138,28 +144,23 @@ def _chosen_null(
             kind, reason = "blocks", "samples.batch states batches"
     number = None if asked.permutations == "auto" else int(asked.permutations)
     said: list[Message] = []
-    # Nobody asked for these draws, each costs a search, and so few would tell nothing.
-    by_itself = asked.kind == asked.permutations == "auto"
     if kind == "circular_shift":
-        shifts = most_shifts(series)
-        if by_itself and shifts < MIN_SHIFTS:
-            number = 0
-            numbers = {"slow": slow, "transitions": series.size, "shifts": shifts}
-            said.append(message("too_few_shifts", **numbers))
         null = shifted_targets(targets, series, number, seed)
     elif kind == "courses":
         exchanges = courses.exchanges
-        if exchanges < (MIN_SHIFTS if by_itself else 1):
+        # Nobody asked for these draws, each costs a search, and so few would tell nothing.
+        if exchanges < (MIN_SHIFTS if asked.permutations == "auto" else 1):
             number = 0
             why = courses.clause or "null.kind is courses"
             n_series = int(np.unique(series).size)
-            said.append(message("too_few_courses", why=why, series=n_series, exchanges=exchanges))
+            of_series = {"series": n_series, "exchanges": exchanges, "least": MIN_SHIFTS}
+            said.append(message("too_few_courses", why=why, **of_series))
         null = exchanged_courses(targets, courses.places, number, seed)
     elif kind == "blocks":
         assert batch is not None  # the configuration asks for samples.batch
         null = targets_within_batches(targets, batch, number, seed)
     else:
-        null = permuted_targets(targets, prepared.n_levels, number, sets, seed)
+        null = permuted_targets(targets, prepared.n_levels, number, seed)
         # With lag 0, samples have an order only where a table of series says so.
         if slow is not None and _is_ordered(config):
             said.append(message("levels_change_slowly", slow=slow))
@@ -187,7 +188,9 @@ def _draws(kind: str, null: NullTargets, asked: int | None) -> Message:
         "permutation": f"{draws:,} permutations for each of {number.size:,} compositions of "
         "targets",
     }[kind]
-    if asked is not None and draws < asked:
+    if asked is None:
+        return message("draws_pooled", draws=text, total=len(null.of_class))
+    if draws < asked:
         few = "few" if kind == "courses" else "short"
         text += f" (the series are too {few} for the {asked:,} asked for)"
     return message("least_p_value", draws=text, least=1 / (draws + 1))

@@ -10,15 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.engine.chunk_file import Rows
 from pairtile.engine.estimator import Merged, Written
 from pairtile.io.symbols import add_symbols
-from pairtile.methods.predictor_pairs.best_sets import ANY_KEY, SET_COLUMNS, rows_found
+from pairtile.methods.predictor_pairs.best_sets import SET_COLUMNS, rows_found
 from pairtile.methods.predictor_pairs.network import members, set_q_values
-from pairtile.methods.predictor_pairs.null import search_p_values
+from pairtile.methods.predictor_pairs.null import pooled_p_values, search_p_values
 from pairtile.methods.predictor_pairs.predictor_levels import PredictorLevels
 from pairtile.methods.predictor_pairs.search import PredictorSearch
-from pairtile.methods.predictor_pairs.sets import extend_sets, set_entropies
+from pairtile.methods.predictor_pairs.sets import extend_sets, set_entropies, set_modes
 from pairtile.preprocess.null_design import inflation
 from pairtile.runtime.files import atomic_path
 from pairtile.statistics.ranks import spearman
@@ -47,6 +46,11 @@ def tested_sets(opened: PredictorLevels, merged: Merged) -> pd.DataFrame:
     real["p_value"] = _p_values(opened, real, drawn)
     rank = real["rank"].to_numpy()
     real["q_value"] = set_q_values(real["p_value"].to_numpy(), rank)
+    if opened.lags > 1:
+        for column in members(real)[: opened.config.estimator.cardinality]:
+            item, place = np.divmod(real[column].to_numpy(), opened.lags)
+            real[column.replace("predictor", "lag")] = np.asarray(opened.state["lags"])[place]
+            real[column] = item
     return real
 
 
@@ -91,6 +95,7 @@ def named_sets(sets: pd.DataFrame, names: NDArray[np.object_]) -> pd.DataFrame:
     told = ["mce_bits", "target_entropy_bits", "n_ties", "imp_bits", "p_value", "q_value"]
     told += ["mi_bits", *(f"gain_{k + 1}" for k in range(len(members(sets))))]
     told += [*(f"spearman_{k + 1}" for k in range(len(members(sets)))), "n_samples"]
+    told += [str(column) for column in sets if str(column).startswith(("mode_", "lag_"))]
     table = pd.DataFrame(columns | {name: sets[name].to_numpy() for name in told})
     if "search" in sets:
         table["search"] = sets["search"].to_numpy()
@@ -123,15 +128,15 @@ def _grown(opened: PredictorLevels, pairs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows_found(opened.state, best, 0)).astype({"rank": np.int64})
 
 
-def _entropies(opened: PredictorLevels, sets: pd.DataFrame) -> Rows:
-    """Unpenalised entropies of sets and what each of their predictors adds."""
+def _entropies(opened: PredictorLevels, sets: pd.DataFrame) -> dict[str, NDArray[np.generic]]:
+    """Unpenalised entropies of sets, what each of their predictors adds, and what it does."""
     columns = [c for c in members(sets) if opened.cardinality > 1 or c == "predictor_1"]
     chosen = opened.places()[sets[columns].to_numpy()]
     predictors = opened.predictor_levels()
     targets = opened.target_levels(slice(0, opened.n_targets))
     rows = sets["target_row"].to_numpy().astype(np.int32)
     h_target, h_set, least, n_samples = set_entropies(predictors, targets, rows, chosen)
-    result = {
+    result: dict[str, NDArray[np.generic]] = {
         "target_entropy_bits": h_target,
         "mi_bits": np.maximum(h_target - h_set, 0.0),
         "imp_bits": np.maximum(least - h_set, 0.0),
@@ -145,6 +150,8 @@ def _entropies(opened: PredictorLevels, sets: pd.DataFrame) -> Rows:
             if without.size:
                 left = set_entropies(predictors, targets, rows, without).of_set
         result[f"gain_{k + 1}"] = left - h_set
+    for k, mode in enumerate(set_modes(predictors, targets, rows, chosen).T):
+        result[f"mode_{k + 1}"] = mode.astype(object)
     return result
 
 
@@ -152,10 +159,8 @@ def _signs(opened: PredictorLevels, sets: pd.DataFrame) -> dict[str, NDArray[np.
     """Spearman's rho of each predictor with the target, over transitions in which both have a
     value."""
     values = np.asarray(opened.state["values"])
-    before, after = (
-        values[:, samples]
-        for samples in (opened.state["source_samples"], opened.state["target_samples"])
-    )
+    after = values[:, opened.state["target_samples"]]
+    before = values[:, opened.sources].reshape(-1, after.shape[1])
     targets = sets["target"].to_numpy()
     found = {}
     for k, column in enumerate(members(sets)):
@@ -171,17 +176,21 @@ def _p_values(
     opened: PredictorLevels, real: pd.DataFrame, drawn: pd.DataFrame
 ) -> NDArray[np.float64]:
     of_class = np.asarray(opened.state["null_class"])
-    null_keys = np.full(of_class.size, ANY_KEY, dtype=np.int64)
+    null_bits = np.full(of_class.size, np.nan)
     first = drawn[drawn["rank"] == 1]
-    null_keys[first["target_row"].to_numpy() - opened.n_targets] = _keys(first)
-    target_class = np.asarray(opened.state["target_class"])[real["target_row"].to_numpy()]
+    null_bits[first["target_row"].to_numpy() - opened.n_targets] = first["mce_bits"]
+    of_target = np.asarray(opened.state["target_class"])
+    target_class = of_target[real["target_row"].to_numpy()]
     # For what was removed from the values, sets explain as much more of unrelated targets.
     larger = inflation(opened.state, np.asarray(opened.state["levels"]).shape[1])
     if larger > 1.0:
         entropy = real["target_entropy_bits"]
         real = real.assign(mce_bits=entropy - (entropy - real["mce_bits"]) / larger)
-    return search_p_values(_keys(real), target_class, null_keys, of_class)
-
-
-def _keys(sets: pd.DataFrame) -> NDArray[np.int64]:
-    return np.rint(sets["mce_bits"].to_numpy() * 1e9).astype(np.int64)
+    bits = real["mce_bits"].to_numpy()
+    if opened.config.null.permutations == "auto":
+        return pooled_p_values(bits, target_class, null_bits, of_class, of_target)
+    # A draw without a set is worse than any score.
+    keys, null_keys = (
+        np.rint(x * 1e9).astype(np.int64) for x in (bits, np.nan_to_num(null_bits, nan=9.0))
+    )
+    return search_p_values(keys, target_class, null_keys, of_class)

@@ -185,7 +185,7 @@ def _key_of_pair(predictors, targets, target, scoring, scratch):  # type: ignore
 
 
 @njit(nogil=True, error_model="numpy")
-def _add_third(predictors, a, b, target, exclude, scoring, lists, scratch):  # type: ignore[no-untyped-def]
+def _add_third(predictors, a, b, target, exclude, lags, scoring, lists, scratch):  # type: ignore[no-untyped-def]
     """Offer pair a < b with every third predictor; the best set is left in ``scratch.grown``.
 
     Returns the least key, NO_KEY where no set is admissible.
@@ -194,7 +194,7 @@ def _add_third(predictors, a, b, target, exclude, scoring, lists, scratch):  # t
     candidate, grown, is_offered = scratch.candidate, scratch.grown, scratch.is_offered
     least = NO_KEY
     for third in range(predictors.shape[0]):
-        if third in (a, b, exclude):
+        if third in (a, b) or third // lags == exclude:
             continue
         position = _grow(a, b, third, candidate)
         if _count_with_third(cells, predictors, third, position, counts) < scoring.min_samples:
@@ -211,13 +211,13 @@ def _add_third(predictors, a, b, target, exclude, scoring, lists, scratch):  # t
 
 @njit(nogil=True, error_model="numpy")
 def floating_search(  # type: ignore[no-untyped-def]
-    predictors, targets, target, exclude, seeds, scoring, lists
+    predictors, targets, target, exclude, lags, seeds, scoring, lists
 ):
     """Sequential floating forward search from pairs to sets of three, for one target.
 
     predictors  uint32 (n_predictors, q, words): bit planes
     targets     uint32 (n_targets, q, words), of which row ``target`` is searched
-    exclude     predictor left out, -1 for none
+    exclude     predictor left out, -1 for none; of ``lags`` neighbours the number of the group
     seeds       int32 (n, 2): pairs, ascending, in the order in which they are tried
     scoring, lists  ``Scoring``, ``BestLists`` of all targets
 
@@ -241,14 +241,14 @@ def floating_search(  # type: ignore[no-untyped-def]
     visited.clear()
     for seed in range(seeds.shape[0]):
         a, b = np.int64(seeds[seed, 0]), np.int64(seeds[seed, 1])
-        if exclude in (a, b):
+        if exclude in (a // lags, b // lags):
             continue
         pair[0, 0], pair[0, 1] = a, b
         least_pair = _key_of_pair(predictors, targets, target, scoring, scratch)
         while (a, b) not in visited:
             _mark_offered(visited, a, b, scratch.is_offered)
             _fill_cells(predictors, a, b, targets, target, scratch.cells)
-            least = _add_third(predictors, a, b, target, exclude, scoring, lists, scratch)
+            least = _add_third(predictors, a, b, target, exclude, lags, scoring, lists, scratch)
             visited.add((a, b))
             if least == NO_KEY:
                 break

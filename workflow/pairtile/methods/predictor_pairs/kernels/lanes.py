@@ -42,13 +42,15 @@ class Targets(NamedTuple):
 
     planes (n, q, words): bit planes. exclude (n,): the predictor whose sets a target does without,
     -1 for none. max_key (n,): the largest key wanted, updated. complete: whether no level of
-    targets and predictors is missing.
+    targets and predictors is missing. lags: so many neighbouring predictors count as one for
+    ``exclude``.
     """
 
     planes: NDArray[np.uint32]
     exclude: NDArray[np.int32]
     max_key: NDArray[np.int64]
     complete: bool
+    lags: int = 1
 
 
 class Lanes(NamedTuple):
@@ -222,7 +224,7 @@ def offer_hits(n_hits, candidate, n_cells, targets, lanes, lists):  # type: igno
         key = key_of(mce)
         excluded = key > max_key[t]
         for j in range(candidate.shape[0]):
-            excluded |= candidate[j] == exclude[t]
+            excluded |= candidate[j] // targets.lags == exclude[t]
         if excluded:
             continue
         if filled[t] > end and key == keys[t, end] and not is_before(candidate, sets, t, end):

@@ -73,7 +73,7 @@ __device__ __noinline__ void judge(const Search &search, const int *columns, uns
     const int excluded = search.exclude[target];
 #pragma unroll
     for (int c = 0; c < CARDINALITY; c++)
-        if ((int)((code >> (c * CODE_BITS)) & ((1 << CODE_BITS) - 1)) == excluded)
+        if ((int)((code >> (c * CODE_BITS)) & ((1 << CODE_BITS) - 1)) / LAGS == excluded)
             return;
     const long long cut = search.cut_keys[target];
     double mce = 0.0;

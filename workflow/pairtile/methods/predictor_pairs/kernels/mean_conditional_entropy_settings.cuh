@@ -2,6 +2,9 @@
 
 #define CHUNKS ((WORDS + 3) / 4)
 #define STRIDE (4 * CHUNKS)  // words of a plane: whole chunks of 128 samples
+#ifndef LAGS
+#define LAGS 1  // neighbouring predictors that are one for `exclude`
+#endif
 #define NO_OBS 1
 #define POOR_OBS 2
 #define CODE_BITS 21  // of a predictor's number in the code of a set
