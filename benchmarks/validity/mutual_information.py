@@ -374,6 +374,50 @@ def discoveries(n_tables: int) -> list[dict[str, Any]]:
     return rows
 
 
+def stated_batches(n_tables: int) -> list[dict[str, Any]]:
+    """Some genes have other levels in each stated batch: unrelated pairs, and 25 true pairs beside
+    those that ``regress_out`` finds."""
+    true = {(k, k + 25) for k in range(25)}
+    rows = []
+    for samples, batches, share, sd in ((60, 2, 0.1, 3.0), (60, 12, 0.3, 2.0), (60, 5, 0.0, 0.0),
+                                        (900, 2, 0.12, 3.0), (900, 6, 0.3, 1.0)):  # fmt: skip
+        passing, missed = [], []
+        for seed in range(n_tables):
+            draw = np.random.default_rng([seed, samples, batches, 25])
+            batch = draw.permutation(np.arange(samples) % batches)
+            values = draw.standard_normal((GENES, samples))
+            r = np.tanh(5.0 / np.sqrt(samples - 3))
+            values[25:50] = r * values[:25] + np.sqrt(1 - r * r) * values[25:50]
+            moved = draw.random(GENES) < share
+            levels = sd * draw.standard_normal((GENES, batches)) * moved[:, None]
+            values += levels[:, batch]
+            centred = prepare_expression(values, regress_out={"batch": [f"b{k}" for k in batch]})
+            found = _pairs(values, {"p_value": LEVEL}, batch=batch) - true
+            passing.append(len(found) / (GENES * (GENES - 1) / 2 - 25))
+            here, there = (
+                _pairs(values, {"fdr": LEVEL}, batch=batch),
+                _pairs(centred, {"fdr": LEVEL}),
+            )
+            missed.append((len(there & true) - len(here & true)) / 25)
+        scenario = (
+            f"{batches} batches of {samples} samples, `batch`, {share:.0%} of the genes moved by "
+            f"{sd:g} SD"
+        )
+        what = "unrelated pairs with p ≤ 0.05"
+        rows.append(claim_of_mean(scenario, what, passing, LEVEL, COMMAND, low=0.045, high=0.06))
+        what = "true pairs missed that `regress_out` finds"
+        rows.append(mean_at_most(scenario, what, missed, 0.0, 0.05, COMMAND))
+    return rows
+
+
+def _pairs(values: Floats | Prepared, keep: dict[str, Any], **stated: Any) -> set[tuple[int, int]]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        edges = infer_network(values, backend="cpu", keep=keep, score="mi", dpi=False, **stated)
+    ends = np.sort(edges[["source", "target"]].to_numpy(dtype=int), axis=1)
+    return set(map(tuple, ends.tolist()))
+
+
 def makers() -> dict[str, tuple[Callable[[np.random.Generator], Floats], str]]:
     """Tables of which nothing is stated, and the message that each must have."""
     return {
@@ -480,6 +524,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
         *shifted_public_data(),
         *shared_samples(n_tables),
         *discoveries(n_tables),
+        *stated_batches(n_tables),
         *combined(2 * n_tables),
         *delivered(2 * n_tables),
         *consensus(quick),

@@ -22,7 +22,12 @@ from pairtile.io.expression import Expression
 from pairtile.preprocess.expression import Prepared
 from pairtile.preprocess.expression import prepare_expression as prepare
 from pairtile.preprocess.items import formula_warnings
-from pairtile.preprocess.samples import SampleDesign, arrange_samples, without_empty_samples
+from pairtile.preprocess.samples import (
+    SampleDesign,
+    arrange_samples,
+    remove_effects,
+    without_empty_samples,
+)
 from pairtile.preprocess.two_tables import TwoTables, prepare_two_tables
 
 if TYPE_CHECKING:
@@ -183,7 +188,17 @@ def arranged_table(
             )
         as_it_is = Expression(expression.values, expression.genes, expression.samples)
         design = arrange_samples(as_it_is, config.samples, table=about)[1]
-        return expression, design.with_removed(expression.design)
+        before, batches = expression.design, [design.covariates] if design.batch.size else []
+        design = design.with_removed(before)
+        if batches:  # taken off as if stated before
+            covariates = np.hstack(
+                [*batches, *([before.covariates] * bool(before.covariates.size))]
+            )
+            values = expression.values.copy()
+            remove_effects(values, covariates)
+            design = replace(design, covariates=covariates)
+            expression = replace(expression, values=values, design=design)
+        return expression, design
     given = as_expression(table, expression if isinstance(expression, Expression) else None)
     given = without_empty_samples(given)
     left = pd.Index(about.samples).get_indexer(pd.Index(given.samples))

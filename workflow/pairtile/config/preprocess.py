@@ -170,7 +170,8 @@ class Preprocess(ConfigModel):
             "Columns of `samples.annotations`, or of `obs` in an `.h5ad` file (batch, sex, age): "
             "their additive effects are removed from every gene by least squares, after log2 and "
             "normalisation: labels (and numbers of groups: 1, 2, 3) as groups, other numbers as "
-            "straight lines. Each gene keeps its mean."
+            "straight lines, `smooth(hours)` as a curve over numbers, `smooth(x:y)` as a surface "
+            "over two columns, `spatial` of `obsm` too. Each gene keeps its mean."
         ),
     )
     hidden_factors: Literal["none", "auto"] | Annotated[int, Field(ge=1, le=MAX_FACTORS)] = Field(

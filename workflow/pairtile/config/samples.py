@@ -73,8 +73,9 @@ class SamplesConfig(ConfigModel):
     batch: OptionalColumn = Field(
         default=None,
         description=(
-            "Which batch (plate, laboratory, run) each sample is of. A null by `blocks` permutes "
-            "samples within their own batch only, so that a shift between batches makes no edge."
+            "Which batch (plate, laboratory, run) each sample is of. Means of batches go off "
+            "every gene, as `preprocess.regress_out` does, and a null by `blocks` permutes samples "
+            "within their own batch only: noise that is larger in one batch makes no edge."
         ),
     )
     replicate: OptionalColumn = Field(

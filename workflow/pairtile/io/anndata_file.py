@@ -135,7 +135,8 @@ def read_obs(
     path: str | PathLike[str], columns: Sequence[str], samples: Sequence[str]
 ) -> AnnotationTable:
     """Some columns of what an AnnData file says of some of its cells (``obs``), as text; "" where
-    nothing stands.
+    nothing stands. Coordinates, ``obsm["spatial"]``, are a column of two numbers in each cell. All
+    columns that can be read and are not asked for are ``others``.
 
     Raises InputError for a file that is no AnnData, for a column that is not there, and for a cell
     that is not there once.
@@ -143,7 +144,15 @@ def read_obs(
     with _open(path, "an .h5ad file") as file:
         frame = file["obs"]
         names = _index(path, frame)
-        texts = {name: _texts(path, frame, name) for name in columns}
+        places = _coordinates(file)
+        texts = {
+            name: places[name] if name in places else _texts(path, frame, name) for name in columns
+        }
+        others = {name: cells for name, cells in places.items() if name not in texts}
+        for name in _columns_of(frame):
+            with suppress(InputError):
+                if name not in texts:
+                    others[name] = _texts(path, frame, name)
     check_names(path, "sample", names)
     place = {name: k for k, name in enumerate(names)}
     if absent := next((name for name in samples if name not in place), ""):
@@ -155,6 +164,7 @@ def read_obs(
         {name: [column[k] for k in rows] for name, column in texts.items()},
         [f"obs, row {k + 1}" for k in rows],
         [],
+        others={name: [column[k] for k in rows] for name, column in others.items()},
     )
 
 
@@ -175,11 +185,22 @@ def _index(path: str | PathLike[str], frame: Stored) -> list[str]:
     return list(map(as_text, _column(path, frame, name)))
 
 
-def _texts(path: str | PathLike[str], frame: Stored, name: str) -> list[str]:
+def _coordinates(file: h5py.File) -> dict[str, list[str]]:
+    """The places of spots, under the name that they have in ``obsm``."""
+    stored = file.get("obsm/spatial")
+    if getattr(stored, "ndim", 0) != 2 or stored.shape[1] < 2 or stored.dtype.kind not in "iuf":
+        return {}
+    return {"spatial": [f"{x:.12g} {y:.12g}" for x, y in stored[:, :2]]}
+
+
+def _columns_of(frame: Stored) -> list[str]:
     if hasattr(frame, "keys"):
-        names = [k for k in frame if k not in ("__categories", frame.attrs.get("_index"))]
-    else:
-        names = list(frame.dtype.names[1:])
+        return [k for k in frame if k not in ("__categories", frame.attrs.get("_index"))]
+    return list(frame.dtype.names[1:])
+
+
+def _texts(path: str | PathLike[str], frame: Stored, name: str) -> list[str]:
+    names = _columns_of(frame)
     if name not in names:
         expected = f"one of {', '.join(map(repr, names)) or 'none'}"
         raise InputError.at(path, "obs", f"no column {name!r}", expected)

@@ -38,7 +38,7 @@ NO_CODE = "an empty cell where nothing is known (all other numbers of the column
 class AnnotationTable:
     """Columns of text, one cell for each sample asked for, ``""`` where it is empty; ``places``:
     where in the file each sample stands, for messages; ``unannotated``: samples without a row,
-    whose cells are empty."""
+    whose cells are empty; ``others``: columns that nobody asked for, to see what samples share."""
 
     path: str
     samples: list[str]
@@ -46,14 +46,18 @@ class AnnotationTable:
     places: list[str]
     notes: list[Message]
     unannotated: list[str] = field(default_factory=list)
+    others: dict[str, list[str]] = field(default_factory=dict)
 
     def of(self, samples: Sequence[str]) -> AnnotationTable:
         """The rows of some of the samples, in their order."""
         place = {name: k for k, name in enumerate(self.samples)}
         rows = [place[name] for name in samples]
-        columns = {name: [cells[k] for k in rows] for name, cells in self.columns.items()}
+        columns, others = (
+            {name: [cells[k] for k in rows] for name, cells in table.items()}
+            for table in (self.columns, self.others)
+        )
         places = [self.places[k] for k in rows]
-        return replace(self, samples=list(samples), columns=columns, places=places)
+        return replace(self, samples=list(samples), columns=columns, places=places, others=others)
 
 
 def read_annotation_table(

@@ -20,7 +20,12 @@ from pairtile.io.expression import Expression
 from pairtile.io.regulators import read_regulators
 from pairtile.io.sparse_rows import columns_of, stored_values
 from pairtile.preprocess.count_residuals import CountResiduals
-from pairtile.preprocess.factor_annotations import annotations_of_factors
+from pairtile.preprocess.factor_annotations import (
+    Looked,
+    annotations_of_factors,
+    look_at_annotations,
+    with_surfaces,
+)
 from pairtile.preprocess.items import NOT_VARIABLE, TOO_FEW, TOO_RARE, Account, items_table
 from pairtile.preprocess.logarithm import take_log2
 from pairtile.preprocess.normalize import (
@@ -204,7 +209,7 @@ def prepare_expression(
         return block, n_zeros + take_log2(block, expression, float(chosen.pseudocount), rows)
 
     design = design or SampleDesign.unknown()
-    changed = design.covariates.size or chosen.hidden_factors != "none"
+    changed = design.covariates.size or design.surfaces or chosen.hidden_factors != "none"
     half = half and n_genes * n_samples > HALF_VALUES and not changed
     in_place = overwrite and isinstance(values, np.ndarray)
     once = None  # scores take long: they are made once, and those of dropped genes overwritten
@@ -250,11 +255,18 @@ def prepare_expression(
             release(out)
     out = _normalize_log(out, kept, chosen, account)
     chosen = _equal_spread(out, chosen, scale, account)
+    known = bool(design.annotations or design.others or design.surfaces)
+    before = Looked.at(out) if known else None
+    if before is not None:
+        design = with_surfaces(design, before)
     if design.covariates.size:
         remove_effects(out, design.covariates)
-        account.say("effects_removed", columns=", ".join(chosen.regress_out))
+        account.say("effects_removed", columns=", ".join(design.effects))
     controls = None if chosen.control_genes is None else _controls(expression, chosen, account)
     design = _without_hidden_factors(out, chosen, design, account, controls)
+    if before is not None:
+        design, said = look_at_annotations(before, out, design, expression.samples)
+        account.messages += said
     kept = _left(expression, chosen, account)
     _warn_of_samples(out, expression, account)
     genes = [expression.genes[k] for k in kept]

@@ -1,8 +1,11 @@
-"""Which annotation of the samples a hidden factor goes with."""
+"""What annotations of the samples explain: of the values of most genes, and of hidden factors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +13,47 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import Message, messages_of
+from pairtile.engine.state import copy_rows
+from pairtile.errors import InputError
+from pairtile.io.annotations import AnnotationTable
+from pairtile.io.names import some
+from pairtile.preprocess.samples import NEAR_COPIES_SHARE, SampleDesign, parts_of, term_of
+from pairtile.runtime.threads import one_blas_thread
+from pairtile.statistics.dependence import evenly_spaced, near_copies_of
+from pairtile.statistics.hidden_factors import normal_scores
+from pairtile.statistics.sample_effects import (
+    Left,
+    Term,
+    explaining_terms,
+    orthonormal,
+    together,
+)
+
+message = messages_of(__package__)
+
 LEVEL = 0.05
+
+MAX_GENES, MAX_SAMPLES = 500, 1000
+"""More are not looked at."""
+
+SEVERE = 0.5
+"""Excess of the mean squared correlation over that of unrelated genes, in units of it, that a
+column takes off: 11 % of unrelated pairs have p <= 0.05."""
+
+# Small groups with this share of the variance between them are measurements of one specimen, and
+# not relatives: at most so many samples each, at least so many groups.
+ONE_SPECIMEN, MAX_COPIES, MIN_SPECIMENS = 0.7, 10, 20
+
+COPY_CORRELATION = 0.7
+"""Least correlation of samples that are named as copies."""
+
+# Swaps are looked for among at most so many labels, of so many samples each; where more than this
+# share of the samples is closer to others, labels do not go with the values at all.
+MAX_LABELS, MIN_LABELLED, MAX_SWAPPED = 20, 4, 0.1
+
+# Columns of numbers, of so many different ones, that are tried as coordinates, each with each.
+MAX_PAIRED, MIN_PLACES = 6, 5
 
 
 class FactorAnnotation(NamedTuple):
@@ -57,3 +100,190 @@ def _p_value(factor: NDArray[np.float64], cells: Sequence[str]) -> float:
         return float(scipy.stats.spearmanr(values, numbers.to_numpy(np.float64)).pvalue)
     groups = [values[(labels == label).to_numpy()] for label in labels.unique()]
     return float(scipy.stats.kruskal(*groups).pvalue)
+
+
+class Looked(NamedTuple):
+    """``rows``: normal scores of the genes looked at, float64 (genes, samples). ``samples``: int64,
+    which of the table's."""
+
+    rows: NDArray[np.float64]
+    samples: NDArray[np.int64]
+
+    @classmethod
+    def at(cls, values: NDArray[np.float64]) -> Looked:
+        """Some genes and samples of a table, evenly spaced."""
+        samples = evenly_spaced(values.shape[1], MAX_SAMPLES)
+        rows = copy_rows(values, evenly_spaced(len(values), MAX_GENES), samples)
+        return cls(normal_scores(rows), samples)
+
+
+@one_blas_thread()
+def with_surfaces(design: SampleDesign, looked: Looked) -> SampleDesign:
+    """The design with as many waves of what ``regress_out`` has as smooth as values ask for."""
+    for term in design.surfaces:
+        chosen = term.of(looked.samples)
+        basis = orthonormal(design.covariates[looked.samples])
+        number = chosen.design(looked.rows, basis).shape[1]
+        covariates = np.hstack([design.covariates, term.whole(number)])
+        design = replace(design, covariates=covariates)
+    return design
+
+
+@one_blas_thread()
+def look_at_annotations(
+    before: Looked, values: NDArray[np.float64], design: SampleDesign, names: Sequence[str]
+) -> tuple[SampleDesign, list[Message]]:
+    """Hold every annotation against what samples share; the design with what the named ones would
+    take off. Not in time courses that are stated: their nulls keep what neighbours share.
+
+    before : values before effects are removed. values : float64 (genes, samples), prepared.
+    """
+    after = Looked.at(values)
+    samples, rows = after.samples, after.rows
+    columns = {**design.annotations, **design.others}
+    table = AnnotationTable("samples", list(names), columns, [""] * len(names), [])
+    labels = {name: [cells[k] for k in samples] for name, cells in columns.items()}
+    shown = [names[k] for k in samples]
+    rest = removed = orthonormal(design.removed[samples])
+    found: list[Message] = []
+    if not design.series.size:
+        terms = [term.of(samples) for term in _terms(table)]
+        if chosen := explaining_terms(rows, terms, removed):
+            found.append(_named(rows, removed, chosen, labels, design.effects))
+            every = [term_of(term.name, table).whole(taken.shape[1]) for term, taken in chosen]
+            named = tuple(part for term, _ in chosen for part in parts_of(term.name))
+            design = replace(design, explained=np.hstack(every), named=named)
+            rest = orthonormal(design.explained[samples], removed)
+        found += _copies(before.rows, rest, labels, shown)
+    effects = [part for name in design.effects for part in parts_of(name)]
+    for name in dict.fromkeys([*effects, *design.named]):
+        found += _swaps(before.rows, name, labels.get(name, []), shown)
+    return design, found
+
+
+def _terms(table: AnnotationTable) -> list[Term]:
+    """How columns can be taken off: labels and numbers as they are, numbers as curves too, and two
+    columns of numbers as coordinates where hardly two samples have the same place.
+
+    Not columns that ``regress_out`` refuses, nor labels that most samples have alone.
+    """
+    found, curves = [], []
+    for name in table.columns:
+        with suppress(InputError):
+            term = term_of(name, table)
+            if term.smooth or 0 < term.columns.shape[1] < len(term.columns) / 2:
+                found.append(term)
+        with suppress(InputError):
+            curve = term_of(f"smooth({name})", table)
+            different = np.unique(curve.columns[:, 0]).size
+            if curve.columns.shape[1] == 1 and different > 2:
+                found.append(curve)
+                curves += [curve] * (different >= MIN_PLACES)
+    if any(term.smooth and term.columns.shape[1] > 1 for term in found):
+        curves = []  # the places of samples are known
+    for first, second in combinations(curves[:MAX_PAIRED], 2):
+        places = np.hstack([first.columns, second.columns])
+        if len(np.unique(places, axis=0)) >= 0.9 * len(places):
+            parts = ":".join(parts_of(first.name) + parts_of(second.name))
+            found.append(Term(f"smooth({parts})", places, True))
+    return found
+
+
+def _named(
+    rows: NDArray[np.float64],
+    removed: NDArray[np.float64],
+    chosen: Sequence[tuple[Term, NDArray[np.float64]]],
+    labels: Mapping[str, Sequence[str]],
+    stated: Sequence[str],
+) -> Message:
+    """Which columns explain what samples share, how much, and the line that takes it off."""
+    before, left = Left.of(rows, removed), Left.of(rows, together([x for _, x in chosen], removed))
+    share = 1.0 - left.variance / left.free * before.free / before.variance
+    severe = (before.excess - left.excess) * left.free >= SEVERE
+    shown = []
+    for term, _ in chosen:
+        parts = parts_of(term.name)
+        groups = set(labels[parts[0]])
+        same = [
+            repr(name)
+            for name, cells in labels.items()
+            if name not in parts
+            and 2 * len(groups) <= len(cells)
+            and len(groups)
+            == len(set(cells))
+            == len(set(zip(cells, labels[parts[0]], strict=True)))
+        ]
+        place = "the coordinates " if term.smooth and term.columns.shape[1] > 1 else ""
+        also = f" (the same groups: {', '.join(same)})" if same and len(parts) == 1 else ""
+        shown.append(f"{place}{' and '.join(map(repr, parts))}{also}")
+    names = ", ".join([*stated, *(term.name for term, _ in chosen)])
+    line = f"preprocess: {{regress_out: [{names}]}} takes it off"
+    size = np.unique(chosen[0][1], axis=0, return_counts=True)[1]
+    specimens = not stated and len(chosen) == 1 and not chosen[0][0].smooth
+    specimens &= size.max() <= MAX_COPIES and size.size >= MIN_SPECIMENS
+    if specimens and share >= ONE_SPECIMEN:
+        line = f"samples: {{replicate: {names}}} makes one sample of each specimen"
+    return message(
+        "annotation_explains" if severe else "annotation_explains_little",
+        columns="; ".join(shown),
+        share=share,
+        before=before.passing,
+        after=left.passing,
+        line=line,
+    )
+
+
+def _copies(
+    rows: NDArray[np.float64],
+    known: NDArray[np.float64],
+    labels: Mapping[str, list[str]],
+    names: Sequence[str],
+) -> list[Message]:
+    """A few samples that are copies of others; many are warned of as near copies."""
+    rest = rows - (rows @ known) @ known.T
+    # Genes of a module count as few genes.
+    n_genes = int(1 / (1 / len(rest) + max(Left.of(rows, known).excess, 0.0)))
+    gram, by_chance = rest.T @ rest / len(rest), 0.05 / len(names)
+    near = near_copies_of(gram, n_genes, COPY_CORRELATION, by_chance)
+    groups = sorted({tuple(sorted((k, *of))) for k, of in enumerate(near) if of})
+    copied = {k for group in groups for k in group}
+    if not 0 < len(copied) <= NEAR_COPIES_SHARE * len(names):
+        return []
+    line = "Leave one of each out, or state under samples.replicate which they are"
+    for name, cells in labels.items():
+        of_copies = [{cells[k] for k in group} for group in groups]
+        if all(len(one) == 1 for one in of_copies) and len(copied) == sum(
+            map(cells.count, set().union(*of_copies))
+        ):
+            line = f"samples: {{replicate: {name}}} makes one sample of each"
+    equal = all((rows[:, group[0]] == rows[:, group[1]]).all() for group in groups)
+    how = "have the same values as" if equal else "are far closer than any others to"
+    listed = some([" = ".join(names[k] for k in group) for group in groups])
+    return [message("copied_samples", n=len(copied), names=listed, how=how, line=line)]
+
+
+def _swaps(
+    rows: NDArray[np.float64], column: str, cells: Sequence[str], names: Sequence[str]
+) -> list[Message]:
+    """Samples that are closer to those of another label than to their own, as far as the others are
+    to theirs, where labels are well apart."""
+    codes, labels = pd.factorize(np.array(cells, dtype=object))
+    size = np.bincount(codes)
+    if not 2 <= size.size <= MAX_LABELS or size.min() < MIN_LABELLED:
+        return []
+    own = np.arange(codes.size)
+    sums = rows @ np.eye(size.size)[codes]
+    square, product, of_sums = (rows**2).sum(axis=0), rows.T @ sums, (sums**2).sum(axis=0)
+    # Squared distances to means, less what the error of means adds; to its own without the sample.
+    distance = (square[:, None] - 2 * product / size + of_sums / size**2) / (1 + 1 / size)
+    n, with_own = size[codes] - 1, product[own, codes]
+    to_own = square - 2 * (with_own - square) / n + (of_sums[codes] - 2 * with_own + square) / n**2
+    distance[own, codes] = np.inf
+    closer = distance.min(axis=1) - to_own / (1 + 1 / n)
+    typical = float(np.median(closer))
+    spread = 1.48 * float(np.median(np.abs(closer - typical)))
+    swapped = np.flatnonzero(closer < -0.5 * typical).tolist()
+    if typical < 3 * spread or not 0 < len(swapped) <= MAX_SWAPPED * codes.size:
+        return []
+    shown = [f"{names[k]} ({cells[k]}, closer to {labels[distance[k].argmin()]})" for k in swapped]
+    return [message("swapped_samples", n=len(swapped), column=column, names=some(shown))]

@@ -32,6 +32,7 @@ from pairtile.statistics.hidden_factors import (
     HiddenFactors,
     find_hidden_factors,
 )
+from pairtile.statistics.sample_effects import indicators, orthonormal
 
 message = messages_of(__package__)
 
@@ -88,7 +89,13 @@ def dependence_arrays(
     values : float64 (genes, samples), NaN where missing. stated : ``SampleDesign.state``.
     """
     series = stated.get("sample_series")
-    found = measure_dependence(values, series, stated.get("sample_batch"))
+    n_samples = values.shape[1]
+    none = np.empty((n_samples, 0))
+    known = [stated.get("removed", none), stated.get("explained", none)]
+    if (batch := stated.get("sample_batch")) is not None:
+        known.append(indicators(batch))
+    removed = orthonormal(np.hstack(known))
+    found = measure_dependence(values, series, removed)
     if series is None:
         series = np.zeros(values.shape[1], dtype=np.int32)
     arrays: SampleArrays = {
@@ -96,7 +103,7 @@ def dependence_arrays(
         "drifting": np.array([trending_share(values, series)]),
     }
     if "hidden_factors" not in stated:
-        factors = hidden_factors(values, stated | arrays, most_samples=MAX_SAMPLES)
+        factors = hidden_factors(values, stated | arrays, most_samples=MAX_SAMPLES, removed=removed)
         if factors.strong:
             found = replace(found, factors=len(factors.shares), factor_share=factors.share)
     return found, arrays
@@ -108,13 +115,15 @@ def hidden_factors(
     number: int | None = None,
     most_samples: int | None = None,
     controls: NDArray[np.int64] | None = None,
+    removed: NDArray[np.float64] | None = None,
 ) -> HiddenFactors:
     """What most genes share beside what the null of these samples allows
     (``find_hidden_factors``).
 
     values : float64 (genes, samples). stated : ``SampleDesign.state`` and what
     ``dependence_arrays`` adds. most_samples : that are looked at, evenly spaced; None: all.
-    controls : rows that have nothing in common but factors; None: all rows, which may.
+    controls : rows that have nothing in common but factors; None: all rows, which may. removed : a
+    basis of what is off the values, or said to be taken off, (samples, dimensions).
     """
     design = null_design("auto", stated, values.shape[1])
     samples = evenly_spaced(values.shape[1], most_samples or values.shape[1])
@@ -122,7 +131,11 @@ def hidden_factors(
     genes = np.arange(len(values)) if controls is None else controls
     rows = copy_rows(values, genes[evenly_spaced(genes.size, MAX_GENES)], samples)
     of_controls = controls is not None
-    return find_hidden_factors(rows, number=number, exchange=exchange, of_controls=of_controls)
+    if removed is not None:
+        removed = orthonormal(removed[samples])
+    return find_hidden_factors(
+        rows, number=number, exchange=exchange, of_controls=of_controls, removed=removed
+    )
 
 
 def null_design(kind: str, state: SampleArrays, n_samples: int) -> NullDesign:
@@ -160,11 +173,14 @@ def null_design(kind: str, state: SampleArrays, n_samples: int) -> NullDesign:
     return NullDesign(kind, renumbered.astype(np.int32), numbers < length.size, reason)
 
 
-def inflation(state: SampleArrays, n_samples: int) -> float:
+def inflation(state: SampleArrays, n_samples: int, kind: str = "") -> float:
     """By how much larger a statistic of unrelated genes is for the degrees of freedom that went
-    with effects and factors: what is permuted keeps all ``n_samples``."""
+    with effects and factors: what is permuted keeps all ``n_samples``, but for those of batches,
+    unless the null of this ``kind`` permutes across batches."""
     given_up = int(state.get("degrees_given_up", np.zeros(1))[0])
-    return n_samples / max(n_samples - given_up, 1)
+    of_batches = int(state.get("sample_batch", np.zeros(1)).max())
+    kept = n_samples - (0 if kind == "permutation" else of_batches)
+    return kept / max(n_samples - of_batches - given_up, 1)
 
 
 def neighbours_alike(state: SampleArrays) -> str:

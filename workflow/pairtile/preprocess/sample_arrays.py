@@ -15,7 +15,9 @@ class SampleArrays(TypedDict, total=False):
     |---|---|---|
     | sample_series, sample_batch | (samples,) | numbers from 0, as stated |
     | sample_time | (samples,) | as stated |
-    | degrees_given_up | (1,) | by effects (``regress_out``) and hidden factors removed |
+    | degrees_given_up | (1,) | by effects (``regress_out``) and factors, beside batches |
+    | removed | (samples, columns) | batches, effects and factors that were removed |
+    | explained | (samples, columns) | what the columns that a warning names would remove |
     | hidden_factors | (factors, samples) | what was removed, of variance 1 |
     | factor_columns | (factors,) | the annotation that each goes with |
     | factor_labels | (factors, samples) | its values |
@@ -29,6 +31,8 @@ class SampleArrays(TypedDict, total=False):
     sample_batch: NDArray[np.int32]
     sample_time: NDArray[np.float64]
     degrees_given_up: NDArray[np.int64]
+    removed: NDArray[np.float64]
+    explained: NDArray[np.float64]
     hidden_factors: NDArray[np.float64]
     factor_columns: NDArray[np.str_]
     factor_labels: NDArray[np.str_]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
@@ -38,6 +39,7 @@ from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.statistics import row_blocks
 from pairtile.preprocess.value_kind import measure_scale
 from pairtile.statistics.dependence import Dependence
+from pairtile.statistics.sample_effects import Term, indicators, orthonormal
 
 message = messages_of(__package__)
 
@@ -64,11 +66,16 @@ class SampleDesign:
     configuration states none. Samples of one series stand in the order of time.
     series_labels, batch_labels : what each number stands for, as the annotations say.
     times : float64 (samples,); empty where none are stated. step : what one step of them is.
-    covariates : float64 (samples, columns), the columns of ``preprocess.regress_out`` as a design
-    matrix without intercept; no columns where none is asked for.
+    covariates : float64 (samples, columns), batches and the columns of ``preprocess.regress_out``
+        as a design matrix without intercept; no columns where neither is stated.
+    surfaces : of ``regress_out``, what is smooth: how smooth, its values say.
+    effects : what messages call these.
     factors : float64 (factors, samples), hidden factors that were removed from the values.
     factor_columns : the annotation that each of these goes with, "" where with none.
-    annotations : all columns of the table of annotations, a text for each sample.
+    annotations : all columns of the table of annotations, a text for each sample. others : columns
+        of an ``.h5ad`` file that nobody asked for.
+    named : columns that a warning says explain what samples share. explained : float64 (samples,
+        columns), what they would take off.
     given_up : degrees of freedom lost, where that is not what covariates and factors say: of pairs
         between two tables.
     """
@@ -86,6 +93,11 @@ class SampleDesign:
     factor_columns: tuple[str, ...] = ()
     annotations: Mapping[str, list[str]] = field(default_factory=dict)
     given_up: int | None = None
+    surfaces: tuple[Term, ...] = ()
+    effects: tuple[str, ...] = ()
+    others: Mapping[str, list[str]] = field(default_factory=dict)
+    explained: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    named: tuple[str, ...] = ()
 
     @classmethod
     def unknown(cls) -> SampleDesign:
@@ -95,7 +107,15 @@ class SampleDesign:
 
     def with_removed(self, other: SampleDesign) -> SampleDesign:
         """This design, with the effects and factors that were removed from values under another."""
-        return replace(self, covariates=other.covariates, factors=other.factors)
+        return replace(
+            self, covariates=other.covariates, factors=other.factors, explained=other.explained
+        )
+
+    @property
+    def removed(self) -> NDArray[np.float64]:
+        """What is off the values, float64 (samples, columns)."""
+        parts = [part for part in (self.covariates, self.factors.T) if part.size]
+        return np.hstack(parts) if parts else self.covariates
 
     @property
     def state(self) -> SampleArrays:
@@ -105,6 +125,8 @@ class SampleDesign:
             "sample_batch": self.batch,
             "sample_time": self.times,
             "hidden_factors": self.factors,
+            "removed": self.removed,
+            "explained": self.explained,
         }
         if any(self.factor_columns):
             arrays["factor_columns"] = np.array(self.factor_columns, dtype=np.str_)
@@ -118,14 +140,14 @@ class SampleDesign:
 
     @property
     def degrees_given_up(self) -> int:
-        """Degrees of freedom that went with effects and factors."""
+        """Degrees of freedom that went with effects and factors, beside those of batches: what is
+        permuted within batches has lost these too."""
         if self.given_up is not None:
             return self.given_up
-        lost = len(self.factors)
+        lost = len(self.factors) - int(self.batch.max(initial=0))
         if self.covariates.size:
-            centred = self.covariates - self.covariates.mean(axis=0)
-            lost += int(np.linalg.matrix_rank(centred))
-        return lost
+            lost += orthonormal(self.covariates).shape[1]
+        return max(lost, 0)
 
     @property
     def stretches(self) -> NDArray[np.int32]:
@@ -208,6 +230,11 @@ def arrange_samples(
         _refuse_ties(table, config, cells, first, series, design.times)
         expression = take_samples(expression, order, scratch)
     batch, batch_labels = _codes(cells.get("batch"), first)
+    terms = [term_of(name, table) for name in regress_out]
+    surfaces = [term._replace(columns=term.columns[first]) for term in terms if term.smooth]
+    lines = [term.columns[first] for term in terms if not term.smooth]
+    batches = [indicators(batch)] if batch.size else []
+    covariates = np.hstack([np.empty((first.size, 0)), *batches, *lines])
     for key, codes in (("series", series), ("batch", batch)):
         if codes.size:
             design.counts[f"sample_{key}"] = int(codes.max()) + 1
@@ -215,13 +242,16 @@ def arrange_samples(
         design,
         series=series,
         batch=batch,
-        covariates=_design_matrix(table, regress_out, first),
+        covariates=covariates,
+        surfaces=tuple(surfaces),
+        effects=(*([config.batch] if config.batch else []), *regress_out),
         series_labels=series_labels,
         batch_labels=batch_labels,
         annotations={name: [cells[k] for k in first] for name, cells in table.columns.items()},
+        others={name: [cells[k] for k in first] for name, cells in table.others.items()},
     )
-    if regress_out:
-        _check_degrees(table, regress_out, design)
+    if regress_out or orthonormal(covariates).shape[1] == first.size - 1:
+        _check_degrees(table, design.effects, design)
     if config.step is not None:
         _count_cuts(design, config.step)
     return expression, design
@@ -234,12 +264,13 @@ def annotated_samples(
     scratch: Path | None = None,
     chosen: bool = False,
 ) -> tuple[Expression, AnnotationTable | None]:
-    """The table of annotations that is stated; else, where a column is asked for, an ``.h5ad``
-    file's ``obs``; None where nothing is asked for. Samples without a row may be left out.
+    """The table of annotations that is stated, else an ``.h5ad`` file's ``obs``; None without
+    either. Samples without a row may be left out.
     ``chosen``: rows of other samples are no surprise, as only some were taken."""
     if config.annotations is None:
-        columns = list(dict.fromkeys([*config.columns.values(), *regress_out]))
-        if not columns:
+        asked = [part for name in regress_out for part in parts_of(name)]
+        columns = list(dict.fromkeys([*config.columns.values(), *asked]))
+        if not columns and not expression.source.lower().endswith(".h5ad"):
             return expression, None
         return expression, read_obs(expression.source, columns, expression.samples)
     table = read_annotation_table(config.annotations, expression.samples, config.unannotated)
@@ -347,7 +378,8 @@ def without_empty_samples(expression: Expression, scratch: Path | None = None) -
 
 
 def dependence_warnings(found: Dependence, config: TableAnalysis) -> list[Message]:
-    """What samples share (copies, groups, a course, factors), where nothing is stated of it."""
+    """What samples share (copies, groups, a course, factors) beside all that is stated of them or
+    that a warning names already."""
     stated = config.samples
     warnings: list[Message] = []
     # What is alike within a series stays so in nulls, which shift genes along each series.
@@ -358,7 +390,7 @@ def dependence_warnings(found: Dependence, config: TableAnalysis) -> list[Messag
         warnings.append(message("near_copies", n=found.near_copies, samples=found.n_samples))
     if found.unordered_course and not (copied or in_time):
         warnings.append(message("unordered_course"))
-    elif found.groups and not (stated.batch or stated.series or config.preprocess.regress_out):
+    elif found.groups and not stated.series:
         sizes = f"{', '.join(map(str, found.groups[:-1]))} and {found.groups[-1]}"
         slow = ", or slow change along the samples," if found.ordered else ""
         warnings.append(message("groups_of_samples", sizes=sizes, slow=slow))
@@ -478,38 +510,65 @@ def _codes(
     return np.asarray(codes, dtype=np.int32), [str(label) for label in labels]
 
 
-def _design_matrix(
-    table: AnnotationTable, columns: tuple[str, ...], kept: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Numbers as they are, labels as indicators of all but the first; numbers that count from 0 or
-    1 without a gap, and stand for two samples or more on average, are labels."""
-    parts = [np.empty((kept.size, 0))]
-    for name in columns:
-        cells = _column(table, name)
+_SMOOTH = re.compile(r"smooth\((.+)\)")
+"""How ``regress_out`` asks for a smooth curve over a column, or a surface over two (``x:y``)."""
+
+
+def parts_of(name: str) -> list[str]:
+    """The columns that an entry of ``regress_out`` speaks of."""
+    smooth = _SMOOTH.fullmatch(name)
+    return smooth[1].split(":") if smooth else [name]
+
+
+def term_of(name: str, table: AnnotationTable) -> Term:
+    """An entry of ``regress_out``: numbers as they are, labels as indicators of all but the first,
+    coordinates (two numbers in a cell) as a surface; numbers that count from 0 or 1 without a gap,
+    and stand for two samples or more on average, are labels."""
+    parts = [name] if name in table.columns else parts_of(name)
+    smooth, columns = parts != [name], []
+    for part in parts:
+        cells = _column(table, part)
+        if (places := _places(cells)) is not None:
+            columns.append(places)
+            smooth = True
+            continue
         numbers = read_numbers(cells)
-        refuse_cells(table, name, [""], _FILLED)
-        refuse_cells(table, name, stray_cells(cells), "a number, as in most cells of the column")
-        refuse_cells(table, name, numbers.code, NO_CODE)
-        here = pd.Series(cells).iloc[kept]
-        n_labels, values = here.nunique(), numbers.values[kept]
-        counting = 2 * n_labels <= kept.size and np.array_equal(
-            np.unique(values) - min(1.0, values.min()), np.arange(n_labels)
-        )
-        if n_labels == kept.size and numbers.stray:
+        refuse_cells(table, part, [""], _FILLED)
+        refuse_cells(table, part, stray_cells(cells), "a number, as in most cells of the column")
+        refuse_cells(table, part, numbers.code, NO_CODE)
+        n_labels, values = len(set(cells)), numbers.values
+        if n_labels == len(cells) and numbers.stray:
             found = f"a label of its own for each of {n_labels} samples ({quoted(cells)})"
             expected = "numbers, or labels that samples share: nothing would be left of any gene"
-            raise InputError.at(table.path, f"{table.places[0]}, column {name!r}", found, expected)
-        if numbers.stray or counting:
-            parts.append(pd.get_dummies(here, drop_first=True).to_numpy(dtype=np.float64))
-        else:
-            parts.append(values[:, None])
-    return np.concatenate(parts, axis=1)
+            raise InputError.at(table.path, f"{table.places[0]}, column {part!r}", found, expected)
+        counting = 2 * n_labels <= len(cells) and np.array_equal(
+            np.unique(values) - min(1.0, values.min()), np.arange(n_labels)
+        )
+        if smooth and numbers.stray:
+            found, expected = f"labels under {name}", "numbers"
+            raise InputError.at(table.path, f"column {part!r}", found, expected)
+        labels = numbers.stray or (counting and not smooth)
+        codes = pd.factorize(np.array(cells, dtype=object), sort=True)[0]
+        columns.append(indicators(codes) if labels else values[:, None])
+    made = np.hstack(columns)
+    if smooth and made.shape[1] > 2:
+        raise InputError.at(table.path, name, f"{made.shape[1]} numbers", "one or two: smooth(x:y)")
+    return Term(name, made, smooth)
+
+
+def _places(cells: Sequence[str]) -> NDArray[np.float64] | None:
+    """The coordinates of a column of two numbers in each cell, (samples, 2); None of others."""
+    pairs = [cell.split() for cell in cells]
+    if {len(pair) for pair in pairs} != {2} or len(set(cells)) < len(cells) / 2:
+        return None
+    found = pd.DataFrame(pairs).apply(pd.to_numeric, errors="coerce").to_numpy(np.float64)
+    return found if np.isfinite(found).all() else None
 
 
 def _check_degrees(table: AnnotationTable, columns: tuple[str, ...], design: SampleDesign) -> None:
     """Refuse effects that take nearly all with them, and warn of those that take much."""
     n_samples = len(design.covariates)
-    left = n_samples - 1 - design.degrees_given_up
+    left = n_samples - 1 - orthonormal(design.covariates).shape[1]
     if left < max(LEAST_DEGREES, LEAST_SHARE * n_samples):
         found = f"{left} of {n_samples - 1} degrees of freedom left without their effects"
         expected = (

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import special
 
 from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
@@ -34,6 +33,10 @@ MAX_COPIES = 10
 MIN_NEIGHBOUR_CORRELATION = 0.6
 """Least correlation of a sample with its second nearest in a course: neighbours in an
 autoregressive one with coefficient 0.8 have 0.65 to 0.8."""
+
+N_MODULES, MIN_GAP_WITHOUT_MODULES = 3, 0.2
+"""Without so many components, autoregressive courses (coefficient 0.8 and more, 40 to 100 samples)
+have a gap of 0.3 to 0.45 from the second to the tenth nearest, modules at most 0.1."""
 
 MAX_GROUPS = 5
 SPLIT_SHARE = 0.85
@@ -91,7 +94,7 @@ class Dependence:
 def measure_dependence(
     values: Float64Array,
     series: Int32Array | None = None,
-    batch: Int32Array | None = None,
+    removed: Float64Array | None = None,
     seed: int = 1,
 ) -> Dependence:
     """Measure how samples depend on each other.
@@ -102,8 +105,9 @@ def measure_dependence(
         float64 (genes, samples), NaN where missing.
     series
         int32 (samples,): neighbours are neighbours within a series; None: one series.
-    batch
-        int32 (samples,), of which batch each sample is known to be; None: not known.
+    removed
+        float64 (samples, dimensions), an orthonormal basis of what is known of samples: what they
+        share beside it is looked for. None: nothing is known.
     seed
         Of the random orders.
     """
@@ -119,11 +123,13 @@ def measure_dependence(
     random = np.random.default_rng([seed, 0x6F72646572])
     orders = np.array([random.permutation(n_samples) for _ in range(N_ORDERS)])
     chance = float(_means_of_neighbours(gram, orders, step).max())
-    if batch is not None:
-        gram = _within(gram, batch[:n_samples])
+    if removed is not None and removed.size:
+        gram = _without(gram, np.linalg.qr(removed[:n_samples])[0])
     groups = _groups(gram)
     varied = int((ranks != ranks[:, :1]).any(axis=1).sum())
-    near_copies = _near_copies(_within(gram, groups), varied)
+    member = (groups[:, None] == np.arange(groups.max() + 1)).astype(np.float64)
+    within = _without(gram, member / np.sqrt(member.sum(axis=0)))
+    near_copies = sum(map(bool, near_copies_of(within, varied)))
     sizes = tuple(sorted(np.bincount(groups).tolist())) if groups.any() else ()
     return Dependence(
         autocorrelation, mean, chance, near_copies, sizes, _is_unordered_course(gram), n_samples
@@ -241,51 +247,66 @@ def _means_of_neighbours(gram: Float64Array, orders: Int64Array, step: Int64Arra
     return np.asarray(gram[orders[:, step], orders[:, step + 1]].mean(axis=1))
 
 
-def _near_copies(gram: Float64Array, n_genes: int) -> int:
-    """Samples whose nearest few (at most 10, or a quarter) stand apart from all others by a gap
-    in correlation: technical replicates do, samples of one tissue among many hardly. And they are
-    closer than the nearest of n - 1 samples of ``n_genes`` independent genes mostly is."""
+def near_copies_of(
+    gram: Float64Array,
+    n_genes: int,
+    correlation_at_least: float = NEAR_CORRELATION,
+    by_chance: float = NEAR_BY_CHANCE,
+) -> list[list[int]]:
+    """Of each sample the nearest few (at most 10, or a quarter) where these stand apart from all
+    others by a gap in correlation: technical replicates do, samples of one tissue among many
+    hardly. And they are closer than the nearest of n - 1 samples of ``n_genes`` independent genes
+    mostly is."""
     n = len(gram)
     most = min(MAX_COPIES, n // 4)
     if most < 1 or n_genes < 3:
-        return 0
+        return [[] for _ in range(n)]
     freedom = n_genes - 1
-    t = -special.stdtrit(freedom, NEAR_BY_CHANCE / (n - 1))
-    least = max(NEAR_CORRELATION, t / np.sqrt(freedom + t * t))
+    t = -special.stdtrit(freedom, by_chance / (n - 1))
+    least = max(correlation_at_least, t / np.sqrt(freedom + t * t))
     size = np.sqrt(np.maximum(np.diag(gram), 1e-300))
 
-    def near(begin: int) -> int:
+    def near(begin: int) -> list[list[int]]:
         rows = np.arange(begin, min(begin + _SAMPLES, n))
         correlation = gram[rows] / np.outer(size[rows], size)
         correlation[rows - begin, rows] = -2.0
-        nearest = -np.sort(-correlation, axis=1)[:, : most + 1]
-        gaps = nearest[:, :-1] - nearest[:, 1:]
-        stands_apart = (nearest[:, :-1] >= least) & (gaps >= NEAR_GAP)
-        return int(stands_apart.any(axis=1).sum())
+        order = np.argsort(-correlation, axis=1, kind="stable")[:, : most + 1]
+        nearest = np.take_along_axis(correlation, order, axis=1)
+        stands_apart = (nearest[:, :-1] >= least) & (nearest[:, :-1] - nearest[:, 1:] >= NEAR_GAP)
+        number = np.where(stands_apart.any(axis=1), 1 + stands_apart.argmax(axis=1), 0)
+        return [row[:k].tolist() for row, k in zip(order, number, strict=True)]
 
-    return sum(in_threads(near, range(0, n, _SAMPLES)))
+    return [found for part in in_threads(near, range(0, n, _SAMPLES)) for found in part]
 
 
 def _is_unordered_course(gram: Float64Array) -> bool:
     """Whether the median sample has two others close to it, and its tenth far less so: in a group
-    of samples, the tenth is as close."""
+    of samples, the tenth is as close. So it is also without the first components, which may be
+    modules: of a few, samples are close to some others too."""
     n = len(gram)
     if n < 2 * MAX_COPIES:
         return False
+    second, tenth = _nearness(gram)
+    if second < MIN_NEIGHBOUR_CORRELATION or second - tenth < NEAR_GAP:
+        return False
+    second, tenth = _nearness(_without(gram, _leading(gram, N_MODULES)[1]))
+    return second - tenth >= MIN_GAP_WITHOUT_MODULES
+
+
+def _nearness(gram: Float64Array) -> tuple[float, float]:
+    """Correlation of the median sample with its second and its tenth nearest."""
     size = np.sqrt(np.maximum(np.diag(gram), 1e-300))
     correlation = gram / np.outer(size, size)
     np.fill_diagonal(correlation, -2.0)
     nearest = -np.sort(-correlation, axis=1)[:, :MAX_COPIES]
     second, tenth = np.median(nearest[:, [1, MAX_COPIES - 1]], axis=0)
-    return bool(second >= MIN_NEIGHBOUR_CORRELATION and second - tenth >= NEAR_GAP)
+    return float(second), float(tenth)
 
 
-def _within(gram: Float64Array, group: NDArray[np.integer]) -> Float64Array:
-    """Products of samples after the mean of each group of samples is taken off every gene."""
-    member = (group == np.arange(group.max() + 1)[:, None]).astype(np.float64)
-    mean = member / member.sum(axis=1, keepdims=True)
-    rest = gram - member.T @ (mean @ gram)
-    return rest - (rest @ mean.T) @ member
+def _without(gram: Float64Array, basis: Float64Array) -> Float64Array:
+    """Products of samples after what an orthonormal basis spans is taken off every gene."""
+    rest = gram - basis @ (basis.T @ gram)
+    return np.asarray(rest - (rest @ basis) @ basis.T)
 
 
 def _groups(gram: Float64Array) -> Int64Array:

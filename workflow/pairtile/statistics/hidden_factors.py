@@ -19,13 +19,22 @@ from pairtile.arrays import BoolArray, Float64Array, Int64Array
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.dependence import standardised
 from pairtile.statistics.ranks import average_ranks
+from pairtile.statistics.sample_effects import Left, orthonormal
 
 PERMUTATIONS = 10
-MIN_BREADTH = 0.2
+MIN_PARTICIPATION = 0.2
 """Least participation ratio of a hidden factor: normal loadings on all genes have 1/3."""
+
+MIN_BREADTH = 0.4
+"""Least share of the genes that a hidden factor loads on, and 1 over the square root of the genes
+for the error of that share: modules of up to a third of the genes do not reach it."""
 
 MIN_STRENGTH = 1.2
 """From this ratio on, factors make false edges; without any, it is at most 1.17 in 900 tables."""
+
+MIN_GAIN = 0.1
+"""Least excess of the mean squared correlation over that of unrelated genes, in units of it, that
+factors which matter make: with 0.1 more, 6 % of unrelated pairs have p <= 0.05."""
 
 MAX_SAMPLES = 1000
 """Enough to warn of factors."""
@@ -54,6 +63,9 @@ class HiddenFactors:
         overlap. share : what goes with all of them.
     strength : sum over genes and samples of the squares that the strongest holds, over the largest
         that a component of unrelated genes holds; 0 without factors.
+    broad : whether one of them loads on enough genes to be none of a module.
+    gain : excess of the mean squared correlation of genes that goes with them, over that of
+        unrelated genes.
     """
 
     scores: Float64Array
@@ -61,11 +73,13 @@ class HiddenFactors:
     shares: Float64Array
     share: float
     strength: float
+    gain: float
+    broad: bool
 
     @property
     def strong(self) -> bool:
         """Whether the factors are strong enough to relate genes by themselves."""
-        return self.strength >= MIN_STRENGTH
+        return min(self.strength / MIN_STRENGTH, self.gain / MIN_GAIN) >= 1 and self.broad
 
 
 @dataclass(frozen=True)
@@ -102,6 +116,7 @@ def find_hidden_factors(
     number: int | None = None,
     exchange: Exchange | None = None,
     of_controls: bool = False,
+    removed: Float64Array | None = None,
 ) -> HiddenFactors:
     """Components of a table above those of unrelated genes and spread over its genes.
 
@@ -120,14 +135,16 @@ def find_hidden_factors(
     of_controls : bool
         Whether the genes have nothing in common but factors (negative controls; Gagnon-Bartsch and
         Speed 2012, Biostatistics 13:539): then breadth and number of genes do not matter.
+    removed : float64 (samples, dimensions), optional
+        An orthonormal basis of what is off the values already, and off the exchanged tables.
     """
-    scored = normal_scores(values)
+    scored = _without(normal_scores(values), removed)
     n_samples = scored.shape[1]
     exchange = exchange or Exchange(np.zeros(n_samples, np.int32), np.zeros(1, bool))
     _, singular, right = np.linalg.svd(scored, full_matrices=False)
     random = np.random.default_rng(seed)
     enough = np.inf if number is not None else singular[0]
-    chance = _largest_by_chance(scored, exchange, random, enough)
+    chance = _largest_by_chance(scored, exchange, random, enough, removed)
     rank = int((singular > 1e-9 * singular[0]).sum())
     # Of the genes themselves something must be left.
     most = max(0, min(MAX_COMPONENTS, n_samples // 2, rank - (not of_controls)))
@@ -141,25 +158,32 @@ def find_hidden_factors(
         rest = scored - (scored @ right[:found].T) @ right[:found]
         rest /= np.sqrt(np.prod([1.0 - found / size for size in scored.shape]))
         enough = np.append(singular, 0.0)[found]
-        more = int((singular > _largest_by_chance(rest, exchange, random, enough)).sum())
-        more = min(most, more)
+        chance_of_rest = _largest_by_chance(rest, exchange, random, enough, removed)
+        more = min(most, int((singular > chance_of_rest).sum()))
     components = right[:found] * np.sqrt(n_samples)
     loadings = scored @ components.T / n_samples
     if found > 1:
         loadings, components = _promax(loadings, components)
     weights = loadings**2
     total = weights.sum(axis=0)
-    broad = np.full(found, number is not None or of_controls)
-    broad |= total**2 > MIN_BREADTH * len(scored) * (weights**2).sum(axis=0)
+    broad = total**2 > MIN_PARTICIPATION * len(scored) * (weights**2).sum(axis=0)
+    # Of genes that a component does not load on, half are nearer to 0 than the quartile of chance.
+    near = (np.abs(loadings) < special.ndtri(0.75) / np.sqrt(n_samples)).mean(axis=0)
+    breadth = float((1 - 2 * near)[broad].max(initial=0.0))
+    broad |= number is not None or of_controls
     order = np.flatnonzero(broad)[np.argsort(-total[broad], kind="stable")]
     scores, inverse = components[order], np.linalg.pinv(components)[:, order]
     rest = scored - (scored @ inverse) @ scores
+    before = orthonormal(np.empty((n_samples, 0)) if removed is None else removed)
+    now, left = (Left.of(scored, basis) for basis in (before, orthonormal(scores.T, before)))
     return HiddenFactors(
         scores=scores,
         weights=inverse,
         shares=total[order] / len(scored),
         share=float(1.0 - (rest**2).sum() / max((scored**2).sum(), 1.0)),
         strength=float(total[order].max(initial=0.0) * n_samples / chance**2) if chance else 0.0,
+        broad=of_controls or breadth > MIN_BREADTH + 1 / np.sqrt(len(scored)),
+        gain=(now.excess - left.excess) * left.free if len(scores) else 0.0,
     )
 
 
@@ -183,15 +207,26 @@ def normal_scores(values: Float64Array) -> Float64Array:
     return standardised(scores)
 
 
+def _without(rows: Float64Array, removed: Float64Array | None) -> Float64Array:
+    """Rows (genes, samples) less what ``removed`` holds of them, with variance 1."""
+    if removed is None or not removed.size:
+        return rows
+    return standardised(rows - (rows @ removed) @ removed.T)
+
+
 def _largest_by_chance(
-    scored: Float64Array, exchange: Exchange, random: np.random.Generator, enough: float
+    scored: Float64Array,
+    exchange: Exchange,
+    random: np.random.Generator,
+    enough: float,
+    removed: Float64Array | None,
 ) -> float:
     """The largest singular value of tables in which each gene is exchanged by itself, or the first
     that is ``enough``: the component of that size is then none."""
     from scipy.sparse.linalg import eigsh  # half a second, which every job would wait for
 
     def largest(seed: np.int64) -> float:
-        rows = exchange.exchanged(scored, np.random.default_rng(seed))
+        rows = _without(exchange.exchanged(scored, np.random.default_rng(seed)), removed)
         square = rows.T @ rows if rows.shape[1] <= len(rows) else rows @ rows.T
         if np.trace(square) < 1e-9:
             return 0.0

@@ -183,7 +183,8 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
         **result.threshold,
     }
     share = chosen.significant / significance.n_tests
-    if share > MANY_PAIRS and keep.p_bound > 0.0 and not keep.everything:
+    named = "explained" in analysis.state  # a warning says which annotations samples share
+    if share > MANY_PAIRS and keep.p_bound > 0.0 and not keep.everything and not named:
         bar = "q" if keep.by_q_value else "p"
         cure = "preprocess.regress_out removes known effects, hidden_factors unknown ones"
         if keep.top_edges is None:

@@ -95,12 +95,13 @@ def order_matters(config: MutualInformationConfig, state: SplineArrays) -> bool:
 def order_warnings(
     config: MutualInformationConfig, state: SplineArrays, share: float
 ) -> list[Message]:
-    """The order of samples, where nothing says what it is, and drifts, which shifts do not keep.
+    """The order of samples, where nothing says what it is (nor does a warning of annotations that
+    explain what samples share), and drifts, which shifts do not keep.
 
     ``share``: of pairs of unrelated genes that a permutation null gives p <= 0.05, by shifts.
     """
     warnings: list[Message] = []
-    if order_matters(config, state):
+    if order_matters(config, state) and "explained" not in state:
         alike = {"alike": neighbours_alike(state), "share": share}
         if config.null.kind == "permutation":
             warnings.append(message("order_ignored", **alike))

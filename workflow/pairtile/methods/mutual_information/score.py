@@ -284,7 +284,8 @@ class MutualInformation(
 
     def _drawn(self, design: NullDesign, draws: int, seed: int) -> dict[str, NDArray[np.generic]]:
         z = self.state["z"] if self._original is None else self._original
-        factor, n = inflation(self.state, z.shape[1]), self._null_samples(self.config, self.state)
+        factor = inflation(self.state, z.shape[1], design.kind)
+        n = self._null_samples(self.config, self.state)
         if self._original is None and design.kind == "permutation" and n < z.shape[1]:
             z, design = self.state["z_some"], NullDesign.permutation(n)
         return draw_null(
