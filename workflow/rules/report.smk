@@ -1,5 +1,6 @@
 rule report:
     input:
+        unpack(names_file),
         plan=f"{ANALYSIS}/plan.json",
         records=planned("records"),
         network=f"{ANALYSIS}/network.parquet",
@@ -10,7 +11,6 @@ rule report:
         stage_tables=the("stages"),
         state=the("report_state"),
         pairs=the("report_pairs"),
-        names=names_file,
     output:
         summary=f"{ANALYSIS}/summary.json",
         page=report(
@@ -32,7 +32,7 @@ rule report:
     resources:
         **asks(report_memory, data_seconds(0.2e6), least=30),
     params:
-        analysis=lambda wildcards: Deferred(CONFIG.analyses[wildcards.analysis]),
+        work=work_of(Step("summary"), Step("report", (True,))),
         settings=lambda wildcards: repr(
             without_paths(CONFIG.analyses[wildcards.analysis])
         ),
@@ -40,4 +40,4 @@ rule report:
     message:
         "{wildcards.analysis}: summary and report"
     script:
-        "../../scripts/report.py"
+        "../../scripts/step.py"

@@ -30,13 +30,13 @@ class Deferred:
     def __init__(self, value: object) -> None:
         self._pickled = pickle.dumps(value)
 
-    def load(self) -> object:
+    def load(self) -> Any:
         """The object."""
         return pickle.loads(self._pickled)
 
 
 @contextmanager
-def job(snakemake: Any, threads: int | None = None) -> Iterator[None]:
+def job(snakemake: Any, threads: Deferred | None = None) -> Iterator[None]:
     """Run a rule's step inside: ``with job(snakemake): ...``. ``threads`` are those that it may
     use, by default as many as it asked Snakemake for.
 
@@ -47,7 +47,7 @@ def job(snakemake: Any, threads: int | None = None) -> Iterator[None]:
     end_with_parent()
     end_with_run()
     hand_over()
-    _limit_threads(threads or snakemake.threads)
+    _limit_threads(threads.load() if threads else snakemake.threads)
     log = logging.getLogger("pairtile")
     try:
         with writing(snakemake.log[0]):
