@@ -1,8 +1,8 @@
 """Rules of one analysis: steps of it (pairtile.steps), on the files that Snakemake has here."""
 
-from pairtile.runtime.job import job
+from pairtile.runtime.job import Deferred, job
 
-with job(snakemake, snakemake.params.get("cores")):
+with job(snakemake, getattr(snakemake.params, "cores", Deferred(None)).load()):
     from dataclasses import replace
     from pathlib import Path
 

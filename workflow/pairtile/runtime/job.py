@@ -10,7 +10,7 @@ import os
 import pickle
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,13 +30,13 @@ class Deferred:
     def __init__(self, value: object) -> None:
         self._pickled = pickle.dumps(value)
 
-    def load(self) -> Any:
+    def load(self) -> object:
         """The object."""
         return pickle.loads(self._pickled)
 
 
 @contextmanager
-def job(snakemake: Any, threads: Deferred | None = None) -> Iterator[None]:
+def job(snakemake: Any, threads: int | None = None) -> Iterator[None]:
     """Run a rule's step inside: ``with job(snakemake): ...``. ``threads`` are those that it may
     use, by default as many as it asked Snakemake for.
 
@@ -47,7 +47,7 @@ def job(snakemake: Any, threads: Deferred | None = None) -> Iterator[None]:
     end_with_parent()
     end_with_run()
     hand_over()
-    _limit_threads(threads.load() if threads else snakemake.threads)
+    _limit_threads(threads or snakemake.threads)
     log = logging.getLogger("pairtile")
     try:
         with writing(snakemake.log[0]):
@@ -75,11 +75,6 @@ def job(snakemake: Any, threads: Deferred | None = None) -> Iterator[None]:
             sys.exit(1)
         log.exception("a defect of pairtile: please report it with this log")
         raise
-
-
-def optional_path(files: Sequence[str]) -> Path | None:
-    """The file of an input that not every analysis has."""
-    return Path(files[0]) if files else None
 
 
 def no_memory(out: str | os.PathLike[str], error: MemoryError) -> StoreError:

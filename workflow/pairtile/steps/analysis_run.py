@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from pairtile.config.downstream import stages_of
 from pairtile.config.models import Analysis
@@ -22,12 +22,16 @@ if TYPE_CHECKING:
     from pairtile.engine.estimator import PreparedInput
 
 
+NAME = "library"
+"""What an analysis is called that was not given a name."""
+
+
 class Step(NamedTuple):
     """A step: its name (that of its rule and of its record), what tells apart those of a name, and
     the module and function, where these have another name."""
 
     name: str
-    arguments: tuple[Any, ...] = ()
+    arguments: tuple[object, ...] = ()
     module: str = ""
 
 
@@ -57,7 +61,7 @@ class AnalysisRun:
     in_storage
         The files are local copies of objects that only the user can remove.
     prepared
-        What ``prepare`` takes in place of the input files.
+        What ``prepare`` takes in place of the input files, with the data of the network.
     """
 
     name: str
@@ -70,7 +74,7 @@ class AnalysisRun:
     gpus: int = 1
     on_cluster: bool = False
     in_storage: bool = False
-    prepared: PreparedInput[Any] | None = None
+    prepared: PreparedInput | None = None
 
     @property
     def files(self) -> ResultFiles:
@@ -129,7 +133,7 @@ def steps_of(run: AnalysisRun) -> Iterator[Step]:
     the exports) depend on what it (the network) says: they come once it is there."""
     config = run.config
     yield Step("prepare")
-    if config.needs_network_data:
+    if config.needs_network_data and not run.prepared:
         yield Step("network_data")
     yield Step("plan")
     plan = read_json(run.plan)
