@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -179,11 +180,73 @@ def test_conditions_that_cannot_be_are_named(tmp_path: Path, fault: str) -> None
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("cell", ["inf", "-inf", "1_0", "1,5", "0x1A"])
+@pytest.mark.parametrize("cell", ["inf", "-inf", "1_0", "1,5;6", "0x1A"])
 def test_what_only_looks_like_a_number_is_none(tmp_path: Path, cell: str) -> None:
     text = text_of().replace("2.5", cell)
     with pytest.raises(InputError, match="line 3, column 'Hours', sample 's2': found"):
         read(tmp_path, text, ConditionEntry("Hours", "quantitative"))
+
+
+NUMBERS = [25.1, 27.7, -3.0, 1250.5, 0.25, 8.0, 30.0]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        str,
+        lambda x: str(x).replace(".", ","),
+        lambda x: f"{x} y",
+        lambda x: f"{x}ug",
+        lambda x: f"{x:,}",
+        lambda x: f"{x:.4e}",
+    ],
+)
+@pytest.mark.parametrize("name", ["a.tsv", "a.csv"])
+def test_numbers_are_read_in_any_spelling(
+    tmp_path: Path, write: Callable[[float], str], name: str
+) -> None:
+    mark = "\t" if name == "a.tsv" else ";"
+    text = f"s{mark}x\n" + "".join(
+        f"{s}{mark}{write(x)}\n" for s, x in zip(SAMPLES, NUMBERS, strict=True)
+    )
+    condition = read(tmp_path, text, name=name).conditions[0]
+    assert condition.kind == "quantitative"
+    np.testing.assert_allclose(condition.numbers, NUMBERS)
+
+
+def column(cells: list[str]) -> str:
+    return "s\tx\n" + "".join(f"{s}\t{c}\n" for s, c in zip(SAMPLES, cells, strict=True))
+
+
+def test_dates_are_numbers_of_days(tmp_path: Path) -> None:
+    days = [f"2024-02-{day:02d}" for day in (27, 28, 29, 1, 2, 3)]
+    for cells in ([*days, "2024-03-01"], [f"{d[8:]}.02.2024" for d in days] + ["01.03.2024"]):
+        condition = read(tmp_path, column(cells)).conditions[0]
+        assert (condition.numbers - condition.numbers[3]).tolist() == [26, 27, 28, 0, 1, 2, 29]
+
+
+def test_a_number_with_and_without_its_last_zeros_is_one_label(tmp_path: Path) -> None:
+    mixed = read(tmp_path, column(["1.0", "2.0", "1.0", "2", "2.0", "1.50", "1.5"])).conditions[0]
+    assert mixed.labels == ("1", "1.5", "2")
+    assert mixed.codes.tolist() == [0, 2, 0, 2, 2, 1, 1]
+    alike = read(tmp_path, column(["1.0", "2.0"] * 3 + ["2.0"])).conditions[0]
+    assert alike.labels == ("1.0", "2.0")
+
+
+def test_labels_with_numbers_in_them_stay_labels(tmp_path: Path) -> None:
+    donors = [f"D{k}" for k in (1, 2, 3, 4, 5, 6, 1)]
+    found = read(tmp_path, column(donors)).conditions[0]
+    assert (found.kind, found.labels) == ("categorical", tuple(donors[:6]))
+
+
+@pytest.mark.parametrize("code", ["-9", "-99", "-999.0"])
+def test_a_code_of_missing_values_is_asked_about(tmp_path: Path, code: str) -> None:
+    text = column(["1", "2", "3", "4", "5", "6.5", code])
+    with pytest.raises(InputError, match=r"line 8, column 'x', sample 's7'.*an empty cell"):
+        read(tmp_path, text, ConditionEntry("x"))
+    assert [note.code for note in read(tmp_path, text).notes] == ["no_condition"]
+    below = read(tmp_path, text.replace("\t4", "\t-4"), ConditionEntry("x")).conditions[0]
+    assert below.numbers[6] == float(code)
 
 
 def test_a_condition_that_is_asked_for_must_vary(tmp_path: Path) -> None:

@@ -334,3 +334,51 @@ def test_obs_is_a_mapping_of_columns_to_values(obs: Any) -> None:
     model = models()["mutual_information"]
     with pytest.raises(ValueError, match="a mapping of columns"):
         model.model_validate({"method": "mutual_information", "expression": "t.h5ad", "obs": obs})
+
+
+def of_donors(**var: list[str]) -> anndata.AnnData:
+    random = np.random.default_rng(5)
+    donor = np.repeat(["d1", "d2"], 60)
+    values = random.normal(8.0, 1.0, (120, 12)) + random.normal(size=12) * (donor == "d1")[:, None]
+    names = [f"ENSG{k:011d}" for k in range(12)]
+    obs = pd.DataFrame({"donor": donor}, index=[f"c{k}" for k in range(120)])
+    return anndata.AnnData(values, obs=obs, var=pd.DataFrame(var, index=names))
+
+
+def test_effects_of_columns_of_obs_are_removed_in_the_library(tmp_path: Path) -> None:
+    data = of_donors()
+    network = pairtile.infer_network(data, preprocess={"regress_out": ["donor"]}, keep="all")
+    assert "effects_removed" in codes(network.attrs["notes"])
+    data.write_h5ad(tmp_path / "t.h5ad")
+    section = {"method": "mutual_information", "expression": str(tmp_path / "t.h5ad")}
+    section |= {"preprocess": {"regress_out": ["donor"]}}
+    config = models()["mutual_information"].model_validate(section)
+    in_file = estimator_of("mutual_information").prepare(config, 1)
+    frame = pairtile.prepare_expression(data, regress_out=data.obs[["donor"]])
+    np.testing.assert_allclose(in_file.items["sd"], frame.items["sd"])
+    with pytest.raises(InputError, match="no column 'plate'"):
+        pairtile.infer_network(data, preprocess={"regress_out": ["plate"]})
+
+
+@pytest.mark.parametrize("column", ["feature_name", "gene_symbols", "gene_name"])
+def test_regulators_are_found_by_the_symbols_of_var(tmp_path: Path, column: str) -> None:
+    data = of_donors(**{column: [f"Sym{k}" for k in range(12)]})
+    network = pairtile.infer_network(data, ["Sym3", "Sym5"], keep="all")
+    assert set(network["source"]) == {"ENSG00000000003", "ENSG00000000005"}
+    assert "names_matched" in codes(network.attrs["notes"])
+    data.write_h5ad(tmp_path / "t.h5ad")
+    (tmp_path / "r.txt").write_text("Sym3\nSym5\n")
+    section = {"method": "mutual_information", "expression": str(tmp_path / "t.h5ad")}
+    section |= {"regulators": str(tmp_path / "r.txt")}
+    config = models()["mutual_information"].model_validate(section)
+    items = estimator_of("mutual_information").prepare(config, 1).items
+    assert items.loc[items["is_regulator"], "symbol"].tolist() == ["Sym3", "Sym5"]
+
+
+def test_counts_of_raw_are_taken_where_its_genes_are_only_numbered(tmp_path: Path) -> None:
+    data = cells(LOGARITHMS)
+    data.raw = anndata.AnnData(COUNTS, var=pd.DataFrame(index=[*map(str, range(COUNTS.shape[1]))]))
+    data.write_h5ad(tmp_path / "t.h5ad")
+    found = read_expression(tmp_path / "t.h5ad")
+    np.testing.assert_array_equal(found.values.T, COUNTS)
+    assert found.genes == list(data.var_names)

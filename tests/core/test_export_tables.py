@@ -166,12 +166,12 @@ def test_gmt_has_modules_and_regulons_as_gene_sets(tmp_path: Path) -> None:
         {"source": list("aabd"), "target": list("bccf"), "mi_bits": [0.25, 1.0, 0.5, 0.1]}
     )
     items = items_table(list("abcdef"), 2)
-    sets = read_gene_sets(write(tmp_path, "gmt", network, items))
+    sets, _ = read_gene_sets(write(tmp_path, "gmt", network, items))
     assert list(sets.values())[:2] == [["a", "b", "c"], ["d", "f"]]
     assert sets["regulon_a"] == ["c", "b"]
     assert sets["regulon_b"] == ["c", "a"]
     items = items.assign(module=["1", "1 2", "2", "0", "", "2", "1"][: len(items)])
-    sets = read_gene_sets(write(tmp_path, "gmt", network, items))
+    sets, _ = read_gene_sets(write(tmp_path, "gmt", network, items))
     assert (sets["module_1"], sets["module_2"]) == (["a", "b"], ["b", "c", "f"])
 
 

@@ -11,6 +11,7 @@ from pairtile.downstream.eigengenes import correlations
 from pairtile.downstream.enrichment_tests import excess_by_profile, overlap_tests, rank_tests
 from pairtile.downstream.gene_sets import find_gene_sets, membership, read_gene_sets
 from pairtile.errors import InputError
+from pairtile.io.names import GeneNames
 from scipy.stats import fisher_exact, mannwhitneyu
 
 GENES = [f"G{k}" for k in range(40)]
@@ -31,7 +32,7 @@ def test_gmt_and_tables_of_two_columns_hold_the_same(tmp_path: Path) -> None:
     (tmp_path / "d.tsv").write_text("\n".join(f"{name}\t{gene}" for gene, name in rows))
     (tmp_path / "e.csv").write_text("term,gene\n" + "\n".join(f"{b},{a}" for a, b in rows))
     for path in sorted(tmp_path.iterdir()):
-        assert read_gene_sets(path, GENES) == sets, path
+        assert read_gene_sets(path, GENES) == (sets, []), path
 
 
 @pytest.mark.parametrize(
@@ -62,20 +63,37 @@ def test_names_are_found_as_the_genes_are_spelled_and_sets_are_counted() -> None
         "few": GENES[:4],
         "none": ["x", "y"],
     }
-    plain = find_gene_sets(sets, GENES)
-    assert plain.names == ["exact"]
-    assert plain.counts["gene_sets_without_genes"] == 3
+    plain = find_gene_sets(sets, GeneNames(GENES))
+    assert plain.names == ["exact", "small"]
+    assert [(note.code, note.numbers["n"]) for note in plain.messages] == [("names_matched", 5)]
+    assert plain.counts["gene_sets_without_genes"] == 2
     assert plain.counts["gene_sets_with_few_genes"] == 1
-    assert find_gene_sets(sets, GENES, ignore_case=True).names == ["exact", "small"]
-    both = find_gene_sets(sets, GENES, ignore_case=True, ignore_versions=True)
+    both = find_gene_sets(sets, GeneNames(GENES, ignore_case=True, ignore_versions=True))
     assert both.names == ["exact", "small", "versions"]
     assert both.members.toarray()[2].nonzero()[0].tolist() == [0, 1, 2, 3, 4, 5]
     assert both.counts["gene_set_names_unknown"] == 2
     with pytest.raises(InputError, match="none has more than 4"):
-        find_gene_sets({"few": GENES[:4]}, GENES)
+        find_gene_sets({"few": GENES[:4]}, GeneNames(GENES))
     symbols = [f"S{k // 2}" for k in range(40)]
-    by_symbol = find_gene_sets({"s": ["S0", "S1", "S2"]}, GENES, symbols=symbols)
+    by_symbol = find_gene_sets({"s": ["S0", "S1", "S2"]}, GeneNames(GENES, symbols))
     assert by_symbol.members.toarray()[0].nonzero()[0].tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("one\tG1\tG2\tG3\ntwo\tG4\tG5\tG1\n", True),
+        ("one\tG1\tG2\tG3\ntwo\tna\tG5\tG1\n", False),
+        ("regulon_G1\tG1\tG2\tG3\nregulon_G4\tG4\tG5\tG1\n", False),
+    ],
+)
+def test_sets_without_description_keep_their_first_gene(
+    tmp_path: Path, text: str, missing: bool
+) -> None:
+    (tmp_path / "a.gmt").write_text(text)
+    sets, said = read_gene_sets(tmp_path / "a.gmt", GENES)
+    assert [len(genes) for genes in sets.values()] == ([3, 3] if missing else [2, 2])
+    assert [note.code for note in said] == ["sets_without_description"] * missing
 
 
 def test_overlaps_are_tested_as_fisher_does(rng: np.random.Generator) -> None:

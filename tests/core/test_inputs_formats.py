@@ -381,6 +381,24 @@ def test_gct_of_both_versions_is_read(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "symbols"),
+    [
+        (GCT_13, {"a": "TP53", "b": "BRCA1"}),
+        (GCT_12, {}),  # too few to tell
+        (GCT_12.replace("first", "a"), {}),
+        (GCT_12.replace("first", "a protein of the membrane"), {}),
+    ],
+)
+def test_descriptions_of_gct_are_symbols_where_they_can_be(
+    tmp_path: Path, text: str, symbols: dict[str, str]
+) -> None:
+    (tmp_path / "t.gct").write_text(text)
+    found = read_expression(tmp_path / "t.gct")
+    assert found.symbols == symbols
+    assert ("symbols_in_table" in [note.code for note in found.notes]) == bool(symbols)
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         (GCT_12.replace("#1.2", "#1.1"), "line 1: found '#1.1'; expected #1.2 or #1.3"),

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from pairtile.command.compare import compare, read_network
 from pairtile.errors import InputError
 from pairtile.io.gold_standard import read_gold_standard, with_spelling_of
+from pairtile.io.names import GeneNames, kind_of_names, match_samples
 from pairtile.io.networks import export_network
 from pairtile.io.regulators import (
+    find_listed,
     find_regulators,
-    match_regulators,
     read_regulators,
     warning_of_absent,
 )
@@ -65,43 +66,123 @@ def test_matched_regulators_and_missing_ones_make_up_the_list(
 ) -> None:
     if not set(regulators) & set(genes):
         with pytest.raises(InputError):
-            match_regulators(regulators, genes, "r.txt")
+            find_listed(regulators, GeneNames(genes), "r.txt")
         return
-    rows, missing = match_regulators(regulators, genes, "r.txt")
-    assert rows.dtype == np.int32
-    assert (np.diff(rows) > 0).all()
-    assert {genes[k] for k in rows} | set(missing) == set(regulators)
-    assert missing == [n for n in dict.fromkeys(regulators) if n not in genes]
+    found = find_listed(regulators, GeneNames(genes), "r.txt")
+    assert found.rows.dtype == np.int32
+    assert (np.diff(found.rows) > 0).all()
+    assert {genes[k] for k in found.rows} == set(regulators) & set(genes)
+    absent = len(set(regulators) - set(genes))
+    said = [(m.code, m.numbers["n"]) for m in found.messages]
+    assert said == [("names_not_kept", absent)] * bool(absent)
 
 
 @pytest.mark.parametrize(
     ("regulator", "gene", "hint"),
     [
-        ("LEXA", "lexA", "some differ in capitals only"),
-        ("ENSG01.7", "ENSG01", "version after the last point"),
-        ("ENSG01", "ENSG01.2", "version after the last point"),
+        ("AT1G7.7", "AT1G7", "version after the last point"),
         ("x", "y", "does its orientation fit?"),
+        ("TP53", "ENSG00000141510", "names: FILE"),
+        ("ENSG00000141510", "TP53", "names: FILE"),
+        ("7157", "TP53", "names: FILE"),
     ],
 )
 def test_no_regulator_in_the_table_is_an_error_with_a_hint(
     regulator: str, gene: str, hint: str
 ) -> None:
+    genes = [gene, *(f"{gene}{k}" for k in range(3))]
     with pytest.raises(InputError, match=re.escape(hint)) as error:
-        match_regulators([regulator], [gene, "b", "c", "d"], "r.txt")
+        find_listed([regulator], GeneNames(genes), "r.txt")
     assert f"r.txt: found none of its 1 names ({regulator})" in str(error.value)
-    assert f"among the 4 genes ({gene}, b, c, d)" in str(error.value)
+    assert f"among the 4 genes ({gene}, " in str(error.value)
+    assert ("names: FILE" in str(error.value)) == (hint == "names: FILE")
 
 
-def test_capitals_are_passed_over_where_asked_for(tmp_path: Path) -> None:
+def test_kinds_of_names_are_told_apart() -> None:
+    of = {
+        "Ensembl genes": ["ENSG00000141510", "ENSMUSG00000059552.4"],
+        "UniProt accessions": ["P04637", "A0A024R1R8"],
+        "probes": ["1007_s_at", "ILMN_1762337"],
+        "symbols or other names": ["TP53", "lexA", "b0001"],
+    }
+    assert {kind: kind_of_names(names) for kind, names in of.items()} == {kind: kind for kind in of}
+
+
+def test_other_capitals_are_one_gene_or_none(tmp_path: Path) -> None:
     path = write(tmp_path, "r.txt", "LEXA\nfnr\nFnr\nMarA\n")
-    genes = ["lexA", "fnr", "FNR", "crp"]
-    with pytest.raises(InputError, match=re.escape("r.txt: found 'Fnr', which")) as error:
-        find_regulators(path, genes, ignore_case=True)
-    assert "'fnr' and 'FNR'" in str(error.value)
-    found = find_regulators(path, ["lexA", "fnr", "crp"], ignore_case=True)
+    both, one = ["lexA", "fnr", "FNR", "crp"], ["lexA", "fnr", "crp"]
+    found = find_regulators(path, GeneNames(both))
     assert found.rows.tolist() == [0, 1]
-    assert "1 of 4 regulators are not among the kept genes: MarA" in found.warnings[0]
-    assert find_regulators(path, ["lexA", "fnr"]).rows.tolist() == [1]
+    assert [m.numbers["n"] for m in found.messages] == [1, 2]  # LEXA; Fnr and MarA
+    found = find_regulators(path, GeneNames(both, ignore_case=True))
+    assert found.rows.tolist() == [0, 1, 2]
+    codes = [m.code for m in found.messages]
+    assert codes == ["names_matched", "names_of_several", "names_not_kept"]
+    for ignore_case in (False, True):
+        found = find_regulators(path, GeneNames(one, ignore_case=ignore_case))
+        assert found.rows.tolist() == [0, 1]
+        assert [m.code for m in found.messages] == ["names_matched", "names_not_kept"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("r.csv", '"","x"\n"1","lexA"\n"2","fur"\n'),
+        ("r.csv", "x\nlexA\nfur\n"),
+        ("r.txt", '"x"\n"1" "lexA"\n"2" "fur"\n'),
+        ("r.tsv", "\tgene\n0\tlexA\n1\tfur\n"),
+        ("r.txt", "'lexA'\n\u200bfur\u00a0\n"),
+    ],
+)
+def test_lists_are_read_as_programs_write_them(tmp_path: Path, name: str, text: str) -> None:
+    found = find_regulators(write(tmp_path, name, text), GeneNames(["fur", "crp", "lexA"]))
+    assert found.rows.tolist() == [0, 2]
+    assert found.counts == {"regulators_listed": 2, "regulators_used": 2}
+    assert not found.messages
+
+
+NAMES = GeneNames(
+    ["ENSG00000000001.4", "ENSG00000000002", "MSTRG.7|TP53", "hid\u200bden", "RP11-34P13.7", "x"],
+    ["LexA", "RecA", "", "", "", "RecA"],
+    ["", "", "", "", "", "Q1;P04637"],
+)
+
+
+@pytest.mark.parametrize(
+    ("listed", "rows", "way"),
+    [
+        ("ENSG00000000002", [1], None),
+        ("LexA", [0], "by symbol"),
+        ("RecA", [1, 5], "by symbol"),
+        ("Q1;P04637", [5], "by identifier"),
+        ("hidden", [3], "in another spelling"),
+        ("'RecA'", [1, 5], "in another spelling"),
+        ("TP53", [2], "as part of a name"),
+        ("P04637", [5], "as part of a name"),
+        ("ENSG00000000001", [0], "without version"),
+        ("ENSG00000000002.9", [1], "without version"),
+        ("LEXA", [0], "in other capitals"),
+        ("ensg00000000001.2", [0], "in other capitals"),
+        ("RECA", None, None),  # two genes
+        ("RP11-34P13.8", None, None),  # another gene: no version
+        ("", None, None),
+    ],
+)
+def test_a_listed_name_is_found_under_every_name_of_a_gene(
+    listed: str, rows: list[int] | None, way: str | None
+) -> None:
+    found = NAMES.find([listed])
+    assert found.rows.get(listed) == rows
+    assert dict(found.ways) == ({way: 1} if way else {})
+    codes = [note.code for note in found.messages(1, "regulators")]
+    several = rows is not None and len(rows) > 1
+    assert codes == ["names_matched"] * bool(way) + ["names_of_several"] * several
+
+
+def test_versions_of_any_kind_are_passed_over_where_asked_for() -> None:
+    names = GeneNames(["AT1G01010", "b"], ignore_versions=True)
+    assert names.find(["AT1G01010.2"]).rows == {"AT1G01010.2": [0]}
+    assert not GeneNames(["AT1G01010", "b"]).find(["AT1G01010.2"]).rows
 
 
 @pytest.mark.parametrize("header", ["", "source\ttarget\n", "TF\tGene\n", "Regulator\ttarget\n"])
@@ -126,8 +207,85 @@ def test_gold_standards_are_read_and_what_is_left_out_is_counted(
 
 def test_edges_get_the_spelling_of_the_genes(tmp_path: Path) -> None:
     edges = read_gold_standard(write(tmp_path, "g.tsv", "LEXA\trecA\nlexA\tuvrA\nx\tRECA\n"))
-    spelled = with_spelling_of(edges, ["lexA", "recA", "uvrA"], "g.tsv")
+    spelled, said = with_spelling_of(edges, GeneNames(["lexA", "recA", "uvrA"]))
     assert spelled.values.tolist() == [["lexA", "recA"], ["lexA", "uvrA"], ["x", "recA"]]
+    assert [(note.code, note.numbers["n"]) for note in said] == [("names_matched", 2)]
+
+
+def test_a_symbol_of_several_genes_stands_for_an_edge_of_each(tmp_path: Path) -> None:
+    edges = read_gold_standard(write(tmp_path, "g.tsv", "A\tB\nB\tA\n"))
+    genes = GeneNames(["g1", "g2", "g3"], ["A", "B", "B"])
+    spelled, said = with_spelling_of(edges, genes)
+    assert sorted(map(tuple, spelled.values)) == [
+        ("g1", "g2"),
+        ("g1", "g3"),
+        ("g2", "g1"),
+        ("g3", "g1"),
+    ]
+    assert [note.code for note in said] == ["names_matched", "names_of_several"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("g.csv", "Gene1,Gene2,Type\na,b,+\nb,c,-\n"),
+        ("g.csv", ",source,target,weight\n0,a,b,1\n1,b,c,-1\n"),
+        ("g.tsv", "source\ttarget\n1\ta\tb\n2\tb\tc\n"),
+        ("g.txt", "protein1 protein2 combined_score\na b 200\nb  c 900\n"),
+        ("g.txt", '"source" "target" "weight"\n"1" "a" "b" 1\n"2" "b" "c" 0.5\n'),
+        ("g.tsv", "TF\ttarget\teffect\na\tb\tActivation\nb\tc\tRepression\n"),
+    ],
+)
+def test_edges_are_read_as_programs_write_them(tmp_path: Path, name: str, text: str) -> None:
+    edges = read_gold_standard(write(tmp_path, name, text))
+    assert edges.values.tolist() == [["a", "b"], ["b", "c"]]
+    assert edges.attrs["has_header"]
+
+
+PATHS = [
+    "/scratch/x/bam/{}.sorted.bam",
+    "D:\\DIA\\2024\\{}.raw",
+    "{}.CEL",
+    "{}_counts.txt",
+    "quants/{}/quant.sf",
+    "X.scratch.x.bam.{}.sorted.bam",
+    "project-{}-lane.1",
+]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_samples_match_by_the_part_in_which_they_differ(path: str) -> None:
+    bare = [f"WT_{k}" for k in range(1, 12)] + [f"KO_{k}" for k in range(1, 12)]
+    long = [path.format(name) for name in bare]
+    for samples, listed in ((long, bare), (bare, long), (long[:9], bare), (bare, long[5:])):
+        found, notes = match_samples(samples, listed, "a.tsv")
+        assert len(found) == min(len(samples), len(listed))
+        assert all(a in b or b in a for a, b in found.items())
+        assert all(
+            long.index(max(p, key=len)) == bare.index(min(p, key=len)) for p in found.items()
+        )
+        assert [note.code for note in notes] == ["sample_names_cut"]
+
+
+def test_samples_match_without_the_numbers_of_a_sequencer() -> None:
+    names = [f"{end}{k:02d}" for end in "AB" for k in range(9)]
+    long = [f"{name}_S{k}_L001_R1" for k, name in enumerate(names, start=1)]
+    assert match_samples(long, names, "a.tsv")[0] == dict(zip(long, names, strict=True))
+    long = [f"GSM{4567 + k}_{name}.CEL.gz" for k, name in enumerate(names)]
+    assert match_samples(long, names, "a.tsv")[0] == dict(zip(long, names, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("samples", "listed"),
+    [
+        (["S1_rep1", "S1_rep2", "S2_rep1"], ["S1", "S2"]),  # several for one
+        (["S10.bam", "S20.bam", "S30.bam"], ["S1", "S2", "S3"]),  # part of a word
+        (["A_1", "B_1", "C_1", "D_1"], ["A", "B", "E", "F"]),  # some only
+        (["S1_L2", "S2_L3", "S3_L1"], ["x/S2", "x/S3", "x/S9"]),
+    ],
+)
+def test_samples_that_match_in_part_do_not_match(samples: list[str], listed: list[str]) -> None:
+    assert match_samples(samples, listed, "a.tsv") == ({}, [])
 
 
 def test_gold_standard_rows_labelled_zero_are_false_edges(tmp_path: Path) -> None:

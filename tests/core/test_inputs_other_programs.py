@@ -21,7 +21,7 @@ from pairtile.io.annotations import read_annotation_table, read_annotations
 from pairtile.io.by_products import by_product_rows, converted_names
 from pairtile.io.expression import Expression, read_expression, read_sparsely
 from pairtile.io.gold_standard import read_gold_standard, with_spelling_of
-from pairtile.io.names import match_samples, r_name, without_version
+from pairtile.io.names import GeneNames, match_samples, r_name, without_version
 from pairtile.io.regulators import find_regulators, read_regulators
 from pairtile.io.symbols import read_symbols, with_symbols
 from pairtile.io.table import Kinds
@@ -137,7 +137,7 @@ def test_a_second_column_of_names_is_read_as_symbols(
     items = items_table(GENES, Account(4), expression.symbols)
     assert items["symbol"].tolist() == [expected.get(gene, gene) for gene in GENES]
     own = write(tmp_path / "names.tsv", "g1\tMine\n")
-    assert with_symbols(items, own)[0]["symbol"].tolist() == ["Mine", "g2", "g3", "g4"]
+    assert with_symbols(expression, own).symbols == {"g1": "Mine"}
 
 
 def test_a_column_of_symbols_that_is_empty_is_no_sample(tmp_path: Path) -> None:
@@ -786,17 +786,17 @@ def test_lists_may_have_semicolons(tmp_path: Path, name: str) -> None:
 def test_several_names_in_a_line_are_refused(tmp_path: Path, line: str) -> None:
     path = write(tmp_path / "r.txt", f"g3\n{line}\n")
     with pytest.raises(InputError, match=f"several names in a line, '{line}'"):
-        find_regulators(path, GENES)
-    assert find_regulators(path, [*GENES, line]).rows.tolist() == [2, 4]
+        find_regulators(path, GeneNames(GENES))
+    assert find_regulators(path, GeneNames([*GENES, line])).rows.tolist() == [2, 4]
 
 
 @pytest.mark.parametrize("header", ["gene", "Regulator", "TF", "x"])
 def test_a_header_in_a_list_is_no_name(tmp_path: Path, header: str) -> None:
     path = write(tmp_path / "r.txt", f"{header}\ng3\ng1\n")
-    found = find_regulators(path, GENES)
-    assert (found.rows.tolist(), found.warnings) == ([0, 2], [])
+    found = find_regulators(path, GeneNames(GENES))
+    assert (found.rows.tolist(), found.messages) == ([0, 2], [])
     assert found.counts == {"regulators_listed": 2, "regulators_used": 2}
-    assert find_regulators(path, [*GENES, header]).rows.tolist() == [0, 2, 4]
+    assert find_regulators(path, GeneNames([*GENES, header])).rows.tolist() == [0, 2, 4]
 
 
 def test_versions_are_passed_over_in_the_table_and_every_list(tmp_path: Path) -> None:
@@ -808,18 +808,17 @@ def test_versions_are_passed_over_in_the_table_and_every_list(tmp_path: Path) ->
     assert expression.genes == bare
     assert said(expression)["versions_left_out"].numbers == {"n": 2}
     listed = write(tmp_path / "r.txt", "ENSG01.5\nENSG01.6\nENSG03\nENSG02.1\n")
-    with pytest.raises(InputError, match="ignore_versions"):
-        find_regulators(write(tmp_path / "one.txt", "ENSG01.5\n"), bare)
-    found = find_regulators(listed, bare, ignore_versions=True)
-    assert (found.rows.tolist(), found.warnings) == ([0, 1, 2], [])
+    for any_kind in (False, True):
+        found = find_regulators(listed, GeneNames(bare, ignore_versions=any_kind))
+        assert found.rows.tolist() == [0, 1, 2]
+        assert [(m.code, m.numbers["n"]) for m in found.messages] == [("names_matched", 3)]
     gold = read_gold_standard(write(tmp_path / "g.tsv", "ENSG01.1\tENSG02.3\nENSG01\tENSG02\n"))
-    spelled = with_spelling_of(gold, bare, "g.tsv", ignore_case=False, ignore_versions=True)
+    spelled, _ = with_spelling_of(gold, GeneNames(bare))
     assert spelled.values.tolist() == [["ENSG01", "ENSG02"]]
     names = write(tmp_path / "n.tsv", "ENSG01.9\tTP53\nENSG02\tMYC\n")
-    items = items_table(bare, Account(4))
-    assert with_symbols(items, names)[0]["symbol"].tolist()[:3] == ["TP53", "MYC", "ENSG03"]
-    versioned = items_table(genes, Account(4))
-    assert with_symbols(versioned, names)[0]["symbol"].tolist()[:2] == ["ENSG01.12", "MYC"]
+    assert with_symbols(expression, names).symbols == {"ENSG01": "TP53", "ENSG02": "MYC"}
+    versioned = with_symbols(read_expression(path), names)
+    assert versioned.symbols == {"ENSG01.12": "TP53", "ENSG02": "MYC"}
     assert [without_version(name) for name in ("a.b", ".1", "7.5.2")] == ["a.b", ".1", "7.5"]
 
 

@@ -116,8 +116,10 @@ def test_modules_that_the_page_cannot_draw_are_counted(
 
 def test_symbols_stand_for_identifiers_which_are_found_too(tmp_path: Path) -> None:
     folder = analysis(tmp_path / "demo")
-    (tmp_path / "names.tsv").write_text("a\tLexA\nc\tRecA\n")
-    write_report(folder, folder / "report.html", folder / "figures", tmp_path / "names.tsv")
+    items = pd.read_parquet(folder / "items.parquet")
+    items["symbol"] = items["name"].replace({"a": "LexA", "c": "RecA"})
+    items.to_parquet(folder / "items.parquet")
+    write_report(folder, folder / "report.html", folder / "figures")
     assert table(folder, "regulators")[0][-1] == "RecA, d, e, f"
     cell = read_page(folder).xpath("//*[@id='regulators-table']/tbody/tr/td")[0]
     assert (cell.text, cell.get("title"), cell.get("data-search")) == ("LexA", "a", "LexA a")

@@ -114,7 +114,9 @@ def test_replicates_of_two_courses_are_refused(tmp_path: Path) -> None:
 def test_wrong_columns_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no column 'plates'"):
         arrange_samples(expression(), annotations(tmp_path, batch="plates"))
-    with pytest.raises(InputError, match=r"line 2, column 'plate': found 'p'; expected a number"):
+    with pytest.raises(
+        InputError, match=r"line 2, column 'plate', sample 's1': found 'p'; expected a number"
+    ):
         arrange_samples(expression(), annotations(tmp_path, time="plate"))
     with pytest.raises(InputError, match="no column 'sex'"):
         arrange_samples(expression(), annotations(tmp_path), ("sex",))
@@ -212,3 +214,53 @@ def test_samples_without_annotations_are_left_out_on_request(tmp_path: Path) -> 
     prepared = prepare_expression(expression, config.preprocess, design=design)
     (warning,) = [found for found in prepared.warnings if isinstance(found, Message)]
     assert (warning.code, warning.numbers["n"]) == ("samples_without_annotations", 1)
+
+
+def many(tmp_path: Path, cells: list[str]) -> tuple[Expression, SamplesConfig]:
+    names = [f"s{k}" for k in range(len(cells))]
+    path = tmp_path / "samples.tsv"
+    path.write_text("sample\tx\n" + "".join(f"s{k}\t{cell}\n" for k, cell in enumerate(cells)))
+    table = Expression(np.ones((2, len(cells))), ["a", "b"], names)
+    return table, SamplesConfig(annotations=str(path))
+
+
+@pytest.mark.parametrize(
+    ("cells", "columns"),
+    [
+        ([f"{30 + k} y" for k in range(24)], 1),
+        ([f"{6 + k / 10}".replace(".", ",") for k in range(24)], 1),
+        ([f"2024-03-{k + 1:02d}" for k in range(24)], 1),
+        (["1", "2", "3"] * 8, 2),  # numbers of batches
+        (["1.0", "2.0", "2"] * 8, 1),
+        (["TRUE", "FALSE"] * 12, 1),
+        ([str(10 * (k % 4)) for k in range(24)], 1),  # a dose
+    ],
+)
+def test_effects_are_of_numbers_or_of_labels(
+    tmp_path: Path, cells: list[str], columns: int
+) -> None:
+    _, design = arrange_samples(*many(tmp_path, cells), ("x",))
+    assert design.covariates.shape == (24, columns)
+    assert design.degrees_given_up == columns
+    assert not [note for note in design.notes if note.code == "few_degrees_left"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "place"),
+    [
+        ([f"donor{k}" for k in range(24)], r"line 2, column 'x': found a label of its own"),
+        ([f"donor{k // 2 if k < 14 else k}" for k in range(24)], "columns 'x': found 7 of 23"),
+        ([*map(str, range(30, 53)), "-99"], r"line 25, column 'x', sample 's23': found '-99'"),
+    ],
+)
+def test_effects_that_take_nearly_all_are_refused(
+    tmp_path: Path, cells: list[str], place: str
+) -> None:
+    with pytest.raises(InputError, match=place):
+        arrange_samples(*many(tmp_path, cells), ("x",))
+
+
+def test_effects_that_take_much_are_warned_of(tmp_path: Path) -> None:
+    _, design = arrange_samples(*many(tmp_path, [f"d{k // 2}" for k in range(16)]), ("x",))
+    said = {note.code: note.numbers for note in design.notes}
+    assert said["few_degrees_left"] == {"left": 8, "samples": 16}

@@ -16,6 +16,7 @@ from pairtile.downstream.predicted_targets import predicted_pairs, run
 from pairtile.downstream.target_enrichment import rank_profiles, target_enrichment
 from pairtile.errors import InputError
 from pairtile.gpu.device import choose
+from pairtile.io.names import GeneNames
 from pairtile.statistics.hidden_factors import Exchange
 from scipy.stats import rankdata, spearmanr
 
@@ -135,8 +136,8 @@ def test_hits_are_joined_by_the_names_that_fit_and_transcripts_of_a_gene_once(
     tmp_path: Path,
 ) -> None:
     rows = np.array(["miR-1", "other:miR-2"], dtype=object)
-    genes = np.array(["MYC", "TP53"], dtype=object)
-    found = predicted_pairs(hits(tmp_path / "targets.tsv"), rows, genes, False)
+    genes = ["MYC", "TP53"]
+    found = predicted_pairs(hits(tmp_path / "targets.tsv"), rows, GeneNames(genes))
     assert found.pairs.to_dict("records") == [
         {
             "mirna": "miR-1", "target": "TP53", "n_hits": 3, "n_canonical_sites": 2,
@@ -150,14 +151,17 @@ def test_hits_are_joined_by_the_names_that_fit_and_transcripts_of_a_gene_once(
     assert (found.row.tolist(), found.gene.tolist()) == ([0, 1], [1, 0])
     numbers = found.messages[0].numbers
     assert (numbers["column"], numbers["pairs"], numbers["mirnas"]) == ("gene", 4, 1)
-    versions = np.array(["T1", "T2"], dtype=object)
-    assert len(predicted_pairs(tmp_path / "targets.tsv", rows, versions, True).pairs) == 2
+    versions = GeneNames(["T1", "T2"], ignore_versions=True)
+    assert len(predicted_pairs(tmp_path / "targets.tsv", rows, versions).pairs) == 2
+    symbols = GeneNames(["ENSG7", "ENSG8"], ["MYC", "TP53"])
+    by_symbol = predicted_pairs(tmp_path / "targets.tsv", rows, symbols).pairs
+    assert by_symbol["target"].tolist() == ["ENSG8", "ENSG7"]
 
 
 def test_hits_of_other_names_are_one_error(tmp_path: Path) -> None:
-    genes = np.array(["ENSG1"], dtype=object)
+    rows = np.array(["ENSG1"], dtype=object)
     with pytest.raises(InputError, match=r"targets\.tsv.*none of both"):
-        predicted_pairs(hits(tmp_path / "targets.tsv"), genes, genes, False)
+        predicted_pairs(hits(tmp_path / "targets.tsv"), rows, GeneNames(["ENSG1"]))
 
 
 def test_the_stage_writes_what_is_declared_and_finds_lowered_targets(tmp_path: Path) -> None:

@@ -205,3 +205,14 @@ def test_nulls_are_drawn_between_the_tables_alone(folder: Path) -> None:
 def test_settings_that_do_not_go_together_are_refused(keys: dict[str, Any], named: str) -> None:
     with pytest.raises(ConfigError, match=f"analyses.a.{named}: found"):
         analysis(Path(), **keys)
+
+
+def test_samples_of_two_tables_match_through_folders_and_endings(folder: Path) -> None:
+    _, other = frames()
+    expected = read_two_tables(analysis(folder)).prepared
+    other.columns = [f"/data/run7/{name}.raw" for name in other.columns]
+    other.drop(columns="/data/run7/new.raw").to_csv(folder / "other.tsv", sep="\t")
+    found = read_two_tables(analysis(folder)).prepared
+    assert found.samples == expected.samples
+    np.testing.assert_array_equal(found.values, expected.values)
+    assert "sample_names_cut" in [note.code for note in found.messages]

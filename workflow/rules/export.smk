@@ -1,6 +1,5 @@
 rule export:
     input:
-        unpack(names_file),
         network=f"{ANALYSIS}/network.parquet",
         items_table=f"{ANALYSIS}/items.parquet",
         network_record=f"{STEPS}/network.json",

@@ -137,11 +137,6 @@ def input_files(step):
     return files
 
 
-def names_file(wildcards):
-    """The symbols of the items, where the analysis has them."""
-    if getattr(CONFIG.analyses[wildcards.analysis], "names", None) is None:
-        return {}
-    return {"given.names": input_path(wildcards.analysis, "names", "network")}
 
 
 def other_results(wildcards):

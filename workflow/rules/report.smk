@@ -1,6 +1,5 @@
 rule report:
     input:
-        unpack(names_file),
         plan=f"{ANALYSIS}/plan.json",
         records=planned("records"),
         network=f"{ANALYSIS}/network.parquet",

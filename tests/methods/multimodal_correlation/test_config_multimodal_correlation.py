@@ -153,7 +153,7 @@ def test_input_files_are_all_that_the_section_names() -> None:
     files = {name: f"{name}.tsv" for name in keys}
     section = config(**files, threshold={"method": "fdr"}).analyses["net"]
     assert section.input_files() == files
-    assert section.inputs("network") == ("names", "annotations")
+    assert section.inputs("network") == ("annotations",)
     assert section.jobs.report_state
 
 

@@ -215,7 +215,7 @@ FRAME = pd.DataFrame(TABLE, index=list("abcd"))
         (TABLE[:, :10], {}, r"found 10 samples; expected at least min_samples \(20\)"),
         (np.where(TABLE[1, 2] == TABLE, np.inf, TABLE), {}, "gene 1, sample 2: found inf"),
         (FRAME.iloc[[0, 1, 1]], {}, "found gene 'b' more than once"),
-        (FRAME, {"regulators": ["x", "y"]}, r"found none of the 2 names \(x, y\) among the 4 gen"),
+        (FRAME, {"regulators": ["x", "y"]}, r"found none of its 2 names \(x, y\) among the 4 gen"),
         (FRAME, {"regulators": "a"}, "found the string 'a'; expected a list"),
         (FRAME, {"regulators": []}, "regulators: found none; expected at least one"),
         (TABLE, {"regulators": [4]}, "found gene 4; expected numbers from 0 to 3"),

@@ -175,7 +175,7 @@ def test_attributes_tell_how_the_network_came_about(simulated: Any, tmp_path: Pa
     [
         ({"keep": {"fdr": 2}}, "keep.fdr: found 2; expected a number greater than 0"),
         ({"permutations": 5}, "permutations: found 5"),
-        ({"regulators": ["nobody"]}, "regulators: found none of the 1 names"),
+        ({"regulators": ["nobody"]}, "regulators: found none of its 1 names"),
         ({"bins": 4, "order": 9, "seed": -3}, r"(?s)seed: found -3.*order: found 9"),
     ],
 )

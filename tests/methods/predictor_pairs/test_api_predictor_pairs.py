@@ -238,7 +238,7 @@ NAMED = pd.DataFrame(LEVELS, index=list("abcdef"), columns=[f"s{k}" for k in ran
         ({"levels": LEVELS, "series": {"s0": 1}}, "since the samples have no names"),
         ({"levels": NAMED, "series": {"s0": 1}}, r"none for 29 of 30 samples \('s1', 's2', 's3'"),
         ({"levels": LEVELS, "series": [None] * 30}, "found 30 samples without a label"),
-        ({"levels": NAMED, "targets": ["z"]}, r"targets: found none of the 1 names \(z\)"),
+        ({"levels": NAMED, "targets": ["z"]}, r"targets: found none of its 1 names \(z\)"),
         ({"levels": LEVELS, "targets": [9]}, "targets: found gene 9; expected numbers from 0 to 5"),
         ({"levels": NAMED, "regulators": "a"}, "regulators: found the string 'a'; expected a list"),
     ],

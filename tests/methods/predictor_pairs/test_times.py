@@ -11,6 +11,7 @@ import pytest
 from message_codes import codes
 from pairtile.config import load_config
 from pairtile.errors import ConfigError, InputError
+from pairtile.io.text_file import is_number
 from pairtile.methods.predictor_pairs.prepare import PreparedPredictors, prepare_predictors
 
 SETTINGS: dict[str, Any] = {
@@ -157,12 +158,15 @@ def test_a_step_needs_times() -> None:
         (["day 3", "day 1", "Day 20", "day 7"], [3, 1, 20, 7]),
         (["ZT0", "ZT4", "ZT8", "ZT12"], [0, 4, 8, 12]),
         (["1e1", "-2", "+3", ".5"], [10, -2, 3, 0.5]),
+        (["0", "1,5", "2", "3"], [0, 1.5, 2, 3]),
+        (["2024-01-01", "2024-03-01", "2024-01-03", "2024-01-04"], [0, 60, 2, 3]),
     ],
 )
 def test_times_with_one_unit_are_read(tmp_path: Path, cells: list[str], read: list[float]) -> None:
     found = prepared(tmp_path, course(read), annotations(cells), {"time": "time"})
     assert found.samples == [f"r0_t{k}" for k in np.argsort(read)]
-    assert ("time_unit" in codes(found.notes)) == (not cells[0][0].isdigit() or "h" in cells[0])
+    plain = all(is_number(cell.replace(",", ".")) for cell in cells)
+    assert ("time_unit" in codes(found.notes)) != plain
 
 
 @pytest.mark.parametrize(
@@ -174,9 +178,8 @@ def test_times_with_one_unit_are_read(tmp_path: Path, cells: list[str], read: li
         ["0", "", "4", "6"],
         ["0", "NA", "4", "6"],
         ["early", "late", "later", "last"],
-        ["0", "1,5", "2", "3"],
         ["0", "inf", "2", "3"],
-        ["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-04"],
+        ["0", "1", "2", "-99"],
     ],
 )
 def test_other_times_are_refused_by_line_and_column(tmp_path: Path, cells: list[str]) -> None:

@@ -89,7 +89,7 @@ def analyse(
     check_inputs_exist(config)
     run = AnalysisRun(NAME, config.analyses[NAME], top, seed, backend)
     run.run_steps(last="report" if page else "summary")
-    found = read_results(top, names=None if run.symbols() is None else Path(str(run.symbols())))
+    found = read_results(top)
     found.kept = kept
     tell(messages_of_run(run))
     return found

@@ -113,7 +113,7 @@ def differential(
     table = as_table(expression, **table_keywords(settings), sparse=True)
     labels = {**label_keywords(settings), "label": label}
     cleaning = preprocess_of(expression, settings["preprocess"])
-    samples = stated_samples(label_keywords(settings), settings["step"])
+    samples = stated_samples(label_keywords(settings), settings["step"], settings["preprocess"])
     analysis = TableAnalysis.model_construct(
         preprocess=checked_section(Preprocess, cleaning or {}),
         samples=checked_section(SamplesConfig, samples),
@@ -124,9 +124,9 @@ def differential(
     places = places_of_samples(table, prepared.samples)
     rows = None
     if regulators is not None:
-        listed = listed_genes(regulators, table.labels, named=table.genes is not None)
+        listed = listed_genes(regulators, table)
         rows = listed.among(kept)
-        found += listed.absent_warnings(table.labels[kept])
+        found += listed.messages(table.labels[kept])
     counts, raw = None, whole_counts(table.values)
     if raw is not None and prepared.quality.counted:
         raw = raw[kept][:, places]

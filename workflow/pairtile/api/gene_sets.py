@@ -7,7 +7,9 @@ from os import PathLike
 
 import pandas as pd
 
+from pairtile.api.messages import tell
 from pairtile.api.table import Matrix, as_table
+from pairtile.io.names import GeneNames
 from pairtile.io.sparse_rows import SparseRows
 
 
@@ -84,10 +86,14 @@ def enrichment(
             stage.Eigengene("module kME", str(name), profile.to_numpy(dtype=float))
             for name, profile in eigengenes.iterrows()
         ]
-    given = gene_sets if isinstance(gene_sets, Mapping) else read_gene_sets(gene_sets, genes)
-    source = "gene_sets" if given is gene_sets else str(gene_sets)
-    spelling = (None, ignore_case, ignore_versions)
-    sets = find_gene_sets(given, genes, source, *spelling)
+    symbols = [] if table is None else [table.symbols.get(name, "") for name in genes]
+    names = GeneNames(genes, symbols, (), ignore_case, ignore_versions)
+    if isinstance(gene_sets, Mapping):
+        sets = find_gene_sets(gene_sets, names)
+    else:
+        given, said = read_gene_sets(gene_sets, [*genes, *symbols])
+        sets = find_gene_sets(given, names, gene_sets, said)
+    tell(sets.messages)
     found, counts = stage.enrichment_table(sets, genes, wanted, profiles, values, n_samples)
     found.attrs["counts"] = {**sets.counts, **counts}
     return found

@@ -17,6 +17,7 @@ from pairtile.config.preprocess import Preprocess, TableAnalysis, TwoTableAnalys
 from pairtile.config.samples import SamplesConfig
 from pairtile.declare.messages import Message
 from pairtile.io.annotations import AnnotationTable
+from pairtile.io.cells import as_text
 from pairtile.io.expression import Expression
 from pairtile.preprocess.expression import Prepared
 from pairtile.preprocess.expression import prepare_expression as prepare
@@ -105,6 +106,7 @@ def as_expression(table: ExpressionTable, given: Expression | None = None) -> Ex
         source="expression" if given is None else given.source,
         notes=list(table.notes if given is None else given.notes),
         symbols={} if given is None else given.symbols,
+        accessions=dict(table.symbols),
     )
 
 
@@ -167,8 +169,12 @@ def prepared_tables(
 def arranged_table(
     expression: ExpressionLike, table: ExpressionTable, config: TableAnalysis, labels: SampleLabels
 ) -> tuple[Expression | Prepared, SampleDesign]:
-    """What was given, its samples in order, and what is known of them."""
-    about = label_table(labels, table)
+    """What was given, its samples in order, and what is known of them: ``labels``, and of an
+    AnnData the columns of ``obs`` whose effects are to be removed."""
+    obs = pd.DataFrame() if table.obs is None else table.obs
+    effects = [name for name in config.preprocess.regress_out if name in obs]
+    of_obs = {name: [*map(as_text, obs[name])] for name in effects}
+    about = label_table({**of_obs, **labels}, table)
     if isinstance(expression, Prepared):
         if "time" in about.columns:
             raise ValueError(
@@ -207,13 +213,17 @@ def preparation_of(expression: ExpressionLike) -> list[Mapping[str, object]]:
 
 
 def stated_samples(
-    labels: SampleLabels, step: Mapping[str, float] | None = None
+    labels: SampleLabels,
+    step: Mapping[str, float] | None = None,
+    preprocess: Mapping[str, object] | None = None,
 ) -> dict[str, object]:
-    """The section ``samples`` of a call with these labels."""
+    """The section ``samples`` of a call with these labels; or with effects to remove, whose columns
+    are those of ``obs``."""
     columns: dict[str, object] = {key: key for key, given in labels.items() if given is not None}
     if step is not None:
         columns["step"] = dict(step)
-    return {"annotations": "in memory", **columns} if columns else {}
+    stated = columns or (preprocess or {}).get("regress_out")
+    return {"annotations": "in memory", **columns} if stated else {}
 
 
 def label_table(labels: SampleLabels, table: ExpressionTable) -> AnnotationTable:

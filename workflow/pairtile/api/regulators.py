@@ -9,18 +9,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.api.table import Names
+from pairtile.api.table import ExpressionTable, Names
 from pairtile.declare.messages import Message
-from pairtile.io.names import some
-from pairtile.io.regulators import warning_of_absent
+from pairtile.io.names import FoundNames, GeneNames
+from pairtile.io.regulators import none_found, warning_of_absent
 
 
 class ListedGenes(NamedTuple):
     """``rows``: their numbers among all genes, in the order given, each once. ``names``: all that
-    were listed, also those that are no genes."""
+    were listed, also those that are no genes; ``found``: which genes they are."""
 
     rows: NDArray[np.int64]
     names: list[str]
+    labels: Names
+    found: FoundNames
 
     def among(self, kept: NDArray[np.int64], name: str = "regulators") -> NDArray[np.int32]:
         """Their numbers among the genes ``kept``, ascending; ValueError where none is left."""
@@ -32,27 +34,35 @@ class ListedGenes(NamedTuple):
             )
         return found
 
-    def absent_warnings(self, genes: Iterable[object], name: str = "regulators") -> list[Message]:
-        """A warning where some of them are not among these (kept) genes."""
+    def messages(self, genes: Iterable[object], name: str = "regulators") -> list[Message]:
+        """How they were found, and a warning where some are not among these (kept) genes."""
         texts = list(map(str, genes))
-        there = set(texts)
+        kept = set(texts)
+        there = {
+            name
+            for name, rows in self.found.rows.items()
+            if kept.intersection(str(self.labels[row]) for row in rows)
+        }
         absent = [text for text in self.names if text not in there]
-        return [warning_of_absent(absent, len(self.names), texts, name)] if absent else []
+        said = self.found.messages(len(self.names), name)
+        return said + ([warning_of_absent(absent, len(self.names), texts, name)] if absent else [])
 
 
 def listed_genes(
-    regulators: Iterable[Hashable], genes: Names, *, named: bool, name: str = "regulators"
+    regulators: Iterable[Hashable],
+    table: ExpressionTable,
+    name: str = "regulators",
 ) -> ListedGenes:
     """The regulators of a call.
 
     Parameters
     ----------
     regulators
-        With ``named``, names as in ``genes``: those that are not there are left out, since lists
-        of regulators name more genes than one experiment measures. Without, gene numbers. In both
-        cases also a mask: bool, shape (genes,).
-    genes
-        Labels of all genes.
+        Names, where genes have such: those that are not there are left out, since lists of
+        regulators name more genes than one experiment measures. Else gene numbers. In both cases
+        also a mask: bool, shape (genes,).
+    table
+        All genes.
     name
         What messages call the regulators.
 
@@ -67,7 +77,7 @@ def listed_genes(
             f"{name}: found the string {regulators!r}; expected a list of genes "
             "(read_regulators reads them from a file)"
         )
-    given = pd.Index(list(regulators))
+    genes, given = table.labels, pd.Index(list(regulators))
     if given.dtype == bool:
         if len(given) != len(genes):
             raise ValueError(
@@ -77,19 +87,18 @@ def listed_genes(
     given = given.unique()
     if not len(given):
         raise ValueError(f"{name}: found none; expected at least one, or {name}=None")
-    if not named and given.dtype.kind not in "iu":
+    if table.genes is None and given.dtype.kind not in "iu":
         raise ValueError(
             f"{name}: found {given[0]!r}; expected gene numbers, since the genes have no names"
         )
-    rows = np.asarray(genes.get_indexer(given), dtype=np.int64)
-    absent = given[rows < 0]
-    if len(absent) and not named:
+    labels, texts = list(map(str, genes)), list(map(str, given))
+    found = GeneNames(labels, [table.symbols.get(label, "") for label in labels]).find(texts)
+    absent = [text for text in texts if text not in found.rows]
+    if absent and table.genes is None:
         raise ValueError(
             f"{name}: found gene {absent[0]}; expected numbers from 0 to {len(genes) - 1}"
         )
-    if len(absent) == len(given):
-        raise ValueError(
-            f"{name}: found none of the {len(given)} names ({some([*map(str, given)])}) among the "
-            f"{len(genes)} genes ({some([*map(str, genes)])}); expected names as in the table"
-        )
-    return ListedGenes(rows[rows >= 0], list(map(str, given)))
+    if not found.rows:
+        raise ValueError(str(none_found(texts, labels, name, name)))
+    listed = dict.fromkeys(row for text in texts for row in found.rows.get(text, ()))
+    return ListedGenes(np.array([*listed], dtype=np.int64), texts, genes, found)

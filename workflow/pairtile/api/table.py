@@ -19,6 +19,7 @@ from pairtile.io.cells import (
     cells_note,
     chosen_cells,
     find_matrix,
+    other_names,
     sample_of_cells,
 )
 from pairtile.io.expression import ORIENTATIONS, Expression
@@ -55,12 +56,15 @@ came with names. Which of the two is known to the caller and not to a type check
 @dataclass(frozen=True)
 class ExpressionTable:
     """``values`` float64 (genes, samples), C order, NaN where missing, or ``SparseRows`` where the
-    caller takes these; names, None for arrays."""
+    caller takes these; names, None for arrays. ``symbols``: other names of genes, by name.
+    ``obs``: of an AnnData, what it says of the samples."""
 
     values: Any
     genes: Names | None
     samples: Names | None
     notes: list[Message] = field(default_factory=list)
+    symbols: Mapping[str, str] = field(default_factory=dict)
+    obs: pd.DataFrame | None = None
 
     @property
     def n_genes(self) -> int:
@@ -123,8 +127,10 @@ def as_table(
         )
     if not isinstance(obs, Mapping | None):
         raise ValueError(f"obs: found {obs!r:.60}; expected a mapping from columns to labels")
+    about = None
     if is_anndata(expression):
-        (raw, genes, samples), notes = _of_anndata(expression, layer, obs or {}, name)
+        (raw, genes, samples), symbols, notes = _of_anndata(expression, layer, obs or {}, name)
+        about = expression.obs.loc[samples] if obs else expression.obs
     else:
         for key, value in (("layer", None if layer == "auto" else layer), ("obs", obs or None)):
             if value is not None:
@@ -132,12 +138,13 @@ def as_table(
                     f"{key}: found {value!r}; expected None, since {name} is no AnnData"
                 )
         (raw, genes, samples), notes = _parts(expression), []
+        symbols = getattr(expression, "other_names", {})
     if orientation == "samples_in_rows" and _has_free_orientation(expression):
         nested = isinstance(raw, list | tuple)
         raw, genes, samples = (np.array(raw, object) if nested else raw).T, samples, genes
     if isinstance(expression, str | os.PathLike):
         raise ValueError(f"{name}: found a path; expected a table (read_expression reads files)")
-    table = ExpressionTable(_numbers(raw, name, sparse), genes, samples, notes)
+    table = ExpressionTable(_numbers(raw, name, sparse), genes, samples, notes, symbols, about)
     _check(table, expression, name)
     return table
 
@@ -163,7 +170,7 @@ def _parts(expression: ExpressionLike) -> _Parts:
 
 def _of_anndata(
     adata: AnnData, layer: str | None, obs: Mapping[str, object], name: str
-) -> tuple[_Parts, list[Message]]:
+) -> tuple[_Parts, Mapping[str, str], list[Message]]:
     def refuse(place: str, found: str, expected: str) -> ValueError:
         return ValueError(f"{place or name}: found {found}; expected {expected}")
 
@@ -182,8 +189,10 @@ def _of_anndata(
         look,
     )
     found = find_matrix(held, layer, refuse)
+    var = adata.var
     if found.genes is held.raw_genes:
-        genes = pd.Index(raw.var_names)
+        genes, var = pd.Index(raw.var_names), raw.var
+    symbols, accessions, said = other_names(found.genes, var, lambda key: [*map(as_text, var[key])])
     matrix, notes = plain_matrix(in_memory(found.matrix)), list(found.notes)
     cells = pd.Index(adata.obs_names)
     if found.columns is not None:
@@ -199,7 +208,7 @@ def _of_anndata(
         chosen = chosen_cells(column, obs, refuse)
         matrix, cells = matrix[np.flatnonzero(chosen)], cells[chosen]
         notes.append(cells_note(chosen, obs))
-    return (matrix.T, genes, cells), notes
+    return (matrix.T, genes, cells), {**accessions, **symbols}, [*notes, *said]
 
 
 def _numbers(raw: Any, name: str, sparse: bool) -> Values:

@@ -73,7 +73,7 @@ def exported_formats(export: Literal["auto"] | tuple[str, ...], n_edges: float) 
 
 RequiredPath = Annotated[str, Text("a path"), InputFile()]
 OptionalPath = Annotated[str | None, Text("a path", optional=True), InputFile()]
-NamesTable = Annotated[OptionalPath, InputFile("network", "tables"), UsedBy("network", "tables")]
+NamesTable = Annotated[OptionalPath, UsedBy("prepare", "values")]
 GoldStandard = Annotated[OptionalPath, InputFile("evaluate"), UsedBy("evaluate")]
 ModulesTable = Annotated[OptionalPath, InputFile("modules", "module_preservation", folder=True)]
 OF_MODULES = UsedBy("modules", "module_preservation", "traits", "enrichment")

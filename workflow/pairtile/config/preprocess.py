@@ -169,7 +169,8 @@ class Preprocess(ConfigModel):
         description=(
             "Columns of `samples.annotations`, or of `obs` in an `.h5ad` file (batch, sex, age): "
             "their additive effects are removed from every gene by least squares, after log2 and "
-            "normalisation: labels as groups, numbers as straight lines. Each gene keeps its mean."
+            "normalisation: labels (and numbers of groups: 1, 2, 3) as groups, other numbers as "
+            "straight lines. Each gene keeps its mean."
         ),
     )
     hidden_factors: Literal["none", "auto"] | Annotated[int, Field(ge=1, le=MAX_FACTORS)] = Field(
@@ -253,8 +254,9 @@ class TableAnalysis(Analysis):
     ignore_case: bool = Field(
         default=False,
         description=(
-            "Whether the names in `regulators`, `targets` and `gold_standard` stand for the genes "
-            "of the table also where capitals differ (LexA and lexA)."
+            "Whether names in lists, gene sets and gold standards stand for all genes that differ "
+            "from them in capitals only (LexA and lexA). Without, for such a gene if it is the "
+            "only one."
         ),
     )
     ignore_versions: bool = Field(
@@ -269,10 +271,10 @@ class TableAnalysis(Analysis):
         default=None,
         description=(
             "What people call the genes: a table of two columns, identifier (as in the table) and "
-            "symbol; plain or `.gz`. The page then shows symbols, and tables and graphs have them "
-            "beside the identifiers. Genes that it does not name keep their identifier. It does "
-            "not change the network. null: identifiers alone. A relative path starts at the "
-            "working directory."
+            "symbol; plain or `.gz`. Lists, gene sets and gold standards may then name genes by "
+            "either, the page shows symbols, and tables and graphs have them beside the "
+            "identifiers. Genes that it does not name keep their identifier. null: identifiers "
+            "alone. A relative path starts at the working directory."
         ),
     )
     samples: OptionalSamples = Field(

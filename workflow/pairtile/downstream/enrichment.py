@@ -23,6 +23,7 @@ from pairtile.downstream.gene_sets import (
 from pairtile.downstream.given import Given
 from pairtile.engine.estimator import Written
 from pairtile.engine.large_table import row_blocks
+from pairtile.io.names import GeneNames
 from pairtile.io.networks.edge_lists import regulon_table
 from pairtile.statistics.correction import benjamini_hochberg
 from pairtile.statistics.dependence import evenly_spaced
@@ -171,18 +172,10 @@ def enrichment_table(
 
 def sets_of(config: TableAnalysis, items: pd.DataFrame) -> GeneSets:
     """The sets of ``gene_sets`` among the kept items. Raises InputError."""
-    kept = items[items["kept"].astype(bool)]
-    genes = kept["name"].astype(str).tolist()
-    symbols = kept["symbol"].astype(str).tolist() if "symbol" in kept else None
+    genes = GeneNames.of(items, config.ignore_case, config.ignore_versions)
     path = str(config.gene_sets)
-    return find_gene_sets(
-        read_gene_sets(path, [*genes, *(symbols or [])]),
-        genes,
-        path,
-        symbols=symbols,
-        ignore_case=config.ignore_case,
-        ignore_versions=config.ignore_versions,
-    )
+    sets, said = read_gene_sets(path, [*genes.names, *genes.symbols])
+    return find_gene_sets(sets, genes, path, said)
 
 
 def validate(config: TableAnalysis, items: pd.DataFrame) -> None:
@@ -263,7 +256,7 @@ def run(given: Given) -> Written:
     free = len(given.samples) - given.degrees_given_up
     table, counts = enrichment_table(sets, given.genes, lists, eigengenes, given.values, free)
     given.write(FILE, table)
-    notes = []
+    notes = list(sets.messages)
     unknown = sets.counts["gene_set_names_unknown"]
     if unknown > sets.counts["gene_set_names"] / 2:
         notes.append(message("gene_set_names_unknown", n=unknown, of=sets.counts["gene_set_names"]))

@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array
 
+from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
-from pairtile.io.names import some, without_version
-from pairtile.io.regulators import as_spelled
-from pairtile.io.text_file import Row, open_lines, open_rows
-from pairtile.io.text_table import find_delimiter
+from pairtile.io.names import GeneNames, kind_of_names, some
+from pairtile.io.text_file import find_delimiter, open_lines, plain_name, read_list
+
+message = messages_of(__package__)
 
 MIN_SET_GENES = 5
 """Analysed genes that a set or a list needs to be tested, as in GSEA's programs."""
@@ -26,11 +27,13 @@ _WEIGHT = re.compile(r",-?[\d.]+(e-?\d+)?$")  # Enrichr's libraries have GENE,1.
 @dataclass(frozen=True)
 class GeneSets:
     """``members``: float64 csr (sets, genes), 1 where a gene is in a set. ``counts``: sets read,
-    those with no analysed gene and with fewer than ``MIN_SET_GENES``, names that no gene has."""
+    those with no analysed gene and with fewer than ``MIN_SET_GENES``, names that no gene has.
+    ``messages``: of how names were found."""
 
     names: list[str]
     members: csr_array
     counts: dict[str, int]
+    messages: list[Message]
 
 
 def membership(groups: Iterable[Iterable[int]], n_genes: int) -> csr_array:
@@ -41,13 +44,16 @@ def membership(groups: Iterable[Iterable[int]], n_genes: int) -> csr_array:
     return csr_array((np.ones(columns.size), columns, starts), shape=(len(rows), n_genes))
 
 
-def read_gene_sets(path: str | PathLike[str], genes: Iterable[str] = ()) -> dict[str, list[str]]:
+def read_gene_sets(
+    path: str | PathLike[str], genes: Iterable[str] = ()
+) -> tuple[dict[str, list[str]], list[Message]]:
     """Read sets as name -> genes, in file order, each gene once.
 
     ``.gmt`` (also ``.gz``): a set a line, its name, a description and its genes between tabs;
-    weights after a comma, as Enrichr has them, are left out. Else a table of two columns, gene and
-    set in either order: the column with more of ``genes`` holds them (of equals the first). Lines
-    that start with ``#`` are passed over.
+    weights after a comma, as Enrichr has them, are left out. Where every set has one of ``genes``,
+    in place of the description, that is the first of its genes, which a message says. Else a
+    table of two columns, gene and set in either order: the column with more of ``genes`` holds them
+    (of equals the first). Lines that start with ``#`` are passed over.
 
     Raises
     ------
@@ -56,17 +62,18 @@ def read_gene_sets(path: str | PathLike[str], genes: Iterable[str] = ()) -> dict
         twice, or no set at all.
     """
     name = Path(str(path).lower().removesuffix(".gz"))
-    sets = _gmt(path) if name.suffix == ".gmt" else _two_columns(path, set(genes))
+    sets, said = _gmt(path, set(genes)) if name.suffix == ".gmt" else _two_columns(path, set(genes))
     if not sets:
         raise InputError.at(path, "", "no gene sets", "one or more")
-    return {name: list(dict.fromkeys(members)) for name, members in sets.items()}
+    return {name: list(dict.fromkeys(members)) for name, members in sets.items()}, said
 
 
-def _gmt(path: str | PathLike[str]) -> dict[str, list[str]]:
+def _gmt(path: str | PathLike[str], genes: set[str]) -> tuple[dict[str, list[str]], list[Message]]:
     sets: dict[str, list[str]] = {}
+    described = False
     with open_lines(path) as lines:
         for line, text in lines:
-            fields = [field.strip() for field in text.split("\t")]
+            fields = [plain_name(field) for field in text.split("\t")]
             if not any(fields) or text.startswith("#"):
                 continue
             place = f"line {line}"
@@ -75,22 +82,22 @@ def _gmt(path: str | PathLike[str]) -> dict[str, list[str]]:
                 raise InputError.at(path, place, f"{len(fields)} fields", expected)
             if fields[0] in sets:
                 raise InputError.at(path, place, f"the set {fields[0]!r} again", "each set once")
-            sets[fields[0]] = [_WEIGHT.sub("", gene) for gene in fields[2:] if gene]
-    return sets
+            sets[fields[0]] = [_WEIGHT.sub("", gene) for gene in fields[1:]]
+            described |= fields[1] not in genes or fields[1] in [*fields[2:], fields[0]]
+            described |= fields[1] in re.split(r"\W|_", fields[0])  # a regulon, of its regulator
+    said = [] if described or not sets else [message("sets_without_description", n=len(sets))]
+    return {name: [*filter(None, members[described:])] for name, members in sets.items()}, said
 
 
-def _two_columns(path: str | PathLike[str], genes: set[str]) -> dict[str, list[str]]:
-    rows: list[Row] = []
-    with open_rows(path, find_delimiter(path)) as lines:
-        for line, raw in lines:
-            fields = [field.strip() for field in raw]
-            if fields[0].startswith("#") or not any(fields):
-                continue
-            if len(fields) != 2 or not all(fields):
-                found = "an empty name" if len(fields) == 2 else f"{len(fields)} field(s)"
-                expected = "2 (gene, set), or a file .gmt"
-                raise InputError.at(path, f"line {line}", found, expected)
-            rows.append((line, fields))
+def _two_columns(
+    path: str | PathLike[str], genes: set[str]
+) -> tuple[dict[str, list[str]], list[Message]]:
+    rows = read_list(path, find_delimiter(path))
+    for line, fields in rows:
+        if len(fields) != 2 or not all(fields):
+            found = "an empty name" if len(fields) == 2 else f"{len(fields)} field(s)"
+            expected = "2 (gene, set), or a file .gmt"
+            raise InputError.at(path, f"line {line}", found, expected)
     known = [sum(fields[k] in genes for _, fields in rows) for k in range(2)]
     column = int(known[1] > known[0])
     header = {"gene", "genes", "gene_id", "gene_name", "gene_symbol", "symbol"}
@@ -100,42 +107,24 @@ def _two_columns(path: str | PathLike[str], genes: set[str]) -> dict[str, list[s
     sets: dict[str, list[str]] = {}
     for _, fields in rows:
         sets.setdefault(fields[1 - column], []).append(fields[column])
-    return sets
+    return sets, []
 
 
 def find_gene_sets(
     sets: Mapping[str, Sequence[str]],
-    genes: Sequence[str],
+    genes: GeneNames,
     source: str | PathLike[str] = "gene_sets",
-    symbols: Sequence[str] | None = None,
-    ignore_case: bool = False,
-    ignore_versions: bool = False,
+    said: Sequence[Message] = (),
 ) -> GeneSets:
     """The sets among the analysed genes; those with fewer than ``MIN_SET_GENES`` are counted and
-    left out.
+    left out. ``source``: the sets' file, for messages; ``said``: of reading it.
 
-    ``symbols``: of the genes; they are matched instead where more names of the sets are symbols.
-    ``source``: the sets' file, for messages.
-
-    Raises InputError where no set has a gene, or no set has enough of them, or a name stands for
-    several genes.
+    Raises InputError where no set has a gene, or no set has enough of them.
     """
     listed = list(dict.fromkeys(name for members in sets.values() for name in members))
-    found: dict[str, list[int]] = {}
-    for labels in (genes, symbols or []):
-        rows: dict[str, list[int]] = {}
-        for row, label in enumerate(labels):
-            rows.setdefault(label, []).append(row)
-        bare = {name: without_version(name) if ignore_versions else name for name in listed}
-        spelled = dict(bare)
-        if ignore_case:
-            unique = list(dict.fromkeys(bare.values()))
-            alike = dict(zip(unique, as_spelled(unique, list(rows), source), strict=True))
-            spelled = {name: alike[text] for name, text in bare.items()}
-        here = {name: rows[text] for name, text in spelled.items() if text in rows}
-        found = here if len(here) > len(found) else found
+    found = genes.find(listed)
     members = {
-        name: {row for gene in listed_genes for row in found.get(gene, [])}
+        name: {row for gene in listed_genes for row in found.rows.get(gene, [])}
         for name, listed_genes in sets.items()
     }
     tested = {name: rows for name, rows in members.items() if len(rows) >= MIN_SET_GENES}
@@ -144,9 +133,10 @@ def find_gene_sets(
         raise InputError.at(
             source,
             "",
-            f"{len(sets)} sets ({some(listed)}), of which none has more than {largest} of the "
-            f"{len(genes)} analysed genes ({some(genes)})",
-            f"a set with {MIN_SET_GENES} or more (see ignore_case and ignore_versions)",
+            f"{len(sets)} sets ({some(listed)}: {kind_of_names(listed)}), of which none has more "
+            f"than {largest} of the {len(genes.names)} analysed genes ({some(genes.names)}: "
+            f"{kind_of_names(genes.names)})",
+            f"a set with {MIN_SET_GENES} or more (see names and ignore_versions)",
         )
     counts = {
         "gene_sets_read": len(sets),
@@ -154,6 +144,7 @@ def find_gene_sets(
         "gene_sets_without_genes": sum(not rows for rows in members.values()),
         "gene_sets_with_few_genes": sum(0 < len(r) < MIN_SET_GENES for r in members.values()),
         "gene_set_names": len(listed),
-        "gene_set_names_unknown": len(listed) - len(found),
+        "gene_set_names_unknown": len(listed) - len(found.rows),
     }
-    return GeneSets(list(tested), membership(tested.values(), len(genes)), counts)
+    notes = [*said, *found.messages(len(listed), "names of gene sets")]
+    return GeneSets(list(tested), membership(tested.values(), len(genes.names)), counts, notes)

@@ -23,7 +23,7 @@ from pairtile.downstream.target_enrichment import (
 )
 from pairtile.engine.estimator import Written
 from pairtile.errors import InputError
-from pairtile.io.names import some, without_version
+from pairtile.io.names import GeneNames, some
 from pairtile.preprocess.null_design import inflation, null_design
 from pairtile.preprocess.two_tables import KEPT_APART, TABLES
 from pairtile.report.method_report import FigureWithText
@@ -77,7 +77,9 @@ def run(given: Given) -> Written:
     rows, genes = (np.flatnonzero(table == name) for name in reversed(TABLES))
     file = given.folder.parent / str(config.mirna_targets) / "targets.tsv"
     names = np.array(given.genes, dtype=object)
-    found = predicted_pairs(file, names[rows], names[genes], config.ignore_versions)
+    of_first = given.items[given.items["table"] == TABLES[0]]
+    known = GeneNames.of(of_first, config.ignore_case, config.ignore_versions)
+    found = predicted_pairs(file, names[rows], known)
     design = null_design("auto", given.known, len(given.samples))
     groups = None if design.shifted.any() else design.groups
     values = np.asarray(given.values)
@@ -171,9 +173,7 @@ def _enrichment(
     return summary, pd.DataFrame({"share": shares, **quantiles}), said
 
 
-def predicted_pairs(
-    file: Path, rows: NDArray[np.object_], genes: NDArray[np.object_], ignore_versions: bool
-) -> Predicted:
+def predicted_pairs(file: Path, rows: NDArray[np.object_], genes: GeneNames) -> Predicted:
     """The pairs of ``targets.tsv`` with a canonical site, by rows and genes that have expression.
 
     Transcripts of one gene are joined: their sites are added up, the best score and energy stand.
@@ -189,18 +189,17 @@ def predicted_pairs(
     table = table[table["n_canonical_sites"] > 0]
     bare = [str(name).removeprefix(KEPT_APART) for name in rows]
     place_of_row = pd.Series(np.arange(rows.size), index=bare)
-    place_of_gene = pd.Series(np.arange(genes.size), index=genes)
     given = {name: table[name] for name in NAMES_OF_GENES if name in table}
-    if ignore_versions:
-        given = {key: names.map(without_version) for key, names in given.items()}
-    key = max(given, key=lambda name: len(set(given[name]) & set(genes)))
+    places = {name: genes.find(names).rows for name, names in given.items()}
+    key = max(places, key=lambda name: len(places[name]))
+    place_of_gene = {name: found[0] for name, found in places[key].items()}
     row = table["mirna"].map(place_of_row)
     gene = given[key].map(place_of_gene)
     there = row.notna() & gene.notna()
     if not there.any():
         found = (
             f"{row.notna().sum()} pairs of miRNAs in other_expression ({some(bare)}), "
-            f"{gene.notna().sum()} of genes in expression ({some(list(genes))}), none of both, "
+            f"{gene.notna().sum()} of genes in expression ({some(genes.names)}), none of both, "
             f"among {len(table)} with a canonical site ({some(table['mirna'].unique().tolist())}; "
             f"{some(given[key].unique().tolist())})"
         )
@@ -212,7 +211,7 @@ def predicted_pairs(
     )
     at_row, at_gene = (joined.pop(name).to_numpy(np.int64) for name in ("row", "gene"))
     joined.insert(0, "mirna", rows[at_row])
-    joined.insert(1, "target", genes[at_gene])
+    joined.insert(1, "target", np.array(genes.names, dtype=object)[at_gene])
     lost = {
         "pairs": len(table),
         "joined": len(joined),

@@ -18,7 +18,6 @@ from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.annotations import AnnotationTable
 from pairtile.io.binary_table import sound
-from pairtile.io.by_products import SYMBOLS, column_key
 from pairtile.io.cells import (
     MIN_ZEROS,
     Found,
@@ -27,6 +26,7 @@ from pairtile.io.cells import (
     cells_note,
     chosen_cells,
     find_matrix,
+    other_names,
     sample_of_cells,
 )
 from pairtile.io.matrix_market import GENE_EXPRESSION, expressed_features, gene_names
@@ -105,7 +105,7 @@ def read_h5ad(
             kind = stored.attrs.get("encoding-type") or getattr(stored, "dtype", "a group")
             raise InputError.at(path, found.source, f"type {kind}", "a matrix of numbers")
         check_unpacked_size(path, _bytes(stored))
-        n_genes = len(held.raw_genes if found.source == "raw" else held.genes)
+        n_genes = len(held.genes_of_raw if found.source == "raw" else held.genes)
         shape = _shape(stored)
         if shape != (len(cells), n_genes):
             expected = f"{len(cells)} cells x {n_genes} genes"
@@ -118,24 +118,17 @@ def read_h5ad(
             chosen = np.flatnonzero(mask)
             notes.append(cells_note(mask, obs))
         values = _values(stored, found, chosen, scratch)
-        symbols = _symbols(path, file, notes)
+        frame = file["var"]
+        columns = list(frame) if hasattr(frame, "keys") else []
+        symbols, accessions, said = other_names(
+            _index(path, frame), columns, partial(_texts, path, frame)
+        )
     cells = [cells[k] for k in chosen]
     n_missing = count(np.isnan, stored_values(values))
     if n_missing:
         n_cells = len(found.genes) * len(cells)
         notes.append(message("cells_missing", n=n_missing, cells=n_cells))
-    return Table(values, found.genes, cells, notes, symbols)
-
-
-def _symbols(path: str | PathLike[str], file: h5py.File, notes: list[Message]) -> dict[str, str]:
-    """What a column of ``var`` calls the genes, by name, and a note of it."""
-    frame, found = file["var"], dict[str, str]()
-    for column in frame if hasattr(frame, "keys") else ():
-        if column_key(column) in SYMBOLS and not found:
-            pairs = zip(_index(path, frame), _texts(path, frame, column), strict=True)
-            found = {gene: symbol for gene, symbol in pairs if symbol and symbol != gene}
-            notes += [message("symbols_in_table", column=column)] if found else []
-    return found
+    return Table(values, found.genes, cells, [*notes, *said], symbols, accessions)
 
 
 def read_obs(
@@ -453,5 +446,5 @@ def read_loom(path: str | PathLike[str], scratch: Path | None = None) -> Table:
             values = empty_table(shape, scratch)
             for rows in blocks:
                 values[rows] = matrix[rows]
-    names, notes = gene_names(identifiers, symbols or [""] * shape[0], "row_attrs")
-    return Table(values, names, cells, notes)
+    names, accessions, notes = gene_names(identifiers, symbols or [""] * shape[0], "row_attrs")
+    return Table(values, names, cells, notes, accessions=accessions)

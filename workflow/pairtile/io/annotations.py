@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import dropwhile
 from os import PathLike
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +19,19 @@ from numpy.typing import NDArray
 from pairtile.config.problems import suggestion
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
-from pairtile.io.names import match_samples, r_name
+from pairtile.io.names import match_samples
+from pairtile.io.number_marks import plain_cells
 from pairtile.io.table import check_names, listed
-from pairtile.io.text_file import EMPTY, Row, find_delimiter, open_rows
+from pairtile.io.text_file import Row, find_delimiter, open_rows
 from pairtile.io.text_table import check_wide
 
 message = messages_of(__package__)
 
-_DECIMAL_COMMA = re.compile(r"^([-+]?\d+),(\d+)$")
 _SHOWN = 5
 _LINES = ("line", "lines")
+
+NO_CODE = "an empty cell where nothing is known (all other numbers of the column are 0 or more)"
+"""What is allowed in place of the code of a missing value."""
 
 
 @dataclass(frozen=True)
@@ -84,18 +92,19 @@ def read_annotation_table(
         raise InputError.at(path, "", found, cure)
     if key > 0:
         notes.append(message("sample_names_from", column=header[key - shift]))
-    extra = [name for name in of_file if name not in set(matched.values())]
+    used = set(matched.values())
+    extra = [name for name in of_file if name not in used]
     if extra:
         notes.append(message("samples_of_no_column", n=len(extra), names=quoted(extra)))
-    no_row: Row = (0, [""] * len(rows[0][1]))
-    chosen = [rows[position[matched[name]]] if name in matched else no_row for name in samples]
-    cells = {
-        name: ["" if (text := fields[k]) in EMPTY else text for _, fields in chosen]
-        for k, name in columns.items()
-    }
-    return AnnotationTable(
-        str(path), list(samples), cells, [f"line {line}" for line, _ in chosen], notes, lacking
-    )
+    delimiter = find_delimiter(path)
+    chosen = [position.get(matched.get(name, ""), len(rows)) for name in samples]
+    cells = {}
+    for k, name in columns.items():
+        texts = [*plain_cells([fields[k] for _, fields in rows], delimiter), ""]
+        cells[name] = [texts[row] for row in chosen]
+    lines = [*(line for line, _ in rows), 0]
+    places = [f"line {lines[row]}" for row in chosen]
+    return AnnotationTable(str(path), list(samples), cells, places, notes, lacking)
 
 
 def quoted(names: Sequence[str]) -> str:
@@ -106,27 +115,19 @@ def quoted(names: Sequence[str]) -> str:
 
 def _read(path: str | PathLike[str]) -> tuple[list[str], list[Row]]:
     delimiter = find_delimiter(path)
-    header: list[str] = []
-    rows: list[Row] = []
     with open_rows(path, delimiter) as lines:
-        for line, raw in lines:
-            fields = [text.strip() for text in raw]
-            if not any(fields) or (not header and fields[0].startswith("#")):
-                continue
-            if not header:
-                header, header_line = fields, line
-                continue
-            width = len(rows[0][1]) if rows else len(header)
-            fits = len(fields) == width or (not rows and len(fields) == len(header) + 1)
-            if not fits:
-                found = f"{len(fields)} field{'s' if len(fields) > 1 else ''}"
-                raise InputError.at(path, f"line {line}", found, f"{width}, as above")
-            if delimiter == ";":  # which goes with decimal commas
-                fields = [_DECIMAL_COMMA.sub(r"\1.\2", text) for text in fields]
-            rows.append((line, fields))
-    if not rows:
-        found = "a header only" if header else "no line of text"
+        rows = [(line, [text.strip() for text in raw]) for line, raw in lines]
+    filled = (row for row in rows if any(row[1]))
+    rows = list(dropwhile(lambda row: row[1][0].startswith("#"), filled))
+    if len(rows) < 2:
+        found = "a header only" if rows else "no line of text"
         raise InputError.at(path, "", found, "a header and samples in rows below it")
+    (header_line, header), *rows = rows
+    width = max(len(header), min(len(rows[0][1]), len(header) + 1))
+    for line, fields in rows:
+        if len(fields) != width:
+            found = f"{len(fields)} field{'s' if len(fields) > 1 else ''}"
+            raise InputError.at(path, f"line {line}", found, f"{width}, as above")
     if len(rows[0][1]) == 1:
         check_wide(path, header_line, header, delimiter)
     check_names(path, "column", header[len(rows[0][1]) == len(header) and not header[0] :])
@@ -137,22 +138,63 @@ def _key_field(
     path: str | PathLike[str], header: Sequence[str], rows: Sequence[Row], samples: Sequence[str]
 ) -> int:
     """Which field names the samples: the first, unless another names them and the first none."""
-    width = len(rows[0][1])
-    for spelling in (str, r_name):
-        wanted = set(map(spelling, samples))
-        n_named = [
-            len(wanted.intersection(spelling(fields[k]) for _, fields in rows))
-            for k in range(width)
-        ]
-        if any(n_named):
-            break
-    if n_named[0]:
+    fields = [[row[k] for _, row in rows] for k in range(len(rows[0][1]))]
+    if match_samples(samples, fields[0], path)[0]:
         return 0
+    n_named = [len(match_samples(samples, names, path)[0]) for names in fields]
     if not any(n_named):
-        first = [fields[0] for _, fields in rows]
-        found = f"no sample of the expression table (the first rows are {quoted(first)})"
+        found = f"no sample of the expression table (the first rows are {quoted(fields[0])})"
         raise InputError.at(path, "", found, f"samples named as there: {quoted(samples)}")
     return n_named.index(max(n_named))
+
+
+# Columns as numbers.
+
+_MEASURE = re.compile(
+    r"(?:([^\W\d_]+)[ _.:=]*)?([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?) ?([^\W\d_]*|%|°C)"
+)
+"""A word, a number, a word: ``day 3``, ``ZT12``, ``2h``."""
+
+_DATE = re.compile(r"(\d{4})([-/])(\d\d?)\2(\d\d?)|(\d\d?)\.(\d\d?)\.(\d{4})")
+_MISSING_CODES = (-9.0, -99.0, -999.0, -9999.0)
+
+
+class Numbers(NamedTuple):
+    """A column as numbers: ``values``, NaN where a cell is empty or no number; the ``unit`` of all
+    of them; cells that are none of these (``stray``, each once); ``code``: the cell that stands for
+    a missing value, as -99 among numbers that are never below 0, if there is one."""
+
+    values: NDArray[np.float64]
+    unit: str
+    stray: list[str]
+    code: list[str]
+
+
+def read_numbers(cells: Sequence[str], words: bool = False) -> Numbers:
+    """Numbers, numbers with the unit that most have (``7.2 ug``), or dates, as days. With ``words``
+    one may also stand before each number (``day 3``)."""
+    filled = list(dict.fromkeys(filter(None, cells)))
+    read = {text: parts for text in filled if (parts := _measured(text, words))}
+    usual = Counter(read[text][0] for text in cells if text in read).most_common(1)
+    found = {text: number for text, (unit, number) in read.items() if unit == usual[0][0]}
+    below = [text for text, number in found.items() if number < 0.0]
+    code = below if len(below) == 1 < len(found) and found[below[0]] in _MISSING_CODES else []
+    stray = [text for text in filled if text not in found]
+    values = np.array([found.get(cell, np.nan) for cell in cells])
+    return Numbers(values, usual[0][0] if usual else "", stray, code)
+
+
+def _measured(text: str, words: bool) -> tuple[str, float] | None:
+    """What stands beside a number, and the number."""
+    if date := _DATE.fullmatch(text):
+        year, month, day = (date[1], date[3], date[4]) if date[1] else (date[7], date[6], date[5])
+        with suppress(ValueError):
+            return "days", float(datetime(int(year), int(month), int(day)).toordinal())
+    part = _MEASURE.fullmatch(text)
+    # A sign after a word may be a dash.
+    if part is None or (part[1] and (not words or part[2][0] in "+-")):
+        return None
+    return (part[1] or "").lower() + part[3].lower(), float(part[2])
 
 
 # Sample annotations: what is known of each sample, as conditions that can be tested.
@@ -277,51 +319,54 @@ def _untestable(cells: Sequence[str]) -> str:
     filled = [cell for cell in cells if cell]
     if len(set(filled)) < 2:
         return _ONE_VALUE
-    if len(set(filled)) == len(filled) and any(_number(cell) is None for cell in filled):
+    numbers = read_numbers(cells)
+    if len(set(filled)) == len(filled) and numbers.stray:
         return "every sample has a label of its own"
+    if _kind(numbers) == "quantitative" and numbers.code:
+        return f"{numbers.code[0]}, beside numbers that are never below 0, may be no number"
     return ""
 
 
 def _condition(table: AnnotationTable, entry: ConditionEntry) -> Condition:
     cells = table.columns[entry.name]
-    kind = _kind(cells) if entry.kind == "auto" else entry.kind
-    numbers = np.full(len(cells), np.nan)
+    numbers = read_numbers(cells)
+    value_of = dict(zip(cells, numbers.values.tolist(), strict=True))
+    kind = _kind(numbers) if entry.kind == "auto" else entry.kind
+    unknown = np.full(len(cells), np.nan)
     if kind == "categorical":
-        labels = sorted({cell for cell in cells if cell}, key=_label_order)
-        return Condition(entry.name, kind, tuple(labels), _codes(cells, labels), numbers)
+        labels = sorted({c for c in cells if c}, key=lambda c: _label_order(c, value_of[c]))
+        return Condition(entry.name, kind, tuple(labels), _codes(cells, labels), unknown)
     if kind == "ordinal" and entry.levels is not None:
         levels = list(entry.levels)
-        _check(table, entry.name, {c: c in levels for c in cells}, f"one of {quoted(levels)}")
+        refuse_cells(table, entry.name, set(cells) - {*levels, ""}, f"one of {quoted(levels)}")
         codes = _codes(cells, levels)
         ranks = np.where(codes >= 0, codes + 1.0, np.nan)
         return Condition(entry.name, kind, tuple(levels), codes, ranks)
     expected = "a number" if kind == "quantitative" else "a number, or levels in the configuration"
-    _check(table, entry.name, {c: _number(c) is not None for c in cells}, expected)
-    known = {cell: number for cell in cells if (number := _number(cell)) is not None}
-    numbers = np.array([known.get(cell, math.nan) for cell in cells])
+    refuse_cells(table, entry.name, numbers.stray, expected)
+    refuse_cells(table, entry.name, numbers.code, NO_CODE)
     if kind == "quantitative":
-        return Condition(entry.name, kind, (), np.full(len(cells), -1, np.int32), numbers)
-    values = sorted(set(known.values()))
-    names = {value: cell for cell, value in known.items()}
-    codes = np.array([values.index(known[c]) if c in known else -1 for c in cells], dtype=np.int32)
+        codes = np.full(len(cells), -1, np.int32)
+        return Condition(entry.name, kind, (), codes, numbers.values)
+    ordered = sorted({value for value in value_of.values() if not math.isnan(value)})
+    names = {value: cell for cell, value in value_of.items()}
+    codes = np.array([ordered.index(value_of[c]) if c else -1 for c in cells], dtype=np.int32)
     ranks = np.where(codes >= 0, codes + 1.0, np.nan)
-    return Condition(entry.name, kind, tuple(names[value] for value in values), codes, ranks)
+    return Condition(entry.name, kind, tuple(names[value] for value in ordered), codes, ranks)
 
 
-def _kind(cells: Sequence[str]) -> str:
-    numbers = [_number(cell) for cell in cells if cell]
-    if None in numbers or len(set(numbers)) <= KIND_LIMIT:
-        return "categorical"
-    return "quantitative"
+def _kind(numbers: Numbers) -> str:
+    n_values = len(np.unique(numbers.values[~np.isnan(numbers.values)]))
+    return "categorical" if numbers.stray or n_values <= KIND_LIMIT else "quantitative"
 
 
 def stray_cells(cells: Sequence[str]) -> list[str]:
     """What keeps a column from being one of numbers: its other cells, each once, where they are
     fewer than its numbers, of which more than ``KIND_LIMIT`` differ."""
-    numbers = [number for cell in cells if (number := _number(cell)) is not None]
-    others = [cell for cell in cells if cell and _number(cell) is None]
-    few = len(others) < len(numbers) and len(set(numbers)) > KIND_LIMIT
-    return list(dict.fromkeys(others)) if few else []
+    numbers = read_numbers(cells)
+    known = numbers.values[~np.isnan(numbers.values)]
+    n_others = len([cell for cell in cells if cell]) - known.size
+    return numbers.stray if n_others < known.size and len(np.unique(known)) > KIND_LIMIT else []
 
 
 def _codes(cells: Sequence[str], labels: Sequence[str]) -> NDArray[np.int32]:
@@ -329,21 +374,17 @@ def _codes(cells: Sequence[str], labels: Sequence[str]) -> NDArray[np.int32]:
     return np.array([position.get(cell, -1) for cell in cells], dtype=np.int32)
 
 
-def _check(table: AnnotationTable, name: str, fits: Mapping[str, bool], expected: str) -> None:
-    for cell, sample, where in zip(table.columns[name], table.samples, table.places, strict=True):
-        if cell and not fits[cell]:
-            place = f"{where}, column {name!r}, sample {sample!r}"
-            raise InputError.at(table.path, place, repr(cell), expected)
+def refuse_cells(
+    table: AnnotationTable, column: str, refused: Collection[str], expected: str
+) -> None:
+    """Refuse a column that holds one of these cells, at the first."""
+    for cell, sample, where in zip(table.columns[column], table.samples, table.places, strict=True):
+        if cell in refused:
+            place = f"{where}, column {column!r}, sample {sample!r}"
+            raise InputError.at(
+                table.path, place, repr(cell) if cell else "an empty cell", expected
+            )
 
 
-def _number(cell: str) -> float | None:
-    try:
-        value = float(cell)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and "_" not in cell else None
-
-
-def _label_order(label: str) -> tuple[int, float, str]:
-    number = _number(label)
-    return (1, 0.0, label) if number is None else (0, number, label)
+def _label_order(label: str, number: float) -> tuple[int, float, str]:
+    return (1, 0.0, label) if math.isnan(number) else (0, number, label)

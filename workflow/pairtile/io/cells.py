@@ -4,7 +4,7 @@ their counts."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pandas.api.types import is_list_like
 
 from pairtile.declare.messages import Message, messages_of
+from pairtile.io.by_products import SYMBOLS, column_key
 
 message = messages_of(__package__)
 
@@ -119,6 +120,12 @@ class Matrices(Generic[M]):
     raw_genes: list[str]
     look: Callable[[M], NDArray[np.float64] | None]
 
+    @property
+    def genes_of_raw(self) -> list[str]:
+        """Names of the genes of raw: those of X where raw has only numbers for as many genes."""
+        numbered = self.raw_genes == [str(k) for k in range(len(self.genes))]
+        return self.genes if numbered else self.raw_genes
+
 
 @dataclass(frozen=True)
 class Found(Generic[M]):
@@ -146,7 +153,7 @@ def find_matrix(held: Matrices[M], layer: str | None, refuse: Refusal) -> Found[
     elif layer is not None and layer in held.layers:
         return Found(held.layers[layer], f"the layer {layer!r}", held.genes)
     elif layer == "raw" and held.raw is not None:
-        return Found(held.raw, "raw", held.raw_genes)
+        return Found(held.raw, "raw", held.genes_of_raw)
     elif layer in (None, "X") and held.x is not None:
         return Found(held.x, "X", held.genes)
     names = ", ".join(map(repr, held.layers)) or "none"
@@ -194,7 +201,7 @@ def _counts(held: Matrices[M]) -> Iterator[tuple[Found[M], NDArray[np.float64], 
     by_name = {name.lower(): name for name in held.layers}
     known = [by_name[name] for name in COUNT_LAYERS if name in by_name]
     candidates = [Found(held.layers[k], f"the layer {k!r}", held.genes) for k in known]
-    columns = None if held.raw is None else _places(held.genes, held.raw_genes)
+    columns = None if held.raw is None else _places(held.genes, held.genes_of_raw)
     if held.raw is not None and columns is not None:
         candidates.append(Found(held.raw, "raw", held.genes, columns))
     n_known = len(candidates)
@@ -221,6 +228,28 @@ def _places(genes: list[str], among: list[str]) -> NDArray[np.int64] | None:
         return None
     place = {gene: k for k, gene in enumerate(among)}
     return np.array([place[gene] for gene in genes], dtype=np.int64)
+
+
+# --- names of the genes ---------------------------------------------------------------------------
+
+_ACCESSIONS = {"gene_ids", "gene_id", "ensembl_id", "ensembl_ids", "ensembl", "ensembl_gene_id"} | {
+    *("feature_id", "accession"),
+}
+
+
+def other_names(
+    names: Sequence[str], columns: Iterable[str], texts: Callable[[str], Sequence[str]]
+) -> tuple[dict[str, str], dict[str, str], list[Message]]:
+    """Symbols and accessions of genes, by name (``io.expression.Expression``), from the columns of
+    ``var`` that are known to hold such; and a note of the former."""
+    found = []
+    for known in (SYMBOLS, _ACCESSIONS):
+        column = next((name for name in columns if column_key(str(name)) in known), None)
+        others = zip(names, [] if column is None else texts(column), strict=False)
+        found.append((column, {name: other for name, other in others if other not in ("", name)}))
+    (column, symbols), (_, accessions) = found
+    notes = [message("symbols_in_table", column=column)] if symbols else []
+    return symbols, accessions, notes
 
 
 # --- which cells ----------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from pairtile.io.by_products import (
 )
 from pairtile.io.gct import read_gct
 from pairtile.io.matrix_market import read_mtx_folder
-from pairtile.io.names import some, without_version
+from pairtile.io.names import GeneNames, some, without_version
 from pairtile.io.sparse_rows import SparseRows, Values, columns_of
 from pairtile.io.table import Kinds, Table, check_finite, check_names, check_samples
 from pairtile.io.text_table import read_text_table
@@ -48,7 +48,8 @@ class Expression:
     ``values``: float64, shape (genes, samples), C order, NaN where a value is missing; of a sparse
     file that is read for preparation, ``SparseRows`` (``read_sparsely``).
     ``source``: the path as it was given. ``notes``: plain sentences on what reading decided.
-    ``symbols``: what people call the genes, by name, where the file says it.
+    ``symbols``: what people call the genes, by name, where the file says it; ``accessions``: their
+    identifiers, where it names them by symbol.
     """
 
     values: Any
@@ -57,6 +58,18 @@ class Expression:
     source: str = ""
     notes: list[Message] = field(default_factory=list)
     symbols: dict[str, str] = field(default_factory=dict)
+    accessions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def gene_names(self) -> GeneNames:
+        """The genes under all names that they have."""
+        symbols = [self.symbols.get(gene, "") for gene in self.genes]
+        return GeneNames(self.genes, symbols, [self.accessions.get(g, "") for g in self.genes])
+
+    @property
+    def other_names(self) -> dict[str, str]:
+        """Another name of each gene that has one."""
+        return {**self.accessions, **self.symbols}
 
     def __repr__(self) -> str:
         of = f" of {self.source}" if self.source else ""
@@ -162,11 +175,13 @@ def read_sparsely(
     read = _without_others(path, table_read, scratch, controls)
     values, genes, samples, notes = read.values, read.genes, read.samples, read.notes
     check_samples(path, samples)
+    accessions = table.accessions
     if ignore_versions:
         versioned, genes = genes, [without_version(gene) for gene in genes]
         n = sum(a != b for a, b in zip(versioned, genes, strict=True))
         notes += [message("versions_left_out", n=n)] if n else []
         symbols = {without_version(gene): symbol for gene, symbol in symbols.items()}
+        accessions = {name: without_version(found) for name, found in accessions.items()}
         check_names(path, "gene", genes, repeated=repeated)
     if len(set(genes)) < len(genes):
         merged = _merged(values, genes, duplicates, scratch)
@@ -174,7 +189,7 @@ def read_sparsely(
         numbers = {"rows": len(genes), "names": len(merged[1])}
         notes.append(message("duplicates_joined", **numbers, taken=taken, duplicates=duplicates))
         values, genes = merged
-    return replace(read, values=values, genes=genes, symbols=symbols)
+    return replace(read, values=values, genes=genes, symbols=symbols, accessions=accessions)
 
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff]")

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from os import PathLike
 
 import pandas as pd
 
+from pairtile.declare.messages import Message
 from pairtile.errors import InputError
 from pairtile.io.adj import is_adj, read_adj
-from pairtile.io.names import without_version
-from pairtile.io.regulators import as_spelled
-from pairtile.io.text_file import Row, find_delimiter, open_rows
+from pairtile.io.names import GeneNames
+from pairtile.io.text_file import Row, find_delimiter, read_list
 
-_SOURCE_HEADERS = {"source", "regulator", "tf", "from", "tf_name"}
-_TARGET_HEADERS = {"target", "gene", "to", "target_gene"}
+_SOURCE_HEADERS = {"source", "regulator", "tf", "from", "tf_name", "gene1", "gene_1"} | {
+    *("protein1", "node1", "source_genesymbol", "regulatorygene", "gene_a"),
+}
+_TARGET_HEADERS = {"target", "gene", "to", "target_gene", "gene2", "gene_2"} | {
+    *("protein2", "node2", "target_genesymbol", "targetgene", "gene_b"),
+}
+_SIGNS = {"+", "-", "+-", "?", "activation", "repression", "activator", "repressor", "unknown"} | {
+    *("activates", "represses", "inhibition", "dual"),
+}
+"""What says how an edge acts, in place of a number: it is there."""
 
 
 def read_gold_standard(path: str | PathLike[str]) -> pd.DataFrame:
@@ -23,10 +30,11 @@ def read_gold_standard(path: str | PathLike[str]) -> pd.DataFrame:
 
     The file has two fields a line, or three: the third is a number (DREAM's 0/1 label, or a
     weight), and rows with 0 are false edges, left out. A header (``source target``, ``regulator
-    gene``, ``TF target``...) is optional; lines that start with ``#`` are passed over. Tabs, or
-    commas by suffix; a file ``.adj`` holds ARACNe's lists, with numbers as weights. Self edges and
-    duplicates are left out. ``attrs`` of the result counts: ``n_rows`` read, ``n_false``,
-    ``n_self_edges``, ``n_duplicates``; ``has_header``.
+    gene``, ``TF target``...) is optional; lines that start with ``#`` are passed over, and numbers
+    of rows before the fields. Instead of a number, the third field may say how the edge acts
+    (``+``, ``-``, ``activation``...). Tabs, blanks, or commas by suffix; ``.adj`` holds ARACNe's
+    lists, with numbers as weights. Self edges and duplicates are left out. ``attrs`` of the result
+    counts: ``n_rows`` read, ``n_false``, ``n_self_edges``, ``n_duplicates``; ``has_header``.
 
     Raises
     ------
@@ -34,7 +42,7 @@ def read_gold_standard(path: str | PathLike[str]) -> pd.DataFrame:
         File missing or damaged, another number of fields, an empty name, a third field that is
         no number, or no true edge at all.
     """
-    rows = read_adj(path) if is_adj(path) else _rows(path)
+    rows = read_adj(path) if is_adj(path) else read_list(path, find_delimiter(path), r"\S+ +\S")
     has_header = bool(rows) and not is_adj(path) and _is_header(rows[0][1])
     if has_header:
         rows = rows[1:]
@@ -60,35 +68,23 @@ def read_gold_standard(path: str | PathLike[str]) -> pd.DataFrame:
     return result
 
 
-def with_spelling_of(
-    edges: pd.DataFrame,
-    genes: Sequence[str],
-    path: str | PathLike[str],
-    ignore_case: bool = True,
-    ignore_versions: bool = False,
-) -> pd.DataFrame:
-    """The edges of the gold standard ``path`` with names as the genes are spelled, where they
-    differ only in capitals (``ignore_case``) or versions (``ignore_versions``); each edge once.
-
-    Raises InputError where a name so stands for several genes.
-    """
+def with_spelling_of(edges: pd.DataFrame, genes: GeneNames) -> tuple[pd.DataFrame, list[Message]]:
+    """The edges of a gold standard with names as the genes have them, each edge once,
+    and what to say of them. A name of several genes stands for an edge of each; what is no gene
+    stays as it is."""
+    ends = ["source", "target"]
+    listed = pd.unique(edges[ends].to_numpy().ravel())
+    found = genes.find(listed)
     spelled = edges.copy()
-    for column in ("source", "target"):
-        if ignore_versions:
-            spelled[column] = spelled[column].map(without_version)
-        if ignore_case:
-            names = spelled[column].unique().tolist()
-            spelled[column] = spelled[column].map(
-                dict(zip(names, as_spelled(names, genes, path), strict=True))
-            )
+    for end in ends:
+        spelled[end] = [
+            [genes.names[row] for row in found.rows.get(name, ())] or [name]
+            for name in spelled[end]
+        ]
+        spelled = spelled.explode(end)
     regulating = spelled[spelled["source"] != spelled["target"]]
-    return regulating.drop_duplicates(["source", "target"], ignore_index=True)
-
-
-def _rows(path: str | PathLike[str]) -> list[Row]:
-    with open_rows(path, find_delimiter(path)) as lines:
-        rows = [(line, [f.strip() for f in fields]) for line, fields in lines]
-    return [(line, fields) for line, fields in rows if not fields[0].startswith("#")]
+    said = found.messages(len(listed), "names of the gold standard")
+    return regulating.drop_duplicates(ends, ignore_index=True), said
 
 
 def _is_header(fields: list[str]) -> bool:
@@ -112,7 +108,7 @@ def _is_true(path: str | PathLike[str], row: Row, width: int) -> bool:
     try:
         label = float(fields[2])
     except ValueError:
-        label = math.nan
+        label = 1.0 if fields[2].lower() in _SIGNS else math.nan
     if math.isnan(label):
-        raise InputError.at(path, f"line {line}", repr(fields[2]), "a number (0: no edge)")
+        raise InputError.at(path, f"line {line}", repr(fields[2]), "a number (0: no edge), + or -")
     return label != 0

@@ -272,13 +272,15 @@ def expressed_features(
     """The table of the features whose kind is gene expression, others counted; of all features
     where none is."""
     rows = [k for k, kind in enumerate(kinds) if kind == GENE_EXPRESSION] or range(len(kinds))
-    names, found = gene_names([identifiers[k] for k in rows], [symbols[k] for k in rows], source)
+    names, others, found = gene_names(
+        [identifiers[k] for k in rows], [symbols[k] for k in rows], source
+    )
     if len(rows) < len(kinds):
-        others = Counter(kind for kind in kinds if kind != GENE_EXPRESSION)
-        listed = ", ".join(f"{n:,} {kind}" for kind, n in others.most_common())
+        left_out = Counter(kind for kind in kinds if kind != GENE_EXPRESSION)
+        listed = ", ".join(f"{n:,} {kind}" for kind, n in left_out.most_common())
         found.append(message("features_left_out", n=len(kinds) - len(rows), kinds=listed))
         values = values.take(np.array(rows))
-    return Table(values, names, cells, [*notes, *found])
+    return Table(values, names, cells, [*notes, *found], accessions=others)
 
 
 def _prefix(folder: Path) -> str:
@@ -305,15 +307,17 @@ def _find(folder: Path, prefix: str, names: tuple[str, ...]) -> Path:
 
 def gene_names(
     identifiers: Sequence[str], symbols: Sequence[str], source: str
-) -> tuple[list[str], list[Message]]:
-    """Names of features, and a note on them: symbols, and identifiers where these are shared or
-    empty. ``source``: what the note calls the list."""
+) -> tuple[list[str], dict[str, str], list[Message]]:
+    """Names of features, the other name of each, and a note: names are symbols, and identifiers
+    where these are shared or empty. ``source``: what the note calls the list."""
     times = Counter(symbols)
     names = [
         symbol if symbol and times[symbol] == 1 else identifier
         for identifier, symbol in zip(identifiers, symbols, strict=True)
     ]
     if not any(symbols):
-        return names, []
+        return names, {}, []
+    of_feature = zip(names, identifiers, symbols, strict=True)
+    others = {name: symbol if name == given else given for name, given, symbol in of_feature}
     n_shared = sum(a != b for a, b in zip(names, symbols, strict=True))
-    return names, [message("symbols_as_names", source=source, n=n_shared)]
+    return names, others, [message("symbols_as_names", source=source, n=n_shared)]

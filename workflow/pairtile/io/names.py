@@ -3,16 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from os import PathLike
+from typing import NamedTuple
+
+import pandas as pd
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
+from pairtile.io.text_file import plain_name
 
 message = messages_of(__package__)
 
 _SHOWN = 5
-_VERSION = re.compile(r"(?<=.)\.\d+$")
+_LOOKED_AT = 1_000
+_VERSION = re.compile(r"^(.+)\.\d+$")
+_KNOWN_VERSION = re.compile(r"^(ENS[A-Z]*\d+|[NX][CGMPRTW]_\d+)\.\d+$", re.IGNORECASE)
+"""Accessions that stay what they are in the next version; of others (RP11-34P13.7) it is a part."""
+
+_PARTS = re.compile(r"\s*(?:[|;]|///)\s*")
+_OTHER_KIND = "symbols or other names"
+_KINDS = {
+    "Ensembl genes": r"ENS[A-Z]*G\d+(\.\d+)?",
+    "Ensembl transcripts": r"ENS[A-Z]*T\d+(\.\d+)?",
+    "Ensembl proteins": r"(\d+\.)?ENS[A-Z]*P\d+(\.\d+)?",
+    "RefSeq accessions": r"[NX][CGMPRTW]_\d+(\.\d+)?",
+    "numbers, as of NCBI Gene": r"\d+",
+    "probes": r"\w+_at|ILMN_\d+|A_\d+_P\d+|cg\d{8}",
+    "UniProt accessions": r"[OPQ]\d[A-Z\d]{3}\d|[A-NR-Z]\d([A-Z][A-Z\d]{2}\d){1,2}",
+    "genes of StringTie": r"MSTRG\.\d+.*",
+}
 _R_RESERVED = {"if", "else", "repeat", "while", "function", "for", "next", "break", "in"} | {
     *("TRUE", "FALSE", "NULL", "Inf", "NaN", "NA"),
 }
@@ -25,7 +47,7 @@ def some(names: Sequence[str], limit: int = _SHOWN) -> str:
 
 def without_version(name: str) -> str:
     """ENSG00000141510 of ENSG00000141510.18: the name without the number after its last point."""
-    return _VERSION.sub("", name)
+    return _VERSION.sub(r"\1", name)
 
 
 def r_name(name: str) -> str:
@@ -37,30 +59,119 @@ def r_name(name: str) -> str:
     return found + "." if found in _R_RESERVED else found
 
 
-def spelled_alike(
-    names: Iterable[str], others: Sequence[str], spelling: Callable[[str], str]
-) -> dict[str, list[str]]:
-    """For each name those of ``others`` that are the same, or else have the same ``spelling``."""
-    exact = set(others)
-    alike: dict[str, list[str]] = {}
-    for other in dict.fromkeys(others):
-        alike.setdefault(spelling(other), []).append(other)
-    return {name: [name] if name in exact else alike.get(spelling(name), []) for name in names}
+class FoundNames(NamedTuple):
+    """``rows``: of each listed name that was found, the genes. ``ways``: how many were found by
+    anything else than the very name of the table."""
+
+    rows: dict[str, list[int]]
+    ways: Counter[str]
+
+    def messages(self, n_listed: int, kind: str) -> list[Message]:
+        """What to say of names that are not those of the table, and of those of several genes."""
+        several = [name for name, rows in self.rows.items() if len(rows) > 1]
+        ways = ", ".join(
+            f"{way} ({k})" if len(self.ways) > 1 else way for way, k in self.ways.items()
+        )
+        said = {
+            "names_matched": {"n": self.ways.total(), "listed": n_listed, "ways": ways},
+            "names_of_several": {"n": len(several), "names": some(several)},
+        }
+        return [message(code, kind=kind, **of) for code, of in said.items() if of["n"]]
+
+
+@dataclass(frozen=True)
+class GeneNames:
+    """The genes of a table under all names that a list may have for them.
+
+    names : as the table has them. symbols, accessions : what else each is called, one for each
+    gene ("": nothing), or none at all.
+    """
+
+    names: Sequence[str]
+    symbols: Sequence[str] = ()
+    accessions: Sequence[str] = ()
+    ignore_case: bool = False
+    ignore_versions: bool = False
+
+    @classmethod
+    def of(cls, items: pd.DataFrame, ignore_case: bool, ignore_versions: bool) -> GeneNames:
+        """Those of the kept items of an analysis."""
+        kept = items[items["kept"].astype(bool)]
+        names, symbols, accessions = (
+            kept[column].fillna("").astype(str).tolist() if column in kept else ()
+            for column in ("name", "symbol", "accession")
+        )
+        return cls(names, symbols, accessions, ignore_case, ignore_versions)
+
+    def find(self, listed: Iterable[str]) -> FoundNames:
+        """The genes of each name of a list: by the name in the table, else by symbol, else by
+        identifier, else without quotes and what does not show, else as one of several names that
+        stand between ``|``, ``;`` or ``///``, else without the version of an accession, else in
+        other capitals.
+
+        A name that several genes share stands for all of them; in other capitals only where
+        ``ignore_case`` says so, else for none.
+        """
+        every = [*self.names, *self.symbols, *self.accessions]
+        version = _VERSION if self.ignore_versions else _KNOWN_VERSION
+        parts: Callable[[str], list[str]] = lambda name: _PARTS.split(plain_name(name))  # noqa: E731
+        bare: Callable[[str], list[str]] = lambda name: [version.sub(r"\1", p) for p in parts(name)]  # noqa: E731
+        ways: dict[str, tuple[Sequence[str], Callable[[str], list[str]]]] = {
+            "by name": (self.names, lambda name: [name]),
+            "by symbol": (self.symbols, lambda name: [name]),
+            "by identifier": (self.accessions, lambda name: [name]),
+            "in another spelling": (every, lambda name: [plain_name(name)]),
+            "as part of a name": (every, parts),
+            "without version": (every, bare),
+            "in other capitals": (every, lambda name: [part.casefold() for part in bare(name)]),
+        }
+        found = FoundNames({}, Counter())
+        left = [name for name in dict.fromkeys(listed) if name]
+        for way, (names, keys) in ways.items():
+            genes: dict[str, dict[int, None]] = {}
+            for k, name in enumerate(names if left else ()):
+                for key in filter(None, keys(name)):
+                    genes.setdefault(key, {})[k % len(self.names)] = None
+            most = 1 if way == "in other capitals" and not self.ignore_case else len(self.names)
+            for name in left:
+                here = list(genes.get("|".join(keys(name)), ()))  # several names are none
+                if 0 < len(here) <= most:
+                    found.rows[name] = here
+                    found.ways[way] += 1
+            left = [name for name in left if name not in found.rows]
+        del found.ways["by name"]
+        return found
+
+
+def kind_of_names(names: Sequence[str]) -> str:
+    """What most of the first names are: Ensembl genes, symbols, ..."""
+    first = [plain_name(name) for name in names[:_LOOKED_AT]]
+    matches = {
+        kind: sum(re.fullmatch(pattern, name) is not None for name in first)
+        for kind, pattern in _KINDS.items()
+    }
+    return next((kind for kind, n in matches.items() if 2 * n > len(first)), _OTHER_KIND)
 
 
 def match_samples(
     samples: Sequence[str], listed: Sequence[str], source: str | PathLike[str]
 ) -> tuple[dict[str, str], list[Message]]:
-    """What the samples of a table are called in a list, and a note where R changed the names.
+    """What the samples of a table are called in a list, and a note where the names differ.
 
     A sample that is not listed is looked for under the name that R gives to columns (``Sample.1``
-    for ``Sample 1`` and ``Sample-1``, ``X1h`` for ``1h``). Those that the list lacks are not in the
+    for ``Sample 1`` and ``Sample-1``, ``X1h`` for ``1h``). Where this finds none, folders are left
+    out and what all names of a side share before and behind (``/bam/S01.sorted.bam`` is ``S01``),
+    if all samples of one side then have one of the other. Those that the list lacks are not in the
     result. Raises InputError where several names stand for one sample, or one for several.
     """
-    found = spelled_alike(samples, listed, r_name)
+    exact = set(listed)
+    alike: dict[str, list[str]] = {}
+    for name in dict.fromkeys(listed):
+        alike.setdefault(r_name(name), []).append(name)
     matched: dict[str, str] = {}
     taken: dict[str, str] = {}
-    for sample, names in found.items():
+    for sample in samples:
+        names = [sample] if sample in exact else alike.get(r_name(sample), [])
         twice = [sample, taken[names[0]]] if names and names[0] in taken else []
         if len(names) > 1 or twice:
             several = twice or names
@@ -73,8 +184,48 @@ def match_samples(
         if names:
             matched[sample] = names[0]
             taken[names[0]] = sample
+    code = "r_names" if matched else "sample_names_cut"
+    matched = matched or _matched_by_parts(samples, list(dict.fromkeys(listed)))
     changed = [(sample, name) for sample, name in matched.items() if sample != name]
     if not changed:
         return matched, []
     sample, name = changed[0]
-    return matched, [message("r_names", n=len(changed), sample=sample, name=name)]
+    return matched, [message(code, n=len(changed), sample=sample, name=name)]
+
+
+def _matched_by_parts(samples: Sequence[str], listed: Sequence[str]) -> dict[str, str]:
+    """Samples by the part of their names in which they differ: all of either side, and in one way
+    only, however the names are cut; else none."""
+    found: list[dict[str, str]] = []
+    others = [dict(zip(cut, listed, strict=True)) for cut in _cut_names(listed)]
+    for cut in _cut_names(samples):
+        of_sample = dict(zip(cut, samples, strict=True))
+        for other in others:
+            here = {of_sample[part]: other[part] for part in of_sample if part in other}
+            if len(here) == min(len(samples), len(listed)) > 1 and here not in found:
+                found.append(here)
+    return found[0] if len(found) == 1 else {}
+
+
+def _cut_names(names: Sequence[str]) -> Iterator[list[str]]:
+    """The names without folders, and without words that all of them share at their beginning or
+    end but for numbers (``S01_S1_L001`` and ``S02_S2_L001``), as far as all remain different."""
+    for whole in (names, [re.split(r"[/\\]", name)[-1] for name in names]):
+        words = [list(re.finditer(r"[^\W_]+", name)) for name in whole]
+        fewest = min(map(len, words), default=0)
+        shapes = [
+            [re.sub(r"\d+", "0", w[0]) if re.search(r"\D", w[0]) else w[0] for w in of_name]
+            for of_name in words
+        ]
+        n_begin, n_end = (
+            next((k for k in range(fewest) if len({s[at(k)] for s in shapes}) > 1), fewest)
+            for at in (int, lambda k: -1 - k)
+        )
+        for begin in range(n_begin + 1):
+            for end in range(min(n_end + 1, fewest - begin)):
+                cut = [
+                    r_name(name[of_name[begin].start() : of_name[-1 - end].end()])
+                    for name, of_name in zip(whole, words, strict=True)
+                ]
+                if len(set(cut)) == len(cut):
+                    yield cut

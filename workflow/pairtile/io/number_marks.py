@@ -4,10 +4,11 @@ decimal points, and 7.650 is 7650 where points part thousands. The whole table d
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Literal
 
-from pairtile.io.text_file import is_number
+from pairtile.io.text_file import EMPTY, is_number
 
 Marks = Literal[
     "point",
@@ -22,6 +23,7 @@ Marks = Literal[
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?")
 _DECIMAL_COMMA = re.compile(r"[-+]?(?:\d+|[1-9]\d{0,2}(?:\.\d{3})+|),\d+(?:[eE][-+]?\d+)?")
 _SPACED = re.compile(r"[-+]?[1-9]\d{0,2}(?:[ '\u2019\u00a0\u202f]\d{3})+(?:[.,]\d+)?")
+_TRAILING = re.compile(r"^([-+]?\d+)\.0*$|^([-+]?\d+\.\d*?[1-9])0+$")
 _WHOLE = re.compile(r"[-+]?\d+")
 _POINTS = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")
 
@@ -92,3 +94,18 @@ def without_marks(text: str, marks: Marks) -> str:
     if marks == "decimal comma" and _DECIMAL_COMMA.fullmatch(found):
         return found.replace(".", "").replace(",", ".")
     return text
+
+
+# Columns of annotations.
+
+
+def plain_cells(cells: Sequence[str], delimiter: str) -> list[str]:
+    """A column as all that use it read it: ``""`` where it is empty, numbers without decimal commas
+    and marks between thousands, and, where 2.0 and 2 are one label, without the last zeros."""
+    texts = ["" if text in EMPTY else text for text in cells]
+    filled = [text for text in texts if text]
+    n_marked = sum(map(is_marked, filled))
+    if n_marked and 2 * (n_marked + sum(map(is_number, filled))) > len(filled):
+        texts = [*map(partial(without_marks, marks=find_marks(filled, delimiter)), texts)]
+    bare = [_TRAILING.sub(r"\1\2", text) for text in texts]
+    return bare if len(set(bare)) < len(set(texts)) else texts

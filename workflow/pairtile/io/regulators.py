@@ -1,4 +1,4 @@
-"""Lists of regulators (or of targets), and where they stand in a table."""
+"""Lists of genes (regulators, targets, control genes), and where they stand in a table."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
-from pairtile.io.names import some, spelled_alike, without_version
-from pairtile.io.text_file import open_lines, unquoted
+from pairtile.io.names import GeneNames, kind_of_names, some, without_version
+from pairtile.io.text_file import find_delimiter, read_list
 
 message = messages_of(__package__)
 
@@ -27,7 +27,8 @@ def read_regulators(path: str | PathLike[str], kind: str = "regulator") -> list[
     Parameters
     ----------
     path : path
-        Plain or gzip. Blank lines and lines that start with ``#`` are passed over.
+        Plain or gzip. Blank lines and lines that start with ``#`` are passed over, and so are
+        quotes, letters that do not show, and numbers of rows before the names, as R writes them.
     kind : str
         What messages call them.
 
@@ -36,122 +37,84 @@ def read_regulators(path: str | PathLike[str], kind: str = "regulator") -> list[
     InputError
         File missing or damaged, a line of several fields, or no name at all.
     """
+    table = str(path).lower().removesuffix(".gz").endswith(".csv")
     names: dict[str, None] = {}
-    with open_lines(path) as lines:
-        for number, line in lines:
-            name = line.strip()
-            if not name or name.startswith("#"):
-                continue
-            if "\t" in name:
-                found = f"{name.count(chr(9)) + 1} fields"
-                raise InputError.at(path, f"line {number}", found, "one name a line")
-            names[unquoted(name).strip()] = None
+    for line, fields in read_list(path, find_delimiter(path) if table else "\t"):
+        if len(fields) > 1:
+            expected = "one name a line (of a table, the column of names alone)"
+            raise InputError.at(path, f"line {line}", f"{len(fields)} fields", expected)
+        names[fields[0]] = None
     if not names:
         raise InputError.at(path, "", "no names", f"one {kind} a line")
     return list(names)
 
 
 class FoundRegulators(NamedTuple):
-    """``rows``: int32, the items that are regulators, ascending, each once; counts and warnings for
+    """``rows``: int32, the items that are regulators, ascending, each once; counts and messages for
     the summary."""
 
     rows: np.ndarray
     counts: dict[str, int]
-    warnings: list[Message]
+    messages: list[Message]
 
 
-def find_regulators(
-    path: str | PathLike[str] | None,
-    genes: Sequence[str],
-    ignore_case: bool = False,
-    ignore_versions: bool = False,
-) -> FoundRegulators:
+def find_regulators(path: str | PathLike[str] | None, genes: GeneNames) -> FoundRegulators:
     """The regulators that a file lists, among the genes; none without a file.
 
-    Raises InputError as ``read_regulators``, ``listed_names`` and ``match_regulators``.
+    Raises InputError as ``read_regulators`` and ``find_listed``.
     """
     if path is None:
         return FoundRegulators(np.empty(0, dtype=np.int32), {}, [])
-    names = listed_names(read_regulators(path), genes, path, ignore_case, ignore_versions)
-    rows, absent = match_regulators(names, genes, path)
-    counts = {"regulators_listed": len(names), "regulators_used": int(rows.size)}
-    warnings: list[Message] = [warning_of_absent(absent, len(names), genes)] if absent else []
-    return FoundRegulators(rows, counts, warnings)
+    return find_listed(read_regulators(path), genes, path)
 
 
-def listed_names(
-    names: Sequence[str],
-    genes: Sequence[str],
+def find_listed(
+    listed: Sequence[str],
+    genes: GeneNames,
     source: str | PathLike[str],
-    ignore_case: bool = False,
-    ignore_versions: bool = False,
-) -> list[str]:
-    """The names of a list as the genes are spelled, without the list's header if it has one.
+    kind: str = "regulators",
+) -> FoundRegulators:
+    """Find the genes of a list, without its header if it has one.
+
+    ``source`` is the list's file and ``kind`` says what it lists, for messages.
 
     Raises:
-        InputError: several names in a line; as ``as_spelled``.
+        InputError: several names in a line; none of them is there.
     """
-    known = set(genes)
-    if names and names[0] not in known and names[0].lower() in _HEADERS:
-        names = names[1:]
-    for name in names:
+    found = genes.find(listed)
+    if len(listed) > 1 and listed[0].lower() in _HEADERS and listed[0] not in found.rows:
+        listed = listed[1:]
+    absent = [name for name in dict.fromkeys(listed) if name not in found.rows]
+    known = {*genes.names, *genes.symbols}
+    for name in absent:
         parts = re.split(r"[,;\s]+", name)
-        if name not in known and len(parts) > 1 and known.intersection(parts):
+        if len(parts) > 1 and known.intersection(parts):
             raise InputError.at(source, "", f"several names in a line, {name!r}", "one name a line")
-    if ignore_versions:
-        names = list(dict.fromkeys(without_version(name) for name in names))
-    return as_spelled(names, genes, source) if ignore_case else list(names)
+    if not found.rows:
+        raise none_found(absent, genes.names, source, kind)
+    rows = np.array(sorted({row for rows in found.rows.values() for row in rows}), dtype=np.int32)
+    said = found.messages(len(listed), kind)
+    if absent:
+        said.append(warning_of_absent(absent, len(listed), genes.names, kind))
+    return FoundRegulators(rows, {f"{kind}_listed": len(listed), f"{kind}_used": rows.size}, said)
 
 
-def match_regulators(
-    regulators: Sequence[str],
-    genes: Sequence[str],
-    source: str | PathLike[str],
-    kind: str = "regulator",
-) -> tuple[np.ndarray, list[str]]:
-    """Find regulators among the genes.
-
-    Returns their positions in ``genes`` (int32, ascending, each once) and the names that are not
-    there, in the order given. ``source`` is the list's file and ``kind`` says what it lists, for
-    the message.
-
-    Raises:
-        InputError: none of them is there.
-    """
-    position = {gene: k for k, gene in enumerate(genes)}
-    rows = {position[name] for name in regulators if name in position}
-    missing = list(dict.fromkeys(name for name in regulators if name not in position))
-    if not rows:
-        cure = "" if kind == "identifier" else " ignore_case: true passes over capitals"
-        raise InputError.at(
-            source,
-            "",
-            f"none of its {len(missing)} names ({some(missing)}) among the {len(genes)} genes "
-            f"({some(genes)}){_hint(missing, genes)}",
-            f"{kind}s named as in the table (does its orientation fit?{cure})",
+def none_found(
+    listed: Sequence[str], genes: Sequence[str], source: str | PathLike[str], kind: str
+) -> InputError:
+    """The refusal of a list of which no name is that of a gene, with the kinds of both."""
+    of_list, of_table = kind_of_names(listed), kind_of_names(genes)
+    expected = f"{kind} named as in the table (does its orientation fit?)"
+    if of_list != of_table and kind != "identifiers":
+        expected += (
+            f"; or, as the table seems to have {of_table} and the list {of_list}, names: FILE, a "
+            "table of two columns that has both"
         )
-    return np.array(sorted(rows), dtype=np.int32), missing
-
-
-def as_spelled(
-    names: Sequence[str], genes: Sequence[str], source: str | PathLike[str]
-) -> list[str]:
-    """The names as the genes are spelled, where they differ in capitals only.
-
-    Raises:
-        InputError: a name that so stands for several genes.
-    """
-    result = []
-    for name, found in spelled_alike(names, genes, str.casefold).items():
-        if len(found) > 1:
-            raise InputError.at(
-                source,
-                "",
-                f"{name!r}, which without regard to capitals is {found[0]!r} and {found[1]!r}",
-                "names that stand for one gene under ignore_case: true",
-            )
-        result += found or [name]
-    return result
+    found = (
+        f"none of its {len(listed)} names ({some(listed)}) among the {len(genes)} genes "
+        f"({some(genes)}){_hint(listed, genes)}"
+    )
+    return InputError.at(source, "", found, expected)
 
 
 def warning_of_absent(
@@ -162,10 +125,10 @@ def warning_of_absent(
     return message("names_not_kept", n=len(absent), listed=n_listed, kind=kind, names=names)
 
 
-def _hint(regulators: Sequence[str], genes: Sequence[str]) -> str:
-    if {name.casefold() for name in regulators} & {gene.casefold() for gene in genes}:
+def _hint(listed: Sequence[str], genes: Sequence[str]) -> str:
+    if {name.casefold() for name in listed} & {gene.casefold() for gene in genes}:
         return "; some differ in capitals only"
     bare = set(map(without_version, genes))
-    if bare.intersection(map(without_version, regulators)):
+    if bare.intersection(map(without_version, listed)):
         return "; some differ only in the version after the last point (see ignore_versions)"
     return ""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 
 import pandas as pd
 
-from pairtile.declare.messages import Message, messages_of
+from pairtile.declare.messages import messages_of
 from pairtile.errors import InputError
-from pairtile.io.names import without_version
-from pairtile.io.regulators import match_regulators
-from pairtile.io.text_file import find_delimiter, open_rows
+from pairtile.io.expression import Expression
+from pairtile.io.names import GeneNames
+from pairtile.io.regulators import none_found
+from pairtile.io.text_file import find_delimiter, read_list
 
 message = messages_of(__package__)
 
@@ -30,57 +32,48 @@ def read_symbols(path: str | PathLike[str]) -> dict[str, str]:
     """
     symbols: dict[str, str] = {}
     seen: dict[str, int] = {}
-    with open_rows(path, find_delimiter(path)) as rows:
-        for line, raw in rows:
-            fields = [text.strip() for text in raw]
-            if fields[0].startswith("#") or not any(fields):
-                continue
-            place = f"line {line}"
-            if len(fields) != 2:
-                found = f"{len(fields)} field{'s' if len(fields) > 1 else ''}"
-                raise InputError.at(path, place, found, "2 (identifier, symbol)")
-            identifier, symbol = fields
-            if not identifier:
-                raise InputError.at(path, place, "an empty identifier", "identifier and symbol")
-            if seen.setdefault(identifier, line) != line:
-                found = f"the identifier {identifier!r}, as in line {seen[identifier]}"
-                raise InputError.at(path, place, found, "each identifier once")
-            if not symbol.replace("\xa0", " ").isprintable():
-                raise InputError.at(path, place, f"{symbol!r}", "no control character")
-            if symbol:
-                symbols[identifier] = symbol
+    for line, fields in read_list(path, find_delimiter(path)):
+        place = f"line {line}"
+        if len(fields) != 2:
+            found = f"{len(fields)} field{'s' if len(fields) > 1 else ''}"
+            raise InputError.at(path, place, found, "2 (identifier, symbol)")
+        identifier, symbol = fields
+        if not identifier:
+            raise InputError.at(path, place, "an empty identifier", "identifier and symbol")
+        if seen.setdefault(identifier, line) != line:
+            found = f"the identifier {identifier!r}, as in line {seen[identifier]}"
+            raise InputError.at(path, place, found, "each identifier once")
+        if not symbol.replace("\xa0", " ").isprintable():
+            raise InputError.at(path, place, f"{symbol!r}", "no control character")
+        if symbol:
+            symbols[identifier] = symbol
     return symbols
 
 
 def with_symbols(
-    items: pd.DataFrame, path: str | PathLike[str] | None
-) -> tuple[pd.DataFrame, list[Message]]:
-    """The items with a column ``symbol`` after ``name``, and a note of those that have none.
-
-    An item that the file does not name keeps its identifier. Where no item has a version after its
-    last point, versions in the file are passed over. ``path`` None: as they are.
+    expression: Expression, path: str | PathLike[str] | None, needed: bool = True
+) -> Expression:
+    """A table with the symbols of its genes as a file says; notes tell how they were found, and of
+    genes without one, which keep what they are called. ``path`` None: as it is.
 
     Raises
     ------
     InputError
-        As ``read_symbols``, and where the file names none of the kept items.
+        As ``read_symbols``, and where the file names none of the genes, if that is ``needed``.
     """
     if path is None:
-        return items, []
+        return expression
     symbols = read_symbols(path)
-    kept = items.loc[items["kept"].astype(bool), "name"].astype(str).tolist()
-    if all(name == without_version(name) for name in kept):
-        symbols = {without_version(name): symbols[name] for name in reversed(symbols)} | symbols
-    known, _ = match_regulators(list(symbols), kept, path, "identifier")
-    named = items.drop(columns="symbol", errors="ignore")
-    names = items["name"].astype(str)
-    named.insert(
-        items.columns.tolist().index("name") + 1, "symbol", names.map(symbols).fillna(names)
-    )
-    lacking = len(kept) - len(known)
-    if not lacking:
-        return named, []
-    return named, [message("names_without_symbol", n=lacking, names=len(kept), file=str(path))]
+    genes = expression.genes
+    found = GeneNames(genes).find(symbols)
+    if needed and not found.rows:
+        raise none_found(list(symbols), genes, path, "identifiers")
+    notes = [*expression.notes, *found.messages(len(symbols), "identifiers")]
+    named = {genes[k]: symbols[name] for name in reversed(found.rows) for k in found.rows[name]}
+    if lacking := len(genes) - len(named):
+        numbers = {"n": lacking, "names": len(genes), "file": str(path)}
+        notes.append(message("names_without_symbol", **numbers))
+    return replace(expression, symbols=named, notes=notes)
 
 
 def add_symbols(

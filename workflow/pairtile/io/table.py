@@ -21,7 +21,8 @@ class Table:
 
     ``values`` has shape (rows, columns), NaN where a value is missing: float64, or sparse where the
     file is. ``notes`` are plain sentences on what reading decided. ``symbols``: what people call
-    the rows, by name, where the file says it.
+    the rows, by name, where the file says it; ``accessions``: their identifiers, where it names
+    them by symbol.
     """
 
     values: Values
@@ -29,6 +30,7 @@ class Table:
     columns: list[str]
     notes: list[Message] = field(default_factory=list)
     symbols: dict[str, str] = field(default_factory=dict)
+    accessions: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

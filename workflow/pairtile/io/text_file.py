@@ -13,9 +13,12 @@ import csv
 import gzip
 import io
 import os
+import re
+import unicodedata
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 
@@ -48,6 +51,7 @@ ABOVE = ("#", "sep=", "!", "^")
 """What lines above a header begin with; the last two in files of GEO."""
 
 _BLOCK = 1 << 20
+_QUOTED = re.compile(r"^([\"'])(.*)\1$")
 
 
 def open_unpacked(path: str | PathLike[str]) -> io.BufferedReader:
@@ -143,6 +147,45 @@ def open_rows(path: str | PathLike[str], delimiter: str) -> Iterator[Iterator[Ro
     """
     with open_lines(path) as lines:
         yield _rows_of_tabs(lines) if delimiter == "\t" else _rows(path, lines, delimiter)
+
+
+def read_list(
+    path: str | PathLike[str], delimiter: str, blanks: str = r'"\d+" '
+) -> list[tuple[int, list[str]]]:
+    """The rows of a list, read whole: (line number, fields without what does not show), those that
+    are empty or begin with ``#`` left out, and so are numbers of rows before the fields, as R and
+    pandas write them.
+
+    Fields stand between blanks where no line of the first two has a delimiter and the second begins
+    with what ``blanks`` says (of R's write.table, a number in quotes).
+    """
+    with open_lines(path) as lines:
+        texts = (line for _, line in lines if line.strip() and not line.startswith("#"))
+        first = [line.strip() for line in islice(texts, 2)]
+    if not any(delimiter in line for line in first) and re.match(
+        blanks, first[-1] if first else ""
+    ):
+        delimiter = " "
+    with open_rows(path, delimiter) as rows:
+        found = [(line, [plain_name(text) for text in fields]) for line, fields in rows]
+    if delimiter == " ":
+        found = [(line, [text for text in fields if text]) for line, fields in found]
+    found = [row for row in found if any(row[1]) and not row[1][0].startswith("#")]
+    numbers = [fields[0] for _, fields in found[1:]]
+    header = found[0][1] if found else []
+    unnamed = header[:1] == [""] or any(len(fields) > len(header) for _, fields in found)
+    counted = [*map(str, range(len(numbers)))], [*map(str, range(1, 1 + len(numbers)))]
+    if not unnamed or not numbers or numbers not in counted:
+        return found
+    return [(found[0][0], header[header[0] == "" :])] + [(n, fields[1:]) for n, fields in found[1:]]
+
+
+def plain_name(name: str) -> str:
+    """A name without quotes around it, blanks at its ends, and letters that do not show (zero-width
+    spaces, marks of byte order)."""
+    if not name.isascii():
+        name = "".join(letter for letter in name if unicodedata.category(letter) != "Cf")
+    return _QUOTED.sub(r"\2", name.strip()).strip()
 
 
 @contextmanager

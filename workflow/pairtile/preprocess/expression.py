@@ -106,6 +106,7 @@ class Prepared(HasMessages):
     and ``items`` agree), see ``items_table``. ``counts``, ``messages``: what was
     changed and decided. ``parameters``: the settings as resolved, ``log2`` true or false.
     ``quality``: the samples as they were read. ``design``: what they are, and what was removed.
+    ``other_names``: what else genes are called, by name.
     """
 
     values: np.ndarray
@@ -117,6 +118,7 @@ class Prepared(HasMessages):
     parameters: dict[str, object]
     quality: SampleQuality
     design: SampleDesign
+    other_names: dict[str, str]
 
     def __repr__(self) -> str:
         return (
@@ -261,12 +263,13 @@ def prepare_expression(
         values=out,
         genes=genes,
         samples=list(expression.samples),
-        items=items_table(expression.genes, account, expression.symbols),
+        items=items_table(expression.genes, account, expression.symbols, expression.accessions),
         counts=counts,
         messages=[*expression.notes, *design.notes, *account.messages],
         parameters={**chosen.model_dump(mode="json"), "log2": log2, "log2_requested": asked.log2},
         quality=quality,
         design=design,
+        other_names=expression.other_names,
     )
 
 
@@ -327,7 +330,9 @@ def _controls(expression: Expression, chosen: Preprocess, account: Account) -> N
     """Places of the control genes among those that are left."""
     kept = _left(expression, chosen, account)
     names = read_regulators(str(chosen.control_genes), "control gene")
-    rows = np.flatnonzero(np.isin(np.array(expression.genes, dtype=object)[kept], names))
+    listed = expression.gene_names.find(names)
+    account.messages.extend(listed.messages(len(names), "control genes"))
+    rows = np.flatnonzero(np.isin(kept, [row for rows in listed.rows.values() for row in rows]))
     if rows.size < MIN_CONTROLS:
         found = f"{rows.size} of {len(names)} genes among those that are left of the table"
         expected = f"at least {MIN_CONTROLS} control genes, named as in the table"

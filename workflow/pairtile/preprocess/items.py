@@ -63,7 +63,10 @@ class Account:
 
 
 def items_table(
-    genes: Sequence[str], account: Account, symbols: Mapping[str, str] | None = None
+    genes: Sequence[str],
+    account: Account,
+    symbols: Mapping[str, str] | None = None,
+    accessions: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """One row per input gene: the kept ones in input order, then the dropped ones.
 
@@ -72,12 +75,15 @@ def items_table(
     kept = account.reason == ""
     order = np.concatenate([np.flatnonzero(kept), np.flatnonzero(~kept)])
     names = [genes[k] for k in order]
-    symbol = {"symbol": [symbols.get(name, name) for name in names]} if symbols else {}
+    also = {
+        "symbol": [symbols.get(name, name) for name in names] if symbols else [],
+        "accession": [accessions.get(name, "") for name in names] if accessions else [],
+    }
     return pd.DataFrame(
         {
             "item": np.arange(order.size, dtype=np.int32),
             "name": pd.Series(names, dtype=object),
-            **symbol,
+            **{column: texts for column, texts in also.items() if texts},
             "kept": kept[order],
             "reason": pd.Series(account.reason[order], dtype=object),
             "n_observed": account.n_observed[order],

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
@@ -21,15 +20,19 @@ from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.anndata_file import read_obs
 from pairtile.io.annotations import (
+    NO_CODE,
     AnnotationTable,
     quoted,
     read_annotation_table,
+    read_numbers,
+    refuse_cells,
     stray_cells,
 )
 from pairtile.io.cells import cells_note, chosen_cells
 from pairtile.io.expression import Expression, read_sparsely
 from pairtile.io.names import some
 from pairtile.io.sparse_rows import SparseRows, Values, stored_values
+from pairtile.io.symbols import with_symbols
 from pairtile.io.table import check_samples
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.statistics import row_blocks
@@ -40,6 +43,17 @@ message = messages_of(__package__)
 
 NEAR_COPIES_SHARE = 0.2
 """Of all samples; fewer change p-values little."""
+
+LEAST_DEGREES = 3
+"""Degrees of freedom that effects must leave: with fewer, unrelated genes are correlated .99."""
+
+LEAST_SHARE = 1 / 3
+"""Of the samples, that must be left, too: labels of one or two samples each take all but noise."""
+
+FEW_DEGREES = 10
+"""Below which it is warned of: only correlations above .6 differ from none at p = .05."""
+
+_FILLED = "a value for every sample (leave samples without one out of the table)"
 
 
 @dataclass(frozen=True)
@@ -165,7 +179,7 @@ def arrange_samples(
         return expression, SampleDesign.unknown()
     cells = {key: _column(table, column) for key, column in config.columns.items()}
     for key in cells.keys() - {"replicate"}:
-        _check_cells(table, config.columns[key], [""])
+        refuse_cells(table, config.columns[key], [""], _FILLED)
     how: str = config.combine
     if how == "auto" and "replicate" in cells:
         how = "sum" if measure_scale(stored_values(expression.values)).counted else "mean"
@@ -181,9 +195,12 @@ def arrange_samples(
     timed = config.time is not None
     series, series_labels = _codes(cells.get("series"), first, sort=timed)
     if timed:
-        times, unit = _times(table, config.columns["time"], cells["time"])
-        if unit:
-            design.notes.append(message("time_unit", column=config.time, unit=unit))
+        found = read_numbers(cells["time"], words=True)
+        wrong = [*found.stray, *found.code]
+        refuse_cells(table, config.columns["time"], wrong, "a number, in one unit for all samples")
+        times = found.values
+        if found.unit:
+            design.notes.append(message("time_unit", column=config.time, unit=found.unit))
         series = series if series.size else np.zeros(first.size, dtype=np.int32)
         order = np.lexsort((times[first], series))
         first, series = first[order], series[order]
@@ -203,6 +220,8 @@ def arrange_samples(
         batch_labels=batch_labels,
         annotations={name: [cells[k] for k in first] for name, cells in table.columns.items()},
     )
+    if regress_out:
+        _check_degrees(table, regress_out, design)
     if config.step is not None:
         _count_cuts(design, config.step)
     return expression, design
@@ -278,7 +297,7 @@ def read_samples(config: TableAnalysis, scratch: Path | None = None) -> Expressi
     )
     if config.obs and not in_file:
         expression = _chosen_samples(expression, config, scratch)
-    return without_empty_samples(expression, scratch)
+    return with_symbols(without_empty_samples(expression, scratch), config.names)
 
 
 def _chosen_samples(
@@ -354,44 +373,6 @@ def _column(table: AnnotationTable, name: str) -> list[str]:
         expected = f"one of {quoted(list(table.columns))}"
         raise InputError.at(table.path, "header", f"no column {name!r}", expected)
     return table.columns[name]
-
-
-def _check_cells(table: AnnotationTable, column: str, refused: list[str]) -> None:
-    """Refuse a column that holds one of these cells."""
-    cells = table.columns[column]
-    if wrong := [cell for cell in refused if cell in cells]:
-        at = cells.index(wrong[0])
-        place = f"{table.places[at]}, column {column!r}, sample {table.samples[at]!r}"
-        found, expected = repr(wrong[0]), "a number, as in most cells of the column"
-        if not wrong[0]:
-            found = "an empty cell"
-            expected = "a value for every sample (leave samples without one out of the table)"
-        raise InputError.at(table.path, place, found, expected)
-
-
-_TIME = re.compile(
-    r"(?:([^\W\d_]+)[ _.:=]*)?([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?) ?([^\W\d_]*)"
-)
-"""A word, a number, a word: ``day 3``, ``ZT12``, ``2h``."""
-
-
-def _times(
-    table: AnnotationTable, column: str, cells: Sequence[str]
-) -> tuple[NDArray[np.float64], str]:
-    """Numbers, and the word that stands by every one of them ("": none does)."""
-    parts = [_TIME.fullmatch(cell) for cell in cells]
-    words = [part and ((part[1] or "").lower(), part[3].lower()) for part in parts]
-    for place, cell, part, word in zip(table.places, cells, parts, words, strict=True):
-        # A sign after a word may be a dash.
-        if part is None or word != words[0] or (part[1] and part[2][0] in "+-"):
-            expected = "a number, in one unit for all samples (0.5, 24; or 0.5h, 24h)"
-            raise InputError.at(table.path, f"{place}, column {column!r}", repr(cell), expected)
-    times = np.array([float(part[2]) for part in parts if part])
-    if not np.isfinite(times).all():
-        at = int(np.argmin(np.isfinite(times)))
-        place = f"{table.places[at]}, column {column!r}"
-        raise InputError.at(table.path, place, repr(cells[at]), "a finite number")
-    return times, "".join(words[0] or ())
 
 
 def _refuse_ties(
@@ -500,18 +481,44 @@ def _codes(
 def _design_matrix(
     table: AnnotationTable, columns: tuple[str, ...], kept: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Numbers as they are, labels as indicators of all but the first."""
+    """Numbers as they are, labels as indicators of all but the first; numbers that count from 0 or
+    1 without a gap, and stand for two samples or more on average, are labels."""
     parts = [np.empty((kept.size, 0))]
     for name in columns:
         cells = _column(table, name)
-        _check_cells(table, name, ["", *stray_cells(cells)])
+        numbers = read_numbers(cells)
+        refuse_cells(table, name, [""], _FILLED)
+        refuse_cells(table, name, stray_cells(cells), "a number, as in most cells of the column")
+        refuse_cells(table, name, numbers.code, NO_CODE)
         here = pd.Series(cells).iloc[kept]
-        numbers = pd.to_numeric(here, errors="coerce")
-        if numbers.notna().all():
-            parts.append(numbers.to_numpy(dtype=np.float64)[:, None])
-        else:
+        n_labels, values = here.nunique(), numbers.values[kept]
+        counting = 2 * n_labels <= kept.size and np.array_equal(
+            np.unique(values) - min(1.0, values.min()), np.arange(n_labels)
+        )
+        if n_labels == kept.size and numbers.stray:
+            found = f"a label of its own for each of {n_labels} samples ({quoted(cells)})"
+            expected = "numbers, or labels that samples share: nothing would be left of any gene"
+            raise InputError.at(table.path, f"{table.places[0]}, column {name!r}", found, expected)
+        if numbers.stray or counting:
             parts.append(pd.get_dummies(here, drop_first=True).to_numpy(dtype=np.float64))
+        else:
+            parts.append(values[:, None])
     return np.concatenate(parts, axis=1)
+
+
+def _check_degrees(table: AnnotationTable, columns: tuple[str, ...], design: SampleDesign) -> None:
+    """Refuse effects that take nearly all with them, and warn of those that take much."""
+    n_samples = len(design.covariates)
+    left = n_samples - 1 - design.degrees_given_up
+    if left < max(LEAST_DEGREES, LEAST_SHARE * n_samples):
+        found = f"{left} of {n_samples - 1} degrees of freedom left without their effects"
+        expected = (
+            f"at least {LEAST_DEGREES}, and a third of the samples: fewer columns, or labels that "
+            "more samples share (under preprocess.regress_out)"
+        )
+        raise InputError.at(table.path, f"columns {quoted(columns)}", found, expected)
+    if left < FEW_DEGREES:
+        design.notes.append(message("few_degrees_left", left=left, samples=n_samples))
 
 
 def remove_effects(values: NDArray[np.float64], covariates: NDArray[np.float64]) -> None:

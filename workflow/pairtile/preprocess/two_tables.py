@@ -18,7 +18,8 @@ from pairtile.engine.large_table import empty_table
 from pairtile.errors import InputError
 from pairtile.io.annotations import AnnotationTable
 from pairtile.io.expression import ORIENTATIONS, Expression, read_sparsely
-from pairtile.io.names import some
+from pairtile.io.names import match_samples, some
+from pairtile.io.symbols import with_symbols
 from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.items import unique_names
 from pairtile.preprocess.samples import (
@@ -131,13 +132,16 @@ def _read_other(config: TwoTableAnalysis, first: Expression, scratch: Path | Non
         found.append(expression)
         if known.intersection(expression.samples) or not known.intersection(expression.genes):
             break
-    return without_empty_samples(found[-1], scratch)
+    return with_symbols(without_empty_samples(found[-1], scratch), config.names, needed=False)
 
 
 def _matched(
     first: Expression, other: Expression, config: TwoTableAnalysis, scratch: Path | None
 ) -> tuple[Expression, Expression, dict[str, int], list[Message]]:
     """Both tables with the samples that both have, in the order of the first."""
+    same, said = match_samples(first.samples, other.samples, other.source)
+    called = {name: sample for sample, name in same.items()}
+    other = replace(other, samples=[called.get(name, name) for name in other.samples])
     place = pd.Index(other.samples).get_indexer(pd.Index(first.samples)).astype(np.int64)
     matched = np.flatnonzero(place >= 0)
     least = max(config.preprocess.min_samples, config.preprocess_of_other.min_samples)
@@ -156,7 +160,6 @@ def _matched(
         "samples_of_first_alone": len(alone),
         "samples_of_other_alone": len(other_alone),
     }
-    said = []
     for key, names in zip(TABLES, (alone, other_alone), strict=True):
         if names:
             shown = {"n": len(names), "names": some(names, MAX_NAMED), "all_names": names}
@@ -197,6 +200,7 @@ def _joined(first: Prepared, other: Prepared, scratch: Path | None) -> Prepared:
         parameters=first.parameters,
         quality=first.quality,
         design=replace(first.design, given_up=given_up),
+        other_names={**other.other_names, **first.other_names},
     )
 
 

@@ -29,7 +29,6 @@ def write_report(
     folder: Path,
     out: Path,
     figures_folder: Path,
-    names: Path | None = None,
     processes: int = 1,
 ) -> None:
     """Write the report of one analysis.
@@ -43,8 +42,6 @@ def write_report(
         The page, written whole or not at all. Equal input gives equal bytes.
     figures_folder : Path
         Gets each figure as ``.svg`` and ``.png``.
-    names : Path, optional
-        The analysis' file of symbols, which the page then shows in place of identifiers.
     processes : int
         How many processes may write figures at the same time.
 
@@ -53,7 +50,7 @@ def write_report(
     StoreError
         When a required file is missing or cannot be read; the message names it.
     """
-    results = read_results(Path(folder), names=names)
+    results = read_results(Path(folder))
     page = render_page(results, make_figures(results, Path(figures_folder), processes))
     with atomic_path(out) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")

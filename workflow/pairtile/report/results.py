@@ -11,24 +11,21 @@ import pandas as pd
 from pairtile.declare.columns import declared_columns, explained
 from pairtile.declare.messages import Message
 from pairtile.errors import StoreError
-from pairtile.io.symbols import unique_labels, with_symbols
+from pairtile.io.symbols import unique_labels
 from pairtile.report.method_report import Results
 
 
-def read_results(
-    folder: Path, summary: dict[str, object] | None = None, names: Path | None = None
-) -> Results:
+def read_results(folder: Path, summary: dict[str, object] | None = None) -> Results:
     """Read what the report needs from ``folder`` (``results/NAME/``).
 
-    ``summary``: what ``summary.json`` will hold, where it is not written yet. ``names``: the
-    analysis' file of symbols, which take the place of identifiers.
+    ``summary``: what ``summary.json`` will hold, where it is not written yet.
 
     Raises StoreError naming the file when a required one (items.parquet, network.parquet,
     summary.json) is missing or is not what its name says.
     """
     if summary is None:
         summary = _read_json(folder / "summary.json", required=True) or {}
-    items, _ = with_symbols(_read(folder / "items.parquet", {"name", "kept", "reason"}), names)
+    items = _read(folder / "items.parquet", {"name", "kept", "reason"})
     network = _read(folder / "network.parquet", {"source", "target"})
     results = Results(
         folder=folder,

@@ -104,11 +104,6 @@ class AnalysisRun:
             keys = [key for key in files if key not in later]
         return {key: self.inputs.get(key, files[key]) for key in keys if key in files}
 
-    def symbols(self) -> str | None:
-        """The file of symbols, where the analysis has one."""
-        names = getattr(self.config, "names", None)
-        return None if names is None else self.inputs.get("names", names)
-
     def run(self, step: Step) -> None:
         """Run one step."""
         name = step.module or step.name

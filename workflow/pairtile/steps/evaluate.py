@@ -5,13 +5,14 @@ from __future__ import annotations
 import pandas as pd
 
 from pairtile.config.models import Analysis
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import Merged, estimator_of
 from pairtile.engine.state import open_state
 from pairtile.errors import InputError
 from pairtile.gpu.device import choose
 from pairtile.io.gold_standard import read_gold_standard, with_spelling_of
 from pairtile.io.input_files import local_inputs
+from pairtile.io.names import GeneNames
 from pairtile.runtime.files import read_arrays, read_json, read_table, verified, write_json
 from pairtile.runtime.record import recorded
 from pairtile.statistics.evaluation import evaluate as evaluate_ranking
@@ -45,7 +46,7 @@ def evaluate(run: AnalysisRun) -> None:
             scores=read_arrays(folder / "scores.npz"),
         )
         ranking = opened.ranking(merged)
-        result = against_gold_standard(
+        result, said = against_gold_standard(
             config,
             local["gold_standard"],
             read_table(folder / "items.parquet"),
@@ -54,6 +55,7 @@ def evaluate(run: AnalysisRun) -> None:
             network=read_table(folder / "network.parquet")[["source", "target"]],
         )
         write_json(folder / "evaluation.json", result)
+        step.say(*said)
         shown = ("aupr", "random_aupr", "aupr_undirected", "random_aupr_undirected", "auroc")
         step.say(message("evaluated", **{key: result[key] for key in shown}))
 
@@ -65,17 +67,24 @@ def against_gold_standard(
     edges: pd.DataFrame,
     directed: bool = True,
     network: pd.DataFrame | None = None,
-) -> dict[str, object]:
+) -> tuple[dict[str, object], list[Message]]:
     """Edges with their score (source, target: item numbers; score) against the gold standard in a
-    file: what ``statistics.evaluation.evaluate`` gives. Raises InputError as ``evaluate``."""
+    file: what ``statistics.evaluation.evaluate`` gives, and what to say of names. Raises
+    InputError as ``evaluate``."""
     kept = items[items["kept"]]
-    names = kept["name"].tolist()
     ignored = (getattr(config, key, False) for key in ("ignore_case", "ignore_versions"))
-    gold = with_spelling_of(read_gold_standard(path), names, path, *ignored)
+    names = GeneNames.of(items, *ignored)
+    gold, said = with_spelling_of(read_gold_standard(path), names)
     regulators = kept.loc[kept["is_regulator"], "name"].tolist() or None
     try:
-        return evaluate_ranking(
-            edges, gold, genes=names, regulators=regulators, directed=directed, network=network
+        result = evaluate_ranking(
+            edges,
+            gold,
+            genes=names.names,
+            regulators=regulators,
+            directed=directed,
+            network=network,
         )
     except ValueError as error:
         raise InputError(f"{path}: {error}") from error
+    return result, said

@@ -8,7 +8,6 @@ import pandas as pd
 
 from pairtile import __version__
 from pairtile.io.networks import export_network
-from pairtile.io.symbols import with_symbols
 from pairtile.runtime.files import read_json, read_table
 from pairtile.runtime.record import recorded
 from pairtile.steps.analysis_run import AnalysisRun
@@ -21,7 +20,7 @@ def export(run: AnalysisRun, suffix: str) -> None:
     folder, method, format = run.folder, run.config.method, EXPORT_FORMAT[suffix]
     with recorded(f"export {format}"):
         made = read_json(run.record("network"))["details"]
-        described, _ = with_symbols(read_table(folder / "items.parquet"), run.symbols())
+        described = read_table(folder / "items.parquet")
         for table in run.files.node_tables():
             columns = run.config.node_tables[Path(table).name]
             described = with_columns(described, verified_table(Path(table)), *columns)

@@ -14,14 +14,13 @@ from pairtile.config.models import Analysis
 from pairtile.engine.chunk_file import Arrays
 from pairtile.engine.estimator import estimator_of
 from pairtile.errors import InputError
-from pairtile.io.symbols import with_symbols
 from pairtile.steps.evaluate import against_gold_standard
 
 log = logging.getLogger(__name__)
 
 
 def validate_inputs(config: Analysis, state: Arrays, items: pd.DataFrame) -> None:
-    """Refuse what a later step would: gold standard and symbols of any method, and what the method
+    """Refuse what a later step would: the gold standard of any method, and what the method
     itself (``Estimator.validate``) and the stages after the network look at.
 
     Files that are not on this machine yet are left to the steps that have them fetched.
@@ -41,7 +40,6 @@ def validate_inputs(config: Analysis, state: Arrays, items: pd.DataFrame) -> Non
     if reuse is not None and not any(Path(reuse, "chunks").glob("tiles-*.parquet")):
         expected = "the results folder of an analysis, with chunk files in its folder chunks"
         raise InputError.at(reuse, "", "no chunk file", expected)
-    with_symbols(items, getattr(config, "names", None))
     gold_standard = getattr(config, "gold_standard", None)
     if gold_standard is not None:
         unranked = pd.DataFrame({"source": [], "target": [], "score": []})

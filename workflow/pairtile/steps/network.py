@@ -16,7 +16,7 @@ from pairtile.declare.columns import with_metadata
 from pairtile.engine.estimator import Estimator, Merged
 from pairtile.engine.network import Network
 from pairtile.io.input_files import local_inputs
-from pairtile.io.symbols import add_symbols, with_symbols
+from pairtile.io.symbols import add_symbols
 from pairtile.method import get_method
 from pairtile.runtime.files import atomic_path, read_arrays, read_table, verified, write_arrays
 from pairtile.runtime.record import recorded
@@ -79,8 +79,7 @@ def network(run: AnalysisRun) -> None:
         step.details["threshold"] = result.threshold
         step.details["directed"] = result.directed
         step.details["edges"] = len(result.edges)
-        items, said = with_symbols(read_table(folder / "items.parquet"), run.symbols())
-        step.say(*said)
+        items = read_table(folder / "items.parquet")
         write_network(result, items, folder / "network.parquet", get_method(config.method).package)
         write_arrays(folder / "scores.npz", opened.result_arrays(merged, result))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from pairtile.gpu.device import threads
 from pairtile.report import write_report
 from pairtile.runtime.record import recorded
@@ -17,9 +15,8 @@ def report(run: AnalysisRun, indexed: bool = False) -> None:
     indexed : whether the folder is one of a run's results, which have an index; figures are then
     written side by side.
     """
-    names = None if run.symbols() is None else Path(str(run.symbols()))
     page, figures = run.folder / "report.html", run.folder / "figures"
     with recorded("report"):
-        write_report(run.folder, page, figures, names, threads() if indexed else 1)
+        write_report(run.folder, page, figures, threads() if indexed else 1)
     if indexed:
         write_index(run.folder.parent)

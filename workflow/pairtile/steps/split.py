@@ -109,9 +109,11 @@ def _names(name: str, labels: Iterable[str], place: str) -> dict[str, str]:
 def _of_text(path: str, wanted: list[str], analysis: TableAnalysis) -> dict[str, list[str]]:
     """Columns of a table of annotations, of the samples in the expression table; all names under
     ""."""
-    from pairtile.io.text_file import EMPTY, find_delimiter, open_rows
+    from pairtile.io.number_marks import plain_cells
+    from pairtile.io.text_file import find_delimiter, open_rows
 
-    with open_rows(path, find_delimiter(path)) as lines:
+    delimiter = find_delimiter(path)
+    with open_rows(path, delimiter) as lines:
         rows = [[text.strip() for text in fields] for _, fields in lines]
     rows = [row for k, row in enumerate(rows) if any(row) and not (row[0][:1] == "#" and k == 0)]
     header, rows = (rows[0], rows[1:]) if rows else ([], [])
@@ -120,7 +122,7 @@ def _of_text(path: str, wanted: list[str], analysis: TableAnalysis) -> dict[str,
     there = [row for row in rows if not known.isdisjoint(row)] or rows
     places = {name: k + shift for k, name in enumerate(header)}
     cells = {
-        name: ["" if row[places[name]] in EMPTY else row[places[name]] for row in there]
+        name: plain_cells([row[places[name]] for row in there], delimiter)
         for name in wanted
         if name in places
     }

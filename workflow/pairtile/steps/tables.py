@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from pairtile.io.input_files import local_inputs
-from pairtile.io.symbols import with_symbols
 from pairtile.runtime.files import file_checksum, read_arrays, read_json, read_table, verified
 from pairtile.runtime.record import recorded
 from pairtile.runtime.threads import in_threads
@@ -27,8 +26,7 @@ def tables(run: AnalysisRun) -> None:
             scores=read_arrays(folder / "scores.npz"),
         )
         opened = opened_network(run, config, "cpu")
-        items, _ = with_symbols(read_table(folder / "items.parquet"), run.symbols())
-        written = opened.tables(merged, items, folder)
+        written = opened.tables(merged, read_table(folder / "items.parquet"), folder)
         step.count(**written.counts)
         step.say(*written.messages)
         names = config.result_tables()

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from pairtile.errors import StoreError
+from pairtile.io.names import GeneNames
 from pairtile.io.networks.table import SIGNED_COLUMN, VALUE_COLUMNS
 from pairtile.runtime.files import read_json, read_table, write_arrays, write_json
 from pairtile.runtime.user_cache import user_cache
@@ -77,12 +78,15 @@ class Store:
         self.path = folder / self.FILE
         self.stamp = self._stamp()
         self.summary = read_json(folder / "summary.json")
-        self.names = read_table(folder / "items.parquet")["name"].astype(str).to_numpy()
-        self._numbers = {name: number for number, name in enumerate(self.names.tolist())}
+        items = read_table(folder / "items.parquet").assign(kept=True)
+        self._items = GeneNames.of(items, False, False)
+        self.names = np.array(self._items.names)
 
     def number(self, name: str) -> int | None:
-        """The row of an item in items.parquet, by its name; None where there is no such item."""
-        return self._numbers.get(name)
+        """The row of an item in items.parquet, by its name, or a symbol or the like that is its
+        alone; None where there is no such item."""
+        found = self._items.find([name]).rows.get(name, [])
+        return found[0] if len(found) == 1 else None
 
     def check_unchanged(self) -> None:
         """Raise StoreError where the file is another than the one that was opened."""

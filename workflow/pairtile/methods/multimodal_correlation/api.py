@@ -150,7 +150,7 @@ def multimodal_correlation(
     labels_of_samples = label_keywords(settings)
     config = _KEYWORDS.config(
         {**settings, "preprocess": preprocess_of(expression, settings["preprocess"])},
-        samples=stated_samples(labels_of_samples, settings["step"]),
+        samples=stated_samples(labels_of_samples, settings["step"], settings["preprocess"]),
         other_expression=None if other_expression is None else "in memory",
     )
     table = as_table(expression, **table_keywords(settings), sparse=True)
@@ -169,9 +169,9 @@ def multimodal_correlation(
         labels = table.labels[kept]
         raw = whole_counts(table.values)
     if regulators is not None:
-        listed = listed_genes(regulators, table.labels, named=table.genes is not None)
+        listed = listed_genes(regulators, table)
         of_regulators = listed.among(kept)
-        found += listed.absent_warnings(labels)
+        found += listed.messages(labels)
     prepared.items.loc[of_regulators, "is_regulator"] = True
     if raw is not None:
         raw = raw[kept][:, places_of_samples(table, prepared.samples)]

@@ -28,6 +28,7 @@ from pairtile.engine.stages import ReusableTiles
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.errors import InputError
 from pairtile.gpu.device import Device
+from pairtile.io.names import GeneNames
 from pairtile.io.regulators import FoundRegulators, find_regulators
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, lagged_of
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
@@ -116,9 +117,8 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
                 for begin, row in enumerate(kept):  # each moves up: the first rows of its file
                     raw[begin] = raw[row]
                 raw = raw[: kept.size]
-            found = find_regulators(
-                config.regulators, prepared.genes, config.ignore_case, config.ignore_versions
-            )
+            genes = GeneNames.of(prepared.items, config.ignore_case, config.ignore_versions)
+            found = find_regulators(config.regulators, genes)
         regulators, counts, absent = found
         state, warnings = state_of(prepared, prepared.design, config, regulators, raw)
         prepared.items.loc[regulators, "is_regulator"] = True

@@ -167,9 +167,9 @@ def mutual_information(
         return with_warnings(_between(table, columns, scores), tell(found))
     rows, of_rows = np.arange(table.n_genes), table.values
     if regulators is not None:
-        listed = listed_genes(regulators, table.labels, named=table.genes is not None)
+        listed = listed_genes(regulators, table)
         rows, of_rows = listed.rows, table.values[listed.rows]
-        found += listed.absent_warnings(table.labels)
+        found += listed.messages(table.labels)
     found = tell(found)
     of_columns = None if regulators is None else table.values
     scores = _matrix(of_rows, of_columns, config, device, dtype)

@@ -22,7 +22,7 @@ from pairtile.api.prepare import (
     stated_samples,
 )
 from pairtile.api.regulators import listed_genes
-from pairtile.api.table import ExpressionLike, Names, as_table
+from pairtile.api.table import ExpressionLike, ExpressionTable, Names, as_table
 from pairtile.declare.messages import notes_of, warnings_of
 from pairtile.gpu.device import choose
 from pairtile.io.regulators import FoundRegulators
@@ -129,7 +129,7 @@ def infer_network(
     decided: dict[str, object] = {"preprocess": preprocess_of(expression, settings["preprocess"])}
     if settings["score"] == "auto" and not settings["lag"]:
         decided["score"] = auto_score(regulators is not None)
-    samples = stated_samples(labels, settings["step"])
+    samples = stated_samples(labels, settings["step"], settings["preprocess"])
     if other_expression is not None and (regulators is not None or key_added is not None):
         raise ValueError("other_expression: found it beside regulators or key_added")
     config = _KEYWORDS.config(
@@ -147,9 +147,8 @@ def infer_network(
         ready = prepared_table(expression, table, config, labels)
         genes, parameters = table.labels[ready.kept], {"preprocess": ready.prepared.parameters}
     if regulators is not None:
-        asked = listed_genes(regulators, table.labels, named=table.genes is not None)
-        absent = asked.absent_warnings(genes)
-        listed = FoundRegulators(asked.among(ready.kept), {}, absent)
+        asked = listed_genes(regulators, table)
+        listed = FoundRegulators(asked.among(ready.kept), {}, asked.messages(genes))
     names = pd.Index(ready.prepared.genes)
     values = np.array(ready.prepared.values, np.float64, order="C")  # the caller's are left alone
     prepared = replace(ready.prepared, values=values, design=ready.design)
@@ -372,7 +371,9 @@ def data_processing_inequality(
     is_regulator = None
     if regulators is not None:
         is_regulator = np.zeros(n_genes, dtype=bool)
-        is_regulator[listed_genes(regulators, pd.RangeIndex(n_genes), named=False).rows] = True
+        is_regulator[
+            listed_genes(regulators, ExpressionTable(np.empty((n_genes, 0)), None, None)).rows
+        ] = True
     return surviving_edges(
         first,
         second,

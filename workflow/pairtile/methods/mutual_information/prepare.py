@@ -15,6 +15,7 @@ from pairtile.engine.estimator import PreparedInput
 from pairtile.engine.large_table import take_columns
 from pairtile.engine.state import release
 from pairtile.errors import InputError
+from pairtile.io.names import GeneNames
 from pairtile.io.regulators import FoundRegulators, find_regulators
 from pairtile.methods.mutual_information.arrays import MAX_SAMPLES, SplineArrays
 from pairtile.methods.mutual_information.config import (
@@ -61,9 +62,8 @@ def spline_state(
         prepared = prepare_expression(expression, config.preprocess, True, design, scratch, half)
         del expression  # a sparse table may be the largest thing in memory
         parameters = {"preprocess": prepared.parameters}
-        found = find_regulators(
-            config.regulators, prepared.genes, config.ignore_case, config.ignore_versions
-        )
+        genes = GeneNames.of(prepared.items, config.ignore_case, config.ignore_versions)
+        found = find_regulators(config.regulators, genes)
     return state_of_prepared(config, prepared, found, parameters)
 
 

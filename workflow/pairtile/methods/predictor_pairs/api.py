@@ -139,7 +139,7 @@ def predictor_pairs(
         expression=None if levels is not None else "expression",
         levels=None if levels is None else "levels",
         series=None if series is None or levels is None else "series",
-        samples=stated_samples(of_samples, settings["step"]),
+        samples=stated_samples(of_samples, settings["step"], settings["preprocess"]),
         regulators=None if regulators is None else "regulators",
         targets=None if targets is None else "targets",
     )
@@ -149,8 +149,7 @@ def predictor_pairs(
     for key, genes in (("regulators", regulators), ("targets", targets)):
         listed[key] = None
         if genes is not None:
-            named = table.genes is not None
-            listed[key] = listed_genes(genes, table.labels, named=named, name=key).names
+            listed[key] = listed_genes(genes, table, key).names
     if levels is None:
         arranged, design = arranged_table(expression, table, config, of_samples)
         given = PredictorInput(arranged, design=design, **listed)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from pairtile.declare.messages import Message, messages_of, notes_of
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
-from pairtile.io.regulators import listed_names, match_regulators, warning_of_absent
+from pairtile.io.names import GeneNames
+from pairtile.io.regulators import find_listed
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
 from pairtile.methods.predictor_pairs.quantize import quantize
 from pairtile.methods.predictor_pairs.read_input import (
@@ -175,11 +176,11 @@ def _chosen(
     rows = np.arange(len(table.genes), dtype=np.int32)
     if names is not None:
         source = getattr(config, key) or key
-        names = listed_names(names, table.genes, source, config.ignore_case, config.ignore_versions)
-        rows, absent = match_regulators(names, table.genes, source, key.removesuffix("s"))
-        table.counts[f"{key}_listed"] = len(names)
-        if absent:
-            table.messages.append(warning_of_absent(absent, len(names), table.genes, key))
+        genes = GeneNames.of(table.items, config.ignore_case, config.ignore_versions)
+        found = find_listed(names, genes, source, key)
+        table.counts.update(found.counts)
+        table.messages.extend(found.messages)
+        rows = found.rows
     table.counts[f"{key}_used"] = int(rows.size)
     return rows
 

@@ -19,7 +19,8 @@ from pairtile.io.annotations import AnnotationTable
 from pairtile.io.expression import Expression, read_expression
 from pairtile.io.names import match_samples, some
 from pairtile.io.regulators import read_regulators
-from pairtile.io.text_file import find_delimiter, open_rows
+from pairtile.io.symbols import with_symbols
+from pairtile.io.text_file import find_delimiter, open_rows, read_list
 from pairtile.methods.predictor_pairs.config import MAX_LEVELS, PredictorPairsConfig
 from pairtile.preprocess.expression import Prepared
 from pairtile.preprocess.samples import (
@@ -136,30 +137,20 @@ def read_series(path: str | PathLike[str], samples: Sequence[str]) -> Series:
             two series; samples of the table without a series.
     """
     series_of: dict[str, tuple[str, int]] = {}
-    with open_rows(path, find_delimiter(path)) as rows:
-        first = True
-        for line, raw in rows:
-            fields = [text.strip() for text in raw]
-            if fields[0].startswith("#"):
-                continue
-            is_first, first = first, False
-            if len(fields) != 2:
-                found = f"{len(fields)} field{'s' if len(fields) > 1 else ''}"
-                raise InputError.at(path, f"line {line}", found, "2 (sample, series)")
-            sample, series = fields
-            if is_first and sample.lower() in _SAMPLE_HEADERS and sample not in samples:
-                continue
-            if not sample or not series:
-                raise InputError.at(path, f"line {line}", "an empty name", "sample and series")
-            before = series_of.setdefault(sample, (series, line))
-            if before[0] != series:
-                raise InputError.at(
-                    path,
-                    f"line {line}",
-                    f"sample {sample!r} in series {series!r}, but in {before[0]!r} in line "
-                    f"{before[1]}",
-                    "each sample in one series",
-                )
+    for k, (line, fields) in enumerate(read_list(path, find_delimiter(path))):
+        if len(fields) != 2:
+            found = f"{len(fields)} field{'s' if len(fields) > 1 else ''}"
+            raise InputError.at(path, f"line {line}", found, "2 (sample, series)")
+        sample, series = fields
+        if k == 0 and sample.lower() in _SAMPLE_HEADERS and sample not in samples:
+            continue
+        if not sample or not series:
+            raise InputError.at(path, f"line {line}", "an empty name", "sample and series")
+        before = series_of.setdefault(sample, (series, line))
+        if before[0] != series:
+            found = f"sample {sample!r} in series {series!r}, but in {before[0]!r} in line "
+            expected = "each sample in one series"
+            raise InputError.at(path, f"line {line}", f"{found}{before[1]}", expected)
     matched, _ = match_samples(samples, list(series_of), path)
     absent = [name for name in samples if name not in matched]
     if absent:
@@ -213,6 +204,7 @@ def read_predictor_input(
             ignore_versions=config.ignore_versions,
             obs=config.obs,
         )
+        table = with_symbols(table, config.names)
         n_levels = count_levels(table, config.orientation, config.quantize.levels)
         series = None if config.series is None else read_series(config.series, table.samples)
     return PredictorInput(
