@@ -35,39 +35,16 @@ STEP = """
 import json, sys, time, resource
 from pathlib import Path
 from pairtile.config import load_config
-from pairtile.steps.prepare import prepare
-from pairtile.steps.plan import plan, read_plan
-from pairtile.steps.null import null
-from pairtile.steps.chunk import chunk
-from pairtile.steps.merge import MergeInputs, MergeOutputs, merge
-from pairtile.steps.network import MergedFiles, NetworkFiles, network
+from pairtile.steps.analysis_run import AnalysisRun, Step, steps_of
 step, content, out = sys.argv[1], json.loads(sys.argv[2]), Path(sys.argv[3])
 given = load_config(content)
-config, inputs = given.analyses["cells"], given.analyses["cells"].input_files()
-items, state, planned = out / "items.parquet", out / "state", out / "plan.json"
-nulls, scan, pairs = out / "null.npz", out / "scan.npz", out / "pairs.parquet"
-record = out / "steps" / f"{step}.json"
+run = AnalysisRun("cells", given.analyses["cells"], out, 1, given.backend)
 start = time.perf_counter()
-if step == "prepare":
-    prepare(config, 1, inputs, items, state, record)
-elif step == "plan":
-    plan(config, given.backend, 1, state, items, planned, record)
-elif step == "null":
-    null(config, planned, state, nulls, record)
-elif step in ("scan", "chunks"):
-    passes = scan if step == "chunks" and scan.exists() else None
-    for one in read_plan(planned).chunks:
-        file = out / step / f"{one.name}.parquet"
-        chunk(config, planned, state, nulls, passes, step, one.name, file)
-    files = sorted((out / step).iterdir())
-    table, given_null = (pairs, nulls) if step == "chunks" else (None, None)
-    merge(config, step, MergeInputs(planned, state, files, given_null),
-          MergeOutputs(out / f"{step}.npz", record, table))
+if step in ("scan", "chunks"):
+    for one in [one for one in steps_of(run) if one.arguments[:1] == (step,)]:
+        run.run(one)
 else:
-    passes = scan if scan.exists() else None
-    network(config, MergedFiles(plan=planned, state=state, items=items, pairs=pairs, scan=passes,
-            summaries=out / "chunks.npz", null=nulls, network_data=None, bootstraps=[]),
-            NetworkFiles(out / "network.parquet", out / "scores.npz"), record)
+    run.run(Step(step))
 print(json.dumps({"seconds": round(time.perf_counter() - start, 2),
                   "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}))
 """

@@ -41,7 +41,6 @@ from typing import Any
 
 import numpy as np
 from pairtile.api.settings import analysis_config
-from pairtile.engine.in_memory import all_tiles
 from pairtile.engine.selection import Selection
 from pairtile.errors import ConfigError
 from pairtile.gpu.device import Device, choose, threads
@@ -194,7 +193,8 @@ def genome(
     prepared = MirnaTargets.with_null(config, lay_out(config, *files, None, None), seed=1)
     opened = MirnaTargets(config, prepared.state, device, "integer")
     ready, ready_cpu = time.perf_counter(), time.process_time()
-    tiles = all_tiles(opened)
+    edges = opened.cost(config, prepared.state, device.backend, threads()).tile_edges
+    tiles = opened.space(prepared.state).tiles(*edges)
     order = np.random.default_rng(1).permutation(len(tiles))
     whole = sum(cells_in(prepared.state, tile) for tile in tiles) * (shuffles + 1)
     done = {"tiles": 0, "cells": 0, "hits": 0, "shuffled_hits": 0}

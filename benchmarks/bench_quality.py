@@ -17,13 +17,7 @@ from typing import Any
 
 from pairtile.config import load_config
 from pairtile.runtime.files import read_json
-from pairtile.steps.chunk import chunk
-from pairtile.steps.evaluate import EvaluationInputs, evaluate
-from pairtile.steps.merge import MergeInputs, MergeOutputs, merge
-from pairtile.steps.network import MergedFiles, NetworkFiles, network
-from pairtile.steps.null import null
-from pairtile.steps.plan import plan, read_plan
-from pairtile.steps.prepare import prepare
+from pairtile.steps.analysis_run import AnalysisRun
 
 from benchmarks.fetch_data import data_folder, require
 from benchmarks.machine import write
@@ -84,46 +78,7 @@ def judged(data: str, **settings: Any) -> dict[str, Any]:
                 }
             }
         ).analyses["q"]
-        state, plan_file = out / "state", out / "plan.json"
-        items = out / "items.parquet"
-        prepare(section, 1, {}, items, state, out / "prepare.json")
-        plan(section, "cpu", 1, state, items, plan_file, out / "plan-record.json")
-        null_file = out / "null.npz" if section.method == "mutual_information" else None
-        if null_file:
-            null(section, plan_file, state, null_file, out / "null.json")
-        planned = read_plan(plan_file)
-        scan = None
-        for stage in ["scan", "chunks"] if planned.scan else ["chunks"]:
-            files = []
-            for part in planned.chunks:
-                files.append(out / stage / f"{part.name}.parquet")
-                chunk(section, plan_file, state, null_file, scan, stage, part.name, files[-1])
-            second = stage == "chunks"
-            merge(
-                section,
-                stage,
-                MergeInputs(plan_file, state, files, null_file if second else None),
-                MergeOutputs(
-                    out / f"{stage}.npz",
-                    out / f"merge-{stage}.json",
-                    out / "pairs.parquet" if second else None,
-                ),
-            )
-            scan = out / "scan.npz" if planned.scan else None
-        items, pairs = out / "items.parquet", out / "pairs.parquet"
-        made = NetworkFiles(out / "network.parquet", out / "scores.npz")
-        network(
-            section,
-            MergedFiles(*(plan_file, state, items, pairs, out / "chunks.npz", null_file, scan)),
-            made,
-            out / "network.json",
-        )
-        evaluate(
-            section,
-            EvaluationInputs(state, items, pairs, *made, scan),
-            out / "evaluation.json",
-            out / "evaluate.json",
-        )
+        AnalysisRun("q", section, out, 1, "cpu").run_steps(last="evaluate")
         found: dict[str, Any] = read_json(out / "evaluation.json")
         return found
 

@@ -27,10 +27,9 @@ from pairtile.config import load_config
 from pairtile.engine import tiles
 from pairtile.engine.chunk_file import ChunkHeader, write_chunk
 from pairtile.method import Method, methods
+from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.damage import remove_damaged
-from pairtile.steps.null import null
-from pairtile.steps.plan import plan, read_plan
-from pairtile.steps.prepare import prepare
+from pairtile.steps.plan import read_plan
 
 from benchmarks.bench_workflow import ROOT, expression, write_table
 from benchmarks.machine import MEASURED_MI
@@ -125,11 +124,11 @@ import json, sys, time
 from pathlib import Path
 from pairtile.config import load_config
 from pairtile.runtime.host_memory import peak_host_bytes
+from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.prepare import prepare
 config, out = load_config(json.loads(sys.argv[1])).analyses["bench"], Path(sys.argv[2])
 start = time.perf_counter()
-prepare(config, 0, config.input_files(), out / "items.parquet", out / "state",
-        out / "prepare.json")
+prepare(AnalysisRun("bench", config, out))
 print(json.dumps({"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time(),
                   "peak_bytes": peak_host_bytes()}))
 """
@@ -204,21 +203,11 @@ def prepared(folder: Path, chunks: int) -> Path:
     (folder / "config.yaml").write_text(json.dumps(content))
     config = load_config(content).analyses["bench"]
     out = folder / "results/bench"
-    steps = out / "steps"
     inputs = {"expression": str(folder / "expression.tsv")}
-    prepare(config, 0, inputs, out / "items.parquet", out / "state", steps / "prepare.json")
+    run = AnalysisRun("bench", config, out, 1, "cpu", inputs)
     with mock.patch.object(tiles, "TILE_EDGE", EDGE):
-        plan(
-            config,
-            "cpu",
-            1,
-            out / "state",
-            out / "items.parquet",
-            out / "plan.json",
-            steps / "plan.json",
-        )
-    assert len(read_plan(out / "plan.json").chunks) == chunks
-    null(config, out / "plan.json", out / "state", out / "null.npz", steps / "null.json")
+        run.run_steps(last="null")
+    assert len(read_plan(run.plan).chunks) == chunks
     return out
 
 
@@ -278,15 +267,13 @@ import json, sys, time
 from pathlib import Path
 from pairtile.config import load_config
 from pairtile.runtime.host_memory import peak_host_bytes
-from pairtile.steps.merge import MergeInputs, MergeOutputs, merge
+from pairtile.steps.analysis_run import AnalysisRun
+from pairtile.steps.merge import merge
 out = Path(sys.argv[1])
 config = load_config(json.loads(sys.argv[2])).analyses["bench"]
 before = peak_host_bytes()
 start = time.perf_counter()
-chunks = sorted((out / "chunks").iterdir())
-merge(config, "chunks",
-      MergeInputs(out / "plan.json", out / "state", chunks, out / "null.npz"),
-      MergeOutputs(out / "chunks.npz", out / "steps/merge.json", out / "pairs.parquet"))
+merge(AnalysisRun("bench", config, out), "chunks")
 seconds = time.perf_counter() - start
 print(json.dumps({"seconds": seconds, "peak_bytes": peak_host_bytes(),
                   "grown_bytes": peak_host_bytes() - before}))

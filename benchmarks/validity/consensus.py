@@ -12,7 +12,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from pairtile import prepare_expression
 from pairtile.api.settings import analysis_config
-from pairtile.engine.in_memory import merged_in_memory
 from pairtile.engine.network import Network
 from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information.api import open_analysis
@@ -47,7 +46,7 @@ def networks_of(
             for b in range(number)
             for unrelated, (i, j) in enumerate(opened.bootstrap(tiles, b))
         ]
-        merged = merged_in_memory(opened, tiles, 0)
+        merged = opened.merged(tiles, 0)
         bootstraps = pd.concat(rows, ignore_index=True)
         return opened.network(merged), opened.network(replace(merged, bootstraps=bootstraps))
 

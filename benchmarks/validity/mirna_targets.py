@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pairtile.api.analyse import scored
 from pairtile.api.settings import analysis_config
-from pairtile.engine.in_memory import merged_in_memory
-from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets.api_signal import MirnaSignal, mirna_signal
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import CANONICAL, conserved_sites
@@ -82,9 +81,8 @@ def analysed(
             null={"shuffles": SHUFFLES},
             **paths,
         )
-        state = MirnaTargets.prepare(config, seed).state
-    opened = MirnaTargets(config, state, choose("cpu"), "integer")
-    merged = merged_in_memory(opened, opened.space(state).tiles(512, 256), seed)
+        prepared = MirnaTargets.prepare(config, seed)
+    opened, merged, _ = scored(MirnaTargets, config, prepared, seed, "cpu")
     tests = opened.ranked_pairs(merged).rename(columns={"source": "i", "target": "j"})
     shuffled = merged.sums["null_site_counts"].sum(axis=2)
     classes = class_table(merged.sums["site_counts"].sum(axis=1), shuffled)

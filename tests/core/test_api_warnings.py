@@ -24,7 +24,6 @@ from pairtile import (
 )
 from pairtile.declare.messages import Message, warnings_of
 from pairtile.preprocess.samples import NEAR_COPIES_SHARE
-from pairtile.report.results import read_results, warnings_of_results
 from pairtile.statistics.dependence import measure_dependence
 from workflow_runs import Analysis
 
@@ -35,26 +34,9 @@ def codes(messages: Iterable[Message]) -> set[str]:
 
 def of_workflow(folder: Path, section: dict[str, Any]) -> set[str]:
     """All warnings of a run; it does not say that ``export: auto`` leaves files away."""
-    analysis = Analysis(folder, section).pairs().network().tables()
-    records = [
-        json.loads(file.read_text()) for file in sorted((analysis.out / "steps").glob("*.json"))
-    ]
-    said = [Message(**message) for record in records for message in record["messages"]]
-    found = warnings_of(said)
-    summary: dict[str, Any] = {
-        "method": section["method"],
-        "parameters": dict(analysis.section),
-        "counts": {},
-        "warnings": list(map(str, found)),
-    }
-    for record in records:
-        summary["counts"] |= record["counts"]
-        for key, decided in record["details"].get("parameters", {}).items():
-            asked = summary["parameters"].get(key)
-            both = isinstance(asked, dict) and isinstance(decided, dict)
-            summary["parameters"][key] = asked | decided if both else decided
-    last = warnings_of_results(read_results(analysis.out, summary))
-    return codes(found) | codes(last)
+    analysis = Analysis(folder, section).pairs().network().tables().summary()
+    said = json.loads((analysis.out / "summary.json").read_text())["messages"]
+    return codes(warnings_of(Message(**message) for message in said)) - {"graphml_left_away"}
 
 
 def of_library(call: Callable[[], Any]) -> set[str]:

@@ -178,11 +178,12 @@ from pairtile.engine import large_table
 large_table.IN_MEMORY_BYTES = 1 << 24
 from pairtile.config import load_config
 from pairtile.runtime.host_memory import peak_host_bytes
+from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.prepare import prepare
 content = {"analyses": {"a": {"method": "mutual_information", "expression": sys.argv[1]}}}
 config = load_config(content).analyses["a"]
 out = Path(sys.argv[1]).parent
-prepare(config, 0, config.input_files(), out / "items", out / "state", out / "record.json")
+prepare(AnalysisRun("a", config, out))
 print(peak_host_bytes())
 """
 

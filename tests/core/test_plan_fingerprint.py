@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from pairtile.engine.state import open_state, write_state
+from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.plan import plan, read_plan
 from small_analyses import ANALYSES
 from workflow_runs import Analysis
@@ -26,15 +28,9 @@ def fingerprint(
 ) -> str:
     settings = of.model.estimator.model_copy(update=estimator)
     config = of.model.model_copy(update={"estimator": settings})
-    plan(
-        config,
-        "cpu",
-        seed,
-        state or of.out / "state",
-        of.out / "items.parquet",
-        out / "plan.json",
-        out / "record.json",
-    )
+    shutil.copytree(state or of.out / "state", out / "state", dirs_exist_ok=True)
+    shutil.copy(of.out / "items.parquet", out)
+    plan(AnalysisRun("net", config, out, seed, "cpu"))
     return read_plan(out / "plan.json").fingerprint
 
 

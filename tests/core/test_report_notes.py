@@ -15,6 +15,7 @@ from pairtile.engine.state import write_state
 from pairtile.report.page import render_page
 from pairtile.report.results import read_results
 from pairtile.runtime.files import atomic_path, write_arrays, write_json
+from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.summary import summary
 from result_files import write_results
 
@@ -55,16 +56,15 @@ def test_notes_stand_under_their_steps_in_the_order_of_the_steps(tmp_path: Path)
 
 
 def test_the_summary_keeps_notes_by_step_and_all_together(tmp_path: Path) -> None:
-    records = []
     for step in STEPS:
         record = {"step": step, "counts": {}, "details": {}, "seconds": 0.1}
         record |= {"peak_memory_bytes": 1, "peak_gpu_memory_bytes": 0}
         texts = [] if step == "merge" else [f"Note of {step}.", "Said twice."]
         record["messages"] = [Message(text, "said", "note").as_json() for text in texts]
-        records.append(tmp_path / "steps" / f"{step}.json")
-        records[-1].parent.mkdir(exist_ok=True)
-        write_json(records[-1], record)
-    plan = {"backend": "cpu", "device": "d", "precision": "float64"}
+        path = tmp_path / "steps" / f"{step}.json"
+        path.parent.mkdir(exist_ok=True)
+        write_json(path, record)
+    plan = {"backend": "cpu", "device": "d", "precision": "float64", "scan": False}
     write_json(tmp_path / "plan.json", plan)
     write_results(tmp_path)
     for name in ("items", "network"):
@@ -73,11 +73,10 @@ def test_the_summary_keeps_notes_by_step_and_all_together(tmp_path: Path) -> Non
     write_arrays(tmp_path / "scores.npz", dict(np.load(tmp_path / "scores.npz")))
     write_state(tmp_path / "state", {})
     (tmp_path / "evaluation.json").unlink(missing_ok=True)
-    out = tmp_path / "summary.json"
     least = {"method": "mutual_information", "expression": "e.tsv"}
     config = load_config({"analyses": {"demo": least}}).analyses["demo"]
-    summary("demo", config, 1, tmp_path / "plan.json", records, out)
-    written = json.loads(out.read_text())
+    summary(AnalysisRun("demo", config, tmp_path))
+    written = json.loads((tmp_path / "summary.json").read_text())
     assert list(written["notes_by_step"]) == ["prepare", "plan", "null", "network"]
     assert written["notes_by_step"]["null"] == ["Note of null.", "Said twice."]
     assert written["notes"] == [n for notes in written["notes_by_step"].values() for n in notes]

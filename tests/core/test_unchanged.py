@@ -222,6 +222,6 @@ def test_a_sample_measured_twice_is_one_sample(method: str, tmp_path: Path) -> N
     (tmp_path / "samples.tsv").write_text("\n".join(["sample\tspecimen", *lines]) + "\n")
     stated = {"annotations": str(tmp_path / "samples.tsv"), "replicate": "specimen"}
     merged = Analysis(tmp_path, section | {"samples": stated}, name="merged").pairs().network()
-    paths = [made.network_files.network for made in (once, merged)]
+    paths = [made.out / "network.parquet" for made in (once, merged)]
     assert len(pd.read_parquet(paths[0])) > 5
     assert paths[0].read_bytes() == paths[1].read_bytes()

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pairtile.steps.summary import summary
 from small_trajectories import molecule, store
 from workflow_runs import Analysis
 
@@ -102,8 +101,4 @@ def two_states(folder: Path, replicas: int) -> Path:
 def _run(made: Analysis, page: bool) -> Path:
     if page:
         return made.all().report().out
-    made.pairs().network().tables()
-    records = sorted((made.out / "steps").glob("*.json"))
-    plan, out = made.out / "plan.json", made.out / "summary.json"
-    summary(made.name, made.model, made.seed, plan, records, out)
-    return made.out
+    return made.pairs().network().tables().summary().out

@@ -16,26 +16,12 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from pairtile.config import load_config
 from pairtile.config.models import InputFile, marked
-from pairtile.config.network import exported_formats
 from pairtile.config.root import model_of
 from pairtile.engine.estimator import estimator_of
 from pairtile.engine.stages import NullStage
-from pairtile.report import write_report
-from pairtile.runtime.files import read_json
 from pairtile.simulate import Simulation, simulate_kinetic
-from pairtile.steps.bootstrap import bootstrap
-from pairtile.steps.chunk import chunk
-from pairtile.steps.evaluate import EvaluationInputs, evaluate
-from pairtile.steps.export import export
-from pairtile.steps.merge import MergeInputs, MergeOutputs, merge
-from pairtile.steps.network import MergedFiles, NetworkFiles, network
-from pairtile.steps.network_data import network_data
-from pairtile.steps.null import null
-from pairtile.steps.plan import Plan, plan, read_plan
-from pairtile.steps.prepare import prepare
-from pairtile.steps.result_files import EXPORT_SUFFIX, ResultFiles
-from pairtile.steps.summary import summary
-from pairtile.steps.tables import tables
+from pairtile.steps.analysis_run import AnalysisRun, Step
+from pairtile.steps.plan import Plan, read_plan
 from paths import ROOT
 
 if TYPE_CHECKING:
@@ -189,7 +175,7 @@ def within(folder: Path, given: Any) -> Any:
 
 
 class Analysis:
-    """One analysis run by its step functions, in the order and with the files of the rules.
+    """One analysis run step by step in this process, with the files of the rules.
 
     ``folder`` holds the data; paths in ``changes`` are relative to it.
     """
@@ -213,41 +199,25 @@ class Analysis:
         self.out.mkdir(parents=True, exist_ok=True)
 
     @property
-    def plan(self) -> Plan:
-        return read_plan(self.out / "plan.json")
+    def run(self) -> AnalysisRun:
+        return AnalysisRun(self.name, self.model, self.out, self.seed, self.backend)
 
     @property
-    def scan(self) -> Path | None:
-        return self.out / "scan.npz" if self.plan.scan else None
+    def plan(self) -> Plan:
+        return read_plan(self.out / "plan.json")
 
     @property
     def null_file(self) -> Path | None:
         has_null = issubclass(estimator_of(self.section["method"]), NullStage)
         return self.out / "null.npz" if has_null else None
 
-    @property
-    def network_data_file(self) -> Path | None:
-        return self.out / "network_data.npz" if self.model.needs_network_data else None
-
     def record(self, step: str) -> Path:
-        return self.out / "steps" / f"{step}.json"
+        return self.run.record(step)
 
     def prepare(self) -> Analysis:
-        items = self.out / "items.parquet"
-        later = self.model.later_inputs()
-        inputs = {key: path for key, path in self.files.items() if key not in later}
-        record = self.record("prepare")
-        prepare(self.model.to_prepare(), self.seed, inputs, items, self.out / "state", record)
-        if self.network_data_file:
-            found = self.network_data_file, self.record("network_data")
-            network_data(self.model.for_step("network_data"), items, inputs, *found)
-        state = self.out / "state"
-        out = self.out / "plan.json"
-        asked, record = self.model.for_step("plan"), self.record("plan")
-        plan(asked, self.backend, self.seed, state, items, out, record, self.model)
+        self.run.run_steps(last="plan")
         if self.null_file:
-            asked, record = self.model.for_step("score"), self.record("null")
-            null(asked, out, state, self.null_file, record)
+            self.run.run(Step("null"))
         return self
 
     def chunk_files(self, stage: str) -> list[Path]:
@@ -255,130 +225,55 @@ class Analysis:
 
     def compute(self, stage: str, names: Iterable[str] | None = None) -> Analysis:
         for name in names or [planned.name for planned in self.plan.chunks]:
-            chunk(
-                self.model.for_step("score"),
-                self.out / "plan.json",
-                self.out / "state",
-                self.null_file,
-                self.scan if stage == "chunks" else None,
-                stage,
-                name,
-                self.out / stage / f"{name}.parquet",
-                getattr(self.model, "reuse", None),
-            )
+            self.run.run(Step("chunk", (stage, name)))
         return self
 
-    def merge(self, stage: str = "chunks", files: list[Path] | None = None) -> Analysis:
-        second = stage == "chunks"
-        merge(
-            self.model.for_step("score"),
-            stage,
-            MergeInputs(
-                self.out / "plan.json",
-                self.out / "state",
-                self.chunk_files(stage) if files is None else files,
-                self.null_file if second else None,
-            ),
-            MergeOutputs(
-                self.out / f"{stage}.npz",
-                self.record("merge" if second else "merge_scan"),
-                self.out / "pairs.parquet" if second else None,
-            ),
-        )
+    def merge(self, stage: str = "chunks") -> Analysis:
+        self.run.run(Step("merge", (stage,)))
         return self
 
     def pairs(self) -> Analysis:
         """Everything up to ``pairs.parquet``."""
-        self.prepare()
-        if self.plan.scan:
-            self.compute("scan").merge("scan")
-        return self.compute("chunks").merge()
+        self.run.run_steps(last="merge")
+        return self
 
     def bootstrap_files(self) -> list[Path]:
         folder = self.out / "bootstraps"
         return [folder / f"{a:05d}-{b:05d}.parquet" for a, b in self.plan.bootstraps]
 
-    @property
-    def merged_files(self) -> MergedFiles:
-        return MergedFiles(
-            plan=self.out / "plan.json",
-            state=self.out / "state",
-            items=self.out / "items.parquet",
-            pairs=self.out / "pairs.parquet",
-            summaries=self.out / "chunks.npz",
-            null=self.null_file,
-            scan=self.scan,
-            network_data=self.network_data_file,
-            bootstraps=self.bootstrap_files(),
-        )
-
-    @property
-    def network_files(self) -> NetworkFiles:
-        return NetworkFiles(self.out / "network.parquet", self.out / "scores.npz")
-
     def network(self) -> Analysis:
-        asked = self.model.for_step("network")
-        for (first, last), path in zip(self.plan.bootstraps, self.bootstrap_files(), strict=True):
+        """The bootstraps that are not there, and the network."""
+        for job, path in zip(self.plan.bootstraps, self.bootstrap_files(), strict=True):
             if not path.exists():
-                plan_file, state = self.out / "plan.json", self.out / "state"
-                bootstrap(asked, plan_file, state, first, last, path)
-        network(asked, self.merged_files, self.network_files, self.record("network"))
+                self.run.run(Step("bootstrap", job))
+        self.run.run(Step("network"))
         return self
 
     def tables(self) -> Analysis:
         """The method's own tables, where it has some."""
         if self.model.result_tables():
-            # As the rule: without scan and bootstraps.
-            merged_files = self.merged_files._replace(scan=None, bootstraps=())
-            asked, record = self.model.for_step("tables"), self.record("tables")
-            tables(asked, merged_files, self.network_files, self.out, record)
+            self.run.run(Step("tables"))
         return self
 
     def evaluate(self) -> Analysis:
-        evaluate(
-            self.model.for_step("evaluate"),
-            EvaluationInputs(
-                self.out / "state",
-                self.out / "items.parquet",
-                self.out / "pairs.parquet",
-                *self.network_files,
-                self.scan,
-            ),
-            self.out / "evaluation.json",
-            self.record("evaluate"),
-        )
+        self.run.run(Step("evaluate"))
+        return self
+
+    def summary(self) -> Analysis:
+        self.run.run(Step("summary"))
         return self
 
     def results(self) -> Analysis:
-        """Tables, evaluation, exports and summary."""
-        self.tables()
-        if self.section.get("gold_standard"):
-            self.evaluate()
-        n_edges = read_json(self.record("network"))["details"]["edges"]
-        for form in exported_formats(self.model.export, n_edges):
-            if form != "parquet":
-                suffix = EXPORT_SUFFIX.get(form, form)
-                export(
-                    self.name,
-                    self.section["method"],
-                    form,
-                    self.out / "network.parquet",
-                    self.out / "items.parquet",
-                    self.record("network"),
-                    self.out / f"network.{suffix}",
-                    [Path(path) for path in ResultFiles(str(self.out), self.model).node_tables()],
-                )
-        records = sorted((self.out / "steps").glob("*.json"))
-        out = self.out / "summary.json"
-        summary(self.name, self.model, self.seed, self.out / "plan.json", records, out)
+        """Tables, evaluation, stages, exports and summary."""
+        self.run.run_steps(after="network")
         return self
 
     def report(self) -> Analysis:
         """The page and its figures, which take longer than all the rest of a small analysis."""
-        page, figures = self.out / "report.html", self.out / "figures"
-        write_report(self.out, page, figures)
+        self.run.run(Step("report"))
         return self
 
     def all(self) -> Analysis:
         """The whole way, but for the page."""
-        return self.pairs().network().results()
+        self.run.run_steps()
+        return self

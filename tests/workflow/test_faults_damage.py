@@ -20,7 +20,6 @@ from pairtile.runtime.files import (
     write_json,
 )
 from pairtile.steps.damage import remove_damaged
-from pairtile.steps.summary import summary
 from small_analyses import ANALYSES, SMALL_TILES
 from workflow_runs import Analysis, finished_run, run
 
@@ -78,9 +77,7 @@ def read_again(analysis: Analysis, path: Path) -> None:
     elif folder == "bootstraps" or name in BEFORE_NETWORK:
         analysis.network()
     else:
-        records = sorted((analysis.out / "steps").glob("*.json"))
-        plan, out = analysis.out / "plan.json", analysis.out / "summary.json"
-        summary(analysis.name, analysis.model, analysis.seed, plan, records, out)
+        analysis.summary()
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """The public names, for type checkers and for ``lazy_loader``, which imports each on first use."""
 
+from .api.analyse import analyse as analyse
 from .api.anndata_network import add_network as add_network
 from .api.differential import Differential as Differential
 from .api.differential import differential as differential

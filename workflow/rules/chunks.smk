@@ -14,21 +14,18 @@ checkpoint plan:
     resources:
         **asks(data_memory(1), data_seconds(20e6)),
     params:
-        analysis=analysis_for("plan"),
+        # Not noted: another gold standard plans and scores nothing again, and a plan that was made
+        # elsewhere, or for more GPUs, is gone on with.
+        work=work_of(Step("plan")),
         cores=lambda wildcards: Deferred(internals.cores_given(workflow)),
-        gpus=gpus_at_once,
-        # Not noted either: a plan that was made elsewhere is gone on with.
-        on_cluster=lambda wildcards: Deferred(not submits_through("local")),
         settings=settings_for("plan"),
         version=VERSION,
         backend=CONFIG.backend,
         seed=CONFIG.seed,
-        # Not noted by Snakemake: another gold standard plans and scores nothing again.
-        whole=whole_analysis,
     message:
         "{wildcards.analysis}: plan tiles and chunks"
     script:
-        "../../scripts/plan.py"
+        "../../scripts/step.py"
 
 
 rule null:
@@ -46,12 +43,12 @@ rule null:
     resources:
         **asks(tiles_memory, tiles_seconds, gpu=gpus, least=60),
     params:
-        analysis=analysis_for("score"),
+        work=work_of(Step("null")),
         settings=settings_for("score"),
     message:
         "{wildcards.analysis}: null distribution"
     script:
-        "../../scripts/null.py"
+        "../../scripts/step.py"
 
 
 rule chunk:
@@ -71,14 +68,12 @@ rule chunk:
     resources:
         **asks(tiles_memory, tiles_seconds, gpu=gpus),
     params:
-        analysis=analysis_for("score"),
+        work=work_of(Step("chunk"), wildcards=["stage", "chunk"]),
         settings=settings_for("score"),
-        # Not noted by Snakemake: results do not depend on `reuse`.
-        whole=whole_analysis,
     message:
         "{wildcards.analysis}: {wildcards.stage} {wildcards.chunk}"
     script:
-        "../../scripts/chunk.py"
+        "../../scripts/step.py"
 
 
 rule merge_scan:
@@ -97,14 +92,12 @@ rule merge_scan:
     resources:
         **asks(merge_memory, data_seconds(20e6), least=30),
     params:
-        analysis=analysis_for("score"),
+        work=work_of(Step("merge_scan", ("scan",), "merge")),
         settings=settings_for("score"),
-        stage="scan",
-        in_storage=DEFAULT_STORAGE,
     message:
         "{wildcards.analysis}: add up the first pass"
     script:
-        "../../scripts/merge.py"
+        "../../scripts/step.py"
 
 
 rule merge:
@@ -125,11 +118,9 @@ rule merge:
     resources:
         **asks(merge_memory, data_seconds(20e6), least=30),
     params:
-        analysis=analysis_for("score"),
+        work=work_of(Step("merge", ("chunks",))),
         settings=settings_for("score"),
-        stage="chunks",
-        in_storage=DEFAULT_STORAGE,
     message:
         "{wildcards.analysis}: merge the chunks"
     script:
-        "../../scripts/merge.py"
+        "../../scripts/step.py"

@@ -28,6 +28,7 @@ from pairtile.runtime.progress import (
 from pairtile.runtime.record import COMMAND
 from pairtile.runtime.requests import is_little, read_requests
 from pairtile.runtime.user_cache import do_without_a_home
+from pairtile.steps.analysis_run import AnalysisRun, Step
 from pairtile.steps.split import load_run
 
 do_without_a_home()
@@ -142,22 +143,38 @@ def compared_by_content(path):
     return not (scheme(path) or DEFAULT_STORAGE or IMPORTED)
 
 
-def analysis_for(step):
-    """A params function: the analysis without the keys that a step does not depend on, so that a
-    change of them does not run it again."""
-    return lambda wildcards: Deferred(
-        CONFIG.analyses[wildcards.analysis].for_step(step)
-    )
+def analysis_run(name, **told):
+    """An analysis as its steps are given it; the script says where folder and inputs are."""
+    folder = Path(CONFIG.results) / name
+    return AnalysisRun(name, CONFIG.analyses[name], folder, **told)
 
 
-def analysis_to_prepare(wildcards):
-    """The analysis, with the names that preparation looks for in the data."""
-    return Deferred(CONFIG.analyses[wildcards.analysis].to_prepare())
+def work_of(*steps, wildcards=()):
+    """A params function: the analysis, and steps of it; ``wildcards``: those that are arguments of
+    the steps. Not noted by Snakemake: ``settings_for`` says what a change runs again."""
+
+    def work(found):
+        run = analysis_run(
+            found.analysis,
+            seed=CONFIG.seed,
+            backend=CONFIG.backend,
+            checksums=CONFIG.checksums,
+            gpus=number_of_gpus(),
+            on_cluster=not submits_through("local"),
+            in_storage=DEFAULT_STORAGE,
+        )
+        more = [getattr(found, name) for name in wildcards]
+        more = [int(value) if value.isdecimal() else value for value in more]
+        return Deferred(
+            (run, [step._replace(arguments=(*step.arguments, *more)) for step in steps])
+        )
+
+    return work
 
 
 def settings_for(step):
-    """A params function: ``analysis_for`` as text. Snakemake notes only parameters of built-in
-    types, and runs a job again when a noted one changed."""
+    """A params function: the analysis without the keys that a step does not depend on, as text.
+    Snakemake notes parameters of built-in types, and runs a job again when one changed."""
     return lambda wildcards: repr(
         without_paths(CONFIG.analyses[wildcards.analysis]).for_step(step)
     )
@@ -173,11 +190,6 @@ def without_paths(analysis):
             if compared_by_content(path)
         }
     )
-
-
-def whole_analysis(wildcards):
-    """The analysis, for what changes no file but the record."""
-    return Deferred(CONFIG.analyses[wildcards.analysis])
 
 
 def preparation_seed(wildcards):
@@ -202,11 +214,6 @@ def number_of_gpus():
     if not submits_through("local"):
         return 1
     return internals.resource_given(workflow, "gpu") or 0
-
-
-def gpus_at_once(wildcards):
-    """``number_of_gpus``, not noted by Snakemake: a run on fewer goes on with the same plan."""
-    return Deferred(number_of_gpus())
 
 
 def gpus(wildcards, input):

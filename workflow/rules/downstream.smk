@@ -2,7 +2,7 @@
 # stage that any analysis asks for. A change of what a stage alone uses runs that stage again.
 rule values:
     input:
-        unpack(input_files),
+        unpack(input_files("prepare")),
         items_table=f"{ANALYSIS}/items.parquet",
     output:
         values=directory(f"{ANALYSIS}/values"),
@@ -15,13 +15,13 @@ rule values:
     resources:
         **asks(data_memory(8), data_seconds(10e6), least=60),
     params:
-        analysis=analysis_for("values"),
+        work=work_of(Step("values")),
         settings=settings_for("values"),
         version=VERSION,
     message:
         "{wildcards.analysis}: prepare the values for what follows the network"
     script:
-        "../../scripts/values.py"
+        "../../scripts/step.py"
 
 
 for STAGE, ANALYSES in stage_rules(CONFIG.analyses).items():
@@ -30,12 +30,12 @@ for STAGE, ANALYSES in stage_rules(CONFIG.analyses).items():
         name:
             STAGE.name
         input:
+            unpack(input_files(STAGE.name)),
             plan=f"{ANALYSIS}/plan.json",
             prepared=f"{ANALYSIS}/values",
             items_table=f"{ANALYSIS}/items.parquet",
             network=f"{ANALYSIS}/network.parquet",
             network_record=f"{STEPS}/network.json",
-            inputs=later_inputs(STAGE.name),
             tables=the("stage_tables", *STAGE.reads),
             others=results_of_other(STAGE),
         output:
@@ -56,10 +56,9 @@ for STAGE, ANALYSES in stage_rules(CONFIG.analyses).items():
                 gpu=gpus if STAGE.gpu else None,
             ),
         params:
-            stage=STAGE.name,
-            analysis=analysis_for(STAGE.name),
+            work=work_of(Step(STAGE.name, (STAGE.name,), "downstream")),
             settings=settings_for(STAGE.name),
         message:
             f"{{wildcards.analysis}}: {STAGE.name}"
         script:
-            "../../scripts/downstream.py"
+            "../../scripts/step.py"

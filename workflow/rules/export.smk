@@ -24,10 +24,10 @@ rule export:
     resources:
         **asks(export_memory, data_seconds(0.2e6), least=30),
     params:
+        work=work_of(Step("export"), wildcards=["suffix"]),
         method=lambda wildcards: CONFIG.analyses[wildcards.analysis].method,
         tables=lambda wildcards: CONFIG.analyses[wildcards.analysis].result_tables(),
-        format=lambda wildcards: EXPORT_FORMAT[wildcards.suffix],
     message:
         "{wildcards.analysis}: write network.{wildcards.suffix}"
     script:
-        "../../scripts/export.py"
+        "../../scripts/step.py"

@@ -117,43 +117,26 @@ def input_path(analysis, key, step, outputs=()):
     return ancient(path) if changed is False else path
 
 
-def input_files(wildcards):
-    """The files that decide an analysis' scores, by their key in the configuration.
-
-    Without those that only a later step reads: another gold standard must not score again.
-    """
-    name = wildcards.analysis
-    analysis = CONFIG.analyses[name]
-    later = analysis.later_inputs()
-    return {
-        key: input_path(
-            name, key, "prepare", [f"{CONFIG.results}/{name}/items.parquet"]
-        )
-        for key in analysis.input_files()
-        if key not in later
-    }
-
-
-def later_inputs(step):
-    """An input function: those that a later step reads."""
+def input_files(step):
+    """An input function: the files of the configuration that a step reads, as ``given.KEY``."""
 
     def files(wildcards):
         name = wildcards.analysis
-        analysis = CONFIG.analyses[name]
-        outputs = [f"{CONFIG.results}/{name}/network.parquet"]
-        if step == "tables":
-            outputs = files_of(name).tables()
-        elif step != "network":
-            outputs = files_of(name).stage_tables(step)
-        keys = [key for key in analysis.inputs(step) if key in analysis.input_files()]
-        return [input_path(name, key, step, outputs) for key in keys]
+        made = {
+            "prepare": [f"{CONFIG.results}/{name}/items.parquet"],
+            "network": [f"{CONFIG.results}/{name}/network.parquet"],
+            "evaluate": files_of(name).evaluation(),
+            "tables": files_of(name).tables(),
+        }
+        outputs = made.get(step) or files_of(name).stage_tables(step)
+        return {
+            f"given.{key}": input_path(name, key, step, outputs)
+            for key in analysis_run(name).local_inputs(step)
+        }
 
     return files
 
 
-def gold_standard_file(wildcards):
-    evaluation = files_of(wildcards.analysis).evaluation()
-    return input_path(wildcards.analysis, "gold_standard", "evaluate", evaluation)
 
 
 def other_results(wildcards):

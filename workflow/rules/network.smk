@@ -13,16 +13,17 @@ rule bootstrap:
     resources:
         **asks(tiles_memory, bootstrap_seconds, least=30, gpu=gpus),
     params:
-        analysis=analysis_for("network"),
+        work=work_of(Step("bootstrap"), wildcards=["first", "last"]),
         settings=settings_for("network"),
     message:
         "{wildcards.analysis}: bootstraps {wildcards.first} to {wildcards.last}"
     script:
-        "../../scripts/bootstrap.py"
+        "../../scripts/step.py"
 
 
 checkpoint network:
     input:
+        unpack(input_files("network")),
         plan=f"{ANALYSIS}/plan.json",
         state=f"{ANALYSIS}/state",
         items_table=f"{ANALYSIS}/items.parquet",
@@ -32,7 +33,6 @@ checkpoint network:
         scan=planned("scan"),
         bootstraps=planned("bootstraps"),
         network_data=the("network_data"),
-        inputs=later_inputs("network"),
     output:
         network=f"{ANALYSIS}/network.parquet",
         scores=f"{ANALYSIS}/scores.npz",
@@ -45,23 +45,24 @@ checkpoint network:
     resources:
         **asks(network_memory, data_seconds(1e6), least=60, gpu=network_gpus),
     params:
-        analysis=analysis_for("network"),
+        work=work_of(Step("network")),
         settings=settings_for("network"),
     message:
         "{wildcards.analysis}: choose the pairs of the network"
     script:
-        "../../scripts/network.py"
+        "../../scripts/step.py"
 
 
 rule evaluate:
     input:
+        unpack(input_files("evaluate")),
+        plan=f"{ANALYSIS}/plan.json",
         state=f"{ANALYSIS}/state",
         items_table=f"{ANALYSIS}/items.parquet",
         pairs=f"{ANALYSIS}/pairs.parquet",
         scan=planned("scan"),
         network=f"{ANALYSIS}/network.parquet",
         scores=f"{ANALYSIS}/scores.npz",
-        gold_standard=gold_standard_file,
     output:
         evaluation=f"{ANALYSIS}/evaluation.json",
         record=f"{STEPS}/evaluate.json",
@@ -72,9 +73,9 @@ rule evaluate:
     resources:
         **asks(data_memory(10), data_seconds(1e6), least=30),
     params:
-        analysis=analysis_for("evaluate"),
+        work=work_of(Step("evaluate")),
         settings=settings_for("evaluate"),
     message:
         "{wildcards.analysis}: compare with the gold standard"
     script:
-        "../../scripts/evaluate.py"
+        "../../scripts/step.py"

@@ -3,7 +3,7 @@
 # scored before all are done (``planned``), so that a fault of its files is found early.
 checkpoint network_data:
     input:
-        unpack(input_files),
+        unpack(input_files("prepare")),
         items_table=f"{ANALYSIS}/items.parquet",
     output:
         network_data=f"{ANALYSIS}/network_data.npz",
@@ -17,10 +17,10 @@ checkpoint network_data:
     resources:
         **asks(data_memory(8), data_seconds(10e6), least=60),
     params:
-        analysis=analysis_for("network_data"),
+        work=work_of(Step("network_data")),
         settings=settings_for("network_data"),
         version=VERSION,
     message:
         "{wildcards.analysis}: read what the network needs"
     script:
-        "../../scripts/network_data.py"
+        "../../scripts/step.py"

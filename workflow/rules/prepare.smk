@@ -1,6 +1,6 @@
 rule prepare:
     input:
-        unpack(input_files),
+        unpack(input_files("prepare")),
     output:
         items_table=f"{ANALYSIS}/items.parquet",
         state=directory(f"{ANALYSIS}/state"),
@@ -14,11 +14,11 @@ rule prepare:
     resources:
         **asks(data_memory(8), data_seconds(10e6), least=60),
     params:
-        analysis=analysis_to_prepare,
+        work=work_of(Step("prepare")),
         settings=settings_for("prepare"),
         seed=preparation_seed,
         version=VERSION,
     message:
         "{wildcards.analysis}: read and clean the input"
     script:
-        "../../scripts/prepare.py"
+        "../../scripts/step.py"

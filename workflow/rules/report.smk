@@ -31,7 +31,7 @@ rule report:
     resources:
         **asks(report_memory, data_seconds(0.2e6), least=30),
     params:
-        analysis=lambda wildcards: Deferred(CONFIG.analyses[wildcards.analysis]),
+        work=work_of(Step("summary"), Step("report", (True,))),
         settings=lambda wildcards: repr(
             without_paths(CONFIG.analyses[wildcards.analysis])
         ),
@@ -39,4 +39,4 @@ rule report:
     message:
         "{wildcards.analysis}: summary and report"
     script:
-        "../../scripts/report.py"
+        "../../scripts/step.py"

@@ -5,6 +5,7 @@ for TABLE_RULE, (TABLES, ANALYSES) in table_rules(CONFIG.analyses).items():
         name:
             TABLE_RULE
         input:
+            unpack(input_files("tables")),
             plan=f"{ANALYSIS}/plan.json",
             state=f"{ANALYSIS}/state",
             items_table=f"{ANALYSIS}/items.parquet",
@@ -14,7 +15,6 @@ for TABLE_RULE, (TABLES, ANALYSES) in table_rules(CONFIG.analyses).items():
             network=f"{ANALYSIS}/network.parquet",
             scores=f"{ANALYSIS}/scores.npz",
             network_data=the("network_data"),
-            inputs=later_inputs("tables"),
             others=other_results,
         output:
             tables=[f"{ANALYSIS}/{table}" for table in TABLES],
@@ -29,9 +29,9 @@ for TABLE_RULE, (TABLES, ANALYSES) in table_rules(CONFIG.analyses).items():
         resources:
             **asks(data_memory(10), data_seconds(1e6), least=60),
         params:
-            analysis=analysis_for("tables"),
+            work=work_of(Step("tables")),
             settings=settings_for("tables"),
         message:
             "{wildcards.analysis}: write the tables"
         script:
-            "../../scripts/tables.py"
+            "../../scripts/step.py"

@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 from hand_made_hits import texts
 from mirna_sequences import plain, random_sequences, write_random
-from pairtile.engine.in_memory import all_tiles
 from pairtile.engine.selection import Selection
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets import score as mirna_targets
@@ -351,7 +350,7 @@ def test_tiles_are_the_same_on_the_gpu(tmp_path: Path) -> None:
     made = []
     for backend in ("cpu", "cuda"):
         opened = analysis.plan.open_estimator(analysis.model, analysis.out / "state", backend)
-        (tile,) = all_tiles(opened)
+        (tile,) = analysis.plan.tiles
         made.append(opened.score_tile(tile, Selection(everything=True)))
     for part in (0, 1):
         for name, values in made[0][part].items():

@@ -35,7 +35,7 @@ def by_the_workflow(settings: dict[str, Any], seed: int, folder: Path) -> pd.Dat
     """The network table that the workflow's steps make of these settings, in their order."""
     given = {"method": "mutual_information", "expression": str(EXPRESSION), **settings}
     made = Analysis(folder, given, seed=seed).pairs().network()
-    return pd.read_parquet(made.network_files.network)
+    return pd.read_parquet(made.out / "network.parquet")
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def test_library_and_workflow_agree_for_any_settings(
     given = {"method": "mutual_information", "expression": "expression.tsv", "chunks": 2, **section}
     given |= {"regulators": "regulators.txt"} if listed else {}
     made = Analysis(folder, given, seed=seed).pairs().network().results()
-    expected = pd.read_parquet(made.network_files.network)
+    expected = pd.read_parquet(made.out / "network.parquet")
     flat = {key: section[key] for key in ("score", "keep", "dpi", "preprocess")}
     found = infer_network(
         read_expression(folder / "expression.tsv"),

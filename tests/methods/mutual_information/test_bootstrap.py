@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from pairtile.api.settings import analysis_config
-from pairtile.engine.in_memory import merged_in_memory
 from pairtile.engine.network import Network
 from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information.api import open_analysis
@@ -252,7 +251,7 @@ def consensus(values: NDArray[np.float64], number: int, **settings: Any) -> Netw
         for b in range(number)
         for unrelated, (i, j) in enumerate(opened.bootstrap(tiles, b))
     ]
-    merged = merged_in_memory(opened, tiles, 0)
+    merged = opened.merged(tiles, 0)
     return opened.network(replace(merged, bootstraps=pd.concat(rows, ignore_index=True)))
 
 
@@ -308,7 +307,7 @@ def test_a_consensus_has_no_more_edges_than_all_samples_and_their_warnings(keep:
     values = random.normal(size=(40, 60)) + 0.8 * random.normal(size=60)
     config = analysis_config(MutualInformationConfig, backend="cpu", keep=keep, dpi=False)
     opened = open_analysis(values, np.empty(0), config, choose("cpu"))[0]
-    alone = opened.network(merged_in_memory(opened, opened.space(opened.state).tiles(), 0))
+    alone = opened.network(opened.merged(opened.space(opened.state).tiles(), 0))
     together = consensus(values, 10, keep=keep)
     assert len(alone.edges) > 50
     assert len(alone.edges) / 2 < len(together.edges) <= len(alone.edges)

@@ -11,7 +11,6 @@ from naive_mutual_information import naive_permuted_rows
 from numpy.typing import NDArray
 from pairtile import infer_network, mutual_information, permutation_null
 from pairtile.api.settings import analysis_config
-from pairtile.engine.in_memory import network_in_memory
 from pairtile.engine.network import Network
 from pairtile.errors import InputError
 from pairtile.gpu.device import choose
@@ -332,7 +331,7 @@ def test_labels_that_do_not_fit_are_refused() -> None:
 def network_of(values: NDArray[np.float64], keep: dict[str, Any]) -> Network:
     config = analysis_config(MutualInformationConfig, keep=keep, backend="cpu")
     opened = open_analysis(values, np.empty(0), config, choose("cpu"))[0]
-    return network_in_memory(opened, opened.space(opened.state).tiles(), 1)
+    return opened.network(opened.merged(opened.space(opened.state).tiles(), 1))
 
 
 def test_a_network_of_most_pairs_is_warned_of() -> None:

@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from message_codes import codes
+from pairtile.api.analyse import scored
 from pairtile.config import load_config
 from pairtile.engine.estimator import PreparedInput
-from pairtile.engine.in_memory import all_tiles, merged_in_memory
-from pairtile.gpu.device import choose
 from pairtile.io.expression import Expression
 from pairtile.methods.predictor_pairs import state as predictor_state
 from pairtile.methods.predictor_pairs import tables
@@ -179,9 +178,8 @@ def test_batches_are_permuted_within_where_they_are_stated(tmp_path: Path) -> No
         ready = search_input(config, prepare_predictors(config), seed=1)
         assert ready.parameters["null"]["kind"] == ("blocks" if stated else "permutation")
         assert any("split the samples" in text for text in ready.warnings) is not bool(stated)
-        opened = PredictorPairs(config, ready.state, choose("cpu"), "float64")
-        tiles = all_tiles(opened)
-        sets = tables.tested_sets(opened, merged_in_memory(opened, tiles, 1))
+        opened, merged, _ = scored(PredictorPairs, config, ready, 1, "cpu")
+        sets = tables.tested_sets(opened, merged)
         shares.append((sets.drop_duplicates("target")["p_value"] <= 0.05).mean())
     assert shares[0] > 0.5
     assert shares[1] < 0.2

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.io.networks.table import NetworkTable
+from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import KeepMotion
 from pairtile.methods.trajectory_correlation.network import (
     EDGE_COLUMNS,
@@ -18,6 +19,7 @@ from pairtile.methods.trajectory_correlation.network import (
     motion_network,
 )
 from pairtile.runtime.files import atomic_path, write_json
+from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.export import export
 from pairtile.steps.network import write_network
 from pydantic import TypeAdapter
@@ -150,20 +152,26 @@ def test_edges_without_mutual_information_are_worth_their_correlation() -> None:
 
 
 @pytest.mark.parametrize("score", ["correlation", "correlation_centred"])
-def test_exported_edges_weigh_what_the_network_was_made_by(tmp_path: Path, score: str) -> None:
+def test_exported_edges_weigh_what_the_network_was_made_by(
+    tmp_path: Path, score: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TrajectoryCorrelationConfig, "node_tables", {})
     pairs = table()
     pairs["correlation_centred"] = 1.0 - pairs["correlation"]  # the opposite order
     pairs["mi_nats"] = 3.0 * pairs["correlation"]
     made = motion_network(pairs, rule_of({"top_edges": 3}), score=score)
     items = pd.DataFrame({"name": [f"A:ALA{k}" for k in range(12)], "kept": True})
-    files = [tmp_path / name for name in ("network.parquet", "items.parquet", "record.json")]
-    write_network(made, items, files[0], "pairtile.methods.trajectory_correlation")
-    with atomic_path(files[1]) as temporary:
+    network = tmp_path / "network.parquet"
+    write_network(made, items, network, "pairtile.methods.trajectory_correlation")
+    with atomic_path(tmp_path / "items.parquet") as temporary:
         items.to_parquet(temporary)
     details = {"directed": False, "threshold": made.threshold}
-    write_json(files[2], {"details": details})
-    out = tmp_path / "network.gexf"
-    export("motions", "trajectory_correlation", "gexf", *files, out)
-    weights = [float(w) for w in re.findall(r'weight="([^"]+)"', out.read_text(encoding="utf-8"))]
+    write_json(tmp_path / "steps/network.json", {"details": details})
+    config = TrajectoryCorrelationConfig(
+        method="trajectory_correlation", time_series=("series.tsv",)
+    )
+    export(AnalysisRun("motions", config, tmp_path), "gexf")
+    text = (tmp_path / "network.gexf").read_text(encoding="utf-8")
+    weights = [float(w) for w in re.findall(r'weight="([^"]+)"', text)]
     np.testing.assert_allclose(sorted(weights), sorted(made.edges[score].abs()), rtol=1e-12)
     assert not np.allclose(sorted(weights), sorted(made.edges["mi_nats"]))

@@ -12,12 +12,11 @@ from typing import Any, TypeVar
 import numpy as np
 from pydantic import ValidationError
 
-from pairtile.config import Analysis, load_config
+from pairtile.config import Analysis, Config, load_config
 from pairtile.config.models import ConfigModel, InputFile, marked
 from pairtile.config.problems import line, problems
 from pairtile.errors import ConfigError
-
-_NAME = "library"
+from pairtile.steps.analysis_run import NAME
 
 A = TypeVar("A", bound=Analysis)
 S = TypeVar("S", bound=ConfigModel)
@@ -50,19 +49,27 @@ def analysis_config(
         One line for each fault: ``KEY: found VALUE; expected WHAT``.
     """
     # The model asks for paths; here the values are in memory, and nothing reads them.
-    method = model.method_name()
     needed = [key for key in marked(model, InputFile) if model.model_fields[key].is_required()]
     paths = dict.fromkeys(needed, "in memory")
-    section = {"method": method, **paths, **settings}
-    config = {"seed": seed, "backend": backend, "analyses": {_NAME: section}}
+    section = {"method": model.method_name(), **paths, **settings}
+    found = checked_analysis(section, seed, backend, arguments).analyses[NAME]
+    assert isinstance(found, model)
+    return found
+
+
+def checked_analysis(
+    section: Mapping[str, object],
+    seed: int,
+    backend: str,
+    arguments: Mapping[str, str] | None = None,
+) -> Config:
+    """A configuration of one analysis; ``arguments`` and errors as of ``analysis_config``."""
+    config = {"seed": seed, "backend": backend, "analyses": {NAME: section}}
     try:
-        checked = load_config(_plain(config))
+        return load_config(_plain(config))
     except ConfigError as error:
         faults = [_in_words_of_arguments(f, arguments or {}) for f in str(error).splitlines()]
         raise ValueError("\n".join(faults)) from None
-    found = checked.analyses[_NAME]
-    assert isinstance(found, model)
-    return found
 
 
 def checked_section(model: type[S], settings: Mapping[str, object]) -> S:
@@ -90,7 +97,7 @@ def _plain(value: object) -> Any:
 
 
 def _in_words_of_arguments(fault: str, arguments: Mapping[str, str]) -> str:
-    fault = fault.removeprefix("config: ").removeprefix(f"analyses.{_NAME}.")
+    fault = fault.removeprefix("config: ").removeprefix(f"analyses.{NAME}.")
     place, colon, rest = fault.partition(": ")
     for path, argument in arguments.items():
         if f"{place}.".startswith(f"{path}."):

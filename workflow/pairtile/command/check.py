@@ -19,10 +19,8 @@ from pairtile.io.input_files import verify_checksum
 from pairtile.report.formats import counted, memory
 from pairtile.runtime.files import read_json
 from pairtile.runtime.record import about
-from pairtile.steps.plan import plan
-from pairtile.steps.prepare import prepare
+from pairtile.steps.analysis_run import AnalysisRun, Step
 from pairtile.steps.split import load_run
-from pairtile.steps.values import values
 
 IN_PLAN_LINES = {"backend_chosen", "work_planned"}
 """Codes of what ``plan_lines`` says."""
@@ -69,15 +67,14 @@ def _analysis(
         yield f"\n{name} ({analysis.method})"
         yield f"  not looked into, as it reads what lies elsewhere: {', '.join(elsewhere)}"
         return
-    state, records = folder / "state", folder / "steps"
-    items = folder / "items.parquet"
-    prepare(analysis, seed, {}, items, state, records / "prepare.json")
-    prepared = read_json(records / "prepare.json")
-    counts = prepared["counts"]
+    run = AnalysisRun(name, analysis, folder, seed, backend)
+    for step in ("prepare", "plan"):  # what the network alone needs can take as long as a run
+        run.run(Step(step))
     if label_columns(analysis) and isinstance(analysis, TableAnalysis):
-        values(analysis, {}, items, folder / "values", records / "values.json")
-    plan(analysis, backend, seed, state, items, folder / "plan.json", records / "plan.json")
-    planned, of_plan = read_json(folder / "plan.json"), read_json(records / "plan.json")
+        run.run(Step("values"))
+    prepared = read_json(run.record("prepare"))
+    counts = prepared["counts"]
+    planned, of_plan = read_json(run.plan), read_json(run.record("plan"))
     messages = [Message(**said) for said in [*prepared["messages"], *of_plan["messages"]]]
     decided = [note for note in notes_of(messages) if note.code not in IN_PLAN_LINES]
     yield f"\n{name} ({analysis.method})"
@@ -91,7 +88,7 @@ def _analysis(
     yield f"  {time_line(details, prepared['seconds'])}"
     for setting, seconds in details.get("cheaper_seconds", {}).items():
         yield f"  cheaper: {setting}, {about(seconds)}"
-    state_bytes = sum(file.stat().st_size for file in state.iterdir())
+    state_bytes = sum(file.stat().st_size for file in run.state.iterdir())
     yield f"  prepared data: {memory(state_bytes)}"
 
 

@@ -1,4 +1,4 @@
-"""The loop over tiles, the same for a chunk file and for a whole analysis in memory."""
+"""The loop over tiles, the same for a chunk file and for a bootstrap in memory."""
 
 from __future__ import annotations
 

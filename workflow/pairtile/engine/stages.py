@@ -114,11 +114,6 @@ class NetworkData(ABC, Generic[A_contra]):
         """
 
 
-def null_of(opened: object, seed: int) -> dict[str, NDArray[np.generic]]:
-    """The null of an opened method; empty where it has none."""
-    return opened.null(seed) if isinstance(opened, NullStage) else {}
-
-
 def selection_of(opened: object, null: Arrays) -> Selection:
     """Which rows the chunks of an opened method write: all, where it has no null."""
     return opened.selection(null) if isinstance(opened, NullStage) else Selection(everything=True)

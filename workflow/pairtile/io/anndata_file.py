@@ -119,7 +119,8 @@ def read_h5ad(
             notes.append(cells_note(mask, obs))
         values = _values(stored, found, chosen, scratch)
         frame = file["var"]
-        columns = list(frame) if hasattr(frame, "keys") else []
+        is_group = hasattr(frame, "keys")  # whose index may be called as a column of names is
+        columns = [k for k in frame if k != frame.attrs.get("_index")] if is_group else []
         symbols, accessions, said = other_names(
             _index(path, frame), columns, partial(_texts, path, frame)
         )

@@ -201,6 +201,8 @@ class Results:
     scores: dict[str, np.ndarray] | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     read: dict[Callable[[Results], Any], Any] = field(default_factory=dict, repr=False)
+    kept: object = field(default=None, repr=False)
+    """What removes a temporary folder when it goes."""
 
     @property
     def name(self) -> str:

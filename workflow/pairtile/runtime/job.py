@@ -10,7 +10,7 @@ import os
 import pickle
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -75,11 +75,6 @@ def job(snakemake: Any, threads: int | None = None) -> Iterator[None]:
             sys.exit(1)
         log.exception("a defect of pairtile: please report it with this log")
         raise
-
-
-def optional_path(files: Sequence[str]) -> Path | None:
-    """The file of an input that not every analysis has."""
-    return Path(files[0]) if files else None
 
 
 def no_memory(out: str | os.PathLike[str], error: MemoryError) -> StoreError:

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
-from pairtile.config.models import Analysis
 from pairtile.engine.stages import Bootstraps
 from pairtile.runtime.files import atomic_path
 from pairtile.runtime.record import Progress, recorded
+from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.plan import read_plan
 
 
-def bootstrap(
-    config: Analysis, plan_file: Path, state: Path, first: int, last: int, out: Path
-) -> None:
+def bootstrap(run: AnalysisRun, first: int, last: int) -> None:
     """Compute bootstraps ``first`` .. ``last`` and write their edges: bootstrap, unrelated,
     i, j."""
     with recorded(f"bootstrap {first}-{last}"):
-        plan = read_plan(plan_file)
-        opened = plan.open_estimator(config, state)
+        plan = read_plan(run.plan)
+        opened = plan.open_estimator(run.config.for_step("network"), run.state)
         assert isinstance(opened, Bootstraps)
         progress = Progress(last - first + 1, "bootstraps")
         parts = []
@@ -35,5 +31,5 @@ def bootstrap(
                 }
                 parts.append(pd.DataFrame(columns))
             progress.advance(1)
-        with atomic_path(out) as temporary:
+        with atomic_path(run.folder / f"bootstraps/{first:05d}-{last:05d}.parquet") as temporary:
             pd.concat(parts, ignore_index=True).to_parquet(temporary, index=False)

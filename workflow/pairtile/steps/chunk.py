@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from pairtile.config.models import Analysis
 from pairtile.engine.chunk_file import (
     PASSED,
     RANK_SCORE,
@@ -30,6 +29,7 @@ from pairtile.runtime.files import read_arrays
 from pairtile.runtime.host_memory import peak_host_bytes
 from pairtile.runtime.record import StepRecord, recorded
 from pairtile.runtime.threads import one_ahead
+from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.null import read_null
 from pairtile.steps.plan import read_plan
 
@@ -39,42 +39,23 @@ SCAN_SCHEMA = pa.schema([("i", pa.int32())])
 """A scan writes no rows; Parquet wants a column."""
 
 
-def chunk(
-    config: Analysis,
-    plan_file: Path,
-    state: Path,
-    null: Path | None,
-    scan: Path | None,
-    stage: str,
-    name: str,
-    out: Path,
-    reuse: str | None = None,
-) -> None:
+def chunk(run: AnalysisRun, stage: str, name: str) -> None:
     """Compute one chunk and write its file, whole or not at all.
 
-    Parameters
-    ----------
-    null
-        The null distribution; None where the method has none.
-    scan
-        Merged sums of the first pass, for the second; None in the first and where there is none.
-    stage
-        ``scan`` or ``chunks``.
-    name
-        Name of the chunk in the plan.
-    reuse
-        Results folder of an analysis whose tiles are taken where they are the same.
+    stage : ``scan`` or ``chunks``. name : of the chunk in the plan.
     """
+    reuse = getattr(run.config, "reuse", None)  # results do not depend on it
+    out = run.folder / stage / f"{name}.parquet"
     with recorded(f"{stage} {name}") as step:
-        plan = read_plan(plan_file)
-        opened = plan.open_estimator(config, state)
+        plan = read_plan(run.plan)
+        opened = plan.open_estimator(run.config.for_step("score"), run.state)
         todo = plan.chunk(name)
         tiles = plan.tiles[todo.first : todo.last + 1]
         cost = opened.cost(opened.config, opened.state, plan.backend, threads())
         work = {tile: cost.tile(tile) for tile in tiles}
-        label = out.parent.parent.name + (", first pass" if stage == "scan" else "")
+        label = run.name + (", first pass" if stage == "scan" else "")
         progress = ChunkProgress(
-            *(label, out.parent, plan_file, plan.chunks),
+            *(label, out.parent, run.plan, plan.chunks),
             *(todo, list(work.values()), cost.unit),
         )
 
@@ -101,9 +82,9 @@ def chunk(
             write_chunk(out, SCAN_SCHEMA, scanned(), header)
             return
 
-        selection = selection_of(opened, read_null(null))
-        if scan is not None:
-            selection = replace(selection, scan=read_arrays(scan))
+        selection = selection_of(opened, read_null(run))
+        if plan.scan:
+            selection = replace(selection, scan=read_arrays(run.folder / "scan.npz"))
         schema = opened.schema()
         if selection.top:
             schema = schema.append(pa.field(PASSED, pa.bool_()))

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import NamedTuple
-
 import pandas as pd
 
 from pairtile.config.models import Analysis
@@ -17,68 +13,48 @@ from pairtile.gpu.device import choose
 from pairtile.io.gold_standard import read_gold_standard, with_spelling_of
 from pairtile.io.input_files import local_inputs
 from pairtile.io.names import GeneNames
-from pairtile.runtime.files import read_arrays, read_table, verified, write_json
+from pairtile.runtime.files import read_arrays, read_json, read_table, verified, write_json
 from pairtile.runtime.record import recorded
 from pairtile.statistics.evaluation import evaluate as evaluate_ranking
+from pairtile.steps.analysis_run import AnalysisRun
 
 message = messages_of(__package__)
 
 
-class EvaluationInputs(NamedTuple):
-    """The files that are read."""
-
-    state: Path
-    items: Path
-    pairs: Path
-    network: Path
-    scores: Path
-    """What the network step found on the way, for methods that need it again."""
-    scan: Path | None = None
-    """None where the analysis has no first pass."""
-    gold_standard: Path | None = None
-    """Where it lies on this machine; None: where the configuration says."""
-
-
-def evaluate(
-    config: Analysis,
-    inputs: EvaluationInputs,
-    out: Path,
-    record: Path,
-    checksums: Mapping[str, str] | None = None,
-) -> None:
+def evaluate(run: AnalysisRun) -> None:
     """Write ``evaluation.json``: AUPR and AUROC by the DREAM5 rule, precision, recall, ...
-
-    ``checksums``: configured path -> checksum.
 
     Raises
     ------
     InputError
         If the gold standard has nothing to say about these genes.
     """
-    with recorded("evaluate", record) as step:
-        local = str(inputs.gold_standard or config.gold_standard)
-        config, step.details["inputs"] = local_inputs(config, {"gold_standard": local}, checksums)
+    folder, asked = run.folder, run.config.for_step("evaluate")
+    with recorded("evaluate", run.record("evaluate")) as step:
+        local = run.local_inputs("evaluate")
+        config, step.details["inputs"] = local_inputs(asked, local, run.checksums)
         # Nothing is computed here but scores of stored pairs: any machine will do.
         opened = estimator_of(config.method)(
-            config, open_state(inputs.state), choose("cpu"), "float64"
+            config, open_state(run.state), choose("cpu"), "float64"
         )
+        scan = read_arrays(folder / "scan.npz") if read_json(run.plan)["scan"] else None
         merged = Merged(
-            verified(inputs.pairs),
+            verified(folder / "pairs.parquet"),
             {},
             {},
-            None if inputs.scan is None else read_arrays(inputs.scan),
-            scores=read_arrays(inputs.scores),
+            scan,
+            scores=read_arrays(folder / "scores.npz"),
         )
         ranking = opened.ranking(merged)
         result, said = against_gold_standard(
             config,
-            local,
-            read_table(inputs.items),
+            local["gold_standard"],
+            read_table(folder / "items.parquet"),
             ranking.edges,
             directed=ranking.directed,
-            network=read_table(inputs.network)[["source", "target"]],
+            network=read_table(folder / "network.parquet")[["source", "target"]],
         )
-        write_json(out, result)
+        write_json(folder / "evaluation.json", result)
         step.say(*said)
         shown = ("aupr", "random_aupr", "aupr_undirected", "random_aupr_undirected", "auroc")
         step.say(message("evaluated", **{key: result[key] for key in shown}))

@@ -2,47 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from pairtile import __version__
-from pairtile.config.root import models
 from pairtile.io.networks import export_network
 from pairtile.runtime.files import read_json, read_table
 from pairtile.runtime.record import recorded
+from pairtile.steps.analysis_run import AnalysisRun
+from pairtile.steps.result_files import EXPORT_FORMAT
 from pairtile.steps.tables import verified_table
 
 
-def export(
-    name: str,
-    method: str,
-    format: str,
-    network: Path,
-    items: Path,
-    network_record: Path,
-    out: Path,
-    node_tables: Sequence[Path] = (),
-) -> None:
-    """Write ``network.<format>`` of the analysis ``name``.
-
-    ``node_tables``: the files that ``Analysis.node_tables`` names, as far as the analysis has them.
-    """
+def export(run: AnalysisRun, suffix: str) -> None:
+    """Write ``network.SUFFIX`` of the analysis."""
+    folder, method, format = run.folder, run.config.method, EXPORT_FORMAT[suffix]
     with recorded(f"export {format}"):
-        made = read_json(network_record)["details"]
-        described = read_table(items)
-        columns = models()[method].node_tables
-        for table in node_tables:
-            described = with_columns(described, verified_table(table), *columns[table.name])
+        made = read_json(run.record("network"))["details"]
+        described = read_table(folder / "items.parquet")
+        for table in run.files.node_tables():
+            columns = run.config.node_tables[Path(table).name]
+            described = with_columns(described, verified_table(Path(table)), *columns)
         score = made["threshold"].get("score")  # the column, or in some methods a limit
         export_network(
-            read_table(network),
+            read_table(folder / "network.parquet"),
             described,
             format,
-            out,
+            folder / f"network.{suffix}",
             directed=bool(made["directed"]),
-            name=name,
+            name=run.name,
             metadata={"pairtile_version": __version__, "method": method},
             score=score if isinstance(score, str) else None,
         )

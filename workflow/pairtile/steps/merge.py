@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
-from pairtile.config.models import Analysis
 from pairtile.declare.columns import with_metadata
 from pairtile.declare.messages import messages_of
 from pairtile.engine.chunk_file import ChunkFile
@@ -21,72 +19,52 @@ from pairtile.gpu.device import choose
 from pairtile.method import get_method
 from pairtile.runtime.files import write_arrays
 from pairtile.runtime.record import recorded
+from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.null import read_null
 from pairtile.steps.plan import read_plan
 
 message = messages_of(__package__)
 
 
-class MergeInputs(NamedTuple):
-    """The files that are read."""
-
-    plan: Path
-    state: Path
-    chunks: Sequence[Path]
-    null: Path | None = None
-    """None where the method has none, and for the stage ``scan``."""
-
-
-class MergeOutputs(NamedTuple):
-    """The files that are written."""
-
-    summaries: Path
-    record: Path
-    pairs: Path | None = None
-    """None for the stage ``scan``, whose chunks hold no rows."""
-
-
-def merge(
-    config: Analysis,
-    stage: str,
-    inputs: MergeInputs,
-    outputs: MergeOutputs,
-    in_storage: bool = False,
-) -> None:
-    """Merge the chunk files of a stage: rows into ``pairs``, summed summaries into an .npz.
+def merge(run: AnalysisRun, stage: str) -> None:
+    """Merge the chunk files of a stage (``scan`` or ``chunks``): rows into ``pairs.parquet``,
+    summed summaries into an .npz.
 
     A damaged or foreign chunk file is removed, so that the next run computes it again, and the
-    error names it. ``in_storage``: the files are local copies of objects that only the user can
-    remove.
+    error names it.
     """
-    with recorded("merge" if stage == "chunks" else "merge_scan", outputs.record) as step:
-        plan = read_plan(inputs.plan)
+    name = "merge" if stage == "chunks" else "merge_scan"
+    pairs = run.folder / "pairs.parquet" if stage == "chunks" else None
+    with recorded(name, run.record(name)) as step:
+        plan = read_plan(run.plan)
+        chunks = [run.folder / stage / f"{chunk.name}.parquet" for chunk in plan.chunks]
         method = estimator_of(plan.method)
         rules = MergeRules(plan.band_of_tile, method.sort_by)
-        if stage == "chunks":
+        if pairs is not None:
             # The rules only; nothing is computed, so any machine will do.
-            opened = method(config, open_state(inputs.state), choose("cpu"), plan.precision)
+            config, state = run.config.for_step("score"), open_state(run.state)
+            opened = method(config, state, choose("cpu"), plan.precision)
             rules = replace(
                 rules,
-                top=selection_of(opened, read_null(inputs.null)).top,
+                top=selection_of(opened, read_null(run)).top,
                 reduce=opened.reduce_band if isinstance(opened, CandidateMerge) else None,
                 schema=with_metadata(
                     opened.schema(), get_method(plan.method).package, "pairs.parquet"
                 ),
             )
-        damaged = damaged_chunks(inputs.chunks, plan.stage_fingerprint(stage))
+        damaged = damaged_chunks(chunks, plan.stage_fingerprint(stage))
         if damaged:
             for path in damaged:
                 path.unlink(missing_ok=True)
             them = "it" if len(damaged) == 1 else "them"
             remedy = f"removed; run the same command again to compute {them} again"
-            if in_storage:
+            if run.in_storage:
                 remedy = f"remove {them} from the storage, or run again with --forcerun chunk"
             raise StoreError("\n".join([*damaged.values(), remedy]))
-        result = merge_chunks(inputs.chunks, outputs.pairs, rules, fingerprint=None)
-        write_arrays(outputs.summaries, result.summaries)
-        step.count(chunks=len(inputs.chunks))
-        if outputs.pairs is not None:
+        result = merge_chunks(chunks, pairs, rules, fingerprint=None)
+        write_arrays(run.folder / f"{stage}.npz", result.summaries)
+        step.count(chunks=len(chunks))
+        if pairs is not None:
             step.count(pairs_stored=result.rows)
             taken = [r["tiles_taken"] for r in result.records.values() if "tiles_taken" in r]
             if taken:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,11 +15,12 @@ from pairtile.config.models import Analysis
 from pairtile.declare.columns import with_metadata
 from pairtile.engine.estimator import Estimator, Merged
 from pairtile.engine.network import Network
-from pairtile.io.input_files import later_inputs, local_inputs
+from pairtile.io.input_files import local_inputs
 from pairtile.io.symbols import add_symbols
 from pairtile.method import get_method
 from pairtile.runtime.files import atomic_path, read_arrays, read_table, verified, write_arrays
 from pairtile.runtime.record import recorded
+from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.null import read_null
 from pairtile.steps.plan import read_plan
 
@@ -29,74 +28,49 @@ ROW_GROUP = 1 << 20
 """Edges that are written together."""
 
 
-class MergedFiles(NamedTuple):
-    """What there is of an analysis once its chunks are merged; None for what it does not have."""
-
-    plan: Path
-    state: Path
-    items: Path
-    pairs: Path
-    summaries: Path
-    null: Path | None = None
-    scan: Path | None = None
-    network_data: Path | None = None
-    bootstraps: Sequence[Path] = ()
-
-    def open_estimator(self, config: Analysis, backend: str | None) -> Estimator:
-        """The estimator as planned; ``backend``: another than the planned one."""
-        plan = read_plan(self.plan)
-        return plan.open_estimator(config, self.state, backend, self.network_data)
-
-    def read(self) -> Merged:
-        """What the chunks left; the pairs themselves are read when they are used."""
-        return Merged(
-            verified(self.pairs),
-            read_arrays(self.summaries),
-            read_null(self.null),
-            None if self.scan is None else read_arrays(self.scan),
-            pd.concat(map(read_table, self.bootstraps), ignore_index=True)
-            if self.bootstraps
-            else None,
-        )
+def opened_network(run: AnalysisRun, config: Analysis, backend: str | None) -> Estimator:
+    """The estimator as planned, with what network and tables alone need; ``backend``: another than
+    the planned one."""
+    more: Path | None = run.folder / "network_data.npz"
+    if run.prepared or not run.config.needs_network_data:
+        more = None
+    return read_plan(run.plan).open_estimator(config, run.state, backend, more)
 
 
-class NetworkFiles(NamedTuple):
-    """What the step writes: edges, and the arrays of ``Estimator.result_arrays``."""
+def read_merged(run: AnalysisRun, whole: bool = True) -> Merged:
+    """What the chunks left; the pairs themselves are read when they are used. ``whole``: with the
+    sums of the first pass and the bootstraps, where there are any."""
+    folder, plan = run.folder, read_plan(run.plan)
+    scan = bootstraps = None
+    if whole and plan.scan:
+        scan = read_arrays(folder / "scan.npz")
+    if whole and plan.bootstraps:
+        files = (folder / f"bootstraps/{a:05d}-{b:05d}.parquet" for a, b in plan.bootstraps)
+        bootstraps = pd.concat(map(read_table, files), ignore_index=True)
+    sums = read_arrays(folder / "chunks.npz")
+    return Merged(verified(folder / "pairs.parquet"), sums, read_null(run), scan, bootstraps)
 
-    network: Path
-    scores: Path
 
-
-def network(
-    config: Analysis,
-    merged_files: MergedFiles,
-    out: NetworkFiles,
-    record: Path,
-    inputs: Sequence[str] | None = None,
-    checksums: Mapping[str, str] | None = None,
-) -> None:
+def network(run: AnalysisRun) -> None:
     """Select edges from the merged pairs by the method's rules and write ``network.parquet``.
 
     With bootstraps, the edges are those of the consensus; their ``p_value`` and ``q_value`` are
     the consensus' and ``support`` counts the bootstrap networks that hold the edge.
-
-    ``inputs``: where the input files of this step lie on this machine, in the order of the keys
-    (None: where the configuration says). ``checksums``: configured path -> checksum.
     """
-    with recorded("network", record) as step:
-        later = later_inputs(config, "network", inputs)
-        config, described = local_inputs(config, later, checksums)
+    folder, asked = run.folder, run.config.for_step("network")
+    with recorded("network", run.record("network")) as step:
+        config, described = local_inputs(asked, run.local_inputs("network"), run.checksums)
         if described:
             step.details["inputs"] = described
         backend = None if config.jobs.network_gpu else "cpu"
-        opened = merged_files.open_estimator(config, backend)
+        opened = opened_network(run, config, backend)
         given = config.resolved()
         step.details["parameters"] = {
             key: decided
             for key, decided in opened.config.resolved().items()
             if given[key] == "auto" != decided
         }
-        merged = merged_files.read()
+        merged = read_merged(run)
         result = opened.network(merged)
         step.device = opened.device.name
         step.peak_gpu_memory_bytes = opened.device.peak_bytes()
@@ -105,10 +79,9 @@ def network(
         step.details["threshold"] = result.threshold
         step.details["directed"] = result.directed
         step.details["edges"] = len(result.edges)
-        write_network(
-            result, read_table(merged_files.items), out.network, get_method(config.method).package
-        )
-        write_arrays(out.scores, opened.result_arrays(merged, result))
+        items = read_table(folder / "items.parquet")
+        write_network(result, items, folder / "network.parquet", get_method(config.method).package)
+        write_arrays(folder / "scores.npz", opened.result_arrays(merged, result))
 
 
 def write_network(result: Network, items: pd.DataFrame, out: Path, package: str) -> None:

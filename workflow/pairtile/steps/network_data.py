@@ -5,49 +5,28 @@ A step of its own, so that a change of it neither prepares nor scores again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-
-from pairtile.config.models import Analysis
 from pairtile.engine.estimator import estimator_of
 from pairtile.engine.stages import NetworkData
 from pairtile.io.input_files import local_inputs
 from pairtile.runtime.files import read_table, write_arrays
 from pairtile.runtime.record import recorded
+from pairtile.steps.analysis_run import AnalysisRun
 
 
-def network_data(
-    config: Analysis,
-    items: Path,
-    inputs: Mapping[str, str],
-    out: Path,
-    record: Path,
-    checksums: Mapping[str, str] | None = None,
-) -> None:
-    """Write ``network_data.npz``: the arrays that the method's ``NetworkData`` gives.
-
-    Parameters
-    ----------
-    config
-        The analysis; one that says ``needs_network_data``.
-    items
-        What the step ``prepare`` made of the same analysis.
-    inputs
-        Configuration key -> path of each input file on this machine.
-    out, record
-        Where to write the arrays and the step's record.
-    checksums
-        Configured path -> checksum, of files that must be the ones that are meant.
+def network_data(run: AnalysisRun) -> None:
+    """Write ``network_data.npz``: the arrays that the method's ``NetworkData`` gives, for an
+    analysis that says ``needs_network_data``.
 
     Raises
     ------
     InputError, ConfigError
         As the step ``prepare`` for the same files.
     """
-    with recorded("network_data", record) as step:
-        found, _ = local_inputs(config, inputs, checksums)
+    config = run.config.for_step("network_data")
+    with recorded("network_data", run.record("network_data")) as step:
+        found, _ = local_inputs(config, run.local_inputs("prepare"), run.checksums)
         estimator = estimator_of(config.method)
         assert issubclass(estimator, NetworkData)
-        arrays, counts = estimator.network_data(found, read_table(items))
+        arrays, counts = estimator.network_data(found, read_table(run.folder / "items.parquet"))
         step.count(**counts)
-        write_arrays(out, arrays)
+        write_arrays(run.folder / "network_data.npz", arrays)

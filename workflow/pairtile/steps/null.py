@@ -5,24 +5,23 @@ Only for methods that have one (``engine.stages.NullStage``).
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from pairtile.config.models import Analysis
 from pairtile.engine.chunk_file import Arrays
+from pairtile.engine.estimator import estimator_of
 from pairtile.engine.stages import NullStage
 from pairtile.runtime.files import read_arrays, write_arrays
 from pairtile.runtime.record import recorded
+from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.plan import read_plan
 
 
-def null(config: Analysis, plan_file: Path, state: Path, out: Path, record: Path) -> None:
+def null(run: AnalysisRun) -> None:
     """Compute the null distribution of one analysis and write it as .npz."""
-    with recorded("null", record) as step:
-        plan = read_plan(plan_file)
-        opened = plan.open_estimator(config, state)
+    with recorded("null", run.record("null")) as step:
+        plan = read_plan(run.plan)
+        opened = plan.open_estimator(run.config.for_step("score"), run.state)
         assert isinstance(opened, NullStage)
         arrays = opened.null(plan.seed)
-        write_arrays(out, arrays)
+        write_arrays(run.folder / "null.npz", arrays)
         step.say(*opened.null_messages(plan.seed))
         step.device = opened.device.name
         step.peak_gpu_memory_bytes = opened.device.peak_bytes()
@@ -32,6 +31,8 @@ def null(config: Analysis, plan_file: Path, state: Path, out: Path, record: Path
             )
 
 
-def read_null(path: Path | None) -> Arrays:
-    """Arrays of ``null.npz``; empty for None, where the method has no null."""
-    return {} if path is None else read_arrays(path)
+def read_null(run: AnalysisRun) -> Arrays:
+    """Arrays of ``null.npz``; empty where the method has no null."""
+    if not issubclass(estimator_of(run.config.method), NullStage):
+        return {}
+    return read_arrays(run.folder / "null.npz")

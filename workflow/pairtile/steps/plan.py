@@ -38,6 +38,7 @@ from pairtile.errors import StoreError
 from pairtile.gpu.device import Device, choose, planned_device, threads, visible_gpus
 from pairtile.runtime.files import json_digest, read_arrays, read_json, read_table, write_json
 from pairtile.runtime.record import recorded
+from pairtile.steps.analysis_run import AnalysisRun
 
 message = messages_of(__package__)
 
@@ -132,46 +133,33 @@ def read_plan(path: Path) -> Plan:
     )
 
 
-def plan(
-    config: Analysis,
-    backend: str,
-    seed: int,
-    state_folder: Path,
-    items: Path,
-    out: Path,
-    record: Path,
-    whole: Analysis | None = None,
-    gpus: int = 1,
-    on_cluster: bool = False,
-) -> None:
+def plan(run: AnalysisRun) -> None:
     """Cut the work of one analysis into chunks and write ``plan.json``.
 
-    ``backend`` is the configuration's: ``auto`` is decided here, for all jobs of the analysis.
-    ``whole``: the analysis with the keys that only later steps use, for the time that these take,
-    and to refuse early what they would.
-    ``gpus``: how many GPUs the run may use at once; 0: all of this host.
-    ``on_cluster``: a scheduler starts each job, so that fewer and longer ones are better.
+    The backend ``auto`` is decided here, for all jobs of the analysis. Settings and files that only
+    later steps use are refused here, as these would.
     """
     # Every job imports this module, and only this one reads inputs of later steps.
     from pairtile.steps.later_inputs import validate_inputs
 
-    with recorded("plan", record) as step:
+    config, seed = run.config.for_step("plan"), run.seed
+    with recorded("plan", run.record("plan")) as step:
         method = estimator_of(config.method)
-        state = open_state(state_folder)
+        state = open_state(run.state)
         given = config.resolved()
         config, said = decide(method, config, state)
         decided = {key: new for key, new in config.resolved().items() if new != given[key]}
         step.details["parameters"] = decided
         step.say(*said)
-        whole, _ = method.resolve_auto(whole or config, state)
-        validate_inputs(whole, state, read_table(items))
+        whole, _ = method.resolve_auto(run.config, state)
+        validate_inputs(whole, state, read_table(run.folder / "items.parquet"))
         space = method.space(state)
         cost = method.cost(whole, state, "cpu", threads())
         passes = 2 if needs_scan(method, config) else 1
         bootstraps = n_bootstraps(method, config)
         work = [cost.tile(tile) for tile in space.tiles(*cost.tile_edges)]
         cpu_work = passes * sum(work) + cost.null + cost.network
-        device = _device(backend, cpu_work / cost.per_second, bootstraps)
+        device = _device(run.backend, cpu_work / cost.per_second, bootstraps)
         cost = method.cost(whole, state, device.backend, threads())
         tiles = space.tiles(*cost.tile_edges)
         work = [cost.tile(tile) for tile in tiles]
@@ -193,8 +181,8 @@ def plan(
             bootstraps=bootstraps,
             tables=bool(config.tables),
         )
-        at_once = _at_once(device.backend, gpus)
-        wanted_seconds = CLUSTER_SECONDS if on_cluster else CHUNK_SECONDS
+        at_once = _at_once(device.backend, run.gpus)
+        wanted_seconds = CLUSTER_SECONDS if run.on_cluster else CHUNK_SECONDS
         chunks = plan_chunks(seconds, config.chunks, at_once, wanted_seconds)
         beside = BESIDE_TILES_SECONDS[device.backend]
         of_bootstrap = sum(seconds) + cost.null / rate + beside
@@ -234,9 +222,9 @@ def plan(
             }
         )
         content["fingerprint"] = json_digest(
-            [state_digest(state_folder), content["settings"], content["space"]]
+            [state_digest(run.state), content["settings"], content["space"]]
         )
-        write_json(out, content)
+        write_json(run.plan, content)
         step.device = device.name
         step.details["reason"] = device.reason
         step.count(tiles=len(tiles), chunks=len(chunks))

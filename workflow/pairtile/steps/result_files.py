@@ -30,6 +30,11 @@ EXPORT_FORMAT = {EXPORT_SUFFIX.get(name, name): name for name in get_args(Export
 Plan = Mapping[str, Any]
 
 
+def chunk_name(chunk: Mapping[str, Any]) -> str:
+    """The name of a chunk in ``plan.json``, as in the file names."""
+    return f"tiles-{chunk['first_tile']:06d}-{chunk['last_tile']:06d}"
+
+
 @dataclass(frozen=True)
 class ResultFiles:
     """Paths below ``folder`` (``results/NAME``) of the analysis that ``config`` describes."""
@@ -97,10 +102,7 @@ class ResultFiles:
 
     def chunks(self, plan: Plan, stage: str) -> list[str]:
         """Every chunk file of a stage (``scan`` or ``chunks``)."""
-        return self.paths(
-            f"{stage}/tiles-{chunk['first_tile']:06d}-{chunk['last_tile']:06d}.parquet"
-            for chunk in plan["chunks"]
-        )
+        return self.paths(f"{stage}/{chunk_name(chunk)}.parquet" for chunk in plan["chunks"])
 
     def scan(self, plan: Plan) -> list[str]:
         """Sums of the first pass, where the analysis has one."""

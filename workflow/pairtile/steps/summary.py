@@ -7,7 +7,7 @@ import logging
 import os
 import platform
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from pairtile.engine.state import verified_state
 from pairtile.report.results import read_results, warnings_of_results
 from pairtile.runtime.files import read_json, verified, write_json
 from pairtile.runtime.record import COMMAND, recorded
+from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.result_files import ResultFiles
 from pairtile.steps.tables import verified_table
 
@@ -43,23 +44,23 @@ PACKAGES = (
 )
 
 
-def summary(
-    name: str, config: Analysis, seed: int, plan: Path, records: Sequence[Path], out: Path
-) -> None:
+def summary(run: AnalysisRun) -> None:
     """Join the records of an analysis' steps, and the warnings that its results give rise to, into
     ``summary.json`` beside them. Exports and tables that are no longer asked for are removed: they
     would look as if they belonged to the network that is there now."""
+    plan = read_json(run.plan)
+    records = [Path(path) for path in run.files.records(plan)]
     with recorded(f"summary of {len(records)} steps"):
-        _verify(ResultFiles(str(out.parent), config))
-        content = _joined(name, config, seed, plan, records)
-        results = read_results(out.parent, content)
-        new = [*warnings_of_results(results), *_left_away(config, len(results.network))]
-        if old := _remove_old_results(out.parent, config, len(results.network)):
+        _verify(run.files)
+        content = _joined(run, plan, records)
+        results = read_results(run.folder, content)
+        new = [*warnings_of_results(results), *_left_away(run.config, len(results.network))]
+        if old := _remove_old_results(run.files, len(results.network)):
             new.append(message("old_results_removed", n=len(old), files=", ".join(old)))
         for text in new:
             log.warning(text)
         _add(content, new)
-        write_json(out, content)
+        write_json(run.folder / "summary.json", content)
 
 
 def _add(content: dict[str, Any], messages: Sequence[Message]) -> None:
@@ -82,10 +83,9 @@ def _verify(files: ResultFiles) -> None:
             verified_table(Path(path), stage.name)
 
 
-def _remove_old_results(folder: Path, config: Analysis, n_edges: int) -> list[str]:
+def _remove_old_results(files: ResultFiles, n_edges: int) -> list[str]:
     """Returns the names of the files that were there."""
-    files = map(Path, ResultFiles(str(folder), config).no_longer_wanted(n_edges))
-    old = [path for path in files if path.is_file()]
+    old = [path for path in map(Path, files.no_longer_wanted(n_edges)) if path.is_file()]
     for path in old:
         path.unlink()
     return [path.name for path in old]
@@ -99,13 +99,12 @@ def _left_away(config: Analysis, n_edges: int) -> list[Message]:
 
 
 def _joined(
-    name: str, config: Analysis, seed: int, plan: Path, records: Sequence[Path]
+    run: AnalysisRun, planned: Mapping[str, Any], records: Sequence[Path]
 ) -> dict[str, Any]:
-    planned = read_json(plan)
     steps = [read_json(path) for path in records]
     content: dict[str, Any] = {
-        "analysis": name,
-        "method": config.method,
+        "analysis": run.name,
+        "method": run.config.method,
         "pairtile_version": __version__,
         "run": {
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -113,7 +112,7 @@ def _joined(
             "git_revision": git_revision(Path(__file__)),
         },
         "inputs": {},
-        "parameters": {**config.resolved(), "seed": seed},
+        "parameters": {**run.config.resolved(), "seed": run.seed},
         "backend": {
             "name": planned["backend"],
             "device": planned["device"],

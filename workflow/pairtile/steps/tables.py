@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pairtile.config.models import Analysis
-from pairtile.io.input_files import later_inputs, local_inputs
+from pairtile.io.input_files import local_inputs
 from pairtile.runtime.files import file_checksum, read_arrays, read_json, read_table, verified
 from pairtile.runtime.record import recorded
 from pairtile.runtime.threads import in_threads
-from pairtile.steps.network import MergedFiles, NetworkFiles
+from pairtile.steps.analysis_run import AnalysisRun
+from pairtile.steps.network import opened_network, read_merged
 
 
-def tables(
-    config: Analysis,
-    merged_files: MergedFiles,
-    network_files: NetworkFiles,
-    folder: Path,
-    record: Path,
-    inputs: Sequence[str] | None = None,
-    checksums: Mapping[str, str] | None = None,
-) -> None:
-    """Write a method's own tables into ``folder``, the folder of the analysis' results.
-
-    ``inputs``: where the input files of this step lie on this machine, in the order of the keys
-    (None: where the configuration says). ``checksums``: configured path -> checksum.
-    """
-    with recorded("tables", record) as step:
-        later = later_inputs(config, "tables", inputs)
-        config, step.details["inputs"] = local_inputs(config, later, checksums)
-        merged = replace(
-            merged_files.read(),
-            network=read_table(network_files.network),
-            scores=read_arrays(network_files.scores),
+def tables(run: AnalysisRun) -> None:
+    """Write a method's own tables into the folder of the analysis' results."""
+    folder, asked = run.folder, run.config.for_step("tables")
+    with recorded("tables", run.record("tables")) as step:
+        config, step.details["inputs"] = local_inputs(
+            asked, run.local_inputs("tables"), run.checksums
         )
-        opened = merged_files.open_estimator(config, "cpu")
-        written = opened.tables(merged, read_table(merged_files.items), folder)
+        merged = replace(
+            read_merged(run, whole=False),
+            network=read_table(folder / "network.parquet"),
+            scores=read_arrays(folder / "scores.npz"),
+        )
+        opened = opened_network(run, config, "cpu")
+        written = opened.tables(merged, read_table(folder / "items.parquet"), folder)
         step.count(**written.counts)
         step.say(*written.messages)
         names = config.result_tables()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, cast
 
 from numpy.typing import NDArray
@@ -14,18 +13,18 @@ from pairtile.downstream.given import conditions_of, prepare_values
 from pairtile.engine.state import scratch_beside, write_state
 from pairtile.runtime.files import read_table
 from pairtile.runtime.record import recorded
+from pairtile.steps.analysis_run import AnalysisRun
 
 
-def values(
-    config: TableAnalysis, inputs: dict[str, str], items: Path, out: Path, record: Path
-) -> None:
-    """Write the arrays of ``ValueArrays`` into the folder ``out``.
-
-    inputs : configuration key -> path of each input file on this machine. items : the items table.
-    """
-    with recorded("values", record), scratch_beside(out) as scratch:
-        kept = read_table(items).query("kept")["name"].tolist()
-        arrays = prepare_values(config.with_inputs(inputs), kept, scratch)
+def values(run: AnalysisRun) -> None:
+    """Write the arrays of ``ValueArrays`` into the folder ``values``."""
+    config = run.config.for_step("values")
+    assert isinstance(config, TableAnalysis)
+    out = run.folder / "values"
+    with recorded("values", run.record("values")), scratch_beside(out) as scratch:
+        kept = read_table(run.folder / "items.parquet").query("kept")["name"].tolist()
+        found = config.with_inputs(run.local_inputs("prepare"))
+        arrays = prepare_values(found, kept, scratch)
         if not config.obs:  # refused here, before anything long is done; left out of a group
             cells = dict(zip(arrays["columns"].tolist(), arrays["cells"].tolist(), strict=True))
             conditions_of(arrays["samples"].tolist(), cells, config.traits, of_group=False)

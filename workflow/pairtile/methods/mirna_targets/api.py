@@ -10,11 +10,11 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pairtile.api.analyse import Scored, scored
 from pairtile.api.keywords import Keywords
 from pairtile.api.messages import tell, warnings_of_network
 from pairtile.declare.messages import Message, notes_of, warnings_of
-from pairtile.engine.estimator import Merged, PreparedInput
-from pairtile.engine.in_memory import all_tiles, merged_in_memory
+from pairtile.engine.estimator import PreparedInput
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.energy import DuplexEnergy, viennarna_duplex_energy
@@ -27,7 +27,6 @@ from pairtile.methods.mirna_targets.score import MirnaTargets, target_edges
 from pairtile.methods.mirna_targets.search import ROWS
 from pairtile.methods.mirna_targets.sequences import as_fasta, as_orthologs, as_pairs
 from pairtile.methods.mirna_targets.tables import hits_table, seed_sites_table
-from pairtile.preprocess.items import formula_warnings
 
 if TYPE_CHECKING:
     from pairtile.methods.mirna_targets.keyword_types import MirnaTargetsKeywords
@@ -36,7 +35,14 @@ if TYPE_CHECKING:
     Strings: TypeAlias = list[str] | tuple[str, ...] | NDArray[np.str_] | pd.Series[str]
 
 
-SEARCH = ("estimator.*", "species", "mirna_names", "ignore_versions", "extras", "backend")
+SEARCH: tuple[str, ...] = (
+    "estimator.*",
+    "species",
+    "mirna_names",
+    "ignore_versions",
+    "extras",
+    "backend",
+)
 _KEYWORDS = Keywords(MirnaTargetsConfig, *SEARCH, "on_bad_record")
 
 
@@ -114,11 +120,11 @@ def mirna_targets(
     auUUAUACAACCGUUCUACCUCa
     """
     config = _KEYWORDS.config(settings, restrict=None if restrict is None else "restrict")
-    opened, prepared, _, hits = searched(config, mirnas, transcripts, restrict, settings)
+    found, prepared, hits = searched(config, mirnas, transcripts, restrict, settings)
     table = frame_of(with_more_columns(hits, prepared.state, config.extras))
-    found = [*prepared.messages, *formula_warnings(kept_names(prepared))]
-    told = tell([*found, *warnings_of_hits(config, table, found)])
-    sites = seed_sites_frame(opened, prepared, table)
+    said = found.messages
+    told = tell([*said, *warnings_of_hits(config, table, said)])
+    sites = seed_sites_frame(found.opened, prepared, table)
     table.attrs = {
         **({} if sites is None else {"seed_sites": sites}),
         "counts": {
@@ -128,7 +134,7 @@ def mirna_targets(
         },
         "notes": notes_of(told),
         "warnings": warnings_of(told),
-        "device": opened.device.name,
+        "device": found.opened.device.name,
         "settings": config.model_dump(include={"estimator", "extras"}),
     }
     return table
@@ -163,8 +169,8 @@ def searched(
     restrict: PairsLike | None,
     settings: Mapping[str, Any],
     orthologs: FastaLike | None = None,
-) -> tuple[MirnaTargets, PreparedInput, Merged, pa.Table]:
-    """Sequences in any form (``as_fasta``), prepared and searched as in the workflow, and the hits
+) -> tuple[Scored[MirnaTargets], PreparedInput, pa.Table]:
+    """Sequences in any form (``as_fasta``), searched and prepared as in the workflow, and the hits
     as its tables describe them."""
     others = None if orthologs is None else as_orthologs(orthologs, config.reference_species)
     laid = lay_out(
@@ -176,17 +182,10 @@ def searched(
     )
     seed = settings.get("seed", 1)
     prepared = MirnaTargets.with_null(config, laid, seed)
-    opened = MirnaTargets(config, prepared.state, choose(settings["backend"]), "integer")
-    tiles = all_tiles(opened)
-    merged = merged_in_memory(opened, tiles, seed)
-    rows = pa.concat_tables(merged.batches()).select(ROWS.names).cast(ROWS)
-    hits = hits_table(rows, prepared.items, opened.state, energies=config.estimator.energies)
-    return opened, prepared, merged, hits
-
-
-def kept_names(prepared: PreparedInput) -> list[str]:
-    """Names of the sequences that were searched."""
-    return prepared.items.loc[prepared.items["kept"], "name"].tolist()
+    found = scored(MirnaTargets, config, prepared, seed, settings["backend"])
+    rows = pa.concat_tables(found.merged.batches()).select(ROWS.names).cast(ROWS)
+    hits = hits_table(rows, prepared.items, prepared.state, energies=config.estimator.energies)
+    return found, prepared, hits
 
 
 def frame_of(table: pa.Table) -> pd.DataFrame:

@@ -14,7 +14,6 @@ from pairtile.declare.messages import HasMessages, Message
 from pairtile.methods.mirna_targets.api import (
     SEARCH,
     frame_of,
-    kept_names,
     searched,
     seed_sites_frame,
     warnings_of_hits,
@@ -24,7 +23,6 @@ from pairtile.methods.mirna_targets.conservation import conservation_rates
 from pairtile.methods.mirna_targets.export import null_tables, with_more_columns
 from pairtile.methods.mirna_targets.score import ALPHA
 from pairtile.methods.mirna_targets.tables import ranked_targets, targets_table
-from pairtile.preprocess.items import formula_warnings
 
 if TYPE_CHECKING:
     from pairtile.methods.mirna_targets.keyword_types import MirnaSignalKeywords
@@ -120,7 +118,7 @@ def mirna_signal(
         orthologs=None if orthologs is None else "in memory",
         restrict=None if restrict is None else "restrict",
     )
-    opened, prepared, merged, hits = searched(
+    (opened, merged, found), prepared, hits = searched(
         config, mirnas, transcripts, restrict, settings, orthologs
     )
     counts, pairs = opened.all_null_counts(merged), opened.ranked_pairs(merged)
@@ -134,7 +132,6 @@ def mirna_signal(
         ).items()
     }
     shown = frame_of(hits)
-    found = [*prepared.messages, *formula_warnings(kept_names(prepared))]
     # The report asks whether there is a null.
     found += warnings_of_hits(config, shown, found, {"null_sites": np.empty(0)})
     return MirnaSignal(

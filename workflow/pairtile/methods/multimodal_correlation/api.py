@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from pairtile.api.analyse import scored
 from pairtile.api.keywords import SAMPLES, TABLE, Keywords, label_keywords, table_keywords
 from pairtile.api.messages import tell, warnings_of_network
 from pairtile.api.prepare import (
@@ -26,9 +27,8 @@ from pairtile.api.regulators import listed_genes
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import ExpressionLike, Names, as_table
 from pairtile.declare.messages import HasMessages, Message, warnings_of
-from pairtile.engine.estimator import Merged
-from pairtile.engine.in_memory import all_tiles, merged_in_memory
-from pairtile.gpu.device import Device, choose, threads
+from pairtile.engine.estimator import Merged, PreparedInput
+from pairtile.gpu.device import Device, choose
 from pairtile.io.annotations import Annotations, Condition
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, source_values
 from pairtile.methods.multimodal_correlation.conditions import ConditionTests, condition_networks
@@ -176,12 +176,12 @@ def multimodal_correlation(
     if raw is not None:
         raw = raw[kept][:, places_of_samples(table, prepared.samples)]
     state, of_samples = state_of(prepared, design, config, of_regulators, raw)
-    found += of_samples
-    device = choose(settings["backend"])
-    precision = MultimodalCorrelation.cost(config, state, device.backend, threads()).precision
-    opened = MultimodalCorrelation(config, state, device, precision, int(settings["seed"]))
-    tiles = all_tiles(opened)
-    merged = merged_in_memory(opened, tiles, opened.seed)
+    parameters = {"preprocess": dict(prepared.parameters)}
+    ready_state = PreparedInput(
+        prepared.items, state, prepared.counts, [*found, *of_samples], parameters
+    )
+    seed, backend = int(settings["seed"]), settings["backend"]
+    opened, merged, found = scored(MultimodalCorrelation, config, ready_state, seed, backend)
     modes = merged.pairs.drop(columns=list(MASKS)).rename(columns={"i": "source", "j": "target"})
     by_correlation = merged.sums["modes_by_correlation"]
     ends = np.linspace(-1.0, 1.0, by_correlation.size + 1)[:-1].round(9)
@@ -195,14 +195,14 @@ def multimodal_correlation(
         modes_by_correlation=pd.Series(by_correlation, index=ends, name="modes"),
         merged=merged,
         state=state,
-        computed_on=device,
+        computed_on=opened.device,
         counts={**prepared.counts, **counts, "modes": len(modes)},
         messages=tell(found),
         settings={
             "compatibility": config.compatibility,
             "estimator": config.estimator.model_dump(),
             "lag": config.lag,
-            "preprocess": dict(prepared.parameters),
+            **parameters,
             "seed": opened.seed,
         },
     )

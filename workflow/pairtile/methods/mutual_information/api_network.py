@@ -4,17 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from pairtile.api.analyse import analysed, messages_of_run
 from pairtile.api.anndata_network import add_network, check_storage
 from pairtile.api.keywords import SAMPLES, TABLE, Keywords, label_keywords, table_keywords
-from pairtile.api.messages import tell, warnings_of_network
+from pairtile.api.messages import tell
 from pairtile.api.prepare import (
-    PreparedTable,
     prepared_table,
     prepared_tables,
     preprocess_of,
@@ -23,15 +24,13 @@ from pairtile.api.prepare import (
 from pairtile.api.regulators import listed_genes
 from pairtile.api.table import ExpressionLike, ExpressionTable, Names, as_table
 from pairtile.declare.messages import notes_of, warnings_of
-from pairtile.engine.estimator import decide
-from pairtile.engine.in_memory import network_in_memory
-from pairtile.engine.network import Network
 from pairtile.gpu.device import choose
-from pairtile.methods.mutual_information.api import as_given, open_analysis
+from pairtile.io.regulators import FoundRegulators
+from pairtile.methods.mutual_information.api import as_given
 from pairtile.methods.mutual_information.config import MutualInformationConfig, auto_score
 from pairtile.methods.mutual_information.dpi import data_processing_inequality as surviving_edges
-from pairtile.methods.mutual_information.prepare import counts_by_rank
-from pairtile.methods.mutual_information.score import MutualInformation
+from pairtile.methods.mutual_information.prepare import state_of_prepared
+from pairtile.report.results import read_results
 
 if TYPE_CHECKING:
     from pairtile.methods.mutual_information.keyword_types import InferNetworkKeywords
@@ -68,9 +67,9 @@ def infer_network(
 ) -> Any:
     """Infer a gene network: preparation, mutual information, significance, threshold, DPI.
 
-    The same as an analysis of the workflow with these settings, seed and backend, edge for edge and
-    number for number, in this process and without files. For tables that take hours, for
-    bootstraps, and for a report there is the workflow.
+    The steps of the workflow with these settings, seed and backend, in this process and a temporary
+    folder: the same edge for edge and number for number. For tables that take hours, for
+    bootstraps, and for a report there are ``analyse`` and the workflow.
 
     Parameters
     ----------
@@ -138,66 +137,40 @@ def infer_network(
         samples=samples,
         other_expression=None if other_expression is None else "in memory",
     )
-    seed = int(settings["seed"])
     table = as_table(expression, **table_keywords(settings), sparse=True)
-    among, columns = np.empty(0, dtype=np.int32), None
+    listed = FoundRegulators(np.empty(0, dtype=np.int32), {}, [])
     if other_expression is not None:
         ready, both = prepared_tables(expression, table, other_expression, config, labels)
-        among, columns = both.rows, int(both.rows[0])
+        listed, parameters = listed._replace(rows=both.rows), both.parameters
         genes: Names = pd.Index(ready.prepared.genes)
-        config = counts_by_rank(config, both.parameters["other_preprocess"])
     else:
         ready = prepared_table(expression, table, config, labels)
-        genes = table.labels[ready.kept]
-    found = list(ready.messages)
+        genes, parameters = table.labels[ready.kept], {"preprocess": ready.prepared.parameters}
     if regulators is not None:
-        listed = listed_genes(regulators, table)
-        among = listed.among(ready.kept)
-        found += listed.messages(genes)
-    config = counts_by_rank(config, ready.prepared.parameters)
-    opened, made = open_analysis(
-        ready.prepared.values, among, config, choose(settings["backend"]), ready.design, columns
-    )
-    found += decide(MutualInformation, config, opened.state)[1]
-    tiles = opened.space(opened.state).tiles()
-    result = network_in_memory(opened, tiles, seed)
-    edges = _with_labels(result.edges, genes)
-    found += [*made.messages, *opened.null_messages(seed), *result.messages]
-    edges.attrs = _attributes(opened, ready, result, seed)
-    counts, used = edges.attrs["counts"], edges.attrs["settings"]
-    found += warnings_of_network(config, edges, counts, used, found)
-    told = tell(found)
-    edges.attrs |= {"notes": notes_of(told), "warnings": warnings_of(told)}
+        asked = listed_genes(regulators, table)
+        listed = FoundRegulators(asked.among(ready.kept), {}, asked.messages(genes))
+    names = pd.Index(ready.prepared.genes)
+    values = np.array(ready.prepared.values, np.float64, order="C")  # the caller's are left alone
+    prepared = replace(ready.prepared, values=values, design=ready.design)
+    state = state_of_prepared(config, prepared, listed, parameters)
+    with analysed(config, state, int(settings["seed"]), settings["backend"], "summary") as run:
+        made, told = read_results(run.folder), tell(messages_of_run(run))
+    edges = made.network
+    for end in ("source", "target"):
+        edges[end] = genes[names.get_indexer(pd.Index(edges[end]))]
+    used = {key: made.parameters[key] for key in (*SETTINGS, "preprocess", "seed")}
+    edges.attrs = {
+        "directed": made.directed,
+        "counts": made.counts,
+        "threshold_bits": made.summary["threshold"]["mi_bits"],
+        "device": made.summary["backend"]["device"],
+        "settings": used | {"precision": made.summary["backend"]["precision"]},
+        "notes": notes_of(told),
+        "warnings": warnings_of(told),
+    }
     if key_added is None:
         return edges
     return add_network(expression, edges, key_added=key_added, copy=copy)
-
-
-def _with_labels(edges: pd.DataFrame, labels: Names) -> pd.DataFrame:
-    """Edges by gene number as edges by the caller's labels."""
-    edges = edges.copy()
-    for end in ("source", "target"):
-        edges[end] = labels[edges[end].to_numpy()]
-    edges["mi_bits"] = edges["mi_bits"].astype(np.float64)
-    return edges
-
-
-def _attributes(
-    opened: MutualInformation, ready: PreparedTable, result: Network, seed: int
-) -> dict[Hashable | None, Any]:
-    """How a network came about, in plain types: ``attrs`` of its table."""
-    return {
-        "directed": result.directed,
-        "counts": {**ready.prepared.counts, **result.counts},
-        "threshold_bits": result.threshold_value,
-        "device": opened.device.name,
-        "settings": {
-            **opened.config.model_dump(mode="json", include=set(SETTINGS)),
-            "preprocess": dict(ready.prepared.parameters),
-            "precision": opened.precision,
-            "seed": seed,
-        },
-    }
 
 
 def clr(mi: ArrayOrFrame) -> ArrayOrFrame:

@@ -14,11 +14,19 @@ from numpy.typing import NDArray
 
 from pairtile.arrays import DeviceArray
 from pairtile.declare.messages import Message, messages_of
-from pairtile.engine.chunk_file import PASSED, RANK_SCORE, Arrays, Rows, Summaries
+from pairtile.engine.chunk_file import (
+    PASSED,
+    RANK_SCORE,
+    Arrays,
+    Rows,
+    Summaries,
+    add_summaries,
+)
 from pairtile.engine.estimator import Cost, Estimator, Merged, PreparedInput, Ranking, state_bytes
-from pairtile.engine.in_memory import network_in_memory
 from pairtile.engine.large_table import count
+from pairtile.engine.merging import row_order
 from pairtile.engine.network import Network
+from pairtile.engine.scoring import score_tiles
 from pairtile.engine.selection import Selection
 from pairtile.engine.stages import BootstrapNetwork, Bootstraps, FirstPass, NullStage
 from pairtile.engine.state import release
@@ -525,7 +533,7 @@ class MutualInformation(
         samples = resample_samples(self.config, self.state["z"].shape[1], self.seed, number)
         replicate = self.resampled(samples)
         replicate._given_null = replicate.null(self.seed)
-        found = network_in_memory(replicate, tiles, self.seed)
+        found = replicate.network(replicate.merged(tiles, self.seed))
         edges = undirected_edges(found, self.is_regulator)
         rule = rule_of_network(self.config.keep, found)
         if self.config.bootstraps.correction != "fdr" or rule is None:
@@ -537,11 +545,27 @@ class MutualInformation(
         unrelated._given_null = replicate._given_null
         unrelated._opened_null = replicate._opened_null
         unrelated.classes = replicate.classes
-        network = network_in_memory(unrelated, tiles, self.seed)
+        network = unrelated.network(unrelated.merged(tiles, self.seed))
         by_chance = undirected_edges(network, self.is_regulator)
         if group is not None:
             by_chance = by_chance[:, group[by_chance[0]] != group[by_chance[1]]]
         return BootstrapNetwork(edges, by_chance)
+
+    def merged(self, tiles: Sequence[Tile], seed: int) -> Merged:
+        """What the chunks of all tiles and their merge leave, in memory."""
+        null, sums = self.null(seed), Summaries()
+        scan: Summaries | None = None
+        if self.needs_scan(self.config):
+            scan = Summaries()
+            for tile in tiles:
+                add_summaries(scan, self.scan_tile(tile))
+        selection = replace(self.selection(null), scan=scan)
+        parts = [rows for _, rows in score_tiles(self.score_tile, tiles, selection, sums)]
+        names = self.schema().names
+        columns = {name: np.concatenate([rows[name] for rows in parts]) for name in names}
+        order = row_order([columns[name] for name in self.sort_by])
+        pairs = pd.DataFrame({name: values[order] for name, values in columns.items()})
+        return Merged(pairs, sums, null, scan)
 
     @cached_property
     def _unrelated(self) -> tuple[MutualInformation, NDArray[np.int32] | None]:

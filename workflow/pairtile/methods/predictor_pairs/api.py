@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.extensions import ExtensionDtype
 
+from pairtile.api.analyse import scored
 from pairtile.api.keywords import TABLE, Keywords, table_keywords
 from pairtile.api.messages import tell, warnings_of_network
 from pairtile.api.prepare import (
@@ -24,8 +25,6 @@ from pairtile.api.regulators import listed_genes
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import ExpressionTable, as_table
 from pairtile.declare.messages import Message, notes_of, warnings_of
-from pairtile.engine.in_memory import all_tiles, merged_in_memory
-from pairtile.gpu.device import choose
 from pairtile.methods.predictor_pairs.config import (
     KeepSetsConfig,
     PredictorPairsConfig,
@@ -44,7 +43,6 @@ from pairtile.methods.predictor_pairs.report_results import predictor_results, r
 from pairtile.methods.predictor_pairs.score import PredictorPairs, draws_of_a_test
 from pairtile.methods.predictor_pairs.state import search_input
 from pairtile.methods.predictor_pairs.tables import named_sets, tested_sets
-from pairtile.preprocess.items import formula_warnings
 from pairtile.simulate import BooleanSimulation
 
 if TYPE_CHECKING:
@@ -165,13 +163,12 @@ def predictor_pairs(
         given = PredictorInput(held, n_levels, courses, **listed)
     prepared = prepare_predictor_input(config, given)
     ready = search_input(config, prepared, seed)
-    opened = PredictorPairs(config, ready.state, choose(settings["backend"]), "float64")
-    tiles = all_tiles(opened)
-    sets = tested_sets(opened, merged_in_memory(opened, tiles, seed))
+    opened, merged, said = scored(PredictorPairs, config, ready, seed, settings["backend"])
+    sets = tested_sets(opened, merged)
     names = pd.Index([str(label) for label in table.labels])
     labels = table.labels[names.get_indexer(pd.Index(prepared.genes))]
     found = _labelled(named_sets(sets, labels.to_numpy()), table.labels.dtype)
-    said = [*ready.messages, *formula_warnings(prepared.genes), *opened.warnings(sets)]
+    said += opened.warnings(sets)
     used = {
         **config.model_dump(include={"lag", "null", "quantize"}),
         **ready.parameters,

@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from pairtile.api.analyse import analysed, messages_of_run
 from pairtile.api.keywords import Keywords
 from pairtile.api.messages import tell, warnings_of_network
 from pairtile.declare.messages import HasMessages, Message
 from pairtile.engine.estimator import PreparedInput
-from pairtile.engine.in_memory import all_tiles, merged_in_memory
 from pairtile.errors import InputError
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
@@ -53,7 +53,9 @@ from pairtile.methods.trajectory_correlation.state import state_of_series
 from pairtile.methods.trajectory_correlation.tables import no_path, path_table
 from pairtile.methods.trajectory_correlation.time_series import prepare_tables
 from pairtile.methods.trajectory_correlation.unwrap import Frame
-from pairtile.preprocess.items import formula_warnings
+from pairtile.runtime.files import read_json, read_table
+from pairtile.steps.network import read_merged
+from pairtile.steps.plan import read_plan
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -143,23 +145,20 @@ def trajectory_correlation(
     seed = int(settings["seed"])
     with tempfile.TemporaryDirectory(prefix="pairtile-") as scratch:
         config, ready, labels = _prepared(trajectory, trajectories, names, settings, scratch)
-        device = choose(settings["backend"])
-        opened_ = TrajectoryCorrelation(config, ready.state, device, "float64", seed)
-        tiles = all_tiles(opened_)
-        merged = merged_in_memory(opened_, tiles, seed)
-        network = opened_.network(merged)
-        pairs = merged.pairs
-        contact = opened_.in_contact(pairs["i"].to_numpy(), pairs["j"].to_numpy())
+        with analysed(config, ready, seed, settings["backend"], "network") as run:
+            pairs, edges = read_merged(run).pairs, read_table(run.folder / "network.parquet")
+            found, record = messages_of_run(run), read_json(run.record("network"))
+            planned = read_plan(run.plan)
+            opened_ = TrajectoryCorrelation(config, ready.state, choose("cpu"), planned.precision)
+            contact = opened_.in_contact(pairs["i"].to_numpy(), pairs["j"].to_numpy())
     items = ready.items[ready.items["kept"].to_numpy(dtype=bool)].reset_index(drop=True)
     shown = pd.RangeIndex(len(items)) if labels is None else labels
-    edges = network.edges
     for end in ("source", "target"):
-        edges[end] = shown[edges[end].to_numpy()]
-    counts = {**ready.counts, "pairs": len(pairs), **network.counts}
+        edges[end] = shown[pd.Index(items["name"].astype(str)).get_indexer(pd.Index(edges[end]))]
+    counts = {**ready.counts, "pairs": len(pairs), **record["counts"]}
     read = MotionResults(
         Path("in memory"), items, *(pd.DataFrame() for _ in ("communities", "paths"))
     )
-    found = [*ready.messages, *formula_warnings(list(map(str, items["name"]))), *network.messages]
     found += warnings_of_network(
         config, edges, counts, ready.parameters, found, read={motion_results: read}
     )
@@ -171,9 +170,9 @@ def trajectory_correlation(
         labels=labels,
         contacts=contact,
         counts=counts,
-        community_agreement=network.threshold.get("community_agreement", {}),
+        community_agreement=record["details"]["threshold"].get("community_agreement", {}),
         messages=tell(found),
-        device=opened_.device.name,
+        device=planned.device_name,
         settings={
             **asked,
             "ensemble": ready.parameters["ensemble"],

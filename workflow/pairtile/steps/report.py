@@ -1,0 +1,22 @@
+"""Rule ``report``: the page that a person reads, and its figures."""
+
+from __future__ import annotations
+
+from pairtile.gpu.device import threads
+from pairtile.report import write_report
+from pairtile.runtime.record import recorded
+from pairtile.steps.analysis_run import AnalysisRun
+from pairtile.view.index import write_index
+
+
+def report(run: AnalysisRun, indexed: bool = False) -> None:
+    """Write ``report.html`` and ``figures``.
+
+    indexed : whether the folder is one of a run's results, which have an index; figures are then
+    written side by side.
+    """
+    page, figures = run.folder / "report.html", run.folder / "figures"
+    with recorded("report"):
+        write_report(run.folder, page, figures, threads() if indexed else 1)
+    if indexed:
+        write_index(run.folder.parent)
