@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from pairtile.io.sparse_rows import SparseRows
-from pairtile.preprocess.statistics import whole_counts
+from pairtile.preprocess.value_kind import whole_counts
 from pairtile.statistics.counting_noise import (
     EqualNoise,
     equal_noise,

@@ -109,9 +109,10 @@ def test_the_fast_way_gives_up_or_agrees_with_the_careful_way(cells: list[list[s
     lines = ["g\ts1\ts2\ts3", *("\t".join([f"g{k}", *row]) for k, row in enumerate(cells))]
     with tempfile.TemporaryDirectory() as folder:
         path = write(Path(folder) / "t.tsv", "\n".join(lines) + "\n")
-        layout = find_layout(path, Kinds("gene", "sample"))
-        fast = read_fast(path, layout)
+        fast = None
         try:
+            layout = find_layout(path, Kinds("gene", "sample"))
+            fast = read_fast(path, layout)
             careful = read_careful(path, layout)
         except InputError:
             assert fast is None

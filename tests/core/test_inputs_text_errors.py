@@ -38,7 +38,6 @@ BAD_TABLES: dict[str, tuple[str | bytes, str]] = {
         "gene\ts1\tgroup\ts2\ts3\na\t1\tlow\t2\t3\n",
         "line 2 (gene 'a'), field 3 (sample 'group'): found 'low'",
     ),
-    "true": (HEADER + "a\t1\tTRUE\t3\n", "found 'TRUE'"),
     "underscore": (HEADER + "a\t1\t1_000\t3\n", "found '1_000'"),
     "thai_digits": (HEADER + "a\t1\t๓\t3\n", "found '๓'"),
     "decimal_comma_and_point": (

@@ -23,6 +23,7 @@ class NaiveSettings:
     strict: bool = False
     energies: bool = True
     trim: int | None = None
+    seed_sites: bool = False
 
 
 def scoring_of(settings: NaiveSettings | AlignmentConfig) -> AlignmentScoring:

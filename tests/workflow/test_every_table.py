@@ -39,7 +39,7 @@ ANALYSES = {
     },
     "targets": {
         **{"method": "mirna_targets", "mirnas": "x.fa", "transcripts": "x.fa"},
-        **{**ORTHOLOGS, **JOINED, "gold_standard": "x.tsv"},
+        **{**ORTHOLOGS, **JOINED, "gold_standard": "x.tsv", "estimator": {"seed_sites": True}},
     },
     "motion": {"method": "trajectory_correlation", **MOTION, **PATHS},
     "other_motion": {"method": "trajectory_correlation", **MOTION},

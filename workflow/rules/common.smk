@@ -151,7 +151,8 @@ def analysis_run(name, **told):
 
 def work_of(*steps, wildcards=()):
     """A params function: the analysis, and steps of it; ``wildcards``: those that are arguments of
-    the steps. Not noted by Snakemake: ``settings_for`` says what a change runs again."""
+    the steps. Not noted by Snakemake: ``settings_for`` says what a change runs again.
+    """
 
     def work(found):
         run = analysis_run(
@@ -174,7 +175,8 @@ def work_of(*steps, wildcards=()):
 
 def settings_for(step):
     """A params function: the analysis without the keys that a step does not depend on, as text.
-    Snakemake notes parameters of built-in types, and runs a job again when one changed."""
+    Snakemake notes parameters of built-in types, and runs a job again when one changed.
+    """
     return lambda wildcards: repr(
         without_paths(CONFIG.analyses[wildcards.analysis]).for_step(step)
     )

@@ -137,8 +137,6 @@ def input_files(step):
     return files
 
 
-
-
 def other_results(wildcards):
     """Results of other analyses that an analysis' tables are made from."""
     wanted = CONFIG.analyses[wildcards.analysis].other_results()

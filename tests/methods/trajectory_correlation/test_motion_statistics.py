@@ -119,7 +119,7 @@ def test_short_replicas_are_named() -> None:
     found = trajectory_correlation(runs, kind="gaussian", backend="cpu")
     said = numbers_by_code(found.warnings)["replicas_too_short"]
     assert (said["n"], said["replicas"]) == (1, 2)
-    even = trajectory_correlation([runs[1], runs[1]], kind="gaussian", backend="cpu")
+    even = trajectory_correlation([runs[1], slow(1200, 5, 20.0, 7)], kind="gaussian", backend="cpu")
     assert "replicas_too_short" not in numbers_by_code(even.warnings)
 
 

@@ -437,7 +437,9 @@ def read_name_pairs(
     first = True
     with open_lines(path) as lines:
         for number, line in lines:
-            fields = line.split("\t") if line.count("\t") == 1 else line.split()
+            fields = [text.strip() for text in line.split("\t")]
+            if len(fields) != 2 or not all(fields):
+                fields = line.split()
             if not fields or fields[0].startswith("#"):
                 continue
             if len(fields) != 2:
