@@ -148,14 +148,14 @@ def plan(run: AnalysisRun) -> None:
         state = open_state(run.state)
         given = config.resolved()
         config, said = decide(method, config, state)
-        # Of a section only the keys that changed: preparation has decided others.
-        step.details["parameters"] = {
-            key: {name: value for name, value in new.items() if value != given[key].get(name)}
-            if isinstance(new, dict) and isinstance(given[key], dict)
-            else new
-            for key, new in config.resolved().items()
-            if new != given[key]
-        }
+        decided: dict[str, object] = {}
+        for key, new in config.resolved().items():
+            old = given[key]
+            if isinstance(new, dict) and isinstance(old, dict):  # preparation has decided others
+                new = {name: value for name, value in new.items() if value != old.get(name)}
+            if new != old and new != {}:
+                decided[key] = new
+        step.details["parameters"] = decided
         step.say(*said)
         whole, _ = method.resolve_auto(run.config, state)
         validate_inputs(whole, state, read_table(run.folder / "items.parquet"))
