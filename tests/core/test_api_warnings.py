@@ -127,6 +127,7 @@ def test_mutual_information_warns_alike(tmp_path: Path, number: int) -> None:
     if regulated:
         section["regulators"] = "regulators.txt"
     if stated:
+        about[[*stated.values()]].to_csv(tmp_path / "about.tsv", sep="\t")  # as the call says
         section["samples"] = {"annotations": str(tmp_path / "about.tsv"), **stated}
     expected = of_workflow(tmp_path, section)
     names = ["g0", "g2", "g3", "g4", "nobody"] if regulated else None
@@ -168,6 +169,7 @@ def test_predictor_pairs_warns_alike(tmp_path: Path, number: int) -> None:
     settings["lag"] = int(settings["lag"])
     section |= {"method": "predictor_pairs", "keep": keep, **settings}
     if stated:
+        about[[*stated.values()]].to_csv(tmp_path / "about.tsv", sep="\t")  # as the call says
         section["samples"] = {"annotations": str(tmp_path / "about.tsv"), **stated}
     expected = of_workflow(tmp_path, section)
 
@@ -215,9 +217,11 @@ def test_multimodal_correlation_warns_alike(tmp_path: Path, number: int) -> None
         "threshold": threshold,
     }
     if stated:
+        about[[*stated.values()]].to_csv(tmp_path / "about.tsv", sep="\t")  # as the call says
         section["samples"] = {"annotations": str(tmp_path / "about.tsv"), **stated}
     annotated = number % 5 == 0
     if annotated:
+        about.to_csv(tmp_path / "about.tsv", sep="\t")
         section |= {"annotations": str(tmp_path / "about.tsv"), "conditions": ["batch", "series"]}
     expected = of_workflow(tmp_path, section)
     modes: list[Any] = []

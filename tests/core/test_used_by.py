@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import pytest
 import workflow_runs
 from pairtile.config.models import Analysis, UsedBy, marked
 from pairtile.config.root import models
+from pairtile.steps.analysis_run import AnalysisRun, Step
 from small_analyses import ANALYSES
 
 STEPS = {"prepare": "prepare", "network_data": "network_data", "plan": "plan", "null": "score",
@@ -50,17 +49,15 @@ def test_no_step_runs_again_before_the_first_that_reads_a_key(
     read: dict[str, set[str]] = defaultdict(set)
     running = ""
 
-    def named(step: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(function)
-        def run(*given: Any, **more: Any) -> Any:
-            nonlocal running
-            running = step
-            try:
-                return function(*given, **more)
-            finally:
-                running = ""
+    whole = AnalysisRun.run
 
-        return run
+    def named(self: AnalysisRun, step: Step) -> None:
+        nonlocal running
+        running = STEPS.get(step.name, "")
+        try:
+            whole(self, step)
+        finally:
+            running = ""
 
     plain = Analysis.__getattribute__
 
@@ -69,8 +66,7 @@ def test_no_step_runs_again_before_the_first_that_reads_a_key(
             read[running].add(key)
         return plain(config, key)
 
-    for function, step in STEPS.items():
-        monkeypatch.setattr(workflow_runs, function, named(step, getattr(workflow_runs, function)))
+    monkeypatch.setattr(AnalysisRun, "run", named)
     write, section = ANALYSES[name]
     write(tmp_path)
     lines = ["sample\tdrug", *(f"{s}\t{k % 2}" for k, s in enumerate(_samples(tmp_path)))]

@@ -277,7 +277,8 @@ def test_only_jobs_that_compute_on_a_gpu_ask_for_one(
 @pytest.mark.workflow
 def test_a_network_made_on_the_cpu_asks_for_all_cores_and_no_gpu(tmp_path: Path) -> None:
     write_data(tmp_path)
-    section = {"method": "predictor_pairs", "expression": "expression.tsv"}
+    section: dict[str, Any] = {"method": "predictor_pairs", "expression": "expression.tsv"}
+    section["null"] = {"permutations": 500}  # else there is next to nothing to do
     write_config(tmp_path, {"sets": section}, backend="cuda")
     assert run(tmp_path, "results/sets/plan.json").code == 0
     jobs = resources(tmp_path)

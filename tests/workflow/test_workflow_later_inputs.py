@@ -57,7 +57,7 @@ def test_nothing_is_scored_before_all_analyses_are_sound_and_all_faults_are_name
     sections = {"sound": {}, "strangers": {"regulators": "strangers.txt"}, "net": GOLD}
     others = sections | {"others": {"regulators": "strangers.txt"}}
     write_config(tmp_path, others)
-    first = run(tmp_path)
+    first = run(tmp_path, *STOP_AT_ONCE)
     assert first.code != 0
     end = first.text.split("pairtile: stopped")[1]
     for log in ("strangers/logs/prepare.log", "others/logs/prepare.log", "net/logs/plan.log"):

@@ -14,7 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, messages_of
-from pairtile.engine.large_table import count, in_row_order, take_columns, take_rows
+from pairtile.engine.large_table import count, in_row_order, row_blocks, take_columns, take_rows
+from pairtile.engine.state import release
 from pairtile.errors import ConfigError, InputError
 from pairtile.io.anndata_file import read_10x_h5, read_h5ad, read_loom
 from pairtile.io.binary_table import read_parquet
@@ -203,10 +204,22 @@ def _check_codes(path: str | PathLike[str], values: Values) -> None:
     """Refuse a negative value that stands for a missing one: it is in several cells and twice as
     far below all others as these are from each other; -99, -999 and the like also where they are
     the only negative values."""
-    if isinstance(values, SparseRows) or not (np.fmin.reduce(values, axis=None) < 0.0):
+    if isinstance(values, SparseRows):
         return
-    lowest, highest = np.fmin.reduce(values, axis=None), np.fmax.reduce(values, axis=None)
-    second = np.fmin.reduce(values, axis=None, where=values > lowest, initial=np.inf)
+
+    def least(above: float) -> tuple[float, float]:
+        """The lowest value above another, and the highest."""
+        low, high = np.inf, -np.inf
+        for rows in row_blocks(values):
+            some = values[rows][values[rows] > above]
+            low, high = min(low, some.min(initial=np.inf)), max(high, some.max(initial=-np.inf))
+            release(values)
+        return float(low), float(high)
+
+    lowest, highest = least(-np.inf)
+    if lowest >= 0.0:
+        return
+    second, _ = least(lowest)
     n, distance = count(lambda part: part == lowest, values), second - lowest
     nines = re.fullmatch("-99+", f"{lowest:.16g}") and (
         second >= 0.0 or distance > highest - second
