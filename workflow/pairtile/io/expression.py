@@ -241,7 +241,7 @@ def _without_others(
     """Without columns that are no samples and rows that are no genes; with a warning of columns
     that are unlike all others, and of names that were changed."""
     values, genes, samples, notes = read.values, read.genes, read.samples, list(read.notes)
-    most = max(20, min(500, 4_000_000 // len(samples)))
+    most = max(20, min(500, 1_000_000 // len(samples)))
     some_genes = values[:: 1 + len(genes) // most]
     totals = statistics_of_others(samples, some_genes)
     columns = np.setdiff1d(np.arange(len(samples)), totals)

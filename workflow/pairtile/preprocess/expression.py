@@ -53,12 +53,13 @@ from pairtile.preprocess.statistics import (
 )
 from pairtile.preprocess.value_kind import (
     MAX_TOTALS_VARIATION,
+    MIN_POSITIVE,
     Scale,
     measure_scale,
     undo_scaling,
+    unequal_factors,
 )
 from pairtile.runtime.threads import in_threads
-from pairtile.statistics.dependence import MAX_GENES, evenly_spaced
 from pairtile.statistics.hidden_factors import without_factors
 
 MIN_GENES = 2
@@ -70,17 +71,11 @@ MIN_CONTROLS = 10
 
 MUCH_MISSING = 0.2
 """Share of the values that may become missing under log2 without a warning."""
-MIN_POSITIVE = 20
-"""Genes above zero in every sample on which size factors can rest (or half of all genes)."""
-
-MIN_FACTOR_VARIANCE = 0.01
-"""Of a gene's variance, from which size factors of shares are removed: a correlation of 0.01
-between all genes."""
 
 MIN_DEPTH_VARIANCE, MIN_DEPTH_GENES = 0.25, 250
-"""The same of other values, and genes that are above zero in every sample. Arrays and compendia of
-many conditions reach 0.2; genes of a small panel may rise and fall together for their own reasons.
-"""
+"""Of a gene's variance, that of size factors from which values that are no shares get them, and
+genes that are above zero in every sample. Compendia of many conditions reach 0.2; genes of a small
+panel may rise and fall together for their own reasons."""
 
 TOTALS = {"cpm": 1e6, "cp10k": 1e4}
 """Sums to which samples are scaled."""
@@ -444,11 +439,8 @@ def _undone(
     if found is None:
         return expression, scale, counted
     linear, how, counts = found
-    of_linear = count_values(linear.values)
-    if not counts and _unequal_factors(linear, of_linear) is None:
-        return expression, scale, counted
     account.say("counts_recovered" if counts else "logarithms_undone", how=how)
-    return linear, measure_scale(stored_values(linear.values)), of_linear
+    return linear, measure_scale(stored_values(linear.values)), count_values(linear.values)
 
 
 def _chosen_for_unequal_samples(
@@ -458,8 +450,10 @@ def _chosen_for_unequal_samples(
     nobody divided by depth, and shares of a total (TPM) of which few genes take much, so that all
     others fall when these rise."""
     raw = scale.looks_raw and not scale.n_negative and not scale.counted
-    unequal = _unequal_factors(expression, counted) if raw and chosen.log2 is not False else None
-    if unequal is None:
+    if not raw or chosen.log2 is False:
+        return chosen
+    some = columns_of(expression.values, sample_of_cells(len(expression.samples)))
+    if (unequal := unequal_factors(some)) is None:
         return chosen
     factor, genes, n_complete = unequal
     shares = counted.totals.std() <= MAX_TOTALS_VARIATION * counted.totals.mean()
@@ -469,22 +463,6 @@ def _chosen_for_unequal_samples(
     code = "shares_normalised" if shares else "samples_normalised"
     account.say(code, factor=factor, genes=genes)
     return chosen.model_copy(update={"normalize": "median_ratio"})
-
-
-def _unequal_factors(expression: Expression, counted: RawCounts) -> tuple[float, float, int] | None:
-    """Standard deviations of log2 of the size factors and, beside these, of the median gene, where
-    the factors are larger than chance, and the number of genes that they rest on; None where they
-    are not, or where few genes are in all samples."""
-    complete = np.flatnonzero(counted.n_positive == len(expression.samples))
-    if complete.size < min(MIN_POSITIVE, (len(expression.genes) + 1) // 2):
-        return None
-    factors = np.log2(median_ratio_factors(expression, counted)[0])
-    looked_at = complete[evenly_spaced(complete.size, MAX_GENES)]
-    genes = float(np.median((np.log2(expression.values[looked_at]) - factors).std(axis=1)))
-    by_chance = 2.0 * np.pi / 2.0 / complete.size  # twice the variance of a median of so many genes
-    if factors.var() <= (MIN_FACTOR_VARIANCE + by_chance) * genes**2:
-        return None
-    return float(factors.std()), genes, complete.size
 
 
 def _warn_of_normalised_cells(

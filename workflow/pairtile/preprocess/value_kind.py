@@ -44,6 +44,13 @@ MAX_LOGARITHM = 64.0
 MAX_TOTALS_VARIATION = 0.01
 """Relative standard deviation of totals up to which values are shares of them, as TPM are."""
 
+MIN_POSITIVE = 20
+"""Genes above zero in every sample on which size factors can rest (or half of all genes)."""
+
+MIN_FACTOR_VARIANCE = 0.01
+"""Of a gene's variance, from which size factors are unequal: a correlation of 0.01 between all
+genes."""
+
 MIN_SMALL_VALUES, MIN_SMALL_COUNTS = 100, 5
 """Values below 50 without the logarithm, and different ones, by which counts can be told."""
 
@@ -238,13 +245,33 @@ def undo_scaling(
             return _counts(expression, inverse, multiples, scratch), how, True
         totals = linear.sum(axis=1)
         equal = totals.std() <= MAX_TOTALS_VARIATION * totals.mean()
-        if logarithm and equal and not isinstance(values, SparseRows):
+        if logarithm and equal and unequal_factors(linear.T) and isinstance(values, np.ndarray):
             shares = empty_table(values.shape, scratch)
             for rows in row_blocks(values.shape):
                 shares[rows] = inverse(values[rows])
                 release(values)
+                release(shares)
             return replace(expression, values=shares), how, False
     return None
+
+
+def unequal_factors(values: NDArray[np.float64]) -> tuple[float, float, int] | None:
+    """Standard deviations of log2 of the size factors (median of ratios) and, beside these, of the
+    median gene, where the factors are larger than chance, and the number of genes that they rest
+    on; None where they are not, or where few genes are above zero in all of these samples.
+
+    values : float64 (genes, samples), NaN where missing.
+    """
+    logs = np.log2(values[(values > 0.0).all(axis=1)])
+    if len(logs) < min(MIN_POSITIVE, (len(values) + 1) // 2):
+        return None
+    logs -= logs.mean(axis=1, keepdims=True)
+    factors = np.median(logs, axis=0)
+    genes = float(np.median((logs - factors).std(axis=1)))
+    by_chance = 2.0 * np.pi / 2.0 / len(logs)  # twice the variance of a median of so many genes
+    if factors.var() <= (MIN_FACTOR_VARIANCE + by_chance) * genes**2:
+        return None
+    return float(factors.std()), genes, len(logs)
 
 
 def _small_values_are_whole(linear: NDArray[np.float64]) -> bool:
@@ -275,6 +302,7 @@ def _counts(
     for rows in row_blocks(values.shape):
         counts[rows] = np.rint(inverse(values[rows]) / unit)
         release(values)
+        release(counts)
     return replace(expression, values=counts)
 
 
