@@ -51,7 +51,6 @@ _CELLS = "a mapping of columns to a value or a list of values"
 
 
 def _values_by_column(columns: object) -> dict[str, tuple[str | int | float, ...]]:
-    """Each value as a tuple."""
     columns = {} if columns is None else columns
     if not isinstance(columns, dict):
         raise refusal(_CELLS)

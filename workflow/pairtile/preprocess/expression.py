@@ -468,7 +468,6 @@ def _chosen_for_unequal_samples(
 def _warn_of_normalised_cells(
     expression: Expression, scale: Scale, counted: RawCounts, account: Account
 ) -> None:
-    """Values that were made from counts of cells, which would do better."""
     values = expression.values
     few_zeros = counted.n_zero.sum() < MIN_ZEROS * counted.n_zero.size * counted.totals.size
     if scale.whole_numbers or scale.estimated or (few_zeros and not scale.n_negative):
@@ -484,7 +483,6 @@ def _warn_of_normalised_cells(
 def _warn_of_unequal_counts(
     chosen: Preprocess, scale: Scale, counted: RawCounts, account: Account
 ) -> None:
-    """Counts of samples with unlike totals, taken as they are."""
     if chosen.normalize != "none" or not scale.counted:
         return
     low, high = counted.totals.min(), counted.totals.max()
@@ -495,7 +493,6 @@ def _warn_of_unequal_counts(
 def _decide_log2(
     chosen: Preprocess, scale: Scale, expression: Expression, account: Account
 ) -> bool:
-    """Whether to take the logarithm; says why."""
     on_raw = chosen.normalize in ON_RAW_VALUES
     linear = scale.n_negative == 0 and (scale.looks_raw or scale.looks_counted or scale.counted)
     if on_raw and scale.n_negative:
@@ -606,7 +603,6 @@ def _normalize_log(
 
 
 def _left(expression: Expression, chosen: Preprocess, account: Account) -> NDArray[np.int64]:
-    """The genes that are not dropped."""
     kept = np.flatnonzero(account.reason == "")
     if kept.size < MIN_GENES:
         found = f"{kept.size} of {len(expression.genes)} genes left"

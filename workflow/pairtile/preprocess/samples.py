@@ -46,10 +46,10 @@ message = messages_of(__package__)
 NEAR_COPIES_SHARE = 0.2
 """Of all samples; fewer change p-values little."""
 
-LEAST_DEGREES = 3
+MIN_DEGREES = 3
 """Degrees of freedom that effects must leave: with fewer, unrelated genes are correlated .99."""
 
-LEAST_SHARE = 1 / 3
+MIN_SHARE_LEFT = 1 / 3
 """Of the samples, that must be left, too: labels of one or two samples each take all but noise."""
 
 FEW_DEGREES = 10
@@ -569,10 +569,10 @@ def _check_degrees(table: AnnotationTable, columns: tuple[str, ...], design: Sam
     """Refuse effects that take nearly all with them, and warn of those that take much."""
     n_samples = len(design.covariates)
     left = n_samples - 1 - orthonormal(design.covariates).shape[1]
-    if left < max(LEAST_DEGREES, LEAST_SHARE * n_samples):
+    if left < max(MIN_DEGREES, MIN_SHARE_LEFT * n_samples):
         found = f"{left} of {n_samples - 1} degrees of freedom left without their effects"
         expected = (
-            f"at least {LEAST_DEGREES}, and a third of the samples: fewer columns, or labels that "
+            f"at least {MIN_DEGREES}, and a third of the samples: fewer columns, or labels that "
             "more samples share (under preprocess.regress_out)"
         )
         raise InputError.at(table.path, f"columns {quoted(columns)}", found, expected)

@@ -205,6 +205,5 @@ def _joined(first: Prepared, other: Prepared, scratch: Path | None) -> Prepared:
 
 
 def _of_other(said: Message) -> Message:
-    """A message, said of the other table."""
     key = f"other_{said.key}" if said.key.startswith("preprocess.") else said.key
     return Message(f"other_expression: {said}", said.code, said.severity, said.numbers, key)

@@ -75,7 +75,6 @@ def groups(
 
 
 def _remove_old_results(out: Path, config: TableAnalysis) -> list[Message]:
-    """What the analysis had made before it was split."""
     files = ResultFiles(str(out), config)
     own = {*GROUP_TABLES, "summary.json", "report.html"}
     paths = [Path(path) for path in dict.fromkeys([*files.wanted(), *files.exports(0)])]

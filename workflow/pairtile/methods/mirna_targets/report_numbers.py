@@ -92,7 +92,6 @@ def _all_sites(results: Results) -> list[tuple[str, int]]:
 
 
 def _by_kind(items: pd.DataFrame) -> list[tuple[str, int]]:
-    """miRNAs and transcripts among some items."""
     kinds = Counter(items.get("kind", ()))
     words = {"mirna": "miRNA", "transcript": "transcript"}
     return [(word, kinds[kind]) for kind, word in words.items() if kind in kinds]

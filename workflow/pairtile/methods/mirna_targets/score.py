@@ -226,7 +226,6 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         return found
 
     def _columns(self, hits: pa.Table) -> dict[str, NDArray[np.generic] | pa.Array]:
-        """The rows of ``ROWS``, by items, sorted."""
         order = np.asarray(self.state["transcript_order"])
         j = (order[hits["j"].to_numpy()] + self.n_mirnas).astype(np.int32)
         sorting = np.lexsort((hits["rank"].to_numpy(), j, hits["i"].to_numpy()))

@@ -286,7 +286,6 @@ def spacing_density(eigenvalues: NDArray[np.float64]) -> pd.DataFrame:
 
 
 def _counts(eigenvalues: NDArray[np.float64]) -> Iterator[NDArray[np.int64]]:
-    """Spacings in each bin, for each pace."""
     for pace in _PACES:
         if eigenvalues.size // pace < _MIN_KNOTS:
             return

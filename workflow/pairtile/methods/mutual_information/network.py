@@ -375,7 +375,6 @@ def _only_best(
 
 
 def _rows(kept: BoolArray) -> Iterator[Int64Array]:
-    """Numbers of the pairs that are kept in some direction, part by part."""
     for part in _parts(kept.shape[1]):
         yield part.start + np.flatnonzero(kept[:, part].any(axis=0))
 

@@ -111,7 +111,6 @@ def prepare_predictor_input(
 def _levels(
     config: PredictorPairsConfig, given: PredictorInput, scratch: Path | None
 ) -> tuple[Prepared, NDArray[np.int8], int]:
-    """The kept genes' values, and their levels."""
     table, n_levels, cleaning = given.table, given.n_levels, config.preprocess
     if n_levels is None:
         if isinstance(table, Expression):
