@@ -125,8 +125,8 @@ class Page:
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
-            ready, _, _ = select.select([self._read], [], [], 60)
-            assert ready, "Chromium did not answer within a minute"
+            ready, _, _ = select.select([self._read], [], [], 180)
+            assert ready, "Chromium did not answer within three minutes"
             self._rest += os.read(self._read, 1 << 20)
         message, self._rest = self._rest.split(b"\0", 1)
         decoded: dict[str, Any] = json.loads(message)
@@ -153,6 +153,10 @@ def browser(profile: Path, *flags: str) -> Iterator[Page]:
     command = [
         CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
         "--disable-background-networking", "--remote-debugging-pipe", "--window-size=1280,900",
+        # Without these it may draw no more where memory shared among programs is short, or where it
+        # takes its window for hidden.
+        "--disable-dev-shm-usage", "--disable-backgrounding-occluded-windows",
+        "--disable-renderer-backgrounding",
         f"--user-data-dir={profile}", *flags, "about:blank",
     ]  # fmt: skip
     # Chromium reads from descriptor 3 and writes to 4.
@@ -174,16 +178,20 @@ def browser(profile: Path, *flags: str) -> Iterator[Page]:
         os.close(ours_in)
 
 
-EDGE, BEYOND = {"width": 10, "height": 100_000}, {"captureBeyondViewport": True}
+HEIGHT = 900  # of the window
 
 
 def resize(page: Page, width: int) -> None:
     """Make the page so wide, and wait until it is at rest."""
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    size = {"width": width, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
     page.call("Emulation.setDeviceMetricsOverride", **size)
     page.wait_for(f"innerWidth === {width}")
-    # What is out of view, such as a structure, follows the width only where it is drawn.
-    page.call("Page.captureScreenshot", clip={"x": 0, "y": 0, "scale": 0.1} | EDGE, **BEYOND)
+    # What is out of view, such as a structure, follows the width only where it is drawn: one
+    # screenful after the other. (A screenshot of all at once may never end on a busy machine.)
+    drawn = "new Promise(requestAnimationFrame)"
+    for top in [*range(0, page.ask("document.documentElement.scrollHeight"), HEIGHT), 0]:
+        scrolled = f"scrollTo(0, {top}), {drawn}"
+        page.call("Runtime.evaluate", expression=scrolled, awaitPromise=True)
     heights = [0]
     while len(set(heights[-4:])) > 1 or len(heights) < 5:
         time.sleep(0.1)
@@ -201,7 +209,7 @@ def screenshot(page: Page) -> NDArray[np.float32]:
     for top in range(0, height, SLICE):
         high = min(SLICE, height - top) // 2 * 2
         clip = {"x": 0, "y": top, "width": width, "height": high, "scale": SCALE}
-        shot = page.call("Page.captureScreenshot", clip=clip, **BEYOND)["data"]
+        shot = page.call("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)["data"]
         slices.append(matplotlib.image.imread(io.BytesIO(base64.b64decode(shot)))[..., :3])
     return np.concatenate(slices)
 
