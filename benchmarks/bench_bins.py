@@ -13,7 +13,7 @@ from benchmarks.machine import write
 
 PAIRS = 400
 SAMPLES = (25, 50, 100, 200, 400)
-ESTIMATORS = ((4, 3), (6, 4), (8, 4), (10, 3), (20, 3))
+ESTIMATORS = ((4, 3), (5, 4), (6, 4), (8, 4), (10, 3), (20, 3))
 """Bins and order."""
 P_VALUE = 0.001
 

@@ -23,7 +23,7 @@ from benchmarks.machine import write
 
 DATA = data_folder()
 SAMPLES = (30, 50, 100, 200, 500, 1000)
-BINS = ((4, 3), (5, 3), (6, 4), (8, 4), (10, 3), (10, 4), (14, 4))
+BINS = ((4, 3), (5, 3), (5, 4), (6, 4), (8, 4), (10, 3), (10, 4), (14, 4))
 """Bins and order."""
 TRANSFORMS = ("rank", "none")
 EDGES = (1, 2, 3, 5, 10)

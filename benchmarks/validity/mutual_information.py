@@ -410,6 +410,35 @@ def stated_batches(n_tables: int) -> list[dict[str, Any]]:
     return rows
 
 
+def removed_effects(n_tables: int) -> list[dict[str, Any]]:
+    """Labels of few samples each, or many covariates, taken off by ``regress_out``: unrelated
+    pairs, in what is left."""
+    rows = []
+    for samples, labels, covariates, missing in (
+        (120, 30, 0, 0.0), (120, 30, 0, 0.2), (24, 12, 0, 0.0), (60, 0, 8, 0.05)
+    ):  # fmt: skip
+        passing = []
+        for seed in range(n_tables):
+            draw = np.random.default_rng([seed, samples, labels, covariates])
+            values = draw.standard_normal((GENES, samples))
+            effects: dict[str, Any] = {}
+            if labels:
+                label = np.arange(samples) % labels
+                values += 2.0 * draw.standard_normal((GENES, labels))[:, label]
+                effects["label"] = [f"f{k}" for k in label]
+            for k in range(covariates):
+                effects[f"c{k}"] = draw.standard_normal(samples)
+                values += draw.standard_normal((GENES, 1)) * effects[f"c{k}"]
+            values[draw.random(values.shape) < missing] = np.nan
+            left = prepare_expression(values, regress_out=effects, min_samples=8)
+            passing.append(len(_pairs(left, {"p_value": LEVEL})) / (GENES * (GENES - 1) / 2))
+        what = f"{labels} labels" if labels else f"{covariates} covariates"
+        scenario = f"{what} of {samples} samples, {missing:.0%} missing, `regress_out`"
+        claim = "unrelated pairs with p ≤ 0.05"
+        rows.append(claim_of_mean(scenario, claim, passing, LEVEL, COMMAND, low=0.045, high=0.055))
+    return rows
+
+
 def _pairs(values: Floats | Prepared, keep: dict[str, Any], **stated: Any) -> set[tuple[int, int]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -525,6 +554,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
         *shared_samples(n_tables),
         *discoveries(n_tables),
         *stated_batches(n_tables),
+        *removed_effects(n_tables),
         *combined(2 * n_tables),
         *delivered(2 * n_tables),
         *consensus(quick),

@@ -363,9 +363,8 @@ def test_bootstraps_draw_no_null_that_decides_nothing(
 ) -> None:
     values = np.random.default_rng(3).normal(size=(40, 60))
     values[:9] += values[0]
-    config = analysis_config(
-        MutualInformationConfig, backend="cpu", keep=keep, score="mi", dpi=False, bootstraps=4
-    )
+    how = {"score": "mi", "dpi": False, "estimator": {"bins": 6}, "bootstraps": 4}
+    config = analysis_config(MutualInformationConfig, backend="cpu", keep=keep, **how)
     networks, draws = [], []
     for decides in (True, False):
         monkeypatch.setattr(Bar, "by_p_value", decides)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_mutual_information import naive_permuted_rows
 from numpy.typing import NDArray
+from pairtile import infer_network, prepare_expression
 from pairtile.api.settings import analysis_config
 from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information.api import open_analysis
@@ -340,3 +341,19 @@ def test_row_orders_run_from_small_to_large_with_missing_ones_last():
     values = awkward()
     ordered = np.take_along_axis(values, row_orders(values).astype(np.int64), axis=1)
     assert np.array_equal(ordered, np.sort(values, axis=1), equal_nan=True)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("transform", ["rank", "none"])
+def test_effects_are_taken_off_permuted_genes_too(transform: str, missing: float) -> None:
+    """What is left of labels of four samples each has p-values as uniform as ever: neither too
+    small, as if all degrees of freedom were there, nor too large."""
+    draw = np.random.default_rng(8)
+    label = np.arange(120) // 4
+    values = draw.normal(size=(150, 120)) + 2.0 * draw.normal(size=(150, 30))[:, label]
+    values[draw.random(values.shape) < missing] = np.nan
+    left = prepare_expression(values, regress_out={"family": [f"F{k}" for k in label]})
+    how = {"transform": transform, "score": "mi", "dpi": False, "keep": "all", "backend": "cpu"}
+    p = infer_network(left, **how)["p_value"]
+    for level in (0.5, 0.05, 0.01):
+        assert 0.85 * level < (p <= level).mean() < 1.15 * level

@@ -47,6 +47,7 @@ SUBSAMPLE_FRACTION = 0.632
 
 MANY_SAMPLES = 200
 FLOOR_SHARE = 0.01
+MAX_FLOOR_OF_5_BINS = 0.1
 """Of ``estimator: auto``: raw values rank edges better from so many samples on, unless many of them
 lie at one value (zeros, a detection limit), which then is an outlier for all others."""
 
@@ -69,8 +70,9 @@ class SplineEstimatorConfig(ConfigModel):
         description=(
             "Bins into which each gene's values are spread. Mutual information is at most "
             "log2(bins) bits. Many bins on few samples raise the score of every pair alike. "
-            "`auto`: 6 for ranks and for fewer than 200 samples, 10 for the values of more; at "
-            "least `order`."
+            "`auto`: 5 for fewer than 200 samples; 6 for ranks of more, or where values have a "
+            "floor (more than a tenth of a gene's samples at one value); 10 for the values of "
+            "more; at least `order`."
         ),
     )
     order: Annotated[
@@ -82,7 +84,7 @@ class SplineEstimatorConfig(ConfigModel):
             "Spline order: over how many neighbouring bins one value is spread. 1: each value "
             "falls into one bin (a plain histogram). 3: a smooth quadratic spread, which lessens "
             "the noise at bin borders. At most `bins`. `auto`: 4 beside `bins: auto` where that "
-            "is 6, else 3 (or `bins`)."
+            "is 5 or 6, else 3 (or `bins`)."
         ),
     )
     knots: Literal["clamped", "uniform"] = Field(
@@ -132,7 +134,8 @@ class SplineEstimatorConfig(ConfigModel):
         if transform == "auto":
             transform = "none" if many and floor_share <= FLOOR_SHARE else "rank"
         if bins == "auto":
-            fitting = 10 if many and transform == "none" else 6
+            few = 6 if many or floor_share > MAX_FLOOR_OF_5_BINS else 5
+            fitting = 10 if many and transform == "none" else few
             bins = fitting if order == "auto" else max(fitting, order)
             order = order if order != "auto" else 3 if bins == 10 else 4
         if order == "auto":

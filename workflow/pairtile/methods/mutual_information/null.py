@@ -34,7 +34,10 @@ from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling
 from pairtile.methods.mutual_information.series_joins import loss_by_joins
 from pairtile.preprocess.null_design import NullDesign
 from pairtile.runtime.record import Progress
+from pairtile.runtime.threads import one_blas_thread
 from pairtile.splines.scorer import BsplineScorer
+from pairtile.splines.values import scaled
+from pairtile.statistics.sample_effects import orthonormal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,6 +52,9 @@ course of 100 samples had an edge at fdr 0.05, with 100 4.5 % (autocorrelation 0
 
 TAIL_SHARE = 0.01
 """Share of the null to which the log-linear tail is fitted."""
+
+MISSING_ROUNDS = 10
+"""Of fitting effects to rows with missing values."""
 
 STATISTIC_BYTES = 12
 """Of each draw of a null: the statistic itself, joined with the others, and sorted."""
@@ -231,13 +237,14 @@ class NullGenes(NamedTuple):
 
     z : float64 (genes, samples), scaled values, NaN where missing. varied : bool (genes,); constant
     genes are not drawn. classes : int8 (genes,), those that share a null. paired : the pairs of
-    classes whose genes are paired.
+    classes whose genes are paired. transform : ``rank`` or ``none``, what ``z`` was made by.
     """
 
     z: Float64Array
     varied: BoolArray
     classes: NDArray[np.int8]
     paired: list[tuple[int, int]]
+    transform: str
 
 
 def draw_null(
@@ -249,6 +256,7 @@ def draw_null(
     seed: int,
     min_samples: int,
     resampling: Resampling | None = None,
+    removed: Float64Array | None = None,
     inflation: float = 1.0,
 ) -> dict[str, NDArray[np.generic]]:
     """At least ``draws`` null statistics (n_samples * MI) for each pair of classes of genes that is
@@ -264,14 +272,18 @@ def draw_null(
     resampling
         Of a bootstrap: what it did to the samples of ``z``. Applied after permuting, so that
         repeated samples raise the null as they raise the scores.
+    removed
+        Float64 (samples, columns): effects that are off the values, and are taken off what is
+        permuted, too. Without that, permuted genes have more degrees of freedom than the values.
     inflation
-        By which every statistic is multiplied, for degrees of freedom that values have lost.
+        By which every statistic is multiplied where that cannot be done: right for the straight
+        part of a relation, too much for the rest of it.
 
     Returns
     -------
     The arrays of a ``Null``.
     """
-    z, varied, classes, paired = genes
+    z, varied, classes, paired, transform = genes
     side = int(np.ceil(np.sqrt(draws)))
     exchange = Exchange.within(design)
 
@@ -288,6 +300,8 @@ def draw_null(
             most = pool.size * int((exchange.sizes // np.maximum(exchange.step, 1) // 4 + 1).max())
             drawn = np.resize(random.permutation(pool), min(side, most))
         rows = permuted_rows(z, drawn, seed, which, number, exchange, resampling)
+        if removed is not None:
+            rows = scaled(_without(rows, removed), scorer.settings, transform)
         keeps = design.kind != "permutation"
         return DrawnRows(rows, drawn if keeps and pool.size > 1 else None)
 
@@ -311,6 +325,19 @@ def draw_null(
     if design.courses is None and design.shifted.any():
         resolved = min(RESOLVED_SHIFTS, max(RESOLVED, int(TAIL_SHARE * draws)))
     return Null(statistics, classes, resolved).arrays()
+
+
+@one_blas_thread()
+def _without(rows: Float64Array, removed: Float64Array) -> Float64Array:
+    """Rows (draws, samples) less what ``removed`` and a constant explain; NaN stays."""
+    basis = orthonormal(removed)
+    missing = np.isnan(rows)
+    filled = np.where(missing, np.nanmean(rows, axis=1, keepdims=True), rows)
+    # A missing value counts as what is fitted to it, which a few rounds settle.
+    for _ in range(MISSING_ROUNDS if missing.any() else 1):
+        fitted = filled.mean(axis=1, keepdims=True) + (filled @ basis) @ basis.T
+        filled = np.where(missing, fitted, rows)
+    return np.asarray(rows - fitted)
 
 
 class DrawnRows(NamedTuple):

@@ -294,8 +294,11 @@ class MutualInformation(
         z = self.state["z"] if self._original is None else self._original
         factor = inflation(self.state, z.shape[1], design.kind)
         n = self._null_samples(self.config, self.state)
+        removed = None
         if self._original is None and design.kind == "permutation" and n < z.shape[1]:
             z, design = self.state["z_some"], NullDesign.permutation(n)
+        elif factor != 1.0 and self._resampling is None and "columns" not in self.state:
+            removed = self.state.get("removed")  # of two tables each has lost its own
         return draw_null(
             self.scorer,
             NullGenes(
@@ -303,13 +306,15 @@ class MutualInformation(
                 self.state["entropy_bits"] > 0.0,
                 self.classes,
                 paired_classes(self.state, self.classes),
+                "rank" if self.state["by_rank"] else "none",
             ),
             design,
             draws=draws,
             seed=seed,
             min_samples=self.config.preprocess.min_samples,
             resampling=self._resampling,
-            inflation=factor,
+            removed=removed,
+            inflation=factor if removed is None else 1.0,
         )
 
     def null_messages(self, seed: int) -> list[Message]:
