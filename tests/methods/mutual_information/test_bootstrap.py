@@ -363,7 +363,7 @@ def test_bootstraps_draw_no_null_that_decides_nothing(
 ) -> None:
     values = np.random.default_rng(3).normal(size=(40, 60))
     values[:9] += values[0]
-    how = {"score": "mi", "dpi": False, "estimator": {"bins": 6}, "bootstraps": 4}
+    how: dict[str, Any] = {"score": "mi", "dpi": False, "estimator": {"bins": 6}, "bootstraps": 4}
     config = analysis_config(MutualInformationConfig, backend="cpu", keep=keep, **how)
     networks, draws = [], []
     for decides in (True, False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -345,7 +346,9 @@ def test_row_orders_run_from_small_to_large_with_missing_ones_last():
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("transform", ["rank", "none"])
-def test_effects_are_taken_off_permuted_genes_too(transform: str, missing: float) -> None:
+def test_effects_are_taken_off_permuted_genes_too(
+    transform: Literal["rank", "none"], missing: float
+) -> None:
     """What is left of labels of four samples each has p-values as uniform as ever: neither too
     small, as if all degrees of freedom were there, nor too large."""
     draw = np.random.default_rng(8)
@@ -353,7 +356,7 @@ def test_effects_are_taken_off_permuted_genes_too(transform: str, missing: float
     values = draw.normal(size=(150, 120)) + 2.0 * draw.normal(size=(150, 30))[:, label]
     values[draw.random(values.shape) < missing] = np.nan
     left = prepare_expression(values, regress_out={"family": [f"F{k}" for k in label]})
-    how = {"transform": transform, "score": "mi", "dpi": False, "keep": "all", "backend": "cpu"}
-    p = infer_network(left, **how)["p_value"]
+    how: dict[str, Any] = {"score": "mi", "dpi": False, "keep": "all", "backend": "cpu"}
+    p = infer_network(left, transform=transform, **how)["p_value"]
     for level in (0.5, 0.05, 0.01):
         assert 0.85 * level < (p <= level).mean() < 1.15 * level

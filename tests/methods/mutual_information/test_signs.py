@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -57,7 +59,7 @@ def test_rho_is_that_of_scipy(missing: float, block: int, monkeypatch: pytest.Mo
 )
 def test_modes_are_those_of_the_relation(shape: str, mode: str) -> None:
     values = related(shape, np.random.default_rng(2))
-    how = {"score": "mi", "keep": {"fdr": 0.05}, "dpi": False, "backend": "cpu"}
+    how: dict[str, Any] = {"score": "mi", "keep": {"fdr": 0.05}, "dpi": False, "backend": "cpu"}
     network = infer_network(values, bins=6, **how)  # so fine a wave is blurred by fewer
     true = network[network["target"] - network["source"] == 1]
     true = true[true["source"] % 2 == 0]
