@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pairtile.gpu.device import Device, choose
 from pairtile.methods.multimodal_correlation.mixtures import pair_mixtures
-from pairtile.methods.trajectory_correlation.stability import adjusted_rand
+from pairtile.methods.trajectory_correlation.network import adjusted_rand
 from pairtile.simulate.modes import ModesSimulation, simulate_modes
 
 from benchmarks.bench_pair_mixtures import mixture_config

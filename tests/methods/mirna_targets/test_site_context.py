@@ -12,10 +12,9 @@ import pytest
 from mirna_sequences import plain, write_fasta
 from pairtile import mirna_targets
 from pairtile.methods.mirna_targets import context
-from pairtile.methods.mirna_targets.context import context_columns, seed_pairing
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES, HitSites, HitSpans
 from pairtile.methods.mirna_targets.scoring import SequenceBatch, Texts
-from pairtile.methods.mirna_targets.seed_sites import site_abundance
+from pairtile.methods.mirna_targets.seed_sites import context_columns, seed_pairing, site_abundance
 from workflow_runs import Analysis
 
 LET7 = "UGAGGUAGUAGGUUGUAUAGUU"

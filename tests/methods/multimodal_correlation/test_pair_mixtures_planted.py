@@ -13,7 +13,7 @@ from mixture_modes import mixture_config
 from numpy.typing import NDArray
 from pairtile.gpu.device import choose
 from pairtile.methods.multimodal_correlation.mixtures import pair_mixtures
-from pairtile.methods.trajectory_correlation.stability import adjusted_rand
+from pairtile.methods.trajectory_correlation.network import adjusted_rand
 from pairtile.simulate.modes import simulate_modes
 
 Labels = NDArray[np.int64]

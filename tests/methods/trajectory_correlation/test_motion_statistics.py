@@ -13,23 +13,23 @@ from message_codes import numbers_by_code
 from pairtile import trajectory_correlation
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
-from pairtile.methods.trajectory_correlation.correlation_times import correlation_time
+from pairtile.methods.trajectory_correlation.correlation_times import (
+    correlation_time,
+    drifting,
+    half_shifts,
+    least_p_values,
+)
 from pairtile.methods.trajectory_correlation.estimators import MotionPairs
-from pairtile.methods.trajectory_correlation.network import ResidueNetwork
-from pairtile.methods.trajectory_correlation.pair_scores import MotionScores
-from pairtile.methods.trajectory_correlation.score import HALF_SURROGATES
-from pairtile.methods.trajectory_correlation.stability import (
+from pairtile.methods.trajectory_correlation.network import (
+    ResidueNetwork,
     adjusted_rand,
     agreement_warnings,
     community_agreement,
     half_networks,
 )
+from pairtile.methods.trajectory_correlation.pair_scores import MotionScores
+from pairtile.methods.trajectory_correlation.score import HALF_SURROGATES
 from pairtile.methods.trajectory_correlation.state import halves_of, replica_weights, shifts_of
-from pairtile.methods.trajectory_correlation.stationarity import (
-    drifting,
-    half_shifts,
-    least_p_values,
-)
 from scipy.stats import f as fisher
 from scipy.stats import ttest_ind
 

@@ -25,7 +25,7 @@ from pairtile.io.annotations import Condition
 from pairtile.io.networks.edge_lists import regulon_table
 from pairtile.io.networks.table import VALUE_COLUMNS
 from pairtile.runtime.files import atomic_path
-from pairtile.statistics.correction import benjamini_hochberg
+from pairtile.statistics.correction import known_q_values
 
 message = messages_of(__package__)
 
@@ -123,8 +123,7 @@ def activity_tests(
     if not parts:
         return pd.DataFrame(columns=list(TESTS)), notes
     table = pd.concat(parts, ignore_index=True)
-    known = table["p_value"].notna()
-    table.loc[known, "q_value"] = benjamini_hochberg(table.loc[known, "p_value"])
+    table["q_value"] = known_q_values(table["p_value"])
     table = table.sort_values("p_value", kind="stable", ignore_index=True)
     return table.reindex(columns=list(TESTS)), notes
 

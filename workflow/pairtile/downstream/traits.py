@@ -14,7 +14,7 @@ from pairtile.downstream.given import Given
 from pairtile.downstream.label_tests import indicators, label_test, within
 from pairtile.engine.estimator import Written
 from pairtile.io.annotations import Condition
-from pairtile.statistics.correction import benjamini_hochberg
+from pairtile.statistics.correction import known_q_values
 from pairtile.statistics.hidden_factors import Exchange
 
 message = messages_of(__package__)
@@ -104,10 +104,8 @@ def module_trait_tests(
     names = ["module", "trait", "labels", "units", "correlation", "p_value", "q_value"]
     if not parts:
         return pd.DataFrame(columns=names), notes
-    table = pd.concat(parts, ignore_index=True).assign(q_value=np.nan)
-    tested = table["p_value"].notna()
-    table.loc[tested, "q_value"] = benjamini_hochberg(table.loc[tested, "p_value"])
-    return table[names], notes
+    table = pd.concat(parts, ignore_index=True)
+    return table.assign(q_value=known_q_values(table["p_value"]))[names], notes
 
 
 def multiple_correlation(y: Float64Array, x: Float64Array) -> Float64Array:

@@ -59,6 +59,20 @@ def benjamini_hochberg(p: ArrayLike, n_tests: int | None = None) -> Float64Array
     return q
 
 
+def known_q_values(p: ArrayLike) -> Float64Array:
+    """Benjamini-Hochberg q-values of the p-values that are known; NaN, which is no test, stays NaN.
+
+    float64, in the shape of ``p``. Raises as ``benjamini_hochberg``.
+
+    >>> known_q_values([0.01, np.nan, 0.2])
+    array([0.02,  nan, 0.2 ])
+    """
+    values = np.array(p, dtype=np.float64)
+    known = ~np.isnan(values)
+    values[known] = benjamini_hochberg(values[known])
+    return values
+
+
 def bonferroni(p: ArrayLike, n_tests: int | None = None) -> Float64Array:
     """Bonferroni-corrected p-values: p * n_tests, at most 1.
 

@@ -58,7 +58,8 @@ def leiden_modules(
     genes, ends = np.unique(np.concatenate([low, high]), return_inverse=True)
     if genes.size:
         edges = ends.reshape(2, -1).T
-        result[genes] = _by_size(_leiden(genes.size, edges, weight, resolution, seed, runs))
+        found = leiden(genes.size, edges, weight, resolution=resolution, seed=seed, runs=runs)
+        result[genes] = by_size(found)
     return result
 
 
@@ -119,7 +120,10 @@ def link_communities(
     # A loop adds twice its weight to its node's strength.
     own = np.where(joined[:, 0] == joined[:, 1], own / 2, own)
     order = np.lexsort((joined[:, 1], joined[:, 0]))
-    found = _by_size(_leiden(low.size, joined[order], own[order], resolution, seed, runs))
+    modules = leiden(
+        low.size, joined[order], own[order], resolution=resolution, seed=seed, runs=runs
+    )
+    found = by_size(modules)
     keys = low * n_genes + high
     first, second = np.asarray(i, dtype=np.int64), np.asarray(j, dtype=np.int64)
     wanted = np.minimum(first, second) * n_genes + np.maximum(first, second)
@@ -201,14 +205,17 @@ def _strongest(
     return low[kept], high[kept], weight[kept]
 
 
-def _leiden(
+def leiden(
     n_nodes: int,
     edges: Int64Array,
     weight: Float64Array,
-    resolution: float,
+    *,
     seed: int,
-    runs: int | None,
+    resolution: float = 1.0,
+    runs: int | None = None,
 ) -> Int64Array:
+    """Members of the modules of one network, int64 (n_nodes,), in any order: the best of some runs
+    (see ``leiden_modules``). ``edges``: (edges, 2), at least one. ``weight``: (edges,)."""
     import igraph
 
     if resolution <= 0:
@@ -234,7 +241,7 @@ def _leiden(
     return best
 
 
-def _by_size(found: Int64Array) -> Int32Array:
+def by_size(found: Int64Array) -> Int32Array:
     """Numbers from 1 on by size, of equals by the first member."""
     _, first, rows, sizes = np.unique(
         found, return_index=True, return_inverse=True, return_counts=True

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pairtile.declare.messages import messages_of
 from pairtile.errors import InputError
 from pairtile.io.names import some
-from pairtile.io.text_file import open_lines
+from pairtile.io.text_file import is_number, open_lines
 from pairtile.methods.mirna_targets.arrays import OrthologArrays, SequenceArrays
 from pairtile.methods.mirna_targets.fasta import Fasta
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
@@ -158,8 +158,10 @@ def read_tree(path: str | PathLike[str], species: Sequence[str]) -> SpeciesTree:
             last = open_nodes.pop() if part == ")" else None
             measured, ended = part != ")", part == ";"
         elif part.startswith(":"):
-            branches.append((last or set(), _length(path, part[1:])))
-            measured = True
+            measured, length = True, part[1:].strip()
+            if not is_number(length) or not 0 <= float(length) < float("inf"):
+                raise InputError.at(path, "", f"the length {length!r}", "a number of 0 or more")
+            branches.append((last or set(), float(length)))
         elif last is None:  # a leaf; else the name of an inner node
             last = {part[1:-1].replace("''", "'") if part.startswith("'") else part}
             measured = False
@@ -183,16 +185,6 @@ def species_bits(chosen: NDArray[np.bool_]) -> NDArray[np.uint64]:
     wide = np.zeros((len(chosen), n_words * SPECIES_OF_A_WORD), dtype=bool)
     wide[:, : chosen.shape[1]] = chosen
     return np.packbits(wide, axis=1, bitorder="little").view(np.uint64)
-
-
-def _length(path: str | PathLike[str], text: str) -> float:
-    try:
-        length = float(text)
-    except ValueError:
-        length = -1.0
-    if not 0 <= length < float("inf"):
-        raise InputError.at(path, "", f"the length {text.strip()!r}", "a number of 0 or more")
-    return length
 
 
 # --- sites ----------------------------------------------------------------------------------------

@@ -354,15 +354,11 @@ def letter_codes() -> NDArray[np.uint8]:
     lower case and T do not count there. Any other letter is no base.
     """
     codes = np.zeros((3, 256), np.uint8)
+    letters = list(b"AaCcGgUuTtXxKk")
+    codes[0, letters] = np.repeat([1, 2, 3, 4, 4, 5, 6], 2)
+    codes[1, letters] = np.repeat([1, 2, 3, 4, 4, 3, 2], 2)
     codes[2] = 4
-    pairing = {"A": 1, "C": 2, "G": 3, "U": 4, "T": 4, "X": 5, "K": 6}
-    neighbour = {**pairing, "X": 3, "K": 2}
-    for letter in pairing:
-        for place in ord(letter), ord(letter.lower()):
-            codes[0, place] = pairing[letter]
-            codes[1, place] = neighbour[letter]
-    for code, letter in enumerate("ACGU"):
-        codes[2, ord(letter)] = code
+    codes[2, list(b"ACGU")] = range(4)
     return codes
 
 

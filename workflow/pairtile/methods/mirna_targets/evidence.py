@@ -27,11 +27,14 @@ from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.kernels.pair_scores import PAIR_BINS, PAIR_STEP
 from pairtile.methods.mirna_targets.null import PairNull, pair_score_bins, seed_scores
 from pairtile.methods.mirna_targets.scoring import SequenceBatch, state_sequences
-from pairtile.methods.mirna_targets.seed_sites import CORE, SeedIndex, SeedSites, context_scores
+from pairtile.methods.mirna_targets.seed_sites import (
+    CLASSES,
+    CORE,
+    SeedIndex,
+    SeedSites,
+    context_scores,
+)
 from pairtile.statistics.dependence import evenly_spaced
-
-CLASSES = range(2, len(SEED_CLASSES))
-"""Numbers of the classes 6mer to 8mer."""
 
 MAX_MATCHES, MIN_SHUFFLES = 10**8, 20
 """Seed matches of shuffles that are looked up, and the shuffles of a miRNA that are in any case."""

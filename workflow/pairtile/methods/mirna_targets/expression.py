@@ -26,7 +26,7 @@ from pairtile.io.expression import Expression, read_expression
 from pairtile.io.table import check_names
 from pairtile.methods.mirna_targets.arrays import ExpressionArrays, SequenceArrays
 from pairtile.methods.mirna_targets.records import PreparedPart, hint_of_versions
-from pairtile.statistics.correction import benjamini_hochberg
+from pairtile.statistics.correction import known_q_values
 
 message = messages_of(__package__)
 
@@ -143,14 +143,6 @@ class Correlations:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _rounded(columns: Mapping[str, NDArray[np.float64]]) -> dict[str, pa.Array]:
-    """NaN as missing."""
-    return {
-        name: pa.array(np.round(values, 6), pa.float64(), from_pandas=True)
-        for name, values in columns.items()
-    }
-
-
 def expression_table(sums: NDArray[np.float64], mirnas: Iterable[str]) -> pa.Table:
     """Whether the targets of each miRNA, taken together, go against it more than chance gives.
 
@@ -165,9 +157,11 @@ def expression_table(sums: NDArray[np.float64], mirnas: Iterable[str]) -> pa.Tab
     there = (pairs[:, 1:] > 0).sum(axis=1)
     low = (means[:, 1:] <= means[:, :1] + 1e-12).sum(axis=1)
     p = np.where((pairs[:, 0] > 0) & (there > 0), (1.0 + low) / (1.0 + there), np.nan)
-    q = np.full(len(p), np.nan)
-    tested = np.flatnonzero(np.isfinite(p[1:])) + 1
-    q[tested] = benjamini_hochberg(p[tested])
+    q = np.append(np.nan, known_q_values(p[1:]))  # all together are no test beside the others
     numbers = {"correlation": means[:, 0], "expected": expected, "p_value": p, "q_value": q}
     names = pa.array(["all", *map(str, mirnas)], pa.string())
-    return pa.table({"mirna": names, "pairs": pairs[:, 0].astype(np.int64), **_rounded(numbers)})
+    columns = {
+        name: pa.array(np.round(values, 6), pa.float64(), from_pandas=True)
+        for name, values in numbers.items()
+    }
+    return pa.table({"mirna": names, "pairs": pairs[:, 0].astype(np.int64), **columns})

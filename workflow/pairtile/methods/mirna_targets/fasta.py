@@ -18,6 +18,7 @@ import numpy as np
 from pairtile.errors import InputError
 from pairtile.io.names import without_version
 from pairtile.io.text_file import check_file, open_binary
+from pairtile.methods.mirna_targets.scoring import SequenceBatch
 
 LETTERS = "ACGTUNRYKMSWBDHVX"
 """Letters of a sequence, in either case: bases, and IUPAC's codes for several of them."""
@@ -138,16 +139,14 @@ class Fasta:
         """Some of the records (counted from 0), ascending."""
         if len(rows) == len(self):
             return self
-        begins = self.offsets.tolist()
+        letters = SequenceBatch(self.text, self.offsets).block(np.asarray(rows, dtype=np.int64))
         return replace(
             self,
             names=[self.names[k] for k in rows],
             first_words=[self.first_words[k] for k in rows],
             headers=[self.headers[k] for k in rows],
-            text=np.concatenate(
-                [self.text[:0], *(self.text[begins[k] : begins[k + 1]] for k in rows)]
-            ),
-            offsets=np.cumsum([0, *self.lengths[list(rows)].tolist()], dtype=np.int64),
+            text=letters.text,
+            offsets=letters.offsets,
             records=self.records[list(rows)],
             n_passed=self.n_passed + len(self) - len(rows),
         )
@@ -267,7 +266,13 @@ def fasta_of(path: str, key: str, data: bytes) -> Fasta:
         fault = _fault(raw, name, sequence)
         if fault:
             positions.append(fault[0])
-            bad.append(_bad_record(raw.body, number, name, sequence, fault))
+            body, (_, problem, expected) = raw.body.strip(_SPACE), fault
+            placeholder = bool(name and body and _PLACEHOLDER.fullmatch(body))
+            if placeholder:
+                problem, expected = f"no sequence: {_start(body)!r}", "letters"
+            other = set(sequence.translate(None, _PASSED).decode("ascii", "replace"))
+            strange = "" if placeholder else "".join(sorted(other))
+            bad.append(BadRecord(number, 0, name, problem, expected, strange, placeholder))
             continue
         names.append(name)
         headers.append(_decoded(raw.header[found.end() + 1 :] if found else b""))
@@ -294,7 +299,13 @@ def _raw_records(data: bytes) -> Iterator[_Raw]:
     while at >= 0:
         end = data.find(b"\n", at)
         if end < 0:
-            yield _Raw(at, data[at + 1 :], len(data), b"", _cut_header(data[at:]))
+            found, expected = (
+                "a header in which the file ends",
+                "a header line, and letters below it",
+            )
+            if b"\r" in data[at:].rstrip(_SPACE):  # as old Macintosh programs wrote it
+                found, expected = "lines that end in CR alone", "lines that end in LF or CRLF"
+            yield _Raw(at, data[at + 1 :], len(data), b"", (found, expected))
             return
         following = data.find(b">", end)
         body = data[end + 1 : following if following >= 0 else len(data)]
@@ -306,45 +317,32 @@ def _start(text: bytes) -> str:
     return text[:40].split(b"\n")[0].decode("ascii", "backslashreplace").strip()
 
 
-def _cut_header(header: bytes) -> tuple[str, str]:
-    inner = header.rstrip(_SPACE)
-    if b"\r" in inner:  # as old Macintosh programs wrote it
-        return "lines that end in CR alone", "lines that end in LF or CRLF"
-    return "a header in which the file ends", "a header line, and letters below it"
-
-
 def _fault(raw: _Raw, name: str, sequence: bytes) -> tuple[int, str, str] | None:
     """Position, what was found and what is expected, where a record cannot be used."""
     if raw.fault:
         return raw.begin, *raw.fault
     if not name:
         return raw.begin, "no name", "a name right after '>'"
+    fault = letters_fault(sequence)
+    strange = sequence.translate(None, _PASSED)[:1]
+    at = raw.body_begin + raw.body.index(strange) if strange else raw.begin
+    return (at, *fault) if fault else None
+
+
+def letters_fault(sequence: bytes) -> tuple[str, str] | None:
+    """What was found and what is expected of a sequence that has not letters alone, or too few or
+    too many; else None."""
     strange = sequence.translate(None, _PASSED)
     if strange:
-        at = raw.body.index(strange[:1])
+        byte = strange[0]
+        shown = repr(chr(byte)) if 0x20 <= byte < 0x7F else f"0x{byte:02X}"
         more = f" (and {len(strange) - 1} more)" if len(strange) > 1 else ""
-        return raw.body_begin + at, f"illegal character {_shown(strange[0])}{more}", EXPECTED
+        return f"illegal character {shown}{more}", EXPECTED
     if not sequence:
-        return raw.begin, "an empty sequence", "at least one letter"
+        return "an empty sequence", "at least one letter"
     if len(sequence) > MAX_LENGTH:
-        return raw.begin, f"a sequence of {len(sequence)} letters", f"at most {MAX_LENGTH}"
+        return f"a sequence of {len(sequence)} letters", f"at most {MAX_LENGTH}"
     return None
-
-
-def _bad_record(
-    body: bytes, number: int, name: str, sequence: bytes, fault: tuple[int, str, str]
-) -> BadRecord:
-    """Its line is still to be found."""
-    body = body.strip(_SPACE)
-    if name and body and _PLACEHOLDER.fullmatch(body):
-        found = f"no sequence: {_start(body)!r}"
-        return BadRecord(number, 0, name, found, "letters", placeholder=True)
-    strange = set(sequence.translate(None, _PASSED).decode("ascii", "replace"))
-    return BadRecord(number, 0, name, *fault[1:], strange="".join(sorted(strange)))
-
-
-def _shown(byte: int) -> str:
-    return repr(chr(byte)) if 0x20 <= byte < 0x7F else f"0x{byte:02X}"
 
 
 def _decoded(text: bytes) -> str:

@@ -75,17 +75,17 @@ def hit_places(hits: pa.Table, to_genome: TranscriptToGenome | None = None) -> p
     seed_begin = np.where(has_seed, _positions(hits, "seed_begin") - 1, begin)
     seed_end = np.where(has_seed, _positions(hits, "seed_end"), begin + 1)
     onto = np.flatnonzero(in_genome)
-    seeds = to_genome.blocks(item[onto], seed_begin[onto] + 1, seed_end[onto])
-    ends = offsets_of(np.bincount(seeds.span, minlength=onto.size))
-    seed_begin[onto], seed_end[onto] = seeds.begin[ends[:-1]], seeds.end[ends[1:] - 1]
+    span, first, last = to_genome.blocks(item[onto], seed_begin[onto] + 1, seed_end[onto])
+    ends = offsets_of(np.bincount(span, minlength=onto.size))
+    seed_begin[onto], seed_end[onto] = first[ends[:-1]], last[ends[1:] - 1]
 
-    blocks = to_genome.blocks(item[onto], begin[onto] + 1, end[onto])
+    span, first, last = to_genome.blocks(item[onto], begin[onto] + 1, end[onto])
     n_blocks = np.ones(item.size, dtype=np.int64)
-    n_blocks[onto] = np.bincount(blocks.span, minlength=onto.size)
+    n_blocks[onto] = np.bincount(span, minlength=onto.size)
     offsets = offsets_of(n_blocks)
     block_begin, block_end = np.repeat(begin, n_blocks), np.repeat(end, n_blocks)
     of_genome = np.repeat(in_genome, n_blocks)
-    block_begin[of_genome], block_end[of_genome] = blocks.begin, blocks.end
+    block_begin[of_genome], block_end[of_genome] = first, last
     begin, end = block_begin[offsets[:-1]], block_end[offsets[1:] - 1]
     places = pa.table(
         {
@@ -233,6 +233,23 @@ def _gff3_lines(hits: pa.Table, safe: Mapping[str, pa.Array], places: pa.RecordB
     n_blocks = pc.list_value_length(places["block_begin"]).to_numpy()
     of_place = pa.array(np.repeat(np.arange(len(places)), n_blocks))
     rows = places["hit"].take(of_place)
+
+    def text(column: pa.Array) -> pa.Array:
+        return column.take(rows).cast(pa.string())
+
+    number = pc.add(hits[NUMBER].take(rows), 1).cast(pa.string())
+    pairs = {
+        "ID": pc.binary_join_element_wise("hit", number, ""),
+        "Name": text(safe["mirna"]),
+        "mirna": text(safe["mirna"]),
+        "transcript": text(safe["transcript"]),
+        "transcript_begin": text(hits["reference_begin"]),
+        "transcript_end": text(hits["reference_end"]),
+        "seed_class": text(hits["seed_class"]),
+    }
+    parts = [pc.binary_join_element_wise(key, value, "=") for key, value in pairs.items()]
+    attributes, energy = pc.binary_join_element_wise(*parts, ";"), text(hits["energy_kcal_mol"])
+    with_energy = pc.binary_join_element_wise(attributes, energy, ";energy_kcal_mol=")
     return pa.table(
         {
             "seqid": _sequences(places, gff3_sequence).take(of_place),
@@ -243,34 +260,9 @@ def _gff3_lines(hits: pa.Table, safe: Mapping[str, pa.Array], places: pa.RecordB
             "score": hits["score"].take(rows),
             "strand": pc.if_else(places["minus"].take(of_place), "-", "+"),
             "phase": pa.repeat(".", len(rows)),
-            "attributes": _attributes(hits, safe, rows),
+            "attributes": pc.if_else(pc.is_valid(energy), with_energy, attributes),
         }
     )
-
-
-def _attributes(hits: pa.Table, safe: Mapping[str, pa.Array], rows: pa.Array) -> pa.Array:
-    def text(column: str) -> pa.Array:
-        return hits[column].take(rows).cast(pa.string())
-
-    mirna, transcript = (
-        safe[name].take(rows).cast(pa.string()) for name in ("mirna", "transcript")
-    )
-    pairs = {
-        "ID": pc.binary_join_element_wise(
-            "hit", pc.add(hits[NUMBER].take(rows), 1).cast(pa.string()), ""
-        ),
-        "Name": mirna,
-        "mirna": mirna,
-        "transcript": transcript,
-        "transcript_begin": text("reference_begin"),
-        "transcript_end": text("reference_end"),
-        "seed_class": text("seed_class"),
-    }
-    parts = [pc.binary_join_element_wise(key, value, "=") for key, value in pairs.items()]
-    attributes = pc.binary_join_element_wise(*parts, ";")
-    energy = text("energy_kcal_mol")
-    with_energy = pc.binary_join_element_wise(attributes, energy, ";energy_kcal_mol=")
-    return pc.if_else(pc.is_valid(energy), with_energy, attributes)
 
 
 def gff3_sequence(name: str) -> str:

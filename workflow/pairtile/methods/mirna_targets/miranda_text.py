@@ -90,17 +90,6 @@ def write_miranda_text(
     out.write(b"Scan Complete\n\n")
 
 
-@dataclass(frozen=True)
-class _PairTexts:
-    """Pairs with hits: rows ``i``, ``j``, the text of all hits of each, and its summary, which is
-    empty where its energies are not below 0 in sum."""
-
-    i: NDArray[np.integer]
-    j: NDArray[np.integer]
-    hits: pa.Array
-    summary: pa.Array
-
-
 class _MirandaText:
     """The parts of the text, in the order in which miRanda prints them."""
 
@@ -126,8 +115,12 @@ class _MirandaText:
             wide = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
             self.scanned = wide[:, 0] * len(transcripts.names) + wide[:, 1]
 
-    def of_pairs(self, hits: pa.Table) -> _PairTexts:
-        """Put each pair's hits together; the hits of a pair are all there."""
+    def of_pairs(self, hits: pa.Table) -> pa.RecordBatch:
+        """Put each pair's hits together; the hits of a pair are all there.
+
+        Of each pair rows ``i`` and ``j``, the text of its ``hits``, and its ``summary``, which is
+        empty where its energies are not below 0 in sum.
+        """
         columns = {
             name: large_text(hits, name) if name in ALIGNMENT else hits[name].to_numpy()
             for name in hits.column_names
@@ -137,28 +130,25 @@ class _MirandaText:
         first = pair_starts(i, j)
         lines = _filled(self.one_hit, columns | self._named(i, j))
         i, j = i[first[:-1]], j[first[:-1]]
-        return _PairTexts(
-            i, j, joined_texts(lines, first, b""), self._summary(columns, i, j, first)
-        )
+        texts = {
+            "hits": joined_texts(lines, first, b""),
+            "summary": self._summary(columns, i, j, first),
+        }
+        return pa.record_batch({"i": pa.array(i), "j": pa.array(j), **texts})
 
-    def quiet(self, found: Iterable[_PairTexts]) -> Iterator[bytes]:
+    def quiet(self, found: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
         """Pairs with hits only."""
         for pairs in found:
-            end = pc.if_else(pc.equal(pairs.summary, b""), b"", b"Complete\n\n").cast(_BYTES)
-            columns = {"hits": pairs.hits, "summary": pairs.summary, "end": end}
+            end = pc.if_else(pc.equal(pairs["summary"], b""), b"", b"Complete\n\n").cast(_BYTES)
+            columns = {"hits": pairs["hits"], "summary": pairs["summary"], "end": end}
             yield _filled("{hits}{summary}{end}", columns).buffers()[2]
 
-    def verbose(self, found: Iterable[_PairTexts]) -> Iterator[bytes]:
+    def verbose(self, found: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
         """Whatever is read and scanned."""
         with_hits = (
-            pair
+            ((i, j), hits, summary)
             for pairs in found
-            for pair in zip(
-                zip(pairs.i.tolist(), pairs.j.tolist(), strict=True),
-                pairs.hits.to_pylist(),
-                pairs.summary.to_pylist(),
-                strict=True,
-            )
+            for i, j, hits, summary in zip(*map(pa.Array.to_pylist, pairs), strict=True)
         )
         count = len(self.transcripts.names)
         read = [_read_line(self.transcripts, j) for j in range(count)]
@@ -166,7 +156,11 @@ class _MirandaText:
         following = next(with_hits, nothing)
         for i, mirna in enumerate(self.mirnas.names):
             yield _read_line(self.mirnas, i)
-            for j in self._transcripts_of(i):
+            rows: Iterable[int] = range(count)
+            if self.scanned is not None:
+                begin, end = np.searchsorted(self.scanned, [i * count, (i + 1) * count])
+                rows = (self.scanned[begin:end] - i * count).tolist()
+            for j in rows:
                 hits, summary = b"", b""
                 if following[0] == (i, j):
                     _, hits, summary = following
@@ -174,15 +168,6 @@ class _MirandaText:
                 scan = f"{_RULE}Performing Scan: {mirna} vs {self.transcripts.names[j]}\n{_RULE}"
                 yield read[j] + _encoded(scan) + hits + b"Score for this Scan:\n"
                 yield (summary or b"No Hits Found above Threshold\n") + b"Complete\n\n"
-
-    def _transcripts_of(self, i: int) -> Iterable[int]:
-        """Rows of the transcripts that a miRNA is aligned to."""
-        count = len(self.transcripts.names)
-        if self.scanned is None:
-            return range(count)
-        begin, end = np.searchsorted(self.scanned, [i * count, (i + 1) * count])
-        rows: list[int] = (self.scanned[begin:end] - i * count).tolist()
-        return rows
 
     def _named(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> dict[str, pa.Array]:
         mirnas, transcripts = self.names

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import AbstractContextManager, nullcontext
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -228,12 +229,10 @@ def matched_shuffles(
 
 
 def _random_starts(mirnas: SequenceBatch, seed: int) -> NDArray[np.uint64]:
-    starts = []
-    for begin, end in zip(mirnas.offsets[:-1], mirnas.offsets[1:], strict=True):
-        codes = mirnas.codes[begin:end].tobytes()
-        digest = hashlib.blake2b(codes, digest_size=8, key=f"shuffles {seed}".encode()).digest()
-        starts.append(int.from_bytes(digest, "little"))
-    return np.array(starts, dtype=np.uint64)
+    key = f"shuffles {seed}".encode()
+    codes = (mirnas.codes[a:b].tobytes() for a, b in pairwise(mirnas.offsets))
+    digests = [hashlib.blake2b(own, digest_size=8, key=key).digest() for own in codes]
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
 # --- counts of tiles ------------------------------------------------------------------------------
@@ -328,9 +327,9 @@ class NullCounts:
         """Pair scores of the miRNAs, float32 (rows, columns), 0 without a site; and counts."""
         total = self._zeros(self.mirnas)
         sites = self.mirnas.search.sites(rows.start, rows.stop, columns, allowed)
-        found = self._add(total, self.mirnas, sites)
+        i, j, score = self._add(total, self.mirnas, sites)
         scores = np.zeros((len(rows), len(columns)), dtype=np.float32)
-        scores[found.i - rows.start, found.j - columns[0]] = found.score
+        scores[i - rows.start, j - columns[0]] = score
         return scores, total
 
     def of_shuffles(
@@ -369,21 +368,25 @@ class NullCounts:
             if name.startswith("null_") == bool(of.prefix)
         }
 
-    def _add(self, total: dict[str, NDArray[np.int64]], of: Searched, sites: Sites) -> ScoredPairs:
-        """Count sites, and their pairs, which are given back."""
-        bins = score_bins(sites.score, self.settings)
-        found = self._pairs(sites, bins, of.words)
+    def _add(
+        self, total: dict[str, NDArray[np.int64]], of: Searched, sites: Sites
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+        """Count sites, and their pairs, whose rows i and j and pair score are given back."""
+        bins, first = score_bins(sites.score, self.settings), pair_starts(sites.i, sites.j)
+        i, j = (rows[first[:-1]].astype(np.int64) for rows in (sites.i, sites.j))
+        pairs = PairSites(first, i, j, sites.seed_class, bins)
+        score = _scores(pairs, of.words, self.background, self.rates)
         mirna, shuffle = np.divmod(sites.i, of.each)
         canonical = sites.seed_class >= CANONICAL.start
         places = {
             "site_counts": (shuffle, sites.seed_class, bins),
             "mirna_sites": (mirna, sites.seed_class),
             "mirna_canonical": (mirna[canonical], shuffle[canonical]),
-            "pair_score_counts": (found.i // of.each, pair_score_bins(found.score)),
+            "pair_score_counts": (i // of.each, pair_score_bins(score)),
         }
         _count_all(total, of, places)
         self._add_more(total, of, sites)
-        return found
+        return i, j, score
 
     def _add_more(self, total: dict[str, NDArray[np.int64]], of: Searched, sites: Sites) -> None:
         """Count sites that are kept."""
@@ -398,13 +401,6 @@ class NullCounts:
             "mirna_kept": (mirna, seed_class, level),
         }
         _count_all(total, of, places)
-
-    def _pairs(self, sites: Sites, bins: NDArray[np.int8], words: SiteWords) -> ScoredPairs:
-        first = pair_starts(sites.i, sites.j)
-        i, j = sites.i[first[:-1]], sites.j[first[:-1]]
-        rows = i.astype(np.int64), j.astype(np.int64)
-        of_pairs = PairSites(first, *rows, sites.seed_class, bins)
-        return ScoredPairs(i, j, _scores(of_pairs, words, self.background, self.rates))
 
 
 def _scores(
@@ -435,14 +431,6 @@ def seed_scores(
     return _scores(found, words, background, rates)
 
 
-class ScoredPairs(NamedTuple):
-    """Pairs with a site: rows i and j, int32, and pair score, float32."""
-
-    i: NDArray[np.int32]
-    j: NDArray[np.int32]
-    score: NDArray[np.float32]
-
-
 def pair_score_bins(score: NDArray[np.floating]) -> NDArray[np.int64]:
     """Number of the step of each pair score."""
     return np.minimum((score / np.float32(PAIR_STEP)).astype(np.int64), PAIR_BINS - 1)
@@ -452,22 +440,16 @@ def _count_all(
     total: dict[str, Int64Array], of: Searched, places: dict[str, tuple[NDArray[np.integer], ...]]
 ) -> None:
     """Count what has places; those of the miRNAs have no axis of shuffles."""
-    counted = {f"{of.prefix}{name}": place for name, place in places.items()}
-    parts = [(total[name], counted[name][-total[name].ndim :]) for name in counted if name in total]
-    list(in_threads(lambda part: _count(*part), parts))
 
+    def count(name: str) -> None:
+        counts = total[f"{of.prefix}{name}"]
+        flat = np.zeros(len(places[name][0]), dtype=np.int64)
+        for size, place in zip(counts.shape, places[name][-counts.ndim :], strict=True):
+            flat *= size
+            flat += place
+        add_at(counts.reshape(-1), flat, flat, False)
 
-def _count(
-    total: NDArray[np.int64],
-    places: tuple[NDArray[np.integer], ...],
-    weights: NDArray[np.int64] | None = None,
-) -> None:
-    """Add 1, or the weight, to ``total`` at each place."""
-    flat = np.zeros(len(places[0]), dtype=np.int64)
-    for size, place in zip(total.shape, places, strict=True):
-        flat *= size
-        flat += place
-    add_at(total.reshape(-1), flat, flat if weights is None else weights, weights is not None)
+    list(in_threads(count, [name for name in places if f"{of.prefix}{name}" in total]))
 
 
 # --- tests ----------------------------------------------------------------------------------------

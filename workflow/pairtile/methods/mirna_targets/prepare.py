@@ -21,14 +21,15 @@ from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import prepare_orthologs
 from pairtile.methods.mirna_targets.expression import prepare_expression
 from pairtile.methods.mirna_targets.fasta import Fasta, read_fasta, refuse_bad_records
-from pairtile.methods.mirna_targets.headers import take_apart, without_versions
 from pairtile.methods.mirna_targets.maf import read_orthologs
 from pairtile.methods.mirna_targets.records import (
     PreparedPart,
     choose_mirnas,
     hint_of_versions,
+    take_apart,
     with_whole_headers,
     without_duplicates,
+    without_versions,
 )
 from pairtile.methods.mirna_targets.scoring import SequenceBatch, state_sequences
 from pairtile.methods.mirna_targets.seed_sites import site_abundance
@@ -174,8 +175,12 @@ def lay_out(
     messages += [
         *(found for file in files for found in messages_on(file)),
         *message_of_names(renamed, items),
-        *message_of_missing(restriction, str(config.restrict)),
     ]
+    if restriction is not None and restriction.missing:
+        missing = {"n": len(restriction.missing), "of": restriction.n_rows}
+        shown = some([f"{a} {b}" for a, b in restriction.missing])
+        source = str(config.restrict)
+        messages.append(message("restrict_pairs_missing", source=source, **missing, shown=shown))
     unmapped = sum(name not in genes for name in transcripts.names)
     if config.genes is not None and unmapped:
         numbers = {"source": config.genes, "n": unmapped, "of": len(transcripts)}
@@ -237,15 +242,6 @@ def message_of_names(renamed: Sequence[tuple[str, str]], items: pd.DataFrame) ->
         first = f" after that of record {record[old]}" if old in record and old != new else ""
         texts.append(f"{old} as {new} (record {record[new]}{first})")
     return [message("names_taken", n=len(renamed), shown=some(texts))]
-
-
-def message_of_missing(restriction: Restriction | None, source: str) -> list[Message]:
-    """What there is to say of pairs of a restrict list that are not there."""
-    if restriction is None or not restriction.missing:
-        return []
-    numbers = {"n": len(restriction.missing), "of": restriction.n_rows}
-    shown = some([f"{a} {b}" for a, b in restriction.missing])
-    return [message("restrict_pairs_missing", source=source, **numbers, shown=shown)]
 
 
 # --- items ----------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS, TargetSearch
 from pairtile.methods.mirna_targets.seed_sites import SeedIndex, SeedSites, class_counts
 from pairtile.methods.mirna_targets.tables import rows_by_length, whole_pairs
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
-from pairtile.statistics.correction import benjamini_hochberg
+from pairtile.statistics.correction import benjamini_hochberg, known_q_values
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -194,7 +194,14 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         self, tile: Tile, columns: NDArray[np.int64], allowed: NDArray[np.bool_] | None
     ) -> tuple[dict[str, DeviceArray], Summaries]:
         hits = self.search.hits(tile.row_begin, tile.row_end, columns, allowed)
-        rows = self._columns(hits)
+        order = np.asarray(self.state["transcript_order"])
+        j = (order[hits["j"].to_numpy()] + self.n_mirnas).astype(np.int32)
+        sorting = np.lexsort((hits["rank"].to_numpy(), j, hits["i"].to_numpy()))
+        hits = hits.set_column(1, "j", pa.array(j)).take(pa.array(sorting))
+        rows = {
+            name: hits[name].combine_chunks() if name in ALIGNMENT else hits[name].to_numpy()
+            for name in ROWS.names
+        }
         scanned = tile.cells if allowed is None else int(allowed.sum())
         energies = -np.minimum(hits["energy_kcal_mol"].to_numpy().astype(np.float64), 0.0)
         summaries = {
@@ -224,16 +231,6 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         found = np.zeros(shape, dtype=bool)
         found[row[inside], column[inside]] = True
         return found
-
-    def _columns(self, hits: pa.Table) -> dict[str, NDArray[np.generic] | pa.Array]:
-        order = np.asarray(self.state["transcript_order"])
-        j = (order[hits["j"].to_numpy()] + self.n_mirnas).astype(np.int32)
-        sorting = np.lexsort((hits["rank"].to_numpy(), j, hits["i"].to_numpy()))
-        hits = hits.set_column(1, "j", pa.array(j)).take(pa.array(sorting))
-        return {
-            name: hits[name].combine_chunks() if name in ALIGNMENT else hits[name].to_numpy()
-            for name in ROWS.names
-        }
 
     # --- network and tables ---------------------------------------------------------------------
 
@@ -322,9 +319,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         if "mirna_ranks" in self.state:
             j = rows_by_length(self.state)[pairs["target"] - self.n_mirnas]
             pairs["correlation"] = Correlations(self.state).of_pairs(i, j).round(6)
-            tested = pairs["correlation_p_value"].dropna()
-            q = pd.Series(benjamini_hochberg(tested), tested.index)
-            pairs["correlation_q_value"] = q.reindex(pairs.index)
+            pairs["correlation_q_value"] = known_q_values(pairs["correlation_p_value"])
         return pairs
 
     def _by_items(self, pairs: pd.DataFrame) -> pd.DataFrame:
@@ -430,7 +425,19 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         return Ranking(edges[["source", "target"]].assign(score=score), directed=True)
 
     def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[np.generic]]:
-        null = {} if self.config.null is False else self._null_arrays(merged)
+        null: dict[str, NDArray[np.generic]] = {}
+        if self.config.null is not False:  # what chance gives, beside what there is
+            sums = self.all_null_counts(merged)
+            drawn = sums["null_site_counts"]
+            table = class_table(sums["site_counts"].sum(axis=1), drawn.sum(axis=2))
+            pairs, expected = (
+                reverse_cumsum(sums[f"{of}pair_score_counts"].sum(axis=0)) for of in ("", "null_")
+            )
+            null = {f"null_{name}": values for name, values in table.items()} | {
+                "null_pair_scores": np.arange(PAIR_BINS) * PAIR_STEP,
+                "null_pairs": pairs,
+                "null_pairs_expected": expected / len(drawn),
+            }
         return null | {
             "edges": np.arange(SCORE_BINS + 1) * SCORE_STEP,
             "counts": merged.sums.get("score_counts", np.zeros(SCORE_BINS, dtype=np.int64)),
@@ -440,17 +447,6 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
             "energy_counts": merged.sums.get(
                 "energy_counts", np.zeros(ENERGY_BINS, dtype=np.int64)
             )[::-1],
-        }
-
-    def _null_arrays(self, merged: Merged) -> dict[str, NDArray[np.generic]]:
-        """What chance gives, beside what there is, for the report."""
-        sums = self.all_null_counts(merged)
-        table = class_table(sums["site_counts"].sum(axis=1), sums["null_site_counts"].sum(axis=2))
-        return {f"null_{name}": values for name, values in table.items()} | {
-            "null_pair_scores": np.arange(PAIR_BINS) * PAIR_STEP,
-            "null_pairs": reverse_cumsum(sums["pair_score_counts"].sum(axis=0)),
-            "null_pairs_expected": reverse_cumsum(sums["null_pair_score_counts"].sum(axis=0))
-            / len(sums["null_site_counts"]),
         }
 
     def tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:

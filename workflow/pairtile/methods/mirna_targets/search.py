@@ -207,8 +207,15 @@ def _hits(
     energy: NDArray[np.float32],
 ) -> pa.Table:
     """Name what passed as miRanda prints it."""
-    size = _line_sizes(block.mirnas, traced)[kept]
-    texts = _texts(lines.text, lines.place[kept], size)
+    place, size = lines.place[kept], _line_sizes(block.mirnas, traced)[kept]
+    # Every other text is an alignment; those between are of alignments that were not taken.
+    ends = np.column_stack([place, place + size]).ravel()
+    offsets = pa.py_buffer(np.append(ends, lines.text.shape[1]).astype(np.int64))
+    chosen = pa.array(np.arange(0, len(ends), 2))
+    texts = [
+        pa.LargeStringArray.from_buffers(len(ends), offsets, pa.py_buffer(line)).take(chosen)
+        for line in np.ascontiguousarray(lines.text)
+    ]
     traced = traced.taken(kept)
     i, j = block.sequences(traced.i, traced.j)
     n, m = block.mirnas.lengths[traced.i], block.transcripts.lengths[traced.j]
@@ -305,20 +312,6 @@ def aligned_lines(
 def _line_sizes(mirnas: SequenceBatch, traced: Traced) -> NDArray[np.int64]:
     """Letters of a line of each alignment, with tails."""
     return traced.begin_row + traced.state_count + mirnas.lengths[traced.i] - traced.row
-
-
-def _texts(
-    lines: NDArray[np.uint8], place: NDArray[np.int64], size: NDArray[np.int64]
-) -> list[pa.LargeStringArray]:
-    """The texts of some alignments in each of the three lines."""
-    # Every other text is an alignment; those between are of alignments that were not taken.
-    ends = np.column_stack([place, place + size]).ravel()
-    offsets = pa.py_buffer(np.append(ends, lines.shape[1]).astype(np.int64))
-    taken = pa.array(np.arange(0, len(ends), 2))
-    return [
-        pa.LargeStringArray.from_buffers(len(ends), offsets, pa.py_buffer(line)).take(taken)
-        for line in np.ascontiguousarray(lines)
-    ]
 
 
 def fold_strings(

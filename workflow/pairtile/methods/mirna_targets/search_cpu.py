@@ -97,8 +97,12 @@ def candidates(
         for tasks in _batches(groups, references, allowed)
         for part in _candidates_of_batch(tasks, mirnas, references, scoring, scores, allowed)
     ]
-    empty = np.empty(0, dtype=np.int32)
-    return _sorted_by_pair([(empty, empty, np.empty((3, 0), dtype=np.int32)), *parts])
+    found = np.concatenate([np.empty((5, 0), dtype=np.int32), *parts], axis=1)
+    # By (i, j); within a pair candidates are sorted already.
+    ends = pair_starts(found[0], found[1])
+    first, count = ends[:-1], np.diff(ends)
+    order = np.argsort(found[0, first].astype(np.int64) << 32 | found[1, first], kind="stable")
+    return Candidates(*found[:, ranges(first[order], count[order])])
 
 
 # --- groups of miRNAs ---------------------------------------------------------------------------
@@ -112,31 +116,22 @@ def group_mirnas(mirnas: SequenceBatch, scoring: AlignmentScoring) -> list[LaneG
     able = highest[number] >= scoring.threshold
     order = np.flatnonzero(able)[np.argsort(lengths[able], kind="stable")]
     scores = scoring.all_row_pair_scores(mirnas)
-    return [
-        _group(mirnas.offsets, scores, order[k : k + LANES], scoring)
-        for k in range(0, len(order), LANES)
-    ]
-
-
-def _group(
-    offsets: NDArray[np.int64],
-    scores: NDArray[np.int32],
-    members: NDArray[np.int64],
-    scoring: AlignmentScoring,
-) -> LaneGroup:
-    begins, ends = offsets[members], offsets[members + 1]
-    longest = int((ends - begins).max())
-    rows = max(longest - 3, SEED_ROWS)
-    number_type = np.int16 if fits_int16(scoring, longest) else np.int32
-    profile = np.zeros((5, rows, LANES), dtype=number_type)
-    for lane, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
-        of_lane = scores[begin + 2 : max(end - 1, begin + 2)]
-        profile[:, rows - len(of_lane) :, lane] = of_lane.T
-    reachable = np.cumsum(profile.max(axis=(0, 2)).astype(np.int64)) >= scoring.threshold
-    from_row = int(np.argmax(reachable)) if reachable.any() else rows
-    padded = np.full(LANES, -1, dtype=np.int64)
-    padded[: len(members)] = members
-    return LaneGroup(padded, profile.reshape(-1), longest, rows - SEED_ROWS, from_row)
+    groups = []
+    for k in range(0, len(order), LANES):
+        members = order[k : k + LANES]
+        longest = int(lengths[members].max())
+        rows = max(longest - 3, SEED_ROWS)
+        number_type = np.int16 if fits_int16(scoring, longest) else np.int32
+        profile = np.zeros((5, rows, LANES), dtype=number_type)
+        for lane, member in enumerate(members.tolist()):
+            begin, end = mirnas.offsets[member : member + 2]
+            of_lane = scores[begin + 2 : max(end - 1, begin + 2)]
+            profile[:, rows - len(of_lane) :, lane] = of_lane.T
+        reachable = np.cumsum(profile.max(axis=(0, 2)).astype(np.int64)) >= scoring.threshold
+        from_row = int(np.argmax(reachable)) if reachable.any() else rows
+        padded = np.pad(members, (0, LANES - len(members)), constant_values=-1)
+        groups.append(LaneGroup(padded, profile.reshape(-1), longest, rows - SEED_ROWS, from_row))
+    return groups
 
 
 def fits_int16(scoring: AlignmentScoring, length: int) -> bool:
@@ -226,9 +221,6 @@ def _profiles(groups: list[LaneGroup], number_type: type[np.signedinteger]) -> G
 
 # --- scalar pass: cells -------------------------------------------------------------------------
 
-Part = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
-"""i and j of each candidate, and its row, column and score: (c,), (c,), (3, c)."""
-
 
 def _candidates_of_batch(
     tasks: Tasks,
@@ -237,7 +229,8 @@ def _candidates_of_batch(
     scoring: AlignmentScoring,
     scores: NDArray[np.int32],
     allowed: NDArray[np.bool_] | None,
-) -> Iterator[Part]:
+) -> Iterator[NDArray[np.int32]]:
+    """i, j, row, column and score of candidates: int32 (5, count)."""
     columns = candidate_columns(tasks, references, scoring)
     begin = references.offsets[tasks.reference]
     member = np.stack([group.padded_members for group in tasks.groups])[tasks.group]
@@ -275,24 +268,12 @@ def _candidates_of_batch(
         task, lane = np.nonzero(lists.found)
         numbers = lists.found[task, lane]
         kept = ranges(lists.place[task, lane], numbers)
-        i = np.repeat(member[some][task, lane], numbers).astype(np.int32)
-        j = np.repeat(tasks.reference[some][task], numbers).astype(np.int32)
-        yield i, j, lists.cells[:, kept]
+        i = np.repeat(member[some][task, lane], numbers)
+        j = np.repeat(tasks.reference[some][task], numbers)
+        yield np.vstack([i.astype(np.int32), j.astype(np.int32), lists.cells[:, kept]])
 
 
 def ranges(first: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:
     """first[0], first[0] + 1, ... (count[0] numbers), then those of the next range, and so on."""
     before = np.cumsum(count) - count
     return np.arange(int(count.sum()), dtype=np.int64) + np.repeat(first - before, count)
-
-
-def _sorted_by_pair(parts: list[Part]) -> Candidates:
-    """Put the parts together by (i, j); within a pair they are sorted already."""
-    i = np.concatenate([part[0] for part in parts])
-    j = np.concatenate([part[1] for part in parts])
-    cells = np.concatenate([part[2] for part in parts], axis=1)
-    ends = pair_starts(i, j)
-    first, count = ends[:-1], np.diff(ends)
-    order = np.argsort(i[first].astype(np.int64) << 32 | j[first], kind="stable")
-    rows = ranges(first[order], count[order])
-    return Candidates(i[rows], j[rows], *cells[:, rows])

@@ -12,11 +12,10 @@ import numpy as np
 import pandas as pd
 
 from pairtile.errors import InputError
-from pairtile.methods.mirna_targets.fasta import EXPECTED, LETTERS, Fasta, read_fasta
+from pairtile.methods.mirna_targets.fasta import Fasta, letters_fault, read_fasta
 from pairtile.methods.mirna_targets.maf import read_orthologs
 from pairtile.methods.mirna_targets.prepare import read_restrict
 
-_ALLOWED = frozenset(LETTERS + LETTERS.lower())
 _BASES = re.compile("[ACGTUNacgtun]{10,}")
 _FAULTS_SHOWN = 20
 
@@ -39,17 +38,24 @@ def as_fasta(sequences: FastaLike, key: str) -> Fasta:
     """
     if isinstance(sequences, str | PathLike):
         if _is_sequence(sequences):
+            text = str(sequences)
             raise ValueError(
-                f"{key}: found the sequence {_short(str(sequences))}; expected the path of a FASTA "
-                "file, a mapping of name -> sequence, or a list of sequences"
+                f"{key}: found the sequence {text if len(text) <= 30 else f'{text[:30]}...'!r}; "
+                "expected the path of a FASTA file, a mapping of name -> sequence, or a list of "
+                "sequences"
             )
         return read_fasta(sequences, key, "skip")
-    names, texts = [], []
+    names, texts, faults = [], [], []
     for name, text in _named(sequences, key):
         names.append(name)
-        texts.append("".join(text.split()))
-    _check(names, texts, key)
-    return Fasta.of(key, key, names, [text.encode("ascii") for text in texts])
+        texts.append("".join(text.split()).encode("utf-8", "replace"))
+        fault = letters_fault(texts[-1])
+        if fault:
+            faults.append(str(InputError.at(key, repr(name), *fault)))
+    if faults:
+        more = [f"... and {len(faults) - _FAULTS_SHOWN} more"] * (len(faults) > _FAULTS_SHOWN)
+        raise InputError("\n".join([*faults[:_FAULTS_SHOWN], *more]))
+    return Fasta.of(key, key, names, texts)
 
 
 def as_orthologs(orthologs: FastaLike, reference: str | None) -> Fasta:
@@ -100,25 +106,6 @@ def _named(sequences: FastaLike, key: str) -> Iterator[tuple[str, str]]:
             )
 
 
-def _check(names: list[str], texts: list[str], key: str) -> None:
-    faults = []
-    for name, text in zip(names, texts, strict=True):
-        strange = [letter for letter in text if letter not in _ALLOWED]
-        if not text:
-            faults.append((name, "an empty sequence", "at least one letter"))
-        elif strange:
-            more = f" (and {len(strange) - 1} more)" if len(strange) > 1 else ""
-            faults.append((name, f"illegal character {strange[0]!r}{more}", EXPECTED))
-    if faults:
-        lines = [
-            str(InputError.at(key, repr(name), *message))
-            for name, *message in faults[:_FAULTS_SHOWN]
-        ]
-        if len(faults) > _FAULTS_SHOWN:
-            lines.append(f"... and {len(faults) - _FAULTS_SHOWN} more")
-        raise InputError("\n".join(lines))
-
-
 def _is_sequence(text: str | PathLike[str]) -> bool:
     """Whether a text is a sequence rather than a path."""
     # os.path: a text longer than a path can be is no file, where pathlib raises an error.
@@ -127,7 +114,3 @@ def _is_sequence(text: str | PathLike[str]) -> bool:
 
 def _is_listing(entry: object) -> TypeGuard[Sequence[object]]:
     return isinstance(entry, tuple | list | np.ndarray)
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 30 else f"{text[:30]}...")

@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 from pairtile.declare.columns import arrow_schema, declared_columns
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.conservation import CANONICAL as CANONICAL_CLASSES
-from pairtile.methods.mirna_targets.context import context_columns
 from pairtile.methods.mirna_targets.kernels.hit_sites import (
     SEED_CLASSES,
     HitSites,
@@ -37,12 +36,12 @@ from pairtile.methods.mirna_targets.scoring import (
     state_texts,
 )
 from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS
-from pairtile.methods.mirna_targets.seed_sites import SeedSites, context_scores
+from pairtile.methods.mirna_targets.seed_sites import SeedSites, context_columns, context_scores
 from pairtile.runtime.threads import in_threads
 
 N = TypeVar("N", bound=np.number)
 
-CANONICAL = ("7mer-A1", "7mer-m8", "8mer")
+CANONICAL = SEED_CLASSES[CANONICAL_CLASSES]
 """Seed classes that by themselves mostly suffice for repression (Bartel 2009)."""
 
 
@@ -133,7 +132,7 @@ def targets_table(hits: pa.Table) -> pa.Table:
     score = hits["score"].to_numpy()
     positions = hits["reference_begin"].combine_chunks().cast(pa.string())
     seed_class = codes(hits["seed_class"]).astype(np.int8)
-    canonical = np.isin(seed_class, [SEED_CLASSES.index(name) for name in CANONICAL])
+    canonical = seed_class >= CANONICAL_CLASSES.start
     energy = hits["energy_kcal_mol"].to_numpy().astype(np.float64)
     table = pa.table(
         {
@@ -344,10 +343,7 @@ def categories(column: pa.ChunkedArray) -> list[str]:
 
 def rows_by_length(state: SequenceArrays) -> NDArray[np.int32]:
     """Row of each transcript in the state, by its place among the kept ones in file order."""
-    order = np.asarray(state["transcript_order"])
-    rows = np.empty(order.size, dtype=np.int32)
-    rows[order] = np.arange(order.size, dtype=np.int32)
-    return rows
+    return np.argsort(state["transcript_order"]).astype(np.int32)
 
 
 def state_rows(

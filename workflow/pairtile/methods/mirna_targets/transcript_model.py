@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,17 +88,6 @@ class Annotation:
         return [*found, utr, utr.without_first(_STOP_CODON)]
 
 
-class GenomeBlocks(NamedTuple):
-    """Genome intervals of spans, 0-based, end excluded, ascending within each span.
-
-    span : int64 (blocks,), which span a block belongs to, ascending. begin, end : int64 (blocks,).
-    """
-
-    span: NDArray[np.int64]
-    begin: NDArray[np.int64]
-    end: NDArray[np.int64]
-
-
 @dataclass(frozen=True)
 class TranscriptToGenome:
     """Which sequences can be carried over to the genome, and how.
@@ -157,8 +146,11 @@ class TranscriptToGenome:
 
     def blocks(
         self, sequence: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64]
-    ) -> GenomeBlocks:
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Carry spans of transcripts over to the genome; a span over exon borders becomes blocks.
+
+        Returns int64 (blocks,) each: which span a block belongs to, ascending; its begin and end in
+        the genome, 0-based, end excluded, ascending within each span.
 
         sequence : int64 (spans,), position in ``models``; each must have a model. begin, end :
         int64 (spans,), from 1, both included, within the transcript.
@@ -182,7 +174,7 @@ class TranscriptToGenome:
         from_start = np.maximum(low[span], line[exon]) - line[exon]
         to_start = np.minimum(high[span], line[exon + 1]) - line[exon]
         exon_begin, exon_end = genome[exon, 0], genome[exon, 1]
-        return GenomeBlocks(
+        return (
             span.astype(np.int64),
             np.where(backwards, exon_end - to_start, exon_begin + from_start),
             np.where(backwards, exon_end - from_start, exon_begin + to_start),

@@ -75,13 +75,10 @@ class Accessibilities:
         version = package("extras.accessibility").__version__
         key = f"{version} {WINDOW} {SPAN}".encode()
         self._state = state
-        self._content = np.array(
-            [
-                _digest(_letters(state, "transcript", row).upper().replace("T", "U"), key)
-                for row in range(len(state["transcript_offsets"]) - 1)
-            ],
-            dtype=np.uint64,
-        )
+        rows = range(len(state["transcript_offsets"]) - 1)
+        texts = (_letters(state, "transcript", row).upper().replace("T", "U") for row in rows)
+        digests = [hashlib.blake2b(t.encode(), digest_size=8, key=key).digest() for t in texts]
+        self._content = np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
         parts = [self._sites(table).drop_duplicates() for table in tables]
         sites = pd.concat(parts, ignore_index=True).drop_duplicates(SITE, ignore_index=True)
         known = _read(None if folder is None else folder / CACHE)
@@ -132,11 +129,6 @@ def _in_processes(work: Callable[..., R], *columns: Sequence[object]) -> list[R]
     context = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(forks, context, initializer=end_with_parent) as pool:
         return list(pool.map(work, *columns, chunksize=max(1, jobs // (16 * forks))))
-
-
-def _digest(letters: str, key: bytes) -> int:
-    digest = hashlib.blake2b(letters.encode(), digest_size=8, key=key).digest()
-    return int.from_bytes(digest, "little")
 
 
 def _read(path: Path | None) -> pd.DataFrame:

@@ -31,7 +31,7 @@ from pairtile.methods.multimodal_correlation.kernels.mode_statistics import (
     unexplained_shares,
 )
 from pairtile.methods.multimodal_correlation.modes import ModeBlock, ModeSamples
-from pairtile.statistics.correction import benjamini_hochberg
+from pairtile.statistics.correction import known_q_values
 from pairtile.statistics.counting_noise import Counts
 from pairtile.statistics.exchangeable import Exchangeable
 
@@ -138,14 +138,14 @@ def condition_tests(
             "r_label": differs.r_label,
             "r_others": differs.r_others,
             "coexpression_p_value": differs.p_value,
-            "coexpression_q_value": _corrected(differs.p_value),
+            "coexpression_q_value": known_q_values(differs.p_value),
         }
         kind = ENRICHMENT if condition.kind == "categorical" else REGRESSION
         if kind == ENRICHMENT:
             results |= enrichment(modes, condition)
         else:
             results |= regression(modes, condition.numbers)
-        results["q_value"] = _corrected(results["p_value"])
+        results["q_value"] = known_q_values(results["p_value"])
         for k, label in enumerate(condition.tested_labels):
             own = {name: a if a.ndim == 1 else a[:, k] for name, a in results.items()}
             table = pd.DataFrame(dict.fromkeys(RESULTS, np.nan) | own, index=range(len(modes)))
@@ -178,14 +178,6 @@ def unique_names(words: Sequence[Sequence[str]]) -> list[str]:
             name = f"{plain}_{k}"
         result.append(name)
     return result
-
-
-def _corrected(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """q-values over all tests that were made; NaN stays NaN."""
-    q = np.full(p.shape, np.nan)
-    tested = ~np.isnan(p)
-    q[tested] = benjamini_hochberg(p[tested])
-    return q
 
 
 # --- enrichment of labels ---

@@ -29,9 +29,8 @@ from pairtile.methods.trajectory_correlation.matrices import (
     write_matrices,
     write_table,
 )
-from pairtile.methods.trajectory_correlation.network import ResidueNetwork
+from pairtile.methods.trajectory_correlation.network import ResidueNetwork, adjusted_rand
 from pairtile.methods.trajectory_correlation.residues import in_contact, selection_of
-from pairtile.methods.trajectory_correlation.stability import adjusted_rand
 from pairtile.methods.trajectory_correlation.structures import (
     centred_structure,
     group_means,
@@ -261,7 +260,16 @@ def write_difference(
     write_table(folder / "difference_residues.tsv", residues)
     contacts = None
     if opened.config.contact_rule:
-        contacts = _other_contacts(other / "network_data.npz", matched, len(other_items))
+        # By the numbers of this analysis; those of variables that only the other has are left out.
+        there = read_arrays(other / "network_data.npz")
+        ends = there["contact_i"], there["contact_j"]
+        low, high, known = _by_own_numbers(*ends, matched, len(other_items))
+        contacts = ContactArrays(
+            contact_i=low[known].astype(np.int32),
+            contact_j=high[known].astype(np.int32),
+            contact_fraction=there["contact_fraction"][known],
+            contact_fraction_replicas=there["contact_fraction_replicas"][:, known],
+        )
         write_table(
             folder / "difference_contacts.tsv",
             contact_differences(opened.state, contacts, items, opened.seed),
@@ -352,19 +360,6 @@ def _compared(
     columns = {value: here[0], f"{value}_other": there[0], f"{value}_difference": (here - there)[0]}
     tests = compare_states(scattering_alike(one), scattering_alike(other), seed)
     return pd.DataFrame(columns).join(tests)
-
-
-def _other_contacts(path: Path, matched: pd.Series, n_items: int) -> ContactArrays:
-    """Contacts of the other analysis by the numbers of this one; those of variables that only it
-    has are left out."""
-    arrays = read_arrays(path)
-    low, high, known = _by_own_numbers(arrays["contact_i"], arrays["contact_j"], matched, n_items)
-    return {
-        "contact_i": low[known].astype(np.int32),
-        "contact_j": high[known].astype(np.int32),
-        "contact_fraction": arrays["contact_fraction"][known],
-        "contact_fraction_replicas": arrays["contact_fraction_replicas"][:, known],
-    }
 
 
 def contact_differences(

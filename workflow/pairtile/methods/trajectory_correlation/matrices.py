@@ -71,17 +71,13 @@ def correlation_matrix(pairs: Pairs, items: pd.DataFrame, column: str) -> Matrix
             if (row[i] < 0).any() or (row[j] < 0).any():
                 raise ValueError("the pairs table has an item that is not kept")
             result[row[i], row[j]] = values
-        _mirror(result)
+        # The lower triangle, a few rows at a time: cell by cell takes twice as long.
+        for first in range(0, n, _ROWS):
+            rows, below = slice(first, first + _ROWS), slice(first + _ROWS, None)
+            square = result[rows, rows]
+            square[:] = np.fmax(square, square.T)
+            result[below, rows] = result[rows, below].T
     return result
-
-
-def _mirror(upper: Matrix) -> None:
-    """Fill the lower triangle, a few rows at a time: cell by cell takes twice as long."""
-    for first in range(0, len(upper), _ROWS):
-        rows, below = slice(first, first + _ROWS), slice(first + _ROWS, None)
-        square = upper[rows, rows]
-        square[:] = np.fmax(square, square.T)
-        upper[below, rows] = upper[rows, below].T
 
 
 def coordinate_sums(matrix: Matrix) -> dict[str, Matrix]:
@@ -157,19 +153,12 @@ def write_matrices(
             made = make()
             _add(archive, name, made, small=made.dtype.kind != "f")
             del made
-        for name, values in matrix_labels(items).items():
-            _add(archive, name, values, small=True)
-
-
-def matrix_labels(items: pd.DataFrame) -> dict[str, NDArray[np.generic]]:
-    """What stands beside rows and columns of the matrices: ``labels``, and ``LABELS``."""
-    kept = items[items["kept"]]
-    result: dict[str, NDArray[np.generic]] = {"labels": kept["name"].to_numpy(dtype=np.str_)}
-    for column in LABELS:
-        if column in kept:
-            number = pd.api.types.is_numeric_dtype(kept[column].dtype)
-            result[column] = kept[column].to_numpy(dtype=np.int32 if number else np.str_)
-    return result
+        kept = items[items["kept"]].rename(columns={"name": "labels"})
+        for name in ("labels", *LABELS):
+            if name in kept:
+                number = pd.api.types.is_numeric_dtype(kept[name].dtype)
+                values = kept[name].to_numpy(dtype=np.int32 if number else np.str_)
+                _add(archive, name, values, small=True)
 
 
 def write_g_correlation_text(path: Path, matrix: Matrix) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +19,9 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.network import Network
 from pairtile.errors import ConfigError
 from pairtile.methods.trajectory_correlation.config_sections import KeepMotionConfig
-from pairtile.statistics.correction import benjamini_hochberg
+from pairtile.methods.trajectory_correlation.pair_scores import HALVES
+from pairtile.statistics.correction import known_q_values
+from pairtile.statistics.modules import by_size, leiden
 
 if TYPE_CHECKING:
     import igraph
@@ -51,10 +52,7 @@ def candidate_q_values(
     p_value : float64 (pairs,), of all pairs. candidate : bool (pairs,), or None for all. What makes
     a pair a candidate (a contact) must not depend on its p-value.
     """
-    tested = ~np.isnan(p_value) if candidate is None else candidate & ~np.isnan(p_value)
-    q = np.full(p_value.size, np.nan)
-    q[tested] = benjamini_hochberg(p_value[tested])
-    return q
+    return known_q_values(p_value if candidate is None else np.where(candidate, p_value, np.nan))
 
 
 def motion_network(
@@ -165,7 +163,6 @@ def _why_empty(
 
 
 _MIN_LENGTH = 1e-9  # of a correlation of 1, whose -ln is 0: igraph distinguishes lengths by 1e-10
-_LEIDEN_RUNS = 10  # draws differ in what they find; the best is taken
 
 
 @dataclass(frozen=True)
@@ -281,13 +278,18 @@ class ResidueNetwork:
         array
             Shape (n_nodes,). No community reaches over two unconnected parts.
         """
+        found = np.arange(self.n_nodes)
         if method == "leiden":
-            found = self._leiden(seed)
+            if self.correlation.size:
+                found = leiden(self.n_nodes, self.ends, self.correlation, seed=seed, runs=10)
         elif method == "girvan_newman":
             found = self._girvan_newman()
         else:
             raise ValueError(f"{method!r} is no method of finding communities")
-        return _by_size(found, self.degree() > 0)
+        joined = self.degree() > 0
+        result = np.zeros(self.n_nodes, dtype=np.int32)
+        result[joined] = by_size(found[joined])
+        return result
 
     def modularity(self, communities: ArrayLike) -> float:
         """Modularity weighted by correlation (Newman 2004); NaN without edges."""
@@ -296,23 +298,6 @@ class ResidueNetwork:
         # Nodes without edges add nothing, whatever their community.
         members = np.asarray(communities, dtype=np.int64).tolist()
         return float(self.graph.modularity(members, weights="correlation", directed=False))
-
-    def _leiden(self, seed: int) -> NDArray[np.int64]:
-        import igraph
-
-        if not self.correlation.size:
-            return np.arange(self.n_nodes)
-        # igraph draws from one generator for the whole process; it is handed back afterwards.
-        igraph.set_random_number_generator(random.Random(seed))
-        try:
-            runs = [
-                self.graph.community_leiden("modularity", weights="correlation", n_iterations=-1)
-                for _ in range(_LEIDEN_RUNS)
-            ]
-        finally:
-            igraph.set_random_number_generator(random)
-        best = max(runs, key=lambda run: run.modularity)  # the first of equals
-        return np.array(best.membership, dtype=np.int64)
 
     def _girvan_newman(self) -> NDArray[np.int64]:
         """Edges are taken away in the order of their betweenness (numbers of paths: ties are
@@ -354,17 +339,67 @@ def _parts_with_edges(graph: igraph.Graph) -> list[_Part]:
     return [_Part(graph.induced_subgraph(piece)) for piece in pieces if len(piece) > 1]
 
 
-def _by_size(found: NDArray[np.int64], joined: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """Numbers from 1 on by size, of equals by the first member; 0 for what is not joined."""
-    result = np.zeros(found.size, dtype=np.int32)
-    names, first, rows, sizes = np.unique(
-        found[joined], return_index=True, return_inverse=True, return_counts=True
-    )
-    order = np.lexsort((first, -sizes))
-    number = np.empty(names.size, dtype=np.int32)
-    number[order] = np.arange(1, names.size + 1)
-    result[joined] = number[rows]
-    return result
+# --- whether communities are found again ----------------------------------------------------------
+
+# In two halves of the data: of a single trajectory, or the replicas with odd and with even numbers.
+# Each half has a network of its own, of as many pairs as the whole one.
+
+
+MIN_AGREEMENT = 0.3
+"""Adjusted Rand index of two halves below which there are no communities to speak of."""
+
+MAX_EDGES = 3_000_000
+"""Larger networks have no communities, betweenness and paths: igraph would take minutes and
+gigabytes."""
+
+
+def half_networks(
+    pairs: pd.DataFrame, candidate: NDArray[np.bool_] | None, n_edges: int, n_nodes: int
+) -> list[ResidueNetwork]:
+    """The networks of the two halves: of each its ``n_edges`` strongest candidates.
+
+    pairs : ``i``, ``j`` and ``HALVES`` of all pairs. candidate : bool (pairs,); None for all.
+    """
+    i, j = pairs["i"].to_numpy(), pairs["j"].to_numpy()
+    halves = (pairs[name].to_numpy(dtype=np.float64) for name in HALVES)
+    return [ResidueNetwork.strongest(n_nodes, i, j, own, candidate, n_edges) for own in halves]
+
+
+def community_agreement(
+    halves: list[ResidueNetwork], nodes: NDArray[np.integer], method: str, seed: int
+) -> float:
+    """Adjusted Rand index (Hubert and Arabie 1985) of the communities of two networks.
+
+    1: the same; about 0: no more alike than by chance. nodes : those that are looked at, of the
+    whole network's; one without an edge in a half is a community of its own there. NaN for fewer
+    than three nodes, and for Girvan and Newman's communities of networks that would take minutes.
+    """
+    edges = max(network.correlation.size for network in halves)
+    slow = method == "girvan_newman" and edges >= GIRVAN_NEWMAN_EDGES
+    if len(nodes) < 3 or edges > MAX_EDGES or slow:
+        return float("nan")
+    found = [network.communities(method, seed)[nodes].astype(np.int64) for network in halves]
+    for members in found:
+        alone = np.flatnonzero(members == 0)
+        members[alone] = members.max(initial=0) + 1 + np.arange(alone.size)
+    return adjusted_rand(*found)
+
+
+def adjusted_rand(first: ArrayLike, second: ArrayLike) -> float:
+    """Adjusted Rand index of two divisions of the same things; 1 where both are trivial alike."""
+    import igraph
+
+    one, other = (np.unique(np.asarray(part), return_inverse=True)[1] for part in (first, second))
+    if one.max(initial=0) == other.max(initial=0) and one.max(initial=0) in (0, one.size - 1):
+        return 1.0  # all together, or each by itself: the index is 0 / 0
+    return float(igraph.compare_communities(one.tolist(), other.tolist(), method="adjusted_rand"))
+
+
+def agreement_warnings(method: str, agreement: float) -> list[Message]:
+    """What is said of communities that are not found again; nothing of others, and for NaN."""
+    if not agreement < MIN_AGREEMENT:
+        return []
+    return [message("no_communities", method=method, agreement=agreement, least=MIN_AGREEMENT)]
 
 
 # --- paths ----------------------------------------------------------------------------------------

@@ -108,7 +108,9 @@ class _Preparation:
         self.config = config
         self.input = source or trajectories_of(config)
         self.messages: list[Message] = []
-        self.first = self._first_frame()
+        run = self.input.runs[0]
+        (_, step), *_ = self.input.read(run, run.frames[:1])
+        self.first: Float64Array = np.array(step.positions, dtype=np.float64)
         self.residues, self.variables = self._variables()
         self.fit = self._fit_atoms()
         self.reference: Float64Array | None = None
@@ -137,7 +139,11 @@ class _Preparation:
                 values = variables.values(self._superposed(block, self.needed)[:, own])
                 writer.write(values)
                 if variables.turns and box is not None:
-                    broken += _jumps(values, last, float(box[:3].min()) / 2)
+                    # Frames in which something is further than half a box from the one before.
+                    joined = values if last is None else np.concatenate([last, values])
+                    moved = ((joined[1:] - joined[:-1]) ** 2).sum(axis=-1)
+                    far = float(box[:3].min()) / 2
+                    broken += int((moved > far**2).any(axis=1).sum())
                     last = values[-1:]
                 progress.advance(len(block))
         prepared = writer.finish(variables.dropped)
@@ -145,11 +151,6 @@ class _Preparation:
         return prepared
 
     # --- what is read ------------------------------------------------------------------------
-
-    def _first_frame(self) -> Float64Array:
-        run = self.input.runs[0]
-        (_, step), *_ = self.input.read(run, run.frames[:1])
-        return np.array(step.positions, dtype=np.float64)
 
     def _variables(self) -> tuple[Residues, Variables]:
         config, source = self.config, self.input
@@ -182,8 +183,8 @@ class _Preparation:
         if hasattr(universe.atoms, "masses") and not universe._topology.masses.is_guessed:
             return np.nan_to_num(np.asarray(universe.atoms.masses, dtype=np.float64))
         masses = residues.atom_masses(self.input.n_atoms)
-        parts = (own[np.isin(own, selected)] for own in residues.atoms)
-        weighed = np.concatenate([selected[:0], *(part for part in parts if part.size > 1)])
+        chosen = residues.atoms[residues.atoms["number"].isin(selected)]
+        weighed = chosen.loc[chosen.duplicated("residue", keep=False), "number"].to_numpy()
         unknown = weighed[np.isnan(masses[weighed])]
         if not unknown.size:
             if weighed.size:
@@ -244,20 +245,17 @@ class _Preparation:
             )
         where = f"frame {start.frames[0]} of {start.name}"
         if self.config.reference == "average":
+            everything = np.arange(self.fit.size)
             for _ in range(AVERAGE_PASSES):
-                reference = self._average(reference)
+                total, n_frames = np.zeros_like(reference), 0
+                for run in self.input.runs:
+                    for block, _box in self._blocks(run, self.fit):
+                        total += superpose(block, everything, reference).sum(axis=0)
+                        n_frames += len(block)
+                reference = centred(total / n_frames)
             where = f"the average structure, found in {AVERAGE_PASSES} rounds from {where}"
         self.messages.append(message("superposed", atoms=self.fit.size, where=where))
         return reference
-
-    def _average(self, reference: Float64Array) -> Float64Array:
-        total, n_frames = np.zeros_like(reference), 0
-        everything = np.arange(self.fit.size)
-        for run in self.input.runs:
-            for block, _ in self._blocks(run, self.fit):
-                total += superpose(block, everything, reference).sum(axis=0)
-                n_frames += len(block)
-        return centred(total / n_frames)
 
     # --- reading -----------------------------------------------------------------------------
 
@@ -287,27 +285,32 @@ class _Preparation:
 
     def _describe(self, prepared: PreparedInput[MotionArrays], broken: int) -> None:
         residues, items, runs = self.residues, prepared.items, self.input.runs
-        rows = items["residue"].to_numpy()
-        fitted = [bool(np.isin(own, self.fit).any()) for own in residues.atoms]
-        items["fitted"] = (rows >= 0) & np.array(fitted)[rows]
-        domains = domains_of(
-            residues,
-            {
-                name: self.input.select(text, f"domains.{name}")
-                for name, text in self.config.domains.items()
-            },
+        rows, numbers = items["residue"].to_numpy(), residues.atoms["number"].to_numpy()
+        fitted = residues.atoms.loc[np.isin(numbers, self.fit), "residue"]
+        domains = {
+            name: self.input.select(text, f"domains.{name}")
+            for name, text in self.config.domains.items()
+        }
+        described = residues.table.assign(
+            fitted=np.isin(np.arange(len(residues)), fitted),
+            domain=domains_of(residues, domains),
+            secondary_structure=secondary_structure(residues, self.first),
         )
-        states = secondary_structure(residues, self.first)
-        for key in ("chain", "resid", "icode", "resname"):
-            absent: int | str = 0 if key == "resid" else ""
-            column = residues.table[key].to_numpy()
-            items[key] = np.where(rows >= 0, column[rows], absent)
-        items["domain"] = np.where(rows >= 0, np.array(domains, dtype=object)[rows], "")
-        items["secondary_structure"] = np.where(rows >= 0, np.array(states, dtype=object)[rows], "")
-        everything = np.concatenate([*residues.atoms, self.needed])
+        for key in (
+            "fitted",
+            "chain",
+            "resid",
+            "icode",
+            "resname",
+            "domain",
+            "secondary_structure",
+        ):
+            absent = {"fitted": False, "resid": 0}.get(key, "")
+            items[key] = np.where(rows >= 0, described[key].to_numpy()[rows], absent)
+        everything = np.concatenate([numbers, self.needed])
         drawn = np.unique(everything)
         frame = self._superposed(self.first[None, drawn], drawn)
-        of_residues = np.searchsorted(drawn, np.concatenate(residues.atoms))
+        of_residues = np.searchsorted(drawn, numbers)
         prepared.state["structure"] = residues.structure(frame[0, of_residues])
         if self.variables.dimensions == 1:
             own = np.searchsorted(drawn, self.variables.atoms)
@@ -318,29 +321,17 @@ class _Preparation:
         if self.config.unwrap:
             prepared.messages.append(message("unwrapped"))
         prepared.messages[:0] = [*self.messages, *self.input.said.values()]
-        for run in runs:
-            if run.n_promised > run.n_frames:
-                prepared.messages.append(
-                    message(
-                        "frames_lacking",
-                        file=run.name,
-                        promised=run.n_promised,
-                        frames=run.n_frames,
-                    )
-                )
+        prepared.messages.extend(
+            message("frames_lacking", file=run.name, promised=run.n_promised, frames=run.n_frames)
+            for run in runs
+            if run.n_promised > run.n_frames
+        )
         for first, second in permutations(runs, 2):
             interval = first.interval_ps / first.frames.step
             gap = second.start_ps - first.start_ps - first.n_frames * interval
             if abs(gap) < interval / 2:
                 how = "begins one step after the end of"
-                numbers = {"first": first.name, "second": second.name, "how": how}
-                prepared.messages.append(message("replicas_of_one_run", **numbers))
+                both = {"first": first.name, "second": second.name, "how": how}
+                prepared.messages.append(message("replicas_of_one_run", **both))
         if broken:
             prepared.messages.append(message("molecules_broken", n=broken))
-
-
-def _jumps(values: Float64Array, last: Float64Array | None, far: float) -> int:
-    """Frames of a block in which something is further than ``far`` from the frame before."""
-    joined = values if last is None else np.concatenate([last, values])
-    moved = ((joined[1:] - joined[:-1]) ** 2).sum(axis=-1)
-    return int((moved > far**2).any(axis=1).sum())

@@ -215,7 +215,11 @@ class _Text:
                 return values
         except ValueError:
             pass
-        bad = next(k for k, text in enumerate(fields) if not _is_value(text, missing))
+        bad = next(
+            k
+            for k, text in enumerate(fields)
+            if not is_number(text) or unusable(np.array(float(text)), missing)
+        )
         found = "a missing value" if fields[bad].lower() in _MISSING else repr(fields[bad])
         place = f"line {number}, column {self.columns[bad]!r}"
         expected = f"{EXPECTED}, in every frame (kind: bspline also goes without some)"
@@ -238,7 +242,3 @@ def unusable(values: NDArray[np.float64], missing: bool) -> NDArray[np.bool_]:
 
 def _skipped(text: str) -> bool:
     return not text or text[0] in "#@&"
-
-
-def _is_value(text: str, missing: bool) -> bool:
-    return is_number(text) and not unusable(np.array(float(text)), missing)

@@ -156,7 +156,9 @@ class Trajectories:
         """
         found: NDArray[np.int64] | None = None
         for run in self.runs:
-            self._show_first(run)
+            frame = self._first[run.files]
+            with _quiet():
+                self.universe.load_new(frame.positions[None], dimensions=frame.dimensions)
             atoms = self._selected(selection, key)
             if found is not None and not np.array_equal(atoms, found):
                 raise InputError.at(
@@ -250,7 +252,14 @@ class Trajectories:
             If the trajectory ends early or is damaged.
         """
         numbers = run.frames if frames is None else frames
-        found = self._frames(run, numbers)
+
+        def content() -> Iterator[Frame]:
+            trajectory = self._load(run.files)
+            for number in numbers:
+                yield Frame.of(trajectory[number])
+
+        # By a process of its own, which may die of a damaged file.
+        found = in_fork(content, self._memory_bytes(run.files))
         for number in numbers:
             try:
                 frame = next(found)
@@ -260,16 +269,6 @@ class Trajectories:
                     run.name, f"frame {number}", _cannot_read(error), expected
                 ) from error
             yield number, frame if self._whole is None else self._whole.made_whole(frame, run.name)
-
-    def _frames(self, run: Run, numbers: range) -> Iterator[Frame]:
-        """Read by a process of its own, which may die of a damaged file."""
-
-        def frames() -> Iterator[Frame]:
-            trajectory = self._load(run.files)
-            for number in numbers:
-                yield Frame.of(trajectory[number])
-
-        return in_fork(frames, self._memory_bytes(run.files))
 
     def unwrap(self, selections: Mapping[str, str]) -> None:
         """From here on, ``read`` gives the residues of these selections whole; names of keys ->
@@ -331,7 +330,9 @@ class Trajectories:
             self.said["parts_out_of_order", *files] = message("parts_out_of_order", parts=ordered)
         used = range(n_frames)[frames.as_slice]
         promised = max(n_frames, sum(map(_frames_in_header, files)))
-        interval_ps = self._rising(files, interval_ps)
+        if interval_ps <= 0:
+            self.said["times_do_not_rise", *files] = message("times_do_not_rise", name=files[0])
+            interval_ps = float("nan")
         run = Run(files, n_frames, used, interval_ps * used.step, promised, starts[0])
         if first is None:
             wanted = ", ".join(f"{k}: {'null' if v is None else v}" for k, v in frames)
@@ -340,12 +341,6 @@ class Trajectories:
             )
         self._first[files] = first
         return run
-
-    def _rising(self, files: tuple[str, ...], interval_ps: float) -> float:
-        if not interval_ps <= 0:
-            return interval_ps
-        self.said["times_do_not_rise", *files] = message("times_do_not_rise", name=files[0])
-        return float("nan")
 
     def _load(self, files: tuple[str, ...]) -> ProtoReader:
         """The trajectory, opened anew: a process that shares an open file would move its place."""
@@ -359,12 +354,6 @@ class Trajectories:
     def _memory_bytes(self, files: tuple[str, ...]) -> int:
         sizes = sum(Path(file).stat().st_size for file in files)
         return _FORK_BYTES + _ATOM_BYTES * self.n_atoms + sizes
-
-    def _show_first(self, run: Run) -> None:
-        """Give the atoms the places of the first used frame of a run."""
-        frame = self._first[run.files]
-        with _quiet():
-            self.universe.load_new(frame.positions[None], dimensions=frame.dimensions)
 
     def _selected(self, selection: str, key: str) -> NDArray[np.int64]:
         mda = import_mdanalysis()
@@ -564,15 +553,11 @@ def check_finite(
         return
     frame, atom, axis = np.argwhere(~sound)[0]
     number = int(atoms[atom])
+    found = source.universe.atoms[number]
+    parts = [str(getattr(found, key, "")) for key in ("resname", "resid", "name")]
     raise InputError.at(
         run.name,
-        f"frame {frames[int(frame)]}, atom {number + 1} ({_atom_name(source, number)})",
+        f"frame {frames[int(frame)]}, atom {number + 1} ({' '.join(filter(None, parts))})",
         f"{'xyz'[axis]} = {positions[frame, atom, axis]:g}",
         "finite positions (leave damaged frames out by frames, or repair the file)",
     )
-
-
-def _atom_name(source: Trajectories, number: int) -> str:
-    atom = source.universe.atoms[number]
-    parts = [str(getattr(atom, key, "")) for key in ("resname", "resid", "name")]
-    return " ".join(part for part in parts if part)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from pairtile.arrays import BoolArray
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
+from pairtile.methods.trajectory_correlation.network import MIN_AGREEMENT
 from pairtile.methods.trajectory_correlation.residue_marks import ResidueMarks
-from pairtile.methods.trajectory_correlation.stability import MIN_AGREEMENT
 from pairtile.methods.trajectory_correlation.structures import centred_structure
 from pairtile.report.formats import listed
 from pairtile.report.results import Results, read_result_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,10 +32,11 @@ from pairtile.methods.trajectory_correlation.read_trajectory import (
     check_finite,
     trajectories_of,
 )
+from pairtile.preprocess.items import unique_names
 from pairtile.runtime.record import Progress
 
 if TYPE_CHECKING:
-    from MDAnalysis import AtomGroup, Universe
+    from MDAnalysis import Universe
 
 STRUCTURE = np.dtype(
     [
@@ -59,14 +60,12 @@ class Residues:
     """The residues of the selected atoms, in the order of the topology.
 
     ``table``: one row each, columns chain, resid, icode, resname, label (``A:LYS13``). ``atoms``:
-    numbers of all atoms of each. ``names``: name of every atom in ``atoms``.
+    all their atoms, residue after residue: ``number`` in the topology, ``residue`` (row of
+    ``table``), ``name``, ``element`` ("" where it is not known), ``hydrogen``.
     """
 
     table: pd.DataFrame
-    atoms: list[NDArray[np.int64]]
-    names: list[list[str]]
-    hydrogen: list[NDArray[np.bool_]]
-    elements: list[list[str]]
+    atoms: pd.DataFrame
 
     def __len__(self) -> int:
         return len(self.table)
@@ -74,42 +73,40 @@ class Residues:
     def atom_masses(self, n_atoms: int) -> NDArray[np.float64]:
         """Masses of all ``n_atoms`` atoms of the topology by the elements of those of the residues;
         NaN where not all atoms of a residue are of a known element, and elsewhere."""
+        masses = pd.Series(masses_of(self.atoms["element"].tolist()))
+        known = masses.notna().groupby(self.atoms["residue"]).transform("all")
         result = np.full(n_atoms, np.nan)
-        for atoms, elements in zip(self.atoms, self.elements, strict=True):
-            masses = masses_of(elements)
-            result[atoms] = masses if np.isfinite(masses).all() else np.nan
+        result[self.atoms["number"]] = masses.where(known)
         return result
 
-    def by_name(self, residue: int) -> dict[str, int]:
-        """Atom name -> number; the first of several."""
-        numbers = self.atoms[residue].tolist()
-        return dict(zip(reversed(self.names[residue]), reversed(numbers), strict=True))
-
-    def heavy_atoms(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Numbers of all atoms but hydrogen, and the residue of each."""
-        heavy = [atoms[~light] for atoms, light in zip(self.atoms, self.hydrogen, strict=True)]
-        owner = np.repeat(np.arange(len(heavy)), [part.size for part in heavy])
-        return np.concatenate([*heavy, np.empty(0, np.int64)]), owner.astype(np.int64)
+    @cached_property
+    def by_name(self) -> list[dict[str, int]]:
+        """Of each residue, atom name -> number; the first of several."""
+        found: list[dict[str, int]] = [{} for _ in range(len(self))]
+        columns = (self.atoms[key].tolist() for key in ("residue", "name", "number"))
+        for residue, name, number in zip(*columns, strict=True):
+            found[residue].setdefault(name, number)
+        return found
 
     def structure(self, positions: NDArray[np.float64]) -> NDArray[np.void]:
         """All atoms as an array of type ``STRUCTURE``; ``positions``: of all of them, in order."""
-        owner = np.repeat(np.arange(len(self)), [part.size for part in self.atoms])
-        result = np.zeros(owner.size, dtype=STRUCTURE)
+        result = np.zeros(len(self.atoms), dtype=STRUCTURE)
         for key in ("resname", "chain", "resid", "icode"):
-            result[key] = self.table[key].to_numpy()[owner]
-        result["name"] = [name for names in self.names for name in names]
-        result["element"] = [element for elements in self.elements for element in elements]
-        result["residue"] = owner
+            result[key] = self.table[key].to_numpy()[self.atoms["residue"]]
+        for key in ("name", "element", "residue"):
+            result[key] = self.atoms[key]
         result["position"] = positions
         return result
 
 
 def residues_of(universe: Universe, atoms: NDArray[np.int64]) -> Residues:
-    """The residues that hold at least one of ``atoms``, without alternate positions."""
-    others = alternate_positions(universe, atoms)
+    """The residues that hold at least one of ``atoms``, without alternate positions.
+
+    Elements are as the topology says; else by the name of the atom, as those of proteins and
+    nucleic acids can be.
+    """
     group = universe.atoms[atoms].residues
-    chains = chain_names(group)
-    resnames = texts(group, "resnames")
+    chains, resnames = chain_names(group), texts(group, "resnames")
     icodes = texts(group, "icodes")
     resids = np.asarray(getattr(group, "resids", np.arange(1, len(group) + 1)))
     labels = [
@@ -125,17 +122,23 @@ def residues_of(universe: Universe, atoms: NDArray[np.int64]) -> Residues:
             "label": unique_names(labels),
         }
     )
-    parts = [residue.atoms for residue in group]
-    if others.size:
-        parts = [part[~np.isin(part.indices, others)] for part in parts]
-    names = [texts(part, "names") for part in parts]
-    return Residues(
-        table,
-        [np.asarray(part.indices, dtype=np.int64) for part in parts],
-        names,
-        [_hydrogen(part, own) for part, own in zip(parts, names, strict=True)],
-        [_elements(part, own) for part, own in zip(parts, names, strict=True)],
-    )
+    own = group.atoms
+    own = own[~np.isin(own.indices, alternate_positions(universe, atoms))]
+    owner = np.searchsorted(group.resindices, own.resindices)
+    names, masses = texts(own, "names"), np.asarray(getattr(own, "masses", np.zeros(len(own))))
+    several = (np.bincount(owner)[owner] > 1).tolist()
+    guessed = [guessed_element(name) if n else "" for name, n in zip(names, several, strict=True)]
+    elements = zip(texts(own, "elements"), guessed, strict=True)
+    first = np.array([name.lstrip("0123456789")[:1].upper() for name in names], dtype=np.str_)
+    deuterium = (first == "D") & (masses > 1.5)
+    columns = {
+        "number": np.asarray(own.indices, dtype=np.int64),
+        "residue": owner,
+        "name": names,
+        "element": [known or guess for known, guess in elements],
+        "hydrogen": (masses < _LIGHT) & ((first == "H") | deuterium),
+    }
+    return Residues(table, pd.DataFrame(columns))
 
 
 def selected_residues(
@@ -177,28 +180,13 @@ def selection_of(table: pd.DataFrame, chosen: NDArray[np.bool_]) -> str:
     return f"{DEFAULT_FIT} and {chains}"
 
 
-def unique_names(names: Sequence[str]) -> list[str]:
-    """``names``, those that were there before with ``#2``, ``#3``, ... added."""
-    seen: dict[str, int] = {}
-    result, taken = [], set(names)
-    for name in names:
-        number = seen[name] = seen.get(name, 0) + 1
-        unique = name
-        while number > 1 and unique in taken:
-            unique = f"{name}#{number}"
-            number += 1
-        taken.add(unique)
-        result.append(unique)
-    return result
-
-
-def domains_of(residues: Residues, selected: Mapping[str, NDArray[np.int64]]) -> list[str]:
+def domains_of(
+    residues: Residues, selected: Mapping[str, NDArray[np.int64]]
+) -> NDArray[np.object_]:
     """The domain of each residue: the first of ``selected`` with one of its atoms, or ``""``."""
-    result = [""] * len(residues)
-    for name, atoms in reversed(list(selected.items())):
-        for k, own in enumerate(residues.atoms):
-            if np.isin(own, atoms, assume_unique=True).any():
-                result[k] = name
+    result = np.full(len(residues), "", dtype=object)
+    for name, atoms in reversed(selected.items()):
+        result[residues.atoms.loc[residues.atoms["number"].isin(atoms), "residue"]] = name
     return result
 
 
@@ -213,8 +201,7 @@ def secondary_structure(residues: Residues, positions: NDArray[np.float64]) -> l
 
     backbone = ("N", "CA", "C")
     rows, places = [], []
-    for k in range(len(residues)):
-        names = residues.by_name(k)
+    for k, names in enumerate(residues.by_name):
         oxygen = next((names[o] for o in OXYGENS if o in names), None)
         if oxygen is not None and all(name in names for name in backbone):
             rows.append(k)
@@ -232,21 +219,6 @@ def secondary_structure(residues: Residues, positions: NDArray[np.float64]) -> l
         alone.atoms.positions = positions[np.ravel(places)]
         for k, letter in zip(rows, DSSP(alone).run().results.dssp[0], strict=True):
             result[k] = str(letter)
-    return result
-
-
-def _elements(part: AtomGroup, names: Sequence[str]) -> list[str]:
-    """As the topology says; else by its name, as those of proteins and nucleic acids can be."""
-    guessed = [guessed_element(name) if len(names) > 1 else "" for name in names]
-    return [a or b for a, b in zip(texts(part, "elements"), guessed, strict=True)]
-
-
-def _hydrogen(part: AtomGroup, names: Sequence[str]) -> NDArray[np.bool_]:
-    masses = np.asarray(getattr(part, "masses", np.zeros(len(names))))
-    first = np.array([name.lstrip("0123456789")[:1].upper() for name in names])
-    result: NDArray[np.bool_] = (masses < _LIGHT) & (
-        (first == "H") | ((first == "D") & (masses > 1.5))
-    )
     return result
 
 
@@ -289,7 +261,8 @@ def trajectory_contacts(
     assert rule is not None
     source = source or trajectories_of(config)
     _, residues = selected_residues(config, source)
-    atoms, owner = residues.heavy_atoms()
+    heavy = residues.atoms[~residues.atoms["hydrogen"]]
+    atoms, owner = heavy["number"].to_numpy(), heavy["residue"].to_numpy()
     cutoff = contact_cutoff(owner) if rule.cutoff == "auto" else rule.cutoff
     n = len(residues)
     counts = [sparse.csr_array((n, n), dtype=np.int64) for _ in source.runs]

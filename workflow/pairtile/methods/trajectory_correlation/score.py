@@ -41,7 +41,10 @@ from pairtile.methods.trajectory_correlation.neighbour_pairs import SORTED_FROM
 from pairtile.methods.trajectory_correlation.network import (
     CENTRED,
     COLUMNS,
+    agreement_warnings,
+    community_agreement,
     dense_warnings,
+    half_networks,
     motion_network,
     path_ends,
 )
@@ -52,11 +55,6 @@ from pairtile.methods.trajectory_correlation.residues import (
     in_contact,
     pairs_in_contact,
     trajectory_contacts,
-)
-from pairtile.methods.trajectory_correlation.stability import (
-    agreement_warnings,
-    community_agreement,
-    half_networks,
 )
 from pairtile.methods.trajectory_correlation.state import (
     FEW_SURROGATES,

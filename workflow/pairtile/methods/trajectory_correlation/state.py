@@ -28,17 +28,15 @@ from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelation
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.correlation_times import (
     correlation_time,
+    drifting,
     effective_frames,
+    half_shifts,
     largest_window,
+    least_p_values,
     theiler_window,
     wanted_window,
 )
 from pairtile.methods.trajectory_correlation.prepare import prepare_trajectory
-from pairtile.methods.trajectory_correlation.stationarity import (
-    drifting,
-    half_shifts,
-    least_p_values,
-)
 from pairtile.methods.trajectory_correlation.time_series import without_frames
 
 message = messages_of(__package__)
@@ -89,7 +87,8 @@ def state_of_series(
     files: Sequence[str] | None = None,
 ) -> PreparedInput[MotionArrays]:
     """``trajectory_state`` of series that are prepared already; ``files``: of ``is_ensemble``."""
-    names = replica_names(config)
+    runs = config.time_series or config.trajectories
+    names = [run if isinstance(run, str) else run[0] for run in runs]
     cyclic = config.estimator.kind == "dihedral"
     prepared = _without_repeated(prepared, config, names, cyclic, scratch)
     replicas = replicas_of(prepared.state)
@@ -101,9 +100,12 @@ def state_of_series(
     else:
         tau = np.stack([correlation_time(part, cyclic=cyclic) for part in replicas])
     config = _with_kind(prepared, config, tau, lengths)
-    theiler = _windows(config.estimator, tau, lengths, names)
-    if not ensemble:
-        _check_surrogates(config.estimator.surrogates, tau, lengths, names)
+    theiler = np.zeros(len(lengths), dtype=np.int64)
+    for k, (times, frames, name) in enumerate(zip(tau, lengths, names, strict=True)):
+        if config.estimator.kind == "ksg":
+            theiler[k] = _window(config.estimator, times, frames, name)
+        if not ensemble:
+            _check_surrogates(config.estimator.surrogates, times, frames, name)
     kind = config.estimator.kind
     prepared.state["correlation_time"] = tau
     prepared.state["kind"] = np.array(kind)
@@ -111,11 +113,12 @@ def state_of_series(
     prepared.state["ensemble"] = np.array(ensemble)
     _describe(prepared, config, tau, lengths)
     _describe_weights(prepared, names, lengths)
-    untested = (np.full(len(replicas[0]), np.nan),) * 2
-    _describe_drift(
-        prepared,
-        [untested if ensemble else half_shifts(part, cyclic=cyclic) for part in replicas],
-    )
+    if ensemble:
+        shifts = p_values = np.full(tau.shape, np.nan)
+    else:
+        drifts = [half_shifts(part, cyclic=cyclic) for part in replicas]
+        shifts, p_values = (np.stack(part) for part in zip(*drifts, strict=True))
+    _describe_drift(prepared, *least_p_values(shifts, p_values))
     windows = sorted(set(theiler.tolist()))
     window = windows[0] if len(windows) == 1 else theiler.tolist()
     decided = {"estimator": {"kind": kind, "theiler": window}, "ensemble": ensemble}
@@ -171,12 +174,6 @@ def successive_are_near(series: NDArray[np.floating], level: float = 0.05) -> bo
     observed = step(np.arange(n))
     as_near = sum(step(draw.permutation(n)) <= observed for _ in range(999))
     return (1 + as_near) / 1000 <= level
-
-
-def replica_names(config: TrajectoryCorrelationConfig) -> list[str]:
-    """What messages call each replica: its file, or the first of its files."""
-    runs = config.time_series or config.trajectories
-    return [run if isinstance(run, str) else run[0] for run in runs]
 
 
 def replicas_of(state: MotionArrays) -> list[NDArray[np.floating]]:
@@ -328,46 +325,32 @@ def _with_kind(
     return config.model_copy(update={"estimator": estimator})
 
 
-def _windows(
-    estimator: MotionEstimatorConfig,
-    tau: NDArray[np.float64],
-    lengths: Sequence[int],
-    names: Sequence[str],
-) -> NDArray[np.int64]:
-    if estimator.kind != "ksg":
-        return np.zeros(len(lengths), dtype=np.int64)
-    windows = []
-    for times, frames, name in zip(tau, lengths, names, strict=True):
-        # Even the frame with the fewest others outside its window must have k of them.
-        most = (frames - estimator.neighbours - 1) // 2
-        asked = estimator.theiler
-        if asked != "auto" and asked > most:
-            raise InputError.at(
-                name,
-                "estimator.theiler",
-                f"{asked} for {frames} frames",
-                f"at most {most}, or auto",
-            )
-        window = min(theiler_window(times, frames), most) if asked == "auto" else int(asked)
-        windows.append(window)
-    return np.array(windows, dtype=np.int64)
+def _window(
+    estimator: MotionEstimatorConfig, tau: NDArray[np.float64], frames: int, name: str
+) -> int:
+    # Even the frame with the fewest others outside its window must have k of them.
+    most = (frames - estimator.neighbours - 1) // 2
+    asked = estimator.theiler
+    if asked == "auto":
+        return min(theiler_window(tau, frames), most)
+    if asked > most:
+        found = f"{asked} for {frames} frames"
+        raise InputError.at(name, "estimator.theiler", found, f"at most {most}, or auto")
+    return int(asked)
 
 
-def _check_surrogates(
-    number: int, tau: NDArray[np.float64], lengths: Sequence[int], names: Sequence[str]
-) -> None:
-    for times, frames, name in zip(tau, lengths, names, strict=True):
-        room = possible_shifts(frames, float(np.quantile(times, SLOW_SHARE)))
-        if number > room:
-            fewer = f"surrogates: {room}, or 0 (no p-values)" if room > 1 else "surrogates: 0"
-            raise InputError.at(
-                name,
-                "estimator.surrogates",
-                f"{number} for {frames} frames that are remembered for {np.median(times):.2g} "
-                f"frames, which leaves {room} different shifts",
-                f"a longer run; or {fewer}; or ensemble: true, where frames are models without an "
-                "order in time, as those of an NMR structure",
-            )
+def _check_surrogates(number: int, tau: NDArray[np.float64], frames: int, name: str) -> None:
+    room = possible_shifts(frames, float(np.quantile(tau, SLOW_SHARE)))
+    if number > room:
+        fewer = f"surrogates: {room}, or 0 (no p-values)" if room > 1 else "surrogates: 0"
+        raise InputError.at(
+            name,
+            "estimator.surrogates",
+            f"{number} for {frames} frames that are remembered for {np.median(tau):.2g} "
+            f"frames, which leaves {room} different shifts",
+            f"a longer run; or {fewer}; or ensemble: true, where frames are models without an "
+            "order in time, as those of an NMR structure",
+        )
 
 
 def _describe(
@@ -439,12 +422,9 @@ def _describe_weights(
 
 
 def _describe_drift(
-    prepared: PreparedInput[MotionArrays],
-    found: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
+    prepared: PreparedInput[MotionArrays], p: NDArray[np.float64], shift: NDArray[np.float64]
 ) -> None:
-    shifts, p_values = (np.stack(part) for part in zip(*found, strict=True))
     items = prepared.items
-    p, shift = least_p_values(shifts, p_values)
     items["drift"], items["drift_p_value"] = pd.Series(shift), pd.Series(p)
     drifts = drifting(p)
     prepared.counts["variables_drifting"] = int(drifts.sum())
@@ -495,7 +475,9 @@ def duplicate_frames(series: NDArray[np.floating], near: float = NEAR) -> Duplic
     found: dict[int, int] = {}
     for pair in cKDTree(places[first]).query_pairs(reach):
         one, later = sorted(first[[*pair]].tolist())
-        if _distance(series, one, later) <= limit:
+        ends = (np.asarray(series[:, :, t], dtype=np.float64) for t in (one, later))
+        apart = np.subtract(*map(np.nan_to_num, ends))
+        if np.sqrt((apart * apart).sum()) <= limit:
             found[later] = min(one, found.get(later, one))
     return DuplicateFrames(exact, found)
 
@@ -550,12 +532,6 @@ def shared_frames(state: MotionArrays) -> list[tuple[int, int, int, int]]:
             if n_same > max(1, int((own == 0.0).sum())):  # coarse values repeat by themselves
                 found.append((first, second, n_same, rows.size))
     return found
-
-
-def _distance(series: NDArray[np.floating], first: int, second: int) -> float:
-    one, other = (np.asarray(series[:, :, t], dtype=np.float64) for t in (first, second))
-    difference = np.nan_to_num(one) - np.nan_to_num(other)
-    return float(np.sqrt((difference * difference).sum()))
 
 
 # --- shifts of surrogates -------------------------------------------------------------------------

@@ -236,11 +236,20 @@ def atom_lines(
     """The lines of a PDB file's atoms; ``values`` and ``communities`` of residues, as
     ``write_structure_pdb`` has them."""
     letters = chain_letters(structure)
-    owners = structure["residue"].tolist()
-    return [
-        _atom_line(number, atom, letters, values[own], int(communities[own]))
-        for number, (atom, own) in enumerate(zip(structure, owners, strict=True), start=1)
-    ]
+    lines = []
+    for number, atom in enumerate(structure, start=1):
+        element, name = _field(atom["element"], 2).upper(), _field(atom["name"], 4)
+        # Names of elements of one letter begin in the second column.
+        name = f" {name:<3}" if len(element) < 2 and len(name) < 4 else f"{name:<4}"
+        x, y, z = atom["position"]
+        place = f"{letters[str(atom['chain'])]}{_in_columns(atom['resid']):>4}{_icode(atom):1}"
+        value = min(max(values[atom["residue"]], -99.99), 999.99)
+        lines.append(
+            f"ATOM  {number % 100_000:>5} {name} {_field(atom['resname'], 4):<4}{place}   "
+            f"{x:8.3f}{y:8.3f}{z:8.3f}{int(communities[atom['residue']]):6.2f}{value:6.2f}"
+            f"          {element:>2}"
+        )
+    return lines
 
 
 def chain_letters(structure: NDArray[np.void]) -> dict[str, str]:
@@ -267,54 +276,8 @@ def write_pymol_script(
     name of the file of ``write_structure_pdb``, in the folder of the script. ``values``: by name
     those of all residues of ``structure``; they become the command ``colour_by NAME``.
     """
-    lines = [
-        "# Open with File > Run Script, or start PyMOL in this folder: pymol FILE.pml",
-        f"load {pdb}, motion",
-        "hide everything, motion",
-        "show cartoon, motion",
-        f"set_color motion_none, [{_rgb(_NEITHER)}]",
-        "color motion_none, motion",
-    ]
-    for number in range(1, min(n_communities, _DRAWN) + 1):
-        colour = COLOURS[(number - 1) % len(COLOURS)]
-        lines += [
-            f"set_color motion_{number}, [{_rgb(colour)}]",
-            f"select community_{number}, motion and q={number}",
-            f"color motion_{number}, community_{number}",
-        ]
-    lines += ["deselect", "python", "from pymol import cmd", "from pymol.cgo import CYLINDER"]
-    lines += ["links = ["]
-    for start, end, radius, colour in _rods(links):
-        numbers = ", ".join([*start, *end, radius, _rgb(colour), _rgb(colour)])
-        lines.append(f"    CYLINDER, {numbers},")
-    lines += ["]", "if links:", "    cmd.load_cgo(links, 'strongest_correlations')"]
-    for number, own in enumerate(paths, 1):
-        rgb = _rgb(_PATHS[(number - 1) % len(_PATHS)])
-        lines.append(f"path_{number} = [")
-        for start, end, _, _ in _rods(own):
-            numbers = ", ".join([*start, *end, str(_PATH_RADIUS), rgb, rgb])
-            lines.append(f"    CYLINDER, {numbers},")
-        lines += ["]", f"cmd.load_cgo(path_{number}, 'path_{number}')"]
-    if structure is not None and values:
-        lines.append("values_of_residues = {")
-        for name, own_values in residue_values(structure, values).items():
-            inside = ", ".join(f"{label!r}: {value:.5g}" for label, value in own_values.items())
-            lines.append(f"    {name!r}: {{{inside}}},")
-        lines += ["}", *_COLOUR_BY]
-    lines.append("python end")
-    lines += ["# Values of residues in place of communities: spectrum b, blue_white_red, motion"]
-    lines += ["orient motion"]
-    _write_lines(path, lines)
-
-
-_COLOUR_BY = [
-    "def colour_by(name, _self=cmd):",
-    "    own = values_of_residues[name]",
-    "    space = {'value': lambda chain, resi: own.get(chain + ':' + resi, 0.0)}",
-    "    cmd.alter('motion', 'b = value(chain, resi)', space=space)",
-    "    cmd.spectrum('b', 'white_red', 'motion')",
-    "cmd.extend('colour_by', colour_by)",
-]
+    named = {} if structure is None else residue_values(structure, values or {})
+    _write_script(path, "structure.pml.j2", links, n_communities, paths, pdb=pdb, values=named)
 
 
 def write_vmd_script(
@@ -330,63 +293,43 @@ def write_vmd_script(
 
     NaN among ``values`` becomes 0. The script changes the definition of VMD's colours 6 to 32.
     """
-    first, none = _VMD_FIRST_COLOUR, _VMD_FIRST_COLOUR + len(COLOURS)
-    red, blue = none + 1, none + 2
-    lines = [
-        "# vmd -e FILE.vmd",
-        f'mol new [file join [file dirname [info script]] "{pdb}"] type pdb waitfor all',
-        "mol delrep 0 top",
-    ]
-    palette = [*COLOURS, _NEITHER, _WITH, _AGAINST, *_PATHS]
-    for number, colour in enumerate(palette, start=first):
-        lines.append(f"color change rgb {number} {_rgb(colour).replace(',', '')}")
-    shown = min(n_communities, _DRAWN)
-    for number in range(shown + 1):
-        own = first + (number - 1) % len(COLOURS) if number else none
-        atoms = f"occupancy {number}" if number else f"occupancy 0 or occupancy > {shown}"
-        lines += [
-            "mol representation NewCartoon",
-            f"mol color ColorID {own}",
-            f'mol selection "{atoms}"',
-            "mol material Opaque",
-            "mol addrep top",
-        ]
-    for (start, end, radius, _), value in zip(_rods(links), links.correlation, strict=True):
-        ends = f"{{{' '.join(start)}}} {{{' '.join(end)}}}"
-        lines.append(f"graphics top color {red if value > 0 else blue}")
-        lines.append(f"graphics top cylinder {ends} radius {radius} resolution 12 filled yes")
-    for number, path_of in enumerate(paths):
-        lines.append(f"graphics top color {blue + 1 + number % len(_PATHS)}")
-        for start, end, _, _ in _rods(path_of):
-            ends = f"{{{' '.join(start)}}} {{{' '.join(end)}}}"
-            lines.append(f"graphics top cylinder {ends} radius {_PATH_RADIUS} filled yes")
-    if structure is not None and values:
-        lines.append("set motion [molinfo top]")
-        lines.append(f"set atoms_of_residues {{{_texts(np.bincount(structure['residue']))}}}")
-        for name, value in values.items():
-            lines.append(f"set values_of_residues({name}) {{{_texts(np.nan_to_num(value))}}}")
-        lines += _VMD_COLOUR_BY
-    _write_lines(path, lines)
+    known = {} if structure is None else {k: np.nan_to_num(v) for k, v in (values or {}).items()}
+    atoms = () if structure is None else np.bincount(structure["residue"])
+    more = {"pdb": pdb, "values": known, "atoms": atoms}
+    _write_script(path, "structure.vmd.j2", links, n_communities, paths, **more)
 
 
-_VMD_COLOUR_BY = [
-    "# Values of residues in place of communities: colour_by NAME",
-    "proc colour_by {name} {",
-    "    global motion atoms_of_residues values_of_residues",
-    "    set beta {}",
-    "    foreach n $atoms_of_residues value $values_of_residues($name) {",
-    "        lappend beta {*}[lrepeat $n $value]",
-    "    }",
-    "    set all [atomselect $motion all]",
-    "    $all set beta $beta",
-    "    $all delete",
-    "    set sorted [lsort -real $beta]",
-    "    for {set rep 0} {$rep < [molinfo $motion get numreps]} {incr rep} {",
-    "        mol modcolor $rep $motion Beta",
-    "        mol scaleminmax $motion $rep [lindex $sorted 0] [lindex $sorted end]",
-    "    }",
-    "}",
-]
+def _write_script(
+    path: Path,
+    template: str,
+    links: Links,
+    n_communities: int,
+    paths: Sequence[Links],
+    **more: object,
+) -> None:
+    import jinja2  # not needed by jobs that score
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=False,  # no HTML
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"rgb": _rgb, "repr": repr, "numbers": _numbers}
+    text = environment.get_template(template).render(
+        **{"colours": COLOURS, "neither": _NEITHER, "with": _WITH, "against": _AGAINST},
+        path_colours=_PATHS,
+        path_radius=_PATH_RADIUS,
+        first_colour=_VMD_FIRST_COLOUR,
+        shown=min(n_communities, _DRAWN),
+        rods=_rods(links),
+        paths=[_rods(own) for own in paths],
+        **more,
+    )
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def _rods(links: Links) -> list[tuple[list[str], list[str], str, tuple[int, int, int]]]:
@@ -396,28 +339,12 @@ def _rods(links: Links) -> list[tuple[list[str], list[str], str, tuple[int, int,
     return list(zip(texts[:half], texts[half:], radii, links.colours(), strict=True))
 
 
-def _texts(values: NDArray[np.number]) -> str:
+def _numbers(values: NDArray[np.number]) -> str:
     return " ".join(f"{value:.5g}" for value in values.tolist())
 
 
 def _rgb(colour: tuple[int, int, int]) -> str:
     return ", ".join(f"{part / 255:.3f}" for part in colour)
-
-
-def _atom_line(
-    number: int, atom: np.void, letters: Mapping[str, str], value: float, community: int
-) -> str:
-    element = _field(atom["element"], 2).upper()
-    name = _field(atom["name"], 4)
-    # Names of elements of one letter begin in the second column.
-    name = f" {name:<3}" if len(element) < 2 and len(name) < 4 else f"{name:<4}"
-    x, y, z = atom["position"]
-    place = f"{letters[str(atom['chain'])]}{_in_columns(atom['resid']):>4}{_icode(atom):1}"
-    return (
-        f"ATOM  {number % 100_000:>5} {name} {_field(atom['resname'], 4):<4}{place}   "
-        f"{x:8.3f}{y:8.3f}{z:8.3f}{community:6.2f}{min(max(value, -99.99), 999.99):6.2f}"
-        f"          {element:>2}"
-    )
 
 
 def _field(text: object, width: int) -> str:

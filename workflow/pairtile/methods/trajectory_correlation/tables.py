@@ -29,6 +29,7 @@ from pairtile.methods.trajectory_correlation.matrices import (
 )
 from pairtile.methods.trajectory_correlation.network import (
     CENTRALITIES,
+    MAX_EDGES,
     ResidueNetwork,
     ResiduePath,
     candidate_q_values,
@@ -37,7 +38,6 @@ from pairtile.methods.trajectory_correlation.network import (
 )
 from pairtile.methods.trajectory_correlation.overall_motion import frames_table
 from pairtile.methods.trajectory_correlation.residues import in_contact, pairs_in_contact
-from pairtile.methods.trajectory_correlation.stability import MAX_EDGES
 from pairtile.methods.trajectory_correlation.structures import (
     centred_structure,
     path_links,

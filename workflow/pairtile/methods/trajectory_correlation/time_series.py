@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 from pairtile.arrays import BoolArray, Float64Array, Int64Array
 from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
+from pairtile.engine.state import release
 from pairtile.errors import InputError, StoreError
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
@@ -71,51 +73,62 @@ class SeriesWriter:
         self.scratch = scratch
         self.cyclic = cyclic
         self.table = table
-        shape = (len(table), dimensions)
-        if shape[0] < 2:
+        if len(table) < 2:
             raise InputError.at(replicas[0][0], "", "one variable", "two or more, to make pairs")
         path_ends(table.assign(kept=True), config.paths)  # before all frames are read
         self.names = [name for name, _ in replicas]
+        # What each estimator needs at the least: k neighbours, a covariance of full rank.
+        kind, of_normal = config.estimator.kind, 2 * dimensions + 2
+        of_ksg = config.estimator.neighbours + 2
+        least = {"ksg": of_ksg, "gaussian": of_normal, "auto": of_normal}.get(kind, 3)
         for name, n_frames in replicas:
-            _check_frames(config, name, n_frames, shape[1])
+            if n_frames < least:
+                raise InputError.at(
+                    name,
+                    "",
+                    f"{n_frames} frame{'s' if n_frames != 1 else ''}",
+                    f"at least {least} for estimator.kind: {kind} (and hundreds for a result that "
+                    "means something)",
+                )
         self.offsets = np.cumsum([0, *(n for _, n in replicas)])
-        full = (*shape, int(self.offsets[-1]))
+        full = (len(table), dimensions, int(self.offsets[-1]))
         large = 8 * int(np.prod(full)) > FLOAT64_BYTES
         self.dtype = np.dtype(np.float32 if large else np.float64)
         name = "positions.npy" if self.displacements else "series.npy"
-        self.file = SeriesFile(scratch.folder / name, full, self.dtype)
-        kind = CyclicMoments if cyclic else Moments
-        self.moments: list[Moments] = [kind(*shape) for _ in replicas]
+        self.path = new_series(scratch.folder / name, full, self.dtype)
         self.n_written = 0
 
     def write(self, block: Float64Array) -> None:
-        """The next frames, (frames, variables, dimensions), all of one replica."""
-        replica = int(np.searchsorted(self.offsets, self.n_written, side="right")) - 1
-        self.file.write(self.n_written, block)
-        self.moments[replica].add(block)
+        """The next frames, (frames, variables, dimensions)."""
+        # Mapped anew for each block: pages of the last one do not stay in this process' memory.
+        mapped = np.lib.format.open_memmap(self.path, mode="r+")
+        mapped[:, :, self.n_written : self.n_written + len(block)] = np.moveaxis(block, 0, 2)
+        mapped.flush()
         self.n_written += len(block)
 
     def finish(self, dropped: Sequence[Mapping[str, object]] = ()) -> PreparedInput[MotionArrays]:
         """``dropped``: name, atom, residue of what is no variable, and a reason."""
         assert self.n_written == self.offsets[-1]
-        names = self.table["name"].tolist()
-        self._check_observed(names)
-        constant = np.all([part.constant for part in self.moments], axis=0)
-        frozen = np.any([part.constant for part in self.moments], axis=0) & ~constant
-        mean, sd = pooled(self.moments, self.cyclic)
-        n_variables, d, n_frames = self.file.shape
+        names, series = self.table["name"].tolist(), np.load(self.path, mmap_mode="r")
+        n_variables, d, n_frames = series.shape
+        moments = moments_of(series, self.offsets, self.cyclic)
+        n_observed = moments.n.min(axis=2)
+        for replica, row in np.argwhere(n_observed < MIN_OBSERVED)[:1].tolist():
+            found = f"{n_observed[replica, row]} values"
+            raise InputError.at(self.names[replica], names[row], found, f"at least {MIN_OBSERVED}")
+        mean, spreads = pooled(moments, self.cyclic)
         positions = mean if d == 3 else np.full((n_variables, 3), np.nan)
-        spreads = replica_spreads(self.moments)
+        path = self.path
         if self.displacements:
-            mean, sd, spreads = self._to_displacements()
-            d = 1
-        gap = len(dropped)
+            path = self._displacements(series, moments.mean)
+            away = moments_of(np.load(path, mmap_mode="r"), self.offsets, cyclic=False)
+            (mean, spreads), d = pooled(away, cyclic=False), 1
+        constant = moments.constant.all(axis=0)
         kept = self.table.assign(
             kept=True,
             reason="",
-            n_observed=sum(part.n.min(axis=1) for part in self.moments),
+            n_observed=n_observed.sum(axis=0),
             mean=mean[:, 0] if d == 1 else np.nan,
-            sd=sd,
             **spreads,
             constant=constant,
         )
@@ -125,88 +138,66 @@ class SeriesWriter:
         items.insert(0, "item", np.arange(len(items), dtype=np.int32))
         items = items.astype({"residue": np.int32, "n_observed": np.int32, "kept": bool})
         items["constant"] = items["constant"].astype(bool)
-        replicas = len(self.moments)
+        replicas = len(self.names)
         prepared: PreparedInput[MotionArrays] = PreparedInput(
             items,
             {
-                "series": self.scratch.hold(self.file.opened()),
+                "series": self.scratch.hold(path),
                 "replica_offsets": self.offsets.astype(np.int64),
                 "mean_positions": positions,
                 "frame_interval_ps": np.full(replicas, np.nan),
             },
-            {"variables": n_variables, "frames": n_frames, "replicas": replicas},
+            {
+                "variables": n_variables,
+                "frames": n_frames,
+                "replicas": replicas,
+                "variables_dropped": len(dropped),
+                "variables_constant": int(constant.sum()),
+            },
         )
-        prepared.counts["variables_dropped"] = gap
-        prepared.counts["variables_constant"] = int(constant.sum())
-        self._tell(prepared, names, constant, frozen)
+        frozen = moments.constant.any(axis=0) & ~constant
+        self._tell(prepared, names, {"never move": constant, "do not move in some replica": frozen})
         return prepared
 
-    def _check_observed(self, names: Sequence[str]) -> None:
-        for part, name in zip(self.moments, self.names, strict=True):
-            few = np.flatnonzero(part.n.min(axis=1) < MIN_OBSERVED)
-            if few.size:
-                found = f"{int(part.n[few[0]].min())} values"
-                raise InputError.at(name, names[few[0]], found, f"at least {MIN_OBSERVED}")
-
-    def _to_displacements(
-        self,
-    ) -> tuple[Float64Array, Float64Array, dict[str, Float64Array]]:
-        """Series of |r - mean of the replica|, from the positions; mean and spread of those, and
-        the spread in each replica."""
-        n_variables, _, n_frames = self.file.shape
-        result = SeriesFile(
-            self.scratch.folder / "series.npy", (n_variables, 1, n_frames), self.dtype
-        )
-        moments = [Moments(n_variables, 1) for _ in self.moments]
-        frames = frames_in_block(4 * n_variables)
-        for replica, part in enumerate(self.moments):
-            first, end = self.offsets[replica], self.offsets[replica + 1]
-            for start in range(first, end, frames):
-                block = self.file.read(slice(None), slice(start, min(start + frames, end)))
-                away = np.linalg.norm(block - part.mean[:, :, None], axis=1).T[:, :, None]
-                result.write(start, away)
-                moments[replica].add(away)
-        self.file.path.unlink()
-        self.file = result
-        return *pooled(moments, cyclic=False), replica_spreads(moments)
+    def _displacements(self, positions: np.memmap, means: Float64Array) -> Path:
+        """Series of |r - mean of the replica|, in place of the positions. ``means``: (replicas,
+        variables, 3)."""
+        shape = (len(positions), 1, positions.shape[2])
+        path = new_series(self.scratch.folder / "series.npy", shape, self.dtype)
+        written = np.lib.format.open_memmap(path, mode="r+")
+        for some in variable_blocks(positions):
+            block = np.array(positions[some])
+            for mean, (begin, end) in zip(means[:, some], pairwise(self.offsets), strict=True):
+                away = np.linalg.norm(block[:, :, begin:end] - mean[:, :, None], axis=1)
+                written[some, 0, begin:end] = away
+        written.flush()
+        self.path.unlink()
+        return path
 
     def _tell(
-        self,
-        prepared: PreparedInput[MotionArrays],
-        names: list[str],
-        constant: BoolArray,
-        frozen: BoolArray,
+        self, prepared: PreparedInput[MotionArrays], names: list[str], still: dict[str, BoolArray]
     ) -> None:
-        lengths = np.diff(self.offsets)
-        n_frames = int(self.offsets[-1])
+        lengths, n_values = np.diff(self.offsets), int(self.offsets[-1]) * len(names)
+        found = []
         if len(lengths) > 1:
-            prepared.messages.append(
-                message(
-                    "replicas",
-                    n=len(lengths),
-                    lengths=", ".join(str(n) for n in lengths[:_SHOWN]),
-                    more=", ..." if len(lengths) > _SHOWN else "",
-                )
-            )
+            shown = {"lengths": ", ".join(str(n) for n in lengths[:_SHOWN])}
+            more = ", ..." if len(lengths) > _SHOWN else ""
+            found.append(message("replicas", n=len(lengths), **shown, more=more))
         if self.dtype == np.float32:
-            prepared.messages.append(message("series_float32"))
-        missing = int(n_frames * len(names) - prepared.items["n_observed"].sum())
+            found.append(message("series_float32"))
+        missing = int(n_values - prepared.items["n_observed"].sum())
         if missing:
             prepared.counts["values_missing"] = missing
-            prepared.messages.append(
-                message("values_missing", n=missing, values=n_frames * len(names))
-            )
-        for rows, text in ((constant, "never move"), (frozen, "do not move in some replica")):
+            found.append(message("values_missing", n=missing, values=n_values))
+        for text, rows in still.items():
             if rows.any():
-                found = [names[k] for k in np.flatnonzero(rows)[:_SHOWN]]
+                first = ", ".join(names[k] for k in np.flatnonzero(rows)[:_SHOWN])
                 more = ", ..." if rows.sum() > _SHOWN else ""
                 which = f"{int(rows.sum())} of {len(names)} variables {text}"
-                prepared.messages.append(
-                    message("variables_still", which=which, names=", ".join(found), more=more)
-                )
+                found.append(message("variables_still", which=which, names=first, more=more))
         dropped = prepared.items.loc[~prepared.items["kept"], "reason"].value_counts()
-        for reason, number in dropped.items():
-            prepared.messages.append(message("residues_left_out", n=number, reason=reason))
+        found += [message("residues_left_out", n=n, reason=why) for why, n in dropped.items()]
+        prepared.messages.extend(found)
 
 
 def prepare_tables(
@@ -246,22 +237,6 @@ def prepare_tables(
     return prepared
 
 
-def _check_frames(config: TrajectoryCorrelationConfig, name: str, n_frames: int, d: int) -> None:
-    """What each estimator needs at the least: k neighbours, a covariance of full rank."""
-    estimator = config.estimator
-    kind = estimator.kind
-    of_normal = 2 * d + 2
-    least = {"ksg": estimator.neighbours + 2, "gaussian": of_normal, "auto": of_normal}.get(kind, 3)
-    if n_frames < least:
-        raise InputError.at(
-            name,
-            "",
-            f"{n_frames} frame{'s' if n_frames != 1 else ''}",
-            f"at least {least} for estimator.kind: {kind} (and hundreds for a result that means "
-            "something)",
-        )
-
-
 def _check_columns(first: SeriesTable, table: SeriesTable) -> None:
     if table.dimensions != first.dimensions:
         found = f"{table.dimensions} dimensions"
@@ -281,76 +256,61 @@ def _check_columns(first: SeriesTable, table: SeriesTable) -> None:
 # --- means and spreads ----------------------------------------------------------------------------
 
 
-class Moments:
-    """Of one replica: mean and sum of squared deviations, by block (Chan et al. 1979), so that no
-    digits are lost however far from the origin values lie. NaN is a value that is missing; ``n``
-    counts the others."""
+class Moments(NamedTuple):
+    """Of each replica, (replicas, variables, dimensions): ``n`` values that are not missing, their
+    mean and their sum of squared deviations. ``constant``: bool (replicas, variables), whether a
+    variable has the same value in all frames.
 
-    def __init__(self, n_variables: int, dimensions: int) -> None:
-        self.n = np.zeros((n_variables, dimensions), dtype=np.int64)
-        self.mean = np.zeros((n_variables, dimensions))
-        self.squares = np.zeros((n_variables, dimensions))
-        self.low = np.full((n_variables, dimensions), np.inf)
-        self.high = np.full((n_variables, dimensions), -np.inf)
+    Of angles in radians: the direction of the mean, and n times the squared angular deviation
+    2 (1 - R) about it, with R the length of the mean vector (Batschelet 1981).
+    """
 
-    def add(self, block: Float64Array) -> None:
-        """``block``: (frames, variables, dimensions)."""
-        n = (~np.isnan(block)).sum(axis=0)
-        mean = np.nansum(block, axis=0) / np.maximum(n, 1)
-        shift, total = mean - self.mean, self.n + n
-        share = n / np.maximum(total, 1)
-        self.squares += np.nansum((block - mean) ** 2, axis=0) + shift**2 * self.n * share
-        self.mean += shift * share
-        self.n = total
-        np.fmin(self.low, np.fmin.reduce(block, axis=0), out=self.low)
-        np.fmax(self.high, np.fmax.reduce(block, axis=0), out=self.high)
-
-    @property
-    def constant(self) -> BoolArray:
-        """Whether a variable has the same value in all frames, (variables,)."""
-        result: BoolArray = (self.low == self.high).all(axis=1)
-        return result
+    n: Int64Array
+    mean: Float64Array
+    squares: Float64Array
+    constant: BoolArray
 
 
-class CyclicMoments(Moments):
-    """Of angles in radians: the direction of the mean, and the angular deviation
-    sqrt(2 (1 - R)) about it, with R the length of the mean vector (Batschelet 1981)."""
+def moments_of(series: NDArray[np.floating], offsets: Int64Array, cyclic: bool) -> Moments:
+    """Moments of series (variables, dimensions, frames), some variables at a time; NaN is a value
+    that is missing, but of angles (``cyclic``) none is."""
+    shape = (len(offsets) - 1, *series.shape[:2])
+    found = Moments(
+        np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape), np.zeros(shape[:2], bool)
+    )
+    for some in variable_blocks(series):
+        block = np.asarray(series[some], dtype=np.float64)
+        for replica, (begin, end) in enumerate(pairwise(offsets)):
+            # Frame after frame, all variables at once: one pass over the memory for each sum.
+            values = np.ascontiguousarray(np.moveaxis(block[:, :, begin:end], 2, 0))
+            at, n = (replica, some), (~np.isnan(values)).sum(axis=0)
+            found.n[at] = n
+            if cyclic:
+                vectors = np.exp(1j * values).sum(axis=0)
+                found.mean[at] = np.angle(vectors)
+                found.squares[at] = 2.0 * np.maximum(n - np.abs(vectors), 0.0)
+            else:
+                found.mean[at] = np.nansum(values, axis=0) / np.maximum(n, 1)
+                found.squares[at] = np.nansum((values - found.mean[at]) ** 2, axis=0)
+            low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
+            found.constant[at] = (low == high).all(axis=1)
+        release(series)
+    return found
 
-    def __init__(self, n_variables: int, dimensions: int) -> None:
-        super().__init__(n_variables, dimensions)
-        self._vectors = np.zeros((n_variables, dimensions), dtype=np.complex128)
 
-    def add(self, block: Float64Array) -> None:
-        self.n += len(block)
-        self._vectors += np.exp(1j * block).sum(axis=0)
-        self.mean = np.angle(self._vectors)
-        self.squares = 2.0 * np.maximum(self.n - np.abs(self._vectors), 0.0)
-        np.minimum(self.low, block.min(axis=0), out=self.low)
-        np.maximum(self.high, block.max(axis=0), out=self.high)
-
-
-def pooled(replicas: list[Moments], cyclic: bool) -> tuple[Float64Array, Float64Array]:
-    """Over all replicas: mean (variables, dimensions), and the root mean square deviation of each
-    replica about its own mean, over all dimensions, (variables,)."""
-    n = np.stack([part.n for part in replicas]).astype(float)
-    means = np.stack([part.mean for part in replicas])
+def pooled(moments: Moments, cyclic: bool) -> tuple[Float64Array, dict[str, Float64Array]]:
+    """Mean over all replicas, (variables, dimensions); and ``sd``, the root mean square deviation
+    of each replica about its own mean, over all dimensions, (variables,), of all replicas, and of
+    each ``sd_replica_1``, ... where there are several."""
+    n, total = moments.n.astype(float), moments.n.sum(axis=0).astype(float)
+    mean = (moments.mean * n).sum(axis=0) / total
     if cyclic:
-        mean = np.angle((np.exp(1j * means) * n).sum(axis=0))
-    else:
-        mean = (means * n).sum(axis=0) / n.sum(axis=0)
-    spread = np.sqrt((sum(part.squares for part in replicas) / n.sum(axis=0)).sum(axis=1))
-    return mean, spread
-
-
-def replica_spreads(replicas: list[Moments]) -> dict[str, Float64Array]:
-    """``sd_replica_1``, ...: root mean square deviation of each replica, (variables,); none where
-    there is one."""
-    if len(replicas) < 2:
-        return {}
-    return {
-        f"sd_replica_{k}": np.sqrt((part.squares / np.maximum(part.n, 1)).sum(axis=1))
-        for k, part in enumerate(replicas, 1)
-    }
+        mean = np.angle((np.exp(1j * moments.mean) * n).sum(axis=0))
+    spreads = {"sd": np.sqrt((moments.squares.sum(axis=0) / total).sum(axis=1))}
+    each = np.sqrt((moments.squares / np.maximum(n, 1)).sum(axis=2))
+    if len(each) > 1:
+        spreads |= {f"sd_replica_{k}": part for k, part in enumerate(each, 1)}
+    return mean, spreads
 
 
 # --- files of series ------------------------------------------------------------------------------
@@ -362,8 +322,8 @@ FLOAT64_BYTES = 1 << 33
 with no more digits than that, mostly with fewer."""
 
 
-class SeriesFile:
-    """A ``.npy`` of shape (variables, dimensions, frames) that grows along its frames.
+def new_series(path: Path, shape: tuple[int, int, int], dtype: np.dtype) -> Path:
+    """Make a ``.npy`` of shape (variables, dimensions, frames), all 0.
 
     Raises
     ------
@@ -371,38 +331,24 @@ class SeriesFile:
         If the disk has no room for it: asked for at once, for a full disk would otherwise end the
         process without a message.
     """
+    try:
+        np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape).flush()
+        with path.open("r+b") as handle:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(handle.fileno(), 0, path.stat().st_size)
+    except OSError as error:
+        size = int(np.prod(shape)) * dtype.itemsize / 2**20
+        found = f"a full disk, or none for files of this size ({error})"
+        expected = f"room for {size:,.1f} MiB: free some or choose another folder for results"
+        raise StoreError.at(path.parent, "", found, expected) from error
+    return path
 
-    def __init__(self, path: Path, shape: tuple[int, int, int], dtype: np.dtype) -> None:
-        self.path = path
-        self.shape = shape
-        self.dtype = dtype
-        try:
-            np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape).flush()
-            with path.open("r+b") as handle:
-                if hasattr(os, "posix_fallocate"):
-                    os.posix_fallocate(handle.fileno(), 0, path.stat().st_size)
-        except OSError as error:
-            size = int(np.prod(shape)) * dtype.itemsize / 2**20
-            found = f"a full disk, or none for files of this size ({error})"
-            expected = f"room for {size:,.1f} MiB: free some or choose another folder for results"
-            raise StoreError.at(path.parent, "", found, expected) from error
 
-    def write(self, first: int, block: NDArray) -> None:
-        """Frames from ``first`` on; ``block`` has shape (frames, variables, dimensions)."""
-        # Mapped anew for each block: pages of the last one do not stay in this process' memory.
-        mapped = np.lib.format.open_memmap(self.path, mode="r+")
-        mapped[:, :, first : first + len(block)] = np.moveaxis(block, 0, 2)
-        mapped.flush()
-
-    def read(self, variables: slice, frames: slice) -> NDArray:
-        """A part, as an array in memory: shape (variables, dimensions, frames)."""
-        return np.array(np.load(self.path, mmap_mode="r")[variables, :, frames])
-
-    def opened(self) -> np.memmap:
-        """All of it, mapped read-only."""
-        mapped = np.load(self.path, mmap_mode="r")
-        assert isinstance(mapped, np.memmap)
-        return mapped
+def variable_blocks(series: NDArray[np.floating]) -> list[slice]:
+    """Some variables at a time, all frames of them."""
+    n_variables, d, n_frames = series.shape
+    size = max(1, BLOCK_BYTES // (8 * d * n_frames))
+    return [slice(k, min(k + size, n_variables)) for k in range(0, n_variables, size)]
 
 
 def frames_in_block(numbers_in_frame: int) -> int:
@@ -422,8 +368,10 @@ class Scratch:
         self.folder = Path(tempfile.mkdtemp(prefix="pairtile-") if given is None else given)
         self._held = False
 
-    def hold(self, array: np.memmap) -> np.memmap:
-        """``array``, which keeps the folder alive."""
+    def hold(self, path: Path) -> np.memmap:
+        """The array of a file, mapped read-only, which keeps the folder alive."""
+        array = np.load(path, mmap_mode="r")
+        assert isinstance(array, np.memmap)
         self._held = True
         if self._own:
             weakref.finalize(array, shutil.rmtree, self.folder, ignore_errors=True)
@@ -463,49 +411,22 @@ def without_frames(
     for first, frames in zip(offsets[:-1], repeated, strict=True):
         kept[first + np.asarray(frames, dtype=np.int64)] = False
     lengths = [int(kept[a:b].sum()) for a, b in pairwise(offsets)]
-    shape = (series.shape[0], series.shape[1], sum(lengths))
-    new_offsets = np.cumsum([0, *lengths]).astype(np.int64)
+    n_variables, d, n_frames = series.shape[0], series.shape[1], sum(lengths)
+    offsets = np.cumsum([0, *lengths]).astype(np.int64)
     with Scratch(scratch) as folder:
-        file = SeriesFile(folder.folder / "kept_frames.npy", shape, series.dtype)
-        mean, sd, spreads = _copied(series, kept, file, new_offsets, cyclic)
-        opened = folder.hold(file.opened())
+        shape = (n_variables, d, n_frames)
+        path = new_series(folder.folder / "kept_frames.npy", shape, series.dtype)
+        written = np.lib.format.open_memmap(path, mode="r+")
+        for some in variable_blocks(series):
+            written[some] = np.asarray(series[some])[:, :, kept]
+        written.flush()
+        opened = folder.hold(path)
+    mean, columns = pooled(moments_of(opened, offsets, cyclic), cyclic)
+    if d == 1:
+        columns["mean"] = mean[:, 0]
     items = prepared.items.copy()
-    rows = np.arange(shape[0])
-    items.loc[rows, "n_observed"] = np.int32(shape[2])
-    items.loc[rows, "sd"] = sd
-    for name, spread in spreads.items():
-        items.loc[rows, name] = spread
-    if shape[1] == 1:
-        items.loc[rows, "mean"] = mean[:, 0]
-    state: MotionArrays = {**prepared.state, "series": opened, "replica_offsets": new_offsets}
-    return replace(
-        prepared, items=items, state=state, counts={**prepared.counts, "frames": shape[2]}
-    )
-
-
-def _copied(
-    series: NDArray[np.floating],
-    kept: BoolArray,
-    file: SeriesFile,
-    offsets: Int64Array,
-    cyclic: bool,
-) -> tuple[Float64Array, Float64Array, dict[str, Float64Array]]:
-    """Copy the kept frames, some variables at a time; mean and spread of each variable, and the
-    spread in each replica."""
-    n_variables, d, _ = file.shape
-    size = max(1, BLOCK_BYTES // (8 * d * series.shape[2]))
-    mean, sd = np.empty((n_variables, d)), np.empty(n_variables)
-    spreads: list[dict[str, Float64Array]] = []
-    written = np.lib.format.open_memmap(file.path, mode="r+")
-    for first in range(0, n_variables, size):
-        block = np.asarray(series[first : first + size])[:, :, kept]
-        written[first : first + size] = block
-        moments: list[Moments] = []
-        for begin, end in pairwise(offsets):
-            part = (CyclicMoments if cyclic else Moments)(len(block), d)
-            part.add(np.moveaxis(block[:, :, begin:end], 2, 0).astype(np.float64))
-            moments.append(part)
-        mean[first : first + size], sd[first : first + size] = pooled(moments, cyclic)
-        spreads.append(replica_spreads(moments))
-    written.flush()
-    return mean, sd, {k: np.concatenate([part[k] for part in spreads]) for k in spreads[0]}
+    for name, values in {"n_observed": np.int32(n_frames), **columns}.items():
+        items.loc[np.arange(n_variables), name] = values
+    state: MotionArrays = {**prepared.state, "series": opened, "replica_offsets": offsets}
+    counts = {**prepared.counts, "frames": n_frames}
+    return replace(prepared, items=items, state=state, counts=counts)

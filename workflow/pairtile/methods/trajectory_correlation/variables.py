@@ -14,7 +14,8 @@ from scipy import sparse
 from pairtile.arrays import Float64Array
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.atoms import CALCIUM, Place
-from pairtile.methods.trajectory_correlation.residues import Residues, unique_names
+from pairtile.methods.trajectory_correlation.residues import Residues
+from pairtile.preprocess.items import unique_names
 
 AXES = ("x", "y", "z")
 
@@ -69,34 +70,35 @@ def position_variables(
     InputError
         If no residue has a C-alpha; if masses are needed and not known.
     """
-    chosen = [own[np.isin(own, selected, assume_unique=True)] for own in residues.atoms]
+    chosen = residues.atoms[residues.atoms["number"].isin(selected)]
+    labels = residues.table["label"].tolist()
     dropped: list[dict[str, object]] = []
     rows: list[tuple[str, str, int, list[int]]] = []  # name, atom, residue, its atoms
-    for residue, (label, own) in enumerate(zip(residues.table["label"], chosen, strict=True)):
-        if kind == "atom":
-            atoms_there = residues.atoms[residue].tolist()
-            of_atom = dict(zip(atoms_there, residues.names[residue], strict=True))
-            for atom in own.tolist():
-                name = label if len(own) == 1 else f"{label}:{of_atom[atom]}"
-                rows.append((name, of_atom[atom], residue, [atom]))
-        elif kind == "center_of_mass":
-            rows.append((label, "center_of_mass", residue, own.tolist()))
-        else:
-            alpha = residues.by_name(residue).get("CA")
-            if alpha is None or residues.table["resname"][residue].upper() in CALCIUM:
+    if kind == "atom":
+        several = chosen.duplicated("residue", keep=False)
+        columns = (chosen[key].tolist() for key in ("name", "residue", "number"))
+        for atom, residue, number, more in zip(*columns, several, strict=True):
+            name = f"{labels[residue]}:{atom}" if more else labels[residue]
+            rows.append((name, atom, residue, [number]))
+    elif kind == "center_of_mass":
+        for residue, own in chosen.groupby("residue")["number"]:
+            rows.append((labels[residue], "center_of_mass", residue, own.tolist()))
+    else:
+        for residue, (label, names) in enumerate(zip(labels, residues.by_name, strict=True)):
+            if "CA" in names and residues.table["resname"][residue].upper() not in CALCIUM:
+                rows.append((label, "CA", residue, [names["CA"]]))
+            else:
                 row = {"name": label, "atom": "CA", "residue": residue, "reason": "no C-alpha"}
                 dropped.append(row)
-            else:
-                rows.append((label, "CA", residue, [alpha]))
     if not rows:
         raise InputError.at(
             source, "positions: ca", f"no C-alpha in {len(residues)} residues", "some atoms CA"
         )
-    names, atom, residue_of_row, groups = zip(*rows, strict=True)
-    atoms, compute = _weights(groups, masses, kind, names, source)
+    names_of_rows, atom, residue_of_row, groups = zip(*rows, strict=True)
+    atoms, compute = _weights(groups, masses, kind, names_of_rows, source)
     table = pd.DataFrame(
         {
-            "name": unique_names(names),
+            "name": unique_names(names_of_rows),
             "atom": atom,
             "residue": np.array(residue_of_row, dtype=np.int32),
         }
@@ -117,8 +119,13 @@ def dihedral_variables(
     InputError
         If no residue has any of the angles.
     """
-    of = [residues.by_name(k) for k in range(len(residues))]
-    joined = [_joined(a, b, first_frame) for a, b in pairwise(of)]
+    of = residues.by_name
+    joined = [
+        "C" in one
+        and "N" in after
+        and np.linalg.norm(first_frame[one["C"]] - first_frame[after["N"]]) <= MAX_PEPTIDE_BOND
+        for one, after in pairwise(of)
+    ]
     rows, quadruples, alphas = [], [], []
     for k, label in enumerate(residues.table["label"]):
         before = of[k - 1] if k and joined[k - 1] else None
@@ -159,20 +166,17 @@ def distance_variables(ends: Mapping[str, tuple[Place, Place]]) -> Variables:
         centres = compute(positions)
         return centres[:, 0::2], centres[:, 1::2]
 
-    def values(positions: Float64Array) -> Float64Array:
-        first, second = pairs(positions)
-        result: Float64Array = np.linalg.norm(first - second, axis=-1)[:, :, None]
-        return result
-
-    def middles(positions: Float64Array) -> Float64Array:
-        first, second = pairs(positions)
-        return (first + second) / 2
-
     n = len(ends)
     table = pd.DataFrame(
         {"name": list(ends), "atom": ["distance"] * n, "residue": np.full(n, -1, dtype=np.int32)}
     )
-    return Variables(table, atoms, 1, values, middles)
+    return Variables(
+        table,
+        atoms,
+        1,
+        lambda positions: np.linalg.norm(np.subtract(*pairs(positions)), axis=-1)[:, :, None],
+        lambda positions: np.add(*pairs(positions)) / 2,
+    )
 
 
 def coordinate_variables(positions: Variables) -> Variables:
@@ -182,20 +186,13 @@ def coordinate_variables(positions: Variables) -> Variables:
     for column in ("name", "atom"):
         table[column] = [f"{text}:{end}" for text, end in zip(table[column], axis, strict=True)]
 
-    def values(of_atoms: Float64Array) -> Float64Array:
-        return positions.values(of_atoms).reshape(len(of_atoms), len(table), 1)
-
-    def centres(of_atoms: Float64Array) -> Float64Array:
-        return np.repeat(positions.centres(of_atoms), len(AXES), axis=1)
-
-    return replace(positions, table=table, dimensions=1, values=values, centres=centres)
-
-
-def _joined(residue: Mapping[str, int], after: Mapping[str, int], positions: Float64Array) -> bool:
-    if "C" not in residue or "N" not in after:
-        return False
-    bond = positions[residue["C"]] - positions[after["N"]]
-    return bool(np.linalg.norm(bond) <= MAX_PEPTIDE_BOND)
+    return replace(
+        positions,
+        table=table,
+        dimensions=1,
+        values=lambda atoms: positions.values(atoms).reshape(len(atoms), len(table), 1),
+        centres=lambda atoms: np.repeat(positions.centres(atoms), len(AXES), axis=1),
+    )
 
 
 def _weights(
@@ -268,7 +265,10 @@ def dihedral_atoms(
         found = [(near[at] or {}).get(atom) for atom, at in BACKBONE[name]]
     else:
         first = int(name.removeprefix("chi")) - 1
-        chain = [_first_of(names, residue) for names in _SIDE_CHAIN[: first + 4]]
+        chain = [
+            next((residue[atom] for atom in names if atom in residue), None)
+            for names in _SIDE_CHAIN[: first + 4]
+        ]
         # Without a gap: proline's delta carbon is followed by no epsilon, valine's gamma by none.
         found = [None] * 4 if None in chain else chain[first:]
     a, b, c, d = found
@@ -291,7 +291,3 @@ def dihedral_angles(positions: NDArray[np.float64], quadruples: NDArray[np.integ
     cosine = np.einsum("fqx,fqx->fq", first, second) * np.linalg.norm(along, axis=-1)
     result: NDArray = np.arctan2(sine, cosine)
     return result
-
-
-def _first_of(names: Sequence[str], residue: Atoms) -> int | None:
-    return next((residue[name] for name in names if name in residue), None)
