@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from mirna_sequences import plain, write_fasta
 from pairtile import mirna_targets
-from pairtile.methods.mirna_targets import context
+from pairtile.methods.mirna_targets import seed_sites as context
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES, HitSites, HitSpans
 from pairtile.methods.mirna_targets.scoring import SequenceBatch, Texts
 from pairtile.methods.mirna_targets.seed_sites import context_columns, seed_pairing, site_abundance

@@ -70,7 +70,7 @@ class SequenceArrays(ExpressionArrays, OrthologArrays, NullArrays):
     | mirna_offsets, transcript_offsets | (sequences + 1,) | where each begins and ends |
     | transcript_order | (transcripts,) | row among the kept in file order |
     | mirna_lines, transcript_lines | (bytes,) | header lines, in file order, each with LF |
-    | site_abundance | (miRNAs,) | canonical sites in all transcripts (``context``) |
+    | site_abundance | (miRNAs,) | canonical sites in all transcripts (``seed_sites``) |
     | restrict | (pairs, 2) | the pairs to scan: miRNA, transcript in file order; absent: all |
     | gene_items | (transcripts,) | item of each one's gene, in file order, where genes are given |
     """

@@ -74,7 +74,7 @@ class Fasta:
     path : the file. key : what the configuration calls it ("" where it has no key).
     first_words : each header up to white space; several records may have the same. Bytes that are
     not UTF-8 are surrogates (PEP 383), so that ``encode("utf-8", "surrogateescape")`` gives them
-    back. names : the same, or the part of it that names the transcript (``headers``).
+    back. names : the same, or the part of it that names the transcript (``records``).
     headers : the header line after the first word and the one white space that ends it.
     text : uint8 (total,), all letters as in the file (case kept), without white space.
     offsets : int64 (n + 1,); record k is ``text[offsets[k]:offsets[k + 1]]``.

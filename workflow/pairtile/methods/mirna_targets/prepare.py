@@ -61,7 +61,7 @@ def choose_records(
     config: MirnaTargetsConfig, mirnas: Fasta, transcripts: Fasta
 ) -> tuple[Fasta, Fasta, list[Message]]:
     """The miRNAs that are asked for, each record of both files once, transcripts by the names in
-    their headers; and what there is to say of it (``records``, ``headers``).
+    their headers; and what there is to say of it (``records``).
 
     Raises InputError as ``choose_mirnas``.
     """

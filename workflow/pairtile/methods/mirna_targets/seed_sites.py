@@ -96,7 +96,7 @@ def site_abundance(mirnas: SequenceBatch, transcripts: SequenceBatch) -> NDArray
 def context_scores(
     sites: SeedSites, mirnas: SequenceBatch, transcripts: SequenceBatch
 ) -> NDArray[np.float64]:
-    """The context++ score of each site (``context``): below 0 is repression."""
+    """The context++ score of each site (``seed_sites``): below 0 is repression."""
     found = HitSites.empty(len(sites.i))._replace(
         seed_class=sites.seed_class, seed_end=sites.seed_end
     )

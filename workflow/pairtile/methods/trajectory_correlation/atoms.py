@@ -32,6 +32,8 @@ _NO_LETTER = ("", ".", "?")
 _PLACE = ["segids", "chainIDs", "resids", "icodes"]
 _TWO_LETTERS = ("CL", "BR", "SE")
 _ASKS_FOR_IONS = re.compile(r"\b(resname|element|type|index|bynum|id)\b")
+# Segments of GROMACS' .tpr files: "seg_0_Protein_chain_A" is A.
+_GROMACS_SEGMENT = re.compile(r"^seg_\d+_(?:(?:Protein|DNA|RNA|Other)(?:_chain)?_?)?(\w*)$")
 _C_ALPHAS = re.compile(r"\bname\s[^()]*\bCA\b")
 
 
@@ -105,7 +107,10 @@ def chain_names(group: ResidueGroup) -> list[str]:
     found = [""] * len(group)
     if hasattr(group.atoms, "chainIDs"):
         found = [str(residue.atoms.chainIDs[0]).strip() for residue in group]
-    segments = _readable(texts(group, "segids"))
+    segments = texts(group, "segids")
+    short = {name: (_GROMACS_SEGMENT.match(name) or [name, name])[1] for name in segments}
+    if len(set(short.values())) == len(short):  # they tell the segments apart
+        segments = [short[name] for name in segments]
     named = np.array(
         [
             chain or ("" if segment in NO_CHAIN else segment)
@@ -133,18 +138,6 @@ def _more_chains(name: str) -> Iterator[str]:
         yield from (f"{name}{number}" for number in count_from(2))
     yield from ascii_uppercase
     yield from (f"{letter}{number}" for number in count_from(2) for letter in ascii_uppercase)
-
-
-_GROMACS_SEGMENT = re.compile(r"^seg_\d+_(?:(?:Protein|DNA|RNA|Other)(?:_chain)?_?)?(\w*)$")
-
-
-def _readable(segments: list[str]) -> list[str]:
-    """Segments of GROMACS' ``.tpr`` files (``seg_0_Protein_chain_A``) as ``A``, where that tells
-    them apart."""
-    short = {name: (_GROMACS_SEGMENT.match(name) or [name, name])[1] for name in segments}
-    if len(set(short.values())) < len(short):
-        return segments
-    return [short[name] for name in segments]
 
 
 @cache

@@ -320,9 +320,17 @@ def fit_warnings(
     both = one & other
     if not one.any() or not other.any() or both.sum() >= MIN_SAME_FIT * (one | other).sum():
         return []
-    line = selection_of(mine, both if both.any() else one)
-    numbers = {"n_first": one.sum(), "n_second": other.sum(), "n_both": both.sum()}
-    return [message("fits_differ", first=names[0], second=names[1], **numbers, selection=line)]
+    return [
+        message(
+            "fits_differ",
+            first=names[0],
+            second=names[1],
+            n_first=one.sum(),
+            n_second=other.sum(),
+            n_both=both.sum(),
+            selection=selection_of(mine, both if both.any() else one),
+        )
+    ]
 
 
 def residue_differences(

@@ -120,9 +120,10 @@ def motion_network(
         threshold={"keep": rule, "value": limit, "least_correlation": least, "score": score},
     )
     if rule == "p_value" and limit is not None and candidates:
-        chance = limit * candidates
         result.messages.append(
-            message("edges_by_p", n=len(edges), pairs=candidates, limit=limit, chance=chance)
+            message(
+                "edges_by_p", n=len(edges), pairs=candidates, limit=limit, chance=limit * candidates
+            )
         )
     if not len(edges) and candidates:
         result.messages.append(_why_empty(rule, limit, p, q, size, may))
@@ -134,8 +135,13 @@ def dense_warnings(n_edges: int, communities: tuple[str, ...] | list[str]) -> li
     if "girvan_newman" not in communities or n_edges < GIRVAN_NEWMAN_EDGES:
         return []
     hours = (n_edges / 10_000) ** 2
-    long = f"{hours * 60:.0f} minutes" if hours < 2 else f"{hours:.0f} hours"
-    return [message("girvan_newman_slow", edges=n_edges, time=long)]
+    return [
+        message(
+            "girvan_newman_slow",
+            edges=n_edges,
+            time=f"{hours * 60:.0f} minutes" if hours < 2 else f"{hours:.0f} hours",
+        )
+    ]
 
 
 def _why_empty(
@@ -456,6 +462,10 @@ def _item(name: str, numbers: dict[str, int]) -> int:
     if len(within) == 1:
         return numbers[within[0]]
     near = within or difflib.get_close_matches(name, numbers, n=3, cutoff=0.5)
-    near = near[:3] or list(numbers)[:3]
-    expected = "a name of items.parquet that is paired, such as " + ", ".join(near)
-    raise ConfigError.at("paths", "", repr(name), expected)
+    raise ConfigError.at(
+        "paths",
+        "",
+        repr(name),
+        "a name of items.parquet that is paired, such as "
+        + ", ".join(near[:3] or list(numbers)[:3]),
+    )

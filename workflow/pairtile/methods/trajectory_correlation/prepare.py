@@ -192,9 +192,14 @@ class _Preparation:
                 self.messages.append(message("masses_by_element", n=n, n_by_name=weighed.size - n))
             return np.nan_to_num(masses, nan=1.0)
         names = list(dict.fromkeys(texts(universe.atoms[unknown], "names")))
-        shown = ", ".join(names[:_NAMES_SHOWN]) + ", ..." * (len(names) > _NAMES_SHOWN)
-        numbers = {"n": unknown.size, "n_weighed": weighed.size, "names": shown}
-        self.messages.append(message("masses_unknown", **numbers))
+        self.messages.append(
+            message(
+                "masses_unknown",
+                n=unknown.size,
+                n_weighed=weighed.size,
+                names=", ".join(names[:_NAMES_SHOWN]) + ", ..." * (len(names) > _NAMES_SHOWN),
+            )
+        )
         return np.ones(self.input.n_atoms)
 
     def _fit_atoms(self) -> NDArray[np.int64]:
@@ -226,8 +231,14 @@ class _Preparation:
         numbers = {"n": core.sum(), "of": atoms.size, "within": within, "beyond": beyond}
         code = "fit_core" if self.config.fit == "least_moving" else "fit_moves"
         table = residues_of(self.input.universe, atoms).table
-        line = selection_of(table, core) if len(table) == core.size else ""
-        self.messages.append(message(code, **numbers, share=share, selection=line))
+        self.messages.append(
+            message(
+                code,
+                **numbers,
+                share=share,
+                selection=selection_of(table, core) if len(table) == core.size else "",
+            )
+        )
         return atoms[core] if code == "fit_core" else atoms
 
     def _reference(self) -> Float64Array:
@@ -330,8 +341,13 @@ class _Preparation:
             interval = first.interval_ps / first.frames.step
             gap = second.start_ps - first.start_ps - first.n_frames * interval
             if abs(gap) < interval / 2:
-                how = "begins one step after the end of"
-                both = {"first": first.name, "second": second.name, "how": how}
-                prepared.messages.append(message("replicas_of_one_run", **both))
+                prepared.messages.append(
+                    message(
+                        "replicas_of_one_run",
+                        first=first.name,
+                        second=second.name,
+                        how="begins one step after the end of",
+                    )
+                )
         if broken:
             prepared.messages.append(message("molecules_broken", n=broken))

@@ -112,9 +112,11 @@ class _Array:
         self.path = path
         values = self._opened()
         if values.ndim not in (2, 3) or values.dtype.kind not in "fiu" or 0 in values.shape:
-            found = f"an array of shape {values.shape} and type {values.dtype}"
             raise InputError.at(
-                path, "", found, "numbers of shape (frames, columns) or (.., .., d)"
+                path,
+                "",
+                f"an array of shape {values.shape} and type {values.dtype}",
+                "numbers of shape (frames, columns) or (.., .., d)",
             )
         self.shape = values.shape
         self.n_frames = values.shape[0]
@@ -203,8 +205,12 @@ class _Text:
     def _values(self, number: int, line: str, missing: bool) -> list[float]:
         fields = self.split(line)
         if len(fields) != self.n_fields:
-            found = f"{len(fields)} field{'s' if len(fields) != 1 else ''}"
-            raise InputError.at(self.path, f"line {number}", found, f"{self.n_fields}, as above")
+            raise InputError.at(
+                self.path,
+                f"line {number}",
+                f"{len(fields)} field{'s' if len(fields) != 1 else ''}",
+                f"{self.n_fields}, as above",
+            )
         if self.time_column is not None:
             del fields[self.time_column]
         if missing:
@@ -220,10 +226,12 @@ class _Text:
             for k, text in enumerate(fields)
             if not is_number(text) or unusable(np.array(float(text)), missing)
         )
-        found = "a missing value" if fields[bad].lower() in _MISSING else repr(fields[bad])
-        place = f"line {number}, column {self.columns[bad]!r}"
-        expected = f"{EXPECTED}, in every frame (kind: bspline also goes without some)"
-        raise InputError.at(self.path, place, found, expected)
+        raise InputError.at(
+            self.path,
+            f"line {number}, column {self.columns[bad]!r}",
+            "a missing value" if fields[bad].lower() in _MISSING else repr(fields[bad]),
+            f"{EXPECTED}, in every frame (kind: bspline also goes without some)",
+        )
 
     def _find_time(self, time: str | None, names: list[str]) -> int | None:
         if time == "auto":

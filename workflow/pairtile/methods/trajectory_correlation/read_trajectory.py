@@ -123,8 +123,12 @@ class Trajectories:
                 warnings.simplefilter("always")
                 self.universe: Universe = mda.Universe(topology)
         except Exception as error:  # readers of some forty formats raise what they like
-            expected = f"a topology that MDAnalysis reads (see {_FORMATS})"
-            raise InputError.at(topology, "", _cannot_read(error), expected) from error
+            raise InputError.at(
+                topology,
+                "",
+                _cannot_read(error),
+                f"a topology that MDAnalysis reads (see {_FORMATS})",
+            ) from error
         self.said: dict[tuple[str, ...], Message] = {}
         if any("missing resid" in str(one.message) for one in heard):
             self.universe = self._with_decimal_numbers()
@@ -194,9 +198,12 @@ class Trajectories:
                     with suppress(ValueError):
                         coded[text] = hy36decode(4, text)
                     if coded.get(text, MAX_RESIDUE + 1) > MAX_RESIDUE:
-                        expected = "a number, or one in hybrid-36 up to 99,999"
-                        found = f"{text!r} for the number of a residue"
-                        raise InputError.at(self.topology, f"line {number}", found, expected)
+                        raise InputError.at(
+                            self.topology,
+                            f"line {number}",
+                            f"{text!r} for the number of a residue",
+                            "a number, or one in hybrid-36 up to 99,999",
+                        )
                     line = f"{line[:22]}{coded[text]:5d}{line[27:]}"
                 lines.append(line)
         first = next(text for text in coded if not text.strip().lstrip("-").isdecimal())
@@ -264,9 +271,11 @@ class Trajectories:
             try:
                 frame = next(found)
             except ReaderError as error:
-                expected = f"{run.n_frames} sound frames, as it says itself"
                 raise InputError.at(
-                    run.name, f"frame {number}", _cannot_read(error), expected
+                    run.name,
+                    f"frame {number}",
+                    _cannot_read(error),
+                    f"{run.n_frames} sound frames, as it says itself",
                 ) from error
             yield number, frame if self._whole is None else self._whole.made_whole(frame, run.name)
 
@@ -316,15 +325,21 @@ class Trajectories:
                     f"{_count(int(other[1]), 'atom')}",
                     f"{self.n_atoms}, as in the topology {self.topology}",
                 ) from error
-            expected = f"a trajectory that MDAnalysis reads (see {_FORMATS})"
-            raise InputError.at(name, "", _cannot_read(error), expected) from error
+            raise InputError.at(
+                name,
+                "",
+                _cannot_read(error),
+                f"a trajectory that MDAnalysis reads (see {_FORMATS})",
+            ) from error
         n_frames, interval_ps, first, starts, other_system = looked
         if other_system:
             file, frame, found = other_system
-            expected = (
-                f"{self.n_atoms}, as in the topology {self.topology} (leave it out by frames)"
+            raise InputError.at(
+                file,
+                f"frame {frame}",
+                _count(found, "atom"),
+                f"{self.n_atoms}, as in the topology {self.topology} (leave it out by frames)",
             )
-            raise InputError.at(file, f"frame {frame}", _count(found, "atom"), expected)
         if len(set(starts)) == len(starts) and sorted(starts) != starts:
             ordered = ", ".join(file for _, file in sorted(zip(starts, files, strict=True)))
             self.said["parts_out_of_order", *files] = message("parts_out_of_order", parts=ordered)
@@ -363,13 +378,19 @@ class Trajectories:
             with _quiet():
                 group = self.universe.select_atoms(wider, modified=self.universe.atoms[modified])
         except (mda.exceptions.NoDataError, AttributeError) as error:
-            found = f"{selection!r}, but the topology does not hold that ({_first_line(error)})"
-            expected = f"a selection by what {self.topology} holds"
-            raise ConfigError.at(key, "", found, expected) from error
+            raise ConfigError.at(
+                key,
+                "",
+                f"{selection!r}, but the topology does not hold that ({_first_line(error)})",
+                f"a selection by what {self.topology} holds",
+            ) from error
         except (mda.exceptions.SelectionError, ValueError, TypeError, KeyError) as error:
-            found = f"{selection!r} ({_first_line(error)})"
-            expected = f"a selection in MDAnalysis' language (see {_LANGUAGE})"
-            raise ConfigError.at(key, "", found, expected) from error
+            raise ConfigError.at(
+                key,
+                "",
+                f"{selection!r} ({_first_line(error)})",
+                f"a selection in MDAnalysis' language (see {_LANGUAGE})",
+            ) from error
         return np.unique(np.asarray(group.indices, dtype=np.int64))
 
     def _what_is_there(self) -> str:

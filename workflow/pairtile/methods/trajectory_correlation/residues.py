@@ -296,9 +296,12 @@ def add_contacts(
     prepared.counts["contacts"] = pairs_in_contact(found, fraction)[0].size
     if config.pairs == "in_contact":
         if not prepared.counts["contacts"]:
-            expected = "some, or a larger contacts.cutoff, a smaller contacts.fraction, pairs: all"
-            nothing = f"no pair in contact in {fraction:.0%} of the frames"
-            raise InputError.at(str(config.topology), "pairs: in_contact", nothing, expected)
+            raise InputError.at(
+                str(config.topology),
+                "pairs: in_contact",
+                f"no pair in contact in {fraction:.0%} of the frames",
+                "some, or a larger contacts.cutoff, a smaller contacts.fraction, pairs: all",
+            )
         prepared.state["only_contacts"] = np.array(True)
 
 

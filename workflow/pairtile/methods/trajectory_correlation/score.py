@@ -8,7 +8,7 @@ pair space are the variables, in the order of the items.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +32,6 @@ from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.stages import NetworkData
 from pairtile.engine.tiles import PairSpace, Tile
-from pairtile.gpu.device import Device
 from pairtile.methods.trajectory_correlation.arrays import ContactArrays, MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
@@ -94,19 +93,15 @@ class TrajectoryCorrelation(
 ):
     """Mutual information, generalized correlation and DCC of every two motions."""
 
-    def __init__(
-        self,
-        config: TrajectoryCorrelationConfig,
-        state: MotionArrays,
-        device: Device,
-        precision: str,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(config, state, device, precision, seed)
-        self.n_replicas = len(state["replica_offsets"]) - 1
-        self.n_surrogates = config.estimator.surrogates
-        self._scores: MotionScores | None = None
-        self._half_scores: MotionScores | None = None
+    @cached_property
+    def n_replicas(self) -> int:
+        """Replicas in the state."""
+        return len(self.state["replica_offsets"]) - 1
+
+    @cached_property
+    def n_surrogates(self) -> int:
+        """Surrogates of each pair."""
+        return self.config.estimator.surrogates
 
     # --- what the plan needs --------------------------------------------------------------------
 
@@ -240,44 +235,40 @@ class TrajectoryCorrelation(
 
     # --- tiles ----------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def scores(self) -> MotionScores:
         """The scores of blocks of variables, opened when first asked for."""
-        if self._scores is None:
-            windows = np.asarray(self.state["theiler"]).tolist()
-            self._scores = MotionScores(
-                replicas_of(self.state),
-                [self.config.estimator.with_window(window) for window in windows],
-                shifts_of(self.state, self.n_surrogates, self.seed),
-                self.device,
-                replica_weights(self.state),
-            )
-        return self._scores
+        windows = np.asarray(self.state["theiler"]).tolist()
+        return MotionScores(
+            replicas_of(self.state),
+            [self.config.estimator.with_window(window) for window in windows],
+            shifts_of(self.state, self.n_surrogates, self.seed),
+            self.device,
+            replica_weights(self.state),
+        )
 
-    @property
+    @cached_property
     def has_halves(self) -> bool:
         """Whether two halves of the data are scored apart: of replicas, or of the one there is."""
         if not self.n_surrogates:
             return False
         return self.n_replicas > 1 or halves_of(self.state) is not None
 
-    @property
+    @cached_property
     def half_scores(self) -> MotionScores | None:
         """The scores of the two halves of a single trajectory; None of replicas."""
         state = halves_of(self.state) if self.has_halves else None
         if state is None:
             return None
-        if self._half_scores is None:
-            estimator = self.config.estimator
-            most = (int(state["replica_offsets"][1]) - estimator.neighbours - 1) // 2
-            window = min(int(self.state["theiler"][0]), most)
-            self._half_scores = MotionScores(
-                replicas_of(state),
-                [estimator.with_window(window)] * 2,
-                shifts_of(state, min(self.n_surrogates, HALF_SURROGATES), self.seed),
-                self.device,
-            )
-        return self._half_scores
+        estimator = self.config.estimator
+        most = (int(state["replica_offsets"][1]) - estimator.neighbours - 1) // 2
+        window = min(int(self.state["theiler"][0]), most)
+        return MotionScores(
+            replicas_of(state),
+            [estimator.with_window(window)] * 2,
+            shifts_of(state, min(self.n_surrogates, HALF_SURROGATES), self.seed),
+            self.device,
+        )
 
     def _cells(self, tile: Tile) -> tuple[Variables, Variables, BoolArray]:
         if "only_contacts" not in self.state:
@@ -344,8 +335,9 @@ class TrajectoryCorrelation(
         take = partial(rows_of, merged, columns)
         result = motion_network(pairs, self.config.keep, candidate, score, take)
         if not len(result.edges) and 0 < self.n_surrogates < FEW_SURROGATES:
-            numbers = {"n": self.n_surrogates, "wanted": FEW_SURROGATES}
-            result.messages.append(message("empty_by_few_surrogates", **numbers))
+            result.messages.append(
+                message("empty_by_few_surrogates", n=self.n_surrogates, wanted=FEW_SURROGATES)
+            )
         result.messages += dense_warnings(len(result.edges), self.config.communities)
         if self.has_halves and self.config.communities and len(result.edges):
             del pairs

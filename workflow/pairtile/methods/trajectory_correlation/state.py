@@ -260,9 +260,14 @@ def _without_repeated(
                 f"{n_same} of {n_looked_at} frames that are those of {names[first]}",
                 "runs of their own, since replicas count as independent: leave one of the two out",
             )
-        how = f"has {n_same} frames in common with"
-        numbers = {"first": names[first], "second": names[second], "how": how}
-        prepared.messages.append(message("replicas_of_one_run", **numbers))
+        prepared.messages.append(
+            message(
+                "replicas_of_one_run",
+                first=names[first],
+                second=names[second],
+                how=f"has {n_same} frames in common with",
+            )
+        )
     found = [duplicate_frames(part) for part in replicas_of(prepared.state)]
     exact, near = (sum(map(len, part)) for part in zip(*found, strict=True))
     drops = config.estimator.kind in ("auto", "ksg")
@@ -334,8 +339,9 @@ def _window(
     if asked == "auto":
         return min(theiler_window(tau, frames), most)
     if asked > most:
-        found = f"{asked} for {frames} frames"
-        raise InputError.at(name, "estimator.theiler", found, f"at most {most}, or auto")
+        raise InputError.at(
+            name, "estimator.theiler", f"{asked} for {frames} frames", f"at most {most}, or auto"
+        )
     return int(asked)
 
 
@@ -411,14 +417,25 @@ def _describe_weights(
     weights = replica_weights(prepared.state)
     if weights is None:
         return
-    shares = ", ".join(f"{share:.0%}" for share in weights / weights.sum())
-    prepared.messages.append(message("replicas_weighed", shares=shares))
+    prepared.messages.append(
+        message(
+            "replicas_weighed",
+            shares=", ".join(f"{share:.0%}" for share in weights / weights.sum()),
+        )
+    )
     left_out = np.flatnonzero(weights == 0.0)
     if left_out.size:
         shown = ", ".join(f"{names[k]}: {lengths[k]} frames" for k in left_out[:SHOWN_REPLICAS])
         more = ", ..." if left_out.size > SHOWN_REPLICAS else ""
-        numbers = {"n": left_out.size, "replicas": len(lengths), "times": SHIFTED_TIMES}
-        prepared.messages.append(message("replicas_too_short", **numbers, names=shown + more))
+        prepared.messages.append(
+            message(
+                "replicas_too_short",
+                n=left_out.size,
+                replicas=len(lengths),
+                times=SHIFTED_TIMES,
+                names=shown + more,
+            )
+        )
 
 
 def _describe_drift(

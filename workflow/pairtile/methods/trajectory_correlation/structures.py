@@ -218,8 +218,12 @@ def write_structure_pdb(
     """
     far = np.abs(structure["position"]).max(initial=0.0)
     if not far < _FARTHEST:
-        expected = f"positions below {_FARTHEST:.0f} Angstrom, as a PDB file holds them"
-        raise InputError.at(path, "", f"an atom at {far:.1f} Angstrom", expected)
+        raise InputError.at(
+            path,
+            "",
+            f"an atom at {far:.1f} Angstrom",
+            f"positions below {_FARTHEST:.0f} Angstrom, as a PDB file holds them",
+        )
     letters = chain_letters(structure)
     value = np.nan_to_num(np.asarray(values, dtype=np.float64))
     community = np.asarray(communities, dtype=np.int64)

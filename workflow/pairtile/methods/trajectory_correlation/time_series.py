@@ -114,8 +114,12 @@ class SeriesWriter:
         moments = moments_of(series, self.offsets, self.cyclic)
         n_observed = moments.n.min(axis=2)
         for replica, row in np.argwhere(n_observed < MIN_OBSERVED)[:1].tolist():
-            found = f"{n_observed[replica, row]} values"
-            raise InputError.at(self.names[replica], names[row], found, f"at least {MIN_OBSERVED}")
+            raise InputError.at(
+                self.names[replica],
+                names[row],
+                f"{n_observed[replica, row]} values",
+                f"at least {MIN_OBSERVED}",
+            )
         mean, spreads = pooled(moments, self.cyclic)
         positions = mean if d == 3 else np.full((n_variables, 3), np.nan)
         path = self.path
@@ -180,9 +184,14 @@ class SeriesWriter:
         lengths, n_values = np.diff(self.offsets), int(self.offsets[-1]) * len(names)
         found = []
         if len(lengths) > 1:
-            shown = {"lengths": ", ".join(str(n) for n in lengths[:_SHOWN])}
-            more = ", ..." if len(lengths) > _SHOWN else ""
-            found.append(message("replicas", n=len(lengths), **shown, more=more))
+            found.append(
+                message(
+                    "replicas",
+                    n=len(lengths),
+                    lengths=", ".join(str(n) for n in lengths[:_SHOWN]),
+                    more=", ..." if len(lengths) > _SHOWN else "",
+                )
+            )
         if self.dtype == np.float32:
             found.append(message("series_float32"))
         missing = int(n_values - prepared.items["n_observed"].sum())
@@ -191,10 +200,14 @@ class SeriesWriter:
             found.append(message("values_missing", n=missing, values=n_values))
         for text, rows in still.items():
             if rows.any():
-                first = ", ".join(names[k] for k in np.flatnonzero(rows)[:_SHOWN])
-                more = ", ..." if rows.sum() > _SHOWN else ""
-                which = f"{int(rows.sum())} of {len(names)} variables {text}"
-                found.append(message("variables_still", which=which, names=first, more=more))
+                found.append(
+                    message(
+                        "variables_still",
+                        which=f"{int(rows.sum())} of {len(names)} variables {text}",
+                        names=", ".join(names[k] for k in np.flatnonzero(rows)[:_SHOWN]),
+                        more=", ..." if rows.sum() > _SHOWN else "",
+                    )
+                )
         dropped = prepared.items.loc[~prepared.items["kept"], "reason"].value_counts()
         found += [message("residues_left_out", n=n, reason=why) for why, n in dropped.items()]
         prepared.messages.extend(found)
@@ -239,8 +252,12 @@ def prepare_tables(
 
 def _check_columns(first: SeriesTable, table: SeriesTable) -> None:
     if table.dimensions != first.dimensions:
-        found = f"{table.dimensions} dimensions"
-        raise InputError.at(table.path, "", found, f"{first.dimensions}, as in {first.path}")
+        raise InputError.at(
+            table.path,
+            "",
+            f"{table.dimensions} dimensions",
+            f"{first.dimensions}, as in {first.path}",
+        )
     if table.names == first.names:
         return
     other = next((n for n in table.names if n not in first.names), None)
@@ -338,9 +355,12 @@ def new_series(path: Path, shape: tuple[int, int, int], dtype: np.dtype) -> Path
                 os.posix_fallocate(handle.fileno(), 0, path.stat().st_size)
     except OSError as error:
         size = int(np.prod(shape)) * dtype.itemsize / 2**20
-        found = f"a full disk, or none for files of this size ({error})"
-        expected = f"room for {size:,.1f} MiB: free some or choose another folder for results"
-        raise StoreError.at(path.parent, "", found, expected) from error
+        raise StoreError.at(
+            path.parent,
+            "",
+            f"a full disk, or none for files of this size ({error})",
+            f"room for {size:,.1f} MiB: free some or choose another folder for results",
+        ) from error
     return path
 
 

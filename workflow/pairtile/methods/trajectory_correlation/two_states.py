@@ -155,12 +155,7 @@ def matched_communities(first: NDArray[np.integer], second: NDArray[np.integer])
     np.add.at(shared, (second, first), 1)
     number = np.zeros(n_second + 1, dtype=np.int64)
     rows, columns = linear_sum_assignment(-shared[1:, 1:])
-    for row, column in zip(rows, columns, strict=True):
-        if shared[row + 1, column + 1]:
-            number[row + 1] = column + 1
-    new = n_first
-    for community in range(1, n_second + 1):
-        if not number[community]:
-            new += 1
-            number[community] = new
+    number[rows + 1] = (columns + 1) * (shared[rows + 1, columns + 1] > 0)
+    new = np.flatnonzero(number[1:] == 0) + 1
+    number[new] = n_first + 1 + np.arange(new.size)
     return number[second]

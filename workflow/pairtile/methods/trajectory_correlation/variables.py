@@ -212,9 +212,12 @@ def _weights(
     weight = np.ones(flat.size) if masses is None else masses[flat]
     total = np.bincount(owner, weights=weight, minlength=len(groups))
     if not (total > 0).all():
-        place = f"positions: {kind}, {names[int(np.flatnonzero(~(total > 0))[0])]}"
-        found = "atoms of unknown mass"
-        raise InputError.at(source, place, found, "masses, in the topology or by its elements")
+        raise InputError.at(
+            source,
+            f"positions: {kind}, {names[int(np.flatnonzero(~(total > 0))[0])]}",
+            "atoms of unknown mass",
+            "masses, in the topology or by its elements",
+        )
     matrix = sparse.csr_array(
         (weight / total[owner], (owner, columns)), shape=(len(groups), atoms.size)
     )
