@@ -119,7 +119,7 @@ def test_a_diagonal_block_holds_the_same_values_as_one_beside_it(kind: str) -> N
 def test_prepared_blocks_go_with_their_last_use(kind: str) -> None:
     opened = scores(kind)
     opened.block(slice(0, 4), slice(4, 9))
-    blocks = [weakref.ref(each._blocks) for each in opened._pairs()]
+    blocks = [weakref.ref(each._blocks) for each in opened._pairs]
     gc.disable()
     try:
         opened._let_go()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from pairtile.methods.trajectory_correlation import overall_motion
-from pairtile.methods.trajectory_correlation.overall_motion import frames_table
+from pairtile.methods.trajectory_correlation.tables import frames_table
 from trajectory_analyses import slow
 
 

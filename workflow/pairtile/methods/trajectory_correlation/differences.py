@@ -343,13 +343,13 @@ def residue_differences(
     mine, theirs = items.loc[matched.index], other_items.loc[matched.to_numpy()]
     replicas = [[c for c in part if str(c).startswith("sd_replica_")] for part in (mine, theirs)]
 
-    def scattering_alike(values: Float64Array) -> Float64Array:
-        with np.errstate(divide="ignore"):
-            logs = np.log(values)
-        return np.where(np.isfinite(logs), logs, np.nan)
-
     states = [part[["sd", *own]] for part, own in zip((mine, theirs), replicas, strict=True)]
-    compared = _compared("sd", states, scattering_alike, seed)
+    compared = _compared(
+        "sd",
+        states,
+        lambda sd: np.log(sd, out=np.full_like(sd, np.nan), where=sd > 0.0),
+        seed,
+    )
     compared.insert(0, "name", mine["name"].to_numpy())
     return compared
 

@@ -9,6 +9,8 @@ them while there is room.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
@@ -70,7 +72,6 @@ class MotionPairs:
         self.device = device
         self.n_frames = series.shape[2]
         self._blocks = self._estimator(settings)
-        self._dcc: PairBlocks | None = None
 
     def block(
         self,
@@ -112,9 +113,11 @@ class MotionPairs:
 
         0 for a variable that does not move.
         """
-        if self._dcc is None:
-            self._dcc = self._estimator(self.settings.model_copy(update={"kind": "dcc"}))
         return self._dcc.block(rows, columns, self._moved(shift), wanted)
+
+    @cached_property
+    def _dcc(self) -> PairBlocks:
+        return self._estimator(self.settings.model_copy(update={"kind": "dcc"}))
 
     def frames_block(self, rows: Variables, columns: Variables) -> NDArray[np.int64]:
         """Frames in which both variables have all coordinates: int64 (rows, columns)."""

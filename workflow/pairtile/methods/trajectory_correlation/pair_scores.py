@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,7 +114,6 @@ class MotionScores:
         if self.kind == "gaussian" and settings[0].corrected:
             biases = [finite_sample_bias(self.d, part.shape[2])[-1, -1] for part in replicas]
             self._bias = float(np.average(biases, weights=weights))
-        self._opened: list[MotionPairs] | None = None
 
     @property
     def signed(self) -> bool:
@@ -143,7 +143,7 @@ class MotionScores:
 
     def n_frames(self, rows: Variables, columns: Variables) -> Int64Array:
         """Frames that both variables have, in all replicas: int64 (rows, columns)."""
-        return np.sum([pairs.frames_block(rows, columns) for pairs in self._pairs()], axis=0)
+        return np.sum([pairs.frames_block(rows, columns) for pairs in self._pairs], axis=0)
 
     def correlation(self, values: Float64Array) -> Float64Array:
         """Mutual information in nats as generalized correlation; a DCC as it is."""
@@ -186,20 +186,19 @@ class MotionScores:
 
     # --- one block ------------------------------------------------------------------------------
 
+    @cached_property
     def _pairs(self) -> list[MotionPairs]:
-        if self._opened is None:
-            parts = zip(self.replicas, self.settings, strict=True)
-            self._opened = [MotionPairs(series, how, self.device) for series, how in parts]
-        return self._opened
+        parts = zip(self.replicas, self.settings, strict=True)
+        return [MotionPairs(series, how, self.device) for series, how in parts]
 
     def _let_go(self) -> None:
-        self._opened = None
+        self.__dict__.pop("_pairs", None)  # opened anew when asked for
         if self.device.backend == "cuda":
             self.device.xp.get_default_memory_pool().free_all_blocks()
 
     def _block(self, rows: Variables, columns: Variables, wanted: BoolArray | None) -> ScoredMotion:
         cells = ... if wanted is None else wanted
-        each = [pairs.block(rows, columns, wanted=wanted)[cells] for pairs in self._pairs()]
+        each = [pairs.block(rows, columns, wanted=wanted)[cells] for pairs in self._pairs]
         value, n = self._mean(each), len(each)
         unknown = np.full(value.shape, np.nan)
         if self.signed:
@@ -208,7 +207,7 @@ class MotionScores:
             cyclic = self.kind == "dihedral"
             dcc_of_each = [
                 unknown if cyclic else pairs.dcc_block(rows, columns, wanted=wanted)[cells]
-                for pairs in self._pairs()
+                for pairs in self._pairs
             ]
             mi_nats = value
         blocks = {"mi_nats": mi_nats, "correlation": self.correlation(value)}
@@ -250,7 +249,7 @@ class MotionScores:
         for number in range(self.n_surrogates):
             parts = [
                 pairs.block(rows, columns, shifts[number], wanted)[cells]
-                for pairs, shifts in zip(self._pairs(), self.shifts, strict=True)
+                for pairs, shifts in zip(self._pairs, self.shifts, strict=True)
             ]
             for total, part in zip(own_sums, parts, strict=True):
                 total += part

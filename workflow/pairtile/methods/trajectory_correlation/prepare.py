@@ -13,6 +13,7 @@ from pairtile.arrays import Float64Array
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
+from pairtile.io.names import some
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.atoms import texts
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
@@ -58,7 +59,6 @@ from pairtile.methods.trajectory_correlation.variables import (
 from pairtile.runtime.record import Progress
 
 message = messages_of(__package__)
-_NAMES_SHOWN = 5
 _CORE_FRAMES = 200
 _CORE_VALUES = 1 << 23
 MIN_CHANGED_PAIRS = 0.1
@@ -197,7 +197,7 @@ class _Preparation:
                 "masses_unknown",
                 n=unknown.size,
                 n_weighed=weighed.size,
-                names=", ".join(names[:_NAMES_SHOWN]) + ", ..." * (len(names) > _NAMES_SHOWN),
+                names=some(names),
             )
         )
         return np.ones(self.input.n_atoms)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.errors import ConfigError, InputError
+from pairtile.io.names import some
 from pairtile.io.text_file import check_file, is_number, open_lines
 
 _TIME_NAMES = {"time", "frame", "step", "t", "time_ps", "time_ns", "frame_number", "index"}
@@ -176,7 +177,14 @@ class _Text:
             names = ["time"] * (self.n_fields == len(legends) + 1) + legends
         all_names = header or (names if len(names) == self.n_fields else None)
         all_names = all_names or [f"column_{k + 1}" for k in range(self.n_fields)]
-        self.time_column = self._find_time(time, all_names)
+        first = all_names[0].lower().split(" ")[0].split("(")[0]
+        self.time_column = 0 if time == "auto" and first in _TIME_NAMES else None
+        if time not in ("auto", None):
+            if time not in all_names:
+                raise ConfigError.at(
+                    "table.time", "", repr(time), f"a column of {path} ({some(all_names)})"
+                )
+            self.time_column = all_names.index(time)
         self.columns = [n for k, n in enumerate(all_names) if k != self.time_column]
 
     def blocks(self, used: range, n: int, missing: bool) -> Iterator[NDArray[np.float64]]:
@@ -232,14 +240,6 @@ class _Text:
             "a missing value" if fields[bad].lower() in _MISSING else repr(fields[bad]),
             f"{EXPECTED}, in every frame (kind: bspline also goes without some)",
         )
-
-    def _find_time(self, time: str | None, names: list[str]) -> int | None:
-        if time == "auto":
-            return 0 if names[0].lower().split(" ")[0].split("(")[0] in _TIME_NAMES else None
-        if time is not None and time not in names:
-            some = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-            raise ConfigError.at("table.time", "", repr(time), f"a column of {self.path} ({some})")
-        return None if time is None else names.index(time)
 
 
 def unusable(values: NDArray[np.float64], missing: bool) -> NDArray[np.bool_]:

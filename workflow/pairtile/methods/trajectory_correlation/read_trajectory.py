@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from pairtile.config.addresses import no_file
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import ConfigError, InputError
+from pairtile.io.names import some
 from pairtile.methods.trajectory_correlation.atoms import (
     NO_CHAIN,
     alternate_positions,
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
 message = messages_of(__package__)
 
-_FRAMES_SHOWN = 5
 _FORK_BYTES = 1 << 30
 _ATOM_BYTES = 1000
 """Address space of the process that reads: the first, and so much for each atom; files may be
@@ -175,11 +175,16 @@ class Trajectories:
             found = atoms
         assert found is not None
         if not found.size:
+            atoms = self.universe.atoms
+            names = sorted(set(getattr(atoms.residues, "resnames", [])))
+            protein = self.universe.select_atoms("protein").n_residues if names else 0
             raise InputError.at(
                 self.topology,
                 f"{key} {selection!r}",
                 "no atoms",
-                f"some of {self._what_is_there()}{self._hint(key)}",
+                f"some of its {_count(atoms.n_atoms, 'atom')} "
+                f"({_count(len(atoms.residues), 'residue')}, {protein} of them protein; residue "
+                f"names {some(names) or 'none'}){self._hint(key)}",
             )
         return self._meant(found, selection, key)
 
@@ -392,16 +397,6 @@ class Trajectories:
                 f"a selection in MDAnalysis' language (see {_LANGUAGE})",
             ) from error
         return np.unique(np.asarray(group.indices, dtype=np.int64))
-
-    def _what_is_there(self) -> str:
-        atoms = self.universe.atoms
-        names = sorted(set(getattr(atoms.residues, "resnames", [])))
-        some = ", ".join(names[:_FRAMES_SHOWN]) + (", ..." if len(names) > _FRAMES_SHOWN else "")
-        protein = self.universe.select_atoms("protein").n_residues if names else 0
-        return (
-            f"its {_count(atoms.n_atoms, 'atom')} ({_count(len(atoms.residues), 'residue')}, "
-            f"{protein} of them protein; residue names {some or 'none'})"
-        )
 
     def _hint(self, key: str) -> str:
         for selection in (DEFAULT_FIT, "nucleic and name P", "name BB"):

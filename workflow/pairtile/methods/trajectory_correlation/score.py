@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -65,9 +65,6 @@ from pairtile.methods.trajectory_correlation.state import (
 )
 from pairtile.methods.trajectory_correlation.tables import write_trajectory_tables
 from pairtile.splines.scorer import weights_bytes
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 message = messages_of(__package__)
 

@@ -23,6 +23,7 @@ from scipy.spatial import cKDTree
 from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
+from pairtile.io.names import some
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
@@ -49,8 +50,6 @@ FEW_SURROGATES = 20
 _MODELS = re.compile(r"\.(pdb|ent|cif|mmcif)(\.gz)?$", re.IGNORECASE)
 _NMR = re.compile(r"^(EXPDTA\b|_exptl\.method\b|\S+\s+')[^\n]*\bNMR\b")
 HEADER_LINES = 5_000
-
-SHOWN_REPLICAS = 5
 
 SHORTEST_HALF = 100
 """Frames of half a trajectory, to be scored by itself."""
@@ -99,7 +98,8 @@ def state_of_series(
         prepared.messages.append(message("ensemble"))
     else:
         tau = np.stack([correlation_time(part, cyclic=cyclic) for part in replicas])
-    config = _with_kind(prepared, config, tau, lengths)
+    effective = np.stack([effective_frames(t, n) for t, n in zip(tau, lengths, strict=True)])
+    config = _with_kind(prepared, config, effective)
     theiler = np.zeros(len(lengths), dtype=np.int64)
     for k, (times, frames, name) in enumerate(zip(tau, lengths, names, strict=True)):
         if config.estimator.kind == "ksg":
@@ -111,7 +111,7 @@ def state_of_series(
     prepared.state["kind"] = np.array(kind)
     prepared.state["theiler"] = theiler
     prepared.state["ensemble"] = np.array(ensemble)
-    _describe(prepared, config, tau, lengths)
+    _describe(prepared, config.estimator, tau, effective.sum(axis=0))
     _describe_weights(prepared, names, lengths)
     if ensemble:
         shifts = p_values = np.full(tau.shape, np.nan)
@@ -308,8 +308,7 @@ def _example(name: str, repeated: DuplicateFrames) -> str:
 def _with_kind(
     prepared: PreparedInput[MotionArrays],
     config: TrajectoryCorrelationConfig,
-    tau: NDArray[np.float64],
-    lengths: Sequence[int],
+    effective: NDArray[np.float64],
 ) -> TrajectoryCorrelationConfig:
     """``kind: auto`` decided: each replica is estimated by itself, and needs enough frames."""
     if config.estimator.kind != "auto":
@@ -317,8 +316,7 @@ def _with_kind(
     if stated := config.estimator.keys_of_ksg:
         kind, why = "ksg", f"estimator.{stated[0]} is stated, which is a key of ksg."
     else:
-        moving = ~prepared.items["constant"].to_numpy(dtype=bool)[: tau.shape[1]]
-        effective = np.stack([effective_frames(t, n) for t, n in zip(tau, lengths, strict=True)])
+        moving = ~prepared.items["constant"].to_numpy(dtype=bool)[: effective.shape[1]]
         found = float(np.median(effective[:, moving] if moving.any() else effective))
         kind = "ksg" if found >= FEW_FRAMES else "gaussian"
         why = (
@@ -361,15 +359,12 @@ def _check_surrogates(number: int, tau: NDArray[np.float64], frames: int, name: 
 
 def _describe(
     prepared: PreparedInput[MotionArrays],
-    config: TrajectoryCorrelationConfig,
+    estimator: MotionEstimatorConfig,
     tau: NDArray[np.float64],
-    lengths: Sequence[int],
+    effective: NDArray[np.float64],
 ) -> None:
-    estimator = config.estimator
-    effective = np.sum(
-        [effective_frames(times, n) for times, n in zip(tau, lengths, strict=True)], axis=0
-    )
     items = prepared.items
+    lengths = np.diff(prepared.state["replica_offsets"]).tolist()
     items["correlation_time"] = pd.Series(tau.mean(axis=0))
     items["n_effective"] = pd.Series(effective)
     moving = ~items["constant"].to_numpy(dtype=bool)[: effective.size]
@@ -389,13 +384,18 @@ def _describe(
         )
     )
     if few.any():
-        numbers = {"n": few.sum(), "variables": effective.size, "wanted": FEW_FRAMES}
-        numbers |= {"least": effective[moving].min(), "time": np.median(times)}
-        ksg = estimator.kind == "ksg"
-        prepared.messages.append(message("few_frames_ksg" if ksg else "few_frames", **numbers))
-    windows = np.asarray(prepared.state["theiler"])
+        prepared.messages.append(
+            message(
+                "few_frames_ksg" if estimator.kind == "ksg" else "few_frames",
+                n=few.sum(),
+                variables=effective.size,
+                wanted=FEW_FRAMES,
+                least=effective[moving].min(),
+                time=np.median(times),
+            )
+        )
     if estimator.theiler == "auto" and estimator.kind == "ksg":
-        shown = ", ".join(str(window) for window in sorted(set(windows.tolist()))[:5])
+        windows = np.unique(prepared.state["theiler"])[:5].tolist()
         wanted = max(map(wanted_window, tau))
         cap = min(map(largest_window, lengths))
         capped = (
@@ -403,7 +403,11 @@ def _describe(
             f"{cap}, so that slow motions still look alike in time"
         )
         prepared.messages.append(
-            message("theiler_window", windows=shown, limit=capped if wanted > cap else "")
+            message(
+                "theiler_window",
+                windows=", ".join(map(str, windows)),
+                limit=capped if wanted > cap else "",
+            )
         )
     if 0 < estimator.surrogates < FEW_SURROGATES:
         prepared.messages.append(
@@ -425,15 +429,13 @@ def _describe_weights(
     )
     left_out = np.flatnonzero(weights == 0.0)
     if left_out.size:
-        shown = ", ".join(f"{names[k]}: {lengths[k]} frames" for k in left_out[:SHOWN_REPLICAS])
-        more = ", ..." if left_out.size > SHOWN_REPLICAS else ""
         prepared.messages.append(
             message(
                 "replicas_too_short",
                 n=left_out.size,
                 replicas=len(lengths),
                 times=SHIFTED_TIMES,
-                names=shown + more,
+                names=some([f"{names[k]}: {lengths[k]} frames" for k in left_out.tolist()]),
             )
         )
 

@@ -181,12 +181,9 @@ def residue_communities(
     items: pd.DataFrame, communities: ArrayLike, n_residues: int
 ) -> NDArray[np.int32]:
     """Community of each residue: of its first item that has one; 0 for none."""
-    result = np.zeros(n_residues, dtype=np.int32)
-    members = np.asarray(communities).tolist()
-    for residue, community in zip(items["residue"].tolist(), members, strict=True):
-        if residue >= 0 and result[residue] == 0:
-            result[residue] = community
-    return result
+    found = pd.DataFrame({"residue": items["residue"].to_numpy(), "community": communities})
+    first = found[(found >= [0, 1]).all(axis=1)].groupby("residue")["community"].first()
+    return first.reindex(range(n_residues), fill_value=0).to_numpy(dtype=np.int32)
 
 
 def write_structure_pdb(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 
+from pairtile.arrays import Float64Array
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import Estimator, Merged, Written
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
@@ -36,7 +39,6 @@ from pairtile.methods.trajectory_correlation.network import (
     path_ends,
     shortest_paths,
 )
-from pairtile.methods.trajectory_correlation.overall_motion import frames_table
 from pairtile.methods.trajectory_correlation.residues import in_contact, pairs_in_contact
 from pairtile.methods.trajectory_correlation.structures import (
     centred_structure,
@@ -93,7 +95,20 @@ def write_trajectory_tables(
     for method, found in communities.items():
         written.counts[f"communities_{method}"] = int(found.max(initial=0))
     means = mean_correlation(merged, network.n_nodes, config.score)
-    table = residue_table(items, whole, communities, _centralities(network, whole, written), means)
+    centralities = {name: np.full(network.n_nodes, np.nan) for name in CENTRALITIES}
+    cost = network.n_nodes * float(network.correlation.size)
+    if network is whole and cost <= MAX_BETWEENNESS:
+        centralities = network.centralities()
+    elif network is whole:
+        written.messages.append(
+            message(
+                "no_centralities",
+                nodes=network.n_nodes,
+                edges=network.correlation.size,
+                minutes=cost / BETWEENNESS_A_MINUTE,
+            )
+        )
+    table = residue_table(items, whole, communities, centralities, means)
     write_table(folder / "residues.tsv", table)
     if config.domains or communities:
         groups = {"domain": table["domain"].to_numpy(dtype=object)} if config.domains else {}
@@ -198,26 +213,6 @@ def _write_matrices(
         ]
         also["block_labels"] = lambda: np.array(labels, dtype=np.str_)
     write_matrices(folder / "matrices.npz", pairs, items, also=also)
-
-
-def _centralities(
-    network: ResidueNetwork, whole: ResidueNetwork, written: Written
-) -> dict[str, NDArray[np.float64]]:
-    unknown = {name: np.full(network.n_nodes, np.nan) for name in CENTRALITIES}
-    if network is not whole:
-        return unknown
-    cost = network.n_nodes * float(network.correlation.size)
-    if cost > MAX_BETWEENNESS:
-        written.messages.append(
-            message(
-                "no_centralities",
-                nodes=network.n_nodes,
-                edges=network.correlation.size,
-                minutes=cost / BETWEENNESS_A_MINUTE,
-            )
-        )
-        return unknown
-    return network.centralities()
 
 
 def _write_structure(
@@ -427,3 +422,73 @@ def path_table(
             )
     table = pd.DataFrame(rows, columns=columns_of("paths.tsv"))
     return table.astype({"rank": "Int32", "n_edges": "Int32", "length": np.float64})
+
+
+# --- the motion of the whole: distance from the first frame, and principal components -------------
+
+
+COMPONENTS = 2
+MAX_COORDINATES = 6_000
+"""Of the covariance whose axes are sought; more would take minutes and gigabytes."""
+
+BLOCK_VALUES = 1 << 23
+
+
+def frames_table(state: MotionArrays) -> tuple[pd.DataFrame, Float64Array]:
+    """One row for each frame of each replica (``frames.tsv``), and the share of the variance that
+    each component explains, float64 (2,).
+
+    Columns are those of ``frames.tsv`` in ``columns.toml``.
+
+    ``state``: ``series`` (positions, 3, frames of all replicas), ``replica_offsets``,
+    ``frame_interval_ps``. Components are axes of the covariance of all frames about their common
+    mean, so that replicas lie in one picture (Amadei et al. 1993); the sign of each is that of its
+    largest coordinate.
+    """
+    series, offsets = state["series"], np.asarray(state["replica_offsets"])
+    n, _, n_frames = series.shape
+    first = np.asarray(series[:, :, 0], dtype=np.float64)
+    rmsd, projected = np.empty(n_frames), np.full((n_frames, COMPONENTS), np.nan)
+    axes, mean, shares = _components(series)
+    for block in _blocks(n_frames, 3 * n):
+        values = np.asarray(series[:, :, block], dtype=np.float64)
+        rmsd[block] = np.sqrt(((values - first[:, :, None]) ** 2).sum(axis=1).mean(axis=0))
+        if axes is not None:
+            projected[block] = (values.reshape(3 * n, -1) - mean[:, None]).T @ axes
+    intervals = np.array(state["frame_interval_ps"], dtype=np.float64)
+    if state.get("ensemble"):
+        intervals[:] = np.nan
+    parts = []
+    for replica, (begin, end) in enumerate(pairwise(offsets.tolist())):
+        frame = np.arange(end - begin)
+        part = {"replica": replica + 1, "frame": frame, "time_ps": frame * intervals[replica]}
+        part |= {"rmsd": rmsd[begin:end]}
+        part |= {f"pc{k + 1}": projected[begin:end, k] for k in range(COMPONENTS)}
+        parts.append(pd.DataFrame(part))
+    return pd.concat(parts, ignore_index=True), shares
+
+
+def _components(
+    series: NDArray[np.floating],
+) -> tuple[Float64Array | None, Float64Array, Float64Array]:
+    """Axes (3 n, 2), the mean (3 n,), and shares of the variance (2,); no axes of too many."""
+    n, _, n_frames = series.shape
+    size = 3 * n
+    if size > MAX_COORDINATES or n_frames < 3:
+        return None, np.empty(0), np.full(COMPONENTS, np.nan)
+    mean = np.asarray(series.mean(axis=2), dtype=np.float64).reshape(size)
+    covariance = np.zeros((size, size))
+    for block in _blocks(n_frames, size):
+        moves = np.asarray(series[:, :, block], dtype=np.float64).reshape(size, -1) - mean[:, None]
+        covariance += moves @ moves.T
+    total = float(np.trace(covariance))
+    variance, axes = eigh(covariance, subset_by_index=[size - COMPONENTS, size - 1])
+    best = axes[:, ::-1]
+    largest = best[np.abs(best).argmax(axis=0), np.arange(COMPONENTS)]
+    shares = variance[::-1] / total if total > 0 else np.zeros(COMPONENTS)
+    return best * np.sign(largest), mean, shares
+
+
+def _blocks(n_frames: int, values_a_frame: int) -> list[slice]:
+    size = max(1, BLOCK_VALUES // values_a_frame)
+    return [slice(begin, min(begin + size, n_frames)) for begin in range(0, n_frames, size)]
