@@ -145,7 +145,7 @@ def lifted(
     which, begin, end = (np.array(part, dtype=np.int64) for part in zip(*spans, strict=True))
     blocks = TranscriptToGenome(models).blocks(which, begin, end)
     found: list[list[tuple[int, int]]] = [[] for _ in spans]
-    for span, a, b in zip(blocks.span, blocks.begin, blocks.end, strict=True):
+    for span, a, b in zip(*blocks, strict=True):
         found[span].append((int(a), int(b)))
     return found
 
@@ -153,7 +153,7 @@ def lifted(
 def test_no_spans_have_no_blocks() -> None:
     none = np.empty(0, dtype=np.int64)
     blocks = TranscriptToGenome([None]).blocks(none, none, none)
-    assert blocks.span.size == blocks.begin.size == blocks.end.size == 0
+    assert [part.size for part in blocks] == [0, 0, 0]
 
 
 GAPS = st.lists(st.tuples(st.integers(0, 5), st.integers(1, 9)), min_size=1, max_size=6)

@@ -70,10 +70,12 @@ def prepare_orthologs(
     split = [name.rpartition("|") for name in orthologs.names]
     for record, (name, _, species) in enumerate(split):
         if not (name and species):
-            place = f"record {orthologs.records[record]}"
-            found = f"the name {orthologs.names[record]!r}"
-            expected = "transcript|species, or gene|species"
-            raise InputError.at(orthologs.path, place, found, expected)
+            raise InputError.at(
+                orthologs.path,
+                f"record {orthologs.records[record]}",
+                f"the name {orthologs.names[record]!r}",
+                "transcript|species, or gene|species",
+            )
     split = [(spelled(name), bar, species) for name, bar, species in split]
     groups = {name: k for k, name in enumerate(dict.fromkeys(name for name, _, _ in split))}
     group = np.array(
@@ -87,8 +89,9 @@ def prepare_orthologs(
     if not kept.size and transcripts:
         found = f"no ortholog of any transcript ({' '.join(orthologs.names[:3]) or 'no record'})"
         maf = f"in MAF, of the reference's rows {reference or 'SPECIES'}.{transcripts[0]}"
-        expected = f"names such as {transcripts[0]}|SPECIES ({maf})"
-        raise InputError.at(orthologs.path, "", found, expected)
+        raise InputError.at(
+            orthologs.path, "", found, f"names such as {transcripts[0]}|SPECIES ({maf})"
+        )
     kept = kept[np.argsort(of_record[kept], kind="stable")]
     first = np.searchsorted(of_record[kept], np.arange(len(groups) + 1))
     group = np.where((group >= 0) & (np.diff(first, append=0)[group] > 0), group, -1)
@@ -101,12 +104,16 @@ def prepare_orthologs(
     letters = SequenceBatch(orthologs.text, orthologs.offsets).block(kept)
     messages, path, without = [], orthologs.path, int((group < 0).sum())
     if strange:
-        names_of = some(list(dict.fromkeys(strange)))
-        n = len(strange)
-        messages.append(message("orthologs_of_no_transcript", file=path, n=n, names=names_of))
+        messages.append(
+            message(
+                "orthologs_of_no_transcript",
+                file=path,
+                n=len(strange),
+                names=some(list(dict.fromkeys(strange))),
+            )
+        )
     if without:
-        n_all = len(transcripts)
-        messages.append(message("no_orthologs", file=path, n=without, transcripts=n_all))
+        messages.append(message("no_orthologs", file=path, n=without, transcripts=len(transcripts)))
     return PreparedPart(
         state={
             "ortholog_codes": letters.codes,
@@ -152,8 +159,12 @@ def read_tree(path: str | PathLike[str], species: Sequence[str]) -> SpeciesTree:
             open_nodes.append(set())
         elif part in ",);":
             if not measured and part != ";":
-                found = f"a branch without a length (to {', '.join(sorted(last or set())[:3])})"
-                raise InputError.at(path, "", found, "a length, as in (human:0.1,mouse:0.3);")
+                raise InputError.at(
+                    path,
+                    "",
+                    f"a branch without a length (to {', '.join(sorted(last or set())[:3])})",
+                    "a length, as in (human:0.1,mouse:0.3);",
+                )
             open_nodes[-1] |= last or set()
             last = open_nodes.pop() if part == ")" else None
             measured, ended = part != ")", part == ";"
@@ -169,9 +180,12 @@ def read_tree(path: str | PathLike[str], species: Sequence[str]) -> SpeciesTree:
         raise InputError.at(path, "", "a tree without an end", "a Newick tree that ends in ';'")
     missing = sorted(set(species) - open_nodes[0])
     if missing:
-        found = f"no leaf {', '.join(missing[:5])}, of {len(open_nodes[0])} leaves"
-        expected = "a tree of reference_species and all species of the orthologs"
-        raise InputError.at(path, "", found, expected)
+        raise InputError.at(
+            path,
+            "",
+            f"no leaf {', '.join(missing[:5])}, of {len(open_nodes[0])} leaves",
+            "a tree of reference_species and all species of the orthologs",
+        )
     kept = [(names, length) for names, length in branches if not names.isdisjoint(species)]
     below = np.array([[name in names for name in species] for names, _ in kept], dtype=bool)
     return SpeciesTree(

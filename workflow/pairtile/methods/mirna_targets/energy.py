@@ -163,7 +163,8 @@ class DuplexEnergy:
         """Fold the strings in ``order``, none of which is longer than ``longest``."""
         xp = self.device.xp
         warp_bytes = _warp_bytes(longest)
-        shared = _block_bytes()
+        # Common to the warps of a block: busy tables, large loops, pair types.
+        shared = -(-(4 * OFFSETS["INTERIOR_1X1"] + 4 * 431 + 64) // 16) * 16
         warps = max(1, min(WARPS, (BLOCK_BYTES - shared) // warp_bytes))
         shared += warps * warp_bytes
         resident = xp.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
@@ -193,12 +194,6 @@ def _warp_bytes(longest: int) -> int:
     """Shared memory of a warp: best_to, three matrices, four diagonals, three codes."""
     cells = (longest - 4) * (longest - 3) // 2 if longest > 4 else 0
     size = 4 * (longest + 1) + 2 * 3 * cells + 2 * 4 * longest + 3 * longest
-    return -(-size // 16) * 16
-
-
-def _block_bytes() -> int:
-    """Shared memory common to the warps of a block: busy tables, large loops, pair types."""
-    size = 4 * OFFSETS["INTERIOR_1X1"] + 4 * 431 + 64
     return -(-size // 16) * 16
 
 

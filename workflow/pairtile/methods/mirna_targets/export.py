@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pairtile.declare.columns import with_metadata
 from pairtile.declare.messages import Message, messages_of
@@ -22,10 +22,12 @@ from pairtile.engine.chunk_file import Arrays
 from pairtile.engine.estimator import Estimator, Merged, Written
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.config import ExtraColumnsConfig, MirnaTargetsConfig
-from pairtile.methods.mirna_targets.conservation import Conservation, conservation_rates
-from pairtile.methods.mirna_targets.conservation_tables import (
-    conservation_columns,
-    conservation_table,
+from pairtile.methods.mirna_targets.conservation import (
+    CANONICAL,
+    Conservation,
+    ConservedSites,
+    conservation_rates,
+    conserved_sites,
 )
 from pairtile.methods.mirna_targets.expression import expression_table
 from pairtile.methods.mirna_targets.hits_bed_gff3 import (
@@ -37,12 +39,14 @@ from pairtile.methods.mirna_targets.hits_bed_gff3 import (
     items_to_genome,
     sequences_of_items,
 )
+from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.miranda_text import TextSequences, write_miranda_text
 from pairtile.methods.mirna_targets.prepare import header_lines
-from pairtile.methods.mirna_targets.scoring import runs
+from pairtile.methods.mirna_targets.scoring import SequenceBatch, runs
 from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS
 from pairtile.methods.mirna_targets.seed_sites import SeedSites
 from pairtile.methods.mirna_targets.tables import (
+    ALL_MIRNAS,
     HITS,
     PLACE,
     TEXT_ROWS,
@@ -51,9 +55,11 @@ from pairtile.methods.mirna_targets.tables import (
     hits_table,
     named_targets,
     ranked_targets,
+    rounded,
     seed_sites_table,
     signal_curve,
     signal_table,
+    state_rows,
     targets_table,
     tsv_header,
     tsv_lines,
@@ -240,10 +246,14 @@ def write_hits(
         # A line for each transcript whose own coordinates are used, sorted by name.
         used = sorted((name, length) for name, length, n, model in rows_of if n and model is None)
         regions = [f"##sequence-region {gff3_sequence(name)} 1 {n}\n".encode() for name, n in used]
+        sequence = sequences_of_items(items["name"].tolist(), to_genome)[1]
+        number = np.bincount(sequence, hits_of_item).astype(np.int64)
         with path["hits.bed"].open("wb") as bed, path["hits.gff3"].open("wb") as gff3:
             gff3.writelines([b"##gff-version 3\n", *regions])
             in_genome = 0
-            for among in _groups(items, hits_of_item, to_genome):
+            # Those of some sequences (chromosomes, transcripts) at a time, by name.
+            for part in runs(number, PLACED_AT_ONCE):
+                among = (part.start <= sequence) & (sequence < part.stop)
                 some = pa.concat_tables(held or described(among))
                 places = hit_places(some, to_genome)
                 lines = beside.submit(bed.writelines, bed_lines(some, places))
@@ -262,17 +272,6 @@ def write_hits(
 
 PLACED_AT_ONCE = 4_000_000
 """Hits that are sorted by their place at a time; of more, those of some sequences, made again."""
-
-
-def _groups(
-    items: pd.DataFrame, hits_of_item: NDArray[np.int64], to_genome: TranscriptToGenome
-) -> Iterator[NDArray[np.bool_]]:
-    """Which items are on the first sequences (chromosomes, transcripts) by name, on the next ones,
-    and so on: each group has at most ``PLACED_AT_ONCE`` hits, or one sequence."""
-    sequence = sequences_of_items(items["name"].tolist(), to_genome)[1]
-    number = np.bincount(sequence, hits_of_item).astype(np.int64)
-    for some in runs(number, PLACED_AT_ONCE):
-        yield (some.start <= sequence) & (sequence < some.stop)
 
 
 def with_more_columns(
@@ -330,6 +329,110 @@ def _genome_warnings(to_genome: TranscriptToGenome, annotation: str) -> list[Mes
     shown = "; ".join([*others[:SHOWN], *["..."] * (len(others) > SHOWN)])
     examples = f" ({shown})" if shown else ""
     listed = ", ".join(f"{n:,} {reason}" for reason, n in reasons.items() if n)
-    n = sum(reasons.values())
-    numbers = {"n": n, "n_other_length": len(others), "reasons": listed + examples}
-    return [message("not_in_genome", annotation=annotation, **numbers)]
+    return [
+        message(
+            "not_in_genome",
+            annotation=annotation,
+            n=sum(reasons.values()),
+            n_other_length=len(others),
+            reasons=listed + examples,
+        )
+    ]
+
+
+# --- conservation: columns of hits, and what chance keeps -----------------------------------------
+
+
+def conservation_columns(
+    hits: pa.Table, state: SequenceArrays, rates: NDArray[np.float64] | None
+) -> dict[str, pa.Array]:
+    """Conservation of the hits of a table (``tables.hits_table``), by the columns of
+    ``hits.parquet``; no columns without orthologs.
+
+    Missing where there is no ortholog, and for sites without a seed class. rates :
+    ``conservation.conservation_rates``.
+    """
+    if "ortholog_codes" not in state:
+        return {}
+    conservation = Conservation(state)
+    mirnas = SequenceBatch.of_state(state, "mirna")
+    seed_class = codes(hits["seed_class"]).astype(np.int8)
+    i, j = state_rows(hits, state)
+    kept = conservation.kept(mirnas, i, j, seed_class)
+    species = conservation.species_of(j)
+    missing = (species == 0) | (seed_class == 0)
+    columns = {
+        "species_with_ortholog": pa.array(species),
+        "species_kept": pa.array(kept.species, mask=missing),
+    }
+    if conservation.has_tree:
+        length = kept.branch_length.round(6)
+        columns["branch_length_kept"] = pa.array(length, mask=missing)
+    if rates is not None:
+        # What no other species keeps is not said to be conserved, however many sites there are.
+        rate = np.where(kept.level > 0, rates[seed_class, kept.level], 0.0)
+        columns["conservation_rate"] = pa.array(np.maximum(rate, 0.0).round(4), mask=missing)
+    return columns
+
+
+def conservation_table(
+    sums: Mapping[str, NDArray[np.integer]], mirnas: Iterable[str], conservation: Conservation
+) -> pa.Table:
+    """How many sites other species keep, and how many chance keeps.
+
+    Columns are those of ``conservation.tsv`` in ``columns.toml``.
+
+    sums : ``null.count_shapes``. mirnas : their names; of single ones, canonical sites, without the
+    last three columns.
+    """
+    rows = {SEED_CLASSES[k]: slice(k, k + 1) for k in range(len(SEED_CLASSES) - 1, 0, -1)}
+    kept, shuffled = sums["kept_counts"], sums["null_kept_counts"]
+    parts = []
+    for name, some in {"canonical": CANONICAL, **rows}.items():
+        real = _summed(conserved_sites(kept[some], shuffled[:, some].sum(axis=0)))
+        each = _summed(conserved_sites(kept[None, some], shuffled[:, some])).expected
+        low, high = np.quantile(each, [0.025, 0.975], axis=0)
+        p = (1.0 + (each >= real.kept).sum(axis=0)) / (1.0 + len(each))
+        more = real._replace(expected=high).rate(), real._replace(expected=low).rate(), p
+        parts.append(_rows(ALL_MIRNAS, name, conservation, real, *more))
+    of_mirnas = _summed(
+        conserved_sites(sums["mirna_kept"][:, CANONICAL], sums["null_mirna_kept"][:, CANONICAL])
+    )
+    for mirna, *of in zip(map(str, mirnas), of_mirnas.kept, of_mirnas.expected, strict=True):
+        parts.append(_rows(mirna, "canonical", conservation, ConservedSites(*of)))
+    table = pd.concat(parts, ignore_index=True)
+    numbers = table.select_dtypes("number").columns
+    table[numbers] = table[numbers].apply(lambda column: rounded(column.to_numpy(np.float64)))
+    return pa.Table.from_pandas(table, preserve_index=False)
+
+
+def _rows(
+    mirna: str,
+    seed_class: str,
+    conservation: Conservation,
+    of: ConservedSites,
+    low: ArrayLike = np.nan,
+    high: ArrayLike = np.nan,
+    p: ArrayLike = np.nan,
+) -> pd.DataFrame:
+    """The rows of a seed class, one for each level but the first, in which all sites are."""
+    table = pd.DataFrame(
+        {
+            "mirna": mirna,
+            "seed_class": seed_class,
+            conservation.measure: conservation.least(),
+            "sites": of.kept[0],
+            "kept": of.kept,
+            "expected": of.expected,
+            "conservation_rate": of.rate(),
+            "rate_low": low,
+            "rate_high": high,
+            "p_value": p,
+        }
+    )
+    return table[1:]
+
+
+def _summed(of: ConservedSites) -> ConservedSites:
+    """Of several seed classes together."""
+    return ConservedSites(of.kept.sum(axis=-2), of.expected.sum(axis=-2))

@@ -57,7 +57,24 @@ def prepare_expression(
     without a name that is searched.
     """
     of_mirnas, of_transcripts = (read_expression(path, layer="X") for path in paths)
-    _check_samples(of_mirnas, of_transcripts)
+    for one, other in ((of_transcripts, of_mirnas), (of_mirnas, of_transcripts)):
+        known = set(other.samples)
+        strange = [name for name in one.samples if name not in known]
+        if strange:
+            raise InputError.at(
+                one.source,
+                "header",
+                f"{len(strange)} samples that {other.source} has not, such as "
+                f"{', '.join(strange[:_SHOWN])} ({len(one.samples) - len(strange)} are in both)",
+                "the same samples in both tables",
+            )
+    if len(of_mirnas.samples) < MIN_SAMPLES:
+        raise InputError.at(
+            of_mirnas.source,
+            "header",
+            f"{len(of_mirnas.samples)} samples",
+            f"at least {MIN_SAMPLES}",
+        )
     order = pd.Index(of_transcripts.samples).get_indexer(pd.Index(of_mirnas.samples))
     names = list(map(spelled, of_transcripts.genes))
     check_names(of_transcripts.source, "transcript", names)
@@ -82,21 +99,6 @@ def prepare_expression(
         "transcript_ranks": ranks["transcript"],
     }
     return PreparedPart(state, counts, messages)
-
-
-def _check_samples(of_mirnas: Expression, of_transcripts: Expression) -> None:
-    for one, other in ((of_transcripts, of_mirnas), (of_mirnas, of_transcripts)):
-        known = set(other.samples)
-        strange = [name for name in one.samples if name not in known]
-        if strange:
-            found = (
-                f"{len(strange)} samples that {other.source} has not, such as "
-                f"{', '.join(strange[:_SHOWN])} ({len(one.samples) - len(strange)} are in both)"
-            )
-            raise InputError.at(one.source, "header", found, "the same samples in both tables")
-    if len(of_mirnas.samples) < MIN_SAMPLES:
-        found = f"{len(of_mirnas.samples)} samples"
-        raise InputError.at(of_mirnas.source, "header", found, f"at least {MIN_SAMPLES}")
 
 
 def _ranks(table: Expression, names: Sequence[str], kind: str) -> NDArray[np.int32]:

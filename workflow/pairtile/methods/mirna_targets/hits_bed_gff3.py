@@ -170,7 +170,12 @@ def _bed_lines(hits: pa.Table, places: pa.RecordBatch) -> pa.Table:
     starts = pc.subtract(places["block_begin"].flatten(), pa.array(span_begin))
     return pa.table(
         {
-            "chrom": _sequences(places, _bed_sequence),
+            "chrom": _sequences(
+                places,
+                lambda name: (
+                    f"%{ord(name[0]):02X}{name[1:]}" if name.startswith(_NOT_A_LINE) else name
+                ),
+            ),
             "chromStart": places["begin"],
             "chromEnd": places["end"],
             "name": pc.if_else(places["in_genome"], both_names, mirna),
@@ -191,12 +196,6 @@ def _sequences(places: pa.RecordBatch, written: Callable[[str], str]) -> pa.Arra
     column = places["sequence"]
     names = pa.array(map(written, column.dictionary.to_pylist()), pa.string())
     return names.take(column.indices)
-
-
-def _bed_sequence(name: str) -> str:
-    if name.startswith(_NOT_A_LINE):
-        return f"%{ord(name[0]):02X}{name[1:]}"
-    return name
 
 
 def _listed(counts: pa.Array, numbers: pa.Array) -> pa.Array:
@@ -225,7 +224,13 @@ def gff3_lines(hits: pa.Table, places: pa.Table) -> Iterator[bytes]:
     keeps for itself are written ``%..``. In ``hits.gff3``, transcripts whose coordinates are used
     have a ``##sequence-region`` line.
     """
-    safe = {name: _escaped(hits[name]) for name in ("mirna", "transcript")}
+    safe = {}
+    for name in ("mirna", "transcript"):
+        words = [
+            _ATTRIBUTE_UNSAFE.sub(lambda found: f"%{ord(found.group()):02X}", word)
+            for word in categories(hits[name])
+        ]
+        safe[name] = pa.DictionaryArray.from_arrays(pa.array(codes(hits[name]), pa.int32()), words)
     return _lines(partial(_gff3_lines, hits, safe), places)
 
 
@@ -267,12 +272,3 @@ def _gff3_lines(hits: pa.Table, safe: Mapping[str, pa.Array], places: pa.RecordB
 
 def gff3_sequence(name: str) -> str:
     return quote(name, safe=_SEQUENCE_SAFE)
-
-
-def _escaped(column: pa.ChunkedArray) -> pa.Array:
-    """The words of a dictionary column, written as attributes may be; each once in memory."""
-    safe = [
-        _ATTRIBUTE_UNSAFE.sub(lambda found: f"%{ord(found.group()):02X}", word)
-        for word in categories(column)
-    ]
-    return pa.DictionaryArray.from_arrays(pa.array(codes(column), pa.int32()), safe)

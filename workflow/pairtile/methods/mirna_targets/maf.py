@@ -37,8 +37,12 @@ def read_orthologs(path: str | PathLike[str], key: str, reference: str | None) -
     if not content.startswith(_HEADER):
         return fasta_of(str(path), key, content)
     if reference is None:
-        found = "a multiple alignment (MAF), and no reference_species"
-        raise InputError.at(path, "", found, "the species of the transcripts, as its rows name it")
+        raise InputError.at(
+            path,
+            "",
+            "a multiple alignment (MAF), and no reference_species",
+            "the species of the transcripts, as its rows name it",
+        )
     parts: dict[tuple[str, str, str], list[bytes]] = {}
     ends: dict[tuple[str, str, str], int] = {}
     for line, rows in _blocks(path, content):
@@ -78,8 +82,12 @@ def _blocks(path: str | PathLike[str], content: bytes) -> Iterator[tuple[int, li
                 raise InputError.at(path, f"line {number}", "a row before any block", "'a' first")
             rows.append(_row(path, number, fields))
             if rows[-1].width != rows[0].width:
-                found = f"a row of {rows[-1].width} columns in a block of {rows[0].width}"
-                raise InputError.at(path, f"line {number}", found, "rows of equal width")
+                raise InputError.at(
+                    path,
+                    f"line {number}",
+                    f"a row of {rows[-1].width} columns in a block of {rows[0].width}",
+                    "rows of equal width",
+                )
     if begun:
         yield begun, rows
 
@@ -99,11 +107,16 @@ def _row(path: str | PathLike[str], number: int, fields: list[bytes]) -> _Row:
     letters = fields[6].replace(b"-", b"")
     strange = letters.translate(None, _LETTERS)
     if strange:
-        found = f"illegal character {chr(strange[0])!r}"
-        raise InputError.at(path, place, found, f"letters of {' '.join(LETTERS)}, and -")
+        raise InputError.at(
+            path,
+            place,
+            f"illegal character {chr(strange[0])!r}",
+            f"letters of {' '.join(LETTERS)}, and -",
+        )
     if len(letters) != int(size):
-        found = f"{len(letters)} letters and the SIZE {size}"
-        raise InputError.at(path, place, found, "as many letters")
+        raise InputError.at(
+            path, place, f"{len(letters)} letters and the SIZE {size}", "as many letters"
+        )
     return _Row(number, source, int(begin), strand, letters, len(fields[6]))
 
 
@@ -117,17 +130,27 @@ def _transcript(
     """The transcript of a block; ``ends`` then has where its row of the reference ends."""
     own = [row for row in rows if row.source.startswith(f"{reference}.")]
     if len(own) != 1:
-        found = f"a block with {len(own)} rows {reference}.TRANSCRIPT"
-        expected = "one in each block, of the species that reference_species names"
-        raise InputError.at(path, f"line {line}", found, expected)
+        raise InputError.at(
+            path,
+            f"line {line}",
+            f"a block with {len(own)} rows {reference}.TRANSCRIPT",
+            "one in each block, of the species that reference_species names",
+        )
     row = own[0]
     if row.strand == "-":
-        expected = "strand + (transcripts are read 5' to 3')"
-        raise InputError.at(path, f"line {row.line}", f"{row.source} on strand -", expected)
+        raise InputError.at(
+            path,
+            f"line {row.line}",
+            f"{row.source} on strand -",
+            "strand + (transcripts are read 5' to 3')",
+        )
     of = ("", row.source, row.strand)
     if row.begin < ends.get(of, 0):
-        found = f"{row.source} from {row.begin} on, after a block that ends at {ends[of]}"
-        expected = "blocks of a transcript in order, none over another"
-        raise InputError.at(path, f"line {row.line}", found, expected)
+        raise InputError.at(
+            path,
+            f"line {row.line}",
+            f"{row.source} from {row.begin} on, after a block that ends at {ends[of]}",
+            "blocks of a transcript in order, none over another",
+        )
     ends[of] = row.begin + len(row.letters)
     return row.source[len(reference) + 1 :]

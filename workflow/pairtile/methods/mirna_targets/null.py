@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from pairtile.arrays import Int64Array
 from pairtile.declare.messages import Message, messages_of
-from pairtile.gpu.device import choose
+from pairtile.gpu.device import Device, choose
 from pairtile.methods.mirna_targets.arrays import NullArrays, SequenceArrays
 from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.methods.mirna_targets.conservation import CANONICAL, Conservation
@@ -62,7 +62,6 @@ from pairtile.runtime.threads import in_threads
 from pairtile.statistics.dependence import evenly_spaced
 
 if TYPE_CHECKING:
-    from pairtile.gpu.device import Device
     from pairtile.methods.mirna_targets.null_cuda import SiteCounter
 
 message = messages_of(__package__)
@@ -92,8 +91,7 @@ def prepare_null(
     rates = hit_rates(drawn, transcripts, settings, SiteWords.of(drawn, chain), background)
     messages: list[Message] = []
     if len(mirnas):
-        off = np.expm1(np.quantile(mismatch, 0.95))
-        messages.append(message("shuffles", n=shuffles, off=off))
+        messages.append(message("shuffles", n=shuffles, off=np.expm1(np.quantile(mismatch, 0.95))))
     few = int((distinct < MIN_DISTINCT).sum())
     if few:
         messages.append(message("few_shuffles", n=few, mirnas=len(mirnas), wanted=MIN_DISTINCT))

@@ -80,11 +80,17 @@ def choose_records(
     messages += [*whole, *twice, *twice_too]
     if pattern:
         parts = {"gene": transcripts.genes[:1], "symbol": transcripts.symbols[:1]}
-        more = "".join(
-            f", {part} {word}" for part, words in parts.items() for word in words if word
+        messages.append(
+            message(
+                "headers_taken_apart",
+                path=transcripts.path,
+                pattern=pattern,
+                name=transcripts.names[0],
+                more="".join(
+                    f", {part} {word}" for part, words in parts.items() for word in words if word
+                ),
+            )
         )
-        numbers = {"path": transcripts.path, "pattern": pattern, "name": transcripts.names[0]}
-        messages.append(message("headers_taken_apart", **numbers, more=more))
     return mirnas, transcripts, messages
 
 
@@ -94,21 +100,32 @@ def messages_on(file: Fasta) -> list[Message]:
     empty = [bad for bad in file.bad if bad.placeholder]
     messages = []
     if empty:
-        example = f"{empty[0].name}: {empty[0].found}"
-        numbers = {"path": file.path, "n": len(empty), "of": n_read}
-        messages.append(message("no_sequence_given", **numbers, example=example))
+        messages.append(
+            message(
+                "no_sequence_given",
+                path=file.path,
+                n=len(empty),
+                of=n_read,
+                example=f"{empty[0].name}: {empty[0].found}",
+            )
+        )
     if file.faults:
-        first = "; ".join(bad.message(file.path) for bad in file.faults[:_FAULTS_SHOWN])
-        numbers = {"path": file.path, "n": len(file.faults), "of": n_read}
-        messages.append(message("bad_records_left_out", **numbers, first=first))
+        messages.append(
+            message(
+                "bad_records_left_out",
+                path=file.path,
+                n=len(file.faults),
+                of=n_read,
+                first="; ".join(bad.message(file.path) for bad in file.faults[:_FAULTS_SHOWN]),
+            )
+        )
     if not len(file):
         messages.append(message("no_sequences", path=file.path, key=file.key))
     if file.key == "mirnas":
         long = int((file.lengths > LONG_MIRNA).sum())
         numbers = {"path": file.path, "n": long, "of": len(file), "limit": LONG_MIRNA}
         if long:
-            longest = int(file.lengths.max())
-            messages.append(message("long_mirnas", **numbers, longest=longest))
+            messages.append(message("long_mirnas", **numbers, longest=int(file.lengths.max())))
     return messages
 
 
@@ -167,7 +184,22 @@ def lay_out(
     if config.mirna_expression is not None and config.transcript_expression is not None:
         paths = config.mirna_expression, config.transcript_expression
         more.append(prepare_expression(paths, mirnas.names, names, genes, transcripts.spelled))
-    counts = _counts(mirnas, transcripts, restriction, state)
+    counts = {
+        "mirnas_read": len(mirnas) + len(mirnas.bad) + mirnas.n_passed,
+        "mirnas_kept": len(mirnas),
+        "transcripts_read": len(transcripts) + len(transcripts.bad) + transcripts.n_passed,
+        "transcripts_kept": len(transcripts),
+        "mirna_letters": int(mirnas.text.size),
+        "transcript_letters": int(laid.text.size),
+        "longest_transcript": int(laid.lengths.max(initial=0)),
+        "pairs": len(mirnas) * len(transcripts),
+    }
+    if restriction is not None:
+        counts |= {
+            "pairs": len(restriction.pairs),
+            "restrict_pairs_read": restriction.n_rows,
+            "restrict_pairs_missing": len(restriction.missing),
+        }
     for part in more:
         state.update(cast(SequenceArrays, part.state))
         counts |= part.counts
@@ -177,17 +209,31 @@ def lay_out(
         *message_of_names(renamed, items),
     ]
     if restriction is not None and restriction.missing:
-        missing = {"n": len(restriction.missing), "of": restriction.n_rows}
-        shown = some([f"{a} {b}" for a, b in restriction.missing])
-        source = str(config.restrict)
-        messages.append(message("restrict_pairs_missing", source=source, **missing, shown=shown))
+        messages.append(
+            message(
+                "restrict_pairs_missing",
+                source=str(config.restrict),
+                n=len(restriction.missing),
+                of=restriction.n_rows,
+                shown=some([f"{a} {b}" for a, b in restriction.missing]),
+            )
+        )
     unmapped = sum(name not in genes for name in transcripts.names)
     if config.genes is not None and unmapped:
-        numbers = {"source": config.genes, "n": unmapped, "of": len(transcripts)}
-        messages.append(message("transcripts_without_gene", **numbers))
+        messages.append(
+            message(
+                "transcripts_without_gene", source=config.genes, n=unmapped, of=len(transcripts)
+            )
+        )
     if trim is not None:
-        cut = {"transcripts": len(transcripts), "trim": trim}
-        messages.append(message("transcripts_cut", n=int((lengths > trim).sum()), **cut))
+        messages.append(
+            message(
+                "transcripts_cut",
+                n=int((lengths > trim).sum()),
+                transcripts=len(transcripts),
+                trim=trim,
+            )
+        )
     return PreparedInput(items, state, counts, messages)
 
 
@@ -207,29 +253,6 @@ def _lines(fasta: Fasta) -> NDArray[np.uint8]:
     pairs = zip(fasta.first_words, fasta.headers, strict=True)
     text = "".join(f"{name} {header}\n" for name, header in pairs)
     return np.frombuffer(text.encode("utf-8", "surrogateescape"), dtype=np.uint8)
-
-
-def _counts(
-    mirnas: Fasta,
-    transcripts: Fasta,
-    restriction: Restriction | None,
-    state: SequenceArrays,
-) -> dict[str, int]:
-    counts = {
-        "mirnas_read": len(mirnas) + len(mirnas.bad) + mirnas.n_passed,
-        "mirnas_kept": len(mirnas),
-        "transcripts_read": len(transcripts) + len(transcripts.bad) + transcripts.n_passed,
-        "transcripts_kept": len(transcripts),
-        "mirna_letters": int(state["mirna_text"].size),
-        "transcript_letters": int(state["transcript_text"].size),
-        "longest_transcript": int(np.diff(state["transcript_offsets"]).max(initial=0)),
-        "pairs": len(mirnas) * len(transcripts),
-    }
-    if restriction is not None:
-        counts["pairs"] = len(restriction.pairs)
-        counts["restrict_pairs_read"] = restriction.n_rows
-        counts["restrict_pairs_missing"] = len(restriction.missing)
-    return counts
 
 
 def message_of_names(renamed: Sequence[tuple[str, str]], items: pd.DataFrame) -> list[Message]:
@@ -439,8 +462,12 @@ def read_name_pairs(
             if not fields or fields[0].startswith("#"):
                 continue
             if len(fields) != 2:
-                found = f"{len(fields)} field{'s' if len(fields) > 1 else ''}"
-                raise InputError.at(path, f"line {number}", found, f"2: {what}")
+                raise InputError.at(
+                    path,
+                    f"line {number}",
+                    f"{len(fields)} field{'s' if len(fields) > 1 else ''}",
+                    f"2: {what}",
+                )
             named = fields[0].lower() in headers[0] and fields[1].lower() in headers[1]
             if not (first and named):
                 pairs[(fields[0], fields[1])] = None

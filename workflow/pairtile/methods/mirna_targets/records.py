@@ -60,8 +60,12 @@ def choose_mirnas(
         return mirnas, several if n_species > 1 else []
     wanted = {name.lower() for name in ([species] if isinstance(species, str) else species or ())}
     if wanted - there.keys():
-        none = f"no miRNA of {', '.join(sorted(wanted - there.keys()))}"
-        raise InputError.at(mirnas.path, "species", none, f"some of {_listed(there, 20)}")
+        raise InputError.at(
+            mirnas.path,
+            "species",
+            f"no miRNA of {', '.join(sorted(wanted - there.keys()))}",
+            f"some of {_listed(there, 20)}",
+        )
     listed = names
     if isinstance(names, str):
         listed = read_regulators(names, "miRNA")
@@ -80,13 +84,18 @@ def choose_mirnas(
     found = {name.lower() for name in chosen.names}
     missing = [name for key, name in named.items() if key not in found]
     if missing and not rows:
-        source = names if isinstance(names, str) else "mirna_names"
-        none = f"none of its {len(named)} names ({some(missing)}) in {mirnas.path}"
-        raise InputError.at(source, "", none, f"names such as {some(mirnas.names)}")
+        raise InputError.at(
+            names if isinstance(names, str) else "mirna_names",
+            "",
+            f"none of its {len(named)} names ({some(missing)}) in {mirnas.path}",
+            f"names such as {some(mirnas.names)}",
+        )
     if not missing:
         return chosen, [note]
-    numbers = {"n": len(missing), "of": len(named), "names": some(missing)}
-    return chosen, [note, message("mirnas_not_there", **numbers)]
+    return chosen, [
+        note,
+        message("mirnas_not_there", n=len(missing), of=len(named), names=some(missing)),
+    ]
 
 
 def with_whole_headers(fasta: Fasta) -> tuple[Fasta, list[Message]]:
@@ -182,8 +191,12 @@ def without_versions(fasta: Fasta) -> Fasta:
     for name in fasta.names:
         other = first.setdefault(_bare(name), name)
         if other != name:
-            found = f"{other} and {name}, which differ in the version only"
-            raise InputError.at(fasta.path, "", found, "one of them, or ignore_versions: false")
+            raise InputError.at(
+                fasta.path,
+                "",
+                f"{other} and {name}, which differ in the version only",
+                "one of them, or ignore_versions: false",
+            )
     names, genes = ([_bare(name) for name in part] for part in (fasta.names, fasta.genes))
     return replace(fasta, names=names, genes=genes, ignore_versions=True)
 

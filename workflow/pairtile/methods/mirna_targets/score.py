@@ -10,7 +10,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, ClassVar
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -51,10 +52,6 @@ from pairtile.methods.mirna_targets.seed_sites import SeedIndex, SeedSites, clas
 from pairtile.methods.mirna_targets.tables import rows_by_length, whole_pairs
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
 from pairtile.statistics.correction import benjamini_hochberg, known_q_values
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 MIRNAS_OF_A_TILE, TRANSCRIPTS_OF_A_TILE = 512, 256
 """A tile of mature miRNAs on human transcripts is some 1e10 cells: seconds on a CPU."""

@@ -7,13 +7,14 @@ here, then energies. A pair's hits depend on nothing but the pair and the settin
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from pairtile.declare.columns import arrow_schema
+from pairtile.gpu.device import Device
 from pairtile.methods.mirna_targets import search_cpu
 from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.methods.mirna_targets.kernels.hit_sites import seed_classes
@@ -34,9 +35,6 @@ from pairtile.methods.mirna_targets.scoring import (
     pair_starts,
     round_robin_order,
 )
-
-if TYPE_CHECKING:
-    from pairtile.gpu.device import Device
 
 ROWS = arrow_schema(__package__, "pairs.parquet")
 """The columns of merged hits."""

@@ -234,9 +234,11 @@ def _add_gtf(path: str | PathLike[str], number: int, fields: list[str], parts: _
         return
     name = _ID.search(fields[8])
     if not name:
-        expected = 'transcript_id "..." in the last field (GTF; GFF3 files have none)'
         raise InputError.at(
-            path, f"line {number}", f"an {fields[2]} without transcript_id", expected
+            path,
+            f"line {number}",
+            f"an {fields[2]} without transcript_id",
+            'transcript_id "..." in the last field (GTF; GFF3 files have none)',
         )
     begin, end = _integers(path, number, fields[3:5])
     if not 1 <= begin <= end:
@@ -289,7 +291,14 @@ def _integers(path: str | PathLike[str], number: int, texts: Sequence[str]) -> l
 
 def _annotation(source: str, found: _Parts) -> Annotation:
     ambiguous = set(found.repeated)
-    models, utrs = (_models(parts, ambiguous) for parts in (found.exons, found.utrs))
+    models: dict[str, TranscriptModel] = {}
+    utrs: dict[str, TranscriptModel] = {}
+    for of_name, places in ((models, found.exons), (utrs, found.utrs)):
+        for (name, chromosome, strand), parts in places.items():
+            parts.sort()
+            if name in of_name or any(a[1] > b[0] for a, b in pairwise(parts)):
+                ambiguous.add(name)  # no model can have it
+            of_name[name] = TranscriptModel(chromosome, strand, tuple(parts))
     coding = dict(found.coding)
     of_names: tuple[dict[str, Any], ...] = (models, utrs, coding)
     for alias, name in found.aliases.items():
@@ -302,19 +311,6 @@ def _annotation(source: str, found: _Parts) -> Annotation:
         for of_name in of_names:
             of_name.pop(name, None)
     return Annotation(source, models, frozenset(ambiguous), utrs, coding)
-
-
-def _models(
-    found: Mapping[_Key, list[tuple[int, int]]], ambiguous: set[str]
-) -> dict[str, TranscriptModel]:
-    """Parts as models by name; adds to ``ambiguous`` those that no model can have."""
-    models: dict[str, TranscriptModel] = {}
-    for (name, chromosome, strand), parts in found.items():
-        parts.sort()
-        if name in models or any(a[1] > b[0] for a, b in pairwise(parts)):
-            ambiguous.add(name)
-        models[name] = TranscriptModel(chromosome, strand, tuple(parts))
-    return models
 
 
 def _found(

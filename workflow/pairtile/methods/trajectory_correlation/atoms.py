@@ -4,7 +4,7 @@ chains, masses."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from itertools import count as count_from
 from itertools import islice, takewhile
@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from pairtile.arrays import BoolArray, Float64Array, Int64Array
+from pairtile.arrays import BoolArray, Int64Array
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, ResidueGroup, Universe
-
-Place = Int64Array
 
 OXYGENS = ("O", "OT1", "O1", "OC1")
 """Names of the oxygen of the backbone."""
@@ -43,7 +41,7 @@ def texts(group: AtomGroup | ResidueGroup, attribute: str) -> list[str]:
     return [""] * len(group) if values is None else [str(value).strip() for value in values]
 
 
-def alternate_positions(universe: Universe, chosen: Place) -> Place:
+def alternate_positions(universe: Universe, chosen: Int64Array) -> Int64Array:
     """Numbers of the atoms to leave out so that each residue is in one place.
 
     Of the alternate locations of a residue that stays which ``chosen`` (numbers of atoms) alone
@@ -66,7 +64,7 @@ def alternate_positions(universe: Universe, chosen: Place) -> Place:
     return marked[~stays.to_numpy()]
 
 
-def calcium_ions(universe: Universe, atoms: Place, selection: str) -> Place:
+def calcium_ions(universe: Universe, atoms: Int64Array, selection: str) -> Int64Array:
     """The calcium ions among ``atoms`` where ``selection`` means C-alphas: it has ``name CA`` and
     speaks of no residue or element, or (an empty one) all atoms are called CA."""
     group = universe.atoms[atoms]
@@ -80,7 +78,7 @@ def calcium_ions(universe: Universe, atoms: Place, selection: str) -> Place:
     return atoms[:0] if ions.all() else atoms[ions]
 
 
-def modified_residues(universe: Universe) -> Place:
+def modified_residues(universe: Universe) -> Int64Array:
     """Numbers of the atoms of residues of a protein that MDAnalysis does not know by name, such as
     phosphorylated ones: they have N, CA, C and O, or nothing but a C-alpha."""
     atoms = universe.atoms
@@ -141,7 +139,7 @@ def _more_chains(name: str) -> Iterator[str]:
 
 
 @cache
-def _masses() -> dict[str, float]:
+def atomic_masses() -> dict[str, float]:
     """Atomic masses in u, by symbols in capitals."""
     from MDAnalysis.guesser.tables import masses
 
@@ -156,9 +154,4 @@ def guessed_element(name: str) -> str:
         return letters[:2]
     if letters[:1] in tuple("HCNOSP"):
         return letters[:1]
-    return letters if letters in _masses() else ""
-
-
-def masses_of(elements: Sequence[str]) -> Float64Array:
-    """Atomic masses in u; NaN for what is no element."""
-    return np.array([_masses().get(element.upper(), np.nan) for element in elements])
+    return letters if letters in atomic_masses() else ""

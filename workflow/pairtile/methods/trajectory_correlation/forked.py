@@ -59,7 +59,9 @@ def in_fork(make: Callable[[], Iterator[T]], memory_bytes: int) -> Iterator[T]:
                 what, value = receiving.recv()
             except EOFError:
                 ended = True
-                raise ReaderError("", _death(process)) from None
+                code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+                how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+                raise ReaderError("", how) from None
             if what == "item":
                 yield value
             elif what == "error":
@@ -89,9 +91,3 @@ def _run(make: Callable[[], Iterator[object]], sending: Connection, memory_bytes
             sending.send(("error", (type(error).__name__, str(error))))
     finally:
         os._exit(1)
-
-
-def _death(process: int) -> str:
-    _, status = os.waitpid(process, 0)
-    code = os.waitstatus_to_exitcode(status)
-    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

@@ -220,8 +220,7 @@ class ResidueNetwork:
     @property
     def lengths(self) -> NDArray[np.float64]:
         """-ln of the correlation of each edge (Sethi et al. 2009, PNAS 106:6620)."""
-        result: NDArray[np.float64] = np.maximum(-np.log(self.correlation), _MIN_LENGTH)
-        return result
+        return np.maximum(-np.log(self.correlation), _MIN_LENGTH)
 
     def degree(self) -> NDArray[np.int32]:
         """Number of edges of each node, shape (n_nodes,)."""

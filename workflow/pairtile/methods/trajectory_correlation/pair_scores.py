@@ -110,15 +110,11 @@ class MotionScores:
         self.weights = weights
         self.d = int(replicas[0].shape[1])
         self.kind = settings[0].kind
+        self.signed = self.kind == "dcc"  # whether correlations have a sign
         self._bias = 0.0
         if self.kind == "gaussian" and settings[0].corrected:
             biases = [finite_sample_bias(self.d, part.shape[2])[-1, -1] for part in replicas]
             self._bias = float(np.average(biases, weights=weights))
-
-    @property
-    def signed(self) -> bool:
-        """Whether correlations have a sign."""
-        return self.kind == "dcc"
 
     def block(
         self, rows: Variables, columns: Variables, wanted: BoolArray | None = None
@@ -217,10 +213,12 @@ class MotionScores:
             null, counts, own_means = self._surrogates(each, rows, columns, wanted)
             blocks |= null
         if n > 1:
-            blocks["correlation_sd"] = _spread([self.correlation(part) for part in each])
+            blocks["correlation_sd"] = np.std(
+                [self.correlation(part) for part in each], axis=0, ddof=1
+            )
             blocks["correlation_se"] = blocks["correlation_sd"] / np.sqrt(n)
-            blocks["mi_sd"] = unknown if self.signed else _spread(each)
-            blocks["dcc_sd"] = _spread(dcc_of_each)
+            blocks["mi_sd"] = unknown if self.signed else np.std(each, axis=0, ddof=1)
+            blocks["dcc_sd"] = np.std(dcc_of_each, axis=0, ddof=1)
             blocks |= {f"dcc_replica_{k}": part for k, part in enumerate(dcc_of_each, 1)}
             if not self.signed:
                 parts = zip(each, own_means, strict=True)
@@ -295,10 +293,6 @@ class MotionScores:
 def _flat(values: Float64Array) -> Float64Array:
     """All cells in one row: of an array that is in order, the same memory."""
     return np.ascontiguousarray(values).reshape(-1)
-
-
-def _spread(parts: list[Float64Array]) -> Float64Array:
-    return np.asarray(np.std(parts, axis=0, ddof=1))
 
 
 # --- surrogates -----------------------------------------------------------------------------------

@@ -31,7 +31,6 @@ from pairtile.methods.trajectory_correlation.residues import (
     domains_of,
     residues_of,
     secondary_structure,
-    selected_residues,
     selection_of,
 )
 from pairtile.methods.trajectory_correlation.superposition import (
@@ -165,7 +164,8 @@ class _Preparation:
             }
             atoms = np.unique(np.concatenate([part for pair in ends.values() for part in pair]))
             return residues_of(source.universe, atoms), distance_variables(ends)
-        selected, residues = selected_residues(config, source)
+        selected = source.select(config.select, "select")
+        residues = residues_of(source.universe, selected)
         if kind == "dihedrals":
             names = config.dihedrals
             return residues, dihedral_variables(residues, names, self.first, source.topology)
@@ -203,14 +203,13 @@ class _Preparation:
         return np.ones(self.input.n_atoms)
 
     def _fit_atoms(self) -> NDArray[np.int64]:
-        none = np.empty(0, dtype=np.int64)
+        if self.variables.turns and self.config.fit is not False:
+            return self.input.select(fit_selection(self.config), "fit")
+        why = message("not_fitted")
         if not self.variables.turns:
-            self.messages.append(message("variables_need_no_fit", variables=self.config.variables))
-            return none
-        if self.config.fit is False:
-            self.messages.append(message("not_fitted"))
-            return none
-        return self.input.select(fit_selection(self.config), "fit")
+            why = message("variables_need_no_fit", variables=self.config.variables)
+        self.messages.append(why)
+        return np.empty(0, dtype=np.int64)
 
     def _least_moving(self, atoms: NDArray[np.int64]) -> NDArray[np.int64]:
         """``atoms``, or those of them that move least under ``fit: least_moving``; by default a

@@ -19,9 +19,9 @@ from pairtile.methods.trajectory_correlation.arrays import ContactArrays, Motion
 from pairtile.methods.trajectory_correlation.atoms import (
     OXYGENS,
     alternate_positions,
+    atomic_masses,
     chain_names,
     guessed_element,
-    masses_of,
     texts,
 )
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
@@ -73,7 +73,7 @@ class Residues:
     def atom_masses(self, n_atoms: int) -> NDArray[np.float64]:
         """Masses of all ``n_atoms`` atoms of the topology by the elements of those of the residues;
         NaN where not all atoms of a residue are of a known element, and elsewhere."""
-        masses = pd.Series(masses_of(self.atoms["element"].tolist()))
+        masses = self.atoms["element"].str.upper().map(atomic_masses()).astype(np.float64)
         known = masses.notna().groupby(self.atoms["residue"]).transform("all")
         result = np.full(n_atoms, np.nan)
         result[self.atoms["number"]] = masses.where(known)
@@ -139,20 +139,6 @@ def residues_of(universe: Universe, atoms: NDArray[np.int64]) -> Residues:
         "hydrogen": (masses < _LIGHT) & ((first == "H") | deuterium),
     }
     return Residues(table, pd.DataFrame(columns))
-
-
-def selected_residues(
-    config: TrajectoryCorrelationConfig, source: Trajectories
-) -> tuple[NDArray[np.int64], Residues]:
-    """Numbers of the atoms that a section selects, and their residues.
-
-    Raises
-    ------
-    ConfigError, InputError
-        As ``Trajectories.select``.
-    """
-    atoms = source.select(config.select, "select")
-    return atoms, residues_of(source.universe, atoms)
 
 
 MIN_RUN = 4
@@ -260,7 +246,7 @@ def trajectory_contacts(
     rule = config.contact_rule
     assert rule is not None
     source = source or trajectories_of(config)
-    _, residues = selected_residues(config, source)
+    residues = residues_of(source.universe, source.select(config.select, "select"))
     heavy = residues.atoms[~residues.atoms["hydrogen"]]
     atoms, owner = heavy["number"].to_numpy(), heavy["residue"].to_numpy()
     cutoff = contact_cutoff(owner) if rule.cutoff == "auto" else rule.cutoff
@@ -392,8 +378,7 @@ def in_contact(
         Least share of the frames in which they touch.
     """
     touching = _keys(*pairs_in_contact(state, fraction))
-    result: NDArray[np.bool_] = np.isin(_keys(np.asarray(i), np.asarray(j)), touching)
-    return result
+    return np.isin(_keys(np.asarray(i), np.asarray(j)), touching)
 
 
 def pairs_in_contact(
@@ -406,11 +391,9 @@ def pairs_in_contact(
 
 def _seldom(share: NDArray[np.floating], fraction: float) -> NDArray[np.bool_]:
     # Shares are kept in single precision, in which 0.6 is a little above that of a double.
-    result: NDArray[np.bool_] = share.astype(np.float32) < np.float32(fraction)
-    return result
+    return share.astype(np.float32) < np.float32(fraction)
 
 
 def _keys(i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
     low = np.minimum(i, j).astype(np.int64)
-    keys: NDArray[np.int64] = (low << 32) | np.maximum(i, j).astype(np.int64)
-    return keys
+    return (low << 32) | np.maximum(i, j).astype(np.int64)

@@ -298,11 +298,13 @@ class TrajectoryCorrelation(
             for name in self.schema().names
             if name not in whole
         }
+        known = real["p_value"][~np.isnan(real["p_value"])]
+        bins = np.minimum((known * P_BINS).astype(np.int64), P_BINS - 1)
         summaries = {
             "pairs": np.array([n_pairs], dtype=np.int64),
             "correlation_counts": self.scores.histogram(scored.blocks["correlation"]),
             "null_counts": scored.null_counts,
-            "p_value_counts": _p_value_counts(real["p_value"]),
+            "p_value_counts": np.bincount(bins, minlength=P_BINS).astype(np.int64),
         }
         return {**whole, **real}, summaries
 
@@ -406,12 +408,6 @@ def _kept_bytes(config: TrajectoryCorrelationConfig, state: MotionArrays) -> int
     block = 8 * min(edge, int(state["series"].shape[0])) * int(state["series"].shape[1]) * longest
     replicas = len(state["replica_offsets"]) - 1
     return 2 * replicas * max(MAX_PREPARED, 2 * block)
-
-
-def _p_value_counts(p_value: NDArray[np.float64]) -> NDArray[np.int64]:
-    known = p_value[~np.isnan(p_value)]
-    bins = np.minimum((known * P_BINS).astype(np.int64), P_BINS - 1)
-    return np.bincount(bins, minlength=P_BINS).astype(np.int64)
 
 
 # --- costs ----------------------------------------------------------------------------------------

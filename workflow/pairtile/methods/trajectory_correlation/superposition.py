@@ -31,8 +31,7 @@ def rotations(mobile: Float64Array, reference: Float64Array) -> Float64Array:
     left, _, right = np.linalg.svd(covariance)
     mirrored = np.linalg.det(left) * np.linalg.det(right) < 0
     left[mirrored, :, 2] *= -1.0
-    result: Float64Array = left @ right
-    return result
+    return left @ right
 
 
 def superpose(

@@ -234,7 +234,22 @@ def prepare_tables(
     ]
     first = tables[0]
     for table in tables[1:]:
-        _check_columns(first, table)
+        if table.dimensions != first.dimensions:
+            raise InputError.at(
+                table.path,
+                "",
+                f"{table.dimensions} dimensions",
+                f"{first.dimensions}, as in {first.path}",
+            )
+        if table.names != first.names:
+            other = next((n for n in table.names if n not in first.names), None)
+            other = other or next((n for n in first.names if n not in table.names), "another order")
+            raise InputError.at(
+                table.path,
+                "",
+                f"{len(table.names)} variables ({other!r})",
+                f"the same {len(first.names)} in the same order as in {first.path}",
+            )
     variables = pd.DataFrame({"name": first.names, "atom": "", "residue": np.int32(-1)})
     angles = how.angles != "none"
     with Scratch(scratch) as folder:
@@ -248,26 +263,6 @@ def prepare_tables(
         prepared = writer.finish()
     prepared.state["mean_positions"] = np.full((len(variables), 3), np.nan)
     return prepared
-
-
-def _check_columns(first: SeriesTable, table: SeriesTable) -> None:
-    if table.dimensions != first.dimensions:
-        raise InputError.at(
-            table.path,
-            "",
-            f"{table.dimensions} dimensions",
-            f"{first.dimensions}, as in {first.path}",
-        )
-    if table.names == first.names:
-        return
-    other = next((n for n in table.names if n not in first.names), None)
-    other = other or next((n for n in first.names if n not in table.names), "another order")
-    raise InputError.at(
-        table.path,
-        "",
-        f"{len(table.names)} variables ({other!r})",
-        f"the same {len(first.names)} in the same order as in {first.path}",
-    )
 
 
 # --- means and spreads ----------------------------------------------------------------------------

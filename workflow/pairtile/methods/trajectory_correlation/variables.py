@@ -11,9 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from pairtile.arrays import Float64Array
+from pairtile.arrays import Float64Array, Int64Array
 from pairtile.errors import InputError
-from pairtile.methods.trajectory_correlation.atoms import CALCIUM, Place
+from pairtile.methods.trajectory_correlation.atoms import CALCIUM
 from pairtile.methods.trajectory_correlation.residues import Residues
 from pairtile.preprocess.items import unique_names
 
@@ -58,7 +58,7 @@ class Variables:
 
 
 def position_variables(
-    residues: Residues, selected: Place, kind: str, masses: Float64Array | None, source: str
+    residues: Residues, selected: Int64Array, kind: str, masses: Float64Array | None, source: str
 ) -> Variables:
     """Positions of atoms (``kind``: atom), C-alphas (ca) or centres of mass (center_of_mass).
 
@@ -157,7 +157,7 @@ def dihedral_variables(
     )
 
 
-def distance_variables(ends: Mapping[str, tuple[Place, Place]]) -> Variables:
+def distance_variables(ends: Mapping[str, tuple[Int64Array, Int64Array]]) -> Variables:
     """Distances in Angstrom between the geometric centres of two groups of atoms, by name."""
     groups = [group.tolist() for pair in ends.values() for group in pair]
     atoms, compute = _weights(groups, None, "", [], "")
@@ -252,16 +252,17 @@ _SIDE_CHAIN = (("N",), ("CA",), ("CB",), _GAMMA, _DELTA, _EPSILON, _ZETA, ("NH1"
 """Atoms along a side chain, outwards; of several names a residue has, the first (IUPAC: branch 1).
 Names, not residues, decide, so that HSD, HIE, CYX, MSE, ... need no table of their own."""
 
-Atoms = Mapping[str, int]
-"""Atom name -> number, of one residue."""
-
 
 def dihedral_atoms(
-    name: str, residue: Atoms, before: Atoms | None = None, after: Atoms | None = None
+    name: str,
+    residue: Mapping[str, int],
+    before: Mapping[str, int] | None = None,
+    after: Mapping[str, int] | None = None,
 ) -> tuple[int, int, int, int] | None:
     """The four atoms of a residue's angle ``name``, or None where it has no such angle.
 
-    ``before``, ``after``: the residues that it is joined to, where there are.
+    ``residue``: its atoms, name -> number. ``before``, ``after``: those of the residues that it is
+    joined to, where there are.
     """
     if name in BACKBONE:
         near = {-1: before, 0: residue, 1: after}
@@ -292,5 +293,4 @@ def dihedral_angles(positions: NDArray[np.float64], quadruples: NDArray[np.integ
     # atan2 of sine and cosine times the same lengths: exact near 0 and 180 degrees too.
     sine = np.einsum("fqx,fqx->fq", np.cross(first, second), along)
     cosine = np.einsum("fqx,fqx->fq", first, second) * np.linalg.norm(along, axis=-1)
-    result: NDArray = np.arctan2(sine, cosine)
-    return result
+    return np.arctan2(sine, cosine)
