@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pairtile.methods.trajectory_correlation import overall_motion
+from pairtile.methods.trajectory_correlation import tables
 from pairtile.methods.trajectory_correlation.tables import frames_table
 from trajectory_analyses import slow
 
@@ -19,7 +19,7 @@ def state(frames: int = 300, n: int = 7) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("block", [1 << 23, 100])
 def test_frames_agree_with_plain_formulas(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overall_motion, "BLOCK_VALUES", block)
+    monkeypatch.setattr(tables, "BLOCK_VALUES", block)
     given = state()
     table, shares = frames_table(given)
     flat = given["series"].reshape(21, -1).T
@@ -36,7 +36,7 @@ def test_frames_agree_with_plain_formulas(block: int, monkeypatch: pytest.Monkey
 
 
 def test_too_many_coordinates_have_no_components(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overall_motion, "MAX_COORDINATES", 20)
+    monkeypatch.setattr(tables, "MAX_COORDINATES", 20)
     table, shares = frames_table(state())
     assert np.isnan(shares).all()
     assert table["pc1"].isna().all()

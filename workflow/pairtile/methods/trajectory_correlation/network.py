@@ -126,7 +126,18 @@ def motion_network(
             )
         )
     if not len(edges) and candidates:
-        result.messages.append(_why_empty(rule, limit, p, q, size, may))
+        strongest = f"the strongest correlation is {size[may].max():.3g}"
+        why = message("no_pair_correlates", limit=limit, strongest=strongest)
+        if rule in ("p_value", "fdr"):
+            name, values = ("p-value", p) if rule == "p_value" else ("q-value", q)
+            why = message(
+                "no_pair_passes",
+                name=name,
+                limit=limit,
+                least=np.nanmin(values[may]),
+                strongest=strongest,
+            )
+        result.messages.append(why)
     return result
 
 
@@ -142,27 +153,6 @@ def dense_warnings(n_edges: int, communities: tuple[str, ...] | list[str]) -> li
             time=f"{hours * 60:.0f} minutes" if hours < 2 else f"{hours:.0f} hours",
         )
     ]
-
-
-def _why_empty(
-    rule: str,
-    limit: float | None,
-    p: NDArray[np.float64],
-    q: NDArray[np.float64],
-    size: NDArray[np.float64],
-    may: NDArray[np.bool_],
-) -> Message:
-    strongest = f"the strongest correlation is {size[may].max():.3g}"
-    if rule in ("p_value", "fdr"):
-        name, values = ("p-value", p) if rule == "p_value" else ("q-value", q)
-        return message(
-            "no_pair_passes",
-            name=name,
-            limit=limit,
-            least=np.nanmin(values[may]),
-            strongest=strongest,
-        )
-    return message("no_pair_correlates", limit=limit, strongest=strongest)
 
 
 # --- communities ----------------------------------------------------------------------------------

@@ -160,9 +160,7 @@ class Trajectories:
         """
         found: NDArray[np.int64] | None = None
         for run in self.runs:
-            frame = self._first[run.files]
-            with _quiet():
-                self.universe.load_new(frame.positions[None], dimensions=frame.dimensions)
+            self._show_first(run)
             atoms = self._selected(selection, key)
             if found is not None and not np.array_equal(atoms, found):
                 raise InputError.at(
@@ -264,14 +262,7 @@ class Trajectories:
             If the trajectory ends early or is damaged.
         """
         numbers = run.frames if frames is None else frames
-
-        def content() -> Iterator[Frame]:
-            trajectory = self._load(run.files)
-            for number in numbers:
-                yield Frame.of(trajectory[number])
-
-        # By a process of its own, which may die of a damaged file.
-        found = in_fork(content, self._memory_bytes(run.files))
+        found = self._frames(run, numbers)
         for number in numbers:
             try:
                 frame = next(found)
@@ -283,6 +274,16 @@ class Trajectories:
                     f"{run.n_frames} sound frames, as it says itself",
                 ) from error
             yield number, frame if self._whole is None else self._whole.made_whole(frame, run.name)
+
+    def _frames(self, run: Run, numbers: range) -> Iterator[Frame]:
+        """Read by a process of its own, which may die of a damaged file."""
+
+        def frames() -> Iterator[Frame]:
+            trajectory = self._load(run.files)
+            for number in numbers:
+                yield Frame.of(trajectory[number])
+
+        return in_fork(frames, self._memory_bytes(run.files))
 
     def unwrap(self, selections: Mapping[str, str]) -> None:
         """From here on, ``read`` gives the residues of these selections whole; names of keys ->
@@ -350,9 +351,7 @@ class Trajectories:
             self.said["parts_out_of_order", *files] = message("parts_out_of_order", parts=ordered)
         used = range(n_frames)[frames.as_slice]
         promised = max(n_frames, sum(map(_frames_in_header, files)))
-        if interval_ps <= 0:
-            self.said["times_do_not_rise", *files] = message("times_do_not_rise", name=files[0])
-            interval_ps = float("nan")
+        interval_ps = self._rising(files, interval_ps)
         run = Run(files, n_frames, used, interval_ps * used.step, promised, starts[0])
         if first is None:
             wanted = ", ".join(f"{k}: {'null' if v is None else v}" for k, v in frames)
@@ -361,6 +360,12 @@ class Trajectories:
             )
         self._first[files] = first
         return run
+
+    def _rising(self, files: tuple[str, ...], interval_ps: float) -> float:
+        if not interval_ps <= 0:
+            return interval_ps
+        self.said["times_do_not_rise", *files] = message("times_do_not_rise", name=files[0])
+        return float("nan")
 
     def _load(self, files: tuple[str, ...]) -> ProtoReader:
         """The trajectory, opened anew: a process that shares an open file would move its place."""
@@ -374,6 +379,12 @@ class Trajectories:
     def _memory_bytes(self, files: tuple[str, ...]) -> int:
         sizes = sum(Path(file).stat().st_size for file in files)
         return _FORK_BYTES + _ATOM_BYTES * self.n_atoms + sizes
+
+    def _show_first(self, run: Run) -> None:
+        """Give the atoms the places of the first used frame of a run."""
+        frame = self._first[run.files]
+        with _quiet():
+            self.universe.load_new(frame.positions[None], dimensions=frame.dimensions)
 
     def _selected(self, selection: str, key: str) -> NDArray[np.int64]:
         mda = import_mdanalysis()

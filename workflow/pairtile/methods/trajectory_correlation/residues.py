@@ -130,13 +130,12 @@ def residues_of(universe: Universe, atoms: NDArray[np.int64]) -> Residues:
     guessed = [guessed_element(name) if n else "" for name, n in zip(names, several, strict=True)]
     elements = zip(texts(own, "elements"), guessed, strict=True)
     first = np.array([name.lstrip("0123456789")[:1].upper() for name in names], dtype=np.str_)
-    deuterium = (first == "D") & (masses > 1.5)
     columns = {
         "number": np.asarray(own.indices, dtype=np.int64),
         "residue": owner,
         "name": names,
         "element": [known or guess for known, guess in elements],
-        "hydrogen": (masses < _LIGHT) & ((first == "H") | deuterium),
+        "hydrogen": (masses < _LIGHT) & ((first == "H") | ((first == "D") & (masses > 1.5))),
     }
     return Residues(table, pd.DataFrame(columns))
 
@@ -171,7 +170,7 @@ def domains_of(
 ) -> NDArray[np.object_]:
     """The domain of each residue: the first of ``selected`` with one of its atoms, or ``""``."""
     result = np.full(len(residues), "", dtype=object)
-    for name, atoms in reversed(selected.items()):
+    for name, atoms in reversed(list(selected.items())):
         result[residues.atoms.loc[residues.atoms["number"].isin(atoms), "residue"]] = name
     return result
 

@@ -340,25 +340,22 @@ class TrajectoryCorrelation(
         result.messages += dense_warnings(len(result.edges), self.config.communities)
         if self.has_halves and self.config.communities and len(result.edges):
             del pairs
-            self._add_agreement(result, self._stored(merged, ("i", "j", *HALVES)), candidate)
+            scores, n_variables = (
+                self._stored(merged, ("i", "j", *HALVES)),
+                len(self.state["series"]),
+            )
+            halves = half_networks(scores, candidate, len(result.edges), n_variables)
+            joined = result.edges[result.edges[score] != 0.0]
+            nodes = np.unique(joined[["source", "target"]].to_numpy())
+            known: dict[str, float] = {}
+            for method in self.config.communities:
+                value = community_agreement(halves, nodes, method, self.seed)
+                if not np.isnan(value):
+                    known[method] = value
+                    result.arrays[f"community_agreement_{method}"] = np.array(value)
+                    result.messages += agreement_warnings(method, value)
+            result.threshold["community_agreement"] = known
         return result
-
-    def _add_agreement(
-        self, network: Network, pairs: pd.DataFrame, candidate: NDArray[np.bool_] | None
-    ) -> None:
-        edges = network.edges
-        halves = half_networks(pairs, candidate, len(edges), int(self.state["series"].shape[0]))
-        joined = edges[edges[self.config.score] != 0.0]
-        nodes = np.unique(joined[["source", "target"]].to_numpy())
-        found = {
-            method: community_agreement(halves, nodes, method, self.seed)
-            for method in self.config.communities
-        }
-        known = {method: value for method, value in found.items() if not np.isnan(value)}
-        network.threshold["community_agreement"] = known
-        for method, value in known.items():
-            network.arrays[f"community_agreement_{method}"] = np.array(value)
-            network.messages += agreement_warnings(method, value)
 
     def ranking(self, merged: Merged) -> Ranking:
         score = self.config.score

@@ -106,23 +106,36 @@ def state_of_series(
             theiler[k] = _window(config.estimator, times, frames, name)
         if not ensemble:
             _check_surrogates(config.estimator.surrogates, times, frames, name)
-    kind = config.estimator.kind
     prepared.state["correlation_time"] = tau
-    prepared.state["kind"] = np.array(kind)
+    prepared.state["kind"] = np.array(config.estimator.kind)
     prepared.state["theiler"] = theiler
     prepared.state["ensemble"] = np.array(ensemble)
     _describe(prepared, config.estimator, tau, effective.sum(axis=0))
     _describe_weights(prepared, names, lengths)
-    if ensemble:
-        shifts = p_values = np.full(tau.shape, np.nan)
-    else:
-        drifts = [half_shifts(part, cyclic=cyclic) for part in replicas]
-        shifts, p_values = (np.stack(part) for part in zip(*drifts, strict=True))
-    _describe_drift(prepared, *least_p_values(shifts, p_values))
-    windows = sorted(set(theiler.tolist()))
-    window = windows[0] if len(windows) == 1 else theiler.tolist()
-    decided = {"estimator": {"kind": kind, "theiler": window}, "ensemble": ensemble}
-    return replace(prepared, parameters=decided)
+    p = shift = np.full(tau.shape[1], np.nan)
+    if not ensemble:
+        moved = [half_shifts(part, cyclic=cyclic) for part in replicas]
+        p, shift = least_p_values(*(np.stack(part) for part in zip(*moved, strict=True)))
+    prepared.items["drift"], prepared.items["drift_p_value"] = pd.Series(shift), pd.Series(p)
+    drifts = drifting(p)
+    prepared.counts["variables_drifting"] = int(drifts.sum())
+    if drifts.any():
+        row = int(np.argmax(np.where(drifts, shift, -1.0)))
+        prepared.messages.append(
+            message(
+                "variables_drift",
+                n=int(drifts.sum()),
+                variables=p.size,
+                name=prepared.items["name"].iloc[row],
+                shift=shift[row],
+            )
+        )
+    windows = theiler.tolist()
+    decided = {
+        "kind": config.estimator.kind,
+        "theiler": windows[0] if len(set(windows)) == 1 else windows,
+    }
+    return replace(prepared, parameters={"estimator": decided, "ensemble": ensemble})
 
 
 def is_ensemble(
@@ -436,26 +449,6 @@ def _describe_weights(
                 replicas=len(lengths),
                 times=SHIFTED_TIMES,
                 names=some([f"{names[k]}: {lengths[k]} frames" for k in left_out.tolist()]),
-            )
-        )
-
-
-def _describe_drift(
-    prepared: PreparedInput[MotionArrays], p: NDArray[np.float64], shift: NDArray[np.float64]
-) -> None:
-    items = prepared.items
-    items["drift"], items["drift_p_value"] = pd.Series(shift), pd.Series(p)
-    drifts = drifting(p)
-    prepared.counts["variables_drifting"] = int(drifts.sum())
-    if drifts.any():
-        row = int(np.argmax(np.where(drifts, shift, -1.0)))
-        prepared.messages.append(
-            message(
-                "variables_drift",
-                n=int(drifts.sum()),
-                variables=p.size,
-                name=items["name"].iloc[row],
-                shift=shift[row],
             )
         )
 

@@ -82,8 +82,10 @@ def write_trajectory_tables(
         matrix = correlation_matrix(pairs, items, config.score)
         write_g_correlation_text(folder / "g_correlation.txt", matrix)
         del matrix
-    network = residue_network(merged.network, items, config.score)
-    whole = network
+    edges, number = merged.network, pd.Index(items.loc[items["kept"], "name"])
+    assert edges is not None
+    i, j = (number.get_indexer(edges[end]) for end in ("source", "target"))
+    whole = network = ResidueNetwork.of(len(number), i, j, edges[config.score])
     if network.correlation.size > MAX_EDGES:
         written.messages.append(
             message("network_too_large", n=network.correlation.size, most=MAX_EDGES)
@@ -124,8 +126,8 @@ def write_trajectory_tables(
     first_paths: list[ResiduePath] = []
     if config.paths:
         ends = path_ends(items, config.paths)
-        number = config.suboptimal_paths
-        paths = [shortest_paths(network, start, end, number) for start, end in ends]
+        wanted = config.suboptimal_paths
+        paths = [shortest_paths(network, start, end, wanted) for start, end in ends]
         write_table(folder / "paths.tsv", path_table(items, network, ends, paths))
         written.counts["paths_found"] = sum(map(len, paths))
         first_paths = [found[0] for found in paths if found]
@@ -138,17 +140,6 @@ def write_trajectory_tables(
     if config.compare is not None:
         write_difference(opened, pairs, items, whole.correlation.size, folder, written)
     return written
-
-
-def residue_network(
-    edges: pd.DataFrame | None, items: pd.DataFrame, score: str = "correlation"
-) -> ResidueNetwork:
-    """The final network, whose ends are names, with the kept items as nodes; ``score``: the column
-    that weighs its edges."""
-    assert edges is not None
-    number = pd.Index(items.loc[items["kept"], "name"])
-    i, j = (number.get_indexer(edges[end]) for end in ("source", "target"))
-    return ResidueNetwork.of(len(number), i, j, edges[score])
 
 
 def mean_correlation(merged: Merged, n_items: int, score: str) -> NDArray[np.float64]:

@@ -127,7 +127,7 @@ class SeriesWriter:
             path = self._displacements(series, moments.mean)
             away = moments_of(np.load(path, mmap_mode="r"), self.offsets, cyclic=False)
             (mean, spreads), d = pooled(away, cyclic=False), 1
-        constant = moments.constant.all(axis=0)
+        constant: BoolArray = np.all(moments.constant, axis=0)
         kept = self.table.assign(
             kept=True,
             reason="",
@@ -159,7 +159,7 @@ class SeriesWriter:
                 "variables_constant": int(constant.sum()),
             },
         )
-        frozen = moments.constant.any(axis=0) & ~constant
+        frozen: BoolArray = np.any(moments.constant, axis=0) & ~constant
         self._tell(prepared, names, {"never move": constant, "do not move in some replica": frozen})
         return prepared
 
@@ -439,9 +439,10 @@ def without_frames(
     mean, columns = pooled(moments_of(opened, offsets, cyclic), cyclic)
     if d == 1:
         columns["mean"] = mean[:, 0]
-    items = prepared.items.copy()
-    for name, values in {"n_observed": np.int32(n_frames), **columns}.items():
-        items.loc[np.arange(n_variables), name] = values
+    items, rows = prepared.items.copy(), np.arange(n_variables)
+    items.loc[rows, "n_observed"] = np.int32(n_frames)
+    for name, values in columns.items():
+        items.loc[rows, name] = values
     state: MotionArrays = {**prepared.state, "series": opened, "replica_offsets": offsets}
     counts = {**prepared.counts, "frames": n_frames}
     return replace(prepared, items=items, state=state, counts=counts)

@@ -81,8 +81,9 @@ def position_variables(
             name = f"{labels[residue]}:{atom}" if more else labels[residue]
             rows.append((name, atom, residue, [number]))
     elif kind == "center_of_mass":
-        for residue, own in chosen.groupby("residue")["number"]:
-            rows.append((labels[residue], "center_of_mass", residue, own.tolist()))
+        own_atoms = chosen.groupby("residue")["number"].agg(list)
+        for residue, own in zip(own_atoms.index.tolist(), own_atoms.tolist(), strict=True):
+            rows.append((labels[residue], "center_of_mass", residue, own))
     else:
         for residue, (label, names) in enumerate(zip(labels, residues.by_name, strict=True)):
             if "CA" in names and residues.table["resname"][residue].upper() not in CALCIUM:
