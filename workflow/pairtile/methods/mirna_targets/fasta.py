@@ -324,9 +324,11 @@ def _fault(raw: _Raw, name: str, sequence: bytes) -> tuple[int, str, str] | None
     if not name:
         return raw.begin, "no name", "a name right after '>'"
     fault = letters_fault(sequence)
+    if fault is None:
+        return None
     strange = sequence.translate(None, _PASSED)[:1]
     at = raw.body_begin + raw.body.index(strange) if strange else raw.begin
-    return (at, *fault) if fault else None
+    return at, *fault
 
 
 def letters_fault(sequence: bytes) -> tuple[str, str] | None:

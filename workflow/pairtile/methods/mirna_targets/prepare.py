@@ -167,8 +167,7 @@ def lay_out(
     restriction = None
     if pairs is not None:
         spelled = [(mirna, transcripts.spelled(name)) for mirna, name in pairs]
-        source = str(config.restrict)
-        restriction = match_restrict(spelled, mirnas.names, transcripts.names, source)
+        restriction = match_restrict(spelled, mirnas.names, transcripts.names, str(config.restrict))
         state["restrict"] = restriction.pairs
     items, renamed = items_table(mirnas, transcripts)
     genes: dict[str, str] = {}

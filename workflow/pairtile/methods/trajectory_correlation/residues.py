@@ -122,8 +122,7 @@ def residues_of(universe: Universe, atoms: NDArray[np.int64]) -> Residues:
             "label": unique_names(labels),
         }
     )
-    own = group.atoms
-    own = own[~np.isin(own.indices, alternate_positions(universe, atoms))]
+    own = group.atoms[~np.isin(group.atoms.indices, alternate_positions(universe, atoms))]
     owner = np.searchsorted(group.resindices, own.resindices)
     names, masses = texts(own, "names"), np.asarray(getattr(own, "masses", np.zeros(len(own))))
     several = (np.bincount(owner)[owner] > 1).tolist()

@@ -340,11 +340,8 @@ class TrajectoryCorrelation(
         result.messages += dense_warnings(len(result.edges), self.config.communities)
         if self.has_halves and self.config.communities and len(result.edges):
             del pairs
-            scores, n_variables = (
-                self._stored(merged, ("i", "j", *HALVES)),
-                len(self.state["series"]),
-            )
-            halves = half_networks(scores, candidate, len(result.edges), n_variables)
+            scores = self._stored(merged, ("i", "j", *HALVES))
+            halves = half_networks(scores, candidate, len(result.edges), len(self.state["series"]))
             joined = result.edges[result.edges[score] != 0.0]
             nodes = np.unique(joined[["source", "target"]].to_numpy())
             known: dict[str, float] = {}
