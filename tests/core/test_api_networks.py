@@ -97,7 +97,7 @@ def test_a_network_is_stored_in_the_adata_it_came_from(
 
 
 def test_an_undirected_network_makes_a_symmetric_matrix(adata: anndata.AnnData) -> None:
-    pairtile.infer_network(adata, score="mi", keep={"top_edges": 15}, key_added="net")
+    pairtile.infer_network(adata, score="mi", keep={"top_edges": 15}, dpi=False, key_added="net")
     matrix = adata.varp["net"].toarray()
     np.testing.assert_array_equal(matrix, matrix.T)
     assert np.count_nonzero(matrix) == 30

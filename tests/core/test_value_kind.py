@@ -222,3 +222,27 @@ def test_settings_that_are_given_leave_values_as_they_are() -> None:
     given = np.log2(COUNTS + 1)
     section = {"min_samples": 3, "normalize": "none", "log2": False}
     np.testing.assert_array_equal(prepare_expression(table(given), section).values, given)
+
+
+def with_shared(kind: str, random: np.random.Generator) -> np.ndarray:
+    """Log2 of 300 genes in 60 samples, which share something of a quarter of a gene's variance."""
+    shared = 0.5 * random.normal(size=60)
+    loadings = {"brightness": np.ones(300), "process": random.normal(size=300)}[kind]
+    own = random.normal(size=(300, 60)) + np.outer(loadings, shared)
+    return random.normal(8.0, 1.5, (300, 1)) + 0.6 * own
+
+
+@pytest.mark.parametrize("logarithms", [True, False])
+@pytest.mark.parametrize(("kind", "normalised"), [("brightness", True), ("process", False)])
+def test_what_moves_all_genes_alike_is_the_samples(
+    kind: str, normalised: bool, logarithms: bool
+) -> None:
+    """A factor of the sample is divided by, also of logarithms (Ct, arrays); a factor that moves
+    genes by different amounts is none."""
+    random = np.random.default_rng(5)
+    values = with_shared(kind, random)
+    prepared = prepare_expression(table(values if logarithms else np.exp2(values)))
+    said = {message.code for message in prepared.messages}
+    assert ("samples_normalised" in said) == normalised
+    agree = np.corrcoef(prepared.values)[np.triu_indices(300, 1)].mean()
+    assert abs(agree) < 0.02

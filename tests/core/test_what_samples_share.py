@@ -98,7 +98,8 @@ def test_what_was_removed_is_not_warned_of_again() -> None:
 
 
 def test_degrees_of_freedom_are_given_up_by_the_null() -> None:
-    """Values less ten factors agree 90 / 80 times as well as permuted ones, which have all 90."""
+    """Values less ten factors agree 90 / 80 times as well as permuted ones, which have all 90, as
+    far as they go straight together; less where not, so that the whole is between."""
     state = {"degrees_given_up": np.array([10])}
     assert inflation(state, 90) == 90 / 80  # type: ignore[arg-type]
     assert inflation({}, 90) == 1.0
@@ -107,7 +108,7 @@ def test_degrees_of_freedom_are_given_up_by_the_null() -> None:
         permutation_null(table, permutations=20_000, backend="cpu").threshold_bits(0.01)
         for table in (prepared, prepared.values)
     )
-    assert np.mean(told) == pytest.approx(np.mean(untold) * 90 / 80, rel=0.02)
+    assert 1.02 < np.mean(told) / np.mean(untold) < 90 / 80
 
 
 @pytest.mark.parametrize("spread", [0.4, 0.6, 1.0])

@@ -77,6 +77,9 @@ MIN_DEPTH_VARIANCE, MIN_DEPTH_GENES = 0.25, 250
 genes that are above zero in every sample. Compendia of many conditions reach 0.2; genes of a small
 panel may rise and fall together for their own reasons."""
 
+MIN_PANEL = 50
+"""Genes that all follow a factor of the sample, from which it is divided by."""
+
 TOTALS = {"cpm": 1e6, "cp10k": 1e4}
 """Sums to which samples are scaled."""
 
@@ -455,13 +458,13 @@ def _chosen_for_unequal_samples(
     some = columns_of(expression.values, sample_of_cells(len(expression.samples)))
     if (unequal := unequal_factors(some)) is None:
         return chosen
-    factor, genes, n_complete = unequal
     shares = counted.totals.std() <= MAX_TOTALS_VARIATION * counted.totals.mean()
-    of_depth = factor**2 > MIN_DEPTH_VARIANCE * genes**2 and n_complete >= MIN_DEPTH_GENES
-    if not (shares or of_depth):
+    large = unequal.factor**2 > MIN_DEPTH_VARIANCE * unequal.gene**2
+    of_depth = large and unequal.n_genes >= MIN_DEPTH_GENES
+    if not (shares or of_depth or (unequal.followed and unequal.n_genes >= MIN_PANEL)):
         return chosen
     code = "shares_normalised" if shares else "samples_normalised"
-    account.say(code, factor=factor, genes=genes)
+    account.say(code, factor=unequal.factor, genes=unequal.gene)
     return chosen.model_copy(update={"normalize": "median_ratio"})
 
 

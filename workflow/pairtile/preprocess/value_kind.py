@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,18 @@ MIN_POSITIVE = 20
 MIN_FACTOR_VARIANCE = 0.01
 """Of a gene's variance, from which size factors are unequal: a correlation of 0.01 between all
 genes."""
+
+MAX_SLOPE_SPREAD = 0.45
+"""Standard deviation, over genes, of how much a gene changes with the size factor, up to which all
+follow it: at most .2 of depths of counts in simulations, .42 of arrays with a background; .55 and
+more of compendia, modules and batches (bsub, rice, syntren300)."""
+
+MAX_AGAINST = 0.08
+"""Share of genes that may change the other way: at most .05 in simulations, .12 and more of what
+genes have in common (pf3d7, rice, bsub)."""
+
+NORMAL_MEDIAN = 0.6745
+"""Median of the absolute value of a standard normal variable."""
 
 MIN_SMALL_VALUES, MIN_SMALL_COUNTS = 100, 5
 """Values below 50 without the logarithm, and different ones, by which counts can be told."""
@@ -213,9 +226,9 @@ _INVERSES: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
 def undo_scaling(
     expression: Expression, scale: Scale, scratch: Path | None
 ) -> tuple[Expression, str, bool] | None:
-    """The counts that logarithms or a common total were made of, or the shares of a total whose
-    logarithms a table holds, by what they were made, and whether they are counts; None where
-    neither can be told.
+    """The counts that logarithms or a common total were made of, or the shares of a total, or the
+    values that a factor of the sample multiplies, whose logarithms a table holds, by what they
+    were made, and whether they are counts; None where neither can be told.
 
     Without the logarithm, counts are whole, or whole multiples of the smallest value of their
     sample, which is another in each sample; shares have the same sum in each.
@@ -245,7 +258,8 @@ def undo_scaling(
             return _counts(expression, inverse, multiples, scratch), how, True
         totals = linear.sum(axis=1)
         equal = totals.std() <= MAX_TOTALS_VARIATION * totals.mean()
-        if logarithm and equal and unequal_factors(linear.T) and isinstance(values, np.ndarray):
+        factors = unequal_factors(linear.T) if logarithm else None
+        if factors and (equal or factors.followed) and isinstance(values, np.ndarray):
             shares = empty_table(values.shape, scratch)
             for rows in row_blocks(values.shape):
                 shares[rows] = inverse(values[rows])
@@ -255,10 +269,25 @@ def undo_scaling(
     return None
 
 
-def unequal_factors(values: NDArray[np.float64]) -> tuple[float, float, int] | None:
-    """Standard deviations of log2 of the size factors (median of ratios) and, beside these, of the
-    median gene, where the factors are larger than chance, and the number of genes that they rest
-    on; None where they are not, or where few genes are above zero in all of these samples.
+class SizeFactors(NamedTuple):
+    """Size factors that are larger than chance.
+
+    factor, gene : standard deviations of their log2 and, beside these, of that of the median gene.
+    n_genes : genes that they rest on. followed : whether all genes follow them, one as the other.
+    """
+
+    factor: float
+    gene: float
+    n_genes: int
+    followed: bool
+
+
+def unequal_factors(values: NDArray[np.float64]) -> SizeFactors | None:
+    """Size factors (median of ratios), where they are larger than chance; None where they are not,
+    or where few genes are above zero in all of these samples.
+
+    What belongs to a sample, as its depth or the brightness of its array, moves all genes by the
+    same factor; what genes have in common moves some more, some less, some the other way.
 
     values : float64 (genes, samples), NaN where missing.
     """
@@ -271,7 +300,13 @@ def unequal_factors(values: NDArray[np.float64]) -> tuple[float, float, int] | N
     by_chance = 2.0 * np.pi / 2.0 / len(logs)  # twice the variance of a median of so many genes
     if factors.var() <= (MIN_FACTOR_VARIANCE + by_chance) * genes**2:
         return None
-    return float(factors.std()), genes, len(logs)
+    factors -= factors.mean()
+    slopes = logs @ factors / (factors @ factors)  # 1 where a gene follows
+    noise = (logs - np.outer(slopes, factors)).var(axis=1) / (factors @ factors)
+    off = np.median(np.abs(slopes - 1.0)) / NORMAL_MEDIAN  # robust to genes of other causes
+    alike = off**2 - np.median(noise) < MAX_SLOPE_SPREAD**2
+    followed = bool(alike and (slopes < 0.0).mean() <= MAX_AGAINST)
+    return SizeFactors(float(factors.std()), genes, len(logs), followed)
 
 
 def _small_values_are_whole(linear: NDArray[np.float64]) -> bool:

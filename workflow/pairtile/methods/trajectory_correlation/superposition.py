@@ -76,6 +76,9 @@ MAX_RELATIVE_DEVIATION = 1.5
 MIN_CORE_ATOMS, MIN_CORE_SHARE = 20, 0.2
 """A smaller core does not say where the whole is."""
 
+ROUNDING = 1e-9
+"""Of the largest coordinate: a displacement of less is none."""
+
 DCC_CHANGE = 0.1
 """Change of a pair's DCC that counts as one."""
 
@@ -136,6 +139,7 @@ def changed_pairs(frames: Float64Array, first: BoolArray, second: BoolArray) -> 
     found = []
     for fit in (first, second):
         places = moves(frames, np.flatnonzero(fit))[:, some]
+        places[np.abs(places) < ROUNDING * np.abs(frames).max()] = 0.0
         products = np.einsum("fix,fjx->ij", places, places, optimize=True)
         sizes = np.sqrt(np.outer(products.diagonal(), products.diagonal()))
         found.append(np.divide(products, sizes, out=np.zeros_like(products), where=sizes > 0.0))
