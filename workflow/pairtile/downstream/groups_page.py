@@ -10,11 +10,11 @@ import pandas as pd
 
 from pairtile.downstream.page import table_of_page
 from pairtile.report.charts import bars, heat_map
-from pairtile.report.method_report import ANSWER_ROWS, CaptionedFigure, PageSection
+from pairtile.report.make_figures import write_figures
+from pairtile.report.method_report import ANSWER_ROWS, CaptionedFigure, Drawn, PageSection
 from pairtile.report.page import render_sections
 from pairtile.report.sections import figures_section_of
 from pairtile.report.sections.findings import Summary, first_screen, trust
-from pairtile.report.style import save_figures
 from pairtile.report.text import StageText
 
 _BRIEF = ("source", "target", "most_different", "difference", "q_value")
@@ -82,22 +82,10 @@ def _figures(
         i, j = labels.index(row.first), labels.index(row.second)
         shared[i, j] = shared[j, i] = row.jaccard
     ticks = dict(enumerate(labels))
-    made = {
-        "edges_by_groups": bars(
-            [str(k + 1) for k in range(len(labels))],
-            {"edges": times},
-            xlabel="groups that have the edge",
-            ylabel="edges",
-        ),
-    }
+    numbers = [str(k + 1) for k in range(len(labels))]
+    figure = bars(numbers, {"edges": times}, xlabel="groups that have the edge", ylabel="edges")
+    made = {"edges_by_groups": Drawn(figure)}
     if len(labels) > 2:
-        made["group_overlap"] = heat_map(
-            shared, "shared edges, of those of either", rows=ticks, columns=ticks
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    svgs = save_figures(made, folder)
-    captions = {name: text.figure(name, figure) for name, figure in made.items()}
-    return [
-        CaptionedFigure(name, caption.title, caption.caption, caption.alternative, svg)
-        for (name, caption), svg in zip(captions.items(), svgs, strict=True)
-    ]
+        figure = heat_map(shared, "shared edges, of those of either", rows=ticks, columns=ticks)
+        made["group_overlap"] = Drawn(figure)
+    return write_figures(made, text, folder)

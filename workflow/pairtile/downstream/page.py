@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 
 from pairtile.declare.columns import explained
-from pairtile.downstream.charts import (
-    activity_figure,
-    differential_figure,
-    enrichment_figure,
-    module_traits_figure,
-    table_of_stage,
-)
-from pairtile.downstream.predicted_targets import target_correlations
 from pairtile.report.formats import shortened, spaced
-from pairtile.report.method_report import CaptionedFigure, FigureMaker, PageSection, SectionMaker
-from pairtile.report.results import Results, read_result_table
+from pairtile.report.method_report import CaptionedFigure, PageSection, SectionMaker
+from pairtile.report.results import Results
 from pairtile.report.sections.network import table_cells
 from pairtile.report.text import page_text
 
@@ -35,11 +26,10 @@ def table_section(file: str, title: str) -> SectionMaker:
     stands the macro ``about_STEM`` of ``text.md.j2``."""
 
     def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-        path = results.folder / file
-        if not path.is_file():
+        if not (results.folder / file).is_file():
             return None
-        table = read_result_table(path, __package__)
-        intro = page_text(results).text(f"about_{path.stem}", rows=len(table))
+        table = results.table(file, __package__)
+        intro = page_text(results).text(f"about_{Path(file).stem}", rows=len(table))
         table = table.drop(columns=NO_Q, errors="ignore")
         if file == MODULES:
             table = _with_news(results, table)
@@ -54,7 +44,7 @@ def _with_news(results: Results, modules: pd.DataFrame) -> pd.DataFrame:
     tested, found = False, dict[int, list[str]]()
     names = {"module_traits.tsv": ("module", "trait"), "enrichment.tsv": ("list", "gene_set")}
     for file, (module, name) in names.items():
-        table = table_of_stage(results, file)
+        table = results.table(file, __package__)
         table = table[table["kind"] == "module"] if "kind" in table else table
         if table.empty:
             continue
@@ -94,15 +84,6 @@ def table_of_page(table: pd.DataFrame, file: str, title: str, intro: str) -> Pag
         },
     )
 
-
-FIGURES: Mapping[str, FigureMaker] = {
-    "target_correlations": target_correlations,
-    "differential": differential_figure,
-    "module_traits": module_traits_figure,
-    "enrichment": enrichment_figure,
-    "activity": activity_figure,
-}
-"""Name of the file -> maker, after those of the method."""
 
 SECTIONS: tuple[SectionMaker, ...] = (
     table_section("differential.tsv", "Pairs that are correlated differently between groups"),

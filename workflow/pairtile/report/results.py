@@ -3,26 +3,44 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from pairtile.declare.columns import declared_columns, explained
 from pairtile.declare.messages import Message
 from pairtile.errors import StoreError
 from pairtile.io.symbols import unique_labels
 from pairtile.report.method_report import Results
 
 
-def read_results(folder: Path, summary: dict[str, object] | None = None) -> Results:
-    """Read what the report needs from ``folder`` (``results/NAME/``).
+def read_results(
+    folder: str | os.PathLike[str], summary: dict[str, object] | None = None
+) -> Results:
+    """Open the results of an analysis, which ``Results.figure`` draws.
 
-    ``summary``: what ``summary.json`` will hold, where it is not written yet.
+    Parameters
+    ----------
+    folder : path
+        ``results/NAME``.
+    summary : dict, optional
+        What ``summary.json`` will hold, where it is not written yet.
 
-    Raises StoreError naming the file when a required one (items.parquet, network.parquet,
-    summary.json) is missing or is not what its name says.
+    Raises
+    ------
+    StoreError
+        When a required file (items.parquet, network.parquet, summary.json) is missing or is not
+        what its name says; the message names it.
+
+    Examples
+    --------
+    >>> from pairtile import analyse
+    >>> table = pd.DataFrame(np.random.default_rng(1).normal(size=(5, 40)), index=list("abcde"))
+    >>> made = analyse("mutual_information", expression=table, keep={"top_edges": 3})
+    >>> read_results(made.folder).figure("degree_distribution").savefig(made.folder / "degrees.svg")
     """
+    folder = Path(folder)
     if summary is None:
         summary = _read_json(folder / "summary.json", required=True) or {}
     items = _read(folder / "items.parquet", {"name", "kept", "reason"})
@@ -47,35 +65,6 @@ def warnings_of_results(results: Results) -> list[Message]:
     if results.network.empty:
         found.append(results.text.empty)
     return [text for text in dict.fromkeys(found) if text not in results.warnings]
-
-
-def read_result_table(path: Path, package: str) -> pd.DataFrame:
-    """A ``.tsv`` that the method of ``package`` wrote: text is text, whatever it looks like (a gene
-    may be called NA or 1e5), and only numbers can be missing.
-
-    Raises StoreError naming the file when it is missing, unreadable or lacks a column.
-    """
-    if not path.is_file():
-        raise StoreError.at(path, "", "no such file", "the table that the step tables writes")
-    try:
-        header = pd.read_csv(path, sep="\t", nrows=0).columns
-        known = {column: explained(package, path.name, column) for column in header}
-        texts = [column for column, found in known.items() if found and found.type == "string"]
-        table = pd.read_csv(
-            path,
-            sep="\t",
-            dtype=dict.fromkeys(texts, str),
-            keep_default_na=False,
-            na_values={column: [""] for column in header if column not in texts},
-        )
-    except (OSError, ValueError) as error:
-        raise StoreError.at(path, "", f"an unreadable file ({error})", "a table") from error
-    declared = [some for some in declared_columns(package, path.name) if not some.when]
-    there = {some.name_of(column) for some in declared for column in header}
-    missing = [name for some in declared for name in some.names if name not in there]
-    if missing:
-        raise StoreError.at(path, "columns", ", ".join(header), ", ".join(missing))
-    return table
 
 
 def _read(path: Path, columns: set[str]) -> pd.DataFrame:

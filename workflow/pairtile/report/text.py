@@ -22,21 +22,19 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 import jinja2
 from jinja2.runtime import LoopContext
 
 from pairtile.method import methods
 from pairtile.report import formats
-from pairtile.report.method_report import FigureWithText, Reference
+from pairtile.report.method_report import CaptionedFigure, Drawn, Reference
 from pairtile.report.references import read_references
+from pairtile.report.results import Results
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from pairtile.report.results import Results
-
+Chart: TypeAlias = Mapping[str, object] | None
+"""What a script of the page reads of a figure."""
 NAME, STAGES, HERE = "text.md.j2", "downstream", Path(__file__).parent
 
 
@@ -103,13 +101,15 @@ class Texts:
         rows = [line.strip() for line in self._raw(name).splitlines() if line.strip()]
         return [tuple(cell.strip() for cell in row[1:-1].split(" | ")) for row in rows]
 
-    def figure(self, name: str, figure: Figure, /, **numbers: object) -> FigureWithText:
-        """A figure with the title, the caption and the text of ``figure_NAME``."""
-        head, _, body = self._raw(f"figure_{name}", **numbers).strip().partition("\n")
+    def captioned(self, name: str, drawn: Drawn, svg: bytes, chart: Chart) -> CaptionedFigure:
+        """A figure as it was written, with the title, caption and text of its macro."""
+        numbers, name_of_macro = drawn.numbers, f"figure_{drawn.caption or name}"
+        head, _, body = self._raw(name_of_macro, **numbers).strip().partition("\n")
         kind, _, title = head.removeprefix("## ").partition(": ")
         caption, _, more = body.partition("\n>")
         caption = joined(caption)
-        return FigureWithText(figure, title, caption, joined(f"{kind}. {caption} {more}"))
+        alternative = joined(f"{kind}. {caption} {more}")
+        return CaptionedFigure(name, title, caption, alternative, svg, chart)
 
 
 class StageText(Texts):

@@ -96,8 +96,7 @@ def evidence_section(
     def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
         if results.network.empty:
             return None
-        there = (results.folder / "state" / MANIFEST).is_file()
-        found = samples(results, open_state(results.folder / "state")) if there else None
+        found = samples(results, results.state) if results.state else None
         return PageSection(
             id="evidence",
             title="",  # that of what is chosen

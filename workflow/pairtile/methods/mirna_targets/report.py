@@ -11,7 +11,6 @@ from pairtile.methods.mirna_targets.charts import FIGURES
 from pairtile.methods.mirna_targets.report_hits import GENES, targets_of_pairs
 from pairtile.methods.mirna_targets.report_numbers import message, numbers, warnings
 from pairtile.report.formats import count
-from pairtile.report.make_figures import precision_recall
 from pairtile.report.method_report import ANSWER_ROWS, Answer, MethodReport, MethodText, best_edges
 from pairtile.report.sections.network import strongest
 from pairtile.view.evidence import evidence_section
@@ -95,7 +94,7 @@ def surest_pairs(results: Results) -> tuple[str, pd.DataFrame]:
 REPORT = MethodReport(
     text=TEXT,
     answer=Answer(surest_pairs, pictures=("signal", "site_map", "target_map")),
-    figures={**FIGURES, "precision_recall": precision_recall},
+    figures=FIGURES,
     # What a pair is judged by is its alignments, which the table of hits has.
     sections=(evidence_section(lambda results, state: None), report_hits.section),
 )

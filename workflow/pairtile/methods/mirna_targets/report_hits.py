@@ -200,12 +200,9 @@ def has_null(results: Results) -> bool:
     return results.scores is not None and "null_sites" in results.scores
 
 
-def conserved(results: Results) -> pd.DataFrame | None:
-    """The rows of conservation.tsv for all miRNAs, for ``results.cached``; None without."""
-    path = results.folder / "conservation.tsv"
-    if not path.is_file():
-        return None
-    table = pd.read_csv(path, sep="\t")
+def conserved(results: Results) -> pd.DataFrame:
+    """The rows of conservation.tsv for all miRNAs, for ``results.cached``; none without it."""
+    table = results.table("conservation.tsv")
     return table[table["mirna"] == ALL_MIRNAS]
 
 

@@ -124,9 +124,9 @@ def _strongest(results: Results) -> list[dict[str, object]]:
 def _conservation(results: Results) -> dict[str, object] | None:
     """Canonical sites that half of the species, or half of the tree, keep."""
     table = results.cached(conserved)
-    if table is None:
-        return None
     rows = table[table["seed_class"] == "canonical"]
+    if rows.empty:
+        return None
     row = rows.iloc[(len(rows) - 1) // 2]
     rates = [row[name] for name in ("conservation_rate", "rate_low", "rate_high")]
     return {
@@ -139,10 +139,9 @@ def _conservation(results: Results) -> dict[str, object] | None:
 
 def _expression(results: Results) -> dict[str, object] | None:
     """Whether targets go against their miRNAs, all together and by miRNA."""
-    path = results.folder / "expression.tsv"
-    if not path.is_file():
+    table = results.table("expression.tsv").set_index("mirna")
+    if table.empty:
         return None
-    table = pd.read_csv(path, sep="\t").set_index("mirna")
     row, q = table.loc[ALL_MIRNAS], table["q_value"].iloc[1:]
     if not row["pairs"]:
         return None

@@ -27,13 +27,6 @@ from pairtile.methods.multimodal_correlation.report_results import (
     mode_results,
 )
 from pairtile.report.formats import counted, number, percent, plain
-from pairtile.report.make_figures import (
-    cleaning,
-    hidden_factors,
-    precision_recall,
-    sample_components,
-    sample_sizes,
-)
 from pairtile.report.method_report import (
     ANSWER_ROWS,
     Answer,
@@ -263,14 +256,7 @@ REPORT = MethodReport(
     answer=Answer(
         clearest_edges, "condition_networks.tsv", ("condition_pairs_1", "strongest_pairs")
     ),
-    figures={
-        **FIGURES,
-        "precision_recall": precision_recall,
-        "cleaning": cleaning,
-        "samples": sample_sizes,
-        "components": sample_components,
-        "hidden_factors": hidden_factors,
-    },
+    figures=FIGURES,
     sections=(evidence_section(samples), conditions_section, members_section, modules_section),
     grouping=module_grouping,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from pairtile.declare.columns import declared_columns
-from pairtile.engine.state import MANIFEST, open_state
+from pairtile.declare.tables import empty_table, read_result_table
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, source_values
 from pairtile.methods.multimodal_correlation.conditions import (
@@ -26,7 +25,7 @@ from pairtile.methods.multimodal_correlation.conditions import (
 )
 from pairtile.methods.multimodal_correlation.modes import PairModes, packed_masks
 from pairtile.methods.multimodal_correlation.thresholds import table_of_walk
-from pairtile.report.results import Results, read_result_table
+from pairtile.report.results import Results
 
 NETWORKS, MODULES, MODES = "condition_networks.tsv", "modules.tsv", "pairs.parquet"
 
@@ -43,6 +42,8 @@ class ModeResults:
     modules : rows of ``modules.tsv``; empty without modules.
     conditions : of the samples, as they were tested.
     arrays : those of ``scores.npz``.
+    number : row of each gene in the state.
+    state : values, keys and samples; empty where they are gone.
     """
 
     folder: Path
@@ -52,12 +53,7 @@ class ModeResults:
     conditions: list[Condition]
     arrays: Mapping[str, NDArray[np.generic]]
     number: Mapping[str, int]
-
-    @cached_property
-    def state(self) -> dict[str, NDArray[np.generic]] | None:
-        """Values, keys and samples; None where the state is gone."""
-        there = (self.folder / "state" / MANIFEST).is_file()
-        return open_state(self.folder / "state") if there else None
+    state: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
 
     @property
     def threshold(self) -> float | None:
@@ -99,32 +95,31 @@ class ModeResults:
     @property
     def samples(self) -> list[str]:
         """Their names, as far as they are there still."""
-        return [] if self.state is None else self.state["samples"].tolist()
+        return self.state["samples"].tolist() if self.state else []
 
     def pair_modes(self, wanted: Iterable[Pair]) -> dict[Pair, PairModes]:
         """The samples and modes of pairs, in their order, as far as they are there still."""
-        state, path = self.state, self.folder / MODES
+        path = self.folder / MODES
         numbers = {
             (self.number[a], self.number[b]): (a, b)
             for a, b in wanted
             if a in self.number and b in self.number
         }
-        if state is None or not numbers or not path.is_file():
+        if not self.state or not numbers or not path.is_file():
             return {}
-        rows = stored_rows(path, list(numbers))
+        rows, state = stored_rows(path, list(numbers)), cast(ModeArrays, self.state)
         found = {}
         for (i, j), names in numbers.items():
             part = rows[(rows["i"] == i) & (rows["j"] == j)]
             if len(part):
                 found[names] = PairModes.of(
-                    part, source_values(cast(ModeArrays, state), i), state["values"][j], names
+                    part, source_values(state, i), state["values"][j], names
                 )
         return found
 
     def members(self, edges: pd.DataFrame) -> NDArray[np.bool_]:
         """The samples of the mode of each edge, bool (edges, samples); none where the state is
         gone."""
-        assert self.state is not None
         n_samples = self.state["values"].shape[1]
         keys = [edges[end].map(self.number) for end in ("source", "target")]
         wanted = pd.MultiIndex.from_arrays([*keys, edges["cluster"]])
@@ -160,7 +155,6 @@ def mode_results(results: Results) -> ModeResults:
     networks["unique"] = networks["unique"].astype(bool)
     modules = _read(results.folder / MODULES, bool(asked.get("modules")))
     modules = modules[modules["module"] > 0]
-    names = results.items.loc[results.items["kept"].astype(bool), "name"]
     return ModeResults(
         results.folder,
         results.network,
@@ -168,16 +162,14 @@ def mode_results(results: Results) -> ModeResults:
         results.labelled(modules, ["gene"]),
         conditions_of_arrays(arrays),
         arrays,
-        {str(name): row for row, name in enumerate(names)},
+        results.rows,
+        results.state,
     )
 
 
 def _read(path: Path, asked: bool) -> pd.DataFrame:
     """A table; empty where the analysis was to have none, whatever an earlier one left."""
-    if asked:
-        return read_result_table(path, __package__)
-    declared = declared_columns(__package__, path.name)
-    return pd.DataFrame(columns=[n for some in declared if not some.when for n in some.names])
+    return read_result_table(path, __package__) if asked else empty_table(__package__, path.name)
 
 
 # --- edges by condition ---

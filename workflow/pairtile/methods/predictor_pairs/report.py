@@ -14,7 +14,6 @@ from pairtile.methods.predictor_pairs.charts import FIGURES
 from pairtile.methods.predictor_pairs.network import SET_NAMES
 from pairtile.methods.predictor_pairs.report_results import predictor_results
 from pairtile.methods.predictor_pairs.report_sections import levels_section, sets_section
-from pairtile.report.make_figures import COMMON_FIGURES
 from pairtile.report.method_report import ANSWER_ROWS, Answer, MethodReport, MethodText
 from pairtile.view.evidence import Samples, State, evidence_section, table_samples
 
@@ -152,7 +151,7 @@ def samples(results: Results, state: State) -> Samples:
 REPORT = MethodReport(
     text=TEXT,
     answer=Answer(best_explained, "predictors.tsv"),
-    figures={**COMMON_FIGURES, **FIGURES},
+    figures=FIGURES,
     sections=(
         evidence_section(samples),
         levels_section,

@@ -107,8 +107,6 @@ def _community_rows(results: Results, found: MotionResults, method: str) -> dict
 
 def _group_tables(results: Results, found: MotionResults) -> list[dict[str, object]]:
     table = found.table("domains.tsv")
-    if table is None:
-        return []
     kinds = {"domain": ("Domains", list(found.marks.domain_colours))}
     for method in claimed_communities(results, found):
         numbers = [str(n) for n in range(1, int(found.members(method).max(initial=0)) + 1)]

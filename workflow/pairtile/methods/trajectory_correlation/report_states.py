@@ -37,10 +37,9 @@ def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
         return None
     found, tables = results.cached(motion_results), []
     for file, (what, z) in COLUMNS.items():
-        table = found.table(file)
-        if table is not None:
+        if (results.folder / file).is_file():
             z = z.replace("VALUE", _value(results))
-            tables.append(_shown(results.text, table, file, what, z))
+            tables.append(_shown(results.text, found.table(file), file, what, z))
     agreement = found.table("difference_agreement.tsv")
     return PageSection(
         id="states",
@@ -49,7 +48,7 @@ def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
         values={
             "name": name,
             "tables": tables,
-            "agreement": [] if agreement is None else agreement.to_dict("records"),
+            "agreement": agreement.to_dict("records"),
         },
     )
 
@@ -87,9 +86,9 @@ def state_numbers(results: Results, found: MotionResults) -> dict[str, object] |
     tested the largest differences, which chance alone has, too."""
     name = results.parameters.get("compare")
     n = results.counts.get("pairs_that_differ")
-    edges = found.table("difference_network.tsv") if name else None
-    if edges is None:
+    if not name or not (results.folder / "difference_network.tsv").is_file():
         return None
+    edges = found.table("difference_network.tsv")
     if n is None:
         return {"name": name, **_extremes(results, found)}
     score = f"{score_of(results)}_difference"
@@ -98,7 +97,7 @@ def state_numbers(results: Results, found: MotionResults) -> dict[str, object] |
     clearest = edges[columns].head(2 * N_NAMED).to_numpy().tolist() if n else []
     agreement = found.table("difference_agreement.tsv")
     made: dict[str, object] = {"name": name, "differ": n, "clearest": clearest}
-    if agreement is not None and len(agreement) == 3:
+    if len(agreement) == 3:
         made["agreement"] = agreement["agreement"].tolist()
         made["agreement_p"] = float(agreement["p_value"].iloc[-1])
     return made
