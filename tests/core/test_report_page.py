@@ -14,9 +14,8 @@ import pandas as pd
 import pytest
 from pairtile.errors import StoreError
 from pairtile.report import write_report
-from pairtile.report.references import read_references
 from pairtile.report.results import read_results
-from pairtile.report.text import page_text
+from pairtile.report.text import page_text, read_references
 from pairtile.runtime.files import write_json
 from report_pages import assert_made_again_alike, edge_rows, page_of, part, read_page
 from result_files import AWKWARD, write_results

@@ -15,11 +15,11 @@ import pytest
 from method_pages import drawn_in, parts_of, tiles_of
 from pairtile.errors import StoreError
 from pairtile.methods.predictor_pairs.charts import FIGURES, MAX_COURSES
-from pairtile.methods.predictor_pairs.report_results import predictor_results
-from pairtile.methods.predictor_pairs.report_sections import (
+from pairtile.methods.predictor_pairs.report import (
     MAX_ROWS,
     shown_sets,
 )
+from pairtile.methods.predictor_pairs.report_results import predictor_results
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json, write_json
 from pairtile.view.server import Server

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from method_pages import parts_of
 from pairtile.methods.predictor_pairs.report import TEXT
-from pairtile.report.references import read_references
 from pairtile.report.results import read_results
-from pairtile.report.text import page_text
+from pairtile.report.text import page_text, read_references
 from predictor_levels import PARTS, analysis, planted_levels, random_levels
 from report_pages import codes_of, numbers_of, part, plain_page, read_page
 

@@ -21,10 +21,10 @@ from pairtile.methods.mirna_targets.report_hits import (
     mapped_transcript,
     null_row,
     seed_columns,
+    settings_of,
     targets_of,
     targets_of_pairs,
 )
-from pairtile.methods.mirna_targets.report_numbers import settings_of
 from pairtile.methods.mirna_targets.tables import CANONICAL
 from pairtile.report.charts import (
     SEQUENTIAL,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pairtile.declare.columns import declared_columns
 from pairtile.errors import StoreError
+from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.methods.mirna_targets.hits_bed_gff3 import COLOURS
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.null import CLASS_ROWS
@@ -170,6 +171,11 @@ def _stated(path: Path) -> Iterator[None]:
     except (pa.ArrowException, OSError, KeyError) as error:
         found = f"an unreadable file ({error})"
         raise StoreError.at(path, "", found, "the table of an earlier step") from error
+
+
+def settings_of(results: Results) -> dict[str, Any]:
+    """How sites were aligned and which are hits: the section ``estimator``, complete."""
+    return AlignmentConfig().model_dump() | (results.parameters.get("estimator") or {})
 
 
 def hits_of(results: Results) -> HitsOverview | None:

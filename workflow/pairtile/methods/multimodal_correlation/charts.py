@@ -19,11 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.modes import PairModes
-from pairtile.methods.multimodal_correlation.report_numbers import (
-    mixture,
-    settings,
-    threshold_method,
-)
 from pairtile.methods.multimodal_correlation.report_results import (
     MAX_CONDITIONS,
     ModeResults,
@@ -31,9 +26,12 @@ from pairtile.methods.multimodal_correlation.report_results import (
     condition_pairs,
     drawn_conditions,
     label_counts,
+    mixture,
     mode_results,
+    settings,
     split_pairs,
     strongest_pairs,
+    threshold_method,
 )
 from pairtile.methods.multimodal_correlation.thresholds import RANDOM, SEPARATE
 from pairtile.report.charts import (

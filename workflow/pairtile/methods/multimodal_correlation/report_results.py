@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -142,6 +142,23 @@ def stored_rows(path: Path, pairs: list[tuple[int, int]]) -> pd.DataFrame:
                 parts.append(file.read_row_group(group).filter(pa.array(here)))
         empty = file.schema_arrow.empty_table()
     return pa.concat_tables(parts or [empty]).to_pandas()
+
+
+def settings(results: Results, key: str) -> dict[str, Any]:
+    """A section of the parameters; empty where it is none."""
+    found = results.parameters.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def mixture(results: Results) -> bool:
+    """Whether pairs were split into modes at all."""
+    return bool(settings(results, "estimator").get("clustering") != "none")
+
+
+def threshold_method(results: Results) -> str:
+    """How the threshold was found, with ``auto`` as it was decided."""
+    method = str(settings(results, "threshold").get("method"))
+    return str((results.summary.get("threshold") or {})["method"]) if method == "auto" else method
 
 
 def mode_results(results: Results) -> ModeResults:

@@ -7,7 +7,6 @@ from pkgutil import resolve_name
 from pairtile.config.downstream import PACKAGE
 from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
-from pairtile.report.sections.cleaning import cleaning_section
 from pairtile.report.sections.findings import (
     DIAGNOSTICS,
     answer_picture,
@@ -16,7 +15,12 @@ from pairtile.report.sections.findings import (
     trust_section,
 )
 from pairtile.report.sections.network import drawing_section, edges_section, evaluation_section
-from pairtile.report.sections.run import files_section, methods_section, run_section
+from pairtile.report.sections.run import (
+    cleaning_section,
+    files_section,
+    methods_section,
+    run_section,
+)
 
 __all__ = ["CaptionedFigure", "PageSection", "page_sections"]
 
