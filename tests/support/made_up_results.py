@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from pairtile.report.make_figures import figures_of
+from pairtile.report.method_report import made_of
 from pairtile.report.results import Results
 
 
@@ -37,11 +38,9 @@ def made_up_results(
 
 def drawn(name: str, results: Results) -> Figure:
     """A figure of these results."""
-    made = figures_of(results)[name](results)
-    assert made is not None
-    return made.figure
+    return figures_of(results)[name](results).figure
 
 
 def allows(name: str, results: Results) -> bool:
     """Whether the results allow a figure."""
-    return figures_of(results)[name](results) is not None
+    return made_of(results, figures_of(results)[name]) is not None

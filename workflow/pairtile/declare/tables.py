@@ -12,8 +12,9 @@ from pairtile.errors import StoreError
 
 def empty_table(package: str, file: str) -> pd.DataFrame:
     """A table of no rows with the columns that ``file`` always has."""
-    declared = declared_columns(package, file)
-    return pd.DataFrame(columns=[n for some in declared if not some.when for n in some.names])
+    return pd.DataFrame(
+        columns=[n for c in declared_columns(package, file) if not c.when for n in c.names]
+    )
 
 
 def read_result_table(path: Path, package: str) -> pd.DataFrame:

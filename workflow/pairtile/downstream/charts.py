@@ -11,7 +11,7 @@ import pandas as pd
 from pairtile.downstream.enrichment import FILE, Q_VALUE
 from pairtile.report.charts import DIVERGING, bars, heat_map, lines, scatter
 from pairtile.report.formats import shortened
-from pairtile.report.method_report import Drawn, FigureMaker
+from pairtile.report.method_report import Drawn, FigureMaker, needed
 from pairtile.report.results import Results
 
 SHOWN = 20
@@ -29,11 +29,9 @@ MAX_MODULES = 40
 _NAME = 44
 
 
-def module_traits_figure(results: Results) -> Drawn | None:
+def module_traits_figure(results: Results) -> Drawn:
     """Correlations of eigengenes with traits, a dot where q is small."""
-    table = results.table("module_traits.tsv", __package__)
-    if table.empty:
-        return None
+    table = needed(results.table("module_traits.tsv", __package__))
     table = table[table["module"] <= MAX_MODULES]  # some are: they are numbered from 1
     r = table.pivot(index="module", columns="trait", values="correlation")
     q = table.pivot(index="module", columns="trait", values="q_value").to_numpy()
@@ -48,11 +46,9 @@ def module_traits_figure(results: Results) -> Drawn | None:
     return Drawn(drawn, numbers)
 
 
-def differential_figure(results: Results) -> Drawn | None:
+def differential_figure(results: Results) -> Drawn:
     """Scores of pairs in the two groups of the comparison with most pairs that differ."""
-    table = results.table("differential.tsv", __package__)
-    if table.empty:
-        return None
+    table = needed(results.table("differential.tsv", __package__))
     kinds = table["class"].fillna("")
     called = table["comparison"][kinds != ""]
     shown = table[table["comparison"] == called.mode().get(0, table["comparison"][0])]
@@ -77,14 +73,10 @@ def differential_figure(results: Results) -> Drawn | None:
     return Drawn(drawn, {**numbers, "first": first, "second": second})
 
 
-def enrichment_figure(results: Results) -> Drawn | None:
+def enrichment_figure(results: Results) -> Drawn:
     """The sets with the smallest q-values: their overlaps with lists, and what chance gives."""
     table = results.table(FILE, __package__)
-    if table.empty:
-        return None
-    shown = table[(table["q_value"] <= Q_VALUE) & table["overlap"].notna()].head(SHOWN)
-    if shown.empty:
-        return None
+    shown = needed(table[(table["q_value"] <= Q_VALUE) & table["overlap"].notna()].head(SHOWN))
     lists = shown["list"].where(shown["kind"] != "module", "module " + shown["list"])
     names = [
         f"{shortened(name, 14)}: {shortened(gene_set, _NAME - 16)}"
@@ -97,12 +89,11 @@ def enrichment_figure(results: Results) -> Drawn | None:
     return Drawn(drawn, {"shown": len(shown)})
 
 
-def activity_figure(results: Results) -> Drawn | None:
+def activity_figure(results: Results) -> Drawn:
     """The regulators that go with a label most clearly, else those that vary most: activities as
     standard deviations from the mean of each."""
     path = results.folder / "activity.tsv"
-    if not path.is_file():
-        return None
+    needed(path.is_file())
     tests = results.table("activity_tests.tsv", __package__)
     with path.open(encoding="utf-8") as lines:
         n_samples = lines.readline().count("\t")
@@ -113,9 +104,8 @@ def activity_figure(results: Results) -> Drawn | None:
     ).set_index("regulator")  # fmt: skip
     tested = tests.loc[tests["q_value"] <= Q_VALUE, "regulator"].drop_duplicates()
     order = tested if len(tested) else activity.std(axis=1).astype(float).nlargest(SHOWN).index
-    shown = activity.loc[order[:SHOWN]]
-    if shown.empty or shown.shape[1] < 2:
-        return None
+    shown = needed(activity.loc[order[:SHOWN]])
+    needed(shown.shape[1] > 1)
     values = shown.to_numpy(dtype=float)
     spread = np.nanstd(values, axis=1, keepdims=True)
     z = (values - np.nanmean(values, axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
@@ -131,11 +121,10 @@ def activity_figure(results: Results) -> Drawn | None:
     )
 
 
-def target_correlations(results: Results) -> Drawn | None:
+def target_correlations(results: Results) -> Drawn:
     """How many predicted targets, and other genes, have at most each correlation."""
     table = results.table("target_correlations.tsv", __package__)
-    if table.empty or table["r_targets"].isna().all():
-        return None
+    needed(table["r_targets"].notna().any())
     curves = {
         name: (table[column], table["share"])
         for name, column in (("predicted targets", "r_targets"), ("other genes", "r_others"))

@@ -1,7 +1,7 @@
 """The figures of any method: each one function of the results.
 
-They return the figure and the numbers of its caption (``Drawn``), or None where the results do not
-allow it. ``time_courses`` is for methods whose samples can be time courses.
+They return the figure and the numbers of its caption (``Drawn``), or say by ``needed`` what the
+results lack. ``time_courses`` is for methods whose samples can be time courses.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairtile.declare.columns import explained
 from pairtile.report.charts import embedding, histogram, lines, scatter
 from pairtile.report.formats import counted, number, shortened
-from pairtile.report.method_report import Drawn, FigureMaker
+from pairtile.report.method_report import Drawn, FigureMaker, needed
 from pairtile.report.results import Results
 from pairtile.report.style import GROUP_COLOURS, figure_of_panels
 from pairtile.report.text import page_text
@@ -26,11 +26,10 @@ from pairtile.statistics.dependence import MAX_GENES, MAX_SAMPLES
 # --- a network, and how it came about -------------------------------------------------------------
 
 
-def score_distribution(results: Results) -> Drawn | None:
+def score_distribution(results: Results) -> Drawn:
     """Scores of all pairs, those of the null scaled to as many, and the threshold."""
-    scores, text = results.scores or {}, results.text
-    if not {"edges", "counts"} <= scores.keys():
-        return None
+    scores, text = needed(results.scores), results.text
+    needed({"edges", "counts"} <= scores.keys())
     threshold, counts = float(scores.get("threshold", np.nan)), scores["counts"]
     null = scores.get("null_counts", np.zeros_like(counts))
     column = text.strength and explained(text.package, "network.parquet", text.strength[-1])
@@ -48,14 +47,13 @@ def score_distribution(results: Results) -> Drawn | None:
     )
 
 
-HUBS = 3
-"""Largest hubs, and samples far from the others, that a figure names."""
+N_NAMED = 3
+"""Hubs, and samples that are unlike the others, that a figure names."""
 
 
-def degree_distribution(results: Results) -> Drawn | None:
+def degree_distribution(results: Results) -> Drawn:
     """How many genes have at least k edges, and how many regulators at least k targets."""
-    if results.network.empty:
-        return None
+    needed(results.network)
     targets = results.out_degree[results.out_degree.index.isin(results.regulators)]
     return Drawn(degree_lines(results.degree, targets))
 
@@ -72,8 +70,8 @@ def degree_lines(degree: pd.Series, targets: pd.Series) -> Figure:
     return lines(
         {name: _at_least(each) for name, each in curves.items() if len(each)},
         marker="o", xscale="log", yscale="log", xlim=(0.85, None), ylim=(0.75, None), xlabel="k",
-        ylabel="number with at least k", named=[hub for hub in reversed(named) if hub[2] <= HUBS],
-        n_named=HUBS,
+        ylabel="number with at least k", n_named=N_NAMED,
+        named=[hub for hub in reversed(named) if hub[2] <= N_NAMED],
     )  # fmt: skip
 
 
@@ -83,12 +81,11 @@ def _at_least(degree: pd.Series) -> tuple[ArrayLike, ArrayLike]:
     return values, numbers[::-1].cumsum()[::-1]
 
 
-def precision_recall(results: Results) -> Drawn | None:
+def precision_recall(results: Results) -> Drawn:
     """The ranking against the gold standard, the level of a random one, and the network."""
     found = results.evaluation or {}
     curve, network = found.get("curve") or {}, found.get("network") or {}
-    if not curve.get("recall") or not curve.get("precision"):
-        return None
+    needed(curve.get("recall") and curve.get("precision"))
     aupr, chance = found.get("aupr"), found.get("random_aupr")
     name = "ranking" + ("" if aupr is None else f" (AUPR {number(aupr)})")
     curves = {name: (curve["recall"], curve["precision"])}
@@ -103,14 +100,12 @@ def precision_recall(results: Results) -> Drawn | None:
     return Drawn(figure, {"ranking": page_text(results).text("ranking")})
 
 
-def cleaning(results: Results) -> Drawn | None:
+def cleaning(results: Results) -> Drawn:
     """In how many samples each gene was observed, kept and left-out genes apart."""
-    items = results.items
-    if "n_observed" not in items or items.empty:
-        return None
+    items = needed(results.items)
+    needed("n_observed" in items)
     observed, kept = items["n_observed"].to_numpy(), items["kept"].to_numpy(dtype=bool)
-    if results.dropped.empty and observed.min() == observed.max():
-        return None
+    needed(len(results.dropped) or observed.min() < observed.max())
     high = max(1, int(observed.max()))
     width = -(-(high + 1) // 40)
     edges = np.arange(0, high + width + 1, width) - 0.5
@@ -130,15 +125,14 @@ def cleaning(results: Results) -> Drawn | None:
 # --- the samples of a table -----------------------------------------------------------------------
 
 
-def sample_sizes(results: Results) -> Drawn | None:
+def sample_sizes(results: Results) -> Drawn:
     """Of each sample: its total or median, and the shares of zeros and of missing values."""
     state = results.state
-    if "quality_size" not in state:
-        return None
+    needed("quality_size" in state)
     size, names = state["quality_size"], state["quality_samples"]
     of_counts, place = bool(state["quality_counted"]), np.arange(1, size.size + 1)
-    lacks = {name: state[f"quality_{kind}"] for kind, name in LACKS.items()}
-    shares = {name: (place, values) for name, values in lacks.items() if np.any(values)}
+    lacks = (("zero", state["quality_zeros"]), ("missing", state["quality_missing"]))
+    shares = {name: (place, values) for name, values in lacks if np.any(values)}
     figure, panels = figure_of_panels(1 + bool(shares), 1, width=6.4, height=2.4)
     lines(
         {"": (place, size)}, marker="o", linestyle="", ax=panels[0],
@@ -151,20 +145,15 @@ def sample_sizes(results: Results) -> Drawn | None:
             ylabel="share of genes", ylim=(-0.03, 1.03),
         )  # fmt: skip
         panels[1].yaxis.set_major_formatter(PercentFormatter(1.0))
-    lowest = [(names[k], size[k]) for k in np.argsort(size, kind="stable")[:HUBS].tolist()]
+    lowest = [(names[k], size[k]) for k in np.argsort(size, kind="stable")[:N_NAMED].tolist()]
     numbers = {"shares": bool(shares), "lowest": lowest, "median": float(np.nanmedian(size))}
     return Drawn(figure, {"totals": of_counts, "genes": MAX_GENES, **numbers})
 
 
-LACKS = {"zeros": "zero", "missing": "missing"}
-"""Array of shares of the state -> what it is called."""
-
-
-def sample_components(results: Results) -> Drawn | None:
+def sample_components(results: Results) -> Drawn:
     """Samples on the first two principal components, one colour for each batch or series."""
     state = results.state
-    if "quality_size" not in state or not state["component_shares"].any():
-        return None
+    needed("quality_size" in state and state["component_shares"].any())
     shown, labels = state["component_samples"], state["quality_labels"].tolist()
     column, groups = None, dict[str, ArrayLike]()
     if len(labels) > 1:
@@ -177,7 +166,7 @@ def sample_components(results: Results) -> Drawn | None:
             groups[f"{len(labels) - len(coloured)} others"] = rest
     figure = embedding(
         state["component_scores"], state["component_shares"], groups or None,
-        state["quality_samples"][shown].tolist(), n_named=HUBS, size=(6.4, 4.6),
+        state["quality_samples"][shown].tolist(), n_named=N_NAMED, size=(6.4, 4.6),
     )  # fmt: skip
     return Drawn(figure, {"column": column, "genes": MAX_GENES, "samples": MAX_SAMPLES})
 
@@ -185,11 +174,10 @@ def sample_components(results: Results) -> Drawn | None:
 MAX_FACTORS = 4
 
 
-def hidden_factors(results: Results) -> Drawn | None:
+def hidden_factors(results: Results) -> Drawn:
     """What was removed from the values, along the samples: numbers of the annotation that a factor
     goes with are drawn along the axis, samples are sorted and coloured by others."""
-    if "hidden_factors" not in results.state:
-        return None
+    needed("hidden_factors" in results.state)
     scores = np.asarray(results.state["hidden_factors"], dtype=np.float64)
     columns = results.state.get("factor_columns", np.full(len(scores), "")).tolist()
     figure, panels = figure_of_panels(min(len(scores), MAX_FACTORS), 1, width=6.4, height=2.2)

@@ -12,7 +12,7 @@ from pairtile.config.downstream import PACKAGE
 from pairtile.declare.maps import maps_of
 from pairtile.declare.vega_lite import names_points, specification
 from pairtile.report.figures import COMMON_FIGURES
-from pairtile.report.method_report import CaptionedFigure, Drawn, FigureMaker
+from pairtile.report.method_report import CaptionedFigure, Drawn, FigureMaker, made_of
 from pairtile.report.results import Results
 from pairtile.report.sections.network import lay_out_beside
 from pairtile.report.style import save_figures
@@ -31,7 +31,7 @@ def draw_figure(results: Results, name: str) -> Figure:
     figures = figures_of(results)
     if name not in figures:
         raise ValueError(f"figure: found {name!r}; expected one of {', '.join(figures)}")
-    drawn = figures[name](results)
+    drawn = made_of(results, figures[name])
     if drawn is None:
         raise ValueError(f"figure: {name} cannot be drawn from the results of {results.name}")
     return drawn.figure
@@ -49,7 +49,7 @@ def make_figures(results: Results, folder: Path, processes: int = 1) -> list[Cap
     for name in {*COMMON_FIGURES, *figures}:
         for suffix in (".svg", ".png"):
             (folder / f"{name}{suffix}").unlink(missing_ok=True)
-    made = {name: drawn for name, draw in figures.items() if (drawn := draw(results))}
+    made = {name: drawn for name, draw in figures.items() if (drawn := made_of(results, draw))}
     return write_figures(made, page_text(results), folder, processes, take_layout)
 
 

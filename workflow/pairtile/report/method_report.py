@@ -98,7 +98,7 @@ class MethodText:
     strength: tuple[str, ...] = ()
     signed: bool = False
     ties: tuple[str, ...] = ()
-    warnings: Callable[[Results], list[Message]] = lambda results: []
+    warnings: Callable[[Results], Iterable[Message]] = lambda results: ()
     empty: Message = field(default=message("empty_network"))
     numbers: Callable[[Results], Mapping[str, Any]] = lambda results: {}
     edge_table: Callable[[Results, pd.DataFrame], pd.DataFrame] = lambda results, table: table
@@ -106,13 +106,43 @@ class MethodText:
 
     def column(self, name: str, file: str = "network.parquet") -> str:
         """Heading of a column of a result file."""
-        known = explained(self.package, file, name)
-        return (known and known.heading_of(name)) or spaced(name)
+        return self.headings([name], file)[0][0]
 
     def headings(self, names: Iterable[str], file: str) -> list[tuple[str, str]]:
         """Headings of columns of a result file, each with its hint (empty: none)."""
-        known = {name: explained(self.package, file, name) for name in names}
-        return [(self.column(name, file), c.hint if c else "") for name, c in known.items()]
+        return headings(self.package, names, file)
+
+
+def headings(package: str, names: Iterable[str], file: str) -> list[tuple[str, str]]:
+    """Headings of columns of a result file that a room declares, each with its hint."""
+    known = {name: explained(package, file, name) for name in names}
+    return [
+        ((found and found.heading_of(name)) or spaced(name), found.hint if found else "")
+        for name, found in known.items()
+    ]
+
+
+class NotShown(Exception):
+    """The results lack what a figure or a section shows."""
+
+
+def needed(value: T | None) -> T:
+    """``value``, of which a figure or a section is made; or a condition that it has.
+
+    Raises NotShown for None, False, zero, and what is empty.
+    """
+    given = np.size(value) if isinstance(value, np.ndarray | pd.DataFrame) else value
+    if value is None or not given:
+        raise NotShown
+    return value
+
+
+def made_of(results: Results, make: Callable[..., T], *given: object) -> T | None:
+    """A figure or a section of the results; None where they lack what it shows."""
+    try:
+        return make(results, *given)
+    except NotShown:
+        return None
 
 
 class Drawn(NamedTuple):
@@ -124,11 +154,11 @@ class Drawn(NamedTuple):
     caption: str = ""
 
 
-FigureMaker = Callable[["Results"], Drawn | None]
-"""Draws a figure of the results; None where they do not allow it."""
+FigureMaker = Callable[["Results"], Drawn]
+"""Draws a figure of the results. Raises NotShown (``needed``) where they do not allow it."""
 
-SectionMaker = Callable[["Results", "list[CaptionedFigure]"], "PageSection | None"]
-"""Makes a section of the page; None where there is nothing to show."""
+SectionMaker = Callable[["Results", "list[CaptionedFigure]"], PageSection]
+"""Makes a section of the page. Raises NotShown where there is nothing to show."""
 
 
 @dataclass(frozen=True)

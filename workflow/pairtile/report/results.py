@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,11 +13,10 @@ from pairtile.declare.messages import Message
 from pairtile.errors import StoreError
 from pairtile.io.symbols import unique_labels
 from pairtile.report.method_report import Results
+from pairtile.runtime.files import read_json
 
 
-def read_results(
-    folder: str | os.PathLike[str], summary: dict[str, object] | None = None
-) -> Results:
+def read_results(folder: str | os.PathLike[str], summary: dict[str, Any] | None = None) -> Results:
     """Open the results of an analysis, which ``Results.figure`` draws.
 
     Parameters
@@ -40,9 +39,8 @@ def read_results(
     >>> made = analyse("mutual_information", expression=table, keep={"top_edges": 3})
     >>> read_results(made.folder).figure("degree_distribution").savefig(made.folder / "degrees.svg")
     """
-    folder = Path(folder)
-    if summary is None:
-        summary = _read_json(folder / "summary.json", required=True) or {}
+    folder, judged = Path(folder), Path(folder) / "evaluation.json"
+    summary = summary or read_json(folder / "summary.json")
     items = _read(folder / "items.parquet", {"name", "kept", "reason"})
     network = _read(folder / "network.parquet", {"source", "target"})
     results = Results(
@@ -50,7 +48,7 @@ def read_results(
         items=items,
         network=network.drop(columns=["source_symbol", "target_symbol"], errors="ignore"),
         summary=summary,
-        evaluation=_read_json(folder / "evaluation.json", required=False),
+        evaluation=read_json(judged) if judged.is_file() else None,
         scores=_read_arrays(folder / "scores.npz"),
         labels=unique_labels(items) if "symbol" in items else {},
     )
@@ -80,20 +78,6 @@ def _read(path: Path, columns: set[str]) -> pd.DataFrame:
             path, "columns", ", ".join(map(str, table.columns)) or "none", ", ".join(missing)
         )
     return table
-
-
-def _read_json(path: Path, *, required: bool) -> dict[str, object] | None:
-    if not path.is_file():
-        if required:
-            raise StoreError.at(path, "", "no such file", "the summary that an earlier step writes")
-        return None
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise StoreError.at(path, "", f"an unreadable file ({error})", "JSON") from error
-    if not isinstance(content, dict):
-        raise StoreError.at(path, "", type(content).__name__, "a JSON object")
-    return content
 
 
 def _read_arrays(path: Path) -> dict[str, np.ndarray] | None:

@@ -118,11 +118,9 @@ class Texts:
         return CaptionedFigure(name, title, caption, alternative, svg, chart)
 
 
-class StageText(Texts):
+def stage_text(summary: Mapping[str, object]) -> Texts:
     """The texts of the stages that follow a network, over what a summary holds."""
-
-    def __init__(self, summary: Mapping[str, object]) -> None:
-        super().__init__(_environment().get_template(STAGES).make_module(dict(summary)))
+    return Texts(_environment().get_template(STAGES).make_module(dict(summary)))
 
 
 class PageText(Texts):

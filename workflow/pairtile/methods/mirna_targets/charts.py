@@ -1,5 +1,8 @@
-"""Figures of miRNA hits: those of the page, each one function of the results (``FIGURES``); and
-``alignment``, which draws any hit in a notebook."""
+"""Figures of miRNA hits.
+
+``FIGURES`` are those of the page, each one function of the results, whose caption in ``text.md.j2``
+says what it shows; ``alignment`` draws any hit in a notebook.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ from pairtile.report.charts import (
 )
 from pairtile.report.figures import precision_recall
 from pairtile.report.formats import count, plain
-from pairtile.report.method_report import Drawn, FigureMaker
+from pairtile.report.method_report import Drawn, FigureMaker, needed
 from pairtile.report.results import Results
 from pairtile.report.style import BLUE, GREY, INK, PALE, figure_of_panels
 
@@ -47,23 +50,20 @@ CANONICAL_LABEL, OTHER_LABEL = "canonical seed site", "other"
 # --- all hits -------------------------------------------------------------------------------------
 
 
-def _score_distribution(results: Results) -> Drawn | None:
-    scores = results.scores
-    if scores is None or not np.sum(scores.get("counts", 0)):
-        return None
+def _score_distribution(results: Results) -> Drawn:
+    scores = needed(results.scores)
+    needed(np.sum(scores.get("counts", 0)))
     counts, threshold = scores["counts"], float(scores.get("threshold", np.nan))
     figure = _hit_distribution(scores["edges"], counts, threshold, results.text.score, "log")
     return Drawn(figure, {"n": int(counts.sum()), "threshold": threshold})
 
 
-def _energy_distribution(results: Results) -> Drawn | None:
-    counts = (results.scores or {}).get("energy_counts")
-    if results.scores is None or counts is None or not counts.sum():
-        return None
-    if not settings_of(results)["energies"]:
-        return None
+def _energy_distribution(results: Results) -> Drawn:
+    scores = needed(results.scores)
+    counts = needed(scores.get("energy_counts"))
+    needed(counts.any() and settings_of(results)["energies"])
     threshold = (results.summary.get("threshold") or {}).get("energy_kcal_mol")
-    edges, label = results.scores["energy_edges"], "free energy of the duplex (kcal/mol)"
+    edges, label = scores["energy_edges"], "free energy of the duplex (kcal/mol)"
     figure = _hit_distribution(edges, counts, threshold, label)
     middle = int(np.searchsorted(counts.cumsum(), counts.sum() / 2))
     half = edges[min(middle + 1, len(counts))]
@@ -77,18 +77,14 @@ def _hit_distribution(
     label: str,
     yscale: Literal["linear", "log"] = "linear",
 ) -> Figure:
-    lines_at = {} if threshold is None else {f"threshold {plain(threshold)}": threshold}
     return histogram(
         edges, {"hits": counts}, yscale=yscale, xlabel=label, ylabel="number of hits",
-        vlines=lines_at,
+        vlines={} if threshold is None else {f"threshold {plain(threshold)}": threshold},
     )  # fmt: skip
 
 
-def _seed_classes(results: Results) -> Drawn | None:
-    """How many hits have each seed class, the most effective first."""
-    found = results.cached(hits_of)
-    if found is None or not found.n:
-        return None
+def _seed_classes(results: Results) -> Drawn:
+    found = needed(results.cached(hits_of))
     hits, named = (
         np.array([*found.seed_classes.values()]),
         np.isin([*found.seed_classes], CANONICAL),
@@ -104,11 +100,8 @@ FEW_HITS = 80
 """Hits in a bin of positions below which bins are joined, on average."""
 
 
-def _relative_positions(results: Results) -> Drawn | None:
-    """Where on their transcripts hits lie: shares of hits with and without a canonical site."""
-    hits = results.cached(hits_of)
-    if hits is None or not hits.n:
-        return None
+def _relative_positions(results: Results) -> Drawn:
+    hits = needed(results.cached(hits_of))
     bins = hits.positions.shape[1]
     # Few hits in narrow bins would show little but chance.
     joined = next((n for n in (8, 4, 2) if hits.n < FEW_HITS * bins / n), 1)
@@ -130,13 +123,10 @@ def _relative_positions(results: Results) -> Drawn | None:
 # --- hits against chance and in other species -----------------------------------------------------
 
 
-def _signal(results: Results) -> Drawn | None:
-    """What there is against what chance gives: ratios by seed class, and pairs by their score."""
+def _signal(results: Results) -> Drawn:
     scores = results.scores or {}
     rows = {name: null_row(results, name) for name in COLOURS} if has_null(results) else {}
-    rows = {name: row for name, row in rows.items() if row["sites"] and row["expected"]}
-    if not rows:
-        return None
+    rows = needed({name: r for name, r in rows.items() if r["sites"] and r["expected"]})
     ratio, low, high = (
         np.array([row[name] for row in rows.values()])
         for name in ("ratio", "ratio_low", "ratio_high")
@@ -170,13 +160,9 @@ FEW_KEPT = 10
 """Sites below which a rate is not drawn."""
 
 
-def _conservation(results: Results) -> Drawn | None:
-    """Share of the sites kept in other species that chance does not explain, by seed class and by
-    how well they are kept; that of the first class with its interval."""
+def _conservation(results: Results) -> Drawn:
     table = results.cached(conserved)
-    table = table[table["kept"] >= FEW_KEPT]
-    if table.empty:
-        return None
+    table = needed(table[table["kept"] >= FEW_KEPT])
     measure = "min_branch_length" if "min_branch_length" in table else "min_species"
     label = "branch length (substitutions a site)" if "length" in measure else "number of species"
     levels, known = table[measure].unique(), table["conservation_rate"].to_numpy()
@@ -202,11 +188,9 @@ def _conservation(results: Results) -> Drawn | None:
 MAX_BARS = 15
 
 
-def _most_pairs(results: Results) -> Drawn | None:
-    """The miRNAs with most targets beside the transcripts with most miRNAs."""
-    targets = results.cached(targets_of)
-    if targets is None or targets.n < 2:
-        return None
+def _most_pairs(results: Results) -> Drawn:
+    targets = needed(results.cached(targets_of))
+    needed(targets.n > 1)
     sides = (
         (targets.mirnas, "miRNAs", "target transcripts"),
         (targets.transcripts, "transcripts", "miRNAs"),
@@ -233,17 +217,13 @@ BEST_FIRST = 100_000
 """So many of the strongest pairs are looked through for the map's rows and columns."""
 
 
-def _target_map(results: Results) -> Drawn | None:
-    """miRNAs (rows) and transcripts (columns), stronger pairs darker, those with a canonical site
-    marked; similar rows and columns lie together."""
-    if results.network.empty:
-        return None
+def _target_map(results: Results) -> Drawn:
+    needed(results.network)
     pairs = results.strongest(BEST_FIRST)
     pairs = strongest_block(pairs[pairs["n_hits"] > 0], MAP_SIZE)  # others have no energy
     rows, i = np.unique(pairs["source"].to_numpy(dtype=object), return_inverse=True)
     columns, j = np.unique(pairs["target"].to_numpy(dtype=object), return_inverse=True)
-    if len(rows) * len(columns) < 4:
-        return None
+    needed(len(rows) * len(columns) >= 4)
     energies = settings_of(results)["energies"] and "energy_kcal_mol" in pairs
     column, label = "score", "best score"
     if energies:
@@ -298,12 +278,8 @@ MIN_ACCESSIBILITY = 1e-6
 """Where the logarithmic axis of accessibility begins; a site of 20 letters is seldom open."""
 
 
-def _site_map(results: Results) -> Drawn | None:
-    """The sites of one transcript along it, as high as their score, filled as far as they are
-    conserved; below them how accessible they are, where that is known."""
-    found = results.cached(hits_of)
-    if found is None or not found.n:
-        return None
+def _site_map(results: Results) -> Drawn:
+    found = needed(results.cached(hits_of))
     name, strongest = mapped_transcript(results), found.strongest
     rows = strongest[strongest["transcript"].astype(str) == name]
     hits = rows.sort_values("score", ascending=False, kind="stable")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -150,23 +151,22 @@ def _expression(results: Results) -> dict[str, object] | None:
     return {**shown, "low": int((q <= 0.05).sum()), "tested": int(q.notna().sum())}
 
 
-def warnings(results: Results) -> list[Message]:
+def warnings(results: Results) -> Iterator[Message]:
     """What a reader of predicted targets should know, and what these settings bring about."""
-    settings, found = settings_of(results), []
+    settings = settings_of(results)
     if not settings["energies"]:
-        found.append(message("no_energies"))
+        yield message("no_energies")
     if settings["trim"]:
-        found.append(message("transcripts_trimmed", letters=settings["trim"]))
+        yield message("transcripts_trimmed", letters=settings["trim"])
     if results.network.empty:
-        return [*found]
-    found += [message("only_predictions"), message("sites_outside_utrs")]
+        return
+    yield message("only_predictions")
+    yield message("sites_outside_utrs")
     if not has_null(results):
-        found.append(message("no_shuffles"))
+        yield message("no_shuffles")
     hits = results.cached(hits_of)
-    letters = pd.Series(dtype=str) if hits is None else hits.strongest["reference_alignment"]
-    if settings["energies"] and letters.str.contains("[Tt]").any():
-        found.append(message("written_with_t"))
-    return [*found]
+    if hits and hits.strongest["reference_alignment"].str.contains("[Tt]").any():
+        yield message("written_with_t")
 
 
 MAX_POSITIONS = 3

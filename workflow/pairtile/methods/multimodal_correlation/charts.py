@@ -1,8 +1,7 @@
 """The figures of modes, conditions, modules and thresholds.
 
-``FIGURES`` are those of the page, each one function of the results; ``pair_scatter`` draws any
-pairs, in a notebook as well. Names of genes are drawn as they are: no character in them is taken as
-mathematics.
+``FIGURES`` are those of the page, each one function of the results, whose caption in ``text.md.j2``
+says what it shows; ``pair_scatter`` draws any pairs, in a notebook as well.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ from pairtile.report.figures import (
     sample_sizes,
 )
 from pairtile.report.formats import count, number, shortened
-from pairtile.report.method_report import Drawn, FigureMaker
+from pairtile.report.method_report import Drawn, FigureMaker, needed
 from pairtile.report.results import Results
 from pairtile.report.style import GREY, GROUP_COLOURS, figure_of_panels
 
@@ -143,22 +142,19 @@ def _ellipse(mean: NDArray[np.float64], covariance: NDArray[np.float64], colour:
 
 def _pairs(
     results: Results, choose: Callable[[ModeResults], list[Pair]], split: bool = False
-) -> Drawn | None:
+) -> Drawn:
     """Some pairs, sample by sample; ``split``: of several modes, which mixtures alone give."""
     found = results.cached(mode_results)
-    panels = found.pair_modes(choose(found)) if mixture(results) or not split else {}
-    if not panels:
-        return None
+    needed(mixture(results) or not split)
+    panels = needed(found.pair_modes(choose(found)))
     drawn = [(*pair, list(modes.correlation)) for pair, modes in panels.items()]
     figure = pair_scatter([*panels.values()], ellipses=mixture(results), samples=found.samples)
     return Drawn(figure, {"drawn": drawn})
 
 
-def _mode_numbers(results: Results) -> Drawn | None:
-    """How many pairs of genes have no mode, one, two, and so on."""
+def _mode_numbers(results: Results) -> Drawn:
     heights = results.cached(mode_results).arrays.get("pairs_by_modes", np.zeros(1, np.int64))
-    if not heights.any() or not mixture(results):
-        return None
+    needed(heights.any() and mixture(results))
     heights = heights[: max(2, int(np.flatnonzero(heights).max()) + 1)]
     names = ["none", *map(str, range(1, len(heights)))]
     figure = bars(
@@ -167,12 +163,11 @@ def _mode_numbers(results: Results) -> Drawn | None:
     return Drawn(figure)
 
 
-def _correlations(results: Results) -> Drawn | None:
+def _correlations(results: Results) -> Drawn:
     """Correlations of all modes, with the threshold on both sides; modes that were counted only,
     as they are smaller than what is stored, are paler."""
     found = results.cached(mode_results)
-    if not {"edges", "counts"} <= found.arrays.keys() or not found.arrays["counts"].any():
-        return None
+    needed({"edges", "counts"} <= found.arrays.keys() and found.arrays["counts"].any())
     bins, counts = (np.asarray(found.arrays[name], float) for name in ("edges", "counts"))
     limit = found.threshold
     least = max(float(settings(results, "estimator").get("min_correlation") or 0.0), 0.0)
@@ -188,11 +183,10 @@ def _correlations(results: Results) -> Drawn | None:
     return Drawn(figure, {"modes": int(counts.sum()), "least": least})
 
 
-def _degrees(results: Results) -> Drawn | None:
+def _degrees(results: Results) -> Drawn:
     """By pairs: the edges of all modes of a pair are one."""
     found = results.cached(mode_results)
-    if found.network.empty:
-        return None
+    needed(found.network)
     return Drawn(degree_lines(found.partners, found.partners.head(0)))
 
 
@@ -201,13 +195,10 @@ def _degrees(results: Results) -> Drawn | None:
 MAX_LABELS = 24
 
 
-def _condition_pairs(results: Results, place: int) -> Drawn | None:
-    """Pairs side by side, above by mode, below by a condition of the samples."""
+def _condition_pairs(results: Results, place: int) -> Drawn:
     found = results.cached(mode_results)
-    condition = next(iter(drawn_conditions(found)[place:]), None)
-    panels = found.pair_modes(condition_pairs(found, condition)) if condition else {}
-    if condition is None or not panels:
-        return None
+    condition = needed(next(iter(drawn_conditions(found)[place:]), None))
+    panels = needed(found.pair_modes(condition_pairs(found, condition)))
     figure = condition_scatter([*panels.values()], condition, mixture(results), found.samples)
     edges = int((found.networks["condition"] == condition.name).sum())
     numbers = {"name": condition.name, "edges": edges, "drawn": list(panels)}
@@ -249,12 +240,9 @@ def condition_scatter(
     return figure
 
 
-def _condition_edges(results: Results) -> Drawn | None:
-    """How many edges go with each label of each condition, by the sign of their correlation; the
-    labels with most edges where there are too many."""
+def _condition_edges(results: Results) -> Drawn:
     found = results.cached(mode_results)
-    if found.networks.empty:
-        return None
+    needed(found.networks)
     table = label_counts(found)
     if len(table) > MAX_LABELS:
         table = table.loc[table["edges"].nlargest(MAX_LABELS, keep="first").index.sort_values()]
@@ -287,12 +275,9 @@ MIN_NAMED = 0.03
 """Part of the axis that a module needs to have its number written beside it."""
 
 
-def _modules(results: Results) -> Drawn | None:
-    """The network as a matrix, genes by module, each module framed; where modules share genes, the
-    sizes of the modules."""
+def _modules(results: Results) -> Drawn:
     found = results.cached(mode_results)
-    if found.modules.empty:
-        return None
+    needed(found.modules)
     if found.modules["gene"].duplicated().any():
         sizes = found.modules["module"].value_counts().sort_index().head(MAX_BARS)
         names = [str(k + 1) for k in range(sizes.size)]
@@ -321,13 +306,9 @@ def _modules(results: Results) -> Drawn | None:
 # --- thresholds -----------------------------------------------------------------------------------
 
 
-def _threshold(results: Results) -> Drawn | None:
-    """The walk to the threshold, by random matrix theory or by the power law: its measure and the
-    genes at each step."""
+def _threshold(results: Results) -> Drawn:
     found = results.cached(mode_results)
-    curve, limit = found.table("curve"), found.threshold
-    if curve.empty:
-        return None
+    curve, limit = needed(found.table("curve")), found.threshold
     if threshold_method(results) == "fdr":
         limit = None
     shown = {"found": None if limit is None else round(limit, 4)}
@@ -375,12 +356,8 @@ def _walk(
     return figure
 
 
-def _spacings(results: Results) -> Drawn | None:
-    """Spacings of eigenvalues at some thresholds, with the laws of separate modules and of noise; a
-    panel for each threshold, the highest first, as in the walk."""
-    table = results.cached(mode_results).table("spacings")
-    if table.empty:
-        return None
+def _spacings(results: Results) -> Drawn:
+    table = needed(results.cached(mode_results).table("spacings"))
     parts = list(table.groupby("threshold"))[::-1]
     figure, axes = figure_of_panels(len(parts), len(parts), width=3.2, height=3.4)
     laws = {"separate modules (Poisson)": "poisson", "noise (Wigner)": "wigner"}

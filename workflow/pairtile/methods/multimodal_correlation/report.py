@@ -36,6 +36,7 @@ from pairtile.report.method_report import (
     MethodText,
     PageSection,
     best_edges,
+    needed,
 )
 from pairtile.report.results import Results
 from pairtile.statistics.modules import module_table
@@ -106,15 +107,15 @@ def _conditions(results: Results, found: ModeResults) -> list[dict[str, object]]
     ]
 
 
-def warnings(results: Results) -> list[Message]:
+def warnings(results: Results) -> Iterator[Message]:
     """Warnings that the settings, counts and tables themselves give rise to."""
     found = results.cached(mode_results)
-    said = [*_of_samples(results)]
+    yield from _of_samples(results)
     if threshold_method(results) == "none" and not results.network.empty:
-        said.append(message("no_threshold_set"))
+        yield message("no_threshold_set")
     if mixture(results):
-        said += [*_of_labels(results, found), *_of_fits(results), *_one_gene(found)]
-    return [*said, *_missing(found)]
+        yield from [*_of_labels(results, found), *_of_fits(results), *_one_gene(found)]
+    yield from _missing(found)
 
 
 def _of_samples(results: Results) -> Iterator[Message]:
@@ -227,19 +228,16 @@ def edge_table(results: Results, table: pd.DataFrame) -> pd.DataFrame:
 
 def adapted(results: Results) -> MethodText:
     """Text for one analysis: without mixtures an edge is a pair, not a mode."""
-    if mixture(results):
-        return TEXT
-    return replace(TEXT, title="Correlation of all samples")
+    return TEXT if mixture(results) else replace(TEXT, title="Correlation of all samples")
 
 
 MAX_LABELS, MAX_EDGES = 40, 10
 
 
-def conditions_section(results: Results, figures: list[CaptionedFigure]) -> PageSection | None:
-    """Counts and the clearest edges of each label; None without conditions."""
+def conditions_section(results: Results, figures: list[CaptionedFigure]) -> PageSection:
+    """Counts and the clearest edges of each label."""
     found = results.cached(mode_results)
-    if not found.conditions:
-        return None
+    needed(found.conditions)
     counts = label_counts(found)
     limits = settings(results, "condition_networks")
     kinds = {each.name: each.kind for each in found.conditions}
@@ -302,11 +300,10 @@ MIN_SHARE = 0.2
 """A module goes with a label that so many of its edges go with."""
 
 
-def modules_section(results: Results, figures: list[CaptionedFigure]) -> PageSection | None:
-    """Modules that share genes; None where each gene is in one (``members_section`` has these)."""
+def modules_section(results: Results, figures: list[CaptionedFigure]) -> PageSection:
+    """Modules that share genes (where each gene is in one, ``members_section`` has them)."""
     found = results.cached(mode_results)
-    if not found.modules["gene"].duplicated().any():
-        return None
+    needed(found.modules["gene"].duplicated().any())
     members = found.modules.groupby("module")["gene"].agg(list)
     return PageSection(
         id="modules",

@@ -12,7 +12,8 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
 from numpy.typing import NDArray
 
 from pairtile.declare.tables import empty_table, read_result_table
@@ -130,18 +131,11 @@ class ModeResults:
 
 
 def stored_rows(path: Path, pairs: list[tuple[int, int]]) -> pd.DataFrame:
-    """The rows of ``pairs.parquet`` of some pairs (i < j), a part of the file at a time."""
-    wanted = np.array([i << 32 | j for i, j in pairs], dtype=np.int64)
-    parts = []
-    with pq.ParquetFile(path) as file:
-        for group in range(file.num_row_groups):
-            keys = file.read_row_group(group, columns=["i", "j"])
-            i, j = (keys[name].to_numpy().astype(np.int64) for name in ("i", "j"))
-            here = np.isin(i << 32 | j, wanted)
-            if here.any():
-                parts.append(file.read_row_group(group).filter(pa.array(here)))
-        empty = file.schema_arrow.empty_table()
-    return pa.concat_tables(parts or [empty]).to_pandas()
+    """The rows of ``pairs.parquet`` of some pairs (i < j), in their order."""
+    keys = [pc.field(name).cast("int64") for name in ("i", "j")]
+    wanted = pa.array([i << 32 | j for i, j in pairs], pa.int64())
+    chosen = (keys[0] * (1 << 32) + keys[1]).isin(wanted)
+    return ds.dataset(path).to_table(filter=chosen).to_pandas()
 
 
 def settings(results: Results, key: str) -> dict[str, Any]:
@@ -284,18 +278,13 @@ def condition_pairs(found: ModeResults, condition: Condition) -> list[Pair]:
 
 def spread(pairs: Iterable[Pair], limit: int) -> list[Pair]:
     """The first ``limit`` pairs that share no gene, then those that do; in their order."""
+    distinct, used = list(dict.fromkeys(pairs)), set[str]()
     chosen: list[Pair] = []
-    rest: list[Pair] = []
-    used: set[str] = set()
-    for pair in dict.fromkeys(pairs):
-        if len(chosen) == limit:
-            break
-        if used.isdisjoint(pair):
+    for pair in distinct:
+        if len(chosen) < limit and used.isdisjoint(pair):
             chosen.append(pair)
             used.update(pair)
-        elif len(rest) < limit:
-            rest.append(pair)
-    return (chosen + rest)[:limit]
+    return [*chosen, *(pair for pair in distinct if pair not in chosen)][:limit]
 
 
 def _ends(table: pd.DataFrame) -> Iterator[Pair]:

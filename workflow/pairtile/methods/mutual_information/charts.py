@@ -7,41 +7,42 @@ from collections.abc import Hashable, Mapping
 from pairtile.report.charts import scatter
 from pairtile.report.figures import COMMON_FIGURES, time_courses
 from pairtile.report.formats import number, shortened
-from pairtile.report.method_report import Drawn, FigureMaker
+from pairtile.report.method_report import Drawn, FigureMaker, needed
 from pairtile.report.results import Results
 from pairtile.report.style import GROUP_COLOURS, figure_of_panels
 
 PANELS, COURSES = 9, 6
 
 
-def strongest_edges(results: Results) -> Drawn | None:
-    """The samples of the best edges, as the scores were made from them; None without an edge."""
+def strongest_edges(results: Results) -> Drawn:
+    """The samples of the best edges, as the scores were made from them."""
     state, row = results.state, results.rows
-    if results.network.empty or not state:
-        return None
-    sources = state.get("z_source", state["z"])
+    needed(len(results.network) and state)
+    sources, batch = state.get("z_source", state["z"]), state.get("sample_batch")
     best = results.network.head(PANELS).to_dict("records")
-    groups, batch = None, state.get("sample_batch")
+    groups = None
     if batch is not None:
         colour = batch % len(GROUP_COLOURS)
         groups = {str(k): colour == k for k in range(int(colour.max(initial=0)) + 1)}
     names = state["quality_samples"].tolist() if "quality_samples" in state else []
-    hover = {"sample": names} if len(names) == state["z"].shape[1] else None
     figure, panels = figure_of_panels(len(best), min(3, len(best)), width=3.0, height=2.9)
     for edge, panel in zip(best, panels, strict=True):
         scatter(
             sources[row[edge["source"]]], state["z"][row[edge["target"]]], groups, s=7.0,
             ax=panel, title=_label(edge), xlabel=shortened(edge["source"]),
-            ylabel=shortened(edge["target"]), legend=False, hover=hover,
+            ylabel=shortened(edge["target"]), legend=False,
+            hover={"sample": names} if len(names) == state["z"].shape[1] else None,
         )  # fmt: skip
         panel.tick_params(labelbottom=False, labelleft=False)
-    numbers = {
-        "by_rank": bool(state["by_rank"].all()),
-        "batches": 0 if batch is None else int(batch.max(initial=0)) + 1,
-        "colours": len(GROUP_COLOURS),
-        "pairs": [(edge["source"], edge["target"], _label(edge)) for edge in best],
-    }
-    return Drawn(figure, numbers)
+    return Drawn(
+        figure,
+        {
+            "by_rank": bool(state["by_rank"].all()),
+            "batches": 0 if batch is None else int(batch.max(initial=0)) + 1,
+            "colours": len(GROUP_COLOURS),
+            "pairs": [(edge["source"], edge["target"], _label(edge)) for edge in best],
+        },
+    )
 
 
 def _label(edge: Mapping[Hashable, float | str]) -> str:
@@ -50,16 +51,17 @@ def _label(edge: Mapping[Hashable, float | str]) -> str:
     return text if rho is None else f"{text}, ρ = {number(rho, 2)}".replace("-", "−")
 
 
-def strongest_in_time(results: Results) -> Drawn | None:
-    """Both genes of the best edges along time; None where no time course is stated."""
+def strongest_in_time(results: Results) -> Drawn:
+    """Both genes of the best edges along time."""
     state, row = results.state, results.rows
-    if results.network.empty or "sample_series" not in state:
-        return None
+    needed(len(results.network) and "sample_series" in state)
     both_ways = results.strongest(2 * COURSES)[["target", "source"]].to_numpy().tolist()
     ends = list({frozenset(pair): pair for pair in reversed(both_ways)}.values())[::-1][:COURSES]
-    panels = [{name: state["z"][row[name]] for name in pair} for pair in ends]
-    scale = "rank, scaled" if state["by_rank"].all() else "value, scaled"
-    figure, shown = time_courses(panels, state["sample_series"], scale)
+    figure, shown = time_courses(
+        [{name: state["z"][row[name]] for name in pair} for pair in ends],
+        state["sample_series"],
+        "rank, scaled" if state["by_rank"].all() else "value, scaled",
+    )
     return Drawn(figure, {"pairs": ends, **shown})
 
 

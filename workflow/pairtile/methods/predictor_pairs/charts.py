@@ -1,4 +1,5 @@
-"""Figures of predictor sets and of what chance makes of them."""
+"""Figures of predictor sets and of what chance makes of them: each one function of the results,
+whose caption in ``text.md.j2`` says what it shows."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from pairtile.methods.predictor_pairs.report_results import predictor_results
 from pairtile.report.charts import bars, histogram, p_value_histogram, scatter
 from pairtile.report.figures import COMMON_FIGURES, time_courses
 from pairtile.report.formats import count, counted
-from pairtile.report.method_report import Drawn, FigureMaker
+from pairtile.report.method_report import Drawn, FigureMaker, needed
 from pairtile.report.results import Results
 from pairtile.report.style import BLUE, GREEN, ORANGE, PALE, SKY, YELLOW
 
@@ -36,11 +37,9 @@ def cell_colour(cell: ArrayLike) -> tuple[str, float]:
     return LEVEL_COLOURS[q][most[0]], float(np.clip(0.12 + 0.43 * sure, 0.0, 0.55))
 
 
-def _best_sets(results: Results) -> Drawn | None:
-    """Shares of targets, and of shuffled targets each searched like one, over their least MCE."""
-    scores = results.scores
-    if scores is None or not {"edges", "counts"} <= scores.keys() or not scores["counts"].sum():
-        return None
+def _best_sets(results: Results) -> Drawn:
+    scores = needed(results.scores)
+    needed({"edges", "counts"} <= scores.keys() and scores["counts"].any())
     counts = scores["counts"]
     null = scores.get("null_counts", np.zeros_like(counts))
     figure = histogram(
@@ -51,10 +50,9 @@ def _best_sets(results: Results) -> Drawn | None:
     return Drawn(figure, {"targets": round(counts.sum()), "shuffled": round(null.sum())})
 
 
-def _p_values(results: Results) -> Drawn | None:
+def _p_values(results: Results) -> Drawn:
     found = results.cached(predictor_results)
-    if not found.tested:
-        return None
+    needed(found.tested)
     p = found.best["p_value"].dropna().to_numpy(dtype=np.float64)
     # A bar holds its upper border: p-values of few shuffles lie on borders.
     bins = np.clip(np.ceil(p * P_BINS - 1e-9).astype(int) - 1, 0, P_BINS - 1)
@@ -66,11 +64,9 @@ def _p_values(results: Results) -> Drawn | None:
     return Drawn(figure)
 
 
-def _ties(results: Results) -> Drawn | None:
-    """For how many targets the best set is alone, one of 2 to 3, one of 4 to 7, and so on."""
+def _ties(results: Results) -> Drawn:
     found = results.cached(predictor_results)
-    if found.best.empty:
-        return None
+    needed(found.best)
     ties = found.best["n_ties"].to_numpy(dtype=np.int64)
     heights = np.bincount(np.floor(np.log2(np.maximum(ties, 1))).astype(int), minlength=1)
     names = ["1"] + [f"{count(2**k)}–{count(2 ** (k + 1) - 1)}" for k in range(1, len(heights))]
@@ -81,11 +77,9 @@ def _ties(results: Results) -> Drawn | None:
     return Drawn(figure)
 
 
-def _joint_prediction(results: Results) -> Drawn | None:
-    """What the whole set adds beyond its best part, against all that it tells of its target."""
+def _joint_prediction(results: Results) -> Drawn:
     found = results.cached(predictor_results)
-    if found.best.empty or len(found.members) < 2:
-        return None
+    needed(len(found.best) and len(found.members) > 1)
     names, tied = found.best["target"].tolist(), found.tied.to_numpy()
     mi, imp = (found.best[name].to_numpy(np.float64) for name in ("mi_bits", "imp_bits"))
     alone = np.flatnonzero(~tied & (imp > 0.0)).tolist()
@@ -104,18 +98,14 @@ def _joint_prediction(results: Results) -> Drawn | None:
     return Drawn(figure, {"largest": float(imp.max())})
 
 
-def _time_courses(results: Results) -> Drawn | None:
+def _time_courses(results: Results) -> Drawn:
     found = results.cached(predictor_results)
     stated = results.parameters.get("samples") or {}
     in_time = results.parameters.get("lag") or stated.get("series") or stated.get("time")
-    series = None if found.levels is None else found.levels.state.get("series")
-    if found.levels is None or series is None or not in_time:
-        return None
-    sets = found.clearest(MAX_COURSES)
-    if sets.empty:
-        return None
+    levels, sets = needed(found.levels), needed(found.clearest(MAX_COURSES))
+    series = needed(in_time and levels.state.get("series"))
     panels = [
-        found.levels.courses([str(row[key]) for key in ("target", *found.members)])
+        levels.courses([str(row[key]) for key in ("target", *found.members)])
         for row in sets.to_dict("records")
     ]
     label = "level, scaled" if results.parameters.get("levels") else "value, scaled"

@@ -29,6 +29,7 @@ from pairtile.report.method_report import (
     MethodReport,
     MethodText,
     PageSection,
+    needed,
 )
 from pairtile.report.packed_columns import cells
 from pairtile.report.results import Results
@@ -37,12 +38,11 @@ from pairtile.view.evidence import Samples, State, evidence_section, table_sampl
 MAX_TARGETS = 12
 
 
-def levels_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-    """Small heat maps; None where the levels are gone."""
+def levels_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+    """Small heat maps."""
     found = results.cached(predictor_results)
-    if found.levels is None or found.best.empty:
-        return None
-    q, clearest = found.levels.n_levels, found.clearest(MAX_TARGETS)
+    q, clearest = needed(found.levels).n_levels, found.clearest(MAX_TARGETS)
+    needed(found.best)
     return PageSection(
         id="levels",
         title=f"What the clearest {found.word}s tell",
@@ -120,12 +120,10 @@ MAX_ROWS_OF_RANKS = 2000
 """As many ranks of every target as fit in so many rows, at least the best."""
 
 
-def sets_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-    """The table; None where no set was reported."""
+def sets_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+    """The table of reported sets."""
     found = results.cached(predictor_results)
-    if found.sets.empty:
-        return None
-    table = shown_sets(found.sets)
+    table = shown_sets(needed(found.sets))
     columns = _columns(found, table)
     shown = {column: cells(table[column]) for column in columns}
     shown["n_ties"] = [
@@ -187,29 +185,23 @@ LEVEL = 0.05
 N_NAMED = 3
 
 
-def warnings(results: Results) -> list[Message]:
+def warnings(results: Results) -> Iterator[Message]:
     """Warnings that the settings and tables themselves give rise to."""
     found = results.cached(predictor_results)
     if found.sets.empty:
-        return []
-    said = [*_few_samples(results, found)]
-    if found.tested:
-        said += _of_p_values(results, found)
-    else:
-        before = {one["code"] for one in results.summary.get("messages") or []}
-        if "too_few_courses" not in before:
-            said.append(message("no_p_values", word=found.word))
-    if "search" in found.sets and (found.sets["search"] == "sffs").any():
-        said.append(message("triples_grown"))
-    return said
-
-
-def _few_samples(results: Results, found: PredictorResults) -> Iterator[Message]:
+        return
     levels = int((results.parameters.get("quantize") or {}).get("levels") or 2)
     samples, cells = results.counts.get("transitions"), int(levels ** len(found.members))
     if samples and samples < SAMPLES_EACH * cells:
         numbers = {"samples": samples, "cells": cells, "each": samples / cells}
         yield message("few_samples_for_levels", word=found.word, least=SAMPLES_EACH, **numbers)
+    before = {one["code"] for one in results.summary.get("messages") or []}
+    if found.tested:
+        yield from _of_p_values(results, found)
+    elif "too_few_courses" not in before:
+        yield message("no_p_values", word=found.word)
+    if "search" in found.sets and (found.sets["search"] == "sffs").any():
+        yield message("triples_grown")
 
 
 def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]:

@@ -1,7 +1,7 @@
 """Figures of correlated motion: maps of all pairs, and profiles along the chain.
 
-``FIGURES`` are those of the page, each one function of the results; ``correlation_map`` draws any
-matrix, in a notebook as well.
+``FIGURES`` are those of the page, each one function of the results, whose caption in ``text.md.j2``
+says what it shows; ``correlation_map`` draws any matrix, in a notebook as well.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from pairtile.report.charts import (
 )
 from pairtile.report.figures import score_distribution
 from pairtile.report.formats import count
-from pairtile.report.method_report import Drawn, FigureMaker
+from pairtile.report.method_report import Drawn, FigureMaker, needed
 from pairtile.report.results import Results
 from pairtile.report.style import INK, figure_of_panels, styled
 
@@ -121,11 +121,9 @@ def colour_limit(*matrices: ArrayLike | None) -> float:
     return float(np.percentile(known, 99.0)) or 1.0 if known.size else 1.0
 
 
-def _correlation(results: Results) -> Drawn | None:
+def _correlation(results: Results) -> Drawn:
     found = results.cached(motion_results)
-    matrix = found.matrix(score_of(results))
-    if matrix is None:
-        return None
+    matrix = needed(found.matrix(score_of(results)))
     shown, limit = _above(results, found)
     figure = correlation_map(
         matrix, found.marks, shown, label=score_name(results),
@@ -152,11 +150,10 @@ def _above(results: Results, found: MotionResults) -> tuple[NDArray[np.bool_] | 
     return matrix <= limit, f"{'q' if name == 'q_value' else 'p'} ≤ {limit:g}"
 
 
-def _dcc(results: Results) -> Drawn | None:
+def _dcc(results: Results) -> Drawn:
     found = results.cached(motion_results)
-    matrix = None if kind_of(results) == "dcc" else found.matrix("dcc")
-    if matrix is None:
-        return None
+    needed(kind_of(results) != "dcc")
+    matrix = needed(found.matrix("dcc"))
     figure = correlation_map(
         matrix, found.marks, label="dynamical cross-correlation", diverging=True,
         limit=colour_limit(matrix, found.matrix(score_of(results))),
@@ -164,24 +161,22 @@ def _dcc(results: Results) -> Drawn | None:
     return Drawn(figure, {"n": len(matrix)})
 
 
-def _residue_sums(results: Results) -> Drawn | None:
+def _residue_sums(results: Results) -> Drawn:
     found = results.cached(motion_results)
     matrix = centred = found.matrix("mi_centred_residue_sum")
     if matrix is None:
-        matrix = found.matrix("mi_residue_sum")
-    if matrix is None:
-        return None
+        matrix = needed(found.matrix("mi_residue_sum"))
     kept = results.items[results.items["kept"].astype(bool)]
     marks = ResidueMarks.of(found.residues[~kept["residue"].duplicated().to_numpy()])
     figure = correlation_map(matrix, marks, label="summed mutual information (nats)", items=False)
     return Drawn(figure, {"n": len(matrix), "centred": centred is not None})
 
 
-def _difference(results: Results) -> Drawn | None:
-    found, name = results.cached(motion_results), results.parameters.get("compare")
-    matrix = difference_of(results, found) if name else None
-    if matrix is None or len(matrix) != len(found.marks):
-        return None
+def _difference(results: Results) -> Drawn:
+    found = results.cached(motion_results)
+    needed(results.parameters.get("compare"))
+    matrix = needed(difference_of(results, found))
+    needed(len(matrix) == len(found.marks))
     q = found.matrix("dcc_q_value" if kind_of(results) == "dcc" else "mi_q_value", "difference.npz")
     figure = correlation_map(
         matrix, found.marks, None if q is None else q <= LEVEL, label="difference of correlation",
@@ -196,12 +191,9 @@ MAX_POINTS = 12_000
 """Of lines and clouds of frames; of more some are drawn, evenly taken."""
 
 
-def _frames(results: Results) -> Drawn | None:
-    """How far each frame lies from the first, along time, and its principal components."""
+def _frames(results: Results) -> Drawn:
     found = results.cached(motion_results)
-    frames, shares = found.table("frames.tsv"), found.matrix("component_shares")
-    if frames.empty:
-        return None
+    frames, shares = needed(results.table("frames.tsv")), found.matrix("component_shares")
     known = shares is not None and bool(np.isfinite(shares).all())
     panels_of = 1 + (known and bool(frames["pc1"].notna().any()))
     timed = bool(frames["time_ps"].notna().all())
@@ -229,13 +221,10 @@ def _frames(results: Results) -> Drawn | None:
     return Drawn(figure, {"components": known})
 
 
-def _residues(results: Results) -> Drawn | None:
-    """Values of each residue along the chain, one panel for each kind; above the first domains,
-    secondary structure and communities."""
+def _residues(results: Results) -> Drawn:
     found = results.cached(motion_results)
     table, marks = found.residues, found.marks
-    if len(table) < 2:
-        return None
+    needed(len(table) > 1)
     profiles: dict[str, ArrayLike] = {}
     if "sd" in table:
         in_space = results.parameters.get("variables") == "positions"
@@ -266,12 +255,10 @@ def _residues(results: Results) -> Drawn | None:
     return Drawn(figure, {"profiles": list(profiles), "method": named})
 
 
-def _fluctuations(results: Results) -> Drawn | None:
-    """Values of each residue in two states, one over the other; bars where they differ."""
+def _fluctuations(results: Results) -> Drawn:
     found, name = results.cached(motion_results), results.parameters.get("compare")
-    table, marks = found.table("difference_residues.tsv"), found.marks
-    if not name or len(table) < 2:
-        return None
+    table, marks = results.table("difference_residues.tsv"), found.marks
+    needed(name and len(table) > 1)
     rows = found.residues["name"].map(dict(zip(table["name"], table.index, strict=True)))
     table = table.reindex(rows.to_numpy())
     label = "RMSF (Å)" if results.parameters.get("variables") == "positions" else "deviation"
@@ -291,17 +278,13 @@ def _fluctuations(results: Results) -> Drawn | None:
 # --- pairs, and what chance makes of them ---------------------------------------------------------
 
 
-def _distance(results: Results) -> Drawn | None:
-    """How correlation falls off with the distance in space: all pairs, and the median."""
+def _distance(results: Results) -> Drawn:
     found = results.cached(motion_results)
-    matrix = found.matrix(score_of(results))
-    if found.places is None or matrix is None:
-        return None
+    matrix, places = needed(found.matrix(score_of(results))), needed(found.places)
     i, j = np.triu_indices(len(matrix), 1)
-    x, y = np.linalg.norm(found.places[i] - found.places[j], axis=1), matrix[i, j]
+    x, y = np.linalg.norm(places[i] - places[j], axis=1), matrix[i, j]
     known = np.isfinite(x) & (x > 1e-3)  # angles of one residue lie at one place
-    if known.sum() < 2:
-        return None
+    needed(known.sum() > 1)
     drawn = known & np.isfinite(y)
     x, y = x[drawn], y[drawn].astype(np.float64)
     _, [axes] = figure_of_panels(width=6.4, height=4.0)
@@ -333,12 +316,10 @@ MAX_PAIRS = 30_000
 """Of a scatter plot; of more pairs some are drawn, evenly taken."""
 
 
-def _surrogates(results: Results) -> Drawn | None:
-    """Mutual information of each pair against what its time-shifted surrogates give."""
+def _surrogates(results: Results) -> Drawn:
     found = results.cached(motion_results)
-    means, information = found.matrix("null_mean"), found.matrix("mi_nats")
-    if kind_of(results) == "dcc" or means is None or information is None:
-        return None
+    needed(kind_of(results) != "dcc")
+    means, information = (needed(found.matrix(name)) for name in ("null_mean", "mi_nats"))
     i, j = np.triu_indices(len(information), 1)
     every = -(-i.size // MAX_PAIRS)
     i, j = i[::every], j[::every]
@@ -359,10 +340,9 @@ def _surrogates(results: Results) -> Drawn | None:
     return Drawn(figure, {"every": every})
 
 
-def _p_values(results: Results) -> Drawn | None:
-    counts = (results.scores or {}).get("p_value_counts")
-    if counts is None or not np.sum(counts):
-        return None
+def _p_values(results: Results) -> Drawn:
+    counts = needed(needed(results.scores).get("p_value_counts"))
+    needed(counts.any())
     keep = results.parameters.get("keep")
     level = keep.get("p_value") if isinstance(keep, dict) else None
     figure = p_value_histogram(

@@ -139,12 +139,8 @@ def _communities(results: Results, found: MotionResults) -> dict[str, object]:
     }
 
 
-def warnings(results: Results) -> list[Message]:
+def warnings(results: Results) -> Iterator[Message]:
     """Warnings that the settings and tables give rise to, beyond those of the summary."""
-    return list(_warnings(results))
-
-
-def _warnings(results: Results) -> Iterator[Message]:
     settings, parameters = results.parameters.get("estimator") or {}, results.parameters
     kind, variables = kind_of(results), parameters.get("variables")
     residues = results.cached(motion_results).residues
@@ -182,8 +178,8 @@ COLUMNS = (
 """Columns of residues.tsv that the page shows."""
 
 
-def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-    """Tables; None for another method."""
+def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+    """Tables of communities, groups, paths and residues."""
     found = results.cached(motion_results)
     residues = found.residues.sort_values(
         ["betweenness", "item"], ascending=[False, True], kind="stable"
@@ -240,7 +236,7 @@ def _community_rows(results: Results, found: MotionResults, method: str) -> dict
 
 
 def _group_tables(results: Results, found: MotionResults) -> list[dict[str, object]]:
-    table = found.table("domains.tsv")
+    table = results.table("domains.tsv")
     kinds = {"domain": ("Domains", list(found.marks.domain_colours))}
     for method in claimed_communities(results, found):
         numbers = [str(n) for n in range(1, int(found.members(method).max(initial=0)) + 1)]
@@ -287,20 +283,17 @@ ITEMS = {
 
 def adapted(results: Results) -> MethodText:
     """Text for what is paired here: residues, atoms, angles, distances or columns of a table."""
-    words = TEXT
     variables = str(results.parameters.get("variables", "positions"))
     item, items = ITEMS.get(variables, ("atom", "atoms"))
     kept = results.items[results.items["kept"].astype(bool)]
     if variables not in ITEMS and "residue" in kept and kept["residue"].is_unique:
         item, items = "residue", "residues"
-    words = replace(words, item=item, items=items)
-    score = score_of(results)
-    if score == "correlation_centred":
-        words = replace(words, strength=(score, "correlation"))
+    words = replace(TEXT, item=item, items=items)
+    if score_of(results) == "correlation_centred":
+        words = replace(words, strength=("correlation_centred", "correlation"))
     if kind_of(results) == "dcc":
-        axis = "dynamical cross-correlation"
         # Two atoms that move against each other are as strongly coupled.
-        words = replace(words, score=axis, signed=True)
+        return replace(words, score="dynamical cross-correlation", signed=True)
     return words
 
 

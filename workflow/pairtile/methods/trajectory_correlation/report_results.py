@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.arrays import BoolArray
-from pairtile.declare.tables import empty_table, read_result_table
+from pairtile.declare.tables import read_result_table
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.network import MIN_AGREEMENT
 from pairtile.methods.trajectory_correlation.residue_marks import ResidueMarks
@@ -70,13 +70,6 @@ class MotionResults:
         with np.load(path, allow_pickle=False) as arrays:
             values = arrays.get(name)
         return values if values is not None and np.isfinite(values).any() else None
-
-    def table(self, file: str) -> pd.DataFrame:
-        """A table of the analysis; without rows where it was not written."""
-        path = self.folder / file
-        if not path.is_file():
-            return empty_table(__package__, file)
-        return read_result_table(path, __package__)
 
     @cached_property
     def community_methods(self) -> list[str]:
@@ -148,8 +141,7 @@ def score_of(results: Results) -> str:
 
 def score_name(results: Results) -> str:
     """What the page calls it."""
-    centred = score_of(results) == "correlation_centred"
-    return "centred " * centred + results.text.score
+    return "centred " * (score_of(results) == "correlation_centred") + results.text.score
 
 
 def agreement_of(results: Results, method: str) -> float:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from pkgutil import resolve_name
 
 from pairtile.config.downstream import PACKAGE
-from pairtile.report.method_report import CaptionedFigure, PageSection
+from pairtile.report.method_report import (
+    CaptionedFigure,
+    PageSection,
+    SectionMaker,
+    made_of,
+    needed,
+)
 from pairtile.report.results import Results
 from pairtile.report.sections.findings import (
     DIAGNOSTICS,
@@ -28,7 +34,7 @@ __all__ = ["CaptionedFigure", "PageSection", "page_sections"]
 def page_sections(results: Results, pictures: list[CaptionedFigure]) -> list[PageSection]:
     """The sections that have something to show; those of method and stages follow the edges."""
     on_top = answer_picture(results, pictures)
-    makers = (
+    makers: tuple[SectionMaker, ...] = (
         findings_section,
         *results.method_report.sections,
         *resolve_name(f"{PACKAGE}.page:SECTIONS"),
@@ -42,19 +48,18 @@ def page_sections(results: Results, pictures: list[CaptionedFigure]) -> list[Pag
         run_section,
         methods_section,
     )
-    return [section for make in makers if (section := make(results, pictures)) is not None]
+    return [section for make in makers if (section := made_of(results, make, pictures))]
 
 
-def figures_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-    """The pictures that stand nowhere else, None when there is none."""
+def figures_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+    """The pictures that stand nowhere else."""
     elsewhere = DIAGNOSTICS.union(on_top.name for on_top in answer_picture(results, pictures))
-    return figures_section_of([picture for picture in pictures if picture.name not in elsewhere])
+    shown = [picture for picture in pictures if picture.name not in elsewhere]
+    return figures_section_of(needed(shown))
 
 
-def figures_section_of(pictures: list[CaptionedFigure]) -> PageSection | None:
-    """The section of some figures, None when there is none."""
-    if not pictures:
-        return None
+def figures_section_of(pictures: list[CaptionedFigure]) -> PageSection:
+    """The section of some figures."""
     return PageSection(
         id="figures",
         title="Figures",

@@ -6,12 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import pandas as pd
-
 from pairtile.config.downstream import PACKAGE
 from pairtile.declare.columns import Columns, declared_columns, declared_counts, declared_files
 from pairtile.report.formats import count, duration, memory, spaced
-from pairtile.report.method_report import CaptionedFigure, PageSection
+from pairtile.report.method_report import CaptionedFigure, PageSection, needed
+from pairtile.report.packed_columns import table_cells
 from pairtile.report.results import Results
 from pairtile.report.text import page_text
 
@@ -35,12 +34,10 @@ STEPS = {
 }
 
 
-def cleaning_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-    """Notes and the table of left-out items, None when there are neither."""
-    notes = _notes(results)
-    dropped = results.dropped
-    if not notes and dropped.empty:
-        return None
+def cleaning_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+    """Notes and the table of left-out items."""
+    notes, dropped = _notes(results), results.dropped
+    needed(notes or len(dropped))
     columns = [column for column in COLUMNS if column in dropped]
     return PageSection(
         id="cleaning",
@@ -53,7 +50,7 @@ def cleaning_section(results: Results, pictures: list[CaptionedFigure]) -> PageS
                 ("left out because", ""),
                 *results.text.headings(columns, "items.parquet"),
             ],
-            "rows": _rows(dropped.head(MAX_ROWS), columns),
+            "rows": table_cells(dropped.head(MAX_ROWS)[["name", "reason", *columns]]),
             "shown": min(len(dropped), MAX_ROWS),
             "total": len(dropped),
             "text": results.text,
@@ -74,13 +71,6 @@ def _notes(results: Results) -> list[tuple[str, list[str]]]:
         if new:
             kept.append((heading, new))
     return kept
-
-
-def _rows(dropped: pd.DataFrame, columns: list[str]) -> list[tuple[str, str, list[object]]]:
-    return [
-        (str(row["name"]), str(row["reason"]), [row[column] for column in columns])
-        for row in dropped.to_dict("records")
-    ]
 
 
 def run_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
@@ -139,12 +129,14 @@ def _inputs(inputs: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, str
 
 
 def _steps(steps: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, str]]:
-    rows = []
-    for name, step in steps.items():
-        peak = step.get("peak_memory_bytes")
-        seconds = duration(float(step.get("seconds") or 0))
-        rows.append((spaced(name), seconds, memory(peak) if peak else "–"))
-    return rows
+    return [
+        (
+            spaced(name),
+            duration(float(step.get("seconds") or 0)),
+            memory(peak) if (peak := step.get("peak_memory_bytes")) else "–",
+        )
+        for name, step in steps.items()
+    ]
 
 
 # The files of results: what they hold, and what their columns mean.
@@ -153,8 +145,8 @@ ALWAYS = frozenset({"items.parquet", "pairs.parquet", "network.parquet", "summar
 """Files of every analysis, also where the report is made without a copy of them at hand."""
 
 
-def files_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-    """The files that are there, None for a method that describes none."""
+def files_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+    """The files that are there and described."""
     found: dict[str, str] = {}
     columns: dict[tuple[Columns, ...], list[str]] = {}
     for room in (results.text.package, PACKAGE):
@@ -162,8 +154,7 @@ def files_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
             if name in ALWAYS or ((results.folder / name).exists() and name not in found):
                 found[name] = holds
                 columns.setdefault(declared_columns(room, name), []).append(name)
-    if not found:
-        return None
+    needed(found)
     columns.pop((), None)
     return PageSection(
         id="files",
@@ -176,11 +167,10 @@ def files_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
 # How it was done: the rules as sentences, and a paragraph for a paper with what it cites.
 
 
-def methods_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-    """Rules and paragraph, None for a method that has none ready."""
+def methods_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+    """Rules and paragraph."""
     paragraph, references = page_text(results).cited("methods", "stages_methods")
-    if not paragraph:
-        return None
+    needed(paragraph)
     return PageSection(
         id="methods",
         title="Methods",
