@@ -13,15 +13,15 @@ PACKAGE = ROOT / "workflow/pairtile"
 
 # Statements of Python that the package, its core and each method may have: these numbers only ever
 # go down. Write the new one when there are fewer.
-MAX_PACKAGE = 46390
+MAX_PACKAGE = 45982
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
-MAX_CORE = 13330
+MAX_CORE = 13280
 MAX_OF_METHODS = {  # without their kernels
-    "mirna_targets": 5107,
-    "multimodal_correlation": 4173,
+    "mirna_targets": 5037,
+    "multimodal_correlation": 4093,
     "mutual_information": 2772,
-    "predictor_pairs": 2831,
-    "trajectory_correlation": 5712,
+    "predictor_pairs": 2760,
+    "trajectory_correlation": 5633,
 }
 
 # These, too, only ever go down.

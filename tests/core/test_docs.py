@@ -34,7 +34,7 @@ from pairtile.declare.columns import declared_columns, declared_files
 from pairtile.errors import ConfigError
 from pairtile.io.networks.formats import EXPORTERS
 from pairtile.method import get_method
-from pairtile.report.make_figures import COMMON_FIGURES
+from pairtile.report.figures import COMMON_FIGURES
 from pairtile.simulate import simulate_kinetic, write_simulation
 from paths import ROOT
 

@@ -10,12 +10,15 @@ import lxml.etree
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_results import allows, drawn, made_up_results
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.image import imread
-from pairtile.report import network_figures as figures
+from pairtile.report import write_report
 from pairtile.report.charts import bars, scatter
+from pairtile.report.results import Results, read_results
 from pairtile.report.style import figure_of_panels, save_figure, save_figures, styled
+from result_files import write_results
 
 
 def labels(figure: Figure) -> list[str]:
@@ -24,28 +27,39 @@ def labels(figure: Figure) -> list[str]:
     return [text.get_text() for legend in legends if legend for text in legend.get_texts()]
 
 
+def network_of(edges: list[tuple[str, str]], regulators: str = "") -> Results:
+    network = pd.DataFrame(edges, columns=["source", "target"], dtype=object)
+    names = sorted({*network["source"], *network["target"]})
+    items = pd.DataFrame({"name": names, "kept": True, "reason": ""})
+    items["is_regulator"] = items["name"].isin(list(regulators))
+    return made_up_results(network=network, items=items)
+
+
 def test_score_distribution_scales_the_null_to_the_pairs() -> None:
     edges = np.linspace(0, 1, 11)
     counts = np.array([100, 60, 20, 10, 5, 3, 1, 1, 0, 0])
     null = np.array([3000, 800, 200, 0, 0, 0, 0, 0, 0, 0])
-    figure = figures.score_distribution(edges, counts, null, threshold=0.35)
-    drawn = figure.axes[0].patches[-1].get_data().values
-    assert drawn.sum() == pytest.approx(counts.sum())
+    scores = {"edges": edges, "counts": counts, "null_counts": null, "threshold": np.array(0.35)}
+    figure = drawn("score_distribution", made_up_results(scores=scores))
+    line = figure.axes[0].patches[-1].get_data().values
+    assert line.sum() == pytest.approx(counts.sum())
     [threshold] = figure.axes[0].get_lines()
     assert threshold.get_xdata()[0] == 0.35
     assert figure.axes[0].get_yscale() == "log"
+    assert not allows("score_distribution", made_up_results())
 
 
-@pytest.mark.parametrize("threshold", [None, float("nan")])
-def test_score_distribution_without_null_or_threshold(threshold: float | None) -> None:
-    figure = figures.score_distribution([0, 1, 2], [0, 0], threshold=threshold)
+@pytest.mark.parametrize("threshold", [{}, {"threshold": np.array(np.nan)}])
+def test_score_distribution_without_null_or_threshold(threshold: dict[str, np.ndarray]) -> None:
+    scores = {"edges": np.arange(3.0), "counts": np.zeros(2, np.int64), **threshold}
+    figure = drawn("score_distribution", made_up_results(scores=scores))
     assert len(labels(figure)) == 1
     assert not figure.axes[0].get_lines()
 
 
 def test_degree_distribution_counts_genes_with_at_least_k_edges() -> None:
-    network = pd.DataFrame({"source": list("aaab"), "target": list("bcdc")})
-    figure = figures.degree_distribution(network, {"a", "b"})
+    edges = list(zip("aaab", "bcdc", strict=True))
+    figure = drawn("degree_distribution", network_of(edges, regulators="ab"))
     genes, regulators = figure.axes[0].get_lines()
     # Degrees: a 3, b 2, c 2, d 1; out-degrees: a 3, b 1.
     assert genes.get_xydata().tolist() == [[1, 4], [2, 3], [3, 1]]
@@ -58,8 +72,7 @@ def test_degree_distribution_names_hubs_apart_and_counts_in_whole_numbers(genes:
     # The first gene is linked to all others, the second to all but one, and so on.
     hubs = min(5, genes - 2)
     ends = [(f"hub{h}", f"g{k}") for h in range(hubs) for k in range(h, genes)]
-    network = pd.DataFrame(ends, columns=["source", "target"])
-    figure = figures.degree_distribution(network)
+    figure = drawn("degree_distribution", network_of(ends))
     figure.canvas.draw()
     boxes = sorted((text.get_window_extent() for text in figure.axes[0].texts), key=lambda b: b.y0)
     assert boxes
@@ -72,15 +85,15 @@ def test_degree_distribution_names_hubs_apart_and_counts_in_whole_numbers(genes:
         assert all(re.fullmatch(r"[0-9,]+", text) for text in shown)
 
 
-def test_degree_distribution_of_an_empty_network_is_an_empty_figure() -> None:
-    empty = pd.DataFrame({"source": [], "target": []}, dtype=object)
-    assert not figures.degree_distribution(empty).axes[0].get_lines()
+def test_an_empty_network_has_no_degree_distribution() -> None:
+    assert not allows("degree_distribution", network_of([]))
 
 
 def test_precision_recall_has_the_curve_chance_and_the_network() -> None:
-    figure = figures.precision_recall(
-        [0, 0.5, 1], [1, 0.4, 0.1], aupr=0.45, random_aupr=0.1, network=(0.3, 0.6)
-    )
+    curve = {"recall": [0, 0.5, 1], "precision": [1, 0.4, 0.1]}
+    network = {"recall": 0.3, "precision": 0.6}
+    judged = {"curve": curve, "aupr": 0.45, "random_aupr": 0.1, "network": network}
+    figure = drawn("precision_recall", made_up_results(evaluation=judged))
     curve, network, chance = figure.axes[0].get_lines()
     assert curve.get_xydata().tolist() == [[0, 1], [0.5, 0.4], [1, 0.1]]
     assert network.get_xydata().tolist() == [[0.3, 0.6]]
@@ -96,7 +109,9 @@ def test_precision_recall_has_the_curve_chance_and_the_network() -> None:
 
 def test_cleaning_overview_counts_kept_and_left_out() -> None:
     observed = np.array([3, 5, 20, 60, 60, 60])
-    figure = figures.cleaning_overview(observed, observed >= 20, min_samples=20)
+    items = {"name": list("abcdef"), "kept": observed >= 20, "reason": "", "n_observed": observed}
+    results = made_up_results(items=pd.DataFrame(items), preprocess={"min_samples": 20})
+    figure = drawn("cleaning", results)
     kept, all_genes = (patch.get_data() for patch in figure.axes[0].patches[:2])
     assert kept.values.sum() == 4
     assert (all_genes.values - all_genes.baseline).sum() == 2
@@ -106,10 +121,10 @@ def test_cleaning_overview_counts_kept_and_left_out() -> None:
 
 def test_saved_figures_are_the_same_bytes_and_keep_text_as_text(tmp_path: Path) -> None:
     name = "<b>$x_1$</b> & gène"
-    network = pd.DataFrame({"source": [name] * 5, "target": list("abcde")})
+    results = network_of([(name, gene) for gene in "abcde"])
     made = []
     for folder in ("one", "two"):
-        save_figure(figures.degree_distribution(network), tmp_path / folder, "degree")
+        save_figure(drawn("degree_distribution", results), tmp_path / folder, "degree")
         made.append([p.read_bytes() for p in sorted((tmp_path / folder).iterdir())])
     assert made[0] == made[1]
     svg = (tmp_path / "one" / "degree.svg").read_text(encoding="utf-8")
@@ -120,7 +135,7 @@ def test_saved_figures_are_the_same_bytes_and_keep_text_as_text(tmp_path: Path) 
 
 def test_a_notebook_shows_a_figure_by_itself() -> None:
     """Without pyplot, which alone tells IPython of matplotlib's own figures."""
-    figure = figures.degree_distribution(pd.DataFrame({"source": ["a", "b"], "target": ["c", "c"]}))
+    figure = network_of([("a", "c"), ("b", "c")]).figure("degree_distribution")
     assert figure._repr_png_().startswith(b"\x89PNG")
 
 
@@ -131,14 +146,14 @@ def test_figures_written_side_by_side_are_those_written_one_after_another(
     caplog.set_level("INFO", "pairtile")
     svgs = []
     for processes in (1, 2):
-        drawn = {}
+        made = {}
         with styled():
             for n in range(3):
-                drawn[f"line{n}"], [axes] = figure_of_panels()
+                made[f"line{n}"], [axes] = figure_of_panels()
                 axes.plot([0, n], [n, 1])
         folder = tmp_path / str(processes)
         folder.mkdir()
-        svgs.append(save_figures(drawn, folder, processes))
+        svgs.append(save_figures(made, folder, processes))
     assert svgs[0] == svgs[1]
     said = [line.split(" done")[0] for line in caplog.messages]
     assert said == 2 * ["33.3% of 3 figures", "66.7% of 3 figures"]
@@ -170,9 +185,9 @@ def test_marks_of_one_style_say_it_once_and_stay_where_they_are(tmp_path: Path) 
     x, y = np.random.default_rng(1).normal(size=(2, 90))
     figure = scatter(x, y, {"few": x > 1}, xlim=(-4, 4), ylim=(-4, 4))
     svg = save_figure(figure, tmp_path, "points")
-    drawn = lxml.etree.fromstring(svg)
+    root = lxml.etree.fromstring(svg)
     marks = [
-        use for use in drawn.iter("{*}use") if "fill-opacity" in use.getparent().get("style", "")
+        use for use in root.iter("{*}use") if "fill-opacity" in use.getparent().get("style", "")
     ]
     assert len(marks) == 90
     axes = figure.axes[0]
@@ -181,3 +196,17 @@ def test_marks_of_one_style_say_it_once_and_stay_where_they_are(tmp_path: Path) 
     found = sorted((float(use.get("x")), height - float(use.get("y"))) for use in marks)
     np.testing.assert_allclose(found, sorted(map(tuple, inside)), atol=0.02)
     assert svg.count(b"fill-opacity: 0.75") <= 3
+
+
+def test_a_notebook_has_every_figure_of_the_page(tmp_path: Path) -> None:
+    folder = write_results(tmp_path / "demo")
+    write_report(folder, folder / "report.html", folder / "figures")
+    results = read_results(folder)
+    written = {path.stem: path.read_bytes() for path in (folder / "figures").glob("*.svg")}
+    assert written.keys() >= {"score_distribution", "degree_distribution", "precision_recall"}
+    for name, svg in written.items():
+        assert save_figure(results.figure(name), tmp_path, name) == svg
+    with pytest.raises(ValueError, match="found 'degree'; expected one of score_distribution, "):
+        results.figure("degree")
+    with pytest.raises(ValueError, match="components cannot be drawn from the results of demo"):
+        results.figure("components")

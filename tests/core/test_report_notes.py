@@ -14,7 +14,7 @@ from pairtile.declare.messages import Message
 from pairtile.engine.state import write_state
 from pairtile.report.page import render_page
 from pairtile.report.results import read_results
-from pairtile.runtime.files import atomic_path, write_arrays, write_json
+from pairtile.runtime.files import atomic_path, read_json, write_arrays, write_json
 from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.summary import summary
 from result_files import write_results
@@ -38,7 +38,7 @@ def groups_of(folder: Path) -> dict[str, list[str]]:
 def with_notes(folder: Path, **more: Any) -> Path:
     """Change the summary of a results folder."""
     path = folder / "summary.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | more))
+    write_json(path, read_json(path) | more)
     return folder
 
 

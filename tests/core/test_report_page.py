@@ -14,10 +14,9 @@ import pandas as pd
 import pytest
 from pairtile.errors import StoreError
 from pairtile.report import write_report
-from pairtile.report.references import read_references
 from pairtile.report.results import read_results
-from pairtile.report.text import page_text
-from pairtile.runtime.files import write_json
+from pairtile.report.text import page_text, read_references
+from pairtile.runtime.files import read_json, write_json
 from report_pages import assert_made_again_alike, edge_rows, page_of, part, read_page
 from result_files import AWKWARD, write_results
 
@@ -278,10 +277,10 @@ def test_more_edges_than_a_page_can_hold_are_counted(
 def test_edges_know_what_the_gold_standard_says_of_them(tmp_path: Path) -> None:
     folder = write_results(tmp_path / "demo")
     network = pd.read_parquet(folder / "network.parquet")
-    evaluation = json.loads((folder / "evaluation.json").read_text())
+    evaluation = read_json(folder / "evaluation.json")
     verdicts = ["+-."[k % 3] for k in range(len(network))]
     evaluation["network"]["verdicts"] = "".join(verdicts)
-    (folder / "evaluation.json").write_text(json.dumps(evaluation))
+    write_json(folder / "evaluation.json", evaluation)
     data = json.loads(page_of(folder).get_element_by_id("network-data").text)
     names = [node[0] for node in data["nodes"]]
     found = {(names[s], names[t]): ".-+"[v] for s, t, _, v in data["edges"]}

@@ -18,6 +18,7 @@ from pairtile.report import write_report
 from pairtile.report.formats import count, number
 from pairtile.report.packed_columns import pack_column, to_digits
 from pairtile.report.results import read_results
+from pairtile.runtime.files import read_json, write_json
 from report_pages import unpacked
 from result_files import AWKWARD, LARGE, MODULES, write_modular, write_results
 
@@ -180,9 +181,9 @@ def test_missing_values_are_sorted_below_all_others(tmp_path: Path, page: Page) 
 def test_the_rows_that_are_found_are_saved_as_a_table(tmp_path: Path, page: Page) -> None:
     folder = write_results(tmp_path / "demo")
     network = pd.read_parquet(folder / "network.parquet")
-    evaluation = json.loads((folder / "evaluation.json").read_text())
+    evaluation = read_json(folder / "evaluation.json")
     evaluation["network"]["verdicts"] = "+-." * (len(network) // 3)
-    (folder / "evaluation.json").write_text(json.dumps(evaluation))
+    write_json(folder / "evaluation.json", evaluation)
     write_report(folder, folder / "report.html", folder / "figures")
     page.open((folder / "report.html").as_uri())
     search(page, "tf003")

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_results import allows, drawn, made_up_results
 from matplotlib.colors import to_rgb
 from pairtile.config.load import load_config
 from pairtile.config.preprocess import Preprocess
@@ -15,10 +16,15 @@ from pairtile.io.expression import Expression
 from pairtile.io.sparse_rows import SparseRows
 from pairtile.methods.mutual_information.prepare import spline_state
 from pairtile.preprocess.expression import prepare_expression
-from pairtile.report import sample_figures
-from pairtile.report.make_figures import sample_components, sample_sizes
-from pairtile.report.results import read_results
+from pairtile.report.figures import (
+    drawn_series,
+    sample_components,
+    sample_sizes,
+    time_courses,
+)
+from pairtile.report.results import Results, read_results
 from pairtile.report.style import GREY, GROUP_COLOURS
+from pairtile.report.text import page_text
 from pairtile.statistics import dependence
 from pairtile.statistics.dependence import principal_components
 from result_files import write_results
@@ -126,14 +132,13 @@ def test_the_page_names_the_lowest_samples_and_colours_batches(results: Path) ->
     read = read_results(results)
     read.summary["parameters"]["samples"] = {"batch": "plate"}
     sizes, components = sample_sizes(read), sample_components(read)
-    assert sizes is not None
-    assert components is not None
     totals = counts().sum(axis=0) * np.where(np.arange(12) % 2, 1, 3)
     least = np.argsort(totals, kind="stable")[:3]
-    assert f"Lowest: s{least[0]} (" in sizes.caption
-    drawn = sizes.figure.axes[0].get_lines()[0].get_ydata()
-    np.testing.assert_array_equal(drawn, totals[::-1])  # in the order of time
-    assert "coloured by plate." in components.caption
+    text = page_text(read)
+    assert f"Lowest: s{least[0]} (" in text.captioned("samples", sizes, b"", None).caption
+    shown = sizes.figure.axes[0].get_lines()[0].get_ydata()
+    np.testing.assert_array_equal(shown, totals[::-1])  # in the order of time
+    assert "coloured by plate." in text.captioned("components", components, b"", None).caption
     legend = components.figure.legends[0]
     assert {text.get_text() for text in legend.get_texts()} == {"plate one", "plate $two$"}
     components.figure.canvas.draw()  # a name is no mathematics
@@ -142,36 +147,47 @@ def test_the_page_names_the_lowest_samples_and_colours_batches(results: Path) ->
 
 def test_without_a_state_there_is_nothing_to_show(tmp_path: Path) -> None:
     read = read_results(write_results(tmp_path / "demo"))
-    assert sample_sizes(read) is None
-    assert sample_components(read) is None
+    assert not allows("samples", read)
+    assert not allows("components", read)
+
+
+def quality(**arrays: object) -> Results:
+    """Results with what the state knows of samples, all of one group unless ``arrays`` say else."""
+    found = {name: np.asarray(values) for name, values in arrays.items()}
+    n = len(next(iter(found.values())))
+    names = np.array([f"s{k}" for k in range(n)])
+    rest = {
+        "quality_size": np.ones(n), "quality_samples": names, "quality_counted": np.array(False),
+        "quality_zeros": np.zeros(n), "quality_missing": np.zeros(n),
+        "component_shares": np.array([0.5, 0.2]), "component_samples": np.arange(n),
+        "quality_group": np.zeros(n, np.int64), "quality_labels": np.array(["all"]),
+    }  # fmt: skip
+    return made_up_results(state=rest | found)
 
 
 def test_shares_that_are_zero_everywhere_are_not_drawn() -> None:
-    figure = sample_figures.sample_sizes([3.0, 4.0], [0, 0], [0, 0])
+    figure = drawn("samples", quality(quality_size=[3.0, 4.0]))
     assert len(figure.axes) == 1
-    figure = sample_figures.sample_sizes([3.0, 4.0], [0, 0.5], [0, 0])
+    figure = drawn("samples", quality(quality_size=[3.0, 4.0], quality_zeros=[0, 0.5]))
     assert [line.get_label() for line in figure.axes[1].get_lines()] == ["zero"]
 
 
 def test_of_more_groups_than_colours_the_smallest_are_grey() -> None:
     groups = np.repeat(np.arange(9), [9, 8, 7, 6, 5, 4, 3, 2, 1])
-    scores = np.random.default_rng(8).normal(size=(groups.size, 2))
-    figure = sample_figures.sample_components(
-        scores, [0.5, 0.2], groups, [f"run {k}" for k in range(9)]
-    )
-    drawn = {each.get_label(): each for each in figure.axes[0].collections}
-    assert len(drawn["3 others"].get_offsets()) == 6
-    assert to_rgb(drawn["3 others"].get_facecolor()[0][:3]) == to_rgb(GREY)
-    assert to_rgb(drawn["run 0"].get_facecolor()[0][:3]) == to_rgb(GROUP_COLOURS[0])
+    scores, names = np.random.default_rng(8).normal(size=(45, 2)), [f"run {k}" for k in range(9)]
+    given = {"component_scores": scores, "quality_group": groups, "quality_labels": names}
+    figure = drawn("components", quality(**given))
+    parts = {each.get_label(): each for each in figure.axes[0].collections}
+    assert len(parts["3 others"].get_offsets()) == 6
+    assert to_rgb(parts["3 others"].get_facecolor()[0][:3]) == to_rgb(GREY)
+    assert to_rgb(parts["run 0"].get_facecolor()[0][:3]) == to_rgb(GROUP_COLOURS[0])
 
 
 def test_the_outermost_samples_are_named_apart() -> None:
     scores = np.zeros((20, 2))
     scores[:, 0] = np.linspace(-1, 1, 20)
     scores[3], scores[4] = (9.0, 9.0), (9.0, 9.0)
-    figure = sample_figures.sample_components(
-        scores, [0.5, 0.2], names=[f"s{k}" for k in range(20)]
-    )
+    figure = drawn("components", quality(component_scores=scores))
     named = [text.get_text() for text in figure.axes[0].texts]
     assert named[0] == "s3"
     assert "s4" not in named  # it lies where s3 does
@@ -181,18 +197,19 @@ def test_series_are_drawn_one_after_the_other_with_gaps() -> None:
     values = np.arange(7.0)
     values[4] = np.nan
     series = np.array([0, 1, 0, 1, 0, 1, 1])
-    figure = sample_figures.time_courses([{"a $x$": values, "b": -values}], series)
-    drawn, _ = (line.get_xydata().T.tolist() for line in figure.axes[0].get_lines())
+    figure, shown = time_courses([{"a $x$": values, "b": -values}], series, "value")
+    assert shown == {"shown": 7, "samples": 7}
+    points, _ = (line.get_xydata().T.tolist() for line in figure.axes[0].get_lines())
     nan = np.nan
-    np.testing.assert_array_equal(drawn, [[1, 2, 3, 4, 5, 6, 7, 8], [0, 2, nan, nan, 1, 3, 5, 6]])
+    np.testing.assert_array_equal(points, [[1, 2, 3, 4, 5, 6, 7, 8], [0, 2, nan, nan, 1, 3, 5, 6]])
     legend = figure.axes[0].get_legend()
     assert [text.get_text() for text in legend.get_texts()] == ["a $x$", "b"]
     figure.canvas.draw()
 
 
 @pytest.mark.parametrize(
-    ("lengths", "drawn"), [([100, 20, 5], [100, 20]), ([500, 3], [120]), ([60], [60])]
+    ("lengths", "shown"), [([100, 20, 5], [100, 20]), ([500, 3], [120]), ([60], [60])]
 )
-def test_as_many_series_are_drawn_as_have_room(lengths: list[int], drawn: list[int]) -> None:
+def test_as_many_series_are_drawn_as_have_room(lengths: list[int], shown: list[int]) -> None:
     series = np.repeat(np.arange(len(lengths)), lengths)
-    assert [here.size for here in sample_figures.drawn_series(series)] == drawn
+    assert [here.size for here in drawn_series(series)] == shown

@@ -12,7 +12,7 @@ import pandas as pd
 from declared_columns import assert_declared, declared_tables
 from documents import section_of_page
 from pairtile.method import get_method
-from pairtile.report.make_figures import COMMON_FIGURES
+from pairtile.report.figures import COMMON_FIGURES
 from pairtile.runtime.files import read_json
 
 SECTIONS = {

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from pairtile.report import write_report
-from pairtile.runtime.files import write_json
+from pairtile.runtime.files import read_json, write_json
 
 AWKWARD = ["<script>alert(1)</script>", "</script><b>x", '"quoted" & $x_1$', "naïve µ-gène", "-->"]
 
@@ -38,7 +37,7 @@ def write_results(
     summary = _summary(items, network, scores, score, bootstraps, gold)
     write_json(folder / "summary.json", summary)
     if gold:
-        (folder / "evaluation.json").write_text(json.dumps(_evaluation()))
+        write_json(folder / "evaluation.json", _evaluation())
     return folder
 
 
@@ -246,9 +245,9 @@ def write_modular(folder: Path, n_genes: int, n_edges: int, n_modules: int) -> P
     table.assign(p_value=1e-6, q_value=1e-4, p_method="empirical").to_parquet(
         folder / "network.parquet"
     )
-    evaluation = json.loads((folder / "evaluation.json").read_text())
+    evaluation = read_json(folder / "evaluation.json")
     evaluation["network"]["verdicts"] = "".join(rng.choice(["+", "-", "."], len(table)))
-    (folder / "evaluation.json").write_text(json.dumps(evaluation))
+    write_json(folder / "evaluation.json", evaluation)
     return folder
 
 

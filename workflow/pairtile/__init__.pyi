@@ -55,6 +55,7 @@ from .methods.trajectory_correlation.api import (
 )
 from .methods.trajectory_correlation.api import trajectory_correlation as trajectory_correlation
 from .preprocess.expression import Prepared as Prepared
+from .report.results import read_results as read_results
 from .simulate import BooleanSimulation as BooleanSimulation
 from .simulate import ConditionsSimulation as ConditionsSimulation
 from .simulate import Simulation as Simulation

@@ -36,9 +36,8 @@ class Method:
         What ``method:`` says in a configuration.
     package
         Where the parts lie: ``__name__`` of the method's package. Its folder may hold
-        ``text.md.j2``, ``references.bib`` and ``templates/`` for the report, ``messages.toml``,
-        ``example.yaml`` for ``pairtile init``, and ``charts.py``, whose ``__all__`` are figures for
-        notebooks (``pairtile.report.figures``).
+        ``text.md.j2``, ``references.bib`` and ``templates/`` for the report, ``messages.toml``, and
+        ``example.yaml`` for ``pairtile init``.
     config
         The configuration model, an ``Analysis``. Its module imports pydantic and
         ``pairtile.config`` alone.

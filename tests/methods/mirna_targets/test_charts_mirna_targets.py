@@ -8,7 +8,10 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from made_up_results import drawn, made_up_results
+from matplotlib.axes import Axes
 from mirna_results import write_mirna_results
+from pairtile import mirna_targets
 from pairtile.errors import StoreError
 from pairtile.methods.mirna_targets import charts
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
@@ -96,23 +99,26 @@ def test_the_seed_is_counted_from_the_five_prime_end_past_gaps(query: str, seed:
 # --- figures ------------------------------------------------------------------------------------
 
 
-def test_the_map_marks_every_pair_once() -> None:
-    pairs = pd.DataFrame({"source": list("aabbc"), "target": list("xyxzz")})
-    values = np.array([-20.0, -18.0, -25.0, -11.0, -12.0])
-    canonical = np.array([True, False, True, False, True])
-    figure = charts.target_map(pairs, values, canonical, label="energy", low_is_strong=True)
-    axes = figure.axes[0]
+def test_the_map_marks_every_pair_once(tmp_path: Path) -> None:
+    pairs = pd.DataFrame({"source": list("aabbc"), "target": list("xyxzz"), "n_hits": 1})
+    pairs["energy_kcal_mol"], pairs["score"] = [-20.0, -18.0, -25.0, -11.0, -12.0], 150.0
+    sites = pairs.rename(columns={"source": "mirna", "target": "transcript"})
+    sites["n_canonical_sites"] = [1, 0, 1, 0, 1]
+    sites.to_csv(tmp_path / "targets.tsv", sep="\t", index=False)
+    results = made_up_results("mirna_targets", network=pairs)
+    results.folder = tmp_path
+    axes = drawn("target_map", results).axes[0]
     grid = axes.images[0].get_array()
     rows = [label.get_text() for label in axes.get_yticklabels()]
     columns = [label.get_text() for label in axes.get_xticklabels()]
-    drawn = {
+    shown = {
         (rows[i], columns[j]): grid[i, j]
         for i in range(3)
         for j in range(3)
         if not np.ma.is_masked(grid[i, j])
     }
-    expected = zip(pairs["source"], pairs["target"], values.tolist(), strict=True)
-    assert drawn == {(source, target): value for source, target, value in expected}
+    expected = zip(pairs["source"], pairs["target"], pairs["energy_kcal_mol"], strict=True)
+    assert shown == {(source, target): value for source, target, value in expected}
     [dots] = axes.get_lines()
     marked = {(rows[int(y)], columns[int(x)]) for x, y in dots.get_xydata()}
     assert marked == {("a", "x"), ("b", "x"), ("c", "z")}
@@ -124,14 +130,41 @@ def test_the_strongest_block_holds_the_first_names_of_both_sides() -> None:
     assert block.to_numpy().tolist() == [["a", "x"], ["b", "y"], ["a", "y"], ["b", "x"]]
 
 
-def test_distributions_are_cut_to_the_hits_and_refuse_lengths_that_do_not_fit() -> None:
-    figure = charts.hit_distribution([0, 5, 10, 15, 20], [0, 3, 2, 0], 4.0, label="score")
-    drawn = figure.axes[0].patches[0].get_data()
-    assert drawn.values.tolist() == [3, 2]
-    assert drawn.edges.tolist() == [5, 10, 15]
-    [threshold] = figure.axes[0].get_lines()
+def test_distributions_are_cut_to_the_hits() -> None:
+    def axes(edges: list[int], counts: list[int], threshold: float) -> Axes:
+        arrays = {"edges": edges, "counts": counts, "threshold": threshold}
+        scores = {name: np.asarray(value) for name, value in arrays.items()}
+        return drawn("score_distribution", made_up_results("mirna_targets", scores=scores)).axes[0]
+
+    near = axes([0, 5, 10, 15, 20], [0, 3, 2, 0], 4.0)
+    bins = near.patches[0].get_data()
+    assert bins.values.tolist() == [3, 2]
+    assert bins.edges.tolist() == [5, 10, 15]
+    [threshold] = near.get_lines()
     assert threshold.get_xdata()[0] == 4.0
-    far = charts.hit_distribution([0, 5, 10], [1, 1], 900.0, label="score")
-    assert not far.axes[0].get_lines()
-    with pytest.raises(ValueError, match="one edge more than counts"):
-        charts.hit_distribution([0, 1, 2], [1, 2, 3], label="score")
+    assert not axes([0, 5, 10], [1, 1], 900.0).get_lines()
+
+
+# --- one hit, letter by letter --------------------------------------------------------------------
+
+
+def test_the_first_hit_of_a_search_is_drawn_letter_by_letter() -> None:
+    hits = mirna_targets(
+        {"let-7a": "UGAGGUAGUAGGUUGUAUAGUU"}, {"utr": "CAUUUAUACAACCGUUCUACCUCAACGCGAUG"}
+    )
+    hit = hits.iloc[0]
+    for given in (hit, dict(hit), next(hits.itertuples())):
+        [axes] = charts.alignment(given).axes
+        letters = [text.get_text() for text in axes.texts]
+        assert "".join(letters).count(hit["query_alignment"].strip()) == 1
+        assert "let-7a on utr" in axes.get_title()
+        # The seed region: seven letters of the miRNA, without gaps here, from its second last on.
+        [band] = axes.patches
+        begin, end = band.get_x() + 0.5, band.get_x() + band.get_width() + 0.5
+        seed = hit["query_alignment"][round(begin) : round(end)]
+        assert seed.upper()[::-1] == "GAGGUAG"
+
+
+def test_an_alignment_must_be_whole() -> None:
+    with pytest.raises(ValueError, match="found no match_line; expected a row"):
+        charts.alignment({"query_alignment": "a", "reference_alignment": "u"})

@@ -6,7 +6,7 @@ import random
 
 import pandas as pd
 import pytest
-from pairtile.methods.mirna_targets.report_numbers import N_PAIRS, lowest_p
+from pairtile.methods.mirna_targets.report import N_PAIRS, lowest_p
 from pairtile.report.results import Results, read_results
 from pairtile.report.text import page_text
 from workflow_runs import Analysis

@@ -8,23 +8,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_results import allows, drawn, made_up_results
 from matplotlib.patches import Ellipse
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.charts import (
-    condition_edges,
     condition_scatter,
-    correlation_distribution,
     label_groups,
-    mode_number_distribution,
-    module_heat_map,
-    module_sizes,
     pair_scatter,
-    power_law_curve,
-    rmt_curve,
-    spacing_distribution,
 )
 from pairtile.methods.multimodal_correlation.modes import PairModes
+from pairtile.methods.multimodal_correlation.report_results import ModeResults, mode_results
 from pairtile.methods.multimodal_correlation.thresholds import RankedPairs, random_matrix_threshold
+from pairtile.report.results import Results
 from pairtile.report.style import MANY_POINTS, save_figure
 from scipy import stats
 
@@ -58,6 +53,24 @@ def pair(n: int = 60, names: tuple[str, str] = ("a", "b")) -> PairModes:
     x, y = random.normal(size=(2, n))
     x[n - 1] = np.nan
     return PairModes.of(rows_of_pair(n), x, y, names)
+
+
+EDGES = pd.DataFrame({"source": [], "target": [], "cluster": [], "correlation": [], "n_modes": []})
+
+
+def results(
+    arrays: dict[str, object] | None = None,
+    network: pd.DataFrame = EDGES,
+    networks: pd.DataFrame | None = None,
+    modules: pd.DataFrame | None = None,
+    **parameters: object,
+) -> Results:
+    """Of a mixture unless ``parameters`` say else."""
+    given = {name: np.asarray(values) for name, values in (arrays or {}).items()}
+    none = pd.DataFrame()
+    tables = [none if table is None else table for table in (networks, modules)]
+    found = ModeResults(Path("in memory"), network, *tables, [], given, {})
+    return made_up_results("multimodal_correlation", read={mode_results: found}, **parameters)
 
 
 def test_masks_part_the_samples_of_a_pair() -> None:
@@ -128,7 +141,7 @@ def categorical(labels: list[str], codes: list[int]) -> Condition:
 
 def test_labels_are_drawn_below_the_modes() -> None:
     condition = categorical(["heat", "cold"], [0] * 30 + [1] * 25 + [-1] * 5)
-    figure = condition_scatter([pair(), pair()], condition)
+    figure = condition_scatter([pair(), pair()], condition, modes=True)
     assert len(figure.axes) == 4
     legend = figure.legends[0]
     assert [text.get_text() for text in legend.get_texts()] == ["heat", "cold", "not known"]
@@ -156,7 +169,8 @@ def test_numbers_have_a_colour_bar(labels: tuple[str, ...]) -> None:
     values[3] = np.nan
     kind = "ordinal" if labels else "quantitative"
     codes = np.where(np.isnan(values), -1, values - 1).astype(np.int32)
-    figure = condition_scatter([pair()], Condition("Stage", kind, labels, codes, values))
+    condition = Condition("Stage", kind, labels, codes, values)
+    figure = condition_scatter([pair()], condition, modes=True)
     bar = figure.axes[-1]
     assert bar.get_xlabel() == "Stage"
     ticks = [text.get_text() for text in bar.get_xticklabels()]
@@ -164,45 +178,44 @@ def test_numbers_have_a_colour_bar(labels: tuple[str, ...]) -> None:
 
 
 def test_edges_by_condition_have_a_bar_for_each_label() -> None:
-    counts = pd.DataFrame(
-        {
-            "condition": ["Treatment", "Treatment", "Hours"],
-            "label": ["heat", "cold", ""],
-            "positive": [5, 0, 2],
-            "negative": [1, 0, 0],
-        }
-    )
-    axes = condition_edges(counts).axes[0]
-    assert [text.get_text() for text in axes.get_yticklabels()] == [
-        "Treatment heat", "Treatment cold", "Hours",
-    ]  # fmt: skip
-    assert [bar.get_width() for bar in axes.patches] == [5, 0, 2, 1, 0, 0]
-    many = pd.concat([counts] * 20)
-    assert len(condition_edges(many).axes[0].get_yticklabels()) == 24
+    rows = [("Treatment", "heat", 0.9)] * 5 + [("Treatment", "heat", -0.8), ("Hours", "", 0.7)]
+    networks = pd.DataFrame(rows, columns=["condition", "label", "correlation"])
+    signs = np.where(networks["correlation"] < 0, "negative", "positive")
+    networks = networks.assign(source="a", target="b", unique=False, direction=signs)
+    axes = drawn("condition_edges", results(networks=networks)).axes[0]
+    names = [text.get_text() for text in axes.get_yticklabels()]
+    assert names == ["Treatment heat", "Hours"]
+    assert [bar.get_width() for bar in axes.patches] == [5, 1, 1, 0]
+    many = pd.concat([networks.assign(label=f"l{k}") for k in range(30)])
+    shown = drawn("condition_edges", results(networks=many)).axes[0]
+    assert len(shown.get_yticklabels()) == 24
+    assert not allows("condition_edges", results())
 
 
 def test_numbers_of_modes_are_bars_up_to_the_largest() -> None:
-    axes = mode_number_distribution([10, 80, 9, 1, 0, 0]).axes[0]
+    axes = drawn("modes", results({"pairs_by_modes": [10, 80, 9, 1, 0, 0]})).axes[0]
     assert [bar.get_height() for bar in axes.patches] == [10, 80, 9, 1]
     assert [text.get_text() for text in axes.get_xticklabels()] == ["none", "1", "2", "3"]
     assert "9.00%" in [text.get_text().split()[-1] for text in axes.texts]
-    assert len(mode_number_distribution([0, 0, 0, 0, 0, 0]).axes[0].patches) == 2
+    of_one = drawn("modes", results({"pairs_by_modes": [3, 0, 0]}))
+    assert len(of_one.axes[0].patches) == 2
+    assert not allows("modes", results({"pairs_by_modes": [0, 0, 0]}))
+    plain = {"estimator": {"clustering": "none"}}
+    assert not allows("modes", results({"pairs_by_modes": [1, 2]}, **plain))
 
 
 def test_correlations_have_the_threshold_on_both_sides() -> None:
-    edges, counts = np.linspace(-1, 1, 201), np.arange(200)
-    figure = correlation_distribution(edges, counts, 0.8371, stored_from=0.5)
-    axes = figure.axes[0]
+    arrays = {"edges": np.linspace(-1, 1, 201), "counts": np.arange(200)}
+    given = results({**arrays, "threshold": 0.8371}, estimator={"min_correlation": 0.5})
+    axes = drawn("score_distribution", given).axes[0]
     assert [line.get_xdata()[0] for line in axes.get_lines()] == [-0.8371, 0.8371]
     stored, everything = (patch.get_data() for patch in axes.patches[:2])
-    assert everything.values.sum() == counts.sum()
+    assert everything.values.sum() == arrays["counts"].sum()
     middle = (stored.edges[1:] + stored.edges[:-1]) / 2
     inside = np.abs(middle) >= 0.5
     np.testing.assert_array_equal(stored.values[inside], everything.values[inside])
     assert not stored.values[~inside].any()
-    assert not correlation_distribution(edges, counts, None).axes[0].get_lines()
-    with pytest.raises(ValueError, match="one edge more"):
-        correlation_distribution(edges, counts[:-1])
+    assert not drawn("score_distribution", results(arrays)).axes[0].get_lines()
 
 
 def walk() -> tuple[pd.DataFrame, pd.DataFrame, float | None]:
@@ -216,34 +229,42 @@ def walk() -> tuple[pd.DataFrame, pd.DataFrame, float | None]:
     return found.curve, found.spacings, found.threshold
 
 
+def walked(curve: pd.DataFrame, threshold: float | None, **parameters: object) -> Results:
+    arrays = {f"curve_{name}": column for name, column in curve.items()}
+    settings = {"threshold": {"method": "rmt", **parameters}}
+    return results({**arrays, "threshold": np.nan if threshold is None else threshold}, **settings)
+
+
 def test_the_walk_of_random_matrix_theory_is_drawn_from_high_to_low() -> None:
     curve, spacings, threshold = walk()
     assert threshold is not None
-    figure = rmt_curve(curve["threshold"], curve["chi_square"], curve["genes"], threshold)
-    axes, genes = figure.axes
+    axes, genes = drawn("threshold", walked(curve, threshold)).axes
     low, high = axes.get_xlim()
     assert low > high
     np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), curve["chi_square"])
     np.testing.assert_array_equal(genes.get_lines()[0].get_ydata(), curve["genes"])
     assert {99.607, 200.0} <= {line.get_ydata()[0] for line in axes.get_lines()}
     assert threshold in [line.get_xdata()[0] for line in axes.get_lines()]
-    panels = spacing_distribution(spacings).axes
+    arrays = {f"spacings_{name}": column for name, column in spacings.items()}
+    panels = drawn("spacings", results(arrays)).axes
     titles = [float(panel.get_title().split()[1]) for panel in panels]
     assert titles == sorted(spacings["threshold"].unique(), reverse=True)
-    with pytest.raises(ValueError, match="found 0 panels"):
-        spacing_distribution(spacings.iloc[:0])
+    assert not allows("spacings", results())
 
 
 def test_a_walk_without_a_single_test_is_drawn_too() -> None:
-    axes, _ = rmt_curve([0.99, 0.98], [np.nan, np.nan], [0, 3], np.nan).axes
+    curve = pd.DataFrame({"threshold": [0.99, 0.98], "chi_square": np.nan, "genes": [0, 3]})
+    axes, _ = drawn("threshold", walked(curve, None)).axes
     assert len(axes.get_lines()) == 3  # the curve and two levels
-    assert rmt_curve([], [], [], None).axes
-    assert power_law_curve([0.9], [np.nan], [4]).axes
+    assert not allows("threshold", walked(curve.iloc[:0], None))
+    fit = pd.DataFrame({"threshold": [0.9], "fit": [np.nan], "genes": [4]})
+    assert drawn("threshold", walked(fit, None)).axes
 
 
 def test_the_walk_of_the_power_law_has_its_least_fit() -> None:
-    figure = power_law_curve([0.9, 0.8, 0.7], [-0.2, 0.7, 0.9], [60, 80, 90], 0.7, least_fit=0.85)
-    axes = figure.axes[0]
+    curve = pd.DataFrame({"threshold": [0.9, 0.8, 0.7], "fit": [-0.2, 0.7, 0.9]})
+    curve["genes"] = [60, 80, 90]
+    axes = drawn("threshold", walked(curve, 0.7, fit=0.85)).axes[0]
     assert 0.85 in [line.get_ydata()[0] for line in axes.get_lines()]
     low, high = axes.get_ylim()
     assert low < -0.2
@@ -252,18 +273,17 @@ def test_the_walk_of_the_power_law_has_its_least_fit() -> None:
 
 
 def test_modules_are_framed_in_their_order() -> None:
-    matrix = np.zeros((5, 5))
-    matrix[0, 1] = matrix[1, 0] = 0.9
-    matrix[3, 4] = matrix[4, 3] = -0.8
-    axes = module_heat_map(matrix, [1, 1, 1, 2, 2]).axes[0]
+    ends = {"source": ["a", "d"], "target": ["b", "e"], "cluster": 1, "n_modes": 1}
+    network = pd.DataFrame({**ends, "correlation": [0.9, -0.8]})
+    modules = pd.DataFrame({"gene": list("abcde"), "module": [1, 1, 1, 2, 2]})
+    axes = drawn("modules", results(network=network, modules=modules)).axes[0]
     frames = [(p.get_x(), p.get_width()) for p in axes.patches]
     assert frames == [(-0.5, 3), (2.5, 2)]
     shown = axes.get_images()[0].get_array()
     assert shown is not None
     assert shown.count() == 4
+    assert (shown[0, 1], shown[4, 3]) == (0.9, -0.8)
     assert [text.get_text() for text in axes.get_xticklabels()] == ["1", "2"]
-    with pytest.raises(ValueError, match="out of order"):
-        module_heat_map(matrix, [2, 1, 1, 1, 1])
-    with pytest.raises(ValueError, match="shape"):
-        module_heat_map(matrix, [1, 1])
-    assert [bar.get_height() for bar in module_sizes([5, 3, 2]).axes[0].patches] == [5, 3, 2]
+    shared = pd.DataFrame({"gene": list("abcdeabc"), "module": [1] * 5 + [2] * 3})
+    sizes = drawn("modules", results(network=network, modules=shared)).axes[0]
+    assert [bar.get_height() for bar in sizes.patches] == [5, 3]

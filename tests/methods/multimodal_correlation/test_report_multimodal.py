@@ -21,9 +21,8 @@ from pairtile.methods.multimodal_correlation.report_results import (
     spread,
     strongest_pairs,
 )
-from pairtile.report.references import read_references
 from pairtile.report.results import Results, read_results, warnings_of_results
-from pairtile.report.text import page_text
+from pairtile.report.text import page_text, read_references
 from pairtile.runtime.files import read_json, write_json
 from planted_modes import SAMPLES, analysis
 from report_pages import assert_made_again_alike, codes_of, edge_rows, page_of, read_page

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_results import allows
 from matplotlib.colors import to_rgb
 from pairtile.engine.state import write_state
 from pairtile.methods.mutual_information.charts import (
@@ -36,7 +37,6 @@ def results(folder: Path, n_edges: int, batch: Any = None) -> Results:
 def test_panels_show_the_scored_values_of_the_first_edges(tmp_path: Path) -> None:
     found = results(tmp_path, 12)
     made = strongest_edges(found)
-    assert made is not None
     panels = made.figure.axes
     assert len(panels) == PANELS
     for panel, numbers in zip(panels, ["0.500 −0.80", "0.250 0.10"], strict=False):
@@ -46,14 +46,15 @@ def test_panels_show_the_scored_values_of_the_first_edges(tmp_path: Path) -> Non
         points = panel.collections[0].get_offsets()
         np.testing.assert_array_equal(points, np.column_stack([z[source], z[target]]))
         assert (panel.get_xlabel(), panel.get_ylabel()) == (f"g{source}", f"g{target}")
-    assert {"g1", "g4", "0.500", "−0.80"} <= set(re.split(r"[ ,:;]+", made.alternative))
+    source, target, label = made.numbers["pairs"][0]
+    assert (source, target) == ("g1", "g4")
+    assert re.findall(r"−?\d\.\d+", label) == ["0.500", "−0.80"]
 
 
 @pytest.mark.parametrize("n_batches", [2, 8])
 def test_batches_have_colours(tmp_path: Path, n_batches: int) -> None:
     batch = np.arange(20, dtype=np.int32) % n_batches
     made = strongest_edges(results(tmp_path, 1, batch))
-    assert made is not None
     z = np.load(tmp_path / "state/z.npy")
     parts = made.figure.axes[0].collections
     assert len(parts) == min(n_batches, len(GROUP_COLOURS))
@@ -72,15 +73,14 @@ def test_time_courses_are_those_of_the_best_pairs_each_once(tmp_path: Path) -> N
     turned = found.network.rename(columns={"source": "target", "target": "source"})
     found.network = pd.concat([found.network, turned])
     made = strongest_in_time(found)
-    assert made is not None
     assert len(made.figure.axes) == 2
     for panel, pair in zip(made.figure.axes, [{1, 4}, {0, 5}], strict=True):
         named = {line.get_label(): line for line in panel.get_lines()}
         for gene in pair:
             np.testing.assert_array_equal(named[f"g{gene}"].get_ydata()[:10], state["z"][gene, :10])
-    assert strongest_in_time(results(tmp_path / "static", 12)) is None
-    assert strongest_in_time(results(tmp_path / "empty", 0)) is None
+    assert not allows("time_courses", results(tmp_path / "static", 12))
+    assert not allows("time_courses", results(tmp_path / "empty", 0))
 
 
 def test_a_network_without_edges_has_no_such_figure(tmp_path: Path) -> None:
-    assert strongest_edges(results(tmp_path, 0)) is None
+    assert not allows("strongest_edges", results(tmp_path, 0))

@@ -6,12 +6,20 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_up_results import drawn, made_up_results
 from pairtile.methods.predictor_pairs import charts
-from pairtile.methods.predictor_pairs.report_results import Levels, rule_of_two
+from pairtile.methods.predictor_pairs.report_results import (
+    Levels,
+    predictor_results,
+    results_of,
+    rule_of_two,
+)
 from pairtile.methods.predictor_pairs.rules import level_counts
+from pairtile.report.results import Results
 from pairtile.report.style import save_figure
 
 
@@ -63,23 +71,31 @@ def test_no_rule_without_a_majority_everywhere_or_for_other_levels() -> None:
 # --- figures --------------------------------------------------------------------------------------
 
 
+def of_best(**columns: object) -> Results:
+    """Results with these columns of the best sets."""
+    best = {"rank": 1, "target_entropy_bits": 1.0, "mce_bits": 0.5, "predictor_1": "x", **columns}
+    sets = pd.DataFrame({"n_ties": 1, "p_value": np.nan, "predictor_2": "y", **best})
+    return made_up_results("predictor_pairs", read={predictor_results: results_of(sets)})
+
+
 def test_best_sets_and_the_null_are_shares_of_their_own() -> None:
     counts, null = np.zeros(200), np.zeros(200)
     counts[[0, 3, 7]] = 10, 20, 30
     null[[100, 150]] = 1000, 3000
-    figure = charts.best_set_distribution(np.linspace(0, 1, 201), counts, null)
+    scores = {"edges": np.linspace(0, 1, 201), "counts": counts}
+    given = made_up_results("predictor_pairs", scores={**scores, "null_counts": null})
+    figure = drawn("score_distribution", given)
     filled, _, line = (patch.get_data().values for patch in figure.axes[0].patches)
     assert filled.sum() == pytest.approx(1.0)
     assert filled[[0, 1, 3]].tolist() == pytest.approx([1 / 6, 1 / 3, 1 / 2])
     assert line.sum() == pytest.approx(1.0)
-    assert len(charts.best_set_distribution([0, 1], [0]).axes[0].patches) == 2  # no line
-    with pytest.raises(ValueError, match="one edge more than counts"):
-        charts.best_set_distribution([0, 1], [1, 2])
+    alone = drawn("score_distribution", made_up_results("predictor_pairs", scores=scores))
+    assert len(alone.axes[0].patches) == 2  # no line
 
 
 def test_p_values_on_a_border_count_with_those_below() -> None:
     p = [0.05, 0.15, 0.15, 1.0, 1 / 1001, float("nan")]
-    figure = charts.p_value_distribution(p)
+    figure = drawn("p_values", of_best(p_value=p))
     heights = figure.axes[0].patches[0].get_data().values
     assert heights.sum() == 5
     assert heights[[0, 2, 19]].tolist() == [2, 2, 1]
@@ -90,8 +106,7 @@ def test_p_values_on_a_border_count_with_those_below() -> None:
 
 
 def test_ties_are_counted_in_doubling_bins() -> None:
-    figure = charts.tie_distribution([1, 1, 1, 2, 3, 4, 7, 8, 192_016])
-    axes = figure.axes[0]
+    axes = drawn("ties", of_best(n_ties=[1, 1, 1, 2, 3, 4, 7, 8, 192_016])).axes[0]
     names = [label.get_text() for label in axes.get_xticklabels()]
     heights = [bar.get_height() for bar in axes.patches]
     assert dict(zip(names, heights, strict=True)) | {"1": 3, "2–3": 2, "4–7": 2, "8–15": 1} == dict(
@@ -104,28 +119,13 @@ def test_ties_are_counted_in_doubling_bins() -> None:
 def test_joint_prediction_names_only_sets_without_ties_that_have_room() -> None:
     mi = np.array([1.0, 1.0, 1.0, 0.8, 0.5])
     imp = np.array([0.9, 0.89, 0.6, 0.7, 0.0])
-    tied = np.array([False, False, True, False, False])
-    figure = charts.imp_against_mi(mi, imp, tied, ["$a$", "b", "c", "d", "e"])
+    ties, names = [1, 1, 2, 1, 1], ["$a$", "b", "c", "d", "e"]
+    given = of_best(mi_bits=mi, imp_bits=imp, n_ties=ties, target=names)
+    figure = drawn("joint_prediction", given)
     assert [text.get_text() for text in figure.axes[0].texts] == ["$a$", "d"]
     alone, several = (part.get_offsets() for part in figure.axes[0].collections)
     assert (len(alone), len(several)) == (4, 1)
     assert several.tolist() == [[1.0, 0.6]]
-
-
-@pytest.mark.parametrize("q", [2, 3, 4])
-@pytest.mark.parametrize("c", [1, 2, 3])
-def test_a_level_table_shows_every_cell_and_hatches_unseen_ones(q: int, c: int) -> None:
-    counts = np.random.default_rng(q).integers(0, 9, (q,) * (c + 1))
-    counts.reshape(-1, q)[0] = 0
-    figure = charts.level_table(counts, ["a", "$b$", "c"][:c], "target")
-    axes = figure.axes[0]
-    assert len(axes.patches) == q**c
-    assert [bool(patch.get_hatch()) for patch in axes.patches].count(True) == 1
-    assert [text.get_text() for text in axes.texts] == [
-        "  ".join(map(str, cell)) for cell in counts.reshape(-1, q)[1:]
-    ]
-    with pytest.raises(ValueError, match="one axis for each and one for the target"):
-        charts.level_table(counts, ["a"] * (c + 1), "target")
 
 
 @pytest.mark.parametrize(
@@ -144,6 +144,9 @@ def test_colour_is_the_leading_level_and_paler_where_it_leads_less(
 
 def test_thousands_of_points_stay_a_small_file(tmp_path: Path) -> None:
     random = np.random.default_rng(2)
-    mi = random.random(20_000)
-    figure = charts.imp_against_mi(mi, mi * random.random(20_000), random.random(20_000) < 0.5)
+    mi, n = random.random(20_000), 20_000
+    ties = 1 + (random.random(n) < 0.5)
+    names = [f"g{k}" for k in range(n)]
+    given = of_best(mi_bits=mi, imp_bits=mi * random.random(n), n_ties=ties, target=names)
+    figure = drawn("joint_prediction", given)
     assert len(save_figure(figure, tmp_path, "many")) < 400_000

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from method_pages import parts_of
 from pairtile.methods.predictor_pairs.report import TEXT
-from pairtile.report.references import read_references
+from pairtile.report.method_report import made_of
 from pairtile.report.results import read_results
-from pairtile.report.text import page_text
+from pairtile.report.text import page_text, read_references
 from predictor_levels import PARTS, analysis, planted_levels, random_levels
 from report_pages import codes_of, numbers_of, part, plain_page, read_page
 
@@ -50,7 +50,7 @@ def test_every_form_of_the_search_has_words_for_all_it_shows(
     columns = set(results.network) - {"source", "target"}
     assert all(hint for _, hint in TEXT.headings(columns, "network.parquet"))
     for draw in results.method_report.figures.values():
-        draw(results)
+        made_of(results, draw)
     page = plain_page(out)
     assert parts_of(page) == [name for name in PARTS if name != "figures"]
     headings = [th.text_content() for th in page.xpath("//*[@id='predictors-table']/thead//th")]

@@ -7,6 +7,7 @@ import io
 import re
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import matplotlib.image
 import numpy as np
@@ -14,10 +15,13 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_up_results import allows, drawn, made_up_results
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 from pairtile.methods.trajectory_correlation import charts
+from pairtile.methods.trajectory_correlation.report_results import MotionResults, motion_results
 from pairtile.methods.trajectory_correlation.residue_marks import ResidueMarks, runs
+from pairtile.report.results import Results
 from pairtile.report.style import save_figure
 
 N = 12
@@ -63,10 +67,10 @@ def test_above_the_diagonal_only_what_is_wanted_is_drawn(tmp_path: Path) -> None
     figure = charts.correlation_map(values, MARKS, wanted)
     [image] = figure.axes[0].images
     assert image.origin == "lower"
-    drawn = np.isfinite(np.ma.filled(image.get_array(), np.nan))
-    rows, columns = np.nonzero(drawn & np.tri(N, k=-1, dtype=bool))
+    shown = np.isfinite(np.ma.filled(image.get_array(), np.nan))
+    rows, columns = np.nonzero(shown & np.tri(N, k=-1, dtype=bool))
     assert list(zip(rows, columns, strict=True)) == [(9, 2)]
-    assert drawn[np.triu_indices(N, 1)].all()
+    assert shown[np.triu_indices(N, 1)].all()
 
 
 def test_wrong_shapes_are_refused() -> None:
@@ -76,10 +80,40 @@ def test_wrong_shapes_are_refused() -> None:
         charts.correlation_map(np.zeros((5, 5)), MARKS)
 
 
+RESIDUES = pd.DataFrame(
+    {
+        "name": MARKS.names, "chain": MARKS.chains, "resid": MARKS.numbers, "resname": "ALA",
+        "domain": MARKS.domains, "secondary_structure": MARKS.secondary_structure,
+        "correlation_time": np.arange(N, dtype=float), "betweenness": np.nan,
+    }
+)  # fmt: skip
+
+
+class Motion(MotionResults):
+    """With matrices in memory."""
+
+    arrays: dict[str, np.ndarray]
+
+    def matrix(self, name: str, file: str = "matrices.npz") -> np.ndarray | None:
+        return self.arrays.get(name)
+
+
+def results(
+    residues: pd.DataFrame = RESIDUES,
+    arrays: dict[str, np.ndarray] | None = None,
+    state: dict[str, np.ndarray] | None = None,
+    **given: Any,
+) -> Results:
+    none = pd.DataFrame({"method": []})
+    found = Motion(Path("in memory"), residues, none, none, state=state or {})
+    object.__setattr__(found, "arrays", arrays or {})
+    return made_up_results("trajectory_correlation", read={motion_results: found}, **given)
+
+
 def test_strips_stand_where_helices_strands_domains_and_communities_are() -> None:
-    figure = charts.residue_profiles(
-        {"a": np.arange(N), "b": np.ones(N)}, MARKS, [1] * 5 + [0] * 3 + [2] * 4
-    )
+    table = RESIDUES.assign(mean_correlation=1.0, community_leiden=[1] * 5 + [0] * 3 + [2] * 4)
+    figure = drawn("residues", results(table))
+    assert len(figure.axes) == 2
     strips = figure.axes[0].child_axes
     spans = [
         [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in strip.patches[1:]]
@@ -97,7 +131,7 @@ def test_strips_stand_where_helices_strands_domains_and_communities_are() -> Non
 
 
 def test_profiles_do_not_join_two_chains() -> None:
-    figure = charts.residue_profiles({"a": np.arange(N, dtype=float)}, MARKS)
+    figure = drawn("residues", results())
     x, y = figure.axes[0].lines[0].get_data()
     assert x.tolist() == [*range(7), 6.5, *range(7, 12)]
     assert np.flatnonzero(np.isnan(y)).tolist() == [7]
@@ -149,25 +183,36 @@ def test_marks_come_from_tables_and_from_matrices() -> None:
 
 
 def test_median_over_distance_is_that_of_its_bin() -> None:
+    n = 90
     random = np.random.default_rng(2)
-    distance, value = random.uniform(0, 40, 4000), random.uniform(0, 1, 4000)
-    value[7] = np.nan
-    axes = charts.correlation_against_distance(distance, value).axes[0]
+    places, value = random.uniform(0, 25, (n, 3)), np.abs(matrix(n))
+    value[7, 2] = value[2, 7] = np.nan
+    table = pd.DataFrame({"name": [f"v{k}" for k in range(n)]})
+    given = results(table, {"correlation": value}, {"mean_positions": places})
+    axes = drawn("distance", given).axes[0]
     x, y = axes.lines[0].get_data()
+    i, j = np.triu_indices(n, 1)
+    distance, value = np.linalg.norm(places[i] - places[j], axis=1), value[i, j]
     top = distance[np.isfinite(value)].max()
     for middle, median in zip(x, y, strict=True):
         inside = (np.abs(distance - middle) <= top / 40) & np.isfinite(value)
         assert median == pytest.approx(np.median(value[inside]), abs=0.02)
-    assert charts.correlation_against_distance([], []).axes
+    assert not allows("distance", results(table, {"correlation": value}))
 
 
 def test_p_values_and_surrogates_are_drawn_as_they_are() -> None:
     counts = np.array([50, 10, 10, 10, 20])
-    axes = charts.p_value_histogram(counts, 0.05).axes[0]
+    given = results(scores={"p_value_counts": counts}, keep={"p_value": 0.05})
+    axes = drawn("p_values", given).axes[0]
     assert axes.patches[0].get_data().values.tolist() == counts.tolist()
     assert axes.patches[-1].get_data().values.tolist() == [20] * 5
-    null, value = np.array([0.1, 0.2, 0.3]), np.array([0.5, 0.1, 0.4])
-    figure = charts.null_against_value(null, value, value > 0.3, label="p ≤ 0.05")
+    assert axes.get_lines()[0].get_xdata()[0] == 0.05
+    first, second = np.triu_indices(3, 1)
+    arrays = {name: np.full((3, 3), np.nan) for name in ("null_mean", "mi_nats", "p_value")}
+    arrays["null_mean"][first, second] = 0.1, 0.2, 0.3
+    arrays["mi_nats"][first, second] = 0.5, 0.1, 0.4
+    arrays["p_value"][first, second] = 0.01, 0.5, 0.05
+    figure = drawn("surrogates", results(RESIDUES.head(3), arrays))
     others, chosen = (part.get_offsets() for part in figure.axes[0].collections)
     assert others.tolist() == [[0.2, 0.1]]
     assert chosen.tolist() == [[0.1, 0.5], [0.3, 0.4]]

@@ -12,9 +12,8 @@ import pytest
 from motion_reports import analysis, of_tables
 from pairtile.declare.columns import declared_files
 from pairtile.methods.trajectory_correlation.report import TEXT
-from pairtile.report.references import read_references
 from pairtile.report.results import read_results
-from pairtile.report.text import page_text
+from pairtile.report.text import page_text, read_references
 from pairtile.runtime.files import read_json
 from report_pages import part, read_page
 

@@ -11,8 +11,7 @@ import pytest
 from pairtile.errors import ConfigError, InputError
 from pairtile.methods.trajectory_correlation import score
 from pairtile.methods.trajectory_correlation import tables as trajectory_tables
-from pairtile.methods.trajectory_correlation.report import community_grouping
-from pairtile.methods.trajectory_correlation.report_numbers import numbers
+from pairtile.methods.trajectory_correlation.report import community_grouping, numbers
 from pairtile.report.results import read_results
 from pairtile.report.text import page_text
 from pairtile.runtime.files import read_json

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import permutations
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from pairtile.downstream.enrichment import FILE, Q_VALUE
-from pairtile.report.charts import DIVERGING, bars, heat_map, scatter
+from pairtile.report.charts import DIVERGING, bars, heat_map, lines, scatter
 from pairtile.report.formats import shortened
-from pairtile.report.method_report import FigureWithText
-from pairtile.report.results import Results, read_result_table
-from pairtile.report.text import page_text
+from pairtile.report.method_report import Drawn, FigureMaker, needed
+from pairtile.report.results import Results
 
 SHOWN = 20
 """Sets, or regulators, in a figure."""
@@ -30,47 +29,9 @@ MAX_MODULES = 40
 _NAME = 44
 
 
-def enriched_sets(table: pd.DataFrame) -> Figure:
-    """Overlaps of gene sets with lists, and what chance gives of them.
-
-    table : rows of ``enrichment.tsv`` of overlaps, in the order of the figure.
-    """
-    lists = table["list"].where(table["kind"] != "module", "module " + table["list"])
-    names = [
-        f"{shortened(name, 14)}: {shortened(gene_set, _NAME - 16)}"
-        for name, gene_set in zip(lists, table["gene_set"], strict=True)
-    ]
-    overlap = table["overlap"].to_numpy(dtype=float)
-    by_chance = np.minimum(table["expected"].to_numpy(dtype=float), overlap)
-    more = overlap - by_chance
-    heights = {"expected by chance": by_chance, "more": more}
-    return bars(names, heights, orientation="horizontal", xlabel="genes of the set in the list")
-
-
-def activity_map(activity: pd.DataFrame) -> Figure:
-    """Activities (regulators x samples) as standard deviations from the mean of each regulator."""
-    values = activity.to_numpy(dtype=float)
-    spread = np.nanstd(values, axis=1, keepdims=True)
-    z = (values - np.nanmean(values, axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
-    return heat_map(
-        z, "activity (standard deviations)", cmap=DIVERGING, limits=(-3.0, 3.0), aspect="auto",
-        rows={k: shortened(str(name)) for k, name in enumerate(activity.index)}, xlabel="samples",
-        hover={"regulator": [*map(str, activity.index)], "sample": [*map(str, activity.columns)]},
-        size=(6.4, 1.6 + 0.25 * len(activity)),
-    )  # fmt: skip
-
-
-def table_of_stage(results: Results, file: str) -> pd.DataFrame:
-    """The table that a stage wrote; empty where the analysis has none."""
-    path = results.folder / file
-    return read_result_table(path, __package__) if path.is_file() else pd.DataFrame()
-
-
-def module_traits_figure(results: Results) -> FigureWithText | None:
+def module_traits_figure(results: Results) -> Drawn:
     """Correlations of eigengenes with traits, a dot where q is small."""
-    table = table_of_stage(results, "module_traits.tsv")
-    if table.empty:
-        return None
+    table = needed(results.table("module_traits.tsv", __package__))
     table = table[table["module"] <= MAX_MODULES]  # some are: they are numbered from 1
     r = table.pivot(index="module", columns="trait", values="correlation")
     q = table.pivot(index="module", columns="trait", values="q_value").to_numpy()
@@ -81,16 +42,13 @@ def module_traits_figure(results: Results) -> FigureWithText | None:
         hover={"module": [*map(str, r.index)], "trait": [*map(str, r.columns)]},
         dots=np.nan_to_num(q, nan=1.0) <= Q_VALUE, size=(6.4, 1.8 + 0.25 * len(r)),
     )  # fmt: skip
-    return page_text(results).figure(
-        "module_traits", drawn, modules=len(r), traits=r.shape[1], found=int((q <= Q_VALUE).sum())
-    )
+    numbers = {"modules": len(r), "traits": r.shape[1], "found": int((q <= Q_VALUE).sum())}
+    return Drawn(drawn, numbers)
 
 
-def differential_figure(results: Results) -> FigureWithText | None:
+def differential_figure(results: Results) -> Drawn:
     """Scores of pairs in the two groups of the comparison with most pairs that differ."""
-    table = table_of_stage(results, "differential.tsv")
-    if table.empty:
-        return None
+    table = needed(results.table("differential.tsv", __package__))
     kinds = table["class"].fillna("")
     called = table["comparison"][kinds != ""]
     shown = table[table["comparison"] == called.mode().get(0, table["comparison"][0])]
@@ -111,29 +69,32 @@ def differential_figure(results: Results) -> FigureWithText | None:
         x, y, groups, s=9.0, diagonal="no difference", named=named, n_named=MAX_NAMED,
         xlabel=f"score in {first}", ylabel=f"score in {second}",
     )  # fmt: skip
-    return page_text(results).figure(
-        "differential", drawn, shown=len(shown), differ=int((kinds != "").sum()),
-        first=first, second=second,
-    )  # fmt: skip
+    numbers = {"shown": len(shown), "differ": int((kinds != "").sum())}
+    return Drawn(drawn, {**numbers, "first": first, "second": second})
 
 
-def enrichment_figure(results: Results) -> FigureWithText | None:
-    """The sets with the smallest q-values, where any are found."""
-    table = table_of_stage(results, FILE)
-    if table.empty:
-        return None
-    shown = table[(table["q_value"] <= Q_VALUE) & table["overlap"].notna()].head(SHOWN)
-    if shown.empty:
-        return None
-    return page_text(results).figure("enrichment", enriched_sets(shown), shown=len(shown))
+def enrichment_figure(results: Results) -> Drawn:
+    """The sets with the smallest q-values: their overlaps with lists, and what chance gives."""
+    table = results.table(FILE, __package__)
+    shown = needed(table[(table["q_value"] <= Q_VALUE) & table["overlap"].notna()].head(SHOWN))
+    lists = shown["list"].where(shown["kind"] != "module", "module " + shown["list"])
+    names = [
+        f"{shortened(name, 14)}: {shortened(gene_set, _NAME - 16)}"
+        for name, gene_set in zip(lists, shown["gene_set"], strict=True)
+    ]
+    overlap = shown["overlap"].to_numpy(dtype=float)
+    by_chance = np.minimum(shown["expected"].to_numpy(dtype=float), overlap)
+    heights = {"expected by chance": by_chance, "more": overlap - by_chance}
+    drawn = bars(names, heights, orientation="horizontal", xlabel="genes of the set in the list")
+    return Drawn(drawn, {"shown": len(shown)})
 
 
-def activity_figure(results: Results) -> FigureWithText | None:
-    """The regulators that go with a label most clearly, else those that vary most."""
+def activity_figure(results: Results) -> Drawn:
+    """The regulators that go with a label most clearly, else those that vary most: activities as
+    standard deviations from the mean of each."""
     path = results.folder / "activity.tsv"
-    if not path.is_file():
-        return None
-    tests = read_result_table(results.folder / "activity_tests.tsv", __package__)
+    needed(path.is_file())
+    tests = results.table("activity_tests.tsv", __package__)
     with path.open(encoding="utf-8") as lines:
         n_samples = lines.readline().count("\t")
     taken = np.unique(np.linspace(0, n_samples - 1, min(n_samples, MAX_COLUMNS)).astype(int))
@@ -143,11 +104,40 @@ def activity_figure(results: Results) -> FigureWithText | None:
     ).set_index("regulator")  # fmt: skip
     tested = tests.loc[tests["q_value"] <= Q_VALUE, "regulator"].drop_duplicates()
     order = tested if len(tested) else activity.std(axis=1).astype(float).nlargest(SHOWN).index
-    shown = activity.loc[order[:SHOWN]]
-    if shown.empty or shown.shape[1] < 2:
-        return None
-    shown.index = pd.Index([results.labels.get(name, name) for name in shown.index])
-    found = bool(len(tested))
-    return page_text(results).figure(
-        "activity", activity_map(shown), shown=len(shown), found=found, samples=shown.shape[1]
+    shown = needed(activity.loc[order[:SHOWN]])
+    needed(shown.shape[1] > 1)
+    values = shown.to_numpy(dtype=float)
+    spread = np.nanstd(values, axis=1, keepdims=True)
+    z = (values - np.nanmean(values, axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
+    names = [str(results.labels.get(name, name)) for name in shown.index]
+    drawn = heat_map(
+        z, "activity (standard deviations)", cmap=DIVERGING, limits=(-3.0, 3.0), aspect="auto",
+        rows={k: shortened(name) for k, name in enumerate(names)}, xlabel="samples",
+        hover={"regulator": names, "sample": [*map(str, shown.columns)]},
+        size=(6.4, 1.6 + 0.25 * len(shown)),
+    )  # fmt: skip
+    return Drawn(
+        drawn, {"shown": len(shown), "found": bool(len(tested)), "samples": shown.shape[1]}
     )
+
+
+def target_correlations(results: Results) -> Drawn:
+    """How many predicted targets, and other genes, have at most each correlation."""
+    table = results.table("target_correlations.tsv", __package__)
+    needed(table["r_targets"].notna().any())
+    curves = {
+        name: (table[column], table["share"])
+        for name, column in (("predicted targets", "r_targets"), ("other genes", "r_others"))
+    }
+    drawn = lines(curves, xlabel="rank correlation with the miRNA", ylabel="share at most")
+    return Drawn(drawn)
+
+
+FIGURES: Mapping[str, FigureMaker] = {
+    "target_correlations": target_correlations,
+    "differential": differential_figure,
+    "module_traits": module_traits_figure,
+    "enrichment": enrichment_figure,
+    "activity": activity_figure,
+}
+"""After those of the method."""

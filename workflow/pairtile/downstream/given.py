@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from pairtile.config.preprocess import TableAnalysis, TwoTableAnalysis
+from pairtile.declare.tables import read_result_table
 from pairtile.errors import InputError
 from pairtile.gpu.device import Device
 from pairtile.io.annotations import (
@@ -28,7 +29,6 @@ from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import read_arranged
 from pairtile.preprocess.two_tables import read_two_tables
 from pairtile.preprocess.value_kind import whole_counts
-from pairtile.report.results import read_result_table
 from pairtile.runtime.files import atomic_path
 from pairtile.statistics.counting_noise import name_keys
 

@@ -10,12 +10,12 @@ import pandas as pd
 
 from pairtile.downstream.page import table_of_page
 from pairtile.report.charts import bars, heat_map
-from pairtile.report.method_report import ANSWER_ROWS, CaptionedFigure, PageSection
+from pairtile.report.make_figures import write_figures
+from pairtile.report.method_report import ANSWER_ROWS, CaptionedFigure, Drawn, PageSection
 from pairtile.report.page import render_sections
 from pairtile.report.sections import figures_section_of
 from pairtile.report.sections.findings import Summary, first_screen, trust
-from pairtile.report.style import save_figures
-from pairtile.report.text import StageText
+from pairtile.report.text import Texts, stage_text
 
 _BRIEF = ("source", "target", "most_different", "difference", "q_value")
 """Columns of the first screen."""
@@ -26,7 +26,7 @@ def groups_page(summary: Summary, tables: Mapping[str, pd.DataFrame], figures: P
 
     summary : what ``summary.json`` holds.
     """
-    text = StageText(summary)
+    text = stage_text(summary)
     groups, edges = tables["groups.tsv"], tables["shared_edges.tsv"]
     shown = edges[["source", "target", *list(edges)[2:9]]].sort_values(
         ["q_value", "n_groups"], ascending=[True, False], kind="stable"
@@ -56,7 +56,7 @@ def groups_page(summary: Summary, tables: Mapping[str, pd.DataFrame], figures: P
             template="section_groups.html.j2",
             values={"groups": groups.to_dict("records"), "left_out": summary["left_out"]},
         ),
-        figures_section_of(pictures[1:]),
+        *([figures_section_of(pictures[1:])] if pictures[1:] else []),
         overlap,
         shared,
         trust(summary),
@@ -67,12 +67,12 @@ def groups_page(summary: Summary, tables: Mapping[str, pd.DataFrame], figures: P
         headline=text.text("groups_headline"),
         n_warnings=len(summary["warnings"]),
         version=summary["pairtile_version"],
-        sections=[section for section in sections if section is not None],
+        sections=sections,
     )
 
 
 def _figures(
-    tables: Mapping[str, pd.DataFrame], folder: Path, text: StageText
+    tables: Mapping[str, pd.DataFrame], folder: Path, text: Texts
 ) -> list[CaptionedFigure]:
     groups, overlaps = tables["groups.tsv"], tables["group_overlap.tsv"]
     labels = groups["group"].tolist()
@@ -82,22 +82,10 @@ def _figures(
         i, j = labels.index(row.first), labels.index(row.second)
         shared[i, j] = shared[j, i] = row.jaccard
     ticks = dict(enumerate(labels))
-    made = {
-        "edges_by_groups": bars(
-            [str(k + 1) for k in range(len(labels))],
-            {"edges": times},
-            xlabel="groups that have the edge",
-            ylabel="edges",
-        ),
-    }
+    numbers = [str(k + 1) for k in range(len(labels))]
+    figure = bars(numbers, {"edges": times}, xlabel="groups that have the edge", ylabel="edges")
+    made = {"edges_by_groups": Drawn(figure)}
     if len(labels) > 2:
-        made["group_overlap"] = heat_map(
-            shared, "shared edges, of those of either", rows=ticks, columns=ticks
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    svgs = save_figures(made, folder)
-    captions = {name: text.figure(name, figure) for name, figure in made.items()}
-    return [
-        CaptionedFigure(name, caption.title, caption.caption, caption.alternative, svg)
-        for (name, caption), svg in zip(captions.items(), svgs, strict=True)
-    ]
+        figure = heat_map(shared, "shared edges, of those of either", rows=ticks, columns=ticks)
+        made["group_overlap"] = Drawn(figure)
+    return write_figures(made, text, folder)

@@ -10,7 +10,7 @@ import pandas as pd
 from pairtile.io.networks.drawing import MAX_MODULES, Grouping
 from pairtile.io.networks.table import SIGNED_COLUMN
 from pairtile.report.formats import listed
-from pairtile.report.method_report import CaptionedFigure, PageSection
+from pairtile.report.method_report import CaptionedFigure, PageSection, needed
 from pairtile.report.results import Results
 from pairtile.report.sections.network import drawn
 from pairtile.statistics.modules import module_table
@@ -21,13 +21,12 @@ FIRST_MEMBERS = 8
 """Genes of a module that are named at once; the others open."""
 
 
-def members_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-    """A row for each regulator of a directed network, and one for each module; None without edges.
+def members_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+    """A row for each regulator of a directed network, and one for each module.
 
     For methods whose items are genes: they name it among their sections.
     """
-    if results.network.empty:
-        return None
+    needed(results.network)
     found = results.cached(node_groups)
     module = pd.Series(found.of_node, index=results.degree.index)
     regulators = _regulators(results, module) if results.directed else []

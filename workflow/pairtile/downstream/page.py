@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 
-from pairtile.declare.columns import explained
-from pairtile.downstream.charts import (
-    activity_figure,
-    differential_figure,
-    enrichment_figure,
-    module_traits_figure,
-    table_of_stage,
+from pairtile.report.formats import shortened
+from pairtile.report.method_report import (
+    CaptionedFigure,
+    PageSection,
+    SectionMaker,
+    headings,
+    needed,
 )
-from pairtile.downstream.predicted_targets import target_correlations
-from pairtile.report.formats import shortened, spaced
-from pairtile.report.method_report import CaptionedFigure, FigureMaker, PageSection, SectionMaker
-from pairtile.report.results import Results, read_result_table
-from pairtile.report.sections.network import table_cells
+from pairtile.report.packed_columns import table_cells
+from pairtile.report.results import Results
 from pairtile.report.text import page_text
 
 SHOWN_ROWS, MAX_TEXT = 20, 80
@@ -34,12 +30,10 @@ def table_section(file: str, title: str) -> SectionMaker:
     """The section that shows the first rows of a stage's table, where the analysis has it; above it
     stands the macro ``about_STEM`` of ``text.md.j2``."""
 
-    def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-        path = results.folder / file
-        if not path.is_file():
-            return None
-        table = read_result_table(path, __package__)
-        intro = page_text(results).text(f"about_{path.stem}", rows=len(table))
+    def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+        needed((results.folder / file).is_file())
+        table = results.table(file, __package__)
+        intro = page_text(results).text(f"about_{Path(file).stem}", rows=len(table))
         table = table.drop(columns=NO_Q, errors="ignore")
         if file == MODULES:
             table = _with_news(results, table)
@@ -54,7 +48,7 @@ def _with_news(results: Results, modules: pd.DataFrame) -> pd.DataFrame:
     tested, found = False, dict[int, list[str]]()
     names = {"module_traits.tsv": ("module", "trait"), "enrichment.tsv": ("list", "gene_set")}
     for file, (module, name) in names.items():
-        table = table_of_stage(results, file)
+        table = results.table(file, __package__)
         table = table[table["kind"] == "module"] if "kind" in table else table
         if table.empty:
             continue
@@ -68,13 +62,9 @@ def _with_news(results: Results, modules: pd.DataFrame) -> pd.DataFrame:
 def table_of_page(table: pd.DataFrame, file: str, title: str, intro: str) -> PageSection:
     """The first rows of a table as it is written in ``file``, or of some of its columns; those
     without news, where it has such a column, are folded."""
-    known = {name: explained(__package__, file, name) for name in map(str, table)}
-    texts = table.select_dtypes("object").columns
     plain = table[NEWS] == "" if NEWS in table else pd.Series(False, table.index)
     rows, folded = (
-        table_cells(
-            part.assign(**{t: part[t].map(lambda x: shortened(str(x), MAX_TEXT)) for t in texts})
-        )
+        [tuple(shortened(cell, MAX_TEXT) for cell in row) for row in table_cells(part)]
         for part in (table[~plain].head(SHOWN_ROWS), table[plain].head(SHOWN_ROWS))
     )
     return PageSection(
@@ -83,10 +73,7 @@ def table_of_page(table: pd.DataFrame, file: str, title: str, intro: str) -> Pag
         template="section_stage.html.j2",
         values={
             "intro": intro,
-            "headings": [
-                ((c and c.heading_of(name)) or spaced(name), c.hint if c else "")
-                for name, c in known.items()
-            ],
+            "headings": headings(__package__, map(str, table), file),
             "rows": rows,
             "folded": folded,
             "total": len(table),
@@ -94,15 +81,6 @@ def table_of_page(table: pd.DataFrame, file: str, title: str, intro: str) -> Pag
         },
     )
 
-
-FIGURES: Mapping[str, FigureMaker] = {
-    "target_correlations": target_correlations,
-    "differential": differential_figure,
-    "module_traits": module_traits_figure,
-    "enrichment": enrichment_figure,
-    "activity": activity_figure,
-}
-"""Name of the file -> maker, after those of the method."""
 
 SECTIONS: tuple[SectionMaker, ...] = (
     table_section("differential.tsv", "Pairs that are correlated differently between groups"),

@@ -26,9 +26,6 @@ from pairtile.errors import InputError
 from pairtile.io.names import GeneNames, some
 from pairtile.preprocess.null_design import inflation, null_design
 from pairtile.preprocess.two_tables import KEPT_APART, TABLES
-from pairtile.report.method_report import FigureWithText
-from pairtile.report.results import Results
-from pairtile.report.text import page_text
 from pairtile.statistics.correction import benjamini_hochberg
 from pairtile.statistics.hidden_factors import Exchange
 from pairtile.statistics.ranks import spearman
@@ -219,20 +216,3 @@ def predicted_pairs(file: Path, rows: NDArray[np.object_], genes: GeneNames) -> 
         "genes": int(given[key][gene.isna()].nunique()),
     }
     return Predicted(joined, at_row, at_gene, [message("targets_joined", column=key, **lost)])
-
-
-def target_correlations(results: Results) -> FigureWithText | None:
-    """How many predicted targets, and other genes, have at most each correlation."""
-    from pairtile.downstream.charts import table_of_stage
-    from pairtile.report.charts import lines
-
-    table = table_of_stage(results, "target_correlations.tsv")
-    if table.empty or table["r_targets"].isna().all():
-        return None
-    share = table["share"]
-    curves = {
-        "predicted targets": (table["r_targets"], share),
-        "other genes": (table["r_others"], share),
-    }
-    figure = lines(curves, xlabel="rank correlation with the miRNA", ylabel="share at most")
-    return page_text(results).figure("target_correlations", figure)

@@ -7,13 +7,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pairtile.declare.columns import explained
 from pairtile.declare.messages import Message, messages_of
+from pairtile.declare.tables import empty_table, read_result_table
+from pairtile.engine.state import MANIFEST, open_state
 from pairtile.method import methods
 from pairtile.report.formats import spaced
 
@@ -94,7 +98,7 @@ class MethodText:
     strength: tuple[str, ...] = ()
     signed: bool = False
     ties: tuple[str, ...] = ()
-    warnings: Callable[[Results], list[Message]] = lambda results: []
+    warnings: Callable[[Results], Iterable[Message]] = lambda results: ()
     empty: Message = field(default=message("empty_network"))
     numbers: Callable[[Results], Mapping[str, Any]] = lambda results: {}
     edge_table: Callable[[Results, pd.DataFrame], pd.DataFrame] = lambda results, table: table
@@ -102,29 +106,59 @@ class MethodText:
 
     def column(self, name: str, file: str = "network.parquet") -> str:
         """Heading of a column of a result file."""
-        known = explained(self.package, file, name)
-        return (known and known.heading_of(name)) or spaced(name)
+        return self.headings([name], file)[0][0]
 
     def headings(self, names: Iterable[str], file: str) -> list[tuple[str, str]]:
         """Headings of columns of a result file, each with its hint (empty: none)."""
-        known = {name: explained(self.package, file, name) for name in names}
-        return [(self.column(name, file), c.hint if c else "") for name, c in known.items()]
+        return headings(self.package, names, file)
 
 
-class FigureWithText(NamedTuple):
-    """A figure, its title, its caption, and the text for those who cannot see it."""
+def headings(package: str, names: Iterable[str], file: str) -> list[tuple[str, str]]:
+    """Headings of columns of a result file that a room declares, each with its hint."""
+    known = {name: explained(package, file, name) for name in names}
+    return [
+        ((found and found.heading_of(name)) or spaced(name), found.hint if found else "")
+        for name, found in known.items()
+    ]
+
+
+class NotShown(Exception):
+    """The results lack what a figure or a section shows."""
+
+
+def needed(value: T | None) -> T:
+    """``value``, of which a figure or a section is made; or a condition that it has.
+
+    Raises NotShown for None, False, zero, and what is empty.
+    """
+    given = np.size(value) if isinstance(value, np.ndarray | pd.DataFrame) else value
+    if value is None or not given:
+        raise NotShown
+    return value
+
+
+def made_of(results: Results, make: Callable[..., T], *given: object) -> T | None:
+    """A figure or a section of the results; None where they lack what it shows."""
+    try:
+        return make(results, *given)
+    except NotShown:
+        return None
+
+
+class Drawn(NamedTuple):
+    """A figure, and the numbers that its caption shows: those that the macro of ``text.md.j2``
+    takes, ``figure_NAME``, where NAME is ``caption`` or, without one, the name of the figure."""
 
     figure: Figure
-    title: str
-    caption: str
-    alternative: str
+    numbers: Mapping[str, object] = {}
+    caption: str = ""
 
 
-FigureMaker = Callable[["Results"], FigureWithText | None]
-"""Makes a figure of the results; None where they do not allow it."""
+FigureMaker = Callable[["Results"], Drawn]
+"""Draws a figure of the results. Raises NotShown (``needed``) where they do not allow it."""
 
-SectionMaker = Callable[["Results", "list[CaptionedFigure]"], "PageSection | None"]
-"""Makes a section of the page; None where there is nothing to show."""
+SectionMaker = Callable[["Results", "list[CaptionedFigure]"], PageSection]
+"""Makes a section of the page. Raises NotShown where there is nothing to show."""
 
 
 @dataclass(frozen=True)
@@ -163,8 +197,8 @@ class MethodReport:
     text
         Names and sentences.
     figures
-        Name of the file -> maker, in the order of the page. None: the common ones
-        (``pairtile.report.make_figures.COMMON_FIGURES``).
+        Name -> the function that draws it, in the order of the page: what page, files and
+        ``Results.figure`` show. None: the common ones (``pairtile.report.figures.COMMON_FIGURES``).
     sections
         Sections of the method's own; they follow the figures.
     grouping
@@ -228,6 +262,42 @@ class Results:
     def warnings(self) -> list[str]:
         """What a reader should beware of."""
         return list(self.summary.get("warnings") or [])
+
+    def figure(self, name: str) -> Figure:
+        """A figure of the page, which a notebook shows and ``savefig`` writes.
+
+        name : of the files in ``figures``, such as ``score_distribution``.
+
+        Raises
+        ------
+        ValueError
+            A figure that there is not, or that these results do not allow.
+        """
+        drawn: Figure = resolve_name("pairtile.report.make_figures:draw_figure")(self, name)
+        return drawn
+
+    @cached_property
+    def state(self) -> Mapping[str, NDArray[Any]]:
+        """The arrays that pairs were scored from, memory-mapped; none where they are gone."""
+        folder = self.folder / "state"
+        return open_state(folder) if (folder / MANIFEST).is_file() else {}
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """The row of each item that was kept, by its name, in the state."""
+        names = self.items.loc[self.items["kept"].astype(bool), "name"]
+        return {str(name): row for row, name in enumerate(names)}
+
+    def table(self, file: str, package: str = "") -> pd.DataFrame:
+        """A table that the method (or ``package``) wrote, without rows where it was not written.
+
+        Raises StoreError naming the file when it is not what its name says.
+        """
+        path = self.folder / file
+        package = package or self.method_report.text.package
+        if not path.is_file():
+            return empty_table(package, file)
+        return read_result_table(path, package)
 
     @cached_property
     def method_report(self) -> MethodReport:

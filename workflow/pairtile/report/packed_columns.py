@@ -64,20 +64,28 @@ def base64_of(array: NDArray[np.generic]) -> str:
     return base64.b64encode(array.tobytes()).decode("ascii")
 
 
+def texts(values: pd.Series) -> list[str]:
+    """A column as the scripts of tables write it."""
+    if values.dtype.kind in "iu":
+        return [count(value) for value in values]
+    if values.dtype.kind == "f":
+        return [number(to_digits(value), DIGITS, pad=True) for value in values]
+    return [str(value) for value in values]
+
+
+def table_cells(table: pd.DataFrame) -> list[tuple[str, ...]]:
+    """The cells of each row."""
+    return list(zip(*(texts(column) for _, column in table.items()), strict=True))
+
+
 Cell = tuple[str, str | None]
 """What a table of the page shows, and the number to sort by (None: what is shown)."""
 
 
 def cells(values: pd.Series) -> list[Cell]:
-    """A column of a table that is in the page as text."""
-    if values.dtype == bool:
-        return [("yes" if value else "no", None) for value in values]
-    if values.dtype.kind in "iu":
-        return [(count(value), None) for value in values]
-    if values.dtype.kind != "f":
-        return [(str(value), None) for value in values]
-    shown = [number(value, 4, pad=True) for value in values]
-    if not values.isna().any():
+    """A column of a table that the reader can sort as it stands in the page."""
+    shown = ["yes" if v else "no" for v in values] if values.dtype == bool else texts(values)
+    if values.dtype.kind != "f" or not values.isna().any():
         return [(text, None) for text in shown]
     # What has no value is sorted below all that have one.
     order = ["-1e308" if pd.isna(value) else f"{value:.8g}" for value in values]

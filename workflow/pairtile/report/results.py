@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-import json
+import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pairtile.declare.columns import declared_columns, explained
 from pairtile.declare.messages import Message
 from pairtile.errors import StoreError
 from pairtile.io.symbols import unique_labels
 from pairtile.report.method_report import Results
+from pairtile.runtime.files import read_json
 
 
-def read_results(folder: Path, summary: dict[str, object] | None = None) -> Results:
-    """Read what the report needs from ``folder`` (``results/NAME/``).
+def read_results(folder: str | os.PathLike[str], summary: dict[str, Any] | None = None) -> Results:
+    """Open the results of an analysis, which ``Results.figure`` draws.
 
-    ``summary``: what ``summary.json`` will hold, where it is not written yet.
+    Parameters
+    ----------
+    folder : path
+        ``results/NAME``.
+    summary : dict, optional
+        What ``summary.json`` will hold, where it is not written yet.
 
-    Raises StoreError naming the file when a required one (items.parquet, network.parquet,
-    summary.json) is missing or is not what its name says.
+    Raises
+    ------
+    StoreError
+        When a required file (items.parquet, network.parquet, summary.json) is missing or is not
+        what its name says; the message names it.
+
+    Examples
+    --------
+    >>> from pairtile import analyse
+    >>> table = pd.DataFrame(np.random.default_rng(1).normal(size=(5, 40)), index=list("abcde"))
+    >>> made = analyse("mutual_information", expression=table, keep={"top_edges": 3})
+    >>> read_results(made.folder).figure("degree_distribution").savefig(made.folder / "degrees.svg")
     """
-    if summary is None:
-        summary = _read_json(folder / "summary.json", required=True) or {}
+    folder, judged = Path(folder), Path(folder) / "evaluation.json"
+    summary = summary or read_json(folder / "summary.json")
     items = _read(folder / "items.parquet", {"name", "kept", "reason"})
     network = _read(folder / "network.parquet", {"source", "target"})
     results = Results(
@@ -32,7 +48,7 @@ def read_results(folder: Path, summary: dict[str, object] | None = None) -> Resu
         items=items,
         network=network.drop(columns=["source_symbol", "target_symbol"], errors="ignore"),
         summary=summary,
-        evaluation=_read_json(folder / "evaluation.json", required=False),
+        evaluation=read_json(judged) if judged.is_file() else None,
         scores=_read_arrays(folder / "scores.npz"),
         labels=unique_labels(items) if "symbol" in items else {},
     )
@@ -49,35 +65,6 @@ def warnings_of_results(results: Results) -> list[Message]:
     return [text for text in dict.fromkeys(found) if text not in results.warnings]
 
 
-def read_result_table(path: Path, package: str) -> pd.DataFrame:
-    """A ``.tsv`` that the method of ``package`` wrote: text is text, whatever it looks like (a gene
-    may be called NA or 1e5), and only numbers can be missing.
-
-    Raises StoreError naming the file when it is missing, unreadable or lacks a column.
-    """
-    if not path.is_file():
-        raise StoreError.at(path, "", "no such file", "the table that the step tables writes")
-    try:
-        header = pd.read_csv(path, sep="\t", nrows=0).columns
-        known = {column: explained(package, path.name, column) for column in header}
-        texts = [column for column, found in known.items() if found and found.type == "string"]
-        table = pd.read_csv(
-            path,
-            sep="\t",
-            dtype=dict.fromkeys(texts, str),
-            keep_default_na=False,
-            na_values={column: [""] for column in header if column not in texts},
-        )
-    except (OSError, ValueError) as error:
-        raise StoreError.at(path, "", f"an unreadable file ({error})", "a table") from error
-    declared = [some for some in declared_columns(package, path.name) if not some.when]
-    there = {some.name_of(column) for some in declared for column in header}
-    missing = [name for some in declared for name in some.names if name not in there]
-    if missing:
-        raise StoreError.at(path, "columns", ", ".join(header), ", ".join(missing))
-    return table
-
-
 def _read(path: Path, columns: set[str]) -> pd.DataFrame:
     if not path.is_file():
         raise StoreError.at(path, "", "no such file", "the table that an earlier step writes")
@@ -91,20 +78,6 @@ def _read(path: Path, columns: set[str]) -> pd.DataFrame:
             path, "columns", ", ".join(map(str, table.columns)) or "none", ", ".join(missing)
         )
     return table
-
-
-def _read_json(path: Path, *, required: bool) -> dict[str, object] | None:
-    if not path.is_file():
-        if required:
-            raise StoreError.at(path, "", "no such file", "the summary that an earlier step writes")
-        return None
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise StoreError.at(path, "", f"an unreadable file ({error})", "JSON") from error
-    if not isinstance(content, dict):
-        raise StoreError.at(path, "", type(content).__name__, "a JSON object")
-    return content
 
 
 def _read_arrays(path: Path) -> dict[str, np.ndarray] | None:

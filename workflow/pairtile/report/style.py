@@ -21,19 +21,12 @@ from pairtile.runtime.end_together import end_with_parent
 from pairtile.runtime.files import atomic_path
 from pairtile.runtime.record import Progress
 
-# Okabe and Ito's palette, distinct for colour-blind readers and in grey print.
-BLUE = "#0072B2"
-SKY = "#56B4E9"
-ORANGE = "#D55E00"
-GREEN = "#009E73"
-INK = "#1f2933"
-GREY = "#6b7785"
-PALE = "#dde3ea"
-YELLOW = "#E69F00"
-PINK = "#CC79A7"
+GROUP_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#56B4E9", "#E69F00", "#CC79A7")
+"""Colours of groups of samples, such as batches: Okabe and Ito's palette, distinct for colour-blind
+readers and in grey print."""
 
-GROUP_COLOURS = (BLUE, ORANGE, GREEN, SKY, YELLOW, PINK)
-"""Colours of groups of samples, such as batches."""
+BLUE, ORANGE, GREEN, SKY, YELLOW, PINK = GROUP_COLOURS
+INK, GREY, PALE = "#1f2933", "#6b7785", "#dde3ea"
 
 ONE_COLUMN, TWO_COLUMNS = 89 / 25.4, 183 / 25.4
 """Widths of figures in journals, inches."""

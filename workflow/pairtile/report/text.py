@@ -14,6 +14,10 @@ A template is Jinja with a macro for each part:
 What a template does not have is taken from that of the stages that follow the network
 (``pairtile/downstream``), then from ``templates/text.md.j2`` here, whose macros it can call as
 ``shared.NAME()``. A line break is a space, or nothing before punctuation.
+
+Papers are in ``references.bib`` here, of the stages, and of a method: a plain subset of BibTeX, one
+field a line, in braces; accents as they are; names as ``Surname, Initials``; types article, book,
+incollection and misc. Nothing else is needed of a library.
 """
 
 from __future__ import annotations
@@ -21,22 +25,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TypeAlias
 
 import jinja2
 from jinja2.runtime import LoopContext
 
+from pairtile.config.downstream import PACKAGE
 from pairtile.method import methods
 from pairtile.report import formats
-from pairtile.report.method_report import FigureWithText, Reference
-from pairtile.report.references import read_references
+from pairtile.report.method_report import CaptionedFigure, Drawn, Reference
+from pairtile.report.results import Results
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from pairtile.report.results import Results
-
+Chart: TypeAlias = Mapping[str, object] | None
+"""What a script of the page reads of a figure."""
 NAME, STAGES, HERE = "text.md.j2", "downstream", Path(__file__).parent
 
 
@@ -103,20 +107,20 @@ class Texts:
         rows = [line.strip() for line in self._raw(name).splitlines() if line.strip()]
         return [tuple(cell.strip() for cell in row[1:-1].split(" | ")) for row in rows]
 
-    def figure(self, name: str, figure: Figure, /, **numbers: object) -> FigureWithText:
-        """A figure with the title, the caption and the text of ``figure_NAME``."""
-        head, _, body = self._raw(f"figure_{name}", **numbers).strip().partition("\n")
+    def captioned(self, name: str, drawn: Drawn, svg: bytes, chart: Chart) -> CaptionedFigure:
+        """A figure as it was written, with the title, caption and text of its macro."""
+        numbers, name_of_macro = drawn.numbers, f"figure_{drawn.caption or name}"
+        head, _, body = self._raw(name_of_macro, **numbers).strip().partition("\n")
         kind, _, title = head.removeprefix("## ").partition(": ")
         caption, _, more = body.partition("\n>")
         caption = joined(caption)
-        return FigureWithText(figure, title, caption, joined(f"{kind}. {caption} {more}"))
+        alternative = joined(f"{kind}. {caption} {more}")
+        return CaptionedFigure(name, title, caption, alternative, svg, chart)
 
 
-class StageText(Texts):
+def stage_text(summary: Mapping[str, object]) -> Texts:
     """The texts of the stages that follow a network, over what a summary holds."""
-
-    def __init__(self, summary: Mapping[str, object]) -> None:
-        super().__init__(_environment().get_template(STAGES).make_module(dict(summary)))
+    return Texts(_environment().get_template(STAGES).make_module(dict(summary)))
 
 
 class PageText(Texts):
@@ -191,3 +195,51 @@ def _reasons(results: Results) -> list[tuple[str, int]]:
     """Why items were left out, and how many; most first."""
     reasons = results.dropped["reason"].astype(str).replace("", "no reason given").value_counts()
     return sorted(((str(key), int(n)) for key, n in reasons.items()), key=lambda x: (-x[1], x[0]))
+
+
+_ENTRY = re.compile(r"^@\w+\{(\w+),\n(.*?)\n\}", re.DOTALL | re.MULTILINE)
+_FIELD = re.compile(r"^\s*(\w+)\s*=\s*\{(.*)\},$", re.MULTILINE)
+_SHARED = "pairtile.report"
+
+
+def read_references(package: str = _SHARED) -> SimpleNamespace:
+    """The papers that several methods cite and those of ``package``, by their keys."""
+    found: dict[str, Reference] = {}
+    for place in dict.fromkeys([_SHARED, PACKAGE, package]):
+        file = files(place) / "references.bib"
+        text = file.read_text(encoding="utf-8") if file.is_file() else ""
+        for key, body in _ENTRY.findall(text):
+            found[key] = _reference(dict(_FIELD.findall(body)))
+    return SimpleNamespace(**found)
+
+
+def _reference(entry: dict[str, str]) -> Reference:
+    authors = [name.strip("{}") for name in entry.get("author", "").split(" and ") if name]
+    year = entry.get("year", "")
+    title = entry["title"]
+    if "edition" in entry:
+        title += f", {entry['edition']} edition"
+    names = ", ".join("et al" if a == "others" else a.replace(", ", " ") for a in authors)
+    citation = ". ".join(part for part in (names, title, _source(entry)) if part)
+    return Reference(
+        cited=" ".join(filter(None, [_cited(authors) or title.partition(":")[0], year])),
+        citation=citation + (f" ({year})" if year else "") + ".",
+        doi=entry.get("doi", ""),
+        page=entry.get("url", ""),
+    )
+
+
+def _cited(authors: list[str]) -> str:
+    """``A``, ``A and B`` or ``A et al.``"""
+    surnames = [author.partition(", ")[0] for author in authors]
+    return " and ".join(surnames) if len(surnames) < 3 else f"{surnames[0]} et al."
+
+
+def _source(entry: dict[str, str]) -> str:
+    """Journal, volume (number) and pages; or book and publisher."""
+    if "journal" not in entry:
+        book = f"In {entry['booktitle']}, {entry['pages']}" if "booktitle" in entry else ""
+        return ". ".join(filter(None, [book, entry.get("publisher", "")]))
+    number = f"({entry['number']})" if "number" in entry else ""
+    pages = f":{entry['pages']}" if "pages" in entry else ""
+    return f"{entry['journal']} {entry['volume']}{number}{pages}"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pairtile.engine.state import MANIFEST, copy_rows, open_state
 from pairtile.io.networks.drawing import MAX_EDGES
-from pairtile.report.method_report import CaptionedFigure, PageSection, SectionMaker
+from pairtile.report.method_report import CaptionedFigure, PageSection, SectionMaker, needed
 from pairtile.report.packed_columns import base64_of
 from pairtile.report.results import Results
 from pairtile.report.sections.network import drawn, ends
@@ -91,13 +91,11 @@ def evidence_section(
     samples: Callable[[Results, State], Samples | None], symbols: bool = True
 ) -> SectionMaker:
     """The panel; ``samples`` is asked where the state is there. ``symbols``: names are those of
-    genes, which databases can look up. None without an edge."""
+    genes, which databases can look up."""
 
-    def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-        if results.network.empty:
-            return None
-        there = (results.folder / "state" / MANIFEST).is_file()
-        found = samples(results, open_state(results.folder / "state")) if there else None
+    def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+        needed(results.network)
+        found = samples(results, results.state) if results.state else None
         return PageSection(
             id="evidence",
             title="",  # that of what is chosen
@@ -140,9 +138,8 @@ def _packed_samples(results: Results, samples: Samples) -> dict[str, object]:
     given = {name: rows for name, rows in blocks.items() if rows}
     room = MAX_BYTES // max(len(columns) * len(given), 1)
     width = 2 if 2 * len(nodes) <= room else 1
-    kept = results.items.loc[results.items["kept"].astype(bool), "name"]
     items = nodes[: room // width]
-    rows = pd.Index(kept).get_indexer(pd.Index(items)).astype(np.int64)
+    rows = pd.Index([*results.rows]).get_indexer(pd.Index(items)).astype(np.int64)
     packed: dict[str, object] = {
         "n": len(columns),
         "total": samples.n,

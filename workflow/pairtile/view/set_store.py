@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from pairtile.declare.tables import read_result_table
 from pairtile.method import methods
-from pairtile.report.results import read_result_table
 from pairtile.view.pair_store import Pairs, PairStore, Store
 
 

@@ -2,16 +2,15 @@
 
 import numpy as np
 from pairtile.report.charts import histogram
-from pairtile.report.make_figures import COMMON_FIGURES
-from pairtile.report.method_report import FigureWithText, MethodReport, MethodText
+from pairtile.report.figures import COMMON_FIGURES
+from pairtile.report.method_report import Drawn, MethodReport, MethodText
 from pairtile.report.results import Results
-from pairtile.report.text import page_text
 
 
-def tau_of_edges(results: Results) -> FigureWithText:
+def tau_of_edges(results: Results) -> Drawn:
     """Tau of the network's edges."""
     counts, edges = np.histogram(results.network["tau"], bins=20, range=(-1, 1))
-    return page_text(results).figure("tau_of_edges", histogram(edges, {"": counts}, xlabel="tau"))
+    return Drawn(histogram(edges, {"": counts}, xlabel="tau"))
 
 
 REPORT = MethodReport(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,16 +19,16 @@ from numpy.typing import NDArray
 
 from pairtile.declare.columns import declared_columns
 from pairtile.errors import StoreError
+from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.methods.mirna_targets.hits_bed_gff3 import COLOURS
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.null import CLASS_ROWS
 from pairtile.methods.mirna_targets.search import ALIGNMENT
 from pairtile.methods.mirna_targets.tables import ALL_MIRNAS, CANONICAL
 from pairtile.report.formats import count, counted, listed, plain
-from pairtile.report.method_report import CaptionedFigure, MethodText, PageSection
-from pairtile.report.packed_columns import pack_column
+from pairtile.report.method_report import CaptionedFigure, MethodText, PageSection, needed
+from pairtile.report.packed_columns import pack_column, table_cells
 from pairtile.report.results import Results
-from pairtile.report.sections.network import table_cells
 
 # --- what the report takes from hits.parquet and targets.tsv: read in parts -----------------------
 
@@ -114,9 +114,8 @@ def read_hits(path: Path, limit: int = MAX_HITS) -> HitsOverview:
 
 def read_targets(path: Path) -> TargetsOverview:
     """Read targets.tsv. Raises StoreError for a file that is not what its name says."""
-    columns = ["mirna", "transcript", "n_canonical_sites"]
-    with _stated(path):
-        table = _open_targets(path, columns).read_all().to_pandas(strings_to_categorical=True)
+    found = _targets(path, columns=["mirna", "transcript", "n_canonical_sites"])
+    table = found.to_pandas(strings_to_categorical=True)
     table["canonical"] = table["n_canonical_sites"] > 0
 
     def most(kind: str) -> pd.DataFrame:
@@ -132,34 +131,30 @@ def read_targets(path: Path) -> TargetsOverview:
 def targets_of_pairs(results: Results, pairs: pd.DataFrame) -> pd.DataFrame:
     """The rows of targets.tsv for pairs (``source``, ``target``) with the page's names, in their
     order."""
-    path, wanted = results.folder / "targets.tsv", pairs[["source", "target"]]
-    wanted = wanted.set_axis(["mirna", "transcript"], axis=1)
+    wanted = pairs[["source", "target"]].set_axis(["mirna", "transcript"], axis=1)
     name_of = {label: name for name, label in results.labels.items()}
     wanted["transcript"] = wanted["transcript"].map(lambda label: name_of.get(label, label))
     keys = pa.array(wanted["mirna"] + "\t" + wanted["transcript"], pa.string())
-    with _stated(path):
-        file = _open_targets(path)
-        parts = []
-        for batch in file:
-            key = pc.binary_join_element_wise(*(batch[name] for name in wanted), "\t")
-            parts.append(batch.filter(pc.is_in(key, keys)))
-        found = pa.Table.from_batches(parts, file.schema).to_pandas()
-    return wanted.merge(found, how="left", on=list(wanted))
+    key = pc.binary_join_element_wise(pc.field("mirna"), pc.field("transcript"), "\t")
+    found = _targets(results.folder / "targets.tsv", filter=key.isin(keys))
+    return wanted.merge(found.to_pandas(), how="left", on=list(wanted))
 
 
 _TYPES = {"string": pa.string(), "int": pa.int64(), "double": pa.float64()}
 
 
-def _open_targets(path: Path, columns: Sequence[str] = ()) -> pv.CSVStreamingReader:
+def _targets(path: Path, **asked: Any) -> pa.Table:
+    """Columns or rows of targets.tsv, as ``Dataset.to_table`` takes them."""
     # Types are said beforehand: what Arrow sees first of a column may all be missing.
     declared = declared_columns(__package__, "targets.tsv")
     types = {name: _TYPES[some.type] for some in declared for name in some.names}
-    return pv.open_csv(
-        path,
-        pv.ReadOptions(block_size=1 << 24),  # rows may be long
-        parse_options=pv.ParseOptions(delimiter="\t"),
-        convert_options=pv.ConvertOptions(column_types=types, include_columns=columns),
+    format = ds.CsvFileFormat(
+        pv.ParseOptions(delimiter="\t"),
+        convert_options=pv.ConvertOptions(column_types=types),
+        read_options=pv.ReadOptions(block_size=1 << 24),  # rows may be long
     )
+    with _stated(path):
+        return ds.dataset(path, format=format).to_table(**asked)
 
 
 @contextmanager
@@ -172,14 +167,20 @@ def _stated(path: Path) -> Iterator[None]:
         raise StoreError.at(path, "", found, "the table of an earlier step") from error
 
 
+def settings_of(results: Results) -> dict[str, Any]:
+    """How sites were aligned and which are hits: the section ``estimator``, complete."""
+    return AlignmentConfig().model_dump() | (results.parameters.get("estimator") or {})
+
+
 def hits_of(results: Results) -> HitsOverview | None:
     """What hits.parquet of an analysis holds, for ``results.cached``, with the page's names of
-    transcripts; None where there is none."""
+    transcripts; None where there is no hit."""
     path = results.folder / "hits.parquet"
     if not path.is_file():
         return None
     found = read_hits(path)
-    return replace(found, strongest=results.labelled(found.strongest, ["transcript"]))
+    strongest = results.labelled(found.strongest, ["transcript"])
+    return replace(found, strongest=strongest) if found.n else None
 
 
 def targets_of(results: Results) -> TargetsOverview | None:
@@ -200,12 +201,9 @@ def has_null(results: Results) -> bool:
     return results.scores is not None and "null_sites" in results.scores
 
 
-def conserved(results: Results) -> pd.DataFrame | None:
-    """The rows of conservation.tsv for all miRNAs, for ``results.cached``; None without."""
-    path = results.folder / "conservation.tsv"
-    if not path.is_file():
-        return None
-    table = pd.read_csv(path, sep="\t")
+def conserved(results: Results) -> pd.DataFrame:
+    """The rows of conservation.tsv for all miRNAs, for ``results.cached``; none without it."""
+    table = results.table("conservation.tsv")
     return table[table["mirna"] == ALL_MIRNAS]
 
 
@@ -369,11 +367,9 @@ SHOWN = (
 """Columns of hits.parquet that the table shows."""
 
 
-def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-    """Alignments and table; None where there is no hit."""
-    found = results.cached(hits_of)
-    if found is None or not found.n:
-        return None
+def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+    """Alignments and table."""
+    found = needed(results.cached(hits_of))
     hits = _with_species(found.strongest)
     columns = [name for name in SHOWN if name in hits and hits[name].notna().any()]
     return PageSection(
@@ -430,8 +426,7 @@ def _with_species(hits: pd.DataFrame) -> pd.DataFrame:
 def mapped_transcript(results: Results) -> str:
     """The transcript whose sites are drawn first: that of the strongest pair of the network, or, of
     genes, that of the strongest hit."""
-    hits = results.cached(hits_of)
-    assert hits is not None
+    hits = needed(results.cached(hits_of))
     transcripts = hits.strongest["transcript"].astype(str)
     target = str(results.network["target"].iloc[0])
     return target if (transcripts == target).any() else str(transcripts.iloc[0])

@@ -274,9 +274,8 @@ class ModeCorrelation(HasMessages):
         return self._bits("outliers", modes)
 
     def pair(self, first: Hashable, second: Hashable) -> PairModes:
-        """Values and modes of two genes, to look at or to draw
-        (``pairtile.report.figures.pair_scatter``). With ``lag`` the first is the source, with the
-        value that it has so much earlier.
+        """Values and modes of two genes, to look at or to draw (``charts.pair_scatter``). With
+        ``lag`` the first is the source, with the value that it has so much earlier.
 
         Raises ValueError for a gene that is not there, and for a pair without a stored mode.
         """
@@ -600,8 +599,8 @@ def rmt_threshold(
         ``threshold`` (None where none was found), ``message`` (what was found, or why not),
         ``curve`` (of each step ``threshold``, ``genes``, ``edges``, distinct ``eigenvalues`` and
         ``chi_square``, NaN where these are too few), ``spacings`` (their distribution at the first
-        step with a chi-square, at the threshold, and at the last). Draw them with
-        ``pairtile.report.figures.rmt_curve`` and ``spacing_distribution``.
+        step with a chi-square, at the threshold, and at the last). The figures ``threshold`` and
+        ``spacings`` of a report draw them.
 
     Raises
     ------
@@ -659,8 +658,8 @@ def power_law_threshold(
     -------
     Threshold
         As for :func:`rmt_threshold`, without spacings; ``curve`` has ``threshold``, ``genes`` (with
-        an edge), ``edges``, ``mean_degree``, ``max_degree``, ``fit``, ``slope``. Draw it with
-        ``pairtile.report.figures.power_law_curve``.
+        an edge), ``edges``, ``mean_degree``, ``max_degree``, ``fit``, ``slope``. The figure
+        ``threshold`` of a report draws it.
 
     Raises
     ------

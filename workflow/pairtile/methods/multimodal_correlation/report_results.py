@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
 from numpy.typing import NDArray
 
-from pairtile.declare.columns import declared_columns
-from pairtile.engine.state import MANIFEST, open_state
+from pairtile.declare.tables import empty_table, read_result_table
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, source_values
 from pairtile.methods.multimodal_correlation.conditions import (
@@ -26,7 +26,7 @@ from pairtile.methods.multimodal_correlation.conditions import (
 )
 from pairtile.methods.multimodal_correlation.modes import PairModes, packed_masks
 from pairtile.methods.multimodal_correlation.thresholds import table_of_walk
-from pairtile.report.results import Results, read_result_table
+from pairtile.report.results import Results
 
 NETWORKS, MODULES, MODES = "condition_networks.tsv", "modules.tsv", "pairs.parquet"
 
@@ -43,6 +43,8 @@ class ModeResults:
     modules : rows of ``modules.tsv``; empty without modules.
     conditions : of the samples, as they were tested.
     arrays : those of ``scores.npz``.
+    number : row of each gene in the state.
+    state : values, keys and samples; empty where they are gone.
     """
 
     folder: Path
@@ -52,12 +54,7 @@ class ModeResults:
     conditions: list[Condition]
     arrays: Mapping[str, NDArray[np.generic]]
     number: Mapping[str, int]
-
-    @cached_property
-    def state(self) -> dict[str, NDArray[np.generic]] | None:
-        """Values, keys and samples; None where the state is gone."""
-        there = (self.folder / "state" / MANIFEST).is_file()
-        return open_state(self.folder / "state") if there else None
+    state: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
 
     @property
     def threshold(self) -> float | None:
@@ -99,32 +96,31 @@ class ModeResults:
     @property
     def samples(self) -> list[str]:
         """Their names, as far as they are there still."""
-        return [] if self.state is None else self.state["samples"].tolist()
+        return self.state["samples"].tolist() if self.state else []
 
     def pair_modes(self, wanted: Iterable[Pair]) -> dict[Pair, PairModes]:
         """The samples and modes of pairs, in their order, as far as they are there still."""
-        state, path = self.state, self.folder / MODES
+        path = self.folder / MODES
         numbers = {
             (self.number[a], self.number[b]): (a, b)
             for a, b in wanted
             if a in self.number and b in self.number
         }
-        if state is None or not numbers or not path.is_file():
+        if not self.state or not numbers or not path.is_file():
             return {}
-        rows = stored_rows(path, list(numbers))
+        rows, state = stored_rows(path, list(numbers)), cast(ModeArrays, self.state)
         found = {}
         for (i, j), names in numbers.items():
             part = rows[(rows["i"] == i) & (rows["j"] == j)]
             if len(part):
                 found[names] = PairModes.of(
-                    part, source_values(cast(ModeArrays, state), i), state["values"][j], names
+                    part, source_values(state, i), state["values"][j], names
                 )
         return found
 
     def members(self, edges: pd.DataFrame) -> NDArray[np.bool_]:
         """The samples of the mode of each edge, bool (edges, samples); none where the state is
         gone."""
-        assert self.state is not None
         n_samples = self.state["values"].shape[1]
         keys = [edges[end].map(self.number) for end in ("source", "target")]
         wanted = pd.MultiIndex.from_arrays([*keys, edges["cluster"]])
@@ -135,18 +131,28 @@ class ModeResults:
 
 
 def stored_rows(path: Path, pairs: list[tuple[int, int]]) -> pd.DataFrame:
-    """The rows of ``pairs.parquet`` of some pairs (i < j), a part of the file at a time."""
-    wanted = np.array([i << 32 | j for i, j in pairs], dtype=np.int64)
-    parts = []
-    with pq.ParquetFile(path) as file:
-        for group in range(file.num_row_groups):
-            keys = file.read_row_group(group, columns=["i", "j"])
-            i, j = (keys[name].to_numpy().astype(np.int64) for name in ("i", "j"))
-            here = np.isin(i << 32 | j, wanted)
-            if here.any():
-                parts.append(file.read_row_group(group).filter(pa.array(here)))
-        empty = file.schema_arrow.empty_table()
-    return pa.concat_tables(parts or [empty]).to_pandas()
+    """The rows of ``pairs.parquet`` of some pairs (i < j), in their order."""
+    keys = [pc.field(name).cast("int64") for name in ("i", "j")]
+    wanted = pa.array([i << 32 | j for i, j in pairs], pa.int64())
+    chosen = (keys[0] * (1 << 32) + keys[1]).isin(wanted)
+    return ds.dataset(path).to_table(filter=chosen).to_pandas()
+
+
+def settings(results: Results, key: str) -> dict[str, Any]:
+    """A section of the parameters; empty where it is none."""
+    found = results.parameters.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def mixture(results: Results) -> bool:
+    """Whether pairs were split into modes at all."""
+    return bool(settings(results, "estimator").get("clustering") != "none")
+
+
+def threshold_method(results: Results) -> str:
+    """How the threshold was found, with ``auto`` as it was decided."""
+    method = str(settings(results, "threshold").get("method"))
+    return str((results.summary.get("threshold") or {})["method"]) if method == "auto" else method
 
 
 def mode_results(results: Results) -> ModeResults:
@@ -160,7 +166,6 @@ def mode_results(results: Results) -> ModeResults:
     networks["unique"] = networks["unique"].astype(bool)
     modules = _read(results.folder / MODULES, bool(asked.get("modules")))
     modules = modules[modules["module"] > 0]
-    names = results.items.loc[results.items["kept"].astype(bool), "name"]
     return ModeResults(
         results.folder,
         results.network,
@@ -168,16 +173,14 @@ def mode_results(results: Results) -> ModeResults:
         results.labelled(modules, ["gene"]),
         conditions_of_arrays(arrays),
         arrays,
-        {str(name): row for row, name in enumerate(names)},
+        results.rows,
+        results.state,
     )
 
 
 def _read(path: Path, asked: bool) -> pd.DataFrame:
     """A table; empty where the analysis was to have none, whatever an earlier one left."""
-    if asked:
-        return read_result_table(path, __package__)
-    declared = declared_columns(__package__, path.name)
-    return pd.DataFrame(columns=[n for some in declared if not some.when for n in some.names])
+    return read_result_table(path, __package__) if asked else empty_table(__package__, path.name)
 
 
 # --- edges by condition ---
@@ -275,18 +278,13 @@ def condition_pairs(found: ModeResults, condition: Condition) -> list[Pair]:
 
 def spread(pairs: Iterable[Pair], limit: int) -> list[Pair]:
     """The first ``limit`` pairs that share no gene, then those that do; in their order."""
+    distinct, used = list(dict.fromkeys(pairs)), set[str]()
     chosen: list[Pair] = []
-    rest: list[Pair] = []
-    used: set[str] = set()
-    for pair in dict.fromkeys(pairs):
-        if len(chosen) == limit:
-            break
-        if used.isdisjoint(pair):
+    for pair in distinct:
+        if len(chosen) < limit and used.isdisjoint(pair):
             chosen.append(pair)
             used.update(pair)
-        elif len(rest) < limit:
-            rest.append(pair)
-    return (chosen + rest)[:limit]
+    return [*chosen, *(pair for pair in distinct if pair not in chosen)][:limit]
 
 
 def _ends(table: pd.DataFrame) -> Iterator[Pair]:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.members import members_section
 from pairtile.methods.mutual_information.charts import FIGURES
 from pairtile.report.method_report import MethodReport, MethodText
+from pairtile.report.results import Results
 from pairtile.view.evidence import Samples, State, evidence_section, table_samples
-
-if TYPE_CHECKING:
-    from pairtile.report.results import Results
 
 message = messages_of(__package__)
 
@@ -19,13 +15,15 @@ message = messages_of(__package__)
 def numbers(results: Results) -> dict[str, object]:
     """What ``text.md.j2`` shows beside counts and parameters."""
     network = results.network
-    kept = (results.summary.get("threshold") or {}).get("keep")
-    modes = [*network["mode"].value_counts(normalize=True).items()] if "mode" in network else []
-    supported = "support" in network and len(network)
+    decided = results.summary.get("threshold") or {}
     return {
-        "keep": results.parameters.get("keep", kept),
-        "modes": modes,
-        "support": float(network["support"].median()) if supported else None,
+        "keep": results.parameters.get("keep", decided.get("keep")),
+        "modes": [*network["mode"].value_counts(normalize=True).items()]
+        if "mode" in network
+        else [],
+        "support": float(network["support"].median())
+        if "support" in network and len(network)
+        else None,
         "extrapolated": "extrapolated" in set(network.get("p_method", ())),
     }
 
@@ -48,8 +46,8 @@ TEXT = MethodText(
 
 def samples(results: Results, state: State) -> Samples:
     """What scores were made from: ranks, or values, scaled to the splines."""
-    label = "Ranks, scaled" if state["by_rank"].all() else "Values, scaled"
-    return table_samples(results, state, state["z"], label, state.get("z_source"))
+    values = "Ranks" if state["by_rank"].all() else "Values"
+    return table_samples(results, state, state["z"], f"{values}, scaled", state.get("z_source"))
 
 
 REPORT = MethodReport(

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.engine.state import MANIFEST, open_state
+from pairtile.declare.tables import read_result_table
 from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.network import SET_NAMES, members
 from pairtile.methods.predictor_pairs.rules import level_counts
-from pairtile.report.results import Results, read_result_table
+from pairtile.report.results import Results
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Levels:
     """The state of a search, and the row of each gene's name in it."""
 
     state: PredictorArrays
-    row: Mapping[Hashable, int]
+    row: Mapping[Hashable, int] | Mapping[str, int]
 
     @property
     def n_levels(self) -> int:
@@ -143,17 +143,14 @@ def predictor_results(results: Results) -> PredictorResults:
     places = pd.MultiIndex.from_frame(sets[["target", "rank"]])
     sets["kept"] = places.isin(pd.MultiIndex.from_frame(kept[["target", "rank"]]))
     sets = results.labelled(sets, ["target", *members(sets)])
-    if not (folder / "state" / MANIFEST).is_file():
-        return results_of(sets)
-    names = results.items.loc[results.items["kept"].astype(bool), "name"]
-    rows: dict[Hashable, int] = {str(name): row for row, name in enumerate(names)}
-    return results_of(sets, cast(PredictorArrays, open_state(folder / "state")), rows)
+    state = cast(PredictorArrays, results.state) if results.state else None
+    return results_of(sets, state, results.rows)
 
 
 def results_of(
     sets: pd.DataFrame,
     state: PredictorArrays | None = None,
-    rows: Mapping[Hashable, int] | None = None,
+    rows: Mapping[Hashable, int] | Mapping[str, int] | None = None,
 ) -> PredictorResults:
     """From a table of sets, and the state with the row of each gene in it where they are there."""
     told = sets["target_entropy_bits"] - sets["mce_bits"]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import Message, messages_of
 from pairtile.io.networks.drawing import Grouping
 from pairtile.methods.trajectory_correlation.charts import FIGURES
-from pairtile.methods.trajectory_correlation.report_numbers import message, numbers, warnings
 from pairtile.methods.trajectory_correlation.report_results import (
+    LEVEL,
     METHOD_NAMES,
     MotionResults,
     agreement_of,
@@ -22,9 +24,14 @@ from pairtile.methods.trajectory_correlation.report_results import (
     score_name,
     score_of,
 )
-from pairtile.methods.trajectory_correlation.report_states import states_section
+from pairtile.methods.trajectory_correlation.report_states import (
+    N_NAMED,
+    state_numbers,
+    states_section,
+)
 from pairtile.methods.trajectory_correlation.report_structure import structure_section
 from pairtile.methods.trajectory_correlation.structures import HEX_COLOURS
+from pairtile.report.charts import MAX_CELLS, MAX_PIXELS
 from pairtile.report.formats import count, number
 from pairtile.report.method_report import (
     Answer,
@@ -38,6 +45,129 @@ from pairtile.report.packed_columns import cells
 from pairtile.report.results import Results
 from pairtile.view.evidence import Samples, State, evidence_section
 
+message = messages_of(__package__)
+
+N_COMMUNITIES = 4
+FAR = 5
+"""Residues so many apart in the chain, or more, are no neighbours."""
+
+MANY = 20
+"""Correlation times that a trajectory should at least be long: one of fewer has seen each motion a
+handful of times."""
+
+
+def numbers(results: Results) -> dict[str, object]:
+    """What ``text.md.j2`` shows: of pairs, communities, paths, chance, time and another state."""
+    found, counts = results.cached(motion_results), results.counts
+    table, replicas = found.residues, counts.get("replicas", 1)
+    through = table[table["betweenness"] > 0].sort_values(
+        ["betweenness", "item"], ascending=[False, True]
+    )
+    p_counts = np.asarray((results.scores or {}).get("p_value_counts", np.zeros(1, np.int64)))
+    spread = found.matrix("dcc_sd" if kind_of(results) == "dcc" else "correlation_sd")
+    theiler = (results.parameters.get("estimator") or {}).get("theiler")
+    windows = theiler if isinstance(theiler, list) else [theiler]
+    folds = bool(set(found.marks.secondary_structure) & {"H", "E"})
+    return {
+        "kind": kind_of(results),
+        "score": score_of(results),
+        "score_name": score_name(results),
+        "level": LEVEL,
+        "max_pixels": MAX_PIXELS,
+        "max_cells": MAX_CELLS,
+        "replicas": replicas,
+        "several_chains": found.several_chains,
+        "apart": FAR,
+        **_strongest(results, found),
+        "communities": _communities(results, found),
+        "halves": any(not np.isnan(agreement_of(results, m)) for m in found.community_methods),
+        "paths": [
+            (*ends, rows.iloc[0]["items"] and found.path_names(rows.iloc[0]["items"]),
+             float(rows.iloc[0]["weakest_correlation"]))
+            for ends, rows in found.paths.groupby(["source", "target"], sort=False)
+        ][:N_NAMED],
+        "through": through[["name", "betweenness"]].head(N_NAMED).to_numpy().tolist(),
+        "tested": int(p_counts.sum()),
+        "small_p": int(p_counts[: round(LEVEL * p_counts.size)].sum()),
+        "spread": None if replicas < 2 or spread is None else float(np.nanmedian(spread)),
+        "tau": float(table["correlation_time"].median()),
+        "effective": float(table["n_effective"].median()),
+        "least_effective": float(table["n_effective"].min()),
+        "interval_ps": found.interval_ps,
+        "windows": [frames for frames in windows if isinstance(frames, int) and frames > 0],
+        "state": state_numbers(results, found),
+        "marks": {
+            "folds": folds,
+            "domains": bool(found.marks.domains),
+            "chains": bool(found.marks.chain_borders()),
+            "numbers": bool(found.marks.numbers),
+        },
+    }  # fmt: skip
+
+
+def _strongest(results: Results, found: MotionResults) -> dict[str, object]:
+    if results.network.empty:
+        return {"strongest": [], "far": []}
+    best = results.strongest(5000)
+    i, j = (best[end].map(found.number).to_numpy() for end in ("source", "target"))
+    columns = ["source", "target", score_of(results)]
+    far = best[found.far_apart(i, j, least=FAR)][columns].head(N_NAMED)
+    best = best[columns].head(N_NAMED)
+    if "resid" not in found.residues or far.equals(best):
+        far = far.head(0)
+    return {"strongest": best.to_numpy().tolist(), "far": far.to_numpy().tolist()}
+
+
+def _communities(results: Results, found: MotionResults) -> dict[str, object]:
+    """Those of the first method that was asked for; empty without any."""
+    method = next(iter(found.community_methods), None)
+    table = found.communities[found.communities["method"] == method]
+    if method is None or table.empty:
+        return {}
+    members, agreement = found.members(method), agreement_of(results, method)
+    named: list[tuple[object, ...]] = []
+    for row in table.to_dict("records"):
+        shown = found.residues[members == row["community"]] if len(named) < N_COMMUNITIES else None
+        where = "" if shown is None else members_in_words(shown, found.several_chains)
+        named.append((row["community"], where, row["n_members"]))
+    return {
+        "method": METHOD_NAMES[method],
+        "agreement": None if np.isnan(agreement) else agreement,
+        "claimed": method in claimed_communities(results, found),
+        "modularity": float(table["modularity"].iloc[0]),
+        "named": named,
+    }
+
+
+def warnings(results: Results) -> Iterator[Message]:
+    """Warnings that the settings and tables give rise to, beyond those of the summary."""
+    settings, parameters = results.parameters.get("estimator") or {}, results.parameters
+    kind, variables = kind_of(results), parameters.get("variables")
+    residues = results.cached(motion_results).residues
+    tau, preset = float(residues["correlation_time"].median()), settings.get("preset", "none")
+    if not settings.get("surrogates"):
+        yield message("no_surrogates")
+    if kind == "ksg" and preset != "none" and tau >= 1.0:
+        yield message("preset_without_window", preset=preset)
+    if kind == "dcc":
+        yield message("dcc_is_blind")
+    if kind == "bspline" and variables == "displacements":
+        yield message("displacements_without_direction")
+    if kind == "bspline" and variables == "positions":
+        yield message("coordinates_added_up")
+    replicas = max(results.counts.get("replicas", 1), 1)
+    few = (residues["n_effective"] < 50).any()
+    if replicas == 1 and few and parameters.get("ensemble") is not True:
+        yield message("one_trajectory")
+    frames = results.counts.get("frames", 0) / replicas
+    if frames and frames < MANY * tau:
+        yield message("short_trajectory", times=frames / tau, frames=frames, tau=tau)
+    moving = variables in ("positions", "coordinates", "displacements")
+    if moving and parameters.get("fit") is False:
+        n, text = results.counts.get("variables", 0), results.text
+        yield message("not_superposed", n=n, items=text.item if n == 1 else text.items)
+
+
 MAX_COMMUNITIES, MAX_GROUPS, MAX_PATHS, MAX_RESIDUES = 30, 20, 200, 3000
 
 COLUMNS = (
@@ -48,8 +178,8 @@ COLUMNS = (
 """Columns of residues.tsv that the page shows."""
 
 
-def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-    """Tables; None for another method."""
+def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+    """Tables of communities, groups, paths and residues."""
     found = results.cached(motion_results)
     residues = found.residues.sort_values(
         ["betweenness", "item"], ascending=[False, True], kind="stable"
@@ -106,9 +236,7 @@ def _community_rows(results: Results, found: MotionResults, method: str) -> dict
 
 
 def _group_tables(results: Results, found: MotionResults) -> list[dict[str, object]]:
-    table = found.table("domains.tsv")
-    if table is None:
-        return []
+    table = results.table("domains.tsv")
     kinds = {"domain": ("Domains", list(found.marks.domain_colours))}
     for method in claimed_communities(results, found):
         numbers = [str(n) for n in range(1, int(found.members(method).max(initial=0)) + 1)]
@@ -155,20 +283,17 @@ ITEMS = {
 
 def adapted(results: Results) -> MethodText:
     """Text for what is paired here: residues, atoms, angles, distances or columns of a table."""
-    words = TEXT
     variables = str(results.parameters.get("variables", "positions"))
     item, items = ITEMS.get(variables, ("atom", "atoms"))
     kept = results.items[results.items["kept"].astype(bool)]
     if variables not in ITEMS and "residue" in kept and kept["residue"].is_unique:
         item, items = "residue", "residues"
-    words = replace(words, item=item, items=items)
-    score = score_of(results)
-    if score == "correlation_centred":
-        words = replace(words, strength=(score, "correlation"))
+    words = replace(TEXT, item=item, items=items)
+    if score_of(results) == "correlation_centred":
+        words = replace(words, strength=("correlation_centred", "correlation"))
     if kind_of(results) == "dcc":
-        axis = "dynamical cross-correlation"
         # Two atoms that move against each other are as strongly coupled.
-        words = replace(words, score=axis, signed=True)
+        return replace(words, score="dynamical cross-correlation", signed=True)
     return words
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import cast
@@ -13,13 +13,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.arrays import BoolArray
-from pairtile.engine.state import MANIFEST, open_state
+from pairtile.declare.tables import read_result_table
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.network import MIN_AGREEMENT
 from pairtile.methods.trajectory_correlation.residue_marks import ResidueMarks
 from pairtile.methods.trajectory_correlation.structures import centred_structure
 from pairtile.report.formats import listed
-from pairtile.report.results import Results, read_result_table
+from pairtile.report.results import Results
 
 LEVEL = 0.05
 """p- and q-values at most this are counted and marked."""
@@ -31,13 +31,15 @@ class MotionResults:
     """What the report knows of correlated motion, beyond the network.
 
     ``residues``, ``communities``, ``paths``: the tables of these names; the latter two may be
-    empty. Variables are numbered as the rows of ``residues`` and of every matrix.
+    empty. Variables are numbered as the rows of ``residues`` and of every matrix. ``state``: the
+    prepared arrays, empty where they are gone.
     """
 
     folder: Path
     residues: pd.DataFrame
     communities: pd.DataFrame
     paths: pd.DataFrame
+    state: Mapping[str, NDArray[np.generic]] = field(default_factory=dict, kw_only=True)
 
     @cached_property
     def marks(self) -> ResidueMarks:
@@ -69,11 +71,6 @@ class MotionResults:
             values = arrays.get(name)
         return values if values is not None and np.isfinite(values).any() else None
 
-    def table(self, file: str) -> pd.DataFrame | None:
-        """A table of the analysis; None where it was not written."""
-        path = self.folder / file
-        return read_result_table(path, __package__) if path.is_file() else None
-
     @cached_property
     def community_methods(self) -> list[str]:
         """How communities were sought, the first first."""
@@ -83,13 +80,6 @@ class MotionResults:
     def members(self, method: str) -> NDArray[np.int64]:
         """Community of each variable, 0 for none."""
         return self.residues[f"community_{method}"].to_numpy(dtype=np.int64)
-
-    @cached_property
-    def state(self) -> MotionArrays:
-        """The prepared arrays; none where the state is gone."""
-        folder = self.folder / "state"
-        found = open_state(folder) if (folder / MANIFEST).is_file() else {}
-        return cast(MotionArrays, found)
 
     @cached_property
     def places(self) -> NDArray[np.float64] | None:
@@ -103,7 +93,8 @@ class MotionResults:
         """Atoms of the first frame (``residues.STRUCTURE``), as ``structure.pdb`` has them; None of
         tables of time series, and where the state is gone."""
         there = "structure" in self.state
-        return np.asarray(centred_structure(self.state)["structure"]) if there else None
+        state = cast(MotionArrays, self.state)
+        return np.asarray(centred_structure(state)["structure"]) if there else None
 
     @cached_property
     def interval_ps(self) -> float | None:
@@ -133,15 +124,9 @@ def motion_results(results: Results) -> MotionResults:
     Raises StoreError naming the file when ``residues.tsv`` is missing or a table is not what its
     name says.
     """
-    folder = results.folder
-    residues = read_result_table(folder / "residues.tsv", __package__)
-    found = MotionResults(folder, residues, pd.DataFrame(), pd.DataFrame())
-    communities, paths = found.table("communities.tsv"), found.table("paths.tsv")
-    return replace(
-        found,
-        communities=pd.DataFrame(columns=["method"]) if communities is None else communities,
-        paths=pd.DataFrame(columns=["source", "target"]) if paths is None else paths,
-    )
+    residues = read_result_table(results.folder / "residues.tsv", __package__)
+    communities, paths = map(results.table, ("communities.tsv", "paths.tsv"))
+    return MotionResults(results.folder, residues, communities, paths, state=results.state)
 
 
 def kind_of(results: Results) -> str:
@@ -156,8 +141,7 @@ def score_of(results: Results) -> str:
 
 def score_name(results: Results) -> str:
     """What the page calls it."""
-    centred = score_of(results) == "correlation_centred"
-    return "centred " * centred + results.text.score
+    return "centred " * (score_of(results) == "correlation_centred") + results.text.score
 
 
 def agreement_of(results: Results, method: str) -> float:

@@ -10,11 +10,10 @@ from pairtile.methods.trajectory_correlation.report_results import (
     MotionResults,
     difference_of,
     kind_of,
-    motion_results,
     score_of,
 )
-from pairtile.report.formats import number
-from pairtile.report.method_report import CaptionedFigure, MethodText, PageSection
+from pairtile.report.method_report import CaptionedFigure, MethodText, PageSection, needed
+from pairtile.report.packed_columns import table_cells
 from pairtile.report.results import Results
 
 N_NAMED = 3
@@ -30,18 +29,14 @@ COLUMNS = {
 """Table -> what differs in it, and the column that says how clearly."""
 
 
-def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-    """Tables of what differs, and how far communities agree; None without another state."""
-    name = results.parameters.get("compare")
-    if not name:
-        return None
-    found, tables = results.cached(motion_results), []
+def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+    """Tables of what differs from another state, and how far communities agree."""
+    name, tables = needed(results.parameters.get("compare")), []
     for file, (what, z) in COLUMNS.items():
-        table = found.table(file)
-        if table is not None:
+        if (results.folder / file).is_file():
             z = z.replace("VALUE", _value(results))
-            tables.append(_shown(results.text, table, file, what, z))
-    agreement = found.table("difference_agreement.tsv")
+            tables.append(_shown(results.text, results.table(file), file, what, z))
+    agreement = results.table("difference_agreement.tsv")
     return PageSection(
         id="states",
         title=f"Difference from {name}",
@@ -49,7 +44,7 @@ def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
         values={
             "name": name,
             "tables": tables,
-            "agreement": [] if agreement is None else agreement.to_dict("records"),
+            "agreement": agreement.to_dict("records"),
         },
     )
 
@@ -66,7 +61,6 @@ def _shown(
     values = [c for c in map(str, table) if c.endswith("_difference")]
     columns = [*names, *values, *([z, q] if tested else [])]
     headings = [f"difference of {text.column(c.removesuffix('_difference'), file)}" for c in values]
-    rows = chosen.head(MAX_ROWS)
     return {
         "what": what,
         "file": file,
@@ -75,10 +69,7 @@ def _shown(
         "of": len(table),
         "columns": [*map(text.column, names), *headings, *(text.column(c, file) for c in (z, q))],
         "names": len(names),
-        "rows": [
-            [str(v) if k < len(names) else number(v) for k, v in enumerate(row)]
-            for row in rows[columns].itertuples(index=False)
-        ],
+        "rows": table_cells(chosen[columns].head(MAX_ROWS)),
     }
 
 
@@ -87,18 +78,18 @@ def state_numbers(results: Results, found: MotionResults) -> dict[str, object] |
     tested the largest differences, which chance alone has, too."""
     name = results.parameters.get("compare")
     n = results.counts.get("pairs_that_differ")
-    edges = found.table("difference_network.tsv") if name else None
-    if edges is None:
+    if not name or not (results.folder / "difference_network.tsv").is_file():
         return None
+    edges = results.table("difference_network.tsv")
     if n is None:
         return {"name": name, **_extremes(results, found)}
     score = f"{score_of(results)}_difference"
     score = score if score in edges else "correlation_difference"
     columns = ["source", "target", score, *(f"{_value(results)}_{end}" for end in ("z", "q_value"))]
     clearest = edges[columns].head(2 * N_NAMED).to_numpy().tolist() if n else []
-    agreement = found.table("difference_agreement.tsv")
+    agreement = results.table("difference_agreement.tsv")
     made: dict[str, object] = {"name": name, "differ": n, "clearest": clearest}
-    if agreement is not None and len(agreement) == 3:
+    if len(agreement) == 3:
         made["agreement"] = agreement["agreement"].tolist()
         made["agreement_p"] = float(agreement["p_value"].iloc[-1])
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from pairtile.methods.trajectory_correlation.report_results import (
 from pairtile.methods.trajectory_correlation.structures import HEX_COLOURS, HEX_NEITHER, atom_lines
 from pairtile.report.charts import SEQUENTIAL
 from pairtile.report.formats import number
-from pairtile.report.method_report import CaptionedFigure, PageSection
+from pairtile.report.method_report import CaptionedFigure, PageSection, needed
 from pairtile.report.results import Results
 
 Group = TypeVar("Group", int, str)
@@ -38,18 +39,13 @@ TAILS = (2.0, 98.0)
 _BACKBONE = frozenset({"N", "CA", "C", "O"})
 
 
-def structure_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-    """The view; None without a structure or values of residues, and where it is too large."""
+def structure_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+    """The view of a structure that is not too large, with values of its residues."""
     found = results.cached(motion_results)
-    structure = found.structure
-    if structure is None:
-        return None
+    structure = needed(found.structure)
     drawn, styles = drawn_atoms(structure)
-    if not 0 < drawn.sum() <= MAX_ATOMS:
-        return None
-    choices = colourings(results, found, len(styles))
-    if not choices:
-        return None
+    needed(0 < drawn.sum() <= MAX_ATOMS)
+    choices = needed([*colourings(results, found, len(styles))])
     _, first = np.unique(structure["residue"], return_index=True)
     none = np.zeros(len(styles), dtype=np.int64)
     return PageSection(
@@ -92,13 +88,14 @@ def drawn_atoms(structure: NDArray[np.void]) -> tuple[NDArray[np.bool_], list[st
     return drawn, styles
 
 
-def colourings(results: Results, found: MotionResults, n_residues: int) -> list[dict[str, object]]:
+def colourings(
+    results: Results, found: MotionResults, n_residues: int
+) -> Iterator[dict[str, object]]:
     """What residues can be coloured by, values in their order: of several variables of one residue,
     the mean of a number and the first group."""
     table = found.residues
     of_residue = results.items["residue"].to_numpy()[table["item"]]
     keys = range(n_residues)
-    made: list[dict[str, object]] = []
     positions = results.parameters.get("variables") == "positions"
     for method in claimed_communities(results, found):
         first = table[f"community_{method}"].groupby(of_residue).first().reindex(keys, fill_value=0)
@@ -106,11 +103,11 @@ def colourings(results: Results, found: MotionResults, n_residues: int) -> list[
         names = {n: f"community {n}" for n in sorted(set(numbers) - {0})}
         colours = {n: HEX_COLOURS[(n - 1) % len(HEX_COLOURS)] for n in names}
         title = f"community ({METHOD_NAMES.get(method, method)})"
-        made.append(_groups(title, numbers, names, colours))
+        yield _groups(title, numbers, names, colours)
     if found.marks.domains:
         first = table["domain"].groupby(of_residue).first().reindex(keys, fill_value="")
         domains = found.marks.domain_colours
-        made.append(_groups("domain", list(first), {name: name for name in domains}, domains))
+        yield _groups("domain", list(first), {name: name for name in domains}, domains)
     for column in VALUES:
         if column not in table:
             continue
@@ -118,16 +115,13 @@ def colourings(results: Results, found: MotionResults, n_residues: int) -> list[
         if values.notna().any():
             low, high = np.nanpercentile(values, TAILS)
             unit = {"sd": " (Å)" * positions, "correlation_time": " (frames)"}.get(column, "")
-            made.append(
-                {
-                    "title": results.text.column(column, "residues.tsv") + unit,
-                    "values": [None if np.isnan(v) else float(f"{v:.4g}") for v in values],
-                    "low": float(low),
-                    "high": float(high),
-                    "ends": [number(float(low)), number(float(high))],
-                }
-            )
-    return made
+            yield {
+                "title": results.text.column(column, "residues.tsv") + unit,
+                "values": [None if np.isnan(v) else float(f"{v:.4g}") for v in values],
+                "low": float(low),
+                "high": float(high),
+                "ends": [number(float(low)), number(float(high))],
+            }
 
 
 def _groups(

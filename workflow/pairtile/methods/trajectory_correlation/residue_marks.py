@@ -27,6 +27,7 @@ ALL_NAMES = 24
 """Up to so many variables without residue numbers are named one by one."""
 
 Side = Literal["x", "y"]
+SIDES: tuple[Side, Side] = ("x", "y")
 _HEIGHTS = {"H": (0.0, 1.0, INK), "E": (0.25, 0.5, GREY)}
 _MEANS = {"H": "helix", "E": "strand"}
 _WIDTH = 0.026  # of the axes

@@ -5,9 +5,14 @@ from __future__ import annotations
 from pkgutil import resolve_name
 
 from pairtile.config.downstream import PACKAGE
-from pairtile.report.method_report import CaptionedFigure, PageSection
+from pairtile.report.method_report import (
+    CaptionedFigure,
+    PageSection,
+    SectionMaker,
+    made_of,
+    needed,
+)
 from pairtile.report.results import Results
-from pairtile.report.sections.cleaning import cleaning_section
 from pairtile.report.sections.findings import (
     DIAGNOSTICS,
     answer_picture,
@@ -16,7 +21,12 @@ from pairtile.report.sections.findings import (
     trust_section,
 )
 from pairtile.report.sections.network import drawing_section, edges_section, evaluation_section
-from pairtile.report.sections.run import files_section, methods_section, run_section
+from pairtile.report.sections.run import (
+    cleaning_section,
+    files_section,
+    methods_section,
+    run_section,
+)
 
 __all__ = ["CaptionedFigure", "PageSection", "page_sections"]
 
@@ -24,7 +34,7 @@ __all__ = ["CaptionedFigure", "PageSection", "page_sections"]
 def page_sections(results: Results, pictures: list[CaptionedFigure]) -> list[PageSection]:
     """The sections that have something to show; those of method and stages follow the edges."""
     on_top = answer_picture(results, pictures)
-    makers = (
+    makers: tuple[SectionMaker, ...] = (
         findings_section,
         *results.method_report.sections,
         *resolve_name(f"{PACKAGE}.page:SECTIONS"),
@@ -38,19 +48,18 @@ def page_sections(results: Results, pictures: list[CaptionedFigure]) -> list[Pag
         run_section,
         methods_section,
     )
-    return [section for make in makers if (section := make(results, pictures)) is not None]
+    return [section for make in makers if (section := made_of(results, make, pictures))]
 
 
-def figures_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-    """The pictures that stand nowhere else, None when there is none."""
+def figures_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+    """The pictures that stand nowhere else."""
     elsewhere = DIAGNOSTICS.union(on_top.name for on_top in answer_picture(results, pictures))
-    return figures_section_of([picture for picture in pictures if picture.name not in elsewhere])
+    shown = [picture for picture in pictures if picture.name not in elsewhere]
+    return figures_section_of(needed(shown))
 
 
-def figures_section_of(pictures: list[CaptionedFigure]) -> PageSection | None:
-    """The section of some figures, None when there is none."""
-    if not pictures:
-        return None
+def figures_section_of(pictures: list[CaptionedFigure]) -> PageSection:
+    """The section of some figures."""
     return PageSection(
         id="figures",
         title="Figures",

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from pairtile.report.method_report import CaptionedFigure, PageSection
+from pairtile.report.packed_columns import table_cells
 from pairtile.report.results import Results
-from pairtile.report.sections.network import drawing_section, ends, table_cells
+from pairtile.report.sections.network import drawing_section, ends
 from pairtile.report.text import page_text
 
 _SAMPLES = {"cleaning", "samples", "components", "hidden_factors"}

@@ -12,8 +12,8 @@ import pandas as pd
 from pairtile.io.networks import drawing
 from pairtile.io.networks.page import DRAWING_SCRIPTS
 from pairtile.report.formats import count, number
-from pairtile.report.method_report import CaptionedFigure, PageSection
-from pairtile.report.packed_columns import pack_column, to_digits
+from pairtile.report.method_report import CaptionedFigure, PageSection, needed
+from pairtile.report.packed_columns import pack_column, table_cells
 from pairtile.report.results import Results
 from pairtile.report.text import page_text
 
@@ -92,10 +92,9 @@ FIRST_ROWS = 50
 """Rows of one page; so many are in the page as text, for readers without JavaScript."""
 
 
-def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-    """The table, None for an empty network."""
-    if results.network.empty:
-        return None
+def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+    """The table of edges."""
+    needed(results.network)
     # The rows of the drawing in its order: the script takes names and scores from there.
     edges, table = results.cached(strongest)
     verdicts = _verdicts(results, edges)
@@ -145,18 +144,6 @@ def ends(results: Results) -> list[str]:
     return [f"{item} 1", f"{item} 2"]
 
 
-def table_cells(table: pd.DataFrame) -> list[list[str]]:
-    """The cells of each row as the scripts of tables write them."""
-    kinds = [kind.kind for kind in table.dtypes]
-    return [list(map(_shown, row, kinds)) for row in table.itertuples(index=False, name=None)]
-
-
-def _shown(value: Any, kind: str) -> str:
-    if kind in "iu":
-        return count(value)
-    return number(to_digits(value), 4, pad=True) if kind == "f" else str(value)
-
-
 # How the ranking and the network do against a gold standard.
 
 RANKING = {
@@ -181,11 +168,10 @@ NETWORK = {
 }
 
 
-def evaluation_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-    """Two small tables, None without a gold standard."""
-    if not results.evaluation:
-        return None
-    network = results.evaluation.get("network") or {}
+def evaluation_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+    """Two small tables."""
+    evaluation = needed(results.evaluation)
+    network = evaluation.get("network") or {}
     if network.get("sensitivity") == network.get("recall"):
         network = {key: value for key, value in network.items() if key != "sensitivity"}
     return PageSection(
@@ -193,9 +179,9 @@ def evaluation_section(results: Results, pictures: list[CaptionedFigure]) -> Pag
         title="Against the gold standard",
         template="section_evaluation.html.j2",
         values={
-            "rule": results.evaluation.get("rule", ""),
+            "rule": evaluation.get("rule", ""),
             "ranked": page_text(results).text("ranking"),
-            "ranking": _named(RANKING, results.evaluation),
+            "ranking": _named(RANKING, evaluation),
             "network": _named(NETWORK, network),
         },
     )

@@ -1,4 +1,4 @@
-"""How it was done: what was run, the files that came of it, and a paragraph for a paper."""
+"""How it was done: what was cleaned and run, the files that came of it, a paragraph for a paper."""
 
 from __future__ import annotations
 
@@ -9,9 +9,68 @@ from typing import Any
 from pairtile.config.downstream import PACKAGE
 from pairtile.declare.columns import Columns, declared_columns, declared_counts, declared_files
 from pairtile.report.formats import count, duration, memory, spaced
-from pairtile.report.method_report import CaptionedFigure, PageSection
+from pairtile.report.method_report import CaptionedFigure, PageSection, needed
+from pairtile.report.packed_columns import table_cells
 from pairtile.report.results import Results
 from pairtile.report.text import page_text
+
+MAX_ROWS = 500
+COLUMNS = ("n_observed", "n_missing_input", "n_zeros_to_missing")
+"""Columns of items.parquet that say why."""
+
+
+# Steps that have notes, in the order in which they run, and what they do.
+STEPS = {
+    "prepare": "Preparing the input",
+    "network_data": "Reading what the network needs",
+    "plan": "Planning the work",
+    "null": "What chance alone gives",
+    "merge_scan": "Joining the first scan of all pairs",
+    "merge": "Joining the scores of all pairs",
+    "network": "Making the network",
+    "evaluate": "Comparing with the gold standard",
+    "tables": "Writing the tables",
+    "values": "Preparing what follows the network",
+}
+
+
+def cleaning_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+    """Notes and the table of left-out items."""
+    notes, dropped = _notes(results), results.dropped
+    needed(notes or len(dropped))
+    columns = [column for column in COLUMNS if column in dropped]
+    return PageSection(
+        id="cleaning",
+        title="Cleaning and choices",
+        template="section_cleaning.html.j2",
+        values={
+            "notes": notes,
+            "headings": [
+                (results.text.item, ""),
+                ("left out because", ""),
+                *results.text.headings(columns, "items.parquet"),
+            ],
+            "rows": table_cells(dropped.head(MAX_ROWS)[["name", "reason", *columns]]),
+            "shown": min(len(dropped), MAX_ROWS),
+            "total": len(dropped),
+            "text": results.text,
+        },
+    )
+
+
+def _notes(results: Results) -> list[tuple[str, list[str]]]:
+    """The notes of each step with a heading, steps in their order, each note at its first place."""
+    found = dict(results.summary.get("notes_by_step") or {})
+    steps = dict.fromkeys([step for step in STEPS if step in found] + list(found))
+    groups = [(STEPS.get(step, spaced(step)), found[step]) for step in steps]
+    listed_before: set[str] = set()
+    kept = []
+    for heading, notes in groups:
+        new = [note for note in dict.fromkeys(map(str, notes)) if note not in listed_before]
+        listed_before.update(new)
+        if new:
+            kept.append((heading, new))
+    return kept
 
 
 def run_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
@@ -70,12 +129,14 @@ def _inputs(inputs: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, str
 
 
 def _steps(steps: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, str]]:
-    rows = []
-    for name, step in steps.items():
-        peak = step.get("peak_memory_bytes")
-        seconds = duration(float(step.get("seconds") or 0))
-        rows.append((spaced(name), seconds, memory(peak) if peak else "–"))
-    return rows
+    return [
+        (
+            spaced(name),
+            duration(float(step.get("seconds") or 0)),
+            memory(peak) if (peak := step.get("peak_memory_bytes")) else "–",
+        )
+        for name, step in steps.items()
+    ]
 
 
 # The files of results: what they hold, and what their columns mean.
@@ -84,8 +145,8 @@ ALWAYS = frozenset({"items.parquet", "pairs.parquet", "network.parquet", "summar
 """Files of every analysis, also where the report is made without a copy of them at hand."""
 
 
-def files_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-    """The files that are there, None for a method that describes none."""
+def files_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+    """The files that are there and described."""
     found: dict[str, str] = {}
     columns: dict[tuple[Columns, ...], list[str]] = {}
     for room in (results.text.package, PACKAGE):
@@ -93,8 +154,7 @@ def files_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
             if name in ALWAYS or ((results.folder / name).exists() and name not in found):
                 found[name] = holds
                 columns.setdefault(declared_columns(room, name), []).append(name)
-    if not found:
-        return None
+    needed(found)
     columns.pop((), None)
     return PageSection(
         id="files",
@@ -107,11 +167,10 @@ def files_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
 # How it was done: the rules as sentences, and a paragraph for a paper with what it cites.
 
 
-def methods_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-    """Rules and paragraph, None for a method that has none ready."""
+def methods_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+    """Rules and paragraph."""
     paragraph, references = page_text(results).cited("methods", "stages_methods")
-    if not paragraph:
-        return None
+    needed(paragraph)
     return PageSection(
         id="methods",
         title="Methods",
