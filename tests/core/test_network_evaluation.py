@@ -261,3 +261,11 @@ def test_bad_evaluation_input_is_refused_with_a_reason(
         valid["ranking"] = PERFECT[:1]
     with pytest.raises(ValueError, match=message):
         evaluate(**(valid | change))
+
+
+def test_gold_standards_and_regulators_are_found_in_another_spelling() -> None:
+    gold = GOLD.assign(source=GOLD["source"].str.upper())
+    found = evaluate(PERFECT, gold, genes=GENES, regulators=["A", "b"])
+    assert [note.code for note in found.pop("notes")] == ["names_matched"]
+    expected = evaluate(PERFECT, GOLD, genes=GENES, regulators=["a", "b"])
+    assert found == {key: value for key, value in expected.items() if key != "notes"}

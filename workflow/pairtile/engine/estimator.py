@@ -201,6 +201,17 @@ class Estimator(ABC, Generic[A, S]):
     # --- optional -------------------------------------------------------------------------------
 
     @classmethod
+    def compute(
+        cls, config: A, prepared: PreparedInput[S], seed: int, sample: bool = False
+    ) -> PreparedInput[S]:
+        """What is computed, rather than read, for the state: null sequences, contacts.
+
+        ``sample``: for ``pairtile check``, only what the plan needs, from little of the data, with
+        a note of what the run will say.
+        """
+        return prepared
+
+    @classmethod
     def resolve_auto(cls, config: A, state: S) -> tuple[A, list[Message]]:
         """The settings with what their ``auto`` leaves to the data, decided from the state; and
         messages on choices that these do not show."""

@@ -106,9 +106,19 @@ class TrajectoryCorrelation(
     def prepare(
         cls, config: TrajectoryCorrelationConfig, seed: int, scratch: Path | None = None
     ) -> PreparedInput[MotionArrays]:
-        prepared = trajectory_state(config, seed, scratch)
+        return trajectory_state(config, seed, scratch)
+
+    @classmethod
+    def compute(
+        cls,
+        config: TrajectoryCorrelationConfig,
+        prepared: PreparedInput[MotionArrays],
+        seed: int,
+        sample: bool = False,
+    ) -> PreparedInput[MotionArrays]:
+        """Which pairs are in contact, where only these are scored."""
         if config.pairs == "in_contact":
-            add_contacts(config, prepared)
+            add_contacts(config, prepared, sample=sample)
         return prepared
 
     @classmethod
