@@ -26,7 +26,16 @@ from pairtile.errors import InputError
 from pairtile.io.by_products import by_product_rows, find_columns, is_annotation
 from pairtile.io.names import some
 from pairtile.io.number_marks import Marks, find_marks, is_marked, without_marks
-from pairtile.io.table import Kinds, Table, check_names, has_name_fault, listed
+from pairtile.io.table import (
+    FIRST_CELLS,
+    FIRST_ROWS,
+    Kinds,
+    Table,
+    check_names,
+    has_name_fault,
+    listed,
+    notes_of_columns,
+)
 from pairtile.io.text_file import (
     ABOVE,
     MAX_LINE,
@@ -106,13 +115,8 @@ def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
     if numbered:
         notes.append(message("row_numbers", column=names[0]))
         symbols = None
-    for code, at_columns in (
-        ("annotation_columns", annotations),
-        ("columns_of_no_sample", no_samples),
-    ):
-        if shown_names := [names[k] for k in at_columns if not (numbered and k == 0)]:
-            quoted = some(list(map(repr, shown_names)), _SHOWN)
-            notes.append(message(code, n=len(shown_names), names=quoted, rows=kinds.row))
+    of_rows = [k for k in annotations if not (numbered and k == 0)]
+    notes += notes_of_columns(names, of_rows, no_samples, kinds)
     if symbols is not None and kinds.row == "gene":
         notes.append(message("symbols_in_table", column=names[symbols]))
     labels = 1 + next((k for k, name in enumerate(left_out) if name != k), len(left_out))
@@ -133,10 +137,6 @@ def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
         comments=head.comments,
         marks=find_marks((text for fields in alike for text in fields[labels:]), delimiter),
     )
-
-
-FIRST_ROWS, _FIRST_CELLS = 50, 500_000
-"""What is looked at to find the layout."""
 
 
 class _Head(NamedTuple):
@@ -167,7 +167,7 @@ def _read_head(rows: Iterator[Row]) -> _Head:
         above.pop()  # the header itself begins with #
         rows = chain([(line, fields)] if fields else [], rows)
         line, fields = last_line, last
-    n_rows = min(FIRST_ROWS, max(3, _FIRST_CELLS // max(1, len(fields))))
+    n_rows = min(FIRST_ROWS, max(3, FIRST_CELLS // max(1, len(fields))))
     body = [row for row in islice(rows, n_rows) if not (geo and row[1][0].startswith("!"))]
     body = [row for row in body if len(row[1]) == 1 or any(map(str.strip, row[1]))]
     n = _n_label_rows([fields for _, fields in body])
