@@ -802,23 +802,39 @@ def test_a_header_in_a_list_is_no_name(tmp_path: Path, header: str) -> None:
 
 
 def test_versions_are_passed_over_in_the_table_and_every_list(tmp_path: Path) -> None:
-    genes = ["ENSG00000000001.12", "ENSG00000000002", "ENSG00000000003.1", "ENSG00000000004.7_PAR_Y"]
+    genes = [
+        "ENSG00000000001.12",
+        "ENSG00000000002",
+        "ENSG00000000003.1",
+        "ENSG00000000004.7_PAR_Y",
+    ]
     path = write(tmp_path / "t.tsv", table("g\ta\tb\tc\td", genes))
     assert read_expression(path).genes == genes
     expression = read_expression(path, ignore_versions=True)
     bare = ["ENSG00000000001", "ENSG00000000002", "ENSG00000000003", "ENSG00000000004.7_PAR_Y"]
     assert expression.genes == bare
     assert said(expression)["versions_left_out"].numbers == {"n": 2}
-    listed = write(tmp_path / "r.txt", "ENSG00000000001.5\nENSG00000000001.6\nENSG00000000003\nENSG00000000002.1\n")
+    listed = write(
+        tmp_path / "r.txt",
+        "ENSG00000000001.5\nENSG00000000001.6\nENSG00000000003\nENSG00000000002.1\n",
+    )
     for any_kind in (False, True):
         found = find_regulators(listed, GeneNames(bare, ignore_versions=any_kind))
         assert found.rows.tolist() == [0, 1, 2]
         assert [(m.code, m.numbers["n"]) for m in found.messages] == [("names_matched", 3)]
-    gold = read_gold_standard(write(tmp_path / "g.tsv", "ENSG00000000001.1\tENSG00000000002.3\nENSG00000000001\tENSG00000000002\n"))
+    gold = read_gold_standard(
+        write(
+            tmp_path / "g.tsv",
+            "ENSG00000000001.1\tENSG00000000002.3\nENSG00000000001\tENSG00000000002\n",
+        )
+    )
     spelled, _ = with_spelling_of(gold, GeneNames(bare))
     assert spelled.values.tolist() == [["ENSG00000000001", "ENSG00000000002"]]
     names = write(tmp_path / "n.tsv", "ENSG00000000001.9\tTP53\nENSG00000000002\tMYC\n")
-    assert with_symbols(expression, names).symbols == {"ENSG00000000001": "TP53", "ENSG00000000002": "MYC"}
+    assert with_symbols(expression, names).symbols == {
+        "ENSG00000000001": "TP53",
+        "ENSG00000000002": "MYC",
+    }
     versioned = with_symbols(read_expression(path), names)
     assert versioned.symbols == {"ENSG00000000001.12": "TP53", "ENSG00000000002": "MYC"}
     assert [without_version(name) for name in ("a.b", ".1", "7.5.2")] == ["a.b", ".1", "7.5"]
