@@ -230,7 +230,7 @@ def test_small_whole_numbers_that_may_be_counts_or_levels_are_asked_for() -> Non
     random = np.random.default_rng(1)
     depth = np.exp(random.normal(-0.2, 0.6, 120))
     shallow = random.poisson(np.exp(random.normal(-1.0, 0.8, 300))[:, None] * depth).astype(float)
-    with pytest.raises(InputError, match="normalize: nb_residuals.*normalize: none"):
+    with pytest.raises(InputError, match=r"normalize: nb_residuals.*normalize: none"):
         prepare_expression(table(shallow))
     shares_of_pairs = []
     for normalize in ("nb_residuals", "none"):

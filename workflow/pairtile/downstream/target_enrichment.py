@@ -29,8 +29,8 @@ from scipy.sparse.csgraph import connected_components
 from pairtile.arrays import BoolArray, Float32Array, Float64Array, Int64Array
 from pairtile.downstream.eigengenes import within_batches
 from pairtile.statistics.hidden_factors import Exchange
-from pairtile.statistics.tail import TAIL_DRAWS, tail_p_values
 from pairtile.statistics.ranks import average_ranks
+from pairtile.statistics.tail import TAIL_DRAWS, tail_p_values
 
 SAME_FAMILY = 0.5
 """Genes that two sets share, of those in either, from which they count as alike."""
