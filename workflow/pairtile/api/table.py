@@ -153,18 +153,23 @@ def as_table(
         raise ValueError(f"{name}: found a path; expected a table (read_expression reads files)")
     table = ExpressionTable(_numbers(raw, name, sparse), genes, samples, notes, symbols, about)
     _check(table, expression, name)
-    if not (isinstance(expression, pd.DataFrame) or is_anndata(expression)):
+    looked_at = isinstance(expression, pd.DataFrame) or is_anndata(expression)
+    if table.samples is None or not looked_at:
         return table
-    names = [[*map(str, labels)] for labels in (table.labels, pd.Index(samples))]
-    read = without_others(Expression(table.values, *names, name, notes))
-    rows, columns = (
-        pd.Index(before).get_indexer(pd.Index(left))
-        for before, left in zip(names, (read.genes, read.samples), strict=True)
+    of_genes, of_samples = ([*map(str, names)] for names in (table.labels, table.samples))
+    read = without_others(Expression(table.values, of_genes, of_samples, name, notes))
+    rows = pd.Index(of_genes).get_indexer(pd.Index(read.genes))
+    columns = pd.Index(of_samples).get_indexer(pd.Index(read.samples))
+    table = replace(
+        table,
+        values=read.values,
+        genes=table.labels[rows],
+        samples=table.samples[columns],
+        notes=read.notes,
+        obs=None if about is None else about.iloc[columns],
     )
-    genes, samples = table.labels[rows], pd.Index(samples)[columns]
-    table = replace(table, values=read.values, genes=genes, samples=samples, notes=read.notes)
     _check(table, expression, name)
-    return table if about is None else replace(table, obs=about.iloc[columns])
+    return table
 
 
 def _without_annotations(

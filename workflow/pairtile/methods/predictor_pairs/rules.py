@@ -28,6 +28,9 @@ message = messages_of(__package__)
 MAX_STATES = 1 << 20
 """States of a network whose attractors are searched: 20 genes of two levels, 12 of three."""
 
+MAX_STEPS = 1024
+"""Of paths on which a solver looks for cycles: some are longer than there is time for."""
+
 MAX_ROWS = 10_000
 """Rows of ``attractors.tsv``: of the attractors with the largest basins."""
 
@@ -250,6 +253,70 @@ def attractors(network: RuleNetwork) -> pd.DataFrame | None:
     return pd.concat([table, pd.DataFrame(levels, columns=network.names)], axis=1)
 
 
+def attractors_by_solver(network: RuleNetwork) -> tuple[pd.DataFrame, bool] | None:
+    """Cycles of states of any number of genes, as ``attractors`` but without basins, by a SAT
+    solver on paths of 1, 2, 4 ... steps: a path that ends in a state it had before holds a cycle, whose
+    states no further path may end in; once no path is left, all are known (Dubrova and Teslenko
+    2011, IEEE/ACM Trans Comput Biol Bioinform 8:1393).
+
+    Also returns whether they are all: paths have at most ``MAX_STEPS`` steps, and cycles
+    ``MAX_ROWS`` states together. None without the package python-sat. Every gene has a rule.
+    """
+    try:
+        from pysat.solvers import Cadical153
+    except ImportError:
+        return None
+    n, q = len(network.names), network.n_levels
+    genes, levels = range(n), range(q)
+    cycles: list[Levels] = []
+    with Cadical153() as solver:
+
+        def is_at(gene: int, level: int, step: int) -> int:
+            return 1 + (step * n + gene) * q + level
+
+        def add_step(step: int) -> None:
+            for gene, (inputs, table) in enumerate(
+                zip(network.inputs, network.tables, strict=True)
+            ):
+                at_levels = [is_at(gene, level, step) for level in levels]
+                solver.append_formula(
+                    [at_levels, *([-a, -b] for a, b in combinations(at_levels, 2))]
+                )
+                for cell in np.ndindex(*table.shape if step else (0,)):
+                    before = [-is_at(k, x, step - 1) for k, x in zip(inputs, cell, strict=True)]
+                    solver.add_clause([*before, is_at(gene, int(table[cell]), step)])
+
+        def forbid(cycle: Levels, step: int) -> None:
+            for state in cycle.tolist():
+                solver.add_clause([-is_at(gene, state[gene], step) for gene in genes])
+
+        add_step(0)
+        add_step(last := 1)
+        while there := solver.solve():
+            true = np.array(solver.get_model()[: (last + 1) * n * q]) > 0
+            path = true.reshape(last + 1, n, q).argmax(axis=2).astype(np.int8)
+            before = np.flatnonzero((path[:-1] == path[-1]).all(axis=1))
+            if before.size:
+                cycle = path[before[-1] : last]
+                cycles.append(np.roll(cycle, -int(np.lexsort(cycle.T[::-1])[0]), axis=0))
+                forbid(cycles[-1], last)
+            elif last < MAX_STEPS:
+                for step in range(last + 1, 2 * last + 1):
+                    add_step(step)
+                last *= 2
+                for cycle in cycles:
+                    forbid(cycle, last)
+            if sum(map(len, cycles)) >= MAX_ROWS or not (before.size or last < MAX_STEPS):
+                break
+    cycles.sort(key=lambda cycle: (len(cycle), cycle.tolist()))
+    rows = [
+        (number, step, len(cycle), np.nan, np.nan, *state)
+        for number, cycle in enumerate(cycles, start=1)
+        for step, state in enumerate(cycle.tolist())
+    ]
+    return pd.DataFrame(rows, columns=[*ATTRACTOR_COLUMNS, *network.names]), not there
+
+
 def simulated_course(
     network: RuleNetwork, levels: Levels, source: NDArray[np.int32], target: NDArray[np.int32]
 ) -> Levels:
@@ -296,13 +363,20 @@ def write_rules(
         core = core_of(single, np.argmax(seen, axis=0).tolist())
         searched = core.network
         genes, left = len(network.names), len(searched.names)
-        code = "attractors_of_core" if _is_small(searched) else "no_attractors"
         numbers = {"n": genes, "levels": network.n_levels, "limit": MAX_STATES, "left": left}
+    of_searched = attractors(searched) if single.names else None
+    if core is not None:
+        code = "attractors_of_core"
+        if of_searched is None:
+            solved = attractors_by_solver(searched)
+            of_searched, whole = solved or (None, False)
+            code = "attractors_by_solver" if whole else "attractors_in_part"
+            code = "no_attractors" if solved is None else code
         written.messages.append(message(code, **numbers))
-    if single.names and (of_searched := attractors(searched)) is not None:
+    if of_searched is not None:
         found = of_searched if core is None else core.with_all_genes(of_searched, single)
         found = found[[*ATTRACTOR_COLUMNS, *network.names]]
-        counts["attractors"] = int(found["attractor"].max())
+        counts["attractors"] = int(found["attractor"].max()) if len(found) else 0
         counts["attractor_states"] = network.n_levels ** len(searched.names)
     for name, frame in (
         ("attractors.tsv", found),
