@@ -190,7 +190,7 @@ def genome(
     device = choose(backend)
     config = analysis_config(MirnaTargetsConfig, backend=backend, null={"shuffles": shuffles})
     files = simulated(size)
-    prepared = MirnaTargets.compute(config, lay_out(config, *files, None, None), seed=1)
+    prepared = MirnaTargets.with_null(config, lay_out(config, *files, None, None), seed=1)
     opened = MirnaTargets(config, prepared.state, device, "integer")
     ready, ready_cpu = time.perf_counter(), time.process_time()
     edges = opened.cost(config, prepared.state, device.backend, threads()).tile_edges

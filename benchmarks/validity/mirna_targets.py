@@ -82,7 +82,6 @@ def analysed(
             **paths,
         )
         prepared = MirnaTargets.prepare(config, seed)
-        prepared = MirnaTargets.compute(config, prepared, seed)
     opened, merged, _ = scored(MirnaTargets, config, prepared, seed, "cpu")
     tests = opened.ranked_pairs(merged).rename(columns={"source": "i", "target": "j"})
     shuffled = merged.sums["null_site_counts"].sum(axis=2)

@@ -53,9 +53,6 @@ BESIDE_TILES_SECONDS = {"cpu": 0.5, "cuda": 0.2}
 LONG_SECONDS = 120.0
 """Of an analysis, for which cheaper settings are named."""
 
-CHECK_SAMPLING_SECONDS = 600.0
-"""Of work for which a check compiles the kernels, half a minute's work, and scores a sample."""
-
 BOOTSTRAP_SECONDS = 60.0
 """Work aimed at in one job of bootstraps."""
 
@@ -180,9 +177,8 @@ def plan(run: AnalysisRun) -> None:
 
         modelled = passes * sum(seconds) + (cost.null + cost.network) / rate
         here, how = Speed(0.0, 1.0 / rate), "by the cost model"
-        worth = modelled >= CHECK_SAMPLING_SECONDS and method.compute is Estimator.compute
-        may_sample = device.backend == "cpu" and (worth or not run.is_check)
-        if may_sample and is_worth_sampling(modelled, tiles):
+        on_cpu = device.backend == "cpu" and not run.is_check
+        if on_cpu and is_worth_sampling(modelled, tiles):
             here, how = sampled_speed(opened, tiles, cost), "by a sample"
         estimate = step_seconds(
             tiles=len(tiles) * here.of_a_tile + sum(work) * here.of_work,

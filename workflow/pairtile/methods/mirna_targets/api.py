@@ -181,7 +181,7 @@ def searched(
         None if restrict is None else as_pairs(restrict),
     )
     seed = settings.get("seed", 1)
-    prepared = MirnaTargets.compute(config, laid, seed)
+    prepared = MirnaTargets.with_null(config, laid, seed)
     found = scored(MirnaTargets, config, prepared, seed, settings["backend"])
     rows = pa.concat_tables(found.merged.batches()).select(ROWS.names).cast(ROWS)
     hits = hits_table(rows, prepared.items, prepared.state, energies=config.estimator.energies)

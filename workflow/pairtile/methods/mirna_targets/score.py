@@ -96,19 +96,24 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
 
     @classmethod
     def prepare(
-        cls, config: MirnaTargetsConfig, seed: int, scratch: Path | None = None
+        cls,
+        config: MirnaTargetsConfig,
+        seed: int,
+        scratch: Path | None = None,
+        sample: bool = False,
     ) -> PreparedInput[SequenceArrays]:
-        return prepare_sequences(config)
+        return cls.with_null(config, prepare_sequences(config), seed, sample)
 
     @classmethod
-    def compute(
+    def with_null(
         cls,
         config: MirnaTargetsConfig,
         prepared: PreparedInput[SequenceArrays],
         seed: int,
         sample: bool = False,
     ) -> PreparedInput[SequenceArrays]:
-        """The shuffles, where there is a null; none of them for a sample."""
+        """Sequences as they were laid out, and the shuffles where there is a null; none of them
+        for a sample."""
         if config.null is False:
             return prepared
         if sample:

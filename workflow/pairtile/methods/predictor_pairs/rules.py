@@ -255,9 +255,11 @@ def attractors(network: RuleNetwork) -> pd.DataFrame | None:
 
 def attractors_by_solver(network: RuleNetwork) -> tuple[pd.DataFrame, bool] | None:
     """Cycles of states of any number of genes, as ``attractors`` but without basins, by a SAT
-    solver on paths of 1, 2, 4 ... steps: a path that ends in a state it had before holds a cycle, whose
-    states no further path may end in; once no path is left, all are known (Dubrova and Teslenko
-    2011, IEEE/ACM Trans Comput Biol Bioinform 8:1393).
+    solver on paths of 1, 2, 4 ... steps.
+
+    A path that ends in a state that it had before holds a cycle, in whose states no further path
+    may end; once no path is left, all are known (Dubrova and Teslenko 2011, IEEE/ACM Trans Comput
+    Biol Bioinform 8:1393).
 
     Also returns whether they are all: paths have at most ``MAX_STEPS`` steps, and cycles
     ``MAX_ROWS`` states together. None without the package python-sat. Every gene has a rule.

@@ -104,19 +104,13 @@ class TrajectoryCorrelation(
 
     @classmethod
     def prepare(
-        cls, config: TrajectoryCorrelationConfig, seed: int, scratch: Path | None = None
-    ) -> PreparedInput[MotionArrays]:
-        return trajectory_state(config, seed, scratch)
-
-    @classmethod
-    def compute(
         cls,
         config: TrajectoryCorrelationConfig,
-        prepared: PreparedInput[MotionArrays],
         seed: int,
+        scratch: Path | None = None,
         sample: bool = False,
     ) -> PreparedInput[MotionArrays]:
-        """Which pairs are in contact, where only these are scored."""
+        prepared = trajectory_state(config, seed, scratch)
         if config.pairs == "in_contact":
             add_contacts(config, prepared, sample=sample)
         return prepared
