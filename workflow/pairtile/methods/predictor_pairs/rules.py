@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from pathlib import Path
 from typing import NamedTuple
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 import pandas as pd
@@ -22,6 +21,7 @@ from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import Written
 from pairtile.methods.predictor_pairs.network import members
 from pairtile.runtime.files import atomic_path
+from pairtile.runtime.page_templates import page_templates
 
 message = messages_of(__package__)
 
@@ -488,69 +488,24 @@ def boolnet(network: RuleNetwork) -> str:
     return "\n".join(["targets, factors", *lines]) + "\n"
 
 
-_SBML = """<?xml version="1.0" encoding="UTF-8"?>
-<sbml xmlns="http://www.sbml.org/sbml/level3/version1/core" level="3" version="1"
-      xmlns:qual="http://www.sbml.org/sbml/level3/version1/qual/version1" qual:required="true">
-<model id="pairtile">
-<listOfCompartments><compartment id="cell" constant="true"/></listOfCompartments>
-<qual:listOfQualitativeSpecies>
-{species}
-</qual:listOfQualitativeSpecies>
-<qual:listOfTransitions>
-{transitions}
-</qual:listOfTransitions>
-</model>
-</sbml>
-"""
-
-
 def sbml_qual(network: RuleNetwork) -> str:
     """The network as SBML level 3 with the package qual (Chaouiya et al. 2013, BMC Syst Biol
     7:135), of any number of levels."""
     ids = identifiers(network.names)
-    top = network.n_levels - 1
-    species = [
-        f'<qual:qualitativeSpecies qual:id="{key}" qual:name={quoteattr(name)} '
-        f'qual:compartment="cell" qual:constant="{str(not inputs).lower()}" '
-        f'qual:maxLevel="{top}"/>'
-        for key, name, inputs in zip(ids, network.names, network.inputs, strict=True)
-    ]
-    transitions = [
-        _transition(network, k, ids) for k, inputs in enumerate(network.inputs) if inputs
-    ]
-    return _SBML.format(species="\n".join(species), transitions="\n".join(transitions))
-
-
-def _transition(network: RuleNetwork, gene: int, ids: Sequence[str]) -> str:
-    inputs, table = network.inputs[gene], network.tables[gene]
-    default = int(np.bincount(table.ravel()).argmax())
-    terms = [f'<qual:defaultTerm qual:resultLevel="{default}"/>']
-    for level in range(network.n_levels):
-        if level == default or not (table == level).any():
-            continue
-        conditions = []
-        for term in minimal_terms(table, level):
-            equal = [
-                f'<apply><eq/><ci>{ids[k]}</ci><cn type="integer">{x}</cn></apply>'
-                for k, x in zip(inputs, term, strict=True)
-                if x is not None
+    genes = []
+    for key, name, inputs, table in zip(
+        ids, network.names, network.inputs, network.tables, strict=True
+    ):
+        default = int(np.bincount(table.ravel()).argmax()) if inputs else 0
+        terms = {
+            int(level): [
+                [(ids[k], x) for k, x in zip(inputs, term, strict=True) if x is not None]
+                for term in minimal_terms(table, level)
             ]
-            joined = "".join(equal)
-            conditions.append(f"<apply><and/>{joined}</apply>" if len(equal) > 1 else joined)
-        whole = "".join(conditions)
-        whole = f"<apply><or/>{whole}</apply>" if len(conditions) > 1 else whole
-        terms.append(
-            f'<qual:functionTerm qual:resultLevel="{level}">'
-            f'<math xmlns="http://www.w3.org/1998/Math/MathML">{whole}</math></qual:functionTerm>'
-        )
-    of = "".join(
-        f'<qual:input qual:qualitativeSpecies="{ids[k]}" qual:transitionEffect="none"/>'
-        for k in dict.fromkeys(inputs)
-    )
-    return (
-        f'<qual:transition qual:id="tr_{ids[gene]}">'
-        f"<qual:listOfInputs>{of}</qual:listOfInputs><qual:listOfOutputs>"
-        f'<qual:output qual:qualitativeSpecies="{ids[gene]}" '
-        'qual:transitionEffect="assignmentLevel"/></qual:listOfOutputs>'
-        f"<qual:listOfFunctionTerms>{''.join(terms)}</qual:listOfFunctionTerms></qual:transition>"
-    )
+            for level in np.unique(table)
+            if inputs and level != default
+        }
+        names = [ids[k] for k in dict.fromkeys(inputs)]
+        genes.append({"id": key, "name": name, "inputs": names, "default": default, "terms": terms})
+    template = page_templates(Path(__file__).parent / "templates").get_template("network.sbml.j2")
+    return template.render(genes=genes, top=network.n_levels - 1) + "\n"
