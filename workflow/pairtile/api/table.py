@@ -158,6 +158,8 @@ def as_table(
         return table
     of_genes, of_samples = ([*map(str, names)] for names in (table.labels, table.samples))
     read = without_others(Expression(table.values, of_genes, of_samples, name, notes))
+    if (len(read.genes), len(read.samples)) == table.values.shape:
+        return replace(table, notes=read.notes)
     rows = pd.Index(of_genes).get_indexer(pd.Index(read.genes))
     columns = pd.Index(of_samples).get_indexer(pd.Index(read.samples))
     table = replace(

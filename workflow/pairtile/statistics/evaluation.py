@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from pairtile.arrays import BoolArray, Float64Array, Int64Array
-from pairtile.io.names import GeneNames
 
 WHOLE_TABLE = 0.75
 """A gold standard that names this share of the table's genes is taken to judge all of them."""
@@ -70,6 +69,7 @@ def read_truth(
     Returns the truth, and counts of what was left out and why, named as in the result of
     ``pairtile.evaluate``. Raises ValueError if no edge, or nothing else, is left.
     """
+    require_columns(gold, ("source", "target"), "gold standard")
     source = index.get_indexer(pd.Index(gold["source"]))
     target = index.get_indexer(pd.Index(gold["target"]))
     is_self = (gold["source"] == gold["target"]).to_numpy()
@@ -278,9 +278,9 @@ def evaluate(
         Columns ``source``, ``target`` (names, or row numbers of ``genes``) and ``score`` (higher
         is better; NaN rows are left out). Rows that are no candidates are left out and counted.
     gold : DataFrame
-        Columns ``source``, ``target`` (names; versions of accessions and capitals may differ where
-        one gene alone is meant). Self edges, repeats, and edges with a gene that is not in
-        ``genes`` or a source that is no regulator are left out and counted.
+        Columns ``source``, ``target`` (names; the library takes versions of accessions and other
+        capitals, too, where one gene alone is meant). Self edges, repeats, and edges with a gene
+        that is not in ``genes`` or a source that is no regulator are left out and counted.
     genes : sequence of str
         All genes that were scored.
     regulators : sequence of str, optional
@@ -303,8 +303,7 @@ def evaluate(
         better score of the two directions, true if either is); ``n_gold_edges`` and
         ``n_candidates`` (judged), ``n_ranked`` (judged and among the top),
         ``n_ranking_rows_ignored``; ``n_gold_read``, ``n_gold_self``, ``n_gold_outside_table``,
-        ``n_gold_source_not_regulator``, ``n_gold_repeated``; ``notes`` (names of the gold standard
-        that were found in another spelling); ``curve`` (``recall``, ``precision``,
+        ``n_gold_source_not_regulator``, ``n_gold_repeated``; ``curve`` (``recall``, ``precision``,
         up to 500 points); ``network`` (or None) with ``directed``, ``n_edges``, ``n_edges_judged``,
         ``true_positives``, ``false_positives``, ``false_negatives``, ``true_negatives``,
         ``precision`` (None without an edge), ``recall``, ``sensitivity`` (the same),
@@ -327,13 +326,9 @@ def evaluate(
     index = pd.Index(genes)
     if not index.is_unique:
         raise ValueError(f"gene {index[index.duplicated()][0]!r} is named twice; expected once")
-    names = GeneNames([*map(str, genes)])
-    is_source = np.full(len(index), regulators is None)
-    for rows in names.find(map(str, regulators or ())).rows.values():
-        is_source[rows] = True
-    require_columns(gold, ("source", "target"), "gold standard")
-    kind = "names of the gold standard"
-    gold, said = names.spell(gold, ["source", "target"], kind)
+    is_source = np.ones(len(index), dtype=bool)
+    if regulators is not None:
+        is_source = np.asarray(index.isin(list(regulators)))
     truth, counts = read_truth(gold, index, is_source, universe)
 
     require_columns(ranking, ("source", "target", "score"), "ranking")
@@ -372,7 +367,6 @@ def evaluate(
         "n_ranked": n_ranked,
         "n_ranking_rows_ignored": n_ignored + int((~scored).sum()),
         **counts,
-        "notes": said,
         "network": (
             None if network is None else _judge_network(network, index, truth, network_directed)
         ),

@@ -87,4 +87,4 @@ def against_gold_standard(
         )
     except ValueError as error:
         raise InputError(f"{path}: {error}") from error
-    return result | {"notes": said}, said
+    return result, said
