@@ -239,18 +239,29 @@ def attractors(network: RuleNetwork) -> pd.DataFrame | None:
         on_cycle = on_cycle[on_cycle]  # 2, 4, 8, ... steps on
     first = np.full(basin.size, states.size)
     np.minimum.at(first, part, on_cycle)
-    rows = []
-    for number, k in enumerate(np.lexsort((first, -basin)), start=1):
-        cycle = [int(first[k])]
-        while (found := int(after[cycle[-1]])) != cycle[0]:
+    cycles: list[Levels] = []
+    order = np.lexsort((first, -basin))
+    for k in order[:MAX_ROWS]:
+        cycle = [first[k]]
+        while (found := after[cycle[-1]]) != cycle[0]:
             cycle.append(found)
-        for step, state in enumerate(cycle):
-            rows.append((number, step, len(cycle), int(basin[k]), basin[k] / states.size, state))
-        if len(rows) >= MAX_ROWS:
-            break
-    table = pd.DataFrame(rows, columns=[*ATTRACTOR_COLUMNS, "state"])
-    levels = table.pop("state").to_numpy()[:, None] // weights % q
-    return pd.concat([table, pd.DataFrame(levels, columns=network.names)], axis=1)
+        cycles.append((np.array(cycle)[:, None] // weights % q).astype(np.int8))
+    return _table_of(network, cycles, basin[order].tolist())
+
+
+def _table_of(
+    network: RuleNetwork, cycles: Sequence[Levels], basins: Sequence[float]
+) -> pd.DataFrame:
+    """A row for each state; whole attractors, of ``MAX_ROWS`` rows or the last that goes beyond."""
+    n_states = network.n_levels ** len(network.names)
+    sizes = np.cumsum([len(cycle) for cycle in cycles])
+    n = int(np.searchsorted(sizes, MAX_ROWS)) + 1
+    rows = [
+        (number, step, len(cycle), basin, basin / n_states, *state)
+        for number, (cycle, basin) in enumerate(zip(cycles[:n], basins[:n], strict=True), start=1)
+        for step, state in enumerate(cycle.tolist())
+    ]
+    return pd.DataFrame(rows, columns=[*ATTRACTOR_COLUMNS, *network.names])
 
 
 def attractors_by_solver(network: RuleNetwork) -> tuple[pd.DataFrame, bool] | None:
@@ -311,12 +322,7 @@ def attractors_by_solver(network: RuleNetwork) -> tuple[pd.DataFrame, bool] | No
             if sum(map(len, cycles)) >= MAX_ROWS or not (before.size or last < MAX_STEPS):
                 break
     cycles.sort(key=lambda cycle: (len(cycle), cycle.tolist()))
-    rows = [
-        (number, step, len(cycle), np.nan, np.nan, *state)
-        for number, cycle in enumerate(cycles, start=1)
-        for step, state in enumerate(cycle.tolist())
-    ]
-    return pd.DataFrame(rows, columns=[*ATTRACTOR_COLUMNS, *network.names]), not there
+    return _table_of(network, cycles, [np.nan] * len(cycles)), not there
 
 
 def simulated_course(
@@ -380,16 +386,16 @@ def write_rules(
         found = found[[*ATTRACTOR_COLUMNS, *network.names]]
         counts["attractors"] = int(found["attractor"].max()) if len(found) else 0
         counts["attractor_states"] = network.n_levels ** len(searched.names)
-    for name, frame in (
-        ("attractors.tsv", found),
-        ("rules.tsv", _agreement(network, levels, source, target)),
-    ):
+    agreement = _agreement(network, levels, source, target)
+    texts = {
+        "attractors.tsv": found.to_csv(sep="\t", index=False, lineterminator="\n"),
+        "rules.tsv": agreement.to_csv(sep="\t", index=False, lineterminator="\n"),
+        "network.bnet": boolnet(network),
+        "network.sbml": sbml_qual(single),
+    }
+    for name, text in texts.items():
         with atomic_path(folder / name) as temporary:
-            frame.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
-    sbml = sbml_qual(network.of_one_step())
-    for name, text in (("network.bnet", boolnet(network)), ("network.sbml", sbml)):
-        with atomic_path(folder / name) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+            temporary.write_text(text, encoding="utf-8", newline="\n")
     return written
 
 
