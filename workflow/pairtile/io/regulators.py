@@ -109,7 +109,7 @@ def none_found(
     """The refusal of a list of which no name is that of a gene, with the kinds of both."""
     of_list, of_table = kind_of_names(listed), kind_of_names(genes)
     expected = f"{kind} named as in the table (does its orientation fit?)"
-    hint = _hint(listed, genes)
+    hint = hint_of_names(listed, genes)
     if of_list != of_table and kind != "identifiers" and not hint:
         expected += (
             f"; or, as the table seems to have {of_table} and the list {of_list}, {_TWO_NAMES}"
@@ -125,11 +125,12 @@ def warning_of_absent(
     absent: Sequence[str], n_listed: int, genes: Sequence[str], kind: str = "regulators"
 ) -> Message:
     """What to say where some of the listed names are not among the kept genes."""
-    names = f"{some(absent)}{_hint(absent, genes)}"
+    names = f"{some(absent)}{hint_of_names(absent, genes)}"
     return message("names_not_kept", n=len(absent), listed=n_listed, kind=kind, names=names)
 
 
-def _hint(listed: Sequence[str], genes: Sequence[str]) -> str:
+def hint_of_names(listed: Sequence[str], genes: Sequence[str]) -> str:
+    """What to add where listed names are not among the genes; "" where no cause is seen."""
     if {name.casefold() for name in listed} & {gene.casefold() for gene in genes}:
         return "; some differ in capitals only"
     bare = set(map(without_version, genes))

@@ -23,9 +23,10 @@ from scipy.stats import rankdata
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression, read_expression
+from pairtile.io.regulators import hint_of_names
 from pairtile.io.table import check_names
 from pairtile.methods.mirna_targets.arrays import ExpressionArrays, SequenceArrays
-from pairtile.methods.mirna_targets.records import PreparedPart, hint_of_versions
+from pairtile.methods.mirna_targets.records import PreparedPart
 from pairtile.statistics.correction import known_q_values
 
 message = messages_of(__package__)
@@ -117,7 +118,7 @@ def _ranks(
     rows = np.where(np.array(own_rows) < 0, gene_rows, own_rows).astype(np.int64)
     if len(names) and (rows < 0).all():
         found = f"no {kind} that is searched ({', '.join(table.genes[:3])}, ...)"
-        found += hint_of_versions(table.genes, names)
+        found += hint_of_names(table.genes, names)
         raise InputError.at(table.source, "", found, f"names as in the FASTA file: {names[0]}")
     there = np.flatnonzero(rows >= 0)
     there = there[np.isfinite(table.values[rows[there]]).all(axis=1)]

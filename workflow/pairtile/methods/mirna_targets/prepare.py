@@ -15,6 +15,7 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.io.names import GeneNames, some
+from pairtile.io.regulators import hint_of_names
 from pairtile.io.text_file import open_lines
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
@@ -25,7 +26,6 @@ from pairtile.methods.mirna_targets.maf import read_orthologs
 from pairtile.methods.mirna_targets.records import (
     PreparedPart,
     choose_mirnas,
-    hint_of_versions,
     take_apart,
     with_whole_headers,
     without_duplicates,
@@ -398,7 +398,7 @@ def match_restrict(
             source,
             "",
             f"none of its {len(missing)} pairs ({shown}) in the two FASTA files"
-            f"{hint_of_versions((name for _, name in missing), transcripts.names)}",
+            f"{hint_of_names([name for _, name in missing], transcripts.names)}",
             f"pairs such as {mirnas.names[0]} {transcripts.names[0]}, the miRNA first",
         )
     return Restriction(found, len(pairs), missing, said)
@@ -439,7 +439,7 @@ def read_transcript_genes(
             path,
             "",
             f"none of the {len(set(transcripts))} transcripts (such as {next(iter(genes))!r})"
-            f"{hint_of_versions(genes, transcripts)}",
+            f"{hint_of_names([*genes], transcripts)}",
             f"names as in the FASTA file, such as {transcripts[0]!r}",
         )
     return found, names.messages(len(genes), f"transcripts of {path}")
