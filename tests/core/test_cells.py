@@ -360,6 +360,24 @@ def test_effects_of_columns_of_obs_are_removed_in_the_library(tmp_path: Path) ->
         pairtile.infer_network(data, preprocess={"regress_out": ["plate"]})
 
 
+def test_obs_is_held_against_what_cells_share_without_being_asked(tmp_path: Path) -> None:
+    """In a notebook as in the workflow; nothing is said of it once it is removed."""
+    data = of_donors()
+    data.write_h5ad(tmp_path / "t.h5ad")
+    section = {"method": "mutual_information", "expression": str(tmp_path / "t.h5ad")}
+    config = models()["mutual_information"].model_validate(section)
+    in_file = estimator_of("mutual_information").prepare(config, 1).messages
+    expected = [note for note in in_file if note.code.startswith("annotation_explains")]
+    assert len(expected) == 1
+    assert "donor" in expected[0]
+    network = pairtile.infer_network(data, keep="all")
+    said = [*network.attrs["notes"], *network.attrs["warnings"]]
+    assert [note for note in said if note.code.startswith("annotation_explains")] == expected
+    assert expected[0] in pairtile.prepare_expression(data).warnings
+    removed = pairtile.prepare_expression(data, regress_out=data.obs[["donor"]])
+    assert not [n for n in removed.warnings if n.code.startswith("annotation_explains")]
+
+
 @pytest.mark.parametrize("column", ["feature_name", "gene_symbols", "gene_name"])
 def test_regulators_are_found_by_the_symbols_of_var(tmp_path: Path, column: str) -> None:
     data = of_donors(**{column: [f"Sym{k}" for k in range(12)]})

@@ -144,6 +144,18 @@ def test_the_library_gives_what_the_stages_write(given: Given) -> None:
     assert both.attrs["counts"]["enrichment_tests"] == 26
 
 
+def test_regulons_and_lists_in_another_spelling_give_the_same(given: Given) -> None:
+    expression = pd.DataFrame(given.values, index=NAMES, columns=SAMPLE_NAMES)
+    edges = given.network.assign(target=given.network["target"].str.swapcase())
+    found = activity(expression, edges)
+    np.testing.assert_allclose(found, activity(expression, given.network), atol=1e-12)
+    assert found.index.tolist() == activity(expression, given.network).index.tolist()
+    lists = {"mine": NAMES[:12]}
+    other = {"mine": [name.swapcase() for name in NAMES[:12]]}
+    tables = [enrichment(each, {"s": NAMES[5:30]}, NAMES) for each in (lists, other)]
+    pd.testing.assert_frame_equal(*tables)
+
+
 def test_cells_stay_sparse(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = np.random.default_rng(1).poisson(0.3, (60, len(NAMES))).astype(np.float32)
     cells = anndata.AnnData(sparse.csr_matrix(counts))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 from pathlib import Path
 
@@ -101,6 +102,9 @@ def test_no_regulator_in_the_table_is_an_error_with_a_hint(
 def test_kinds_of_names_are_told_apart() -> None:
     of = {
         "Ensembl genes": ["ENSG00000141510", "ENSMUSG00000059552.4"],
+        "Ensembl genes of mouse": ["ENSMUSG00000059552", "ENSMUSG00000059553.4"],
+        "symbols in capitals, as of human": ["TP53", "HLA-A", "C1orf112", "CDKN1A"],
+        "symbols as of mouse or rat": ["Trp53", "Cdkn1a", "2410002F23Rik", "H2-K1", "Actb"],
         "UniProt accessions": ["P04637", "A0A024R1R8"],
         "probes": ["1007_s_at", "ILMN_1762337"],
         "symbols or other names": ["TP53", "lexA", "b0001"],
@@ -177,6 +181,30 @@ def test_a_listed_name_is_found_under_every_name_of_a_gene(
     codes = [note.code for note in found.messages(1, "regulators")]
     several = rows is not None and len(rows) > 1
     assert codes == ["names_matched"] * bool(way) + ["names_of_several"] * several
+
+
+MOUSE = ["Actb", "Cdkn1a", "Mdm2", "Trp53"]
+
+
+def test_symbols_of_another_species_match_in_other_capitals_and_the_rest_by_orthologs() -> None:
+    human = ["ACTB", "CDKN1A", "MDM2", "TP53", "GAPDH"]
+    found = find_listed(MOUSE, GeneNames(human), "r.txt")
+    assert found.rows.tolist() == [0, 1, 2]
+    matched, absent = found.messages
+    assert (matched.code, matched.numbers["n"]) == ("names_matched", 3)
+    assert "symbols as of mouse or rat, the table symbols in capitals" in matched
+    assert (absent.code, absent.numbers["n"]) == ("names_not_kept", 1)
+    with pytest.raises(InputError, match="names: FILE"):
+        find_listed(["Trp53"], GeneNames(["TP53", "MDM4", "RB1"]), "r.txt")
+    orthologs = GeneNames(human, [*MOUSE, "Gapdh"])
+    assert find_listed(MOUSE, orthologs, "r.txt").rows.tolist() == [0, 1, 2, 3]
+
+
+def test_a_point_and_a_number_behind_what_is_no_accession_is_no_version() -> None:
+    """Ensembl's stable identifiers have eleven digits."""
+    for listed, gene in (("ENSG00001.5", "ENSG00001"), ("AT1G01010.5", "AT1G01010")):
+        with pytest.raises(InputError, match="ignore_versions"):
+            find_listed([listed], GeneNames([gene]), "r.txt")
 
 
 def test_versions_of_any_kind_are_passed_over_where_asked_for() -> None:
@@ -357,3 +385,13 @@ def test_lists_that_were_written_are_read_back_and_compared(tmp_path: Path) -> N
     found = read_network(path).set_index(["source", "target"])["score"]
     assert found.to_dict() == table.set_index(["source", "target"])["mi_bits"].to_dict()
     assert "(Jaccard 1.000" in compare(path, path)
+
+
+def test_networks_are_compared_under_symbols_and_identifiers(tmp_path: Path) -> None:
+    header = "source\tsource_symbol\ttarget\ttarget_symbol\tmi_bits\n"
+    rows = "ENSG00000000001.3\tA\tENSG00000000002\tB\t1\nENSG00000000002\tB\tENSG3\tC\t2\n"
+    one = write(tmp_path, "one.tsv", header + rows)
+    two = write(tmp_path, "two.tsv", "source\ttarget\tmi_bits\nA\tB\t1\nB\tD\t2\n")
+    for pair in ((one, two), (two, one)):
+        found = json.loads(compare(*pair, as_json=True))
+        assert (found["items_shared"], found["pairs_shared"], len(found["notes"])) == (2, 1, 1)

@@ -11,7 +11,9 @@ import socket
 import time
 from pathlib import Path
 
+import anndata
 import numpy as np
+import pairtile
 import pandas as pd
 import pytest
 from pairtile.config.load import check_inputs_exist, load_config, read_mapping_file
@@ -800,25 +802,41 @@ def test_a_header_in_a_list_is_no_name(tmp_path: Path, header: str) -> None:
 
 
 def test_versions_are_passed_over_in_the_table_and_every_list(tmp_path: Path) -> None:
-    genes = ["ENSG01.12", "ENSG02", "ENSG03.1", "ENSG04.7_PAR_Y"]
+    genes = [
+        "ENSG00000000001.12",
+        "ENSG00000000002",
+        "ENSG00000000003.1",
+        "ENSG00000000004.7_PAR_Y",
+    ]
     path = write(tmp_path / "t.tsv", table("g\ta\tb\tc\td", genes))
     assert read_expression(path).genes == genes
     expression = read_expression(path, ignore_versions=True)
-    bare = ["ENSG01", "ENSG02", "ENSG03", "ENSG04.7_PAR_Y"]
+    bare = ["ENSG00000000001", "ENSG00000000002", "ENSG00000000003", "ENSG00000000004.7_PAR_Y"]
     assert expression.genes == bare
     assert said(expression)["versions_left_out"].numbers == {"n": 2}
-    listed = write(tmp_path / "r.txt", "ENSG01.5\nENSG01.6\nENSG03\nENSG02.1\n")
+    listed = write(
+        tmp_path / "r.txt",
+        "ENSG00000000001.5\nENSG00000000001.6\nENSG00000000003\nENSG00000000002.1\n",
+    )
     for any_kind in (False, True):
         found = find_regulators(listed, GeneNames(bare, ignore_versions=any_kind))
         assert found.rows.tolist() == [0, 1, 2]
         assert [(m.code, m.numbers["n"]) for m in found.messages] == [("names_matched", 3)]
-    gold = read_gold_standard(write(tmp_path / "g.tsv", "ENSG01.1\tENSG02.3\nENSG01\tENSG02\n"))
+    gold = read_gold_standard(
+        write(
+            tmp_path / "g.tsv",
+            "ENSG00000000001.1\tENSG00000000002.3\nENSG00000000001\tENSG00000000002\n",
+        )
+    )
     spelled, _ = with_spelling_of(gold, GeneNames(bare))
-    assert spelled.values.tolist() == [["ENSG01", "ENSG02"]]
-    names = write(tmp_path / "n.tsv", "ENSG01.9\tTP53\nENSG02\tMYC\n")
-    assert with_symbols(expression, names).symbols == {"ENSG01": "TP53", "ENSG02": "MYC"}
+    assert spelled.values.tolist() == [["ENSG00000000001", "ENSG00000000002"]]
+    names = write(tmp_path / "n.tsv", "ENSG00000000001.9\tTP53\nENSG00000000002\tMYC\n")
+    assert with_symbols(expression, names).symbols == {
+        "ENSG00000000001": "TP53",
+        "ENSG00000000002": "MYC",
+    }
     versioned = with_symbols(read_expression(path), names)
-    assert versioned.symbols == {"ENSG01.12": "TP53", "ENSG02": "MYC"}
+    assert versioned.symbols == {"ENSG00000000001.12": "TP53", "ENSG00000000002": "MYC"}
     assert [without_version(name) for name in ("a.b", ".1", "7.5.2")] == ["a.b", ".1", "7.5"]
 
 
@@ -972,3 +990,46 @@ def test_a_line_without_an_end_is_refused(tmp_path: Path, begin: bytes) -> None:
         file.truncate(1 << 36)  # zeros, of which the disk holds none
     with pytest.raises(InputError, match=r"line [13]: "):
         read_expression(path)
+
+
+def with_other_columns() -> pd.DataFrame:
+    """Thirty genes and a spike-in of six samples, with what programs write beside them."""
+    random = np.random.default_rng(4)
+    counts = pd.DataFrame(random.poisson(80, (31, 6)), columns=[f"S{k}" for k in range(6)])
+    names = [f"ENSG{k:011d}" for k in range(30)]
+    frame = counts.assign(Total=counts.sum(axis=1), baseMean=counts.mean(axis=1), padj=0.5)
+    frame.insert(0, "gene_name", [f"SYM{k}" for k in range(31)])
+    return frame.set_axis([*names, "ERCC-00002"])
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["index", "column"])
+def test_tables_of_any_format_are_looked_through_alike(tmp_path: Path, named: bool) -> None:
+    frame = with_other_columns()
+    frame = frame if named else frame.rename_axis("id").reset_index()
+    frame.to_csv(tmp_path / "t.tsv", sep="\t", index=named)
+    frame.to_parquet(tmp_path / "t.parquet", index=named)
+    text, parquet = (read_expression(tmp_path / name) for name in ("t.tsv", "t.parquet"))
+    memory = pairtile.prepare_expression(frame, normalize="none", log2=False, min_samples=3)
+    for found in (text, parquet, memory):
+        assert found.samples == [f"S{k}" for k in range(6)]
+        assert found.genes == [f"ENSG{k:011d}" for k in range(30)]
+    left_out = {"annotation_columns", "columns_of_no_sample", "statistics_left_out"}
+    left_out |= {"spike_ins_left_out", "symbols_in_table"}
+    for notes in (text.notes, parquet.notes, memory.messages):
+        assert left_out <= {note.code for note in notes}
+    np.testing.assert_array_equal(text.values, parquet.values)
+    assert text.symbols == parquet.symbols
+    network = pairtile.infer_network(frame, keep="all", preprocess={"min_samples": 3})
+    assert not {*network["source"], *network["target"]} & {"ERCC-00002", "Total"}
+
+
+def test_cells_in_memory_are_looked_through_as_those_of_a_file(tmp_path: Path) -> None:
+    counts = np.random.default_rng(5).poisson(3.0, (60, 21)).astype(np.float32)
+    names = [*(f"G{k}" for k in range(20)), "ERCC-00002"]
+    data = anndata.AnnData(counts, var=pd.DataFrame(index=names))
+    data.obs_names = [f"c{k}" for k in range(60)]
+    data.write_h5ad(tmp_path / "t.h5ad")
+    in_file = read_expression(tmp_path / "t.h5ad")
+    found = pairtile.prepare_expression(data, normalize="none", log2=False, min_samples=3)
+    assert found.genes == in_file.genes == names[:-1]
+    assert "spike_ins_left_out" in {note.code for note in found.messages}

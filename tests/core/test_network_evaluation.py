@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pairtile
 import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
@@ -261,3 +262,9 @@ def test_bad_evaluation_input_is_refused_with_a_reason(
         valid["ranking"] = PERFECT[:1]
     with pytest.raises(ValueError, match=message):
         evaluate(**(valid | change))
+
+
+def test_gold_standards_and_regulators_are_found_in_another_spelling() -> None:
+    gold = GOLD.assign(source=GOLD["source"].str.upper())
+    found = pairtile.evaluate(PERFECT, gold, genes=GENES, regulators=["A", "b"])
+    assert found == evaluate(PERFECT, GOLD, genes=GENES, regulators=["a", "b"])

@@ -69,8 +69,11 @@ def test_scores_and_p_values_are_those_of_a_plain_loop() -> None:
         for k in range(15):
             beside = np.delete(others, k)
             z.append((others[k] - beside.mean()) / beside.std(ddof=1))
-    expected = [(1 + (np.array(z) <= each).sum()) / (1 + len(z)) for each in own]
-    np.testing.assert_allclose(found.p_sets, expected)
+    as_low = np.array([(np.array(z) <= each).sum() for each in own])
+    expected = (1 + as_low) / (1 + len(z))
+    counted = as_low >= 10  # where fewer are, a fitted tail may say less
+    np.testing.assert_allclose(found.p_sets[counted], expected[counted])
+    assert (found.p_sets[~counted] <= expected[~counted]).all()
     random = np.random.default_rng(5)
     for m in range(3):
         profile = y[targets[m]].mean(axis=0) - y[~targets[m]].mean(axis=0)

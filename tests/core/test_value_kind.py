@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from pairtile.errors import InputError
 from pairtile.preprocess.value_kind import measure_scale, whole_counts
 from prepared_tables import prepare_expression, table
 
@@ -246,3 +247,26 @@ def test_what_moves_all_genes_alike_is_the_samples(
     assert ("samples_normalised" in said) == normalised
     agree = np.corrcoef(prepared.values)[np.triu_indices(300, 1)].mean()
     assert abs(agree) < 0.02
+
+
+def test_small_whole_numbers_that_may_be_counts_or_levels_are_asked_for() -> None:
+    """Of 300 unrelated genes, a fifth of the pairs would have |r| > .18, a twentieth should."""
+    random = np.random.default_rng(1)
+    depth = np.exp(random.normal(-0.2, 0.6, 120))
+    shallow = random.poisson(np.exp(random.normal(-1.0, 0.8, 300))[:, None] * depth).astype(float)
+    with pytest.raises(InputError, match=r"normalize: nb_residuals.*normalize: none"):
+        prepare_expression(table(shallow))
+    shares_of_pairs = []
+    for normalize in ("nb_residuals", "none"):
+        values = prepare_expression(table(shallow), {"normalize": normalize}).values
+        r = np.corrcoef(values)[np.triu_indices(len(values), 1)]
+        shares_of_pairs.append((np.abs(r) > 0.18).mean())
+    assert shares_of_pairs[0] < 0.07 < 0.15 < shares_of_pairs[1]
+    levels = {
+        "genotypes": random.integers(0, 3, (300, 120)),
+        "copies": np.clip(np.rint(random.normal(2.0, 0.8, (300, 120))), 0, 9),
+        "mutated": random.random((300, 120)) < 0.1,
+        "classes": random.integers(1, 8, (300, 120)),
+    }
+    for values in levels.values():
+        assert prepare_expression(table(values.astype(float))).parameters["normalize"] == "none"

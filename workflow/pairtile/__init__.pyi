@@ -4,6 +4,7 @@ from .api.analyse import analyse as analyse
 from .api.anndata_network import add_network as add_network
 from .api.differential import Differential as Differential
 from .api.differential import differential as differential
+from .api.evaluation import evaluate as evaluate
 from .api.gene_sets import activity as activity
 from .api.gene_sets import enrichment as enrichment
 from .api.modules import network_modules as network_modules
@@ -66,6 +67,5 @@ from .statistics.comparison import Comparison as Comparison
 from .statistics.comparison import compare_networks as compare_networks
 from .statistics.correction import benjamini_hochberg as benjamini_hochberg
 from .statistics.correction import bonferroni as bonferroni
-from .statistics.evaluation import evaluate as evaluate
 
 __version__: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -260,6 +261,10 @@ def test_any_bytes_are_read_or_refused(
             read(folder, content)
 
 
+def records(*names: str) -> Fasta:
+    return Fasta.of("", "", list(names), [b"ACGU"] * len(names))
+
+
 def write_pairs(folder: Path, text: str) -> Path:
     path = folder / "pairs.tsv"
     path.write_text(text)
@@ -297,7 +302,7 @@ def test_bad_restrict_lists_are_refused(tmp_path: Path, text: str, message: str)
 
 def test_a_name_of_several_records_stands_for_all_of_them() -> None:
     pairs = [("b", "x"), ("a", "y"), ("a", "none"), ("c", "x")]
-    found = match_restrict(pairs, ["a", "b", "a"], ["x", "y", "x"], "pairs.tsv")
+    found = match_restrict(pairs, records("a", "b", "a"), records("x", "y", "x"), "pairs.tsv")
     assert found.pairs.tolist() == [[0, 1], [1, 0], [1, 2], [2, 1]]
     assert found.pairs.dtype == np.int32
     assert found.n_rows == 4
@@ -306,5 +311,20 @@ def test_a_name_of_several_records_stands_for_all_of_them() -> None:
 
 def test_a_restrict_list_of_which_nothing_is_there_is_refused() -> None:
     with pytest.raises(InputError, match=r"none of its 1 pairs \(x a\).*such as a x, the miRNA"):
-        match_restrict([("x", "a")], ["a"], ["x"], "pairs.tsv")
-    assert match_restrict([("x", "a")], [], ["x"], "pairs.tsv").pairs.shape == (0, 2)
+        match_restrict([("x", "a")], records("a"), records("x"), "pairs.tsv")
+    none = match_restrict([("x", "a")], records(), records("x"), "pairs.tsv")
+    assert none.pairs.shape == (0, 2)
+
+
+def test_restrict_lists_name_transcripts_by_gene_symbol_or_without_version() -> None:
+    transcripts = replace(
+        records("ENST00000000001.4", "ENST00000000002.1", "ENST00000000003.1"),
+        genes=["ENSG00000000001.1", "ENSG00000000001.1", "ENSG00000000002.1"],
+        symbols=["TP53", "TP53", "MDM2"],
+    )
+    pairs = [("hsa-MIR-1", "TP53"), ("hsa-miR-1", "ENST00000000003"), ("hsa-miR-1", "nothing")]
+    found = match_restrict(pairs, records("hsa-miR-1"), transcripts, "pairs.tsv")
+    assert found.pairs.tolist() == [[0, 0], [0, 1], [0, 2]]
+    assert found.missing == [("hsa-miR-1", "nothing")]
+    matched = [note.numbers["n"] for note in found.messages if note.code == "names_matched"]
+    assert matched == [1, 2]

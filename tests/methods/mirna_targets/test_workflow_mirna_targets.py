@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from backends import both_backends
 from mirna_sequences import plain, write_random
+from pairtile.command.check import check
 from pairtile.errors import InputError
 from pairtile.methods.mirna_targets import export
 from pairtile.methods.mirna_targets import score as mirna_targets
@@ -234,3 +235,20 @@ def test_the_whole_workflow_through_snakemake(tmp_path: Path) -> None:
     planned = run(tmp_path, "-n")
     assert "tables_mirna_targets" in planned.rules
     assert not planned.rules & {"prepare", "plan", "chunk", "merge", "network"}
+
+
+def test_check_draws_no_shuffles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take longer than all that is read; the run draws them, and says what they show."""
+    write_random(tmp_path)
+    section = {"method": "mirna_targets", **plain(null={"shuffles": 30})}
+    config = tmp_path / "config.yaml"
+    config.write_text(json.dumps({"analyses": {"a": section}}))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(mirna_targets, "prepare_null", None)
+    lines = [line.strip() for line in check(config)]
+    assert any(line.startswith("work: ") for line in lines)
+    monkeypatch.undo()
+    analysis = Analysis(tmp_path, plain(null={"shuffles": 30})).prepare()
+    codes = {said["code"] for said in read_json(analysis.record("prepare"))["messages"]}
+    assert "shuffles" in codes
+    assert "shuffles_by_run" not in codes

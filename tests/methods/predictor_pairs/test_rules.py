@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import pairwise, product
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from pairtile.methods.predictor_pairs import rules as rules_module
 from pairtile.methods.predictor_pairs.rules import (
     RuleNetwork,
     attractors,
+    attractors_by_solver,
     boolnet,
     identifiers,
     minimal_terms,
@@ -111,10 +113,50 @@ def test_large_networks_have_no_attractors_and_say_so(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(rules_module, "MAX_STATES", 1)
+    monkeypatch.setitem(sys.modules, "pysat.solvers", None)
     assert attractors(made(2, 1)) is None
     said, table = written(made(2, 1), tmp_path)
     assert said == ["no_attractors"]
     assert table.empty
+
+
+@pytest.mark.parametrize("q", [2, 3])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_solver_finds_the_cycles_that_following_every_state_finds(
+    q: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pysat", reason="needs the package python-sat")
+    network = made(q, seed, n=7)
+    network.inputs[-1], network.tables[-1] = (0,), np.arange(q, dtype=np.int8)
+    expected = attractors(network)
+    found, whole = attractors_by_solver(network)
+    assert whole
+
+    def cycles(table: pd.DataFrame) -> set[frozenset[tuple[int, ...]]]:
+        groups = table.groupby("attractor")
+        return {frozenset(map(tuple, rows[network.names].to_numpy())) for _, rows in groups}
+
+    assert cycles(found) == cycles(expected)
+    for _, rows in found.groupby("attractor"):
+        states = [tuple(row) for row in rows[network.names].to_numpy().tolist()]
+        assert all(naive_step(network, a) == b for a, b in pairwise([*states, states[0]]))
+    monkeypatch.setattr(rules_module, "MAX_STEPS", 1)
+    found, whole = attractors_by_solver(network)
+    assert cycles(found) <= cycles(expected)
+    assert not whole
+
+
+def test_attractors_of_two_hundred_genes_are_found(tmp_path: Path) -> None:
+    pytest.importorskip("pysat", reason="needs the package python-sat")
+    network = made(2, 0, n=200)
+    network.inputs[-1], network.tables[-1] = (0,), np.arange(2, dtype=np.int8)
+    codes, table = written(network, tmp_path)
+    assert codes == ["attractors_by_solver"]
+    assert table["attractor"].nunique() == 16  # 62 genes change and act on others
+    assert table["basin"].isna().all()
+    for _, rows in table.groupby("attractor"):
+        states = [tuple(row) for row in rows[network.names].to_numpy().tolist()]
+        assert all(naive_step(network, a) == b for a, b in pairwise([*states, states[0]]))
 
 
 def network_of(rules: dict[str, tuple[list[str], list[int]]]) -> RuleNetwork:

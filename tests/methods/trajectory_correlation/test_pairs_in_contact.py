@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tracemalloc
 from itertools import combinations
 from pathlib import Path
@@ -11,9 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile import trajectory_correlation
+from pairtile.command.check import check
 from pairtile.errors import InputError
 from pairtile.gpu.device import choose
-from pairtile.methods.trajectory_correlation import pair_blocks, score
+from pairtile.methods.trajectory_correlation import pair_blocks, residues, score
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.estimators import MotionPairs
 from pairtile.runtime.files import read_json
@@ -191,6 +193,22 @@ def test_no_pair_in_contact_is_refused(tmp_path: Path) -> None:
     files = write_atoms(tmp_path, slow(30, 4, 3) + 50.0 * np.arange(4)[:, None])
     with pytest.raises(InputError, match="no pair in contact in 60% of the frames"):
         Analysis(tmp_path, section(files)).prepare()
+
+
+def test_check_counts_contacts_in_a_few_frames(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = section(write_atoms(tmp_path, slow(60, 4, 3), slow(60, 4, 3, seed=9)), contacts={})
+    (tmp_path / "config.yaml").write_text(json.dumps({"analyses": {"a": config}}))
+    counted = []
+    count = residues.touching_residues
+    monkeypatch.setattr(
+        residues, "touching_residues", lambda *given: counted.append(1) or count(*given)
+    )
+    monkeypatch.chdir(tmp_path)
+    lines = [line.strip() for line in check(tmp_path / "config.yaml")]
+    assert 2 * 15 <= len(counted) <= 2 * residues.CHECK_FRAMES
+    assert any(line.startswith("contacts: ") for line in lines)
 
 
 def test_memory_does_not_grow_with_all_pairs(tmp_path: Path) -> None:

@@ -69,7 +69,6 @@ def enrichment(
     if background is None and table is None:
         raise ValueError("background: found None; expected all analysed genes, or expression")
     genes = [*map(str, background if background is not None else table.labels)]  # type: ignore[union-attr]
-    wanted = stage.named_lists(lists, genes)
     profiles, values, n_samples = [], None, 0
     if eigengenes is not None:
         if table is None or eigengenes.shape[1] != table.n_samples:
@@ -88,11 +87,13 @@ def enrichment(
         ]
     symbols = [] if table is None else [table.symbols.get(name, "") for name in genes]
     names = GeneNames(genes, symbols, (), ignore_case, ignore_versions)
+    wanted, said = stage.named_lists(lists, names)
+    tell(said)
     if isinstance(gene_sets, Mapping):
         sets = find_gene_sets(gene_sets, names)
     else:
-        given, said = read_gene_sets(gene_sets, [*genes, *symbols])
-        sets = find_gene_sets(given, names, gene_sets, said)
+        given, of_file = read_gene_sets(gene_sets, [*genes, *symbols])
+        sets = find_gene_sets(given, names, gene_sets, of_file)
     tell(sets.messages)
     found, counts = stage.enrichment_table(sets, genes, wanted, profiles, values, n_samples)
     found.attrs["counts"] = {**sets.counts, **counts}
@@ -150,13 +151,16 @@ def activity(
     [4.7, -6.1]
     """
     from pairtile.downstream import activity_scores
-    from pairtile.downstream.activity import regulons_of, weighted_edges
+    from pairtile.downstream.activity import regulons_of, spelled_targets, weighted_edges
 
     if method not in ("ulm", "viper"):
         raise ValueError(f"method: found {method!r}; expected ulm or viper")
     table = as_table(expression, orientation=orientation, layer=layer, sparse=True)
-    edges = weighted_edges(regulons)
-    found, few = regulons_of(edges, [*map(str, table.labels)], min_targets)
+    genes = [*map(str, table.labels)]
+    names = GeneNames(genes, [table.symbols.get(name, "") for name in genes])
+    edges, said = spelled_targets(weighted_edges(regulons), names)
+    tell(said)
+    found, few = regulons_of(edges, genes, min_targets)
     if not found.names:
         raise ValueError(f"regulons: found no regulator with {min_targets} targets or more")
     matrix = table.values.matrix if isinstance(table.values, SparseRows) else table.values

@@ -25,6 +25,7 @@ from pairtile.preprocess.items import formula_warnings
 from pairtile.preprocess.samples import (
     SampleDesign,
     arrange_samples,
+    parts_of,
     remove_effects,
     without_empty_samples,
 )
@@ -87,12 +88,12 @@ def prepare_expression(
     checked = _KEYWORDS.config(settings)
     table = as_table(expression, **table_keywords(settings), sparse=True)
     given = expression if isinstance(expression, Expression) else None
-    values, design = as_expression(table, given), None
-    if regress_out is not None:
-        effects = {str(name): labels for name, labels in regress_out.items()}
-        checked = checked.model_copy(update={"regress_out": tuple(effects)})
-        about = label_table(effects, table)
-        values, design = arrange_samples(values, SamplesConfig(), tuple(effects), table=about)
+    given_effects = {} if regress_out is None else regress_out
+    effects = {str(name): labels for name, labels in given_effects.items()}
+    checked = checked.model_copy(update={"regress_out": tuple(effects)})
+    about = known_of_samples(effects, table)
+    values = as_expression(table, given)
+    values, design = arrange_samples(values, SamplesConfig(), tuple(effects), table=about)
     prepared = prepare(values, checked, design=design)
     tell(prepared.messages)
     return prepared
@@ -165,7 +166,8 @@ def prepared_tables(
                 f"{table.n_samples}, in the order of expression"
             )
     first, second = given
-    both = prepare_two_tables(first, second, config, table=label_table(labels, table))
+    about = known_of_samples(labels, table, config.preprocess.regress_out)
+    both = prepare_two_tables(first, second, config, table=about)
     found = [*both.prepared.messages, *formula_warnings(both.prepared.genes)]
     kept = np.empty(0, dtype=np.int64)
     return PreparedTable(both.prepared, kept, both.prepared.design, found), both
@@ -176,10 +178,7 @@ def arranged_table(
 ) -> tuple[Expression | Prepared, SampleDesign]:
     """What was given, its samples in order, and what is known of them: ``labels``, and of an
     AnnData the columns of ``obs`` whose effects are to be removed."""
-    obs = pd.DataFrame() if table.obs is None else table.obs
-    effects = [name for name in config.preprocess.regress_out if name in obs]
-    of_obs = {name: [*map(as_text, obs[name])] for name in effects}
-    about = label_table({**of_obs, **labels}, table)
+    about = known_of_samples(labels, table, config.preprocess.regress_out)
     if isinstance(expression, Prepared):
         if "time" in about.columns:
             raise ValueError(
@@ -201,13 +200,7 @@ def arranged_table(
         return expression, design
     given = as_expression(table, expression if isinstance(expression, Expression) else None)
     given = without_empty_samples(given)
-    left = pd.Index(about.samples).get_indexer(pd.Index(given.samples))
-    about = replace(
-        about,
-        samples=given.samples,
-        columns={key: [cells[k] for k in left] for key, cells in about.columns.items()},
-        places=[about.places[k] for k in left],
-    )
+    about = about.of(given.samples)
     return arrange_samples(given, config.samples, config.preprocess.regress_out, table=about)
 
 
@@ -252,6 +245,19 @@ def label_table(labels: SampleLabels, table: ExpressionTable) -> AnnotationTable
     return AnnotationTable(
         "samples", samples, columns, [f"sample {name!r}" for name in samples], []
     )
+
+
+def known_of_samples(
+    labels: SampleLabels, table: ExpressionTable, regress_out: Sequence[str] = ()
+) -> AnnotationTable:
+    """The labels of a call and, of an AnnData, the columns of ``obs`` whose effects are to be
+    removed; all others of ``obs`` are there to see what samples share, as in the workflow."""
+    about = label_table(labels, table)
+    frame = pd.DataFrame() if table.obs is None else table.obs
+    obs = {str(name): [*map(as_text, frame[name])] for name in frame if name not in about.columns}
+    asked = {part for name in regress_out for part in (name, *parts_of(name))}
+    columns = {name: obs.pop(name) for name in asked & obs.keys()}
+    return replace(about, columns=columns | about.columns, others=obs)
 
 
 def names_of_samples(table: ExpressionTable, arranged: Sequence[str]) -> Names:

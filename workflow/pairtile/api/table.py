@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -22,8 +22,9 @@ from pairtile.io.cells import (
     other_names,
     sample_of_cells,
 )
-from pairtile.io.expression import ORIENTATIONS, Expression
+from pairtile.io.expression import ORIENTATIONS, Expression, without_others
 from pairtile.io.sparse_rows import SparseRows, Values, in_memory, plain_matrix, stored_values
+from pairtile.io.table import FIRST_CELLS, FIRST_ROWS, Kinds, choose_columns
 from pairtile.preprocess.expression import Prepared
 from pairtile.simulate import Simulation
 
@@ -130,15 +131,21 @@ def as_table(
     about = None
     if is_anndata(expression):
         (raw, genes, samples), symbols, notes = _of_anndata(expression, layer, obs or {}, name)
-        about = expression.obs.loc[samples] if obs else expression.obs
+        about = expression.obs
+        if "spatial" in expression.obsm:
+            places = np.asarray(expression.obsm["spatial"], dtype=float)[:, :2]
+            about = about.assign(spatial=[f"{x:.12g} {y:.12g}" for x, y in places])
+        about = about.loc[samples] if obs else about
     else:
         for key, value in (("layer", None if layer == "auto" else layer), ("obs", obs or None)):
             if value is not None:
                 raise ValueError(
                     f"{key}: found {value!r}; expected None, since {name} is no AnnData"
                 )
-        (raw, genes, samples), notes = _parts(expression), []
-        symbols = getattr(expression, "other_names", {})
+        notes, symbols = [], getattr(expression, "other_names", {})
+        if isinstance(expression, pd.DataFrame):
+            expression, symbols, notes = _without_annotations(expression, orientation)
+        raw, genes, samples = _parts(expression)
     if orientation == "samples_in_rows" and _has_free_orientation(expression):
         nested = isinstance(raw, list | tuple)
         raw, genes, samples = (np.array(raw, object) if nested else raw).T, samples, genes
@@ -146,7 +153,42 @@ def as_table(
         raise ValueError(f"{name}: found a path; expected a table (read_expression reads files)")
     table = ExpressionTable(_numbers(raw, name, sparse), genes, samples, notes, symbols, about)
     _check(table, expression, name)
+    looked_at = isinstance(expression, pd.DataFrame) or is_anndata(expression)
+    if table.samples is None or not looked_at:
+        return table
+    of_genes, of_samples = ([*map(str, names)] for names in (table.labels, table.samples))
+    read = without_others(Expression(table.values, of_genes, of_samples, name, notes))
+    if (len(read.genes), len(read.samples)) == table.values.shape:
+        return replace(table, notes=read.notes)
+    rows = pd.Index(of_genes).get_indexer(pd.Index(read.genes))
+    columns = pd.Index(of_samples).get_indexer(pd.Index(read.samples))
+    table = replace(
+        table,
+        values=read.values,
+        genes=table.labels[rows],
+        samples=table.samples[columns],
+        notes=read.notes,
+        obs=None if about is None else about.iloc[columns],
+    )
+    _check(table, expression, name)
     return table
+
+
+def _without_annotations(
+    frame: pd.DataFrame, orientation: str
+) -> tuple[pd.DataFrame, Mapping[str, str], list[Message]]:
+    """A DataFrame as files are read: without columns that are no samples, names from a column of
+    text where the index has none; with symbols of its genes."""
+    head = frame.head(max(3, min(FIRST_ROWS, FIRST_CELLS // max(frame.shape[1], 1))))
+    chosen = choose_columns(head, Kinds.of(orientation))
+    index = frame.index if chosen.names is None else pd.Index(frame.iloc[:, chosen.names])
+    symbols: dict[str, str] = {}
+    if chosen.symbols is not None:
+        texts = frame.iloc[:, chosen.symbols].fillna("").astype(str)
+        symbols = {str(gene): text for gene, text in zip(index, texts, strict=True) if text}
+    if len(chosen.values) < frame.shape[1]:
+        frame = frame.iloc[:, chosen.values].set_axis(index)
+    return frame, symbols, chosen.notes
 
 
 def is_anndata(expression: object) -> TypeGuard[AnnData]:

@@ -67,7 +67,7 @@ def _analysis(
         yield f"\n{name} ({analysis.method})"
         yield f"  not looked into, as it reads what lies elsewhere: {', '.join(elsewhere)}"
         return
-    run = AnalysisRun(name, analysis, folder, seed, backend)
+    run = AnalysisRun(name, analysis, folder, seed, backend, is_check=True)
     for step in ("prepare", "plan"):  # what the network alone needs can take as long as a run
         run.run(Step(step))
     if label_columns(analysis) and isinstance(analysis, TableAnalysis):

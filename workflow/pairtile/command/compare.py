@@ -13,6 +13,7 @@ import yaml
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.adj import is_adj, read_adj
+from pairtile.io.names import GeneNames
 from pairtile.io.networks.table import SCORE_COLUMNS
 from pairtile.runtime.files import read_json
 from pairtile.statistics.comparison import Comparison, compare_networks
@@ -28,15 +29,29 @@ def compare(first: Path, second: Path, as_json: bool = False) -> str:
     InputError
         For a file that is not there or is no network.
     """
-    found = compare_networks(read_network(first), read_network(second))
+    one, two = read_network(first), read_network(second)
+    two, said = _names_of(one).spell(two, ["source", "target"], f"names in {second}")
+    if not said:
+        one, said = _names_of(two).spell(one, ["source", "target"], f"names in {first}")
+    found = compare_networks(one, two)
     differ = differing_settings(first, second)
     if as_json:
-        content = found.as_dict() | {"settings_that_differ": differ}
+        content = found.as_dict() | {"settings_that_differ": differ, "notes": said}
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    lines = _lines(found, str(first), str(second))
+    lines = [*_lines(found, str(first), str(second)), *said]
     if differ:
         lines += ["", f"warning: {_on_settings(differ, str(first))}"]
     return "\n".join(lines) + "\n"
+
+
+def _names_of(network: pd.DataFrame) -> GeneNames:
+    """What a network joins, with symbols where its table has them."""
+    parts = [
+        pd.DataFrame({"name": network[end], "symbol": network.get(f"{end}_symbol", "")})
+        for end in ("source", "target")
+    ]
+    items = pd.concat(parts).drop_duplicates("name").assign(kept=True)
+    return GeneNames.of(items, False, False)
 
 
 def differing_settings(first: Path, second: Path) -> dict[str, list[object]]:
@@ -126,7 +141,8 @@ def read_network(path: Path) -> pd.DataFrame:
     if missing or score is None:
         wanted = f"source, target and one of {', '.join(SCORE_COLUMNS)}"
         raise InputError.at(file, "header", f"columns {', '.join(table.columns)}", wanted)
-    return table[["source", "target"]].assign(score=table[score].astype(float))
+    symbols = [name for name in ("source_symbol", "target_symbol") if name in table]
+    return table[["source", "target", *symbols]].assign(score=table[score].astype(float))
 
 
 def _lines(found: Comparison, first: str, second: str) -> list[str]:

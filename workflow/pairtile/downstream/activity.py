@@ -22,6 +22,7 @@ from pairtile.downstream.given import Given
 from pairtile.downstream.label_tests import label_test
 from pairtile.engine.estimator import Written
 from pairtile.io.annotations import Condition
+from pairtile.io.names import GeneNames
 from pairtile.io.networks.edge_lists import regulon_table
 from pairtile.io.networks.table import VALUE_COLUMNS
 from pairtile.runtime.files import atomic_path
@@ -64,6 +65,16 @@ def regulons_of(
         for column in ("weight", "likelihood")
     )
     return Regulons(list(names[enough]), weights, likelihood), int((~enough).sum())
+
+
+def spelled_targets(edges: pd.DataFrame, genes: GeneNames) -> tuple[pd.DataFrame, list[Message]]:
+    """Edges as ``regulons_of`` takes them, with targets as the genes are called, and what to say of
+    names. Regulators, which need not be genes, keep their names, and are no targets of their
+    own under any."""
+    ends = ["source", "target"]
+    edges, said = genes.spell(edges.assign(regulator=edges["source"]), ends, "names of regulons")
+    edges = edges[edges["source"] != edges["target"]].drop(columns="source")
+    return edges.rename(columns={"regulator": "source"}).drop_duplicates(ends), said
 
 
 def weighted_edges(network: pd.DataFrame) -> pd.DataFrame:

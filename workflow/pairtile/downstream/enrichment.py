@@ -11,7 +11,7 @@ import pandas as pd
 
 from pairtile.arrays import Float64Array, Int64Array
 from pairtile.config.preprocess import TableAnalysis
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.eigengenes import correlations, eigengene, standardise
 from pairtile.downstream.enrichment_tests import excess_by_profile, overlap_tests, rank_tests
 from pairtile.downstream.gene_sets import (
@@ -212,26 +212,30 @@ def module_lists(modules: pd.DataFrame, row: Mapping[str, int]) -> list[GeneList
 
 
 def named_lists(
-    lists: Mapping[str, Iterable[str]] | pd.DataFrame, genes: Sequence[str]
-) -> list[GeneList]:
+    lists: Mapping[str, Iterable[str]] | pd.DataFrame, genes: GeneNames
+) -> tuple[list[GeneList], list[Message]]:
     """Lists of names, modules (``gene``, ``module``) or a network (``source``, ``target``).
+
+    Returns them with what to say of names.
 
     Raises ValueError for a name that is none of the genes.
     """
-    row = {name: k for k, name in enumerate(genes)}
-    if isinstance(lists, pd.DataFrame):
-        columns = ["gene"] if "module" in lists else ["source", "target"]
-        listed = {name for column in columns for name in lists[column]}
-    else:
-        members = {str(name): list(dict.fromkeys(given)) for name, given in lists.items()}
-        listed = {name for given in members.values() for name in given}
-    if unknown := sorted(listed - row.keys()):
-        raise ValueError(f"lists: found {unknown[0]!r}; expected genes of the background")
+    list_names = [] if isinstance(lists, pd.DataFrame) else list(map(str, lists))
     if not isinstance(lists, pd.DataFrame):
-        return [GeneList("list", name, _rows(given, row)) for name, given in members.items()]
+        pairs = [(str(name), gene) for name, given in lists.items() for gene in given]
+        lists = pd.DataFrame(pairs, columns=["list", "gene"], dtype=object)
+    columns = ["gene"] if "gene" in lists else ["source", "target"]
+    lists, said = genes.spell(lists, columns, "names of lists")
+    row = {name: k for k, name in enumerate(genes.names)}
+    if unknown := sorted({name for column in columns for name in lists[column]} - row.keys()):
+        raise ValueError(f"lists: found {unknown[0]!r}; expected genes of the background")
+    if "list" in lists:
+        members = lists.groupby("list")["gene"].unique()
+        found = {name: _rows(members.get(name, ()), row) for name in list_names}
+        return [GeneList("list", name, rows) for name, rows in found.items()], said
     if "module" in lists:
-        return module_lists(lists, row)
-    return regulon_lists(lists.drop_duplicates(["source", "target"]), row)
+        return module_lists(lists, row), said
+    return regulon_lists(lists.drop_duplicates(["source", "target"]), row), said
 
 
 def run(given: Given) -> Written:

@@ -23,6 +23,7 @@ from pairtile.io.annotations import (
     annotations_of_table,
 )
 from pairtile.io.expression import Expression, read_expression
+from pairtile.io.names import GeneNames
 from pairtile.io.networks.table import NetworkTable
 from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.sample_arrays import SampleArrays
@@ -201,11 +202,11 @@ class Given:
         (genes, other samples), prepared alike but for what needs annotations."""
         settings = self.config.preprocess.model_copy(update={"regress_out": ()})
         other = prepare_expression(read_other_samples(self.config), settings, True)
-        place = pd.Index(other.genes).get_indexer(pd.Index(self.genes))
-        rows = np.flatnonzero(place >= 0)
+        found = GeneNames.of(other.items, False, False).find(self.genes).rows
+        rows = np.array([k for k, gene in enumerate(self.genes) if gene in found], dtype=np.int64)
         if rows.size < MIN_GENES:
             raise InputError(MISSING_GENES.format(path=self.config.other_samples, n=rows.size))
-        return rows, np.asarray(other.values)[place[rows]]
+        return rows, np.asarray(other.values)[[found[self.genes[row]][0] for row in rows]]
 
     def table(self, name: str) -> pd.DataFrame:
         """The table that another stage wrote. Raises StoreError."""

@@ -172,7 +172,7 @@ def consensus_modules(
 def validate(config: TableAnalysis, items: pd.DataFrame) -> None:
     """Refuse a table that has none of the genes, before anything is scored."""
     if config.other_samples is not None:
-        n = int(items.loc[items["kept"], "name"].isin(read_other_samples(config).genes).sum())
+        n = len(read_other_samples(config).gene_names.find(items.loc[items["kept"], "name"]).rows)
         if n < MIN_GENES:
             raise InputError(MISSING_GENES.format(path=config.other_samples, n=n))
 

@@ -19,6 +19,7 @@ union of the two null hypotheses does (Berger 1982, Technometrics 24:295).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ from pairtile.arrays import BoolArray, Float32Array, Float64Array, Int64Array
 from pairtile.downstream.eigengenes import within_batches
 from pairtile.statistics.hidden_factors import Exchange
 from pairtile.statistics.ranks import average_ranks
+from pairtile.statistics.tail import TAIL_DRAWS, tail_p_values
 
 SAME_FAMILY = 0.5
 """Genes that two sets share, of those in either, from which they count as alike."""
@@ -161,6 +163,7 @@ def _against_samples(
 ) -> tuple[Float64Array, float]:
     """p-values of each regulator and of the mean, by exchanged samples."""
     reached, all_reached, done = np.zeros(own.size, dtype=np.int64), 0, 0
+    lowest = np.empty((own.size, 0))
     step = max(1, _BLOCK // max(1, regulators.size))
     while done < draws:
         number = min(step, draws - done)
@@ -168,9 +171,13 @@ def _against_samples(
         null = scale * np.einsum("rds,rs->rd", regulators[:, order], sets)
         reached += (null <= own[:, None]).sum(axis=1)
         all_reached += int((null.mean(axis=0) <= own.mean()).sum())
+        lowest = np.sort(np.hstack([lowest, null]), axis=1)[:, : TAIL_DRAWS + 1]
         done += number
-    p = np.asarray((1.0 + reached) / (1.0 + draws), dtype=np.float64)
-    return p, (1.0 + all_reached) / (1.0 + draws)
+    p = [
+        tail_p_values(*each)
+        for each in zip(-own[:, None], reached[:, None], repeat(draws), -lowest)
+    ]
+    return np.concatenate(p), (1.0 + all_reached) / (1.0 + draws)
 
 
 def _families(targets: BoolArray) -> Int64Array:
@@ -204,7 +211,8 @@ def _against_sets(
     null = np.sort(z[other])
     own_z = np.diag(off) / np.sqrt(np.maximum(squares[:, 0] / (n[:, 0] - 1), 1e-12))
     reached = np.searchsorted(null, own_z, side="right")
-    p = np.asarray((1.0 + reached) / (1.0 + null.size), dtype=np.float64)
+    p = tail_p_values(-own_z, reached, null.size, -null[: TAIL_DRAWS + 1])
+    p = np.minimum(p, (1.0 + reached) / (1.0 + null.size))  # the tail of a few sets is rough
     # Of all together: families exchange their sets, so that what a family shares stays one case.
     member = (np.arange(n_families)[:, None] == family[None, :]).astype(np.float64)
     member /= member.sum(axis=1, keepdims=True)

@@ -163,11 +163,15 @@ class Estimator(ABC, Generic[A, S]):
 
     @classmethod
     @abstractmethod
-    def prepare(cls, config: A, seed: int, scratch: Path | None = None) -> PreparedInput[S]:
+    def prepare(
+        cls, config: A, seed: int, scratch: Path | None = None, sample: bool = False
+    ) -> PreparedInput[S]:
         """Read and clean the input files that ``config`` names; compute the state.
 
         Arrays of the state too large for memory may be mapped from ``.npy`` files in ``scratch``,
-        a folder that outlives them; ``state.write_state`` moves these.
+        a folder that outlives them; ``state.write_state`` moves these. ``sample``: for ``pairtile
+        check``: what takes long beside reading (null sequences, contacts) is left out, or made from
+        little of the data, as far as the plan does not need it, and a note says so.
         """
 
     @classmethod

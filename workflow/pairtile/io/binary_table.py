@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 
@@ -15,7 +16,14 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.large_table import count, empty_table
 from pairtile.engine.state import release
 from pairtile.errors import InputError
-from pairtile.io.table import Kinds, Table
+from pairtile.io.table import (
+    FIRST_CELLS,
+    FIRST_ROWS,
+    ChosenColumns,
+    Kinds,
+    Table,
+    choose_columns,
+)
 from pairtile.io.text_file import check_file, check_unpacked_size
 
 message = messages_of(__package__)
@@ -40,9 +48,10 @@ def read_parquet(path: str | PathLike[str], kinds: Kinds, scratch: Path | None =
         stored = (schema.pandas_metadata or {}).get("index_columns", [])
     if not n_rows:
         raise InputError.at(path, "", "a table without rows", f"{kinds.row}s in rows")
-    name_column, index = _name_column(path, schema, stored)
+    name_column, chosen = _chosen(path, file, stored, kinds)
     notes: list[Message] = [message("names_from_column", column=schema.names[name_column])]
-    fields = [k for k in range(len(schema)) if k != name_column and k not in index]
+    notes += chosen.notes
+    fields = chosen.values
     for k in fields:
         _check_numbers(path, kinds, schema.field(k))
     # As they are needed, so that they need not be turned over.
@@ -52,7 +61,8 @@ def read_parquet(path: str | PathLike[str], kinds: Kinds, scratch: Path | None =
     turned = values if genes_in_columns else values.T
     step = max(1, _BLOCK_BYTES // (8 * n_rows))
     with sound(path, "Parquet", "a Parquet file"):
-        rows = _columns(file, [name_column])[0].to_pylist()
+        rows = _names(file, name_column)
+        symbols = [] if chosen.symbols is None else _names(file, chosen.symbols)
         for begin in range(0, len(fields), step):
             columns = _columns(file, fields[begin : begin + step])
             block = np.stack([c.cast(pa.float64(), safe=False).to_numpy() for c in columns])
@@ -62,15 +72,19 @@ def read_parquet(path: str | PathLike[str], kinds: Kinds, scratch: Path | None =
     if n_missing:
         notes.append(message("cells_missing", n=n_missing, cells=values.size))
     columns = [schema.names[k].strip() for k in fields]
-    return Table(
-        turned.T, ["" if value is None else str(value).strip() for value in rows], columns, notes
-    )
+    of_rows = {row: symbol for row, symbol in zip(rows, symbols, strict=False) if symbol}
+    return Table(turned.T, rows, columns, notes, of_rows)
 
 
 def _columns(file: pa.parquet.ParquetFile, positions: Sequence[int]) -> list[pa.ChunkedArray]:
     table = file.reader.read_all(column_indices=list(positions))
     table.validate(full=True)
     return list(table.columns)
+
+
+def _names(file: pa.parquet.ParquetFile, position: int) -> list[str]:
+    values = _columns(file, [position])[0].to_pylist()
+    return ["" if value is None else str(value).strip() for value in values]
 
 
 @contextmanager
@@ -85,28 +99,32 @@ def sound(path: str | PathLike[str], form: str, expected: str) -> Iterator[None]
         raise InputError.at(path, "", f"no sound {form} ({why})", expected) from error
 
 
-def _name_column(
-    path: str | PathLike[str], schema: pa.Schema, stored: Sequence[object]
-) -> tuple[int, set[int]]:
-    """Position of the names, and positions of the columns that are a pandas index, ``stored``."""
+def _chosen(
+    path: str | PathLike[str], file: pa.parquet.ParquetFile, stored: Sequence[object], kinds: Kinds
+) -> tuple[int, ChosenColumns]:
+    """Position of the names, and the other columns; ``stored``: those of a pandas index."""
+    schema = file.schema_arrow
     # A RangeIndex is stored as a description, not as a column: then the entry is no string.
     index = [schema.names.index(c) for c in stored if isinstance(c, str) and c in schema.names]
     if len(index) > 1:
         names = ", ".join(repr(schema.names[k]) for k in index)
         raise InputError.at(path, "", f"an index of several columns ({names})", "one of names")
-    if index and _is_text(schema.field(index[0]).type):
-        return index[0], set(index)
-    texts = [k for k in range(len(schema)) if _is_text(schema.field(k).type)]
-    if len(texts) == 1:
-        return texts[0], set(index)
-    if len(texts) > 1:
-        names = ", ".join(repr(schema.names[k]) for k in texts)
-        raise InputError.at(
-            path, "", f"{len(texts)} text columns ({names})", "one, with names; all others numbers"
-        )
-    if index and pa.types.is_integer(schema.field(index[0]).type):
-        return index[0], set(index)
-    raise InputError.at(path, "", "no text column and no pandas index", "one that holds the names")
+    n_rows = max(3, min(FIRST_ROWS, FIRST_CELLS // len(schema)))
+    with sound(path, "Parquet", "a Parquet file"):
+        head = next(file.iter_batches(n_rows)).to_pandas(ignore_metadata=True)
+    named_by_index = bool(index) and _is_text(schema.field(index[0]).type)
+    if named_by_index:
+        head.index = pd.Index(head.iloc[:, index[0]], dtype=object)
+    rest = [k for k in range(len(schema)) if k not in index]
+    found = choose_columns(head.iloc[:, rest], kinds)
+    names_at = index[0] if index and found.names is None else None
+    if found.names is not None:
+        names_at = rest[found.names]
+    if names_at is None:
+        expected = "one that holds the names"
+        raise InputError.at(path, "", "no text column and no pandas index", expected)
+    symbols = None if found.symbols is None else rest[found.symbols]
+    return names_at, found._replace(values=[rest[k] for k in found.values], symbols=symbols)
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -173,7 +173,7 @@ def read_sparsely(
     check_finite(path, values, genes, samples)
     _check_codes(path, values)
     table_read = Expression(values, genes, samples, str(path), notes, symbols)
-    read = _without_others(path, table_read, scratch, controls)
+    read = without_others(table_read, scratch, controls)
     values, genes, samples, notes = read.values, read.genes, read.samples, read.notes
     check_samples(path, samples)
     accessions = table.accessions
@@ -235,8 +235,8 @@ def _check_codes(path: str | PathLike[str], values: Values) -> None:
         )
 
 
-def _without_others(
-    path: str | PathLike[str], read: Expression, scratch: Path | None, controls: bool
+def without_others(
+    read: Expression, scratch: Path | None = None, controls: bool = False
 ) -> Expression:
     """Without columns that are no samples and rows that are no genes; with a warning of columns
     that are unlike all others, and of names that were changed."""
@@ -260,7 +260,7 @@ def _without_others(
     left_out.pop("perhaps_no_genes", None)
     rows = np.setdiff1d(np.arange(len(genes)), [k for at in left_out.values() for k in at])
     if not rows.size:
-        raise InputError.at(path, "", f"no genes, but {some(genes)}", "genes")
+        raise InputError.at(read.source, "", f"no genes, but {some(genes)}", "genes")
     sparse = isinstance(values, SparseRows)
     if rows.size < len(genes):
         values = values.take(rows) if sparse else take_rows(values, rows, scratch)

@@ -15,9 +15,9 @@ from pathlib import Path
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.by_products import find_columns
-from pairtile.io.table import Kinds, Table, listed
+from pairtile.io.table import FIRST_ROWS, Kinds, Table, listed
 from pairtile.io.text_file import MISSING, open_rows
-from pairtile.io.text_table import FIRST_ROWS, Layout, check_columns, read_rows
+from pairtile.io.text_table import Layout, check_columns, read_rows
 
 message = messages_of(__package__)
 

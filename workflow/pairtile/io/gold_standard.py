@@ -73,17 +73,8 @@ def with_spelling_of(edges: pd.DataFrame, genes: GeneNames) -> tuple[pd.DataFram
     and what to say of them. A name of several genes stands for an edge of each; what is no gene
     stays as it is."""
     ends = ["source", "target"]
-    listed = pd.unique(edges[ends].to_numpy().ravel())
-    found = genes.find(listed)
-    spelled = edges.copy()
-    for end in ends:
-        spelled[end] = [
-            [genes.names[row] for row in found.rows.get(name, ())] or [name]
-            for name in spelled[end]
-        ]
-        spelled = spelled.explode(end)
+    spelled, said = genes.spell(edges, ends, "names of the gold standard")
     regulating = spelled[spelled["source"] != spelled["target"]]
-    said = found.messages(len(listed), "names of the gold standard")
     return regulating.drop_duplicates(ends, ignore_index=True), said
 
 

@@ -20,12 +20,14 @@ message = messages_of(__package__)
 _SHOWN = 5
 _LOOKED_AT = 1_000
 _VERSION = re.compile(r"^(.+)\.\d+$")
-_KNOWN_VERSION = re.compile(r"^(ENS[A-Z]*\d+|[NX][CGMPRTW]_\d+)\.\d+$", re.IGNORECASE)
+_KNOWN_VERSION = re.compile(r"^(ENS[A-Z]*\d{11}|[NX][CGMPRTW]_\d+)\.\d+$", re.IGNORECASE)
 """Accessions that stay what they are in the next version; of others (RP11-34P13.7) it is a part."""
 
 _PARTS = re.compile(r"\s*(?:[|;]|///)\s*")
 _OTHER_KIND = "symbols or other names"
 _KINDS = {
+    "Ensembl genes of human": r"ENSG\d+(\.\d+)?",
+    "Ensembl genes of mouse": r"ENSMUSG\d+(\.\d+)?",
     "Ensembl genes": r"ENS[A-Z]*G\d+(\.\d+)?",
     "Ensembl transcripts": r"ENS[A-Z]*T\d+(\.\d+)?",
     "Ensembl proteins": r"(\d+\.)?ENS[A-Z]*P\d+(\.\d+)?",
@@ -34,6 +36,9 @@ _KINDS = {
     "probes": r"\w+_at|ILMN_\d+|A_\d+_P\d+|cg\d{8}",
     "UniProt accessions": r"[OPQ]\d[A-Z\d]{3}\d|[A-NR-Z]\d([A-Z][A-Z\d]{2}\d){1,2}",
     "genes of StringTie": r"MSTRG\.\d+.*",
+    "symbols in capitals, as of human": r"[A-Z]{2,}\d*[A-Z]*(-?\d+)?|C\d+orf\d+",
+    "symbols as of mouse or rat": r"[A-Z][a-z]+(\d|-|Rik\b|[a-z])*",
+    "symbols as of bacteria": r"[a-z]{3}[A-Z]\d?",
 }
 _R_RESERVED = {"if", "else", "repeat", "while", "function", "for", "next", "break", "in"} | {
     *("TRUE", "FALSE", "NULL", "Inf", "NaN", "NA"),
@@ -140,7 +145,30 @@ class GeneNames:
                     found.ways[way] += 1
             left = [name for name in left if name not in found.rows]
         del found.ways["by name"]
+        if n_capitals := found.ways.pop("in other capitals", 0):
+            differ = different_kinds([*found.rows], self.names)
+            found.ways["in other capitals" + (differ and f" ({differ})")] = n_capitals
         return found
+
+    def spell(
+        self, table: pd.DataFrame, columns: Sequence[str], kind: str
+    ) -> tuple[pd.DataFrame, list[Message]]:
+        """A table with the names in some columns as the genes have them, and what to say of it.
+
+        A name of several genes makes a row for each; what is no gene stays. ``kind``: what messages
+        call the names.
+        """
+        listed = pd.unique(table[list(columns)].to_numpy(dtype=object).ravel())
+        own = set(self.names)
+        found = self.find(str(name) for name in listed if name not in own)
+        spelled = table.copy()
+        for column in columns if found.rows else ():
+            spelled[column] = [
+                [self.names[row] for row in found.rows.get(str(name), ())] or [name]
+                for name in spelled[column]
+            ]
+            spelled = spelled.explode(column, ignore_index=True)
+        return spelled, found.messages(len(listed), kind)
 
 
 def kind_of_names(names: Sequence[str]) -> str:
@@ -151,6 +179,15 @@ def kind_of_names(names: Sequence[str]) -> str:
         for kind, pattern in _KINDS.items()
     }
     return next((kind for kind, n in matches.items() if 2 * n > len(first)), _OTHER_KIND)
+
+
+def different_kinds(listed: Sequence[str], genes: Sequence[str]) -> str:
+    """Of which kinds the names of a list and of a table seem to be; "" where these are the same, or
+    one of them is not known."""
+    kinds = [kind_of_names(names) for names in (listed, genes)]
+    if _OTHER_KIND in kinds or kinds[0] == kinds[1]:
+        return ""
+    return "the list seems to have {}, the table {}".format(*kinds)
 
 
 def match_samples(

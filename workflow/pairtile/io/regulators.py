@@ -11,11 +11,15 @@ import numpy as np
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
-from pairtile.io.names import GeneNames, kind_of_names, some, without_version
+from pairtile.io.names import GeneNames, different_kinds, kind_of_names, some, without_version
 from pairtile.io.text_file import find_delimiter, read_list
 
 message = messages_of(__package__)
 
+_TWO_NAMES = (
+    "names: FILE, a table of two columns: each name in the table, and what the list calls it "
+    "(the ortholog, where species differ)"
+)
 _HEADERS = {"gene", "genes", "gene_id", "gene_name", "symbol", "name", "names", "id", "x"} | {
     *("regulator", "regulators", "tf", "tfs", "target", "targets", "gene_symbol", "hugo_symbol"),
 }
@@ -105,14 +109,14 @@ def none_found(
     """The refusal of a list of which no name is that of a gene, with the kinds of both."""
     of_list, of_table = kind_of_names(listed), kind_of_names(genes)
     expected = f"{kind} named as in the table (does its orientation fit?)"
-    if of_list != of_table and kind != "identifiers":
+    hint = hint_of_names(listed, genes)
+    if of_list != of_table and kind != "identifiers" and not hint:
         expected += (
-            f"; or, as the table seems to have {of_table} and the list {of_list}, names: FILE, a "
-            "table of two columns that has both"
+            f"; or, as the table seems to have {of_table} and the list {of_list}, {_TWO_NAMES}"
         )
     found = (
         f"none of its {len(listed)} names ({some(listed)}) among the {len(genes)} genes "
-        f"({some(genes)}){_hint(listed, genes)}"
+        f"({some(genes)}){hint}"
     )
     return InputError.at(source, "", found, expected)
 
@@ -121,14 +125,16 @@ def warning_of_absent(
     absent: Sequence[str], n_listed: int, genes: Sequence[str], kind: str = "regulators"
 ) -> Message:
     """What to say where some of the listed names are not among the kept genes."""
-    names = f"{some(absent)}{_hint(absent, genes)}"
+    names = f"{some(absent)}{hint_of_names(absent, genes)}"
     return message("names_not_kept", n=len(absent), listed=n_listed, kind=kind, names=names)
 
 
-def _hint(listed: Sequence[str], genes: Sequence[str]) -> str:
+def hint_of_names(listed: Sequence[str], genes: Sequence[str]) -> str:
+    """What to add where listed names are not among the genes; "" where no cause is seen."""
     if {name.casefold() for name in listed} & {gene.casefold() for gene in genes}:
         return "; some differ in capitals only"
     bare = set(map(without_version, genes))
     if bare.intersection(map(without_version, listed)):
         return "; some differ only in the version after the last point (see ignore_versions)"
-    return ""
+    differ = different_kinds(listed, genes)
+    return differ and f"; {differ}: state {_TWO_NAMES}"

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from pairtile.declare.messages import Message
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.large_table import count
 from pairtile.errors import InputError
-from pairtile.io.by_products import converted_names
+from pairtile.io.by_products import converted_names, find_columns
+from pairtile.io.names import some
 from pairtile.io.sparse_rows import Values, stored_values
+from pairtile.io.text_file import MISSING, is_number
+
+message = messages_of(__package__)
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,63 @@ class Kinds:
         if orientation == "genes_in_rows":
             return cls("gene", "sample", repeated)
         return cls("sample", "gene", repeated)
+
+
+# Columns that are no samples, in tables that are not text.
+
+FIRST_ROWS, FIRST_CELLS = 50, 500_000
+"""What is looked at to find out what columns hold."""
+
+
+_TEXT = ("string", "categorical")
+
+
+class ChosenColumns(NamedTuple):
+    """``values``: places of the columns of numbers that are used. ``names``: of that with the names
+    of the rows, None: the index. ``symbols``: of that with their symbols, None: there is none."""
+
+    values: list[int]
+    names: int | None
+    symbols: int | None
+    notes: list[Message]
+
+
+def choose_columns(head: pd.DataFrame, kinds: Kinds) -> ChosenColumns:
+    """What the columns of a table are, by its first rows: annotations, results of tests and the
+    like are left out (``find_columns``). Names are the index if it is text, else the first column
+    of text."""
+    names, by_name = [str(name).strip() for name in head.columns], kinds.column == "sample"
+    texts = np.full(head.shape, "1", dtype=object)
+    for k in range(len(names)):
+        if by_name or not pd.api.types.is_numeric_dtype(head.dtypes.iloc[k]):
+            column = head.iloc[:, k]
+            texts[:, k] = column.astype(object).where(column.notna(), "").astype(str)
+    annotations, no_samples, symbols, _ = find_columns(names, texts.tolist(), MISSING, by_name)
+    at_names = None
+    if pd.api.types.is_numeric_dtype(head.index.dtype):
+        text = [k for k in range(len(names)) if pd.api.types.infer_dtype(head.iloc[:, k]) in _TEXT]
+        words = [k for k in text if not all(map(is_number, texts[:, k]))]
+        at_names = next(iter(words or text[: len(text) == 1]), None)
+    of_rows = [k for k in annotations if k != at_names]
+    left_out = {*annotations, *no_samples, at_names}
+    notes = notes_of_columns(names, of_rows, no_samples, kinds)
+    at_symbols = symbols if kinds.row == "gene" and symbols != at_names else None
+    if at_symbols is not None:
+        notes.append(message("symbols_in_table", column=names[at_symbols]))
+    values = [k for k in range(len(names)) if k not in left_out]
+    return ChosenColumns(values, at_names, at_symbols, notes)
+
+
+def notes_of_columns(
+    names: Sequence[str], annotations: Sequence[int], no_samples: Sequence[int], kinds: Kinds
+) -> list[Message]:
+    """What to say of columns that are left out."""
+    left_out = {"annotation_columns": annotations, "columns_of_no_sample": no_samples}
+    return [
+        message(code, n=len(at), names=some([repr(names[k]) for k in at], 6), rows=kinds.row)
+        for code, at in left_out.items()
+        if at
+    ]
 
 
 # Checks that every expression table passes, whatever file it came from.

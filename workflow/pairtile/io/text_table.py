@@ -18,7 +18,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.csv
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.large_table import GrowingTable, count
@@ -26,7 +26,16 @@ from pairtile.errors import InputError
 from pairtile.io.by_products import by_product_rows, find_columns, is_annotation
 from pairtile.io.names import some
 from pairtile.io.number_marks import Marks, find_marks, is_marked, without_marks
-from pairtile.io.table import Kinds, Table, check_names, has_name_fault, listed
+from pairtile.io.table import (
+    FIRST_CELLS,
+    FIRST_ROWS,
+    Kinds,
+    Table,
+    check_names,
+    has_name_fault,
+    listed,
+    notes_of_columns,
+)
 from pairtile.io.text_file import (
     ABOVE,
     MAX_LINE,
@@ -106,13 +115,8 @@ def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
     if numbered:
         notes.append(message("row_numbers", column=names[0]))
         symbols = None
-    for code, at_columns in (
-        ("annotation_columns", annotations),
-        ("columns_of_no_sample", no_samples),
-    ):
-        if shown_names := [names[k] for k in at_columns if not (numbered and k == 0)]:
-            quoted = some(list(map(repr, shown_names)), _SHOWN)
-            notes.append(message(code, n=len(shown_names), names=quoted, rows=kinds.row))
+    of_rows = [k for k in annotations if not (numbered and k == 0)]
+    notes += notes_of_columns(names, of_rows, no_samples, kinds)
     if symbols is not None and kinds.row == "gene":
         notes.append(message("symbols_in_table", column=names[symbols]))
     labels = 1 + next((k for k, name in enumerate(left_out) if name != k), len(left_out))
@@ -133,10 +137,6 @@ def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
         comments=head.comments,
         marks=find_marks((text for fields in alike for text in fields[labels:]), delimiter),
     )
-
-
-FIRST_ROWS, _FIRST_CELLS = 50, 500_000
-"""What is looked at to find the layout."""
 
 
 class _Head(NamedTuple):
@@ -167,7 +167,7 @@ def _read_head(rows: Iterator[Row]) -> _Head:
         above.pop()  # the header itself begins with #
         rows = chain([(line, fields)] if fields else [], rows)
         line, fields = last_line, last
-    n_rows = min(FIRST_ROWS, max(3, _FIRST_CELLS // max(1, len(fields))))
+    n_rows = min(FIRST_ROWS, max(3, FIRST_CELLS // max(1, len(fields))))
     body = [row for row in islice(rows, n_rows) if not (geo and row[1][0].startswith("!"))]
     body = [row for row in body if len(row[1]) == 1 or any(map(str.strip, row[1]))]
     n = _n_label_rows([fields for _, fields in body])
@@ -380,8 +380,7 @@ _PIECE = 1 << 23
 
 _NOT_BLANK = re.compile(rb"[^\r\n]")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-_MISSING = pa.array(sorted(MISSING))
-_IN_QUOTES = {"pattern": '^"([^"]*)"$', "replacement": r"\1"}
+_MISSING = sorted(MISSING)
 
 
 class Rows(NamedTuple):
@@ -465,67 +464,43 @@ def _pieces(stream: BinaryIO, layout: Layout) -> Iterator[bytes]:
 
 
 def _parse(layout: Layout, text: bytes) -> Rows | None:
-    """Row names and values of whole lines; None where there is anything odd.
-
-    Cells are split and turned to numbers as one long column, row after row: a column of Arrow for
-    each of the table's would cost more than its cells where rows are few and wide.
-    """
+    """Row names and values of whole lines; None, or an error of Arrow, where anything is odd."""
     if b"\0" in text:
         return None
-    if b"\r" in text:
-        text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    whole = pa.StringArray.from_buffers(
-        1, pa.py_buffer(np.array([0, len(text)], dtype=np.int32)), pa.py_buffer(text)
-    )
-    whole.validate(full=True)  # UTF-8
-    lines = pc.split_pattern(whole, "\n").flatten()
-    lines = lines.filter(pc.not_equal(lines, ""))
-    for mark in layout.comments:
-        lines = lines.filter(pc.invert(pc.starts_with(lines, mark)))
-    parts = pc.split_pattern(lines, layout.delimiter, max_splits=layout.labels)
-    names, rest = pc.list_element(parts, layout.name_field), pc.list_element(parts, layout.labels)
-    symbols = (
-        names[:0] if layout.symbol_field is None else pc.list_element(parts, layout.symbol_field)
-    )
-    split = pc.split_pattern(rest, layout.delimiter)
-    cells = split.flatten()
-    if b'"' in text:
-        names, cells, symbols = (
-            pc.replace_substring_regex(found, **_IN_QUOTES) for found in (names, cells, symbols)
-        )
-        if pc.any(pc.match_substring(names, '"')).as_py():
-            return None
-    offsets = split.offsets.to_numpy()
-    n_cells = layout.width - layout.labels
-    if (np.diff(offsets) != n_cells).any():
-        return None
-    if len(layout.fields) < n_cells:
-        begins = n_cells * np.arange(len(lines))
-        cells = cells.take(pa.array(np.add.outer(begins - layout.labels, layout.fields).ravel()))
-    if layout.marks == "decimal comma":
-        if pc.any(pc.match_substring(cells, ".")).as_py():
-            return None
-        cells = pc.replace_substring(cells, ",", ".")
-    values = _numbers_of(cells)
-    if values is None:
-        return None
-    stripped = ([text.strip() for text in found.to_pylist()] for found in (names, symbols))
-    return Rows(next(stripped), values.reshape(len(lines), -1), next(stripped))
+    numbers = [str(k) for k in layout.fields]
+    words = [str(layout.name_field), str(layout.symbol_field)][
+        : 1 + (layout.symbol_field is not None)
+    ]
+    comments = layout.comments
 
+    def of_other_width(row: pa.csv.InvalidRow) -> str:
+        return "skip" if comments and row.text.startswith(comments) else "error"
 
-def _numbers_of(cells: pa.StringArray) -> np.ndarray | None:
-    """The numbers in cells, NaN where one is missing; None where one is anything else."""
-    try:
-        values = pc.cast(cells, pa.float64()).to_numpy()
-        if np.isfinite(values).all():
-            return np.asarray(values)
-    except pa.ArrowInvalid:
-        pass  # a cell that is missing, or has blanks around it
-    cells = pc.ascii_trim_whitespace(cells)
-    missing = pc.is_in(cells, _MISSING)
-    values = pc.cast(pc.if_else(missing, None, cells), pa.float64()).to_numpy(zero_copy_only=False)
-    odd = ~np.isfinite(values) & ~missing.to_numpy(zero_copy_only=False)
-    return None if odd.any() else values
+    table = pa.csv.read_csv(
+        pa.BufferReader(text),
+        pa.csv.ReadOptions(
+            use_threads=False,
+            block_size=len(text) + 1,
+            column_names=[*map(str, range(layout.width))],
+        ),
+        pa.csv.ParseOptions(delimiter=layout.delimiter, invalid_row_handler=of_other_width),
+        pa.csv.ConvertOptions(
+            column_types=dict.fromkeys(numbers, pa.float64()) | dict.fromkeys(words, pa.string()),
+            include_columns=[*words, *numbers],
+            null_values=_MISSING,
+            decimal_point="," if layout.marks == "decimal comma" else ".",
+        ),
+    )
+    values = np.empty((table.num_rows, len(numbers)))
+    missing = 0
+    for k, column in enumerate(table.columns[len(words) :]):
+        values[:, k] = column.to_numpy()
+        missing += column.null_count
+    if np.isnan(values).sum() > missing or np.isinf(values).any():
+        return None
+    names, *symbols = ([name.strip() for name in table[k].to_pylist()] for k in words)
+    quoted = layout.delimiter == "\t" and any('"' in name for name in names)
+    return None if quoted else Rows(names, values, *(symbols or [[]]))
 
 
 # The careful way through a text table: line by line, so that a fault's place can be named.

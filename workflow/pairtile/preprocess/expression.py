@@ -63,6 +63,9 @@ from pairtile.runtime.threads import in_threads
 from pairtile.statistics.hidden_factors import without_factors
 
 MIN_GENES = 2
+MAX_DISPERSION = 5.0
+"""Variance of samples' totals over their mean, which is 1 of counts of equal depth."""
+
 UNEQUAL_TOTALS = 1.5
 """Largest over smallest total of a sample, from which counts have to be normalised."""
 
@@ -186,6 +189,8 @@ def prepare_expression(
     quality = SampleQuality.of(expression, counted, scale.counted, design)
     rare = _rarely_expressed(expression, chosen.min_expressed, scale, counted)
     _warn_of_normalised_cells(expression, scale, counted, account)
+    if chosen.normalize == "auto" and scale.levels_or_counts:
+        _refuse_levels_or_counts(expression.source, scale, counted)
     chosen = _chosen_for_counts(chosen, scale, counted, account)
     if asked.normalize == "auto":
         chosen = _chosen_for_unequal_samples(chosen, expression, scale, counted, account)
@@ -427,6 +432,23 @@ def _chosen_for_counts(
     if pseudocount == "auto":
         pseudocount = float(not scale.zeros_missing and (scale.counted or n_zero > 0))
     return chosen.model_copy(update={"normalize": normalize, "pseudocount": pseudocount})
+
+
+def _refuse_levels_or_counts(source: str, scale: Scale, counted: RawCounts) -> None:
+    """Ask, where totals differ more than counting makes them: taken for levels, what samples have
+    most of makes all genes agree; taken for counts, levels are divided by a depth they have not."""
+    dispersion = counted.totals.var() / max(counted.totals.mean(), 1.0)
+    if dispersion > MAX_DISPERSION:
+        found = (
+            f"whole numbers up to {scale.maximum:.0f}, {scale.zero_share:.0%} of them zero, and "
+            f"totals of samples from {counted.totals.min():.0f} to {counted.totals.max():.0f}: "
+            "counts of shallow samples, or levels"
+        )
+        expected = (
+            "preprocess: {normalize: nb_residuals} for counts, or preprocess: {normalize: none} "
+            "for levels"
+        )
+        raise InputError.at(source, "", found, expected)
 
 
 def _undone(

@@ -128,6 +128,13 @@ class Scale:
         return (whole or self.estimated) and not self.zeros_missing
 
     @property
+    def levels_or_counts(self) -> bool:
+        """Whether small whole numbers are rare as those of shallow samples: most are zero, most
+        others one, and some larger than classes use to be."""
+        small = self.looks_counted and 3.0 < self.maximum < MIN_COUNT
+        return small and self.zero_share >= 0.5 and self.lower_quartile <= 1.0
+
+    @property
     def kind(self) -> str:
         """The kind of values, in words."""
         if self.counted:

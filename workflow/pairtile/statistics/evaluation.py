@@ -278,8 +278,9 @@ def evaluate(
         Columns ``source``, ``target`` (names, or row numbers of ``genes``) and ``score`` (higher
         is better; NaN rows are left out). Rows that are no candidates are left out and counted.
     gold : DataFrame
-        Columns ``source``, ``target`` (names). Self edges, repeats, and edges with a gene that is
-        not in ``genes`` or a source that is no regulator are left out and counted.
+        Columns ``source``, ``target`` (names; the library takes versions of accessions and other
+        capitals, too, where one gene alone is meant). Self edges, repeats, and edges with a gene
+        that is not in ``genes`` or a source that is no regulator are left out and counted.
     genes : sequence of str
         All genes that were scored.
     regulators : sequence of str, optional

@@ -62,6 +62,8 @@ class AnalysisRun:
         The files are local copies of objects that only the user can remove.
     prepared
         What ``prepare`` takes in place of the input files, with the data of the network.
+    is_check
+        Nothing follows the plan: what takes long is not computed for it.
     """
 
     name: str
@@ -75,6 +77,7 @@ class AnalysisRun:
     on_cluster: bool = False
     in_storage: bool = False
     prepared: PreparedInput | None = None
+    is_check: bool = False
 
     @property
     def files(self) -> ResultFiles:

@@ -177,7 +177,8 @@ def plan(run: AnalysisRun) -> None:
 
         modelled = passes * sum(seconds) + (cost.null + cost.network) / rate
         here, how = Speed(0.0, 1.0 / rate), "by the cost model"
-        if device.backend == "cpu" and is_worth_sampling(modelled, tiles):
+        on_cpu = device.backend == "cpu" and not run.is_check
+        if on_cpu and is_worth_sampling(modelled, tiles):
             here, how = sampled_speed(opened, tiles, cost), "by a sample"
         estimate = step_seconds(
             tiles=len(tiles) * here.of_a_tile + sum(work) * here.of_work,

@@ -34,7 +34,9 @@ def prepare(run: AnalysisRun) -> None:
         if run.checksums:
             described.result()  # nothing is used of a file that is not the one that is meant
         found = config.with_inputs(inputs)
-        prepared = run.prepared or estimator_of(config.method).prepare(found, run.seed, scratch)
+        prepared = run.prepared or estimator_of(config.method).prepare(
+            found, run.seed, scratch, run.is_check
+        )
         items_kept = prepared.items.loc[prepared.items["kept"], "name"].tolist()
         first = next((given["path"] for given in described.result().values()), "")
         step.count(**prepared.counts)

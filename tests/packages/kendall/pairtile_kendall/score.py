@@ -31,7 +31,7 @@ class Kendall(Estimator[TauConfig, Signs]):
 
     @classmethod
     def prepare(
-        cls, config: TauConfig, seed: int, scratch: Path | None = None
+        cls, config: TauConfig, seed: int, scratch: Path | None = None, sample: bool = False
     ) -> PreparedInput[Signs]:
         table = read_expression(config.expression, config.orientation, config.layer)
         made = prepare_expression(table, config.preprocess)

@@ -20,12 +20,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from pairtile.declare.messages import messages_of
+from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression, read_expression
+from pairtile.io.regulators import hint_of_names
 from pairtile.io.table import check_names
 from pairtile.methods.mirna_targets.arrays import ExpressionArrays, SequenceArrays
-from pairtile.methods.mirna_targets.records import PreparedPart, hint_of_versions
+from pairtile.methods.mirna_targets.records import PreparedPart
 from pairtile.statistics.correction import known_q_values
 
 message = messages_of(__package__)
@@ -79,14 +80,12 @@ def prepare_expression(
     names = list(map(spelled, of_transcripts.genes))
     check_names(of_transcripts.source, "transcript", names)
     of_transcripts = replace(of_transcripts, genes=names, values=of_transcripts.values[:, order])
-    known = set(of_transcripts.genes)
-    in_table = [name if name in known else genes.get(name, name) for name in transcripts]
+    messages = [*of_mirnas.notes, *of_transcripts.notes]
     ranks = {
-        "mirna": _ranks(of_mirnas, mirnas, "miRNA"),
-        "transcript": _ranks(of_transcripts, in_table, "transcript"),
+        "mirna": _ranks(of_mirnas, mirnas, "miRNA", messages),
+        "transcript": _ranks(of_transcripts, transcripts, "transcript", messages, genes),
     }
     counts = {"expression_samples": len(of_mirnas.samples)}
-    messages = [*of_mirnas.notes, *of_transcripts.notes]
     for (kind, found), table in zip(ranks.items(), (of_mirnas, of_transcripts), strict=True):
         without = int((~found.any(axis=1)).sum())
         counts[f"{kind}s_with_expression"] = len(found) - without
@@ -101,11 +100,25 @@ def prepare_expression(
     return PreparedPart(state, counts, messages)
 
 
-def _ranks(table: Expression, names: Sequence[str], kind: str) -> NDArray[np.int32]:
-    rows = pd.Index(table.genes).get_indexer(pd.Index(names))
+def _ranks(
+    table: Expression,
+    names: Sequence[str],
+    kind: str,
+    messages: list[Message],
+    genes: Mapping[str, str] | None = None,
+) -> NDArray[np.int32]:
+    """By their own names, else by those of their ``genes``; adds to the messages."""
+    genes = genes or {}
+    listed = dict.fromkeys([*names, *genes.values()])
+    found_names = table.gene_names.find(listed)
+    messages += found_names.messages(len(listed), f"{kind}s in {table.source}")
+    absent = [-1]
+    own_rows = [found_names.rows.get(name, absent)[0] for name in names]
+    gene_rows = [found_names.rows.get(genes.get(name, ""), absent)[0] for name in names]
+    rows = np.where(np.array(own_rows) < 0, gene_rows, own_rows).astype(np.int64)
     if len(names) and (rows < 0).all():
         found = f"no {kind} that is searched ({', '.join(table.genes[:3])}, ...)"
-        found += hint_of_versions(table.genes, names)
+        found += hint_of_names(table.genes, names)
         raise InputError.at(table.source, "", found, f"names as in the FASTA file: {names[0]}")
     there = np.flatnonzero(rows >= 0)
     there = there[np.isfinite(table.values[rows[there]]).all(axis=1)]

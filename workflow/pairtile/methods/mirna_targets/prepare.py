@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
-from pairtile.io.names import some
+from pairtile.io.names import GeneNames, some
+from pairtile.io.regulators import hint_of_names
 from pairtile.io.text_file import open_lines
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
@@ -25,7 +26,6 @@ from pairtile.methods.mirna_targets.maf import read_orthologs
 from pairtile.methods.mirna_targets.records import (
     PreparedPart,
     choose_mirnas,
-    hint_of_versions,
     take_apart,
     with_whole_headers,
     without_duplicates,
@@ -167,12 +167,14 @@ def lay_out(
     restriction = None
     if pairs is not None:
         spelled = [(mirna, transcripts.spelled(name)) for mirna, name in pairs]
-        restriction = match_restrict(spelled, mirnas.names, transcripts.names, str(config.restrict))
+        restriction = match_restrict(spelled, mirnas, transcripts, str(config.restrict))
         state["restrict"] = restriction.pairs
+        messages += restriction.messages
     items, renamed = items_table(mirnas, transcripts)
     genes: dict[str, str] = {}
     if config.genes is not None:
-        genes = read_transcript_genes(config.genes, transcripts.names, transcripts.spelled)
+        genes, found = read_transcript_genes(config.genes, transcripts.names, transcripts.spelled)
+        messages += found
         items, state["gene_items"] = with_genes(items, transcripts, len(mirnas), genes)
     state["site_abundance"] = site_abundance(*state_sequences(state))
     names = [transcripts.names[row] for row in order]
@@ -350,11 +352,13 @@ class Restriction:
 
     pairs : int32 (n, 2), row of the miRNA and row of the transcript, sorted, each once.
     n_rows : pairs in the file. missing : those of which a name is not there, in file order.
+    messages : of names that were found in another spelling.
     """
 
     pairs: np.ndarray
     n_rows: int
     missing: list[tuple[str, str]]
+    messages: list[Message]
 
 
 def read_restrict(path: str | PathLike[str]) -> list[tuple[str, str]]:
@@ -364,11 +368,12 @@ def read_restrict(path: str | PathLike[str]) -> list[tuple[str, str]]:
 
 def match_restrict(
     pairs: Sequence[tuple[str, str]],
-    mirnas: Sequence[str],
-    transcripts: Sequence[str],
+    mirnas: Fasta,
+    transcripts: Fasta,
     source: str | PathLike[str],
 ) -> Restriction:
-    """Find pairs of names among the miRNAs and transcripts.
+    """Find pairs of names among the miRNAs and transcripts, which may be named by symbol or gene,
+    where headers say them, without version, or in other capitals (``io.names.GeneNames``).
 
     A name that several records have stands for all of them. ``source``: the list's file, for the
     message.
@@ -376,24 +381,27 @@ def match_restrict(
     Raises InputError where no pair of the list is there although there are miRNAs and transcripts.
     """
     listed = pd.DataFrame(pairs, columns=["mirna", "transcript"], dtype=object)
-    for kind, names in (("mirna", mirnas), ("transcript", transcripts)):
-        column = pd.Series(names, dtype=object, name=kind)
-        listed = listed.merge(column.rename_axis(f"{kind}_row").reset_index(), "left", on=kind)
+    said: list[Message] = []
+    for kind, fasta in (("mirna", mirnas), ("transcript", transcripts)):
+        found_names = GeneNames(fasta.names, fasta.symbols, fasta.genes).find(listed[kind])
+        said += found_names.messages(listed[kind].nunique(), f"{kind}s of {source}")
+        listed[f"{kind}_row"] = listed[kind].map(found_names.rows)
+        listed = listed.explode(f"{kind}_row", ignore_index=True)
     lost = listed.isna().any(axis=1)
     known = listed[~lost].sort_values(["mirna_row", "transcript_row"]).drop_duplicates()
     found = np.ascontiguousarray(known[["mirna_row", "transcript_row"]], dtype=np.int32)
     absent = listed.loc[lost, ["mirna", "transcript"]].drop_duplicates()
     missing = list(absent.itertuples(index=False, name=None))
-    if not len(found) and mirnas and transcripts:
+    if not len(found) and len(mirnas) and len(transcripts):
         shown = some([f"{a} {b}" for a, b in missing], 3)
         raise InputError.at(
             source,
             "",
             f"none of its {len(missing)} pairs ({shown}) in the two FASTA files"
-            f"{hint_of_versions((name for _, name in missing), transcripts)}",
-            f"pairs such as {mirnas[0]} {transcripts[0]}, the miRNA first",
+            f"{hint_of_names([name for _, name in missing], transcripts.names)}",
+            f"pairs such as {mirnas.names[0]} {transcripts.names[0]}, the miRNA first",
         )
-    return Restriction(found, len(pairs), missing)
+    return Restriction(found, len(pairs), missing, said)
 
 
 # --- genes of transcripts -------------------------------------------------------------------------
@@ -409,9 +417,9 @@ def read_transcript_genes(
     path: str | PathLike[str],
     transcripts: Sequence[str],
     spelled: Callable[[str], str] = str,
-) -> dict[str, str]:
-    """Read a table transcript -> gene; returns it for those of ``transcripts`` that it holds.
-    spelled : ``Fasta.spelled``.
+) -> tuple[dict[str, str], list[Message]]:
+    """Read a table transcript -> gene; returns it for those of ``transcripts`` that it holds, and
+    what to say of names that were found in another spelling. spelled : ``Fasta.spelled``.
 
     Raises InputError as ``read_name_pairs``; for a transcript with two genes; where none of the
     transcripts is in the table.
@@ -424,16 +432,17 @@ def read_transcript_genes(
             raise InputError.at(
                 path, f"transcript {transcript!r}", f"the genes {other!r} and {gene!r}", "one gene"
             )
-    found = {name: genes[name] for name in transcripts if name in genes}
+    names = GeneNames(transcripts).find(genes)
+    found = {transcripts[k]: genes[name] for name in reversed(names.rows) for k in names.rows[name]}
     if not found and transcripts:
         raise InputError.at(
             path,
             "",
             f"none of the {len(set(transcripts))} transcripts (such as {next(iter(genes))!r})"
-            f"{hint_of_versions(genes, transcripts)}",
+            f"{hint_of_names([*genes], transcripts)}",
             f"names as in the FASTA file, such as {transcripts[0]!r}",
         )
-    return found
+    return found, names.messages(len(genes), f"transcripts of {path}")
 
 
 # --- tables of two names a line -------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Generic, NamedTuple, TypeVar
@@ -130,13 +130,6 @@ def without_duplicates(fasta: Fasta) -> tuple[Fasta, list[Message]]:
     if not n:
         return fasta, []
     return fasta.only(rows), [message("same_record_twice", path=fasta.path, n=n)]
-
-
-def hint_of_versions(names: Iterable[str], known: Iterable[str]) -> str:
-    """What to add where names are not among the known ones; "" unless versions are the cause."""
-    if {without_version(name) for name in names}.isdisjoint(map(without_version, known)):
-        return ""
-    return "; some differ only in the version after the last point (see ignore_versions)"
 
 
 def _listed(there: Counter[str], limit: int = 5) -> str:

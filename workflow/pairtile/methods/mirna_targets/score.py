@@ -19,6 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pairtile.declare.columns import declared_columns
+from pairtile.declare.messages import messages_of
 from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import Cost, Estimator, Merged, PreparedInput, Ranking, Written
 from pairtile.engine.network import Network
@@ -52,6 +53,8 @@ from pairtile.methods.mirna_targets.seed_sites import SeedIndex, SeedSites, clas
 from pairtile.methods.mirna_targets.tables import rows_by_length, whole_pairs
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
 from pairtile.statistics.correction import benjamini_hochberg, known_q_values
+
+message = messages_of(__package__)
 
 MIRNAS_OF_A_TILE, TRANSCRIPTS_OF_A_TILE = 512, 256
 """A tile of mature miRNAs on human transcripts is some 1e10 cells: seconds on a CPU."""
@@ -93,17 +96,29 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
 
     @classmethod
     def prepare(
-        cls, config: MirnaTargetsConfig, seed: int, scratch: Path | None = None
+        cls,
+        config: MirnaTargetsConfig,
+        seed: int,
+        scratch: Path | None = None,
+        sample: bool = False,
     ) -> PreparedInput[SequenceArrays]:
-        return cls.with_null(config, prepare_sequences(config), seed)
+        return cls.with_null(config, prepare_sequences(config), seed, sample)
 
     @classmethod
     def with_null(
-        cls, config: MirnaTargetsConfig, prepared: PreparedInput[SequenceArrays], seed: int
+        cls,
+        config: MirnaTargetsConfig,
+        prepared: PreparedInput[SequenceArrays],
+        seed: int,
+        sample: bool = False,
     ) -> PreparedInput[SequenceArrays]:
-        """Sequences as they were laid out, and the shuffles where there is a null."""
+        """Sequences as they were laid out, and the shuffles where there is a null; none of them
+        for a sample."""
         if config.null is False:
             return prepared
+        if sample:
+            note = message("shuffles_by_run", n=config.null.shuffles)
+            return replace(prepared, messages=[*prepared.messages, note])
         null = prepare_null(prepared.state, config.estimator, config.null.shuffles, seed)
         state: SequenceArrays = {**prepared.state, **null.state}
         return replace(prepared, state=state, messages=prepared.messages + null.messages)

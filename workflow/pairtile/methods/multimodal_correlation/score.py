@@ -102,7 +102,11 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
 
     @classmethod
     def prepare(
-        cls, config: MultimodalCorrelationConfig, seed: int, scratch: Path | None = None
+        cls,
+        config: MultimodalCorrelationConfig,
+        seed: int,
+        scratch: Path | None = None,
+        sample: bool = False,
     ) -> PreparedInput[ModeArrays]:
         if config.other_expression is not None:
             prepared, rows, parameters = read_two_tables(config, scratch)

@@ -153,7 +153,11 @@ class MutualInformation(
 
     @classmethod
     def prepare(
-        cls, config: MutualInformationConfig, seed: int, scratch: Path | None = None
+        cls,
+        config: MutualInformationConfig,
+        seed: int,
+        scratch: Path | None = None,
+        sample: bool = False,
     ) -> PreparedInput[SplineArrays]:
         return spline_state(config, scratch)
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import genpareto
 
 from pairtile.statistics.courses import common_courses
+from pairtile.statistics.tail import tail_p_values
 
 CONSTANT = -1
 """Class of targets that have one level only: every set predicts them, none is tested."""
@@ -31,12 +31,6 @@ MIN_POOL, MAX_POOL = 1000, 20_000
 
 MIN_SHIFTS = 5
 """With fewer draws of each target, their spread is not known."""
-
-MIN_COUNTED = 10
-"""Where fewer draws are as good, a p-value comes from the tail that is fitted to the best ones."""
-
-TAIL_DRAWS = 250
-"""To so many of the best draws the tail is fitted (Knijnenburg et al. 2009)."""
 
 PRIOR_DRAWS = 5
 """Weight of the usual spread of draws beside a class's own, in draws."""
@@ -373,18 +367,7 @@ def pooled_p_values(
     weight *= null.size / weight.sum()
     better = np.searchsorted(-null, -own, side="right")
     as_good = np.append(0.0, np.cumsum(weight))[better]
-    p = np.minimum((1.0 + as_good) / (1.0 + null.size), 1.0)
-    few, top = better < MIN_COUNTED, min(TAIL_DRAWS, null.size // 4)
-    excess = null[:top] - null[top] if top >= MIN_COUNTED else np.zeros(0)
-    if few.any() and excess.any():
-        shape, _, scale = genpareto.fit(excess, floc=0.0)
-        shape, scale = (shape, scale) if shape > 0.0 else (0.0, excess.mean())
-        beyond = (
-            weight[:top].sum() / null.size * genpareto.sf(own[few] - null[top], shape, 0, scale)
-        )
-        # No larger than where counting ends, nor far beyond what so many draws can say.
-        most = (1.0 + weight[:MIN_COUNTED].sum()) / (1.0 + null.size)
-        p[few] = np.clip(beyond, 1e-3 / (1.0 + null.size), most)
+    p = tail_p_values(own, as_good, null.size, null, weight)
     p[bits_class == CONSTANT] = 1.0
     p[(bits_class != CONSTANT) & (n[bits_class] < 2)] = np.nan
     return p

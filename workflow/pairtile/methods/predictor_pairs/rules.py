@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from pathlib import Path
 from typing import NamedTuple
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 import pandas as pd
@@ -22,11 +21,15 @@ from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import Written
 from pairtile.methods.predictor_pairs.network import members
 from pairtile.runtime.files import atomic_path
+from pairtile.runtime.page_templates import page_templates
 
 message = messages_of(__package__)
 
 MAX_STATES = 1 << 20
 """States of a network whose attractors are searched: 20 genes of two levels, 12 of three."""
+
+MAX_STEPS = 1024
+"""Of paths on which a solver looks for cycles: some are longer than there is time for."""
 
 MAX_ROWS = 10_000
 """Rows of ``attractors.tsv``: of the attractors with the largest basins."""
@@ -236,18 +239,90 @@ def attractors(network: RuleNetwork) -> pd.DataFrame | None:
         on_cycle = on_cycle[on_cycle]  # 2, 4, 8, ... steps on
     first = np.full(basin.size, states.size)
     np.minimum.at(first, part, on_cycle)
-    rows = []
-    for number, k in enumerate(np.lexsort((first, -basin)), start=1):
-        cycle = [int(first[k])]
-        while (found := int(after[cycle[-1]])) != cycle[0]:
+    cycles: list[Levels] = []
+    order = np.lexsort((first, -basin))
+    for k in order[:MAX_ROWS]:
+        cycle = [first[k]]
+        while (found := after[cycle[-1]]) != cycle[0]:
             cycle.append(found)
-        for step, state in enumerate(cycle):
-            rows.append((number, step, len(cycle), int(basin[k]), basin[k] / states.size, state))
-        if len(rows) >= MAX_ROWS:
-            break
-    table = pd.DataFrame(rows, columns=[*ATTRACTOR_COLUMNS, "state"])
-    levels = table.pop("state").to_numpy()[:, None] // weights % q
-    return pd.concat([table, pd.DataFrame(levels, columns=network.names)], axis=1)
+        cycles.append((np.array(cycle)[:, None] // weights % q).astype(np.int8))
+    return _table_of(network, cycles, basin[order].tolist())
+
+
+def _table_of(
+    network: RuleNetwork, cycles: Sequence[Levels], basins: Sequence[float]
+) -> pd.DataFrame:
+    """A row for each state; whole attractors, of ``MAX_ROWS`` rows or the last that goes beyond."""
+    n_states = network.n_levels ** len(network.names)
+    sizes = np.cumsum([len(cycle) for cycle in cycles])
+    n = int(np.searchsorted(sizes, MAX_ROWS)) + 1
+    rows = [
+        (number, step, len(cycle), basin, basin / n_states, *state)
+        for number, (cycle, basin) in enumerate(zip(cycles[:n], basins[:n], strict=True), start=1)
+        for step, state in enumerate(cycle.tolist())
+    ]
+    return pd.DataFrame(rows, columns=[*ATTRACTOR_COLUMNS, *network.names])
+
+
+def attractors_by_solver(network: RuleNetwork) -> tuple[pd.DataFrame, bool] | None:
+    """Cycles of states of any number of genes, as ``attractors`` but without basins, by a SAT
+    solver on paths of 1, 2, 4 ... steps.
+
+    A path that ends in a state that it had before holds a cycle, in whose states no further path
+    may end; once no path is left, all are known (Dubrova and Teslenko 2011, IEEE/ACM Trans Comput
+    Biol Bioinform 8:1393).
+
+    Also returns whether they are all: paths have at most ``MAX_STEPS`` steps, and cycles
+    ``MAX_ROWS`` states together. None without the package python-sat. Every gene has a rule.
+    """
+    try:
+        from pysat.solvers import Cadical153
+    except ImportError:
+        return None
+    n, q = len(network.names), network.n_levels
+    genes, levels = range(n), range(q)
+    cycles: list[Levels] = []
+    with Cadical153() as solver:
+
+        def is_at(gene: int, level: int, step: int) -> int:
+            return 1 + (step * n + gene) * q + level
+
+        def add_step(step: int) -> None:
+            for gene, (inputs, table) in enumerate(
+                zip(network.inputs, network.tables, strict=True)
+            ):
+                at_levels = [is_at(gene, level, step) for level in levels]
+                solver.append_formula(
+                    [at_levels, *([-a, -b] for a, b in combinations(at_levels, 2))]
+                )
+                for cell in np.ndindex(*table.shape if step else (0,)):
+                    before = [-is_at(k, x, step - 1) for k, x in zip(inputs, cell, strict=True)]
+                    solver.add_clause([*before, is_at(gene, int(table[cell]), step)])
+
+        def forbid(cycle: Levels, step: int) -> None:
+            for state in cycle.tolist():
+                solver.add_clause([-is_at(gene, state[gene], step) for gene in genes])
+
+        add_step(0)
+        add_step(last := 1)
+        while there := solver.solve():
+            true = np.array(solver.get_model()[: (last + 1) * n * q]) > 0
+            path = true.reshape(last + 1, n, q).argmax(axis=2).astype(np.int8)
+            before = np.flatnonzero((path[:-1] == path[-1]).all(axis=1))
+            if before.size:
+                cycle = path[before[-1] : last]
+                cycles.append(np.roll(cycle, -int(np.lexsort(cycle.T[::-1])[0]), axis=0))
+                forbid(cycles[-1], last)
+            elif last < MAX_STEPS:
+                for step in range(last + 1, 2 * last + 1):
+                    add_step(step)
+                last *= 2
+                for cycle in cycles:
+                    forbid(cycle, last)
+            if sum(map(len, cycles)) >= MAX_ROWS or not (before.size or last < MAX_STEPS):
+                break
+    cycles.sort(key=lambda cycle: (len(cycle), cycle.tolist()))
+    return _table_of(network, cycles, [np.nan] * len(cycles)), not there
 
 
 def simulated_course(
@@ -296,24 +371,31 @@ def write_rules(
         core = core_of(single, np.argmax(seen, axis=0).tolist())
         searched = core.network
         genes, left = len(network.names), len(searched.names)
-        code = "attractors_of_core" if _is_small(searched) else "no_attractors"
         numbers = {"n": genes, "levels": network.n_levels, "limit": MAX_STATES, "left": left}
+    of_searched = attractors(searched) if single.names else None
+    if core is not None:
+        code = "attractors_of_core"
+        if of_searched is None:
+            solved = attractors_by_solver(searched)
+            of_searched, whole = solved or (None, False)
+            code = "attractors_by_solver" if whole else "attractors_in_part"
+            code = "no_attractors" if solved is None else code
         written.messages.append(message(code, **numbers))
-    if single.names and (of_searched := attractors(searched)) is not None:
+    if of_searched is not None:
         found = of_searched if core is None else core.with_all_genes(of_searched, single)
         found = found[[*ATTRACTOR_COLUMNS, *network.names]]
-        counts["attractors"] = int(found["attractor"].max())
+        counts["attractors"] = int(found["attractor"].max()) if len(found) else 0
         counts["attractor_states"] = network.n_levels ** len(searched.names)
-    for name, frame in (
-        ("attractors.tsv", found),
-        ("rules.tsv", _agreement(network, levels, source, target)),
-    ):
+    agreement = _agreement(network, levels, source, target)
+    texts = {
+        "attractors.tsv": found.to_csv(sep="\t", index=False, lineterminator="\n"),
+        "rules.tsv": agreement.to_csv(sep="\t", index=False, lineterminator="\n"),
+        "network.bnet": boolnet(network),
+        "network.sbml": sbml_qual(single),
+    }
+    for name, text in texts.items():
         with atomic_path(folder / name) as temporary:
-            frame.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
-    sbml = sbml_qual(network.of_one_step())
-    for name, text in (("network.bnet", boolnet(network)), ("network.sbml", sbml)):
-        with atomic_path(folder / name) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+            temporary.write_text(text, encoding="utf-8", newline="\n")
     return written
 
 
@@ -412,69 +494,24 @@ def boolnet(network: RuleNetwork) -> str:
     return "\n".join(["targets, factors", *lines]) + "\n"
 
 
-_SBML = """<?xml version="1.0" encoding="UTF-8"?>
-<sbml xmlns="http://www.sbml.org/sbml/level3/version1/core" level="3" version="1"
-      xmlns:qual="http://www.sbml.org/sbml/level3/version1/qual/version1" qual:required="true">
-<model id="pairtile">
-<listOfCompartments><compartment id="cell" constant="true"/></listOfCompartments>
-<qual:listOfQualitativeSpecies>
-{species}
-</qual:listOfQualitativeSpecies>
-<qual:listOfTransitions>
-{transitions}
-</qual:listOfTransitions>
-</model>
-</sbml>
-"""
-
-
 def sbml_qual(network: RuleNetwork) -> str:
     """The network as SBML level 3 with the package qual (Chaouiya et al. 2013, BMC Syst Biol
     7:135), of any number of levels."""
     ids = identifiers(network.names)
-    top = network.n_levels - 1
-    species = [
-        f'<qual:qualitativeSpecies qual:id="{key}" qual:name={quoteattr(name)} '
-        f'qual:compartment="cell" qual:constant="{str(not inputs).lower()}" '
-        f'qual:maxLevel="{top}"/>'
-        for key, name, inputs in zip(ids, network.names, network.inputs, strict=True)
-    ]
-    transitions = [
-        _transition(network, k, ids) for k, inputs in enumerate(network.inputs) if inputs
-    ]
-    return _SBML.format(species="\n".join(species), transitions="\n".join(transitions))
-
-
-def _transition(network: RuleNetwork, gene: int, ids: Sequence[str]) -> str:
-    inputs, table = network.inputs[gene], network.tables[gene]
-    default = int(np.bincount(table.ravel()).argmax())
-    terms = [f'<qual:defaultTerm qual:resultLevel="{default}"/>']
-    for level in range(network.n_levels):
-        if level == default or not (table == level).any():
-            continue
-        conditions = []
-        for term in minimal_terms(table, level):
-            equal = [
-                f'<apply><eq/><ci>{ids[k]}</ci><cn type="integer">{x}</cn></apply>'
-                for k, x in zip(inputs, term, strict=True)
-                if x is not None
+    genes = []
+    for key, name, inputs, table in zip(
+        ids, network.names, network.inputs, network.tables, strict=True
+    ):
+        default = int(np.bincount(table.ravel()).argmax()) if inputs else 0
+        terms = {
+            int(level): [
+                [(ids[k], x) for k, x in zip(inputs, term, strict=True) if x is not None]
+                for term in minimal_terms(table, level)
             ]
-            joined = "".join(equal)
-            conditions.append(f"<apply><and/>{joined}</apply>" if len(equal) > 1 else joined)
-        whole = "".join(conditions)
-        whole = f"<apply><or/>{whole}</apply>" if len(conditions) > 1 else whole
-        terms.append(
-            f'<qual:functionTerm qual:resultLevel="{level}">'
-            f'<math xmlns="http://www.w3.org/1998/Math/MathML">{whole}</math></qual:functionTerm>'
-        )
-    of = "".join(
-        f'<qual:input qual:qualitativeSpecies="{ids[k]}" qual:transitionEffect="none"/>'
-        for k in dict.fromkeys(inputs)
-    )
-    return (
-        f'<qual:transition qual:id="tr_{ids[gene]}">'
-        f"<qual:listOfInputs>{of}</qual:listOfInputs><qual:listOfOutputs>"
-        f'<qual:output qual:qualitativeSpecies="{ids[gene]}" '
-        'qual:transitionEffect="assignmentLevel"/></qual:listOfOutputs>'
-        f"<qual:listOfFunctionTerms>{''.join(terms)}</qual:listOfFunctionTerms></qual:transition>"
-    )
+            for level in np.unique(table)
+            if inputs and level != default
+        }
+        names = [ids[k] for k in dict.fromkeys(inputs)]
+        genes.append({"id": key, "name": name, "inputs": names, "default": default, "terms": terms})
+    template = page_templates(Path(__file__).parent / "templates").get_template("network.sbml.j2")
+    return template.render(genes=genes, top=network.n_levels - 1) + "\n"

@@ -86,7 +86,11 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
 
     @classmethod
     def prepare(
-        cls, config: PredictorPairsConfig, seed: int, scratch: Path | None = None
+        cls,
+        config: PredictorPairsConfig,
+        seed: int,
+        scratch: Path | None = None,
+        sample: bool = False,
     ) -> PreparedInput[PredictorArrays]:
         prepared = prepare_predictors(config, scratch)
         made = search_input(config, prepared, seed)

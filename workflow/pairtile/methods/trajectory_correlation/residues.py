@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.arrays import ContactArrays, MotionArrays
@@ -37,6 +38,8 @@ from pairtile.runtime.record import Progress
 
 if TYPE_CHECKING:
     from MDAnalysis import Universe
+
+message = messages_of(__package__)
 
 STRUCTURE = np.dtype(
     [
@@ -209,12 +212,18 @@ def secondary_structure(residues: Residues, positions: NDArray[np.float64]) -> l
 # --- contacts -------------------------------------------------------------------------------------
 
 
+CHECK_FRAMES, ALL_FRAMES = 20, 2**31
+"""Frames of each trajectory in which contacts are counted: for ``pairtile check``, and a run."""
+
 HEAVY_ATOM_CUTOFF, SINGLE_ATOM_CUTOFF = 4.5, 8.0
 """Angstrom: usual for all heavy atoms (Sethi et al. 2009), and between C-alphas."""
 
 
 def trajectory_contacts(
-    config: TrajectoryCorrelationConfig, items: pd.DataFrame, source: Trajectories | None = None
+    config: TrajectoryCorrelationConfig,
+    items: pd.DataFrame,
+    source: Trajectories | None = None,
+    most_frames: int = ALL_FRAMES,
 ) -> ContactArrays:
     """Which variables belong to residues that touch, from the frames that the series are made of.
 
@@ -230,6 +239,8 @@ def trajectory_contacts(
         As ``prepare_trajectory`` gives them for this section.
     source
         Trajectories that are open already, in place of those that the section names.
+    most_frames
+        Of each trajectory; where it has more, evenly spaced ones.
 
     Returns
     -------
@@ -250,14 +261,15 @@ def trajectory_contacts(
     cutoff = contact_cutoff(owner) if rule.cutoff == "auto" else rule.cutoff
     n = len(residues)
     counts = [sparse.csr_array((n, n), dtype=np.int64) for _ in source.runs]
-    progress = Progress(sum(len(run.frames) for run in source.runs), "frames")
+    chosen = [run.frames[:: -(-len(run.frames) // most_frames)] for run in source.runs]
+    frames = np.array(list(map(len, chosen)))
+    progress = Progress(int(frames.sum()), "frames")
     for k, run in enumerate(source.runs):
-        for number, step in source.read(run):
+        for number, step in source.read(run, chosen[k]):
             positions = step.positions[atoms]
             check_finite(source, run, [number], atoms, positions[None])
             counts[k] = counts[k] + touching_residues(positions, box_of(step), owner, n, cutoff)
             progress.advance(1)
-    frames = np.array([len(run.frames) for run in source.runs])
     least = rule.fraction if config.pairs == "in_contact" else 0.0
     owners = items.loc[items["kept"], "residue"].to_numpy()
     return variable_contacts(counts, frames, owners, least)
@@ -267,14 +279,18 @@ def add_contacts(
     config: TrajectoryCorrelationConfig,
     prepared: PreparedInput[MotionArrays],
     source: Trajectories | None = None,
+    sample: bool = False,
 ) -> None:
     """Bring the contacts that a section asks for into its prepared state, and count them.
 
-    ``source``: as of ``trajectory_contacts``. Raises what that does, and InputError where only
-    pairs in contact are scored and there are none.
+    ``source``: as of ``trajectory_contacts``. ``sample``: of a few frames. Raises what that does,
+    and InputError where only pairs in contact are scored and there are none.
     """
     assert config.contact_rule
-    found = trajectory_contacts(config, prepared.items, source)
+    frames = CHECK_FRAMES if sample else ALL_FRAMES
+    found = trajectory_contacts(config, prepared.items, source, frames)
+    if sample:
+        prepared.messages.append(message("contacts_of_sample", n=frames))
     prepared.state.update(found)
     fraction = config.contact_rule.fraction
     prepared.counts["contacts"] = pairs_in_contact(found, fraction)[0].size

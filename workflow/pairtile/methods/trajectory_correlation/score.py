@@ -104,11 +104,15 @@ class TrajectoryCorrelation(
 
     @classmethod
     def prepare(
-        cls, config: TrajectoryCorrelationConfig, seed: int, scratch: Path | None = None
+        cls,
+        config: TrajectoryCorrelationConfig,
+        seed: int,
+        scratch: Path | None = None,
+        sample: bool = False,
     ) -> PreparedInput[MotionArrays]:
         prepared = trajectory_state(config, seed, scratch)
         if config.pairs == "in_contact":
-            add_contacts(config, prepared)
+            add_contacts(config, prepared, sample=sample)
         return prepared
 
     @classmethod

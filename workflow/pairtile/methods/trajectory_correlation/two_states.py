@@ -19,6 +19,7 @@ from scipy.stats import t as student
 
 from pairtile.arrays import Float64Array, Int64Array
 from pairtile.statistics.correction import benjamini_hochberg
+from pairtile.statistics.tail import TAIL_DRAWS, tail_p_values
 
 MAX_RELABELLINGS = 50
 """Divisions of the replicas into two groups that make the permutation null; more are drawn from."""
@@ -43,8 +44,8 @@ def compare_states(first: ArrayLike, second: ArrayLike, seed: int) -> pd.DataFra
         A row for each value; NaN where not tested (fewer than two replicas, or a value is NaN).
         ``z``: the difference over its moderated standard error, ``standard_error``. ``p_value``: of
         Student's t, two-sided. ``p_permutation``: share of all values under all other divisions of
-        the replicas whose z is as large. ``q_value``: Benjamini and Hochberg, of the larger of the
-        two.
+        the replicas whose z is as large, beyond these by their tail (``tail_p_values``).
+        ``q_value``: Benjamini and Hochberg, of the larger of the two.
     """
     parts = [np.asarray(part, dtype=np.float64) for part in (first, second)]
     n_first, n_second = map(len, parts)
@@ -59,16 +60,17 @@ def compare_states(first: ArrayLike, second: ArrayLike, seed: int) -> pd.DataFra
     difference = values[:n_first].mean(axis=0) - values[n_first:].mean(axis=0)
     error = np.divide(difference, z, out=np.full(z.size, np.nan), where=z != 0.0)
     size = np.sort(np.abs(z))
-    exceeding, number = np.zeros(size.size), 0
+    exceeding, number, largest = np.zeros(size.size), 0, np.empty(0)
     for group in relabellings(n_first, n_second, seed):
         rest = np.setdiff1d(np.arange(len(values)), group)
         null, _ = moderated(values[np.concatenate([group, rest])], n_first)
         null = np.sort(np.abs(null))
         exceeding += null.size - np.searchsorted(null, size, side="left")
         number += null.size
+        largest = np.sort(np.append(largest, null[-TAIL_DRAWS - 1 :]))[-TAIL_DRAWS - 1 :]
     rank = np.searchsorted(size, np.abs(z), side="left")
     p_value = 2.0 * student.sf(np.abs(z), freedom)
-    p_permutation = ((1.0 + exceeding) / (1.0 + number))[rank]
+    p_permutation = tail_p_values(size, exceeding, number, largest[::-1])[rank]
     q_value = benjamini_hochberg(np.maximum(p_value, p_permutation))
     found.loc[known] = np.column_stack([z, error, p_value, p_permutation, q_value])
     return found
