@@ -8,17 +8,18 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from export_networks import AWKWARD, METADATA, chain, items_table, large, write
+from pairtile.config.export_formats import EXPORT_FORMATS
 from pairtile.errors import InputError
-from pairtile.io.networks import EXPORTERS, export_network
+from pairtile.io.networks import export_network
 from pairtile.runtime.files import read_json
 from pairtile.steps.result_files import ResultFiles
 from workflow_runs import Analysis, write_data
 
-FORMATS = list(EXPORTERS)
+FORMATS = list(EXPORT_FORMATS)
 
 
 def test_formats_and_file_names_are_those_of_the_contract() -> None:
-    assert {name: f"network{exporter.suffix}" for name, exporter in EXPORTERS.items()} == {
+    assert {name: f"network.{format.suffix}" for name, format in EXPORT_FORMATS.items()} == {
         "tsv": "network.tsv",
         "parquet": "network.parquet",
         "graphml": "network.graphml",
@@ -105,7 +106,7 @@ def test_a_failing_writer_keeps_the_older_file(
         temporary.write_text("half")
         raise OSError("no space left on device")
 
-    monkeypatch.setitem(EXPORTERS, "sif", EXPORTERS["sif"]._replace(writer=broken))
+    monkeypatch.setattr("pairtile.io.networks.edge_lists.write_sif", broken)
     with pytest.raises(OSError, match="no space"):
         write(tmp_path, "sif", network, items)
     assert path.read_bytes() == older

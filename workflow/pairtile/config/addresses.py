@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from pydantic import BeforeValidator, Field
 from pydantic_core import CoreSchema, core_schema
 
-from pairtile.config.values import Expected, Text, Value, refusal
+from pairtile.config.values import Expected, Text, Value, null_is_empty, refusal
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _DIGITS = {"sha256": 64, "md5": 32}
@@ -68,13 +68,9 @@ class Checksum(Value):
         return core_schema.str_schema(strict=True, pattern=_CHECKSUM)
 
 
-def _no_null(value: object) -> object:
-    return {} if value is None else value
-
-
 Checksums = Annotated[
     dict[Annotated[str, Text("a path or address")], Annotated[str, Checksum()]],
-    BeforeValidator(_no_null),
+    BeforeValidator(null_is_empty),
     Expected("a mapping of paths or addresses to sha256:... or md5:..."),
 ]
 

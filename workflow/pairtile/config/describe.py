@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 from pydantic_core.core_schema import CoreSchema, FloatSchema
 
+from pairtile.config.keep import Keep
 from pairtile.config.models import ConfigModel, models_in
 from pairtile.config.root import Config, models
 from pairtile.config.values import allowed, or_exponent
@@ -67,7 +68,7 @@ def readme_text() -> str:
             if sections:
                 parts += [f"### {name}: `{key}`\n", _about(field, sections)]
                 rows = [row for section in sections for row in _section_rows(section, "")]
-                if len(sections) > 1:  # forms, each known by its key
+                if len(sections) > 1 or issubclass(sections[0], Keep):  # forms, known by their keys
                     rows = [[cell, kind, "one of these", text] for cell, kind, _, text in rows]
                 parts.append(_rows(rows))
     return "\n".join(parts).rstrip() + "\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, Strict, model_validator
 
 from pairtile.config.downstream import DifferentialConfig
 from pairtile.config.models import Analysis, ConfigModel, Fault, InputFile, UsedBy
@@ -17,10 +17,17 @@ from pairtile.config.network import (
     NamesTable,
     OptionalPath,
     RequiredPath,
-    each_once,
 )
 from pairtile.config.samples import OptionalColumn, OptionalSamples, SamplesConfig
-from pairtile.config.values import Expected, Text, listed, refusal
+from pairtile.config.values import (
+    Expected,
+    Form,
+    Text,
+    each_once,
+    listed,
+    null_is_empty,
+    refusal,
+)
 
 Normalization = Literal[
     "auto",
@@ -41,33 +48,26 @@ Orientation = Literal["genes_in_rows", "samples_in_rows"]
 
 Columns = Annotated[
     tuple[Annotated[str, Text("the name of a column")], ...],
-    BeforeValidator(
-        each_once, json_schema_input_type=list[Annotated[str, Text("the name of a column")]]
-    ),
+    Strict(False),
+    AfterValidator(each_once),
     Expected("a list of columns of samples.annotations"),
 ]
 
-_CELLS = "a mapping of columns to a value or a list of values"
-
-
-def _values_by_column(columns: object) -> dict[str, tuple[str | int | float, ...]]:
-    columns = {} if columns is None else columns
-    if not isinstance(columns, dict):
-        raise refusal(_CELLS)
-    lists = {k: tuple(v) if isinstance(v, list | tuple) else (v,) for k, v in columns.items()}
-    for values in lists.values():
-        if not values or not all(isinstance(v, str | int | float) for v in values):
-            raise refusal(_CELLS)
-    return {str(k): values for k, values in lists.items()}
-
-
 _Value = str | bool | int | float
+
+
+def _lists(columns: object) -> object:
+    """A value stands for a list of one."""
+    if not isinstance(columns, Mapping):
+        return columns
+    return {k: v if isinstance(v, list | tuple) else (v,) for k, v in columns.items()}
+
+
 CellsByColumn = Annotated[
-    dict[str, tuple[_Value, ...]],
-    BeforeValidator(
-        _values_by_column, json_schema_input_type=dict[str, _Value | list[_Value]] | None
-    ),
-    Expected(_CELLS),
+    dict[str, Annotated[tuple[_Value, ...], Strict(False), Field(min_length=1)]],
+    Form("a mapping of columns to a value or a list of values"),
+    BeforeValidator(_lists, json_schema_input_type=dict[str, _Value | list[_Value]] | None),
+    BeforeValidator(null_is_empty, json_schema_input_type=dict[str, _Value | list[_Value]] | None),
 ]
 
 

@@ -91,10 +91,6 @@ def _beside_each_other(analyses: dict[str, Analysis]) -> dict[str, Analysis]:
     return analyses
 
 
-def _tidy(path: str) -> str:
-    return posixpath.normpath(path)
-
-
 class Split(NamedTuple):
     """What became of an analysis with ``split_by``.
 
@@ -113,7 +109,7 @@ class Config(ConfigModel):
 
     _splits: dict[str, Split] = PrivateAttr(default_factory=dict)
 
-    results: Annotated[str, Text("a folder path"), AfterValidator(_tidy)] = Field(
+    results: Annotated[str, Text("a folder path"), AfterValidator(posixpath.normpath)] = Field(
         default="results",
         description=(
             "Folder for all results, made when missing; each analysis gets a folder of its own in "

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from pairtile.config.models import ConfigModel
 from pairtile.config.network import OptionalPath
-from pairtile.config.values import Text, refusal
+from pairtile.config.values import Text, null_is_empty, refusal
 
 OptionalColumn = Annotated[str | None, Text("the name of a column", optional=True)]
 
@@ -109,10 +109,6 @@ class SamplesConfig(ConfigModel):
         return {key: column for key in keys if (column := getattr(self, key)) is not None}
 
 
-def _none_is_empty(value: object) -> object:
-    return {} if value is None else value
-
-
 OptionalSamples = Annotated[
-    SamplesConfig, BeforeValidator(_none_is_empty, json_schema_input_type=SamplesConfig | None)
+    SamplesConfig, BeforeValidator(null_is_empty, json_schema_input_type=SamplesConfig | None)
 ]

@@ -14,11 +14,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType, UnionType
-from typing import Annotated, Literal, Union, get_args, get_origin
+from typing import Annotated, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, Discriminator, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+T = TypeVar("T")
 
 EXPECTED = "expected"
 """Error type whose message is what is allowed, in words."""
@@ -61,12 +63,7 @@ class Value(ABC):
     def __get_pydantic_core_schema__(
         self, annotation: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        return core_schema.custom_error_schema(
-            self.schema(),
-            custom_error_type=EXPECTED,
-            custom_error_message="{expected}",
-            custom_error_context={"expected": self.allowed()},
-        )
+        return _with_message(self.schema(), self.allowed())
 
 
 @dataclass(frozen=True)
@@ -95,6 +92,43 @@ class Expected:
         return self.text
 
 
+class Form(Expected):
+    """The words for a key whose type they describe whole: the one message, whatever is wrong in
+    the value."""
+
+    def __get_pydantic_core_schema__(
+        self, annotation: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return _with_message(handler(annotation), self.text)
+
+
+def _with_message(schema: CoreSchema, text: str) -> CoreSchema:
+    return core_schema.custom_error_schema(
+        schema,
+        custom_error_type=EXPECTED,
+        custom_error_message="{expected}",
+        custom_error_context={"expected": text},
+    )
+
+
+def as_list(value: object) -> object:
+    """A text stands for a list of one."""
+    return [value] if isinstance(value, str) else value
+
+
+def each_once(values: Sequence[T]) -> Sequence[T]:
+    """Refuse what is there twice."""
+    for n, value in enumerate(values):
+        if value in values[:n]:
+            raise refusal(f"each once, but {value!r} is there twice")
+    return values
+
+
+def null_is_empty(value: object) -> object:
+    """null stands for a mapping of nothing."""
+    return {} if value is None else value
+
+
 class Exponent:
     """Marks an integer that may be written as 1e6 or 1.0e+6: one that is often large."""
 
@@ -120,7 +154,7 @@ def allowed(annotation: object, facts: Iterable[object] = ()) -> str:
     phrases: list[str] = []
     null = ""
     for part, known in _forms(annotation, facts):
-        for fact in known:
+        for fact in (*known, part):
             if hasattr(fact, "allowed"):
                 return str(fact.allowed())
         bounds = {

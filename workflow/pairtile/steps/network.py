@@ -78,6 +78,7 @@ def network(run: AnalysisRun) -> None:
         step.say(*result.messages)
         step.details["threshold"] = result.threshold
         step.details["directed"] = result.directed
+        step.details["ranked_by"] = {"score": result.score, "value": result.value}
         step.details["edges"] = len(result.edges)
         items = read_table(folder / "items.parquet")
         write_network(result, items, folder / "network.parquet", get_method(config.method).package)

@@ -151,8 +151,9 @@ def _joined(
             content["steps"][key] = _chunks(details["chunks"])
         if "reason" in details:
             content["backend"]["reason"] = details["reason"]
-        if "directed" in details:
-            content["directed"] = details["directed"]
+        for key in ("directed", "ranked_by"):
+            if key in details:
+                content[key] = details[key]
     return content
 
 

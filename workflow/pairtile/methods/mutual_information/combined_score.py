@@ -25,7 +25,11 @@ from numpy.typing import NDArray
 
 from pairtile.engine.chunk_file import Summaries
 from pairtile.gpu.device import Device
-from pairtile.methods.mutual_information.context_scores import FIXED_POINT_ONE, mean_sd
+from pairtile.methods.mutual_information.context_scores import (
+    FIXED_POINT_ONE,
+    SourceTarget,
+    mean_sd,
+)
 from pairtile.methods.mutual_information.partial_correlation import PartialCorrelation
 from pairtile.methods.mutual_information.tiles import ScoredTile
 from pairtile.statistics.shrinkage import DeviceArray
@@ -168,6 +172,16 @@ class CombinedScore:
         self._of_z = RankScale.of(z[known])
         z = (beside - self._mean[targets]) / self._sd[targets]
         self._of_partial = RankScale.of(z[known])
+
+    def of(self, pair: SourceTarget) -> DeviceArray:
+        """Of each source with its target."""
+        z = pair.z_target
+        source, target = (np.asarray(genes, np.int64) for genes in (pair.source, pair.target))
+        if source.ndim == 1:
+            return self.of_pairs(z, source, target)
+        if source.shape[1] > 1 or target.shape[0] > 1:  # targets are the rows
+            return self.of_tile(z.T, source.ravel(), target.ravel(), pair.xp).T
+        return self.of_tile(z, source.ravel(), target.ravel(), pair.xp)
 
     def of_tile(
         self, z: DeviceArray, sources: NDArray[np.int64], targets: NDArray[np.int64], xp: ModuleType

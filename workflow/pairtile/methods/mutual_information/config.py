@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     BeforeValidator,
-    Discriminator,
     Field,
     Tag,
     ValidationInfo,
     field_validator,
-    model_serializer,
     model_validator,
 )
 
@@ -28,13 +26,19 @@ from pairtile.config.network import (
 )
 from pairtile.config.preprocess import TwoTableAnalysis
 from pairtile.config.values import (
-    EXPECTED,
     Expected,
     Exponent,
     listed,
     model_or_false,
     model_or_false_form,
     refusal,
+)
+from pairtile.methods.mutual_information.keep import KeepGenePairs
+from pairtile.methods.mutual_information.scores import (
+    MUTUAL_INFORMATION,
+    SCORES,
+    Score,
+    auto_score,
 )
 
 SCORING_STEPS = UsedBy("plan", "score", "network", "evaluate")
@@ -57,9 +61,10 @@ EDGES_PER_GENE = 2
 discovery rate is by whether there is a list of regulators."""
 
 
-def auto_score(regulators: bool) -> str:
-    """What ``score: auto`` is, by whether there is a list (docs/quality.md)."""
-    return "combined" if regulators else "clr"
+if TYPE_CHECKING:
+    ScoreName = str
+else:
+    ScoreName = Literal[("auto", *SCORES)]
 
 
 class SplineEstimatorConfig(ConfigModel):
@@ -185,139 +190,10 @@ class NullConfig(ConfigModel):
     )
 
 
-class KeepRule(ConfigModel):
-    """Which pairs become edges: one form of the key ``keep``; ``keep.Bar`` says what it asks."""
-
-
-class KeepAll(KeepRule):
-    """Keep every pair."""
-
-    @model_serializer
-    def _word(self) -> str:
-        return "all"
-
-
-class KeepAuto(KeepRule):
-    """A network that can be looked at; ``decided`` says which rule that is."""
-
-    def decided(self, genes: int, regulators: bool) -> KeepBest:
-        """The rule for a table of so many genes, by whether there is a list of regulators."""
-        return KeepBest(fdr=AUTO_FDR[regulators], top_edges=EDGES_PER_GENE * genes)
-
-    @model_serializer
-    def _word(self) -> str:
-        return "auto"
-
-
-class KeepPValue(KeepRule):
-    """Keep pairs by p-value."""
-
-    p_value: Annotated[float, Field(gt=0, le=1)] = Field(
-        description=(
-            "Keep pairs whose permutation p-value of mutual information is at most this. With n "
-            "pairs tested, n times this number are kept by chance alone: 1e-5 of 2e8 pairs is "
-            "2,000."
-        )
-    )
-
-
-class KeepBar(KeepPValue):
-    """Of bootstraps: keep edges by p-value and score."""
-
-    score: float
-
-
-class KeepFdr(KeepRule):
-    """Keep pairs by false discovery rate."""
-
-    fdr: Annotated[float, Field(gt=0, le=1)] = Field(
-        description=(
-            "Keep pairs whose q-value (Benjamini-Hochberg, from the permutation p-values) is at "
-            "most this: the expected share of unrelated pairs in the network, behind `dpi`."
-        )
-    )
-
-
-class KeepScore(KeepRule):
-    """Keep pairs by score."""
-
-    score: float = Field(
-        description=(
-            "Keep edges whose `score` is at least this: in bits for `mi`, in standard deviations "
-            "for `clr` and `target_z`, without unit for `combined`."
-        )
-    )
-
-
-class KeepTopEdges(KeepRule):
-    """Keep the best so many."""
-
-    top_edges: Annotated[int, Exponent(), Field(ge=1, le=1_000_000_000)] = Field(
-        description="Keep this many edges, those with the highest `score`."
-    )
-
-
-class KeepBest(KeepFdr):
-    """Keep the best so many of those that meet a false discovery rate."""
-
-    top_edges: Annotated[int, Exponent(), Field(ge=1, le=1_000_000_000)] = Field(
-        description="Keep at most this many of them, those with the highest `score`."
-    )
-
-
-_KEEP_BY_KEYS: dict[str, type[KeepRule]] = {
-    "p_value": KeepPValue,
-    "fdr": KeepFdr,
-    "score": KeepScore,
-    "top_edges": KeepTopEdges,
-    "fdr top_edges": KeepBest,
-    "all": KeepAll,
-    "auto": KeepAuto,
-}
-"""Each form by its keys, or by the word that it is."""
-
-_KEEP_FORMS = (
-    "{p_value: x}, {fdr: x}, {score: x}, {top_edges: n}, {fdr: x, top_edges: n}, all or auto "
-    "(one of them)"
-)
-
-
-def _keep_form(value: object) -> str | None:
-    if isinstance(value, KeepRule):
-        return next((f"<{k}>" for k, rule in _KEEP_BY_KEYS.items() if type(value) is rule), None)
-    keys = " ".join(sorted(map(str, value))) if isinstance(value, Mapping) else str(value)
-    rule = _KEEP_BY_KEYS.get(keys)
-    has_form = rule and isinstance(value, Mapping if rule.model_fields else str)
-    return f"<{keys}>" if has_form else None
-
-
-Keep = Annotated[
-    Annotated[KeepPValue, Tag("<p_value>")]
-    | Annotated[KeepFdr, Tag("<fdr>")]
-    | Annotated[KeepScore, Tag("<score>")]
-    | Annotated[KeepTopEdges, Tag("<top_edges>")]
-    | Annotated[KeepBest, Tag("<fdr top_edges>")]
-    | Annotated[
-        KeepAll,
-        BeforeValidator(lambda value: KeepAll(), json_schema_input_type=Literal["all"]),
-        Tag("<all>"),
-    ]
-    | Annotated[
-        KeepAuto,
-        BeforeValidator(lambda value: KeepAuto(), json_schema_input_type=Literal["auto"]),
-        Tag("<auto>"),
-    ],
-    Discriminator(
-        _keep_form,
-        custom_error_type=EXPECTED,
-        custom_error_message="{expected}",
-        custom_error_context={
-            "expected": _KEEP_FORMS,
-            "choices": "p_value fdr score top_edges all auto",
-        },
-    ),
-    Expected(_KEEP_FORMS),
-]
+def auto_keep(genes: int, regulators: bool) -> KeepGenePairs:
+    """What ``keep: auto`` is for a table of so many genes, by whether there is a list of
+    regulators: a network that can be looked at."""
+    return KeepGenePairs(fdr=AUTO_FDR[regulators], top_edges=EDGES_PER_GENE * genes)
 
 
 class DpiConfig(ConfigModel):
@@ -475,25 +351,21 @@ class MutualInformationConfig(TwoTableAnalysis):
             "sample."
         ),
     )
-    score: Annotated[Literal["auto", "mi", "clr", "target_z", "combined"], SCORING_STEPS] = Field(
+    score: Annotated[ScoreName, SCORING_STEPS] = Field(
         default="auto",
         description=(
             "What ranks the pairs, for `keep`, the order of the network table and the evaluation. "
-            "`mi`: mutual information itself, in bits. `clr`: context likelihood of relatedness, "
-            "how far a pair stands out among all pairs of both its genes. `target_z`: how far it "
-            "stands out among all candidate regulators of the target, in standard deviations; "
-            "directed. `combined`: `target_z` and what the regulator explains of the target beside "
-            "all other regulators (partial correlation, also with its square); directed, and "
-            "against gold standards the best of the four beside `regulators`. `auto`: `combined` "
-            "beside `regulators`, else `clr`. p- and q-values are those of mutual information "
-            "whatever stands here; beside `other_expression` all but `mi` are directed."
+            + " ".join(f"`{score.name}`: {score.about}" for score in SCORES.values())
+            + f" `auto`: `{auto_score(True)}` beside `regulators`, else `{auto_score(False)}`. p- "
+            "and q-values are those of mutual information whatever stands here; beside "
+            "`other_expression` all but `mi` are directed."
         ),
     )
     null: Annotated[NullConfig, SCORING_STEPS] = Field(
         default=NullConfig(), description="The null distribution, for p- and q-values."
     )
-    keep: Annotated[Keep, SCORING_STEPS] = Field(
-        default=KeepAuto(),
+    keep: Annotated[KeepGenePairs, SCORING_STEPS] = Field(
+        default=KeepGenePairs.model_validate("auto"),
         description=(
             "Which pairs become edges; give one form. `auto`: `{fdr: 0.05, top_edges: n}` beside "
             "`regulators`, else `{fdr: 0.01, top_edges: n}`, with two edges for each gene of the "
@@ -529,9 +401,10 @@ class MutualInformationConfig(TwoTableAnalysis):
     @classmethod
     def _score_decided(cls, score: str, info: ValidationInfo) -> str:
         if info.data.get("lag"):
-            if score not in ("auto", "mi"):
-                raise refusal("mi or auto beside lag", ("mi", "auto"))
-            return "mi"
+            only = MUTUAL_INFORMATION.name
+            if score not in ("auto", only):
+                raise refusal(f"{only} or auto beside lag", (only, "auto"))
+            return only
         if score != "auto":
             return score
         return auto_score(info.data.get("regulators") is not None)
@@ -560,19 +433,21 @@ class MutualInformationConfig(TwoTableAnalysis):
         return self
 
     @property
+    def ranked_by(self) -> Score:
+        """What ranks the pairs."""
+        return SCORES[self.score]
+
+    @property
     def directed(self) -> bool:
         """Whether each direction of a pair has a score of its own."""
-        return (
-            bool(self.lag)
-            or self.score in ("target_z", "combined")
-            or (self.score == "clr" and (self.regulators or self.other_expression) is not None)
-        )
+        one_way = (self.regulators or self.other_expression) is not None
+        return bool(self.lag) or self.ranked_by.is_directed(one_way)
 
     @property
     def network_times(self) -> int:
         """A pair is stored in 20 bytes. It takes about 50 while few can be edges, 170 where all may
         become one, 300 where all may become two (``benchmarks.bench_many_pairs``)."""
-        if isinstance(self.keep, KeepAuto):
+        if self.keep.rule == "auto":
             return 4
         return 20 if self.directed else 12
 

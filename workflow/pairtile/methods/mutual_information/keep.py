@@ -1,37 +1,65 @@
-"""What the key ``keep`` asks of an edge, whichever form it was given in."""
+"""What the key ``keep`` asks of an edge between genes, whichever form it was given in."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
+from pydantic import Field
 
-from pairtile.methods.mutual_information.config import KeepRule
+from pairtile.config.keep import Keep, Number, Share, TopEdges
+from pairtile.methods.mutual_information.scores import SCORES
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
-class Bar(NamedTuple):
-    """What an edge must meet, and how many stay; None asks nothing.
+class KeepGenePairs(Keep):
+    """Which pairs of genes become edges: by significance, by score, or the best of them."""
 
-    ``p_bound``, ``score_bound`` and ``top`` bound what can be kept, so that chunks know what to
-    store before all pairs are scored; ``passes`` and ``top_edges`` (those with the highest scores,
-    the first of equal ones) decide when they are.
-    """
+    # ``p_bound``, ``score_bound`` and ``top`` bound what can be kept, so that chunks know what to
+    # store before all pairs are scored; ``passes`` and ``top_edges`` (those with the highest
+    # scores, the first of equal ones) decide when they are.
 
-    p_value: float | None = None
-    fdr: float | None = None
-    score: float | None = None
-    top_edges: int | None = None
+    forms: ClassVar[tuple[str, ...]] = (
+        *("p_value", "fdr", "score", "top_edges", "fdr top_edges", "all", "auto"),
+    )
 
-    @classmethod
-    def of(cls, keep: KeepRule) -> Bar:
-        """The numbers that a form of ``keep`` has."""
-        return cls(**dict(keep))
+    p_value: Share = Field(
+        default=None,
+        description=(
+            "Keep pairs whose permutation p-value of mutual information is at most this. With n "
+            "pairs tested, n times this number are kept by chance alone: 1e-5 of 2e8 pairs is "
+            "2,000."
+        ),
+    )
+    fdr: Share = Field(
+        default=None,
+        description=(
+            "Keep pairs whose q-value (Benjamini-Hochberg, from the permutation p-values) is at "
+            "most this: the expected share of unrelated pairs in the network, behind `dpi`."
+        ),
+    )
+    score: Number = Field(
+        default=None,
+        description=(
+            "Keep edges whose `score` is at least this: "
+            + ", ".join(f"{score.unit or 'no unit'} for `{name}`" for name, score in SCORES.items())
+            + "."
+        ),
+    )
+    top_edges: TopEdges = Field(
+        default=None,
+        description=(
+            "Keep this many edges, those with the highest `score`; beside `fdr` at most so many of "
+            "those that meet it."
+        ),
+    )
 
     @property
     def everything(self) -> bool:
         """Whether every pair is kept."""
-        return self == Bar()
+        return self.rule == "all"
 
     @property
     def by_q_value(self) -> bool:
@@ -69,6 +97,10 @@ class Bar(NamedTuple):
             # A pair among a thousand kept has p near fdr * 1000 / n_pairs.
             return min(resolved * n_pairs / (1000.0 * self.fdr), 1e7)
         return 0.0  # p-values decide nothing
+
+    def with_p_value(self, largest: float) -> KeepGenePairs:
+        """The same with this p-value as a bound."""
+        return self.model_copy(update={"p_value": largest})
 
     def significant(self, p: NDArray[np.floating]) -> NDArray[np.bool_]:
         """Which pairs the p-value lets pass; all where none is asked."""

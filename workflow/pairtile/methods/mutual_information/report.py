@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.members import members_section
 from pairtile.methods.mutual_information.charts import FIGURES
+from pairtile.methods.mutual_information.scores import SCORES
 from pairtile.report.method_report import MethodReport, MethodText
 from pairtile.view.evidence import Samples, State, evidence_section, table_samples
 
@@ -24,6 +25,7 @@ def numbers(results: Results) -> dict[str, object]:
     supported = "support" in network and len(network)
     return {
         "keep": results.parameters.get("keep", kept),
+        "ranked_by": next((s for s in SCORES.values() if s.column == results.strength), None),
         "modes": modes,
         "support": float(network["support"].median()) if supported else None,
         "extrapolated": "extrapolated" in set(network.get("p_method", ())),
@@ -40,7 +42,7 @@ TEXT = MethodText(
     title="B-spline mutual information",
     package=__package__,
     score="mutual information",
-    strength=("combined", "target_z", "clr", "mi_bits"),
+    strength=tuple(score.column for score in reversed(SCORES.values())),
     numbers=numbers,
     warnings=warnings,
 )

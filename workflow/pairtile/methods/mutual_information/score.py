@@ -40,12 +40,19 @@ from pairtile.methods.mutual_information.bootstrap import (
     unrelated_genes,
 )
 from pairtile.methods.mutual_information.combined_score import CombinedScore, Sampled, combined_sums
-from pairtile.methods.mutual_information.config import KeepAuto, MutualInformationConfig, auto_score
-from pairtile.methods.mutual_information.context_scores import directed_scores, mean_sd
-from pairtile.methods.mutual_information.keep import Bar
+from pairtile.methods.mutual_information.config import (
+    MutualInformationConfig,
+    auto_keep,
+)
+from pairtile.methods.mutual_information.context_scores import mean_sd
 from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling
 from pairtile.methods.mutual_information.kernels.permuted_rows_cuda import RowsOnGpu
-from pairtile.methods.mutual_information.network import infer_network, rank_pairs, score_histogram
+from pairtile.methods.mutual_information.network import (
+    PairScores,
+    infer_network,
+    rank_pairs,
+    score_histogram,
+)
 from pairtile.methods.mutual_information.null import (
     Null,
     NullGenes,
@@ -64,6 +71,7 @@ from pairtile.methods.mutual_information.null_design import (
 )
 from pairtile.methods.mutual_information.partial_correlation import PartialCorrelation, fit_bytes
 from pairtile.methods.mutual_information.prepare import spline_settings, spline_state
+from pairtile.methods.mutual_information.scores import auto_score
 from pairtile.methods.mutual_information.signs import with_signs
 from pairtile.methods.mutual_information.tiles import (
     ScoredTile,
@@ -119,7 +127,7 @@ class MutualInformation(
     Bootstraps[MutualInformationConfig],
     Estimator[MutualInformationConfig, SplineArrays],
 ):
-    """B-spline mutual information with permutation null; scores mi, clr, target_z, combined."""
+    """B-spline mutual information with permutation null; pairs ranked by ``SCORES``."""
 
     def __init__(
         self,
@@ -167,8 +175,8 @@ class MutualInformation(
         how = {"bins": bins, "order": order, "transform": transform}
         decided: dict[str, object] = {"estimator": config.estimator.model_copy(update=how)}
         regulators = state["regulators"].size > 0 and "columns" not in state
-        if isinstance(config.keep, KeepAuto):
-            decided["keep"] = config.keep.decided(len(state["z"]), regulators)
+        if config.keep.rule == "auto":
+            decided["keep"] = auto_keep(len(state["z"]), regulators)
         said: list[Message] = []
         if config.score == auto_score(regulators):
             given = "" if regulators else "out"
@@ -244,7 +252,7 @@ class MutualInformation(
             blocks = super().memory(config, state, backend, rows, columns)
             return blocks + drawn_bytes(draws, of_null, nulls, 0)
         fitted = 0
-        if config.score == "combined":
+        if config.ranked_by.sums_partial_correlations:
             fitted = fit_bytes(int(state["regulators"].size) or genes, min(samples, MAX_SAMPLES))
         kept, beside = weights_bytes(config.estimator.n_bins, config.estimator.spline_order)
         of_tiles = min(kept * samples * genes, max(KEPT_BYTES, kept * samples * (rows + columns)))
@@ -265,7 +273,7 @@ class MutualInformation(
 
     @classmethod
     def needs_scan(cls, config: MutualInformationConfig) -> bool:
-        return config.score != "mi"
+        return config.ranked_by.of is not None
 
     def schema(self) -> pa.Schema:
         mi = pa.float32() if self.precision == "mixed" else pa.float64()
@@ -278,7 +286,7 @@ class MutualInformation(
         if self._given_null is not None:
             return self._given_null
         config = self.config
-        if self._resampling is not None and not Bar.of(config.keep).by_p_value:
+        if self._resampling is not None and not config.keep.by_p_value:
             none = [np.empty(0, dtype=np.float32)] * len(class_pairs(int(self.classes.max()) + 1))
             return Null(none, self.classes).arrays()
         draws = permutations_needed(config.null.permutations, config.keep, self.n_pairs())
@@ -341,7 +349,7 @@ class MutualInformation(
         return float(np.concatenate(above).mean()) if above else 0.0
 
     def selection(self, null: Arrays) -> Selection:
-        keep = Bar.of(self.config.keep)
+        keep = self.config.keep
         if keep.everything:
             return Selection(everything=True)
         limits, least = None, keep.score_bound
@@ -419,7 +427,7 @@ class MutualInformation(
     def scan_tile(self, tile: Tile) -> Summaries:
         scored = self._scored(tile)
         sums = moment_sums(scored, self.genes, self.is_regulator, self.device)
-        if self.config.score != "combined":
+        if not self.config.ranked_by.sums_partial_correlations:
             return sums
         return sums | combined_sums(
             scored, self._partial, self.is_regulator, self._sampled, self.device
@@ -438,6 +446,15 @@ class MutualInformation(
         if self._opened_scan is None or self._opened_scan[0] is not scan:
             self._opened_scan = scan, CombinedScore(self._partial, scan, self._sampled)
         return self._opened_scan[1]
+
+    def pair_scores(self, scan: Arrays | None) -> PairScores:
+        """What ranks the pairs, ``scan`` being the sums of the first pass where there was one."""
+        score = self.config.ranked_by
+        known = PairScores(self.genes, score, self.is_regulator)
+        if scan is None:
+            return known
+        combine = self.combined(scan).of if score.sums_partial_correlations else None
+        return known._replace(moments=partial(mean_sd, scan), combine=combine)
 
     def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
         xp, to_host = self.device.xp, self.device.to_host
@@ -472,27 +489,9 @@ class MutualInformation(
         needed = selection.top > 0 or selection.min_score is not None
         if selection.scan is None or not needed:
             return scored.bits
-        xp, rows, columns = self.device.xp, scored.rows, scored.columns
-        combined = self.config.score == "combined"
-        ahead, back = directed_scores(
-            "target_z" if combined else self.config.score,
-            scored.bits,
-            rows[:, None],
-            columns[None, :],
-            partial(mean_sd, selection.scan),
-            self.is_regulator,
-            xp,
-        )
-        if combined:
-            score = self.combined(selection.scan)
-            ahead = score.of_tile(ahead, rows, columns, xp)
-            sources = np.arange(columns.size)
-            if self.is_regulator is not None:
-                sources = sources[self.is_regulator[columns]]
-            some = xp.asarray(sources)
-            if sources.size:
-                back[:, some] = score.of_tile(back[:, some].T, columns[sources], rows, xp).T
-        return xp.fmax(ahead, back)  # backwards NaN where that is not allowed
+        xp, ends = self.device.xp, (scored.rows[:, None], scored.columns[None, :])
+        both = self.pair_scores(selection.scan).of(scored.bits, *ends, xp)
+        return both[0] if len(both) == 1 else xp.fmax(*both)  # backwards NaN: not allowed
 
     # --- consensus ------------------------------------------------------------------------------
 

@@ -8,15 +8,14 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    BeforeValidator,
-    Discriminator,
     Field,
-    Tag,
+    Strict,
     ValidationInfo,
     field_validator,
     model_validator,
 )
 
+from pairtile.config.keep import Keep, Share
 from pairtile.config.models import ConfigModel, InputFile, JobNeeds, UsedBy
 from pairtile.config.network import (
     Chunks,
@@ -28,7 +27,7 @@ from pairtile.config.network import (
     gold_standard_field,
 )
 from pairtile.config.preprocess import TableAnalysis
-from pairtile.config.values import EXPECTED, Expected, Exponent, listed, refusal
+from pairtile.config.values import Expected, Exponent, listed, refusal
 
 Rule = Literal["mean_split", "extreme_split", "quantile", "kmeans", "thresholds"]
 
@@ -47,23 +46,14 @@ LEVELS_OF_RULE: Mapping[str, tuple[int, ...]] = {
 _THRESHOLDS_FORM = "a list of 1 to 3 increasing numbers, such as [2.5, 6], or null"
 
 
-def _increasing(thresholds: object) -> tuple[object, ...] | None:
-    if thresholds is None:
-        return None
-    if not isinstance(thresholds, list | tuple) or not 1 <= len(thresholds) < MAX_LEVELS:
+def _increasing(thresholds: tuple[float, ...]) -> tuple[float, ...]:
+    if not 1 <= len(thresholds) < MAX_LEVELS or any(a >= b for a, b in pairwise(thresholds)):
         raise refusal(_THRESHOLDS_FORM)
-    try:
-        numbers = [float(x) for x in thresholds]
-    except (TypeError, ValueError, OverflowError):
-        return tuple(thresholds)  # refused below, one by one
-    if any(a >= b for a, b in pairwise(numbers)):
-        raise refusal(_THRESHOLDS_FORM)
-    return tuple(thresholds)
+    return thresholds
 
 
 Thresholds = Annotated[
-    tuple[float, ...] | None,
-    BeforeValidator(_increasing, json_schema_input_type=list[float] | None),
+    Annotated[tuple[float, ...], Strict(False), AfterValidator(_increasing)] | None,
     Expected(_THRESHOLDS_FORM),
 ]
 
@@ -236,51 +226,24 @@ class PredictorNullConfig(ConfigModel):
     )
 
 
-class KeepSetsConfig(ConfigModel):
-    """Keep the reported sets with at most this value in a column of their table."""
+class KeepSets(Keep):
+    """Which of the reported sets become edges."""
 
-    key: ClassVar[str]
-    column: ClassVar[str]
+    forms: ClassVar[tuple[str, ...]] = ("auto", "best", "p_value", "fdr", "best_fdr")
 
-    @property
-    def limit(self) -> float:
-        """The largest value that is kept."""
-        return float(getattr(self, self.key))
-
-
-class KeepSetsByPValueConfig(KeepSetsConfig):
-    """Keep sets by p-value."""
-
-    key: ClassVar[str] = "p_value"
-    column: ClassVar[str] = "p_value"
-
-    p_value: Annotated[float, Field(gt=0, le=1)] = Field(
-        description="Keep the reported sets whose permutation p-value is at most this."
+    p_value: Share = Field(
+        default=None,
+        description="Keep the reported sets whose permutation p-value is at most this.",
     )
-
-
-class KeepSetsByFdrConfig(KeepSetsConfig):
-    """Keep sets by false discovery rate."""
-
-    key: ClassVar[str] = "fdr"
-    column: ClassVar[str] = "q_value"
-
-    fdr: Annotated[float, Field(gt=0, le=1)] = Field(
+    fdr: Share = Field(
+        default=None,
         description=(
             "Keep the reported sets whose q-value (Benjamini-Hochberg, from the permutation "
             "p-values) is at most this: the expected share of chance sets among those kept."
-        )
+        ),
     )
-
-
-class KeepBestByFdrConfig(KeepSetsConfig):
-    """Keep the best set of each target, by false discovery rate."""
-
-    key: ClassVar[str] = "best_fdr"
-    column: ClassVar[str] = "q_value"
-
-    best_fdr: Annotated[float, Field(gt=0, le=1)] = Field(
-        description="As `fdr`, but of each target's sets only the best."
+    best_fdr: Share = Field(
+        default=None, description="As `fdr`, but of each target's sets only the best."
     )
 
 
@@ -291,37 +254,9 @@ AUTO_DRAWS = 99
 false discovery rate of 0.05 is out of reach unless most targets pass."""
 
 
-def auto_keep(draws: int) -> KeepBestByFdrConfig | Literal["best"]:
+def auto_keep(draws: int) -> KeepSets:
     """What ``keep: auto`` is, by the shuffled targets that each target is compared with."""
-    return KeepBestByFdrConfig(best_fdr=AUTO_FDR) if draws >= AUTO_DRAWS else "best"
-
-
-_KEEP_FORMS = "auto, best, {p_value: x}, {fdr: x} or {best_fdr: x} (one of them)"
-
-
-def _keep_form(value: object) -> str | None:
-    if isinstance(value, KeepSetsConfig):
-        return f"<{value.key}>"
-    if isinstance(value, Mapping):
-        key = next(iter(value)) if len(value) == 1 else None
-        return f"<{key}>" if key in ("p_value", "fdr", "best_fdr") else None
-    return f"<{value}>" if isinstance(value, str) and value in ("auto", "best") else None
-
-
-KeepSets = Annotated[
-    Annotated[KeepSetsByPValueConfig, Tag("<p_value>")]
-    | Annotated[KeepSetsByFdrConfig, Tag("<fdr>")]
-    | Annotated[KeepBestByFdrConfig, Tag("<best_fdr>")]
-    | Annotated[Literal["auto"], Tag("<auto>")]
-    | Annotated[Literal["best"], Tag("<best>")],
-    Discriminator(
-        _keep_form,
-        custom_error_type=EXPECTED,
-        custom_error_message="{expected}",
-        custom_error_context={"expected": _KEEP_FORMS, "choices": "auto best p_value fdr best_fdr"},
-    ),
-    Expected(_KEEP_FORMS),
-]
+    return KeepSets.model_validate({"best_fdr": AUTO_FDR} if draws >= AUTO_DRAWS else "best")
 
 
 def _each_lag_once(lag: int | list[int]) -> int | list[int]:
@@ -407,7 +342,7 @@ class PredictorPairsConfig(TableAnalysis):
         default=PredictorNullConfig(), description="The null distribution, for p- and q-values."
     )
     keep: Annotated[KeepSets, UsedBy("network", "tables")] = Field(
-        default="auto",
+        default=KeepSets.model_validate("auto"),
         description=(
             "Which of the reported sets become edges, predictor to target; give one form. `auto`: "
             f"`{{best_fdr: {AUTO_FDR}}}` where each test has at least {AUTO_DRAWS} shuffled "
@@ -471,7 +406,7 @@ class PredictorPairsConfig(TableAnalysis):
             raise refusal("null beside samples.series (one of them, not both)", key="series")
         if self.null.kind == "blocks" and self.samples.batch is None:
             raise refusal("auto or another kind, or a column under samples.batch", key="null")
-        if self.keep not in ("auto", "best") and self.null.permutations == 0:
+        if self.keep.bounds and self.null.permutations == 0:
             raise refusal("auto or best under null.permutations: 0 (no p-values)", key="keep")
         return self
 

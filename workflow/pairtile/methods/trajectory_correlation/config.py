@@ -20,8 +20,6 @@ from pairtile.methods.trajectory_correlation.config_sections import (
     FileList,
     FramesConfig,
     KeepMotion,
-    KeepMotionConfig,
-    KeepMotionFdrConfig,
     MotionEstimatorConfig,
     PathEnds,
     SelectionOrFalse,
@@ -180,7 +178,7 @@ class TrajectoryCorrelationConfig(Analysis):
         ),
     )
     keep: Annotated[KeepMotion, UsedBy("network", "tables")] = Field(
-        default="auto",
+        default=KeepMotion.model_validate("auto"),
         description=(
             "Which pairs become edges; give one form. `auto`: `{fdr: 0.05}`, or `all` under "
             "`surrogates: 0`. `{p_value: x}`: p-value at most x. `{fdr: x}`: q-value at most x. "
@@ -390,10 +388,9 @@ class TrajectoryCorrelationConfig(Analysis):
         estimator = info.data.get("estimator")
         if not isinstance(estimator, MotionEstimatorConfig):
             return keep
-        if keep == "auto":
-            return KeepMotionFdrConfig(fdr=0.05) if estimator.surrogates else "all"
-        by_p_value = isinstance(keep, KeepMotionConfig) and keep.rule in ("p_value", "fdr")
-        if by_p_value and not estimator.surrogates:
+        if keep.rule == "auto":
+            return KeepMotion.model_validate({"fdr": 0.05} if estimator.surrogates else "all")
+        if keep.rule in ("p_value", "fdr") and not estimator.surrogates:
             raise refusal("another rule under estimator.surrogates: 0 (no p-values)")
         return keep
 
