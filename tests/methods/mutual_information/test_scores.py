@@ -23,6 +23,7 @@ ADDED_SCORE = """
 from pairtile.methods.mutual_information.scores import SCORES, Score
 SCORES["weaker_z"] = Score(
     "weaker_z",
+    "weaker_z",
     "standard deviations",
     "the lesser of both z-scores.",
     lambda pair: pair.xp.minimum(pair.z_source, pair.z_target),

@@ -6,14 +6,12 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from pydantic import BeforeValidator, Field
-from pydantic_core import CoreSchema, core_schema
+from pydantic import BeforeValidator, Field, StringConstraints
 
-from pairtile.config.values import Expected, Text, Value, null_is_empty, refusal
+from pairtile.config.values import Expected, Form, Text, null_is_empty, refusal
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _DIGITS = {"sha256": 64, "md5": 32}
@@ -57,19 +55,13 @@ def download_path(address: str, checksum: str) -> str:
     return f".downloads/{checksum.lower().replace(':', '-')}/{safe}"
 
 
-@dataclass(frozen=True)
-class Checksum(Value):
-    """A digest of a file's content, with the name of its algorithm before it."""
-
-    def allowed(self) -> str:
-        return "sha256: and 64, or md5: and 32, hexadecimal digits"
-
-    def schema(self) -> CoreSchema:
-        return core_schema.str_schema(strict=True, pattern=_CHECKSUM)
-
-
+Checksum = Annotated[
+    str,
+    StringConstraints(pattern=_CHECKSUM),
+    Form("sha256: and 64, or md5: and 32, hexadecimal digits"),
+]
 Checksums = Annotated[
-    dict[Annotated[str, Text("a path or address")], Annotated[str, Checksum()]],
+    dict[Annotated[str, Text("a path or address")], Checksum],
     BeforeValidator(null_is_empty),
     Expected("a mapping of paths or addresses to sha256:... or md5:..."),
 ]

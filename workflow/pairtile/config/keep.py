@@ -36,9 +36,9 @@ class Keep(ConfigModel):
     and with its ``forms``. ``model_validate`` takes a word as it takes a mapping.
     """
 
+    words: ClassVar[tuple[str, ...]]
     forms: ClassVar[tuple[str, ...]]
-    """Words, and keys of the model: one of them, or several that stand together, sorted, as ``fdr
-    top_edges``."""
+    """Keys of the model: one, or several that stand together, sorted, as ``fdr top_edges``."""
 
     _word: str = PrivateAttr(default="")
 
@@ -58,36 +58,29 @@ class Keep(ConfigModel):
         return next(iter(self.bounds.values()), None)
 
     @classmethod
-    def words(cls) -> list[str]:
-        """Those of ``forms`` that are words."""
-        return [form for form in cls.forms if form.split()[0] not in cls.model_fields]
-
-    @classmethod
     def allowed(cls) -> str:
         """What is allowed, to follow "expected"."""
-        written = {form: form for form in cls.words()}
-        for form in cls.forms:
-            numbers = (f"{key}: {'n' if key == 'top_edges' else 'x'}" for key in form.split())
-            written.setdefault(form, f"{{{', '.join(numbers)}}}")
-        return listed([written[form] for form in cls.forms]) + " (one of them)"
+        written = [
+            ", ".join(f"{key}: {'n' if key == 'top_edges' else 'x'}" for key in form.split())
+            for form in cls.forms
+        ]
+        return listed([*(f"{{{form}}}" for form in written), *cls.words]) + " (one of them)"
 
     @model_validator(mode="wrap")
     @classmethod
     def _read_form(cls, given: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        if isinstance(given, str) and given in cls.words():
+        if isinstance(given, cls):
+            return given
+        if isinstance(given, str) and given in cls.words:
             made = handler({})
             made._word = given
             return made
-        if isinstance(given, Mapping):
-            form = " ".join(sorted(map(str, given)))
-            for key in form.split() if form in cls.forms else ():
-                if given[key] is None:
-                    raise refusal(allowed(None, cls.model_fields[key].metadata), key=key)
-            if form in set(cls.forms) - {*cls.words()}:
-                return handler(given)
-        elif isinstance(given, cls):
-            return given
-        raise refusal(cls.allowed(), [form for form in cls.forms if " " not in form])
+        if not isinstance(given, Mapping) or " ".join(sorted(map(str, given))) not in cls.forms:
+            raise refusal(cls.allowed(), [*cls.forms, *cls.words])
+        for key, bound in given.items():
+            if bound is None:
+                raise refusal(allowed(None, cls.model_fields[key].metadata), key=key)
+        return handler(given)
 
     @model_serializer
     def _as_written(self) -> object:
@@ -101,9 +94,14 @@ class Keep(ConfigModel):
         for number in known.values():  # a key that is given is not null
             number["anyOf"] = [kind for kind in number["anyOf"] if kind != {"type": "null"}]
             number.pop("default")
-        words, forms = cls.words(), []
-        for keys in (form.split() for form in cls.forms if form not in words):
-            one = {"properties": {key: known[key] for key in keys}, "required": keys}
-            forms.append({"type": "object", **one, "additionalProperties": False})
-        anything = [*forms, {"enum": words, "type": "string"}]
+        forms = [
+            {
+                "type": "object",
+                "properties": {key: known[key] for key in form.split()},
+                "required": form.split(),
+                "additionalProperties": False,
+            }
+            for form in cls.forms
+        ]
+        anything = [*forms, {"enum": [*cls.words], "type": "string"}]
         return {"anyOf": anything, "description": cls.__doc__}

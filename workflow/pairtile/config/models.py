@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from pairtile.config.values import read_exponents
+from pairtile.config.values import read_exponents, refusal
+
+
+class Rule(NamedTuple):
+    """What keys must meet together.
+
+    broken : whether they do not, by its truth. key : the one at fault, ``a/b`` for key b within a.
+    expected : what would do. choices : values to suggest.
+    """
+
+    broken: object
+    key: str
+    expected: str
+    choices: tuple[str, ...] = ()
 
 
 class ConfigModel(BaseModel):
@@ -35,6 +48,24 @@ class ConfigModel(BaseModel):
             for key, field in fields.items()
         }
         return {**given, **numbers}
+
+    def resolve_auto(self) -> Mapping[str, object]:
+        """Values in place of those that ``auto``, or another key, leaves open, once each key is
+        good."""
+        return {}
+
+    def requirements(self) -> Iterator[Rule]:
+        """What the keys must meet together, once each is good; the first that is broken is
+        reported."""
+        yield from ()
+
+    @model_validator(mode="after")
+    def _keys_fit_each_other(self) -> Self:
+        self.__dict__.update(self.resolve_auto())  # the model is frozen for everyone else
+        for rule in self.requirements():
+            if rule.broken:
+                raise refusal(rule.expected, rule.choices, key=rule.key)
+        return self
 
 
 class Fault(NamedTuple):

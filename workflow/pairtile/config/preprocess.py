@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, Strict, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, Strict
 
 from pairtile.config.downstream import DifferentialConfig
-from pairtile.config.models import Analysis, ConfigModel, Fault, InputFile, UsedBy
+from pairtile.config.models import Analysis, ConfigModel, Fault, InputFile, Rule, UsedBy
 from pairtile.config.modules import GeneModulesConfig
 from pairtile.config.network import (
     OF_MODULES,
@@ -26,7 +26,6 @@ from pairtile.config.values import (
     each_once,
     listed,
     null_is_empty,
-    refusal,
 )
 
 Normalization = Literal[
@@ -194,11 +193,9 @@ class Preprocess(ConfigModel):
         ),
     )
 
-    @model_validator(mode="after")
-    def _controls_are_used(self) -> Self:
-        if self.control_genes is not None and self.hidden_factors == "none":
-            raise refusal("null, unless hidden_factors is auto or a number", key="control_genes")
-        return self
+    def requirements(self) -> Iterator[Rule]:
+        unused = self.control_genes is not None and self.hidden_factors == "none"
+        yield Rule(unused, "control_genes", "null, unless hidden_factors is auto or a number")
 
 
 class TableAnalysis(Analysis):
@@ -362,45 +359,50 @@ class TableAnalysis(Analysis):
             found["preprocess.control_genes"] = self.preprocess.control_genes
         return found
 
-    @model_validator(mode="after")
-    def _columns_have_a_table(self) -> Self:
-        in_table = (self.table_path() or "").lower().endswith(".h5ad")
-        if self.samples.annotations is not None or in_table:
-            return self
-        if self.samples.columns:
-            expected = "a table of samples beside its columns (or an .h5ad expression table)"
-            raise refusal(expected, key="samples")
-        asked = {"preprocess": self.preprocess.regress_out, "traits": self.traits}
-        for key, columns in {**asked, "differential": self.differential}.items():
-            if columns:
-                raise refusal("no columns, or a table under samples.annotations", key=key)
-        return self
+    def requirements(self) -> Iterator[Rule]:
+        path, annotated = self.table_path() or "", self.samples.annotations is not None
+        has_obs = path.lower().endswith(".h5ad")
+        unknown = not annotated and not has_obs
+        yield Rule(
+            unknown and self.samples.columns,
+            "samples",
+            "a table of samples beside its columns (or an .h5ad expression table)",
+        )
+        for key, columns in {
+            "preprocess": self.preprocess.regress_out,
+            "traits": self.traits,
+            "differential": self.differential,
+        }.items():
+            yield Rule(unknown and columns, key, "no columns, or a table under samples.annotations")
 
-    @model_validator(mode="after")
-    def _what_goes_with_modules_has_them(self) -> Self:
         modules = self.gene_modules
-        if self.traits and modules is None and not self.activity:
-            expected = "no columns, or modules (with eigengenes) or activity that they go with"
-            raise refusal(expected, key="traits")
-        if self.other_samples is not None and modules is None:
-            raise refusal("null, or modules (with eigengenes)", key="other_samples")
-        if modules and modules.consensus and (modules.method != "wgcna" or not self.other_samples):
-            raise refusal("false, or wgcna beside other_samples", key="modules/consensus")
-        return self
+        yield Rule(
+            self.traits and modules is None and not self.activity,
+            "traits",
+            "no columns, or modules (with eigengenes) or activity that they go with",
+        )
+        alone = self.other_samples is not None and modules is None
+        yield Rule(alone, "other_samples", "null, or modules (with eigengenes)")
+        of_two = modules and modules.method == "wgcna" and self.other_samples
+        yield Rule(
+            modules and modules.consensus and not of_two,
+            "modules/consensus",
+            "false, or wgcna beside other_samples",
+        )
 
-    @model_validator(mode="after")
-    def _layer_fits_the_format(self) -> Self:
-        path = self.table_path()
-        if path is None or path.lower().endswith(".h5ad"):
-            return self
-        if self.layer not in (None, "auto"):
-            raise refusal("auto or null, since only .h5ad files have layers", key="layer")
-        in_table = self.samples.annotations is not None and path == self.expression
+        plain = bool(path) and not has_obs
+        yield Rule(
+            plain and self.layer not in (None, "auto"),
+            "layer",
+            "auto or null, since only .h5ad files have layers",
+        )
+        without = plain and not (annotated and path == self.expression)
         for key in ("obs", "split_by"):
-            if getattr(self, key) and not in_table:
-                expected = "none, or a table under samples.annotations (or an .h5ad file)"
-                raise refusal(expected, key=key)
-        return self
+            yield Rule(
+                without and getattr(self, key),
+                key,
+                "none, or a table under samples.annotations (or an .h5ad file)",
+            )
 
 
 class ExpressionAnalysis(TableAnalysis):
@@ -472,22 +474,27 @@ class TwoTableAnalysis(ExpressionAnalysis):
         if fault is not None or self.mirna_targets in (None, *fitting):
             return fault
         listing = listed(fitting) if fitting else "none: there is no other one"
-        expected = f"an analysis of method mirna_targets ({listing})"
-        return Fault("mirna_targets", expected, tuple(fitting))
+        return Fault(
+            "mirna_targets", f"an analysis of method mirna_targets ({listing})", tuple(fitting)
+        )
 
-    @model_validator(mode="after")
-    def _other_table_fits(self) -> Self:
-        if self.other_expression is None:
-            for key in ("other_preprocess", "mirna_targets"):
-                if getattr(self, key) is not None:
-                    raise refusal("null, or a table under other_expression", key=key)
-            return self
-        if getattr(self, "regulators", None) is not None:
-            expected = "null beside other_expression, whose rows are the sources of all edges"
-            raise refusal(expected, key="regulators")
-        asked = self.other_preprocess.regress_out if self.other_preprocess is not None else ()
-        in_table = self.expression.lower().endswith(".h5ad")
-        if asked and self.samples.annotations is None and not in_table:
-            expected = "no columns, or a table under samples.annotations"
-            raise refusal(expected, key="other_preprocess/regress_out")
-        return self
+    def requirements(self) -> Iterator[Rule]:
+        yield from super().requirements()
+        alone, cleaning = self.other_expression is None, self.other_preprocess
+        for key in ("other_preprocess", "mirna_targets"):
+            stated = getattr(self, key) is not None
+            yield Rule(alone and stated, key, "null, or a table under other_expression")
+        listed = getattr(self, "regulators", None) is not None
+        yield Rule(
+            not alone and listed,
+            "regulators",
+            "null beside other_expression, whose rows are the sources of all edges",
+        )
+        has_table = self.samples.annotations is not None
+        has_table = has_table or self.expression.lower().endswith(".h5ad")
+        asked = cleaning is not None and cleaning.regress_out
+        yield Rule(
+            asked and not has_table,
+            "other_preprocess/regress_out",
+            "no columns, or a table under samples.annotations",
+        )

@@ -10,12 +10,19 @@ import posixpath
 from collections.abc import Mapping
 from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, Field, GetCoreSchemaHandler, PrivateAttr, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    GetCoreSchemaHandler,
+    PrivateAttr,
+    StringConstraints,
+    model_validator,
+)
 from pydantic_core import CoreSchema, core_schema
 
 from pairtile.config.addresses import Checksums, check_addresses, checksums_field
 from pairtile.config.models import Analysis, ConfigModel
-from pairtile.config.values import Expected, Text, listed, refusal
+from pairtile.config.values import Expected, Form, Text, listed, refusal
 from pairtile.errors import ConfigError
 from pairtile.method import methods
 
@@ -60,17 +67,15 @@ def _tag(section: object) -> str | None:
     return f"<{model.method_name()}>" if model else None
 
 
-class _Name(Text):
-    """A name that is a safe folder name on every file system."""
-
-    def allowed(self) -> str:
-        return (
-            "a folder name of at most 100 letters, digits, '_', '.' and '-' that starts with a "
-            "letter or digit"
-        )
-
-    def schema(self) -> CoreSchema:
-        return core_schema.str_schema(strict=True, pattern=NAME_PATTERN)
+_Name = Annotated[
+    str,
+    StringConstraints(pattern=NAME_PATTERN),
+    Form(
+        "a folder name of at most 100 letters, digits, '_', '.' and '-' that starts with a letter "
+        "or digit"
+    ),
+]
+"""Safe on every file system."""
 
 
 def _apart(analyses: dict[str, Analysis]) -> dict[str, Analysis]:
@@ -133,7 +138,7 @@ class Config(ConfigModel):
         ),
     )
     analyses: Annotated[
-        dict[Annotated[str, _Name("a name")], Annotated[Analysis, ByMethod()]],
+        dict[_Name, Annotated[Analysis, ByMethod()]],
         AfterValidator(_apart),
         AfterValidator(_beside_each_other),
         Expected("at least one analysis, as NAME: {method: ..., ...}"),

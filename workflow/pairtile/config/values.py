@@ -10,7 +10,6 @@ decimal point) as text: numbers in exponent notation are taken as the numbers th
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType, UnionType
@@ -49,37 +48,24 @@ def listed(words: Sequence[str], last: str = "or") -> str:
     return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-class Value(ABC):
-    """A kind of text: ``allowed`` in words, ``schema`` as check."""
-
-    @abstractmethod
-    def allowed(self) -> str:
-        """What is allowed, to follow "expected"."""
-
-    @abstractmethod
-    def schema(self) -> CoreSchema:
-        """The check, without its message."""
-
-    def __get_pydantic_core_schema__(
-        self, annotation: object, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return _with_message(self.schema(), self.allowed())
-
-
 @dataclass(frozen=True)
-class Text(Value):
+class Text:
     """A line of text: ``what`` says of what. ``optional``: null means none."""
 
     what: str
     optional: bool = False
 
     def allowed(self) -> str:
+        """What is allowed, to follow "expected"."""
         text = f"{self.what} (text)"
         return f"{text} or null" if self.optional else text
 
-    def schema(self) -> CoreSchema:
+    def __get_pydantic_core_schema__(
+        self, annotation: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
         text: CoreSchema = core_schema.str_schema(strict=True, pattern=_PRINTABLE)
-        return core_schema.nullable_schema(text) if self.optional else text
+        schema = core_schema.nullable_schema(text) if self.optional else text
+        return _with_message(schema, self.allowed())
 
 
 @dataclass(frozen=True)
@@ -216,24 +202,29 @@ def read_exponents(value: object, annotation: object, facts: Iterable[object]) -
     return value
 
 
-def model_or_false(section: type[BaseModel]) -> Discriminator:
-    """Distinguishes ``false`` from a mapping, and refuses all else."""
+def model_or_false(section: type[BaseModel], *words: str) -> Discriminator:
+    """Distinguishes ``false``, a mapping and words, by the tags ``<false>``, ``<the model's name>``
+    and ``<word>``, and refuses all else."""
 
     tag = f"<{section.__name__.lower()}>"
 
     def form(value: object) -> str | None:
-        if value is False:
-            return "<false>"
+        if value is False or (isinstance(value, str) and value in words):
+            return f"<{value}>".lower()
         return tag if isinstance(value, Mapping | section) else None
 
     return Discriminator(
         form,
         custom_error_type=EXPECTED,
         custom_error_message="{expected}",
-        custom_error_context={"expected": model_or_false_form(section), "choices": ""},
+        custom_error_context={
+            "expected": model_or_false_form(section, *words),
+            "choices": " ".join(words),
+        },
     )
 
 
-def model_or_false_form(section: type[BaseModel]) -> str:
+def model_or_false_form(section: type[BaseModel], *words: str) -> str:
     """What is allowed, in words."""
-    return f"false, or a mapping with keys {listed(tuple(section.model_fields), 'and')}"
+    mapping = f"or a mapping with keys {listed(tuple(section.model_fields), 'and')}"
+    return ", ".join([*words, "false", mapping])

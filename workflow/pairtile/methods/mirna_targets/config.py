@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, Strict, StringConstraints, Tag
 
-from pairtile.config.models import Analysis, ConfigModel, Fault, InputFile, JobNeeds, UsedBy
+from pairtile.config.models import Analysis, ConfigModel, InputFile, JobNeeds, Rule, UsedBy
 from pairtile.config.network import (
     Chunks,
     ExportList,
@@ -376,17 +376,14 @@ class MirnaTargetsConfig(Analysis):
         joined = EXPRESSION_TABLES if self.mirna_expression is not None else ()
         return TABLES + seeds + NULL_TABLES + conserved + joined
 
-    def validate_against(self, name: str, others: Mapping[str, Analysis]) -> Fault | None:
-        """Keys without those that they need."""
-        if self.orthologs is None:
-            for key in ("species_tree", "reference_species"):
-                if getattr(self, key) is not None:
-                    return Fault(key, "null without orthologs")
-        if self.species_tree is not None and self.reference_species is None:
-            return Fault("reference_species", "a species of species_tree: that of the transcripts")
+    def requirements(self) -> Iterator[Rule]:
+        for key in ("species_tree", "reference_species"):
+            alone = self.orthologs is None and getattr(self, key) is not None
+            yield Rule(alone, key, "null without orthologs")
+        lacks = self.species_tree is not None and self.reference_species is None
+        yield Rule(lacks, "reference_species", "a species of species_tree: that of the transcripts")
         missing = [key for key in EXPRESSION if getattr(self, key) is None]
-        if len(missing) == 1:
-            return Fault(missing[0], "a table, beside that of the other kind")
-        if not missing and self.null is False:
-            return Fault("null", "{shuffles: 100}: correlations are compared with those")
-        return None
+        for key in missing:
+            yield Rule(len(missing) == 1, key, "a table, beside that of the other kind")
+        unrelated = not missing and self.null is False
+        yield Rule(unrelated, "null", "{shuffles: 100}: correlations are compared with those")

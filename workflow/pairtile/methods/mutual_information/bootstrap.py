@@ -155,7 +155,7 @@ def rule_of_network(keep: KeepGenePairs, network: Network) -> KeepGenePairs | No
         return keep
     if largest is None:
         return None
-    bar = {"p_value": largest} if keep.by_q_value else {}
+    bar = {"p_value": largest} if keep.fdr is not None else {}
     bar |= {"score": least} if keep.top_edges is not None else {}
     return keep.model_copy(update={"fdr": None, "top_edges": None, **bar})
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     BeforeValidator,
     Field,
     Tag,
-    ValidationInfo,
-    field_validator,
-    model_validator,
 )
 
-from pairtile.config.models import ConfigModel, JobNeeds, UsedBy
+from pairtile.config.models import ConfigModel, JobNeeds, Rule, UsedBy
 from pairtile.config.network import (
     Chunks,
     ExportList,
@@ -31,7 +28,6 @@ from pairtile.config.values import (
     listed,
     model_or_false,
     model_or_false_form,
-    refusal,
 )
 from pairtile.methods.mutual_information.keep import KeepGenePairs
 from pairtile.methods.mutual_information.scores import (
@@ -121,13 +117,10 @@ class SplineEstimatorConfig(ConfigModel):
         ),
     )
 
-    @field_validator("order")
-    @classmethod
-    def _order_fits_bins(cls, order: int, info: ValidationInfo) -> int:
-        bins = info.data.get("bins")
-        if isinstance(bins, int) and isinstance(order, int) and order > bins:
-            raise refusal(f"an integer between 1 and bins ({bins})")
-        return order
+    def requirements(self) -> Iterator[Rule]:
+        if self.bins != "auto" and self.order != "auto":
+            expected = f"an integer between 1 and bins ({self.bins})"
+            yield Rule(self.order > self.bins, "order", expected)
 
     def decided(self, n_samples: int, floor_share: float) -> Self:
         """The same with what is ``auto`` decided (docs/quality.md).
@@ -218,11 +211,9 @@ class DpiConfig(ConfigModel):
         ),
     )
 
-    @model_validator(mode="after")
-    def _tolerance_fits_rule(self) -> Self:
-        if self.rule == "relative" and self.tolerance > 1:
-            raise refusal("a number between 0 and 1 for rule: relative", key="tolerance")
-        return self
+    def requirements(self) -> Iterator[Rule]:
+        above = self.rule == "relative" and self.tolerance > 1
+        yield Rule(above, "tolerance", "a number between 0 and 1 for rule: relative")
 
 
 DpiOrFalse = Annotated[
@@ -281,15 +272,13 @@ class BootstrapsConfig(ConfigModel):
         """Whether each network has another one from the rest of the samples."""
         return self.fraction == 0.5 and self.number % 2 == 0
 
-    @field_validator("fraction")
-    @classmethod
-    def _fraction_fits_resample(cls, fraction: float | None, info: ValidationInfo) -> float | None:
-        resample = info.data.get("resample")
-        if resample == "subsample":
-            return SUBSAMPLE_FRACTION if fraction is None else fraction
-        if resample == "bootstrap" and fraction is not None:
-            raise refusal("null, or resample: subsample beside it")
-        return fraction
+    def resolve_auto(self) -> Mapping[str, object]:
+        unsaid = self.resample == "subsample" and self.fraction is None
+        return {"fraction": SUBSAMPLE_FRACTION} if unsaid else {}
+
+    def requirements(self) -> Iterator[Rule]:
+        unused = self.resample == "bootstrap" and self.fraction is not None
+        yield Rule(unused, "fraction", "null, or resample: subsample beside it")
 
 
 _BOOTSTRAPS_FORMS = (
@@ -300,12 +289,8 @@ _BOOTSTRAPS_FORMS = (
 
 def _number_of_bootstraps(value: object) -> object:
     """A plain number stands for a section that has it as its ``number``."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        if 0 <= value <= MAX_BOOTSTRAPS:
-            return BootstrapsConfig(number=value)
-    elif isinstance(value, Mapping | BootstrapsConfig):
-        return value
-    raise refusal(_BOOTSTRAPS_FORMS)
+    plain = isinstance(value, int) and not isinstance(value, bool)
+    return {"number": value} if plain else value
 
 
 BootstrapsOrNumber = Annotated[
@@ -397,40 +382,25 @@ class MutualInformationConfig(TwoTableAnalysis):
     chunks: Chunks = chunks_field(more=" A few thousand jobs are as many as Snakemake likes.")
     export: ExportList = export_field()
 
-    @field_validator("score")
-    @classmethod
-    def _score_decided(cls, score: str, info: ValidationInfo) -> str:
-        if info.data.get("lag"):
-            only = MUTUAL_INFORMATION.name
-            if score not in ("auto", only):
-                raise refusal(f"{only} or auto beside lag", (only, "auto"))
-            return only
-        if score != "auto":
-            return score
-        return auto_score(info.data.get("regulators") is not None)
+    def resolve_auto(self) -> Mapping[str, object]:
+        # DPI compares pairs of the same samples.
+        found: dict[str, object] = {"dpi": False} if self.lag else {}
+        if self.score == "auto":
+            listed = self.regulators is not None
+            found["score"] = MUTUAL_INFORMATION.name if self.lag else auto_score(listed)
+        return found
 
-    @field_validator("dpi")
-    @classmethod
-    def _dpi_in_one_sample(
-        cls, dpi: DpiConfig | Literal[False], info: ValidationInfo
-    ) -> DpiConfig | Literal[False]:
-        return False if info.data.get("lag") else dpi  # it compares pairs of the same samples
-
-    @model_validator(mode="after")
-    def _lag_of_one_table(self) -> Self:
-        if self.lag and self.bootstraps.number:
-            raise refusal("0 beside lag", key="bootstraps")
-        if self.lag and self.other_expression is not None:
-            raise refusal("null beside lag", key="other_expression")
-        return self
-
-    @model_validator(mode="after")
-    def _blocks_are_stated(self) -> Self:
-        if self.null.kind == "blocks" and self.samples.batch is None:
-            raise refusal("another kind, or a column under samples.batch", key="null/kind")
-        if self.null.kind == "courses" and self.samples.series is None:
-            raise refusal("another kind, or a column under samples.series", key="null/kind")
-        return self
+    def requirements(self) -> Iterator[Rule]:
+        yield from super().requirements()
+        only = MUTUAL_INFORMATION.name
+        other = self.lag and self.score != only
+        yield Rule(other, "score", f"{only} or auto beside lag", (only, "auto"))
+        yield Rule(self.lag and self.bootstraps.number, "bootstraps", "0 beside lag")
+        both = self.lag and self.other_expression is not None
+        yield Rule(both, "other_expression", "null beside lag")
+        for kind, key in (("blocks", "batch"), ("courses", "series")):
+            unknown = self.null.kind == kind and getattr(self.samples, key) is None
+            yield Rule(unknown, "null/kind", f"another kind, or a column under samples.{key}")
 
     @property
     def ranked_by(self) -> Score:

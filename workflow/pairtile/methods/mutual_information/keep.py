@@ -17,13 +17,12 @@ if TYPE_CHECKING:
 class KeepGenePairs(Keep):
     """Which pairs of genes become edges: by significance, by score, or the best of them."""
 
-    # ``p_bound``, ``score_bound`` and ``top`` bound what can be kept, so that chunks know what to
+    # ``p_bound`` and ``top`` bound what can be kept, so that chunks know what to
     # store before all pairs are scored; ``passes`` and ``top_edges`` (those with the highest
     # scores, the first of equal ones) decide when they are.
 
-    forms: ClassVar[tuple[str, ...]] = (
-        *("p_value", "fdr", "score", "top_edges", "fdr top_edges", "all", "auto"),
-    )
+    words: ClassVar[tuple[str, ...]] = ("all", "auto")
+    forms: ClassVar[tuple[str, ...]] = ("p_value", "fdr", "score", "top_edges", "fdr top_edges")
 
     p_value: Share = Field(
         default=None,
@@ -57,36 +56,21 @@ class KeepGenePairs(Keep):
     )
 
     @property
-    def everything(self) -> bool:
-        """Whether every pair is kept."""
-        return self.rule == "all"
-
-    @property
-    def by_q_value(self) -> bool:
-        """Whether q-values decide; where they do not, they need not be given."""
-        return self.fdr is not None
-
-    @property
     def by_p_value(self) -> bool:
         """Whether p- or q-values decide; where they do not, bootstraps need no null."""
-        return self.p_value is not None or self.by_q_value
+        return self.p_value is not None or self.fdr is not None
 
     @property
     def p_bound(self) -> float:
         """p-value up to which every pair must be stored; 0: p-values decide nothing."""
-        if self.everything:
+        if self.rule == "all":
             return 1.0
         return self.p_value or self.fdr or 0.0  # a pair with q <= x has p <= x
 
     @property
-    def score_bound(self) -> float | None:
-        """Least score of a pair that is kept; None: scores alone do not bound it."""
-        return self.score if self.p_value is None else None
-
-    @property
     def top(self) -> int:
         """Least number of best pairs that must be stored."""
-        return 0 if self.by_q_value else self.top_edges or 0
+        return 0 if self.fdr is not None else self.top_edges or 0
 
     def draws(self, resolved: int, n_pairs: int) -> float:
         """Draws of the null that are needed; a p-value takes ``resolved`` draws above it. (Some
@@ -97,10 +81,6 @@ class KeepGenePairs(Keep):
             # A pair among a thousand kept has p near fdr * 1000 / n_pairs.
             return min(resolved * n_pairs / (1000.0 * self.fdr), 1e7)
         return 0.0  # p-values decide nothing
-
-    def with_p_value(self, largest: float) -> KeepGenePairs:
-        """The same with this p-value as a bound."""
-        return self.model_copy(update={"p_value": largest})
 
     def significant(self, p: NDArray[np.floating]) -> NDArray[np.bool_]:
         """Which pairs the p-value lets pass; all where none is asked."""

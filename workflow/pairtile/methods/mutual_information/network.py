@@ -219,8 +219,8 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
     }
     share = chosen.significant / significance.n_tests
     named = "explained" in analysis.state  # a warning says which annotations samples share
-    if share > MANY_PAIRS and keep.p_bound > 0.0 and not keep.everything and not named:
-        bar = "q" if keep.by_q_value else "p"
+    if share > MANY_PAIRS and keep.p_bound > 0.0 and keep.rule != "all" and not named:
+        bar = "p" if keep.fdr is None else "q"
         cure = "preprocess.regress_out removes known effects, hidden_factors unknown ones"
         if keep.top_edges is None:
             cure = f"keep: auto picks what stands out; {cure}"
@@ -365,10 +365,10 @@ def choose(
     candidates = keep
     if keep.fdr is not None:
         bound = _fdr_bound(keep.fdr, significance, pairs.i.size)
-        candidates = keep.with_p_value(bound)
+        candidates = keep.model_copy(update={"p_value": bound})
         if keep.top_edges is not None:
             bound = min(bound, keep.fdr * keep.top_edges / significance.n_tests)
-        keep = keep.with_p_value(bound)
+        keep = keep.model_copy(update={"p_value": bound})
     kept = np.zeros((1 + ranked.directed, pairs.i.size), dtype=bool)
     significant, largest_p, least_score = 0, 0.0, np.inf
     best = RunningTopK(keep.top_edges or 0)

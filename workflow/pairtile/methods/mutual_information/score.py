@@ -350,9 +350,10 @@ class MutualInformation(
 
     def selection(self, null: Arrays) -> Selection:
         keep = self.config.keep
-        if keep.everything:
+        if keep.rule == "all":
             return Selection(everything=True)
-        limits, least = None, keep.score_bound
+        # Beside a p-value the score alone does not bound what is kept.
+        limits, least = None, keep.score if keep.p_value is None else None
         if keep.p_bound > 0.0:
             limits = self.null_of(null).thresholds(keep.p_bound) * (1.0 - SLACK)
         if least is not None:

@@ -24,7 +24,9 @@ class Score:
     Parameters
     ----------
     name
-        What ``score:`` calls it; its column too, unless ``other_column`` says otherwise.
+        What ``score:`` calls it.
+    column
+        Of ``network.parquet``.
     unit
         As ``keep: {score: x}`` takes it.
     about
@@ -43,18 +45,13 @@ class Score:
     """
 
     name: str
+    column: str
     unit: str
     about: str
     of: Callable[[SourceTarget], DeviceArray] | None
     directed: Literal["always", "beside regulators", "never"] = "never"
     sums_partial_correlations: bool = False
     methods: str = ""
-    other_column: str = ""
-
-    @property
-    def column(self) -> str:
-        """Its column of ``network.parquet``."""
-        return self.other_column or self.name
 
     def is_directed(self, regulators: bool) -> bool:
         """Whether both directions have a score of their own; ``regulators``: only some genes are
@@ -66,15 +63,14 @@ class Score:
         return re.sub(r"\[(\w+)\]", lambda key: cite(key[1]), self.methods)
 
 
-MUTUAL_INFORMATION = Score(
-    "mi", "bits", "mutual information itself, in bits.", None, other_column="mi_bits"
-)
+MUTUAL_INFORMATION = Score("mi", "mi_bits", "bits", "mutual information itself, in bits.", None)
 
 SCORES = {
     score.name: score
     for score in (
         MUTUAL_INFORMATION,
         Score(
+            "clr",
             "clr",
             "standard deviations",
             "context likelihood of relatedness, how far a pair stands out among all pairs of both "
@@ -91,6 +87,7 @@ SCORES = {
         ),
         Score(
             "target_z",
+            "target_z",
             "standard deviations",
             "how far it stands out among all candidate regulators of the target, in standard "
             "deviations; directed.",
@@ -102,6 +99,7 @@ SCORES = {
             ),
         ),
         Score(
+            "combined",
             "combined",
             "",
             "`target_z` and what the regulator explains of the target beside all other regulators "

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -12,11 +12,10 @@ from pydantic import (
     Strict,
     ValidationInfo,
     field_validator,
-    model_validator,
 )
 
 from pairtile.config.keep import Keep, Share
-from pairtile.config.models import ConfigModel, InputFile, JobNeeds, UsedBy
+from pairtile.config.models import ConfigModel, InputFile, JobNeeds, Rule, UsedBy
 from pairtile.config.network import (
     Chunks,
     ExportList,
@@ -29,7 +28,7 @@ from pairtile.config.network import (
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.config.values import Expected, Exponent, listed, refusal
 
-Rule = Literal["mean_split", "extreme_split", "quantile", "kmeans", "thresholds"]
+QuantizationRule = Literal["mean_split", "extreme_split", "quantile", "kmeans", "thresholds"]
 
 DEFAULT_LEVELS = 3
 MIN_LEVELS, MAX_LEVELS = 2, 4
@@ -75,7 +74,7 @@ class QuantizeConfig(ConfigModel):
             "predictor levels, and with them the samples that it takes to see each."
         ),
     )
-    rule: Rule = Field(
+    rule: QuantizationRule = Field(
         default="mean_split",
         description=(
             "Where the borders between levels lie; a value on a border belongs to the lower level. "
@@ -96,19 +95,14 @@ class QuantizeConfig(ConfigModel):
         ),
     )
 
-    @model_validator(mode="after")
-    def _thresholds_fit(self) -> Self:
-        if self.rule != "thresholds":
-            if self.thresholds is not None:
-                raise refusal("null, or rule: thresholds beside it", key="thresholds")
-        elif self.thresholds is None:
-            raise refusal("a list of increasing numbers for rule: thresholds", key="thresholds")
-        elif self.levels not in ("auto", len(self.thresholds) + 1):
-            raise refusal(
-                f"auto or {len(self.thresholds) + 1} for {len(self.thresholds)} thresholds",
-                key="levels",
-            )
-        return self
+    def requirements(self) -> Iterator[Rule]:
+        stated, wanted = self.thresholds is not None, self.rule == "thresholds"
+        yield Rule(stated and not wanted, "thresholds", "null, or rule: thresholds beside it")
+        expected = "a list of increasing numbers for rule: thresholds"
+        yield Rule(wanted and not stated, "thresholds", expected)
+        n = len(self.thresholds or ())
+        other = stated and self.levels not in ("auto", n + 1)
+        yield Rule(other, "levels", f"auto or {n + 1} for {n} thresholds")
 
     def for_expression(self) -> QuantizeConfig:
         """This section with ``levels`` decided for an expression table.
@@ -229,7 +223,8 @@ class PredictorNullConfig(ConfigModel):
 class KeepSets(Keep):
     """Which of the reported sets become edges."""
 
-    forms: ClassVar[tuple[str, ...]] = ("auto", "best", "p_value", "fdr", "best_fdr")
+    words: ClassVar[tuple[str, ...]] = ("best", "auto")
+    forms: ClassVar[tuple[str, ...]] = ("p_value", "fdr", "best_fdr")
 
     p_value: Share = Field(
         default=None,
@@ -393,29 +388,20 @@ class PredictorPairsConfig(TableAnalysis):
         from_expression = info.data.get("expression") is not None
         return quantize.for_expression() if from_expression else quantize
 
-    @model_validator(mode="after")
-    def _keys_fit(self) -> Self:
-        if self.rules and self.lags[0] == 0:
-            allowed = "false with lag: 0, since rules lead from one sample to the next"
-            raise refusal(allowed, key="rules")
-        if self.expression is None and self.levels is None:
-            raise refusal("the path of a table here, or under levels", key="expression")
-        if self.levels is not None:
-            self._refuse_beside_levels()
-        if self.series is not None and self.samples.series is not None:
-            raise refusal("null beside samples.series (one of them, not both)", key="series")
-        if self.null.kind == "blocks" and self.samples.batch is None:
-            raise refusal("auto or another kind, or a column under samples.batch", key="null")
-        if self.keep.bounds and self.null.permutations == 0:
-            raise refusal("auto or best under null.permutations: 0 (no p-values)", key="keep")
-        return self
-
-    def _refuse_beside_levels(self) -> None:
-        if self.expression is not None:
-            raise refusal("null beside expression (one of them, not both)", key="levels")
-        if self.duplicates != "error":
-            raise refusal("error beside levels (levels have no mean)", key="duplicates")
-        cleaning = self.preprocess
+    def requirements(self) -> Iterator[Rule]:
+        yield from super().requirements()
+        yield Rule(
+            self.rules and self.lags[0] == 0,
+            "rules",
+            "false with lag: 0, since rules lead from one sample to the next",
+        )
+        given = self.levels is not None
+        none = self.expression is None and not given
+        yield Rule(none, "expression", "the path of a table here, or under levels")
+        both = given and self.expression is not None
+        yield Rule(both, "levels", "null beside expression (one of them, not both)")
+        combined = given and self.duplicates != "error"
+        yield Rule(combined, "duplicates", "error beside levels (levels have no mean)")
         unused = {
             "log2": ("auto", False),
             "pseudocount": ("auto", 0),
@@ -423,8 +409,19 @@ class PredictorPairsConfig(TableAnalysis):
             "min_expressed": (0.0,),
             "top_variable": (None,),
         }
-        if any(getattr(cleaning, key) not in allowed for key, allowed in unused.items()):
-            allowed = "min_samples and drop_constant only beside levels, which are used as they are"
-            raise refusal(allowed, key="preprocess")
-        if self.samples.annotations is not None or self.samples.columns:
-            raise refusal("null beside levels (name their series under series)", key="samples")
+        cleaned = any(getattr(self.preprocess, key) not in off for key, off in unused.items())
+        yield Rule(
+            given and cleaned,
+            "preprocess",
+            "min_samples and drop_constant only beside levels, which are used as they are",
+        )
+        named = self.samples.annotations is not None or self.samples.columns
+        yield Rule(
+            given and named, "samples", "null beside levels (name their series under series)"
+        )
+        both = self.series is not None and self.samples.series is not None
+        yield Rule(both, "series", "null beside samples.series (one of them, not both)")
+        unknown = self.null.kind == "blocks" and self.samples.batch is None
+        yield Rule(unknown, "null", "auto or another kind, or a column under samples.batch")
+        untested = self.keep.bounds and self.null.permutations == 0
+        yield Rule(untested, "keep", "auto or best under null.permutations: 0 (no p-values)")

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal, Self, get_args
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
-    Discriminator,
     Field,
     Strict,
     Tag,
-    ValidationInfo,
-    field_validator,
 )
-from pydantic_core import CoreSchema, core_schema
 
 from pairtile.config.keep import Keep, Share, TopEdges
-from pairtile.config.models import ConfigModel
+from pairtile.config.models import ConfigModel, Rule
 from pairtile.config.values import (
-    EXPECTED,
     Expected,
     Form,
     Text,
-    Value,
     as_list,
     each_once,
+    model_or_false,
     model_or_false_form,
     refusal,
 )
@@ -36,20 +30,10 @@ DihedralName = Literal["phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4", "c
 DIHEDRALS = get_args(DihedralName)
 
 
-@dataclass(frozen=True)
-class SelectionOrFalse(Value):
-    """A selection of atoms, least_moving, or false for none."""
-
-    def allowed(self) -> str:
-        return "least_moving, a selection of atoms (text) or false"
-
-    def schema(self) -> CoreSchema:
-        text = Text("a selection").schema()
-        only_false = core_schema.chain_schema(
-            [core_schema.bool_schema(strict=True), core_schema.literal_schema([False])]
-        )
-        return core_schema.union_schema([only_false, text])
-
+SelectionOrFalse = Annotated[
+    Literal[False] | Annotated[str, Text("a selection")],
+    Form("least_moving, a selection of atoms (text) or false"),
+]
 
 _FRAME = "a frame number (integer; negative counts from the end)"
 
@@ -292,40 +276,22 @@ class MotionEstimatorConfig(ConfigModel):
         """The same with a Theiler window in frames."""
         return self.model_copy(update={"theiler": frames})
 
-    @field_validator("neighbours", "variant", "norm", "scale", "theiler")
-    @classmethod
-    def _as_the_preset_says(cls, value: str | int, info: ValidationInfo) -> str | int:
-        preset = PRESETS[info.data.get("preset", "none")]
-        return preset.get(str(info.field_name), value)
+    def resolve_auto(self) -> Mapping[str, object]:
+        kind = "ksg" if self.preset != "none" and self.kind == "auto" else self.kind
+        bins = _BINS.get(kind, _BINS_ELSE) if self.bins == "auto" else self.bins
+        return {**PRESETS[self.preset], "kind": kind, "bins": bins}
 
-    @field_validator("kind")
-    @classmethod
-    def _presets_are_of_ksg(cls, kind: str, info: ValidationInfo) -> str:
-        if info.data.get("preset", "none") == "none" or kind == "ksg":
-            return kind
-        if kind != "auto":
-            raise refusal(f"none beside kind: {kind} (presets are of kind: ksg)", key="preset")
-        return "ksg"
-
-    @field_validator("bins")
-    @classmethod
-    def _bins_decided(cls, bins: int | str, info: ValidationInfo) -> int | str:
-        return _BINS.get(info.data.get("kind", ""), _BINS_ELSE) if bins == "auto" else bins
-
-    @field_validator("order")
-    @classmethod
-    def _order_at_most_bins(cls, order: int, info: ValidationInfo) -> int:
-        bins = info.data.get("bins")
-        if isinstance(bins, int) and order > bins:
-            raise refusal(f"an integer between 1 and bins ({bins})")
-        return order
-
-    @field_validator("surrogates")
-    @classmethod
-    def _enough_to_scatter(cls, surrogates: int) -> int:
-        if surrogates == 1:
-            raise refusal("0 (no p-values), or 2 to 10000: one does not say how far they scatter")
-        return surrogates
+    def requirements(self) -> Iterator[Rule]:
+        other = self.preset != "none" and self.kind != "ksg"
+        yield Rule(other, "preset", f"none beside kind: {self.kind} (presets are of kind: ksg)")
+        yield Rule(
+            self.order > self.n_bins, "order", f"an integer between 1 and bins ({self.n_bins})"
+        )
+        yield Rule(
+            self.surrogates == 1,
+            "surrogates",
+            "0 (no p-values), or 2 to 10000: one does not say how far they scatter",
+        )
 
 
 # --- the network ----------------------------------------------------------------------------------
@@ -334,9 +300,8 @@ class MotionEstimatorConfig(ConfigModel):
 class KeepMotion(Keep):
     """Which pairs of motions become edges."""
 
-    forms: ClassVar[tuple[str, ...]] = (
-        *("auto", "p_value", "fdr", "correlation", "top_edges", "all"),
-    )
+    words: ClassVar[tuple[str, ...]] = ("all", "auto")
+    forms: ClassVar[tuple[str, ...]] = ("p_value", "fdr", "correlation", "top_edges")
 
     p_value: Share = Field(
         default=None,
@@ -379,26 +344,12 @@ class ContactsConfig(ConfigModel):
     )
 
 
-_CONTACTS_FORM = f"auto, {model_or_false_form(ContactsConfig)}"
-
-
-def _contacts_form(value: object) -> str | None:
-    if value is False or (isinstance(value, str) and value == "auto"):
-        return f"<{str(value).lower()}>"
-    return "<contactsconfig>" if isinstance(value, Mapping | ContactsConfig) else None
-
-
 Contacts = Annotated[
     Annotated[ContactsConfig, Tag("<contactsconfig>")]
     | Annotated[Literal[False], Tag("<false>")]
     | Annotated[Literal["auto"], Tag("<auto>")],
-    Discriminator(
-        _contacts_form,
-        custom_error_type=EXPECTED,
-        custom_error_message="{expected}",
-        custom_error_context={"expected": _CONTACTS_FORM, "choices": "auto"},
-    ),
-    Expected(_CONTACTS_FORM),
+    model_or_false(ContactsConfig, "auto"),
+    Expected(model_or_false_form(ContactsConfig, "auto")),
 ]
 
 CommunityMethod = Literal["leiden", "girvan_newman"]
