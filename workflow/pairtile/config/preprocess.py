@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, Strict
 
 from pairtile.config.downstream import DifferentialConfig
-from pairtile.config.models import Analysis, ConfigModel, Fault, InputFile, Rule, UsedBy
+from pairtile.config.models import Analysis, ConfigModel, InputFile, Rule, UsedBy
 from pairtile.config.modules import GeneModulesConfig
 from pairtile.config.network import (
     OF_MODULES,
@@ -467,16 +467,13 @@ class TwoTableAnalysis(ExpressionAnalysis):
             found["other_preprocess.control_genes"] = self.other_preprocess.control_genes
         return found
 
-    def validate_against(self, name: str, others: Mapping[str, Analysis]) -> Fault | None:
+    def requirements_among(self, name: str, others: Mapping[str, Analysis]) -> Iterator[Rule]:
         """``mirna_targets`` names an analysis that predicts targets."""
-        fault = super().validate_against(name, others)
-        fitting = [key for key, other in others.items() if "targets.tsv" in other.tables]
-        if fault is not None or self.mirna_targets in (None, *fitting):
-            return fault
-        listing = listed(fitting) if fitting else "none: there is no other one"
-        return Fault(
-            "mirna_targets", f"an analysis of method mirna_targets ({listing})", tuple(fitting)
-        )
+        fitting = tuple(key for key, other in others.items() if "targets.tsv" in other.tables)
+        listing = listed(fitting) or "none: there is no other one"
+        unknown = self.mirna_targets not in (None, *fitting)
+        expected = f"an analysis of method mirna_targets ({listing})"
+        yield Rule(unknown, "mirna_targets", expected, fitting)
 
     def requirements(self) -> Iterator[Rule]:
         yield from super().requirements()

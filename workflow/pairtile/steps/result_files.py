@@ -51,8 +51,7 @@ class ResultFiles:
         """The network in the formats that are asked for; without the number of its edges those that
         are written in any case."""
         formats = exported_formats(self.config.export, n_edges)
-        suffixes = (EXPORT_FORMATS[name].suffix for name in formats)
-        return self.paths(f"network.{suffix}" for suffix in suffixes)
+        return self.paths(f"network.{EXPORT_FORMATS[name].suffix}" for name in formats)
 
     def tables(self) -> list[str]:
         """The tables of the method's own that are asked for."""

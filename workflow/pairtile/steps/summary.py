@@ -151,9 +151,7 @@ def _joined(
             content["steps"][key] = _chunks(details["chunks"])
         if "reason" in details:
             content["backend"]["reason"] = details["reason"]
-        for key in ("directed", "ranked_by"):
-            if key in details:
-                content[key] = details[key]
+        content |= {key: details[key] for key in ("directed", "ranked_by") if key in details}
     return content
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from pairtile.config.models import Analysis, Fault, InputFile, JobNeeds, Rule, UsedBy
+from pairtile.config.models import Analysis, InputFile, JobNeeds, Rule, UsedBy
 from pairtile.config.network import Chunks, ExportList, OptionalPath, chunks_field, export_field
 from pairtile.config.values import Text, listed
 from pairtile.methods.trajectory_correlation.config_sections import (
@@ -338,31 +338,33 @@ class TrajectoryCorrelationConfig(Analysis):
         names += ["network_data.npz"] * self.needs_network_data
         return tuple(f"{self.compare}/{name}" for name in names)
 
-    def validate_against(self, name: str, others: Mapping[str, Analysis]) -> Fault | None:
+    def requirements_among(self, name: str, others: Mapping[str, Analysis]) -> Iterator[Rule]:
         """``compare`` names another analysis of this method; both have another default ``fit``."""
         same = {n: o for n, o in others.items() if isinstance(o, TrajectoryCorrelationConfig)}
         compared = self.compare is not None or name in (o.compare for o in same.values())
         if "fit" not in self.model_fields_set and compared:
             self.__dict__["fit"] = "least_moving"  # the model is frozen for everyone else
-        if self.compare is None:
-            return None
-        fitting = [other for other in same if other != name]
-        if self.compare in fitting:
-            other = same[self.compare]
-            if "in_contact" in (self.pairs, other.pairs):
-                return Fault("compare", "pairs: all in both")
-            if self.needs_network_data and not other.needs_network_data:
-                return Fault("compare", f"contacts in both or in neither (none in {self.compare})")
-            kinds = {self.estimator.kind, other.estimator.kind}
-            if len(kinds) == 1 and "auto" not in kinds:
-                return None
-            return Fault(
-                "compare",
-                "the same estimator.kind stated in both (values of two kinds differ by themselves, "
-                f"and auto may decide otherwise in each; here {listed(sorted(kinds))})",
-            )
-        listing = listed(fitting) if fitting else "none: there is no other one"
-        return Fault("compare", f"another analysis of this method ({listing})", tuple(fitting))
+        fitting = tuple(other for other in same if other != name)
+        listing = listed(fitting) or "none: there is no other one"
+        unknown = self.compare not in (None, *fitting)
+        yield Rule(unknown, "compare", f"another analysis of this method ({listing})", fitting)
+        if self.compare is None or unknown:
+            return
+        other = same[self.compare]
+        partial = "in_contact" in (self.pairs, other.pairs)
+        yield Rule(partial, "compare", "pairs: all in both")
+        yield Rule(
+            self.needs_network_data and not other.needs_network_data,
+            "compare",
+            f"contacts in both or in neither (none in {self.compare})",
+        )
+        kinds = sorted({self.estimator.kind, other.estimator.kind})
+        yield Rule(
+            len(kinds) > 1 or "auto" in kinds,
+            "compare",
+            "the same estimator.kind stated in both (values of two kinds differ by themselves, "
+            f"and auto may decide otherwise in each; here {listed(kinds)})",
+        )
 
     def resolve_auto(self) -> Mapping[str, object]:
         """``contacts``, ``variables``, ``keep`` and ``score`` where they are ``auto``."""
