@@ -6,7 +6,7 @@ To add one, write its function in ``pairtile.io.networks`` and add it here.
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 
 class ExportFormat(NamedTuple):
@@ -61,6 +61,19 @@ EXPORT_FORMATS = {
 }
 
 FORMAT_OF_SUFFIX = {format.suffix: name for name, format in EXPORT_FORMATS.items()}
+
+
+AUTO_FORMATS = ("tsv", "graphml")
+LARGE_NETWORK = 100_000
+"""What ``export: auto`` writes, and the edges beyond which it leaves the second away: hardly a
+program draws so many."""
+
+
+def exported_formats(export: Literal["auto"] | tuple[str, ...], n_edges: float) -> tuple[str, ...]:
+    """The formats that a value of the key ``export`` means for a network of so many edges."""
+    if export != "auto":
+        return export
+    return AUTO_FORMATS if n_edges <= LARGE_NETWORK else AUTO_FORMATS[:1]
 
 
 def lacking_packages(name: str) -> str:

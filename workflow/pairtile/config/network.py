@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Strict, Tag
 
-from pairtile.config.export_formats import EXPORT_FORMATS, lacking_packages
+from pairtile.config.export_formats import (
+    AUTO_FORMATS,
+    EXPORT_FORMATS,
+    LARGE_NETWORK,
+    lacking_packages,
+)
 from pairtile.config.models import InputFile, UsedBy
 from pairtile.config.values import Expected, Text, each_once, listed, refusal
 
@@ -14,9 +19,6 @@ if TYPE_CHECKING:
     FormatName = str
 else:
     FormatName = Literal[tuple(EXPORT_FORMATS)]
-
-LARGE_NETWORK = 100_000
-"""Edges beyond which ``export: auto`` leaves GraphML away: hardly a program draws so many."""
 
 
 def _can_be_written(formats: tuple[str, ...]) -> tuple[str, ...]:
@@ -39,13 +41,6 @@ ExportList = Annotated[
     Expected(f"auto or a list of {listed(tuple(EXPORT_FORMATS))}"),
     UsedBy(),
 ]
-
-
-def exported_formats(export: Literal["auto"] | tuple[str, ...], n_edges: float) -> tuple[str, ...]:
-    """The formats that a value of the key ``export`` means for a network of so many edges."""
-    if export != "auto":
-        return export
-    return ("tsv", "graphml") if n_edges <= LARGE_NETWORK else ("tsv",)
 
 
 RequiredPath = Annotated[str, Text("a path"), InputFile()]
@@ -88,9 +83,9 @@ def export_field(
     return Field(
         default="auto",
         description=(
-            f"Formats in which {what} is written, beside {beside}. `auto`: `tsv`, and up to "
-            f"{LARGE_NETWORK:,} edges `graphml`; or a list of any of these, which is written "
-            "whatever the size. "
+            f"Formats in which {what} is written, beside {beside}. `auto`: "
+            f"`{AUTO_FORMATS[0]}`, and up to {LARGE_NETWORK:,} edges `{AUTO_FORMATS[1]}`; or a "
+            "list of any of these, which is written whatever the size. "
             + "; ".join(f"`{name}`: {format.about}" for name, format in EXPORT_FORMATS.items())
             + f".{more}"
         ),

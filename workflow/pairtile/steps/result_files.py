@@ -13,9 +13,8 @@ from math import inf
 from typing import Any
 
 from pairtile.config.downstream import GROUP_TABLES, STAGES, stage_tables, stages_of
-from pairtile.config.export_formats import EXPORT_FORMATS, FORMAT_OF_SUFFIX
+from pairtile.config.export_formats import EXPORT_FORMATS, FORMAT_OF_SUFFIX, exported_formats
 from pairtile.config.models import Analysis
-from pairtile.config.network import exported_formats
 
 Plan = Mapping[str, Any]
 

@@ -141,16 +141,10 @@ class SplineEstimatorConfig(ConfigModel):
         return self.model_copy(update={"bins": bins, "order": order, "transform": transform})
 
     @property
-    def n_bins(self) -> int:
-        """``bins``, once it is decided."""
-        assert self.bins != "auto"
-        return self.bins
-
-    @property
-    def spline_order(self) -> int:
-        """``order``, once it is decided."""
-        assert self.order != "auto"
-        return self.order
+    def bins_order(self) -> tuple[int, int]:
+        """``bins`` and ``order``, once they are decided."""
+        assert self.bins != "auto" != self.order
+        return self.bins, self.order
 
 
 class NullConfig(ConfigModel):

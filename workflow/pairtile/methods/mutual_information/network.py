@@ -63,8 +63,6 @@ class GeneAnalysis(Protocol):
     config: MutualInformationConfig
     state: SplineArrays
     device: Device
-    genes: int
-    is_regulator: BoolArray | None
 
     def score_pairs(
         self, i: NDArray[np.integer], j: NDArray[np.integer]
@@ -251,8 +249,8 @@ def _significance(pairs: Pairs, null: Null, n_tests: int) -> Significance:
 def rank_pairs(analysis: GeneAnalysis, merged: Merged) -> Ranking:
     """Every stored pair in its allowed directions, with the score that ranks it."""
     scores = analysis.pair_scores(merged.scan)
-    edges = directed_edges(Pairs.of(merged), scores)
-    edges = edges.rename(columns={scores.score.column: "score"})
+    columns = {scores.score.column: "score"}
+    edges = directed_edges(Pairs.of(merged), scores).rename(columns=columns)
     return Ranking(edges[["source", "target", "score"]], scores.directed)
 
 
@@ -261,7 +259,8 @@ def score_histogram(
 ) -> dict[str, NDArray[np.generic]]:
     """Histogram of all scores and of the null in the same bins, for ``scores.npz``."""
     counts = merged.sums["histogram"]
-    top_bits = _top_bits(analysis.config)
+    # No score is larger than the entropy of equal bins.
+    top_bits = max(1.0, float(np.log2(int(analysis.config.estimator.bins))))
     edges = np.linspace(0.0, top_bits, counts.size + 1)
     null_counts = np.zeros(counts.size, dtype=np.int64)
     for draws in Null.from_arrays(merged.null).statistic:
@@ -313,15 +312,10 @@ def q_values(p: Float64Array, n_tests: int) -> Float64Array:
     indirect edges were taken.
     """
     found, q_of_found = _benjamini_hochberg(p.copy(), n_tests)
-    return q_of_found[_searched(found, p)]
-
-
-def _searched(found: Float64Array, p: Float64Array) -> Int64Array:
-    """``searchsorted``, in order: a long table is then read once, not here and there."""
-    order = np.argsort(p)
+    order = np.argsort(p)  # searched in order, a long table is read once, not here and there
     place = np.empty(p.size, dtype=np.int64)
     place[order] = np.searchsorted(found, p[order])
-    return place
+    return q_of_found[place]
 
 
 def _fdr_bound(fdr: float, significance: Significance, n_pairs: int) -> float:
@@ -579,8 +573,3 @@ def _bound_of_halves(settings: BootstrapsConfig, support: Int32Array, n_possible
 
 def _n_tests(merged: Merged) -> int:
     return int(merged.sums["pairs_scored"].sum())
-
-
-def _top_bits(config: MutualInformationConfig) -> float:
-    """Upper end of the histograms: no score is larger than the entropy of equal bins."""
-    return max(1.0, float(np.log2(config.estimator.n_bins)))

@@ -115,10 +115,8 @@ def _complete(state: SplineArrays) -> bool:
 
 def number_type(config: MutualInformationConfig, backend: str) -> str:
     """In which tiles are computed: ``float64``, or ``mixed``."""
-    asked = config.estimator.precision
-    if asked == "auto":
-        return "mixed" if backend == "cuda" else "float64"
-    return asked
+    auto = "mixed" if backend == "cuda" else "float64"
+    return auto if config.estimator.precision == "auto" else config.estimator.precision
 
 
 class MutualInformation(
@@ -170,9 +168,10 @@ class MutualInformation(
         cls, config: MutualInformationConfig, state: SplineArrays
     ) -> tuple[MutualInformationConfig, list[Message]]:
         check_courses(config, state)
-        bins, order = state["bins_order"].tolist()
-        transform = "rank" if state["by_rank"] else "none"
-        how = {"bins": bins, "order": order, "transform": transform}
+        how: dict[str, object] = dict(
+            zip(("bins", "order"), state["bins_order"].tolist(), strict=True)
+        )
+        how["transform"] = "rank" if state["by_rank"] else "none"
         decided: dict[str, object] = {"estimator": config.estimator.model_copy(update=how)}
         regulators = state["regulators"].size > 0 and "columns" not in state
         if config.keep.rule == "auto":
@@ -194,8 +193,9 @@ class MutualInformation(
     def space(cls, state: SplineArrays) -> PairSpace:
         genes = int(state["z"].shape[0])
         if state["regulators"].size:
-            columns = int(state.get("columns", genes))
-            return PairSpace("rectangle", int(state["regulators"].size), columns)
+            return PairSpace(
+                "rectangle", int(state["regulators"].size), int(state.get("columns", genes))
+            )
         return PairSpace("rectangle" if "z_source" in state else "triangle", genes, genes)
 
     @classmethod
@@ -203,7 +203,7 @@ class MutualInformation(
         cls, config: MutualInformationConfig, state: SplineArrays, backend: str, threads: int
     ) -> Cost:
         # Measured: docs/speed.md. The work of a pair grows with samples x order x bins.
-        bins, order = config.estimator.n_bins, config.estimator.spline_order
+        bins, order = config.estimator.bins_order
         samples = int(state["z"].shape[1])
         if backend == "cuda":
             rate = 4e8 / max(1.0, samples * bins * bins / 1e5)
@@ -254,7 +254,7 @@ class MutualInformation(
         fitted = 0
         if config.ranked_by.sums_partial_correlations:
             fitted = fit_bytes(int(state["regulators"].size) or genes, min(samples, MAX_SAMPLES))
-        kept, beside = weights_bytes(config.estimator.n_bins, config.estimator.spline_order)
+        kept, beside = weights_bytes(*config.estimator.bins_order)
         of_tiles = min(kept * samples * genes, max(KEPT_BYTES, kept * samples * (rows + columns)))
         held = max(of_tiles, drawn_bytes(draws, of_null, nulls, kept))
         return state_bytes(state) + fitted + held + (kept + beside) * samples * max(rows, columns)
