@@ -107,7 +107,7 @@ def edges_per_gene(data: DataSet) -> dict[str, float]:
     """F1 of the best so many edges for each gene, by the estimator that ``auto`` takes."""
     values = data.expression.to_numpy()
     how = SplineEstimatorConfig().decided(values.shape[1], floor_share(values))
-    long = ranking(data, how.n_bins, how.spline_order, how.transform)
+    long = ranking(data, *how.bins_order, how.transform)
     long = long.sort_values("score", ascending=False, kind="stable")
     found = {}
     for number in EDGES:
@@ -171,7 +171,7 @@ def shares_of_best(
         shares: dict[str, list[float]] = {}
         for data in sets:
             rule = SplineEstimatorConfig().decided(samples, floors[data])
-            auto = (rule.transform, rule.n_bins, rule.spline_order)
+            auto = (rule.transform, *rule.bins_order)
             for name, estimator in {"auto": auto, **ALWAYS}.items():
                 share = aupr[(data, samples, *estimator)] / best[data, samples]
                 shares.setdefault(name, []).append(float(share))

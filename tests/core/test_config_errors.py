@@ -121,7 +121,7 @@ def test_a_bad_key_of_an_analysis_is_named_in_one_line(keys: dict[Any, Any], pat
         ({"keep": {"p_value": 0}}, "0; expected a number greater than 0 and at most 1"),
         ({"dpi": {"tolerance": 1.1}}, "expected a number between 0 and 1 for rule"),
         ({"bootstraps": -1}, "expected an integer between 0 and 10000, or a mapping with keys num"),
-        ({"export": ["tsv", "tsv"]}, "expected each format once, but 'tsv' is there twice"),
+        ({"export": ["tsv", "tsv"]}, "expected each once, but 'tsv' is there twice"),
         ({"bins": 10}, "(did you mean estimator.bins?)"),
         ({True: 1}, f"{NOT_TEXT}, true"),
     ],

@@ -25,8 +25,11 @@ from pairtile.config.root import models
 
 ROOT = Path(__file__).resolve().parents[2]
 STALE = "is not what the models say: run python -m pairtile.config.describe"
-SECTIONS = {"$defs/" + name: s for name, s in json_schema()["$defs"].items()} | {
-    "top": json_schema()
+SECTIONS = {
+    f"$defs/{name} {form.get('required', '')}": {"description": section["description"], **form}
+    for name, section in {**json_schema()["$defs"], "top": json_schema()}.items()
+    for form in section.get("anyOf", [section])
+    if "enum" not in form
 }
 
 
@@ -129,7 +132,7 @@ def assert_complete(given: dict[str, Any], section: type[ConfigModel]) -> None:
     assert set(given) == set(section.model_fields)
     for key, field in section.model_fields.items():
         inner = models_in(field.annotation)
-        if len(inner) == 1 and given[key] not in (False, None):
+        if len(inner) == 1 and given[key] not in (False, None, "auto"):
             for part in given[key] if isinstance(given[key], list) else [given[key]]:
                 assert_complete(part, inner[0])
 

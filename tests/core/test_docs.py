@@ -28,11 +28,11 @@ from documents import (
 from pairtile import __version__
 from pairtile.config import load_config
 from pairtile.config.downstream import GROUP_TABLES, STAGES
+from pairtile.config.export_formats import FORMAT_OF_SUFFIX
 from pairtile.config.models import Analysis, models_in
 from pairtile.config.root import Config, models
 from pairtile.declare.columns import declared_columns, declared_files
 from pairtile.errors import ConfigError
-from pairtile.io.networks.formats import EXPORTERS
 from pairtile.method import get_method
 from pairtile.report.figures import COMMON_FIGURES
 from pairtile.simulate import simulate_kinetic, write_simulation
@@ -172,7 +172,7 @@ def rule_outputs() -> set[str]:
     named = set(re.findall(r'f"\{ANALYSIS\}/([^"{}]+)"', text))
     named |= {table for method in models().values() for table in method.tables}
     named |= {table for stage in STAGES for table in stage.tables} | {*GROUP_TABLES}
-    return named | {f"network{exporter.suffix}" for exporter in EXPORTERS.values()}
+    return named | {f"network.{suffix}" for suffix in FORMAT_OF_SUFFIX}
 
 
 def test_every_file_that_rules_make_is_described():
@@ -194,8 +194,8 @@ def test_every_file_described_is_one_that_rules_make():
 
 
 def test_export_formats_are_described_with_their_files():
-    for format, exporter in EXPORTERS.items():
-        assert f"| `{format}` | `network{exporter.suffix}` |" in text_of(RESULTS_PAGE)
+    for suffix, format in FORMAT_OF_SUFFIX.items():
+        assert f"| `{format}` | `network.{suffix}` |" in text_of(RESULTS_PAGE)
 
 
 @pytest.fixture(scope="module")

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from export_networks import AWKWARD, METADATA, chain, items_table, large, write
+from pairtile.config.export_formats import EXPORT_FORMATS
 from pairtile.errors import InputError
-from pairtile.io.networks import EXPORTERS, export_network
+from pairtile.io.networks import export_network
 from pairtile.runtime.files import read_json
 from pairtile.steps.result_files import ResultFiles
+from paths import ROOT
 from workflow_runs import Analysis, write_data
 
-FORMATS = list(EXPORTERS)
+FORMATS = list(EXPORT_FORMATS)
 
 
 def test_formats_and_file_names_are_those_of_the_contract() -> None:
-    assert {name: f"network{exporter.suffix}" for name, exporter in EXPORTERS.items()} == {
+    assert {name: f"network.{format.suffix}" for name, format in EXPORT_FORMATS.items()} == {
         "tsv": "network.tsv",
         "parquet": "network.parquet",
         "graphml": "network.graphml",
@@ -35,6 +38,19 @@ def test_formats_and_file_names_are_those_of_the_contract() -> None:
         "gmt": "network.gmt",
         "html": "network.html",
     }
+
+
+def test_one_place_knows_formats_by_name() -> None:
+    """But for names that mean other things, too: tables in text, a sparse matrix, a suffix."""
+    names = {"graphml", "gexf", "sif", "cx2", "h5mu", "adjacencies"}
+    assert names < EXPORT_FORMATS.keys()
+    found = {
+        path.name
+        for path in (ROOT / "workflow/pairtile").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and node.value in names
+    }
+    assert found == {"export_formats.py"}
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -105,7 +121,7 @@ def test_a_failing_writer_keeps_the_older_file(
         temporary.write_text("half")
         raise OSError("no space left on device")
 
-    monkeypatch.setitem(EXPORTERS, "sif", EXPORTERS["sif"]._replace(writer=broken))
+    monkeypatch.setattr("pairtile.io.networks.edge_lists.write_sif", broken)
     with pytest.raises(OSError, match="no space"):
         write(tmp_path, "sif", network, items)
     assert path.read_bytes() == older
@@ -160,7 +176,7 @@ def test_auto_leaves_graphml_of_a_large_network_away_and_says_so(
     assert not left_away(small)
     assert files.exports() == [str(small.out / "network.tsv")]
     assert files.exports(n_edges) == [*files.exports(), str(small.out / "network.graphml")]
-    monkeypatch.setattr("pairtile.config.network.LARGE_NETWORK", n_edges - 1)
+    monkeypatch.setattr("pairtile.config.export_formats.LARGE_NETWORK", n_edges - 1)
     assert files.exports(n_edges) == files.exports()
     for export, warnings in (("auto", 1), (["tsv", "graphml"], 0)):
         forced = Analysis(tmp_path, {"export": export}, name="large").all()

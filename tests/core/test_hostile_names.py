@@ -25,8 +25,8 @@ import zarr
 from browser_page import CHROMIUM, browse
 from export_networks import chain, items_table, write
 from motion_reports import of_tables
+from pairtile.config.export_formats import EXPORT_FORMATS
 from pairtile.errors import InputError
-from pairtile.io.networks import EXPORTERS
 from pairtile.runtime.files import read_json
 from planted_modes import section as modes_section
 from predictor_levels import random_levels
@@ -290,7 +290,9 @@ NAMES_IN: dict[str, Callable[[Path], set[str]]] = {
 }
 
 
-@pytest.mark.parametrize("format", sorted(EXPORTERS.keys() - {"html"}))  # html: a page, as above
+@pytest.mark.parametrize(
+    "format", sorted(EXPORT_FORMATS.keys() - {"html"})
+)  # html: a page, as above
 def test_names_columns_and_settings_stay_text_in_every_format(format: str, tmp_path: Path) -> None:
     network = chain(HOSTILE, directed=True)
     for column in (*HOSTILE, "/../../outside", ".."):  # as a user may call a condition

@@ -33,7 +33,7 @@ def test_a_step_cannot_read_a_key_that_is_not_marked_with_it() -> None:
         {"method": "mutual_information", "expression": "e.tsv"}
     )
     assert config.for_step("network").dpi == config.dpi
-    prepared = config.to_prepare()
+    prepared = config.for_step("prepare", with_names=True)
     with pytest.raises(RuntimeError, match="dpi"):
         _ = prepared.dpi
     with pytest.raises(RuntimeError, match="dpi"):

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
-from pairtile.io.networks import EXPORTERS, export_network
+from pairtile.config.export_formats import EXPORT_FORMATS
+from pairtile.io.networks import export_network
 
 AWKWARD = [
     "NA",
@@ -98,7 +99,7 @@ def write(
     directed: bool = False,
 ) -> Path:
     """Export a network into ``folder`` under its usual name."""
-    path = folder / f"network{EXPORTERS[format].suffix}"
+    path = folder / f"network.{EXPORT_FORMATS[format].suffix}"
     export_network(
         network, items, format, path, directed=directed, name='demo "1" <α>', metadata=METADATA
     )

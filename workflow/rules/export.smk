@@ -17,7 +17,7 @@ rule export:
     wildcard_constraints:
         # Methods have tables of such names, too; rule network makes the Parquet file.
         suffix="|".join(
-            re.escape(suffix) for suffix in EXPORT_FORMAT if suffix != "parquet"
+            re.escape(suffix) for suffix in FORMAT_OF_SUFFIX if suffix != "parquet"
         ),
     conda:
         ENVIRONMENT

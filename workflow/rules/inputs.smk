@@ -2,8 +2,9 @@
 from functools import cache
 
 from pairtile.config.downstream import stage_rules
+from pairtile.config.export_formats import FORMAT_OF_SUFFIX
 from pairtile.runtime.input_changes import input_changed
-from pairtile.steps.result_files import EXPORT_FORMAT, ResultFiles, table_rules
+from pairtile.steps.result_files import ResultFiles, table_rules
 
 
 def files_of(analysis):

@@ -25,7 +25,7 @@ from pairtile.methods.mutual_information.bootstrap import (
     unrelated_genes,
 )
 from pairtile.methods.mutual_information.config import MutualInformationConfig
-from pairtile.methods.mutual_information.keep import Bar
+from pairtile.methods.mutual_information.keep import KeepGenePairs
 from pairtile.methods.mutual_information.kernels.permuted_rows_cuda import RowsOnGpu
 from pairtile.preprocess.null_design import NullDesign
 from pairtile.statistics.correction import benjamini_hochberg
@@ -367,7 +367,7 @@ def test_bootstraps_draw_no_null_that_decides_nothing(
     config = analysis_config(MutualInformationConfig, backend="cpu", keep=keep, **how)
     networks, draws = [], []
     for decides in (True, False):
-        monkeypatch.setattr(Bar, "by_p_value", decides)
+        monkeypatch.setattr(KeepGenePairs, "by_p_value", decides)
         opened = open_analysis(values.copy(), np.empty(0), config, choose("cpu"))[0]
         tiles = opened.space(opened.state).tiles()
         networks.append([part for k in range(2) for part in opened.bootstrap(tiles, k)])

@@ -13,10 +13,9 @@ from pairtile.api.settings import analysis_config
 from pairtile.engine.estimator import Merged
 from pairtile.methods.mutual_information import network
 from pairtile.methods.mutual_information.config import MutualInformationConfig
-from pairtile.methods.mutual_information.keep import Bar
 from pairtile.methods.mutual_information.network import (
-    GeneRoles,
     Pairs,
+    PairScores,
     Significance,
     build_network,
     choose,
@@ -27,6 +26,7 @@ from pairtile.methods.mutual_information.network import (
     score_histogram,
 )
 from pairtile.methods.mutual_information.null import Null
+from pairtile.methods.mutual_information.scores import SCORES
 from scipy.stats import false_discovery_control
 
 GENES, SAMPLES = 40, 100
@@ -62,10 +62,10 @@ def built(pairs, null, keep, *, score="mi", dpi=False, moments=None, is_regulato
         lambda some: extrapolated(some, null),
         max(1, n_tests),
     )
-    genes = GeneRoles(GENES, is_regulator, moments)
-    chosen = choose(pairs, found, genes, Bar.of(rules.keep), score)
-    dpi, fdr = rules.dpi or None, Bar.of(rules.keep).fdr
-    return build_network(pairs, chosen, found, genes, score=score, dpi=dpi, fdr=fdr)
+    ranked = PairScores(GENES, SCORES[score], is_regulator, moments)
+    chosen = choose(pairs, found, ranked, rules.keep)
+    dpi, fdr = rules.dpi or None, rules.keep.fdr
+    return build_network(pairs, chosen, found, ranked, dpi=dpi, fdr=fdr)
 
 
 def test_q_values_count_the_pairs_of_the_network_among_all_tests():
@@ -224,7 +224,7 @@ def test_no_pairs_give_an_empty_network_with_its_columns():
 def test_scores_beside_mi_need_moments():
     pairs, _ = example()
     with pytest.raises(ValueError, match="moments"):
-        directed_edges(pairs, "clr", GeneRoles(GENES, None, None))
+        directed_edges(pairs, PairScores(GENES, SCORES["clr"]))
 
 
 @pytest.mark.parametrize("keep", [{"fdr": 0.05}, {"fdr": 0.05, "top_edges": 60}, {"top_edges": 90}])

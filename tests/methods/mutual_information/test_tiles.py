@@ -16,6 +16,7 @@ from pairtile.methods.mutual_information.api import open_analysis
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.context_scores import directed_scores, mean_sd
 from pairtile.methods.mutual_information.null import Null
+from pairtile.methods.mutual_information.scores import SCORES
 
 GENES, SAMPLES, EDGE = 23, 60, 7
 REGULATORS = np.array([2, 3, 11, 20], dtype=np.int32)
@@ -133,13 +134,13 @@ def test_scores_of_a_tile_are_those_of_the_list_of_its_pairs(backend, score, reg
     flags = estimator.is_regulator
     i, j, bits = rows["i"], rows["j"], rows["mi_bits"]
     moments = naive_moments(i, j, bits, GENES, flags)
-    of_list = directed_scores(score, bits, i, j, moments, flags)
+    of_list = directed_scores(SCORES[score].of, bits, i, j, moments, flags)
     dense = np.zeros((GENES, GENES))
     dense[i, j] = bits
     device, genes = choose(backend), np.arange(GENES)
     first = genes if flags is None else np.flatnonzero(flags)
     of_tile = directed_scores(
-        score,
+        SCORES[score].of,
         device.xp.asarray(dense[first]),
         first[:, None],
         genes[None, :],

@@ -6,9 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.methods.predictor_pairs.config import (
-    KeepBestByFdrConfig,
-    KeepSetsByFdrConfig,
-    KeepSetsByPValueConfig,
+    KeepSets,
     PredictorEstimatorConfig,
 )
 from pairtile.methods.predictor_pairs.network import (
@@ -48,12 +46,12 @@ def sets(**changes) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("keep", "rows"),
     [
-        ("best", [0, 2]),
-        (KeepSetsByPValueConfig(p_value=0.02), [0, 2, 3]),
-        (KeepSetsByFdrConfig(fdr=0.01), [0]),
-        (KeepSetsByPValueConfig(p_value=1.0), [0, 1, 2, 3]),
-        (KeepBestByFdrConfig(best_fdr=0.02), [0, 2]),
-        (KeepBestByFdrConfig(best_fdr=0.01), [0]),
+        (KeepSets.model_validate("best"), [0, 2]),
+        (KeepSets(p_value=0.02), [0, 2, 3]),
+        (KeepSets(fdr=0.01), [0]),
+        (KeepSets(p_value=1.0), [0, 1, 2, 3]),
+        (KeepSets(best_fdr=0.02), [0, 2]),
+        (KeepSets(best_fdr=0.01), [0]),
     ],
 )
 def test_kept_sets_follow_the_rule_and_tell_something_of_their_target(keep, rows) -> None:
@@ -61,9 +59,7 @@ def test_kept_sets_follow_the_rule_and_tell_something_of_their_target(keep, rows
 
 
 def test_edges_point_from_each_predictor_and_take_the_best_set_that_holds_them() -> None:
-    edges = edges_of_sets(kept_sets(sets(), KeepSetsByPValueConfig(p_value=1.0))).set_index(
-        ["source", "target"]
-    )
+    edges = edges_of_sets(kept_sets(sets(), KeepSets(p_value=1.0))).set_index(["source", "target"])
     assert set(edges.index) == {(0, 5), (1, 5), (3, 5), (1, 6), (2, 6), (3, 6)}
     assert edges.loc[(0, 5), "mce_bits"] == 0.1
     assert edges.loc[(0, 5), "n_sets"] == 2
@@ -74,7 +70,7 @@ def test_edges_point_from_each_predictor_and_take_the_best_set_that_holds_them()
 
 
 def test_edges_of_best_sets_come_first_then_what_adds_most() -> None:
-    edges = edges_of_sets(kept_sets(sets(), KeepSetsByPValueConfig(p_value=1.0)))
+    edges = edges_of_sets(kept_sets(sets(), KeepSets(p_value=1.0)))
     order = list(zip(edges["rank"], -edges["gain_bits"], strict=True))
     assert order == sorted(order)
     assert edges["rank"].tolist() == [1, 1, 1, 1, 2, 2]
@@ -83,7 +79,7 @@ def test_edges_of_best_sets_come_first_then_what_adds_most() -> None:
 
 def test_single_predictors_have_no_second_edge() -> None:
     single = sets(predictor_2=[-1] * 5, gain_2=[np.nan] * 5)
-    edges = edges_of_sets(kept_sets(single, "best"))
+    edges = edges_of_sets(kept_sets(single, KeepSets.model_validate("best")))
     assert edges[["source", "target"]].values.tolist() == [[0, 5], [1, 6]]
 
 
@@ -107,7 +103,7 @@ def test_lesser_sets_are_judged_at_the_threshold_that_lets_them_in() -> None:
 
 def test_ties_are_counted_and_said() -> None:
     table = sets()
-    kept = kept_sets(table, "best")
+    kept = kept_sets(table, KeepSets.model_validate("best"))
     counts = set_counts(table, kept, edges_of_sets(kept))
     assert counts["targets_constant"] == 1
     assert counts["targets_with_tied_best"] == 1
@@ -120,9 +116,9 @@ def test_ties_are_counted_and_said() -> None:
 
 
 def test_thresholds_that_no_p_value_can_meet_are_told() -> None:
-    assert threshold_warnings("best", 0) == []
-    assert threshold_warnings(KeepSetsByFdrConfig(fdr=0.05), 19) == []
-    (warning,) = threshold_warnings(KeepSetsByFdrConfig(fdr=0.01), 20)
+    assert threshold_warnings(KeepSets.model_validate("best"), 0) == []
+    assert threshold_warnings(KeepSets(fdr=0.05), 19) == []
+    (warning,) = threshold_warnings(KeepSets(fdr=0.01), 20)
     assert warning.startswith("The setting keep: {fdr: 0.01} cannot be met: with 20 ")
     assert "no p-value is below 0.048" in warning
 

@@ -154,8 +154,10 @@ def test_what_is_drawn_or_kept_runs_no_scores_again() -> None:
         for key in ("keep", "communities", "paths", "compare", "export", "chunks"):
             assert key not in keys
         assert "contacts" not in keys
-    assert section.to_prepare().paths == section.paths
-    assert set(vars(section.to_prepare())) == set(vars(section.for_step("prepare"))) | {"paths"}
+    assert section.for_step("prepare", with_names=True).paths == section.paths
+    assert set(vars(section.for_step("prepare", with_names=True))) == set(
+        vars(section.for_step("prepare"))
+    ) | {"paths"}
     assert section.for_step("network_data").contacts is section.contacts
     assert {"keep", "contacts"} <= set(vars(section.for_step("network")))
 
@@ -180,7 +182,7 @@ select: [{select: null}]
 frames.start: [{frames: {start: 1.5}}]
 frames.step: [{frames: {step: 0}}]
 estimator.kind: [{estimator: {kind: mi}}]
-estimator.kind.preset: [{estimator: {preset: netsci, kind: dcc}}]
+estimator.preset: [{estimator: {preset: netsci, kind: dcc}}]
 estimator.surrogates: [{estimator: {surrogates: 1}}]
 estimator.order: [{estimator: {bins: 4, order: 5}}]
 distances: [{distances: {a: [x]}}]
@@ -277,7 +279,11 @@ def test_pairs_in_contact_are_not_compared(which: str) -> None:
 
 def test_contacts_matter_to_every_step_where_they_decide_what_is_scored() -> None:
     section = TrajectoryCorrelationConfig.model_validate(given({"pairs": "in_contact"}))
-    for step in (section.to_prepare(), section.for_step("score"), section.for_step("network")):
+    for step in (
+        section.for_step("prepare", with_names=True),
+        section.for_step("score"),
+        section.for_step("network"),
+    ):
         assert step.contacts == section.contacts
         assert "paths" not in vars(section.for_step("score"))
     assert not section.needs_network_data

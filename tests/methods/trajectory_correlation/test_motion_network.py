@@ -22,7 +22,6 @@ from pairtile.runtime.files import atomic_path, write_json
 from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.export import export
 from pairtile.steps.network import write_network
-from pydantic import TypeAdapter
 from scipy.stats import false_discovery_control
 
 
@@ -44,7 +43,7 @@ def table(n: int = 12, signed: bool = False) -> pd.DataFrame:
 
 def rule_of(keep: Any) -> Any:
     """``keep`` as the configuration reads it."""
-    return TypeAdapter(KeepMotion).validate_python(keep)
+    return KeepMotion.model_validate(keep)
 
 
 def kept(pairs: pd.DataFrame, keep: Any, candidate: np.ndarray | None) -> pd.DataFrame:
@@ -104,7 +103,7 @@ def test_without_p_values_strength_alone_keeps() -> None:
     found = motion_network(pairs, rule_of({"correlation": 0.5}))
     assert found.edges["q_value"].isna().all()
     assert len(found.edges) == (pairs["correlation"] >= 0.5).sum()
-    assert len(motion_network(pairs, "all").edges) == len(pairs)
+    assert len(motion_network(pairs, rule_of("all")).edges) == len(pairs)
 
 
 def test_pairs_that_are_no_candidates_have_no_q_value() -> None:
@@ -144,7 +143,7 @@ def test_edges_without_mutual_information_are_worth_their_correlation() -> None:
     """Of ``kind: dcc``: formats that hold one number for an edge take the first that is known."""
     items = pd.DataFrame({"name": [f"A:ALA{k}" for k in range(12)], "kept": True})
     for signed, column in ((True, "correlation"), (False, "mi_nats")):
-        edges = motion_network(table(signed=signed), "all").edges
+        edges = motion_network(table(signed=signed), rule_of("all")).edges
         for end in ("source", "target"):
             edges[end] = items["name"].to_numpy()[edges[end]]
         written = NetworkTable.build(edges, items, directed=False)
@@ -165,7 +164,7 @@ def test_exported_edges_weigh_what_the_network_was_made_by(
     write_network(made, items, network, "pairtile.methods.trajectory_correlation")
     with atomic_path(tmp_path / "items.parquet") as temporary:
         items.to_parquet(temporary)
-    details = {"directed": False, "threshold": made.threshold}
+    details = {"directed": False, "ranked_by": {"score": made.score, "value": made.value}}
     write_json(tmp_path / "steps/network.json", {"details": details})
     config = TrajectoryCorrelationConfig(
         method="trajectory_correlation", time_series=("series.tsv",)

@@ -35,9 +35,9 @@ def add_network(
         ``source``, ``target`` and further columns, as any function here returns it.
     weight : str, optional
         The column that becomes the matrix. None: the score that ``network`` says it is ranked by
-        (``attrs["settings"]["score"]``), else its first column of decimal numbers, else 1 for
-        each edge. Of several edges of a pair, the one of greatest size counts; edges of NaN are
-        left out of the matrix.
+        (``attrs["score"]``), else its first column of decimal numbers, else 1 for each edge. Of
+        several edges of a pair, the one of greatest size counts; edges of NaN are left out of the
+        matrix.
     directed : bool, optional
         Whether an edge runs from source to target only. None: as ``network.attrs`` says, else
         False. Undirected edges are stored both ways, so that the matrix is symmetric.
@@ -106,8 +106,7 @@ def _weight(network: pd.DataFrame, weight: str | None) -> str | None:
     missing = [name for name in ("source", "target", weight) if name and name not in network]
     if missing:
         raise ValueError(f"network: found no column {', '.join(missing)}; expected one")
-    ranked = (network.attrs.get("settings") or {}).get("score")
-    ranked = "mi_bits" if ranked == "mi" else ranked
+    ranked = network.attrs.get("score")
     if weight is None and ranked in network:
         return str(ranked)
     decimal = [str(name) for name in network if network[name].dtype.kind == "f"]

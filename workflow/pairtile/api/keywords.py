@@ -29,6 +29,7 @@ from pydantic.fields import FieldInfo
 from pairtile.api.settings import analysis_config, checked_section
 from pairtile.api.table import SampleLabels
 from pairtile.config import Analysis, Config
+from pairtile.config.keep import Keep
 from pairtile.config.models import ConfigModel, models_in
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.config.values import Expected, Text, allowed, listed
@@ -251,7 +252,7 @@ def type_text(annotation: object) -> str:
     if origin is Literal:
         return "bool" if parts == (False,) else f"Literal[{', '.join(map(repr_of, parts))}]"
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return "Mapping[str, Any]" if annotation.model_fields else "str"
+        return "Mapping[str, Any]" + " | str" * issubclass(annotation, Keep)
     if origin in (tuple, list):
         return "Sequence[Any]"
     if origin is dict:

@@ -14,7 +14,7 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.adj import is_adj, read_adj
 from pairtile.io.names import GeneNames
-from pairtile.io.networks.table import SCORE_COLUMNS
+from pairtile.io.networks.table import VALUE_COLUMNS
 from pairtile.runtime.files import read_json
 from pairtile.statistics.comparison import Comparison, compare_networks
 
@@ -71,13 +71,16 @@ def differing_settings(first: Path, second: Path) -> dict[str, list[object]]:
     return {key: values for key, values in differ.items() if key.split(".")[0] not in aside}
 
 
+def _summary(path: Path) -> dict[str, Any]:
+    """That of the analysis of a network; empty where none is beside it."""
+    file = (path if path.is_dir() else path.parent) / "summary.json"
+    return read_json(file) if file.is_file() else {}
+
+
 def _settings(path: Path) -> tuple[dict[str, object], set[str]]:
     """The settings of an analysis as they were decided, and the keys that name its files."""
-    file = (path if path.is_dir() else path.parent) / "summary.json"
-    if not file.is_file():
-        return {}, set()
-    summary = read_json(file)
-    settings = summary["parameters"]
+    summary = _summary(path)
+    settings = summary.get("parameters") or {}
     method = (summary.get("threshold") or {}).get("method")
     if method and (settings.get("threshold") or {}).get("method") == "auto":
         settings["threshold"]["method"] = method
@@ -137,9 +140,10 @@ def read_network(path: Path) -> pd.DataFrame:
         found = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise InputError.at(file, "", found, "a network.parquet or network.tsv") from error
     missing = [name for name in ("source", "target") if name not in table]
-    score = next((name for name in SCORE_COLUMNS if name in table), None)
+    recorded = (_summary(path).get("ranked_by") or {}).get("score")
+    score = next((name for name in (recorded, *VALUE_COLUMNS) if name in table), None)
     if missing or score is None:
-        wanted = f"source, target and one of {', '.join(SCORE_COLUMNS)}"
+        wanted = f"source, target and one of {', '.join(VALUE_COLUMNS)}"
         raise InputError.at(file, "header", f"columns {', '.join(table.columns)}", wanted)
     symbols = [name for name in ("source_symbol", "target_symbol") if name in table]
     return table[["source", "target", *symbols]].assign(score=table[score].astype(float))

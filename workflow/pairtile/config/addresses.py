@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from pydantic import BeforeValidator, Field
-from pydantic_core import CoreSchema, core_schema
+from pydantic import BeforeValidator, Field, StringConstraints
 
-from pairtile.config.values import Expected, Text, Value, refusal
+from pairtile.config.models import Rule
+from pairtile.config.values import Expected, Form, Text, null_is_empty
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _DIGITS = {"sha256": 64, "md5": 32}
@@ -57,24 +56,14 @@ def download_path(address: str, checksum: str) -> str:
     return f".downloads/{checksum.lower().replace(':', '-')}/{safe}"
 
 
-@dataclass(frozen=True)
-class Checksum(Value):
-    """A digest of a file's content, with the name of its algorithm before it."""
-
-    def allowed(self) -> str:
-        return "sha256: and 64, or md5: and 32, hexadecimal digits"
-
-    def schema(self) -> CoreSchema:
-        return core_schema.str_schema(strict=True, pattern=_CHECKSUM)
-
-
-def _no_null(value: object) -> object:
-    return {} if value is None else value
-
-
+Checksum = Annotated[
+    str,
+    StringConstraints(pattern=_CHECKSUM),
+    Form("sha256: and 64, or md5: and 32, hexadecimal digits"),
+]
 Checksums = Annotated[
-    dict[Annotated[str, Text("a path or address")], Annotated[str, Checksum()]],
-    BeforeValidator(_no_null),
+    dict[Annotated[str, Text("a path or address")], Checksum],
+    BeforeValidator(null_is_empty),
     Expected("a mapping of paths or addresses to sha256:... or md5:..."),
 ]
 
@@ -92,27 +81,28 @@ def checksums_field() -> Any:
     )
 
 
-def check_addresses(
+def address_rules(
     inputs: Iterable[tuple[tuple[str, ...], str]], checksums: Mapping[str, str]
-) -> None:
-    """Hold the inputs of all analyses (keys that lead to it, path) and the checksums against each
-    other.
-
-    Raises a refusal for a checksum of a file that no analysis reads, for a file of a web server
-    without one, and for an address that holds a password.
-    """
+) -> Iterator[Rule]:
+    """What the inputs of all analyses (keys that lead to it, path) and the checksums must meet: a
+    file of a web server has a checksum, no address holds a password, and each checksum is that of
+    a file that an analysis reads."""
     placed = {path: place for place, path in inputs}
     for path, place in placed.items():
-        if is_download(path) and path not in checksums:
-            raise refusal(
-                f"the checksum of {'.'.join(place)}, a file from a web server, as sha256:... or "
-                "md5:...",
-                key=("checksums", path),
-            )
-        if scheme(path) and "@" in urlsplit(path).netloc:
-            expected = "an address without a user name or password: results would show it"
-            raise refusal(expected, key=place)
+        yield Rule(
+            is_download(path) and path not in checksums,
+            ("checksums", path),
+            f"the checksum of {'.'.join(place)}, a file from a web server, as sha256:... or "
+            "md5:...",
+        )
+        yield Rule(
+            scheme(path) and "@" in urlsplit(path).netloc,
+            place,
+            "an address without a user name or password: results would show it",
+        )
     for path in checksums:
-        if path not in placed:
-            expected = "the checksum of a file that an analysis reads, its path written as there"
-            raise refusal(expected, key=("checksums", path))
+        yield Rule(
+            path not in placed,
+            ("checksums", path),
+            "the checksum of a file that an analysis reads, its path written as there",
+        )

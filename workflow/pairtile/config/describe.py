@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 from pydantic_core.core_schema import CoreSchema, FloatSchema
 
+from pairtile.config.keep import Keep
 from pairtile.config.models import ConfigModel, models_in
 from pairtile.config.root import Config, models
 from pairtile.config.values import allowed, or_exponent
@@ -59,30 +60,25 @@ analyses:
 
 def readme_text() -> str:
     """The page, in Markdown."""
-    parts = [_INTRODUCTION, "## Top level\n", _table(Config, "")]
+    parts = [_INTRODUCTION, "## Top level\n", _rows([*_section_rows(Config, "")])]
     for name, model in models().items():
-        parts += [f"## `method: {name}`\n", _sentence(model), _table(model, name)]
+        parts += [f"## `method: {name}`\n", _sentence(model), _rows([*_section_rows(model, name)])]
         for key, field in model.model_fields.items():
             sections = models_in(field.annotation)
             if sections:
-                parts += [f"### {name}: `{key}`\n", _about(field, sections)]
+                parts += [
+                    f"### {name}: `{key}`\n",
+                    _sentence(sections[0]) if len(sections) == 1 else f"{field.description}\n",
+                ]
                 rows = [row for section in sections for row in _section_rows(section, "")]
-                if len(sections) > 1:  # forms, each known by its key
+                if len(sections) > 1 or issubclass(sections[0], Keep):  # forms, known by their keys
                     rows = [[cell, kind, "one of these", text] for cell, kind, _, text in rows]
                 parts.append(_rows(rows))
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _about(field: FieldInfo, sections: list[type[ConfigModel]]) -> str:
-    return _sentence(sections[0]) if len(sections) == 1 else f"{field.description}\n"
-
-
 def _sentence(model: type[ConfigModel]) -> str:
     return " ".join((model.__doc__ or "").split()) + "\n"
-
-
-def _table(model: type[ConfigModel], method: str) -> str:
-    return _rows(list(_section_rows(model, method)))
 
 
 def _rows(rows: list[list[str]]) -> str:
@@ -97,15 +93,11 @@ def _section_rows(model: type[ConfigModel], method: str) -> Iterator[list[str]]:
         if method and models_in(field.annotation):
             text += f" [Its keys](#{method}-{key})."
         cells = [f"`{key}`", _type(field), _default(field), text]
-        yield [_BRACES_OF_TEXT.sub(r"\\\g<0>", _in_cell(cell)) for cell in cells]
+        yield [_BRACES_OF_TEXT.sub(r"\\\g<0>", cell.replace("|", "\\|")) for cell in cells]
 
 
 _BRACES_OF_TEXT = re.compile(r"[{}](?=[^`]*(?:`[^`]*`[^`]*)*$)")
 """Braces outside of code, which Markdown dialects take for attributes."""
-
-
-def _in_cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
 
 
 def _type(field: FieldInfo) -> str:

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from pairtile.config.values import read_exponents
+from pairtile.config.values import read_exponents, refusal
+
+
+class Rule(NamedTuple):
+    """What keys must meet together.
+
+    broken : whether they do not, by its truth. key : the one at fault, ``a/b`` for key b within a,
+    or its parts where they may hold a stroke.
+    expected : what would do. choices : values to suggest.
+    """
+
+    broken: object
+    key: str | tuple[str, ...]
+    expected: str
+    choices: tuple[str, ...] = ()
 
 
 class ConfigModel(BaseModel):
@@ -36,13 +50,23 @@ class ConfigModel(BaseModel):
         }
         return {**given, **numbers}
 
+    def resolve_auto(self) -> Mapping[str, object]:
+        """Values in place of those that ``auto``, or another key, leaves open, once each key is
+        good."""
+        return {}
 
-class Fault(NamedTuple):
-    """A key whose value does not do, what would, and values to suggest."""
+    def requirements(self) -> Iterator[Rule]:
+        """What the keys must meet together, once each is good; the first that is broken is
+        reported."""
+        yield from ()
 
-    key: str
-    expected: str
-    choices: tuple[str, ...] = ()
+    @model_validator(mode="after")
+    def _keys_fit_each_other(self) -> Self:
+        self.__dict__.update(self.resolve_auto())  # the model is frozen for everyone else
+        for rule in self.requirements():
+            if rule.broken:
+                raise refusal(rule.expected, rule.choices, key=rule.key)
+        return self
 
 
 class InputFile:
@@ -131,19 +155,13 @@ class Analysis(ConfigModel):
         """What ``method:`` says for this model."""
         return str(get_args(cls.model_fields["method"].annotation)[0])
 
-    def for_step(self, step: str) -> Self:
+    def for_step(self, step: str, with_names: bool = False) -> Self:
         """This analysis without the keys that ``step`` does not use (``UsedBy``): reading one of
-        them is an error, and a change of them does not run the step again."""
+        them is an error, and a change of them does not run the step again. ``with_names``: keys
+        that name things in the data stay, too, which preparation looks for."""
         used = marked(type(self), UsedBy)
-        return self._without({key for key, mark in used.items() if step not in mark.steps})
-
-    def to_prepare(self) -> Self:
-        """``for_step("prepare")``, with names of things in the data: a change of these does not run
-        the step again."""
-        used = marked(type(self), UsedBy)
-        return self._without(
-            {key for key, by in used.items() if "prepare" not in by.steps and not by.names_items}
-        )
+        named = {key for key, mark in used.items() if with_names and mark.names_items}
+        return self._without({k for k, mark in used.items() if step not in mark.steps} - named)
 
     def _without(self, keys: Collection[str]) -> Self:
         copy = self.model_copy()
@@ -200,10 +218,10 @@ class Analysis(ConfigModel):
         """Results of other analyses that the tables are made from, as ``NAME/file``."""
         return ()
 
-    def validate_against(self, name: str, others: Mapping[str, Analysis]) -> Fault | None:
-        """What does not fit the other analyses of the configuration; this one, ``name``, is among
-        them. None: all well."""
-        return None
+    def requirements_among(self, name: str, others: Mapping[str, Analysis]) -> Iterator[Rule]:
+        """What it must meet beside the other analyses of the configuration; this one, ``name``, is
+        among them."""
+        yield from ()
 
     def resolved(self) -> dict[str, object]:
         """All keys, every default filled in, as JSON can hold it."""

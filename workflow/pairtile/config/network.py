@@ -2,73 +2,45 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Strict, Tag
 
+from pairtile.config.export_formats import (
+    AUTO_FORMATS,
+    EXPORT_FORMATS,
+    LARGE_NETWORK,
+    lacking_packages,
+)
 from pairtile.config.models import InputFile, UsedBy
-from pairtile.config.values import Expected, Text, listed, refusal
+from pairtile.config.values import Expected, Text, each_once, listed, refusal
 
-ExportFormat = Literal[
-    "tsv",
-    "parquet",
-    "graphml",
-    "gexf",
-    "sif",
-    "cx2",
-    "adjacency",
-    "h5ad",
-    "h5mu",
-    "zarr",
-    "regulon",
-    "adj",
-    "adjacencies",
-    "gmt",
-    "html",
-]
-
-NEEDED_PACKAGES = {"h5mu": ("mudata",), "zarr": ("xarray", "zarr")}
-"""What a format needs that pairtile does not bring: extras of the format's name."""
-
-LARGE_NETWORK = 100_000
-"""Edges beyond which ``export: auto`` leaves GraphML away: hardly a program draws so many."""
+if TYPE_CHECKING:
+    FormatName = str
+else:
+    FormatName = Literal[tuple(EXPORT_FORMATS)]
 
 
-def each_once(formats: object) -> tuple[object, ...]:
-    if not isinstance(formats, list | tuple):
-        raise refusal("a list of formats, such as [tsv, graphml]")
-    repeated = [name for n, name in enumerate(formats) if name in formats[:n]]
-    if repeated:
-        raise refusal(f"each format once, but {repeated[0]!r} is there twice")
+def _can_be_written(formats: tuple[str, ...]) -> tuple[str, ...]:
     for name in formats:
-        missing = [p for p in NEEDED_PACKAGES.get(str(name), ()) if find_spec(p) is None]
-        if missing:
-            raise refusal(
-                f"formats whose packages are installed; {name} needs {' and '.join(missing)} "
-                f"(pip install 'pairtile[{name}]')"
-            )
-    return tuple(formats)
+        if lacking := lacking_packages(name):
+            raise refusal(f"formats whose packages are installed; {name} needs {lacking}")
+    return formats
 
 
 ExportList = Annotated[
     Annotated[Literal["auto"], Tag("<auto>")]
     | Annotated[
-        tuple[ExportFormat, ...],
-        BeforeValidator(each_once, json_schema_input_type=list[ExportFormat]),
+        tuple[FormatName, ...],
+        Strict(False),
+        AfterValidator(each_once),
+        AfterValidator(_can_be_written),
         Tag("<list>"),
     ],
     Discriminator(lambda formats: "<auto>" if formats == "auto" else "<list>"),
-    Expected(f"auto or a list of {listed(get_args(ExportFormat))}"),
+    Expected(f"auto or a list of {listed(tuple(EXPORT_FORMATS))}"),
     UsedBy(),
 ]
-
-
-def exported_formats(export: Literal["auto"] | tuple[str, ...], n_edges: float) -> tuple[str, ...]:
-    """The formats that a value of the key ``export`` means for a network of so many edges."""
-    if export != "auto":
-        return export
-    return ("tsv", "graphml") if n_edges <= LARGE_NETWORK else ("tsv",)
 
 
 RequiredPath = Annotated[str, Text("a path"), InputFile()]
@@ -111,16 +83,10 @@ def export_field(
     return Field(
         default="auto",
         description=(
-            f"Formats in which {what} is written, beside {beside}. `auto`: `tsv`, and up to "
-            f"{LARGE_NETWORK:,} edges `graphml`; or a list of any of these, which is written "
-            "whatever the size. `tsv`: table; `parquet`: the "
-            "same, typed; `graphml`: Cytoscape, igraph, networkx; `gexf`: Gephi; `sif`: plain "
-            "Cytoscape; `cx2`: Cytoscape Web and NDEx; `adjacency`: sparse matrix (`.npz`); "
-            "`h5ad`: AnnData with the network in `varp`; `h5mu`: MuData, "
-            "each kind of item a modality; `zarr`: edges as an xarray data set; "
-            "`regulon`: signed table for decoupler; "
-            "`adj`: ARACNe's lists, for VIPER; `adjacencies`: TF, target and importance, for "
-            "pySCENIC; `gmt`: modules and regulons as gene sets; "
-            f"`html`: a page with the network drawn.{more}"
+            f"Formats in which {what} is written, beside {beside}. `auto`: "
+            f"`{AUTO_FORMATS[0]}`, and up to {LARGE_NETWORK:,} edges `{AUTO_FORMATS[1]}`; or a "
+            "list of any of these, which is written whatever the size. "
+            + "; ".join(f"`{name}`: {format.about}" for name, format in EXPORT_FORMATS.items())
+            + f".{more}"
         ),
     )

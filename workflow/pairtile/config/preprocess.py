@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, Strict
 
 from pairtile.config.downstream import DifferentialConfig
-from pairtile.config.models import Analysis, ConfigModel, Fault, InputFile, UsedBy
+from pairtile.config.models import Analysis, ConfigModel, InputFile, Rule, UsedBy
 from pairtile.config.modules import GeneModulesConfig
 from pairtile.config.network import (
     OF_MODULES,
@@ -17,10 +17,16 @@ from pairtile.config.network import (
     NamesTable,
     OptionalPath,
     RequiredPath,
-    each_once,
 )
 from pairtile.config.samples import OptionalColumn, OptionalSamples, SamplesConfig
-from pairtile.config.values import Expected, Text, listed, refusal
+from pairtile.config.values import (
+    Expected,
+    Form,
+    Text,
+    each_once,
+    listed,
+    null_is_empty,
+)
 
 Normalization = Literal[
     "auto",
@@ -41,33 +47,26 @@ Orientation = Literal["genes_in_rows", "samples_in_rows"]
 
 Columns = Annotated[
     tuple[Annotated[str, Text("the name of a column")], ...],
-    BeforeValidator(
-        each_once, json_schema_input_type=list[Annotated[str, Text("the name of a column")]]
-    ),
+    Strict(False),
+    AfterValidator(each_once),
     Expected("a list of columns of samples.annotations"),
 ]
 
-_CELLS = "a mapping of columns to a value or a list of values"
-
-
-def _values_by_column(columns: object) -> dict[str, tuple[str | int | float, ...]]:
-    columns = {} if columns is None else columns
-    if not isinstance(columns, dict):
-        raise refusal(_CELLS)
-    lists = {k: tuple(v) if isinstance(v, list | tuple) else (v,) for k, v in columns.items()}
-    for values in lists.values():
-        if not values or not all(isinstance(v, str | int | float) for v in values):
-            raise refusal(_CELLS)
-    return {str(k): values for k, values in lists.items()}
-
-
 _Value = str | bool | int | float
+
+
+def _lists(columns: object) -> object:
+    """A value stands for a list of one."""
+    if not isinstance(columns, Mapping):
+        return columns
+    return {k: v if isinstance(v, list | tuple) else (v,) for k, v in columns.items()}
+
+
 CellsByColumn = Annotated[
-    dict[str, tuple[_Value, ...]],
-    BeforeValidator(
-        _values_by_column, json_schema_input_type=dict[str, _Value | list[_Value]] | None
-    ),
-    Expected(_CELLS),
+    dict[str, Annotated[tuple[_Value, ...], Strict(False), Field(min_length=1)]],
+    Form("a mapping of columns to a value or a list of values"),
+    BeforeValidator(_lists, json_schema_input_type=dict[str, _Value | list[_Value]] | None),
+    BeforeValidator(null_is_empty, json_schema_input_type=dict[str, _Value | list[_Value]] | None),
 ]
 
 
@@ -194,11 +193,9 @@ class Preprocess(ConfigModel):
         ),
     )
 
-    @model_validator(mode="after")
-    def _controls_are_used(self) -> Self:
-        if self.control_genes is not None and self.hidden_factors == "none":
-            raise refusal("null, unless hidden_factors is auto or a number", key="control_genes")
-        return self
+    def requirements(self) -> Iterator[Rule]:
+        unused = self.control_genes is not None and self.hidden_factors == "none"
+        yield Rule(unused, "control_genes", "null, unless hidden_factors is auto or a number")
 
 
 class TableAnalysis(Analysis):
@@ -362,45 +359,50 @@ class TableAnalysis(Analysis):
             found["preprocess.control_genes"] = self.preprocess.control_genes
         return found
 
-    @model_validator(mode="after")
-    def _columns_have_a_table(self) -> Self:
-        in_table = (self.table_path() or "").lower().endswith(".h5ad")
-        if self.samples.annotations is not None or in_table:
-            return self
-        if self.samples.columns:
-            expected = "a table of samples beside its columns (or an .h5ad expression table)"
-            raise refusal(expected, key="samples")
-        asked = {"preprocess": self.preprocess.regress_out, "traits": self.traits}
-        for key, columns in {**asked, "differential": self.differential}.items():
-            if columns:
-                raise refusal("no columns, or a table under samples.annotations", key=key)
-        return self
+    def requirements(self) -> Iterator[Rule]:
+        path, annotated = self.table_path() or "", self.samples.annotations is not None
+        has_obs = path.lower().endswith(".h5ad")
+        unknown = not annotated and not has_obs
+        yield Rule(
+            unknown and self.samples.columns,
+            "samples",
+            "a table of samples beside its columns (or an .h5ad expression table)",
+        )
+        for key, columns in {
+            "preprocess": self.preprocess.regress_out,
+            "traits": self.traits,
+            "differential": self.differential,
+        }.items():
+            yield Rule(unknown and columns, key, "no columns, or a table under samples.annotations")
 
-    @model_validator(mode="after")
-    def _what_goes_with_modules_has_them(self) -> Self:
         modules = self.gene_modules
-        if self.traits and modules is None and not self.activity:
-            expected = "no columns, or modules (with eigengenes) or activity that they go with"
-            raise refusal(expected, key="traits")
-        if self.other_samples is not None and modules is None:
-            raise refusal("null, or modules (with eigengenes)", key="other_samples")
-        if modules and modules.consensus and (modules.method != "wgcna" or not self.other_samples):
-            raise refusal("false, or wgcna beside other_samples", key="modules/consensus")
-        return self
+        yield Rule(
+            self.traits and modules is None and not self.activity,
+            "traits",
+            "no columns, or modules (with eigengenes) or activity that they go with",
+        )
+        alone = self.other_samples is not None and modules is None
+        yield Rule(alone, "other_samples", "null, or modules (with eigengenes)")
+        of_two = modules and modules.method == "wgcna" and self.other_samples
+        yield Rule(
+            modules and modules.consensus and not of_two,
+            "modules/consensus",
+            "false, or wgcna beside other_samples",
+        )
 
-    @model_validator(mode="after")
-    def _layer_fits_the_format(self) -> Self:
-        path = self.table_path()
-        if path is None or path.lower().endswith(".h5ad"):
-            return self
-        if self.layer not in (None, "auto"):
-            raise refusal("auto or null, since only .h5ad files have layers", key="layer")
-        in_table = self.samples.annotations is not None and path == self.expression
+        plain = bool(path) and not has_obs
+        yield Rule(
+            plain and self.layer not in (None, "auto"),
+            "layer",
+            "auto or null, since only .h5ad files have layers",
+        )
+        without = plain and not (annotated and path == self.expression)
         for key in ("obs", "split_by"):
-            if getattr(self, key) and not in_table:
-                expected = "none, or a table under samples.annotations (or an .h5ad file)"
-                raise refusal(expected, key=key)
-        return self
+            yield Rule(
+                without and getattr(self, key),
+                key,
+                "none, or a table under samples.annotations (or an .h5ad file)",
+            )
 
 
 class ExpressionAnalysis(TableAnalysis):
@@ -465,29 +467,31 @@ class TwoTableAnalysis(ExpressionAnalysis):
             found["other_preprocess.control_genes"] = self.other_preprocess.control_genes
         return found
 
-    def validate_against(self, name: str, others: Mapping[str, Analysis]) -> Fault | None:
+    def requirements_among(self, name: str, others: Mapping[str, Analysis]) -> Iterator[Rule]:
         """``mirna_targets`` names an analysis that predicts targets."""
-        fault = super().validate_against(name, others)
-        fitting = [key for key, other in others.items() if "targets.tsv" in other.tables]
-        if fault is not None or self.mirna_targets in (None, *fitting):
-            return fault
-        listing = listed(fitting) if fitting else "none: there is no other one"
+        fitting = tuple(key for key, other in others.items() if "targets.tsv" in other.tables)
+        listing = listed(fitting) or "none: there is no other one"
+        unknown = self.mirna_targets not in (None, *fitting)
         expected = f"an analysis of method mirna_targets ({listing})"
-        return Fault("mirna_targets", expected, tuple(fitting))
+        yield Rule(unknown, "mirna_targets", expected, fitting)
 
-    @model_validator(mode="after")
-    def _other_table_fits(self) -> Self:
-        if self.other_expression is None:
-            for key in ("other_preprocess", "mirna_targets"):
-                if getattr(self, key) is not None:
-                    raise refusal("null, or a table under other_expression", key=key)
-            return self
-        if getattr(self, "regulators", None) is not None:
-            expected = "null beside other_expression, whose rows are the sources of all edges"
-            raise refusal(expected, key="regulators")
-        asked = self.other_preprocess.regress_out if self.other_preprocess is not None else ()
-        in_table = self.expression.lower().endswith(".h5ad")
-        if asked and self.samples.annotations is None and not in_table:
-            expected = "no columns, or a table under samples.annotations"
-            raise refusal(expected, key="other_preprocess/regress_out")
-        return self
+    def requirements(self) -> Iterator[Rule]:
+        yield from super().requirements()
+        alone, cleaning = self.other_expression is None, self.other_preprocess
+        for key in ("other_preprocess", "mirna_targets"):
+            stated = getattr(self, key) is not None
+            yield Rule(alone and stated, key, "null, or a table under other_expression")
+        listed = getattr(self, "regulators", None) is not None
+        yield Rule(
+            not alone and listed,
+            "regulators",
+            "null beside other_expression, whose rows are the sources of all edges",
+        )
+        has_table = self.samples.annotations is not None
+        has_table = has_table or self.expression.lower().endswith(".h5ad")
+        asked = cleaning is not None and cleaning.regress_out
+        yield Rule(
+            asked and not has_table,
+            "other_preprocess/regress_out",
+            "no columns, or a table under samples.annotations",
+        )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -128,70 +129,58 @@ def _follow(loc: Sequence[str | int], raw: object, keep_last: bool = False) -> t
     return tuple(path), value
 
 
-def _model_at(path: Path, raw: object, root: type[ConfigModel]) -> type[ConfigModel] | None:
-    """The section model that the keys of ``path`` lead to."""
-    model: type[ConfigModel] | None = root
-    at_method = 1 if root is Config else -1  # of analyses.NAME, which says its model itself
-    value = raw
+class _Type(NamedTuple):
+    """The type of a key, what stands beside it, and the model where it is a section."""
+
+    annotation: object
+    facts: Sequence[object]
+    model: type[ConfigModel] | None
+
+
+def _type_at(path: Path, raw: object, root: type[ConfigModel]) -> _Type | None:
+    """That of a key, or of an item of its list; None where there is none."""
+    known, value = _Type(root, [], root), raw
     for n, key in enumerate(path):
-        if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
-            value = value[int(key)]  # the model of a list's field is that of its entries
-            continue
-        value = value.get(key) if isinstance(value, dict) else None
-        if n == at_method:
-            model = model_of(value)
-        elif n != at_method - 1 and model is not None:
-            field = model.model_fields.get(key)
-            models = models_in(field.annotation) if field else []
-            if len(models) > 1 and isinstance(value, dict):  # forms that differ in their keys
-                models = [m for m in models if set(value) & set(_keys(m))]
-            model = models[0] if models else None
-    return model
+        annotation: object = None
+        facts: Sequence[object] = []
+        if isinstance(value, list):
+            annotation, value = item_of(known.annotation), value[int(key)]
+        else:
+            value = value.get(key) if isinstance(value, dict) else None
+            field = known.model.model_fields.get(key) if known.model else None
+            if root is Config and n == 1:  # analyses.NAME says its model itself
+                annotation = model_of(value)
+            elif field is not None:
+                annotation, facts = field.annotation, field.metadata
+        if annotation is None:
+            return None
+        models = models_in(annotation)
+        if len(models) > 1 and isinstance(value, dict):  # forms that differ in their keys
+            models = [m for m in models if set(value) & set(m.model_fields)]
+        known = _Type(annotation, facts, models[0] if models else None)
+    return known
 
 
 def _known_keys(path: Path, raw: object, root: type[ConfigModel]) -> str:
-    model = _model_at(path[:-1], raw, root)
-    if model is None:
+    section, unknown = _type_at(path[:-1], raw, root), path[-1]
+    if section is None or section.model is None:
         return "no more keys here"
-    keys, unknown = _keys(model), path[-1]
-    for key, field in model.model_fields.items():
-        for section in models_in(field.annotation):
-            if unknown in _keys(section):
-                return f"{listed(keys)} (did you mean {key}.{unknown}?)"
-    return listed(keys) + suggestion(unknown, keys)
+    keys = section.model.model_fields
+    for key, field in keys.items():
+        if any(unknown in inner.model_fields for inner in models_in(field.annotation)):
+            return f"{listed(list(keys))} (did you mean {key}.{unknown}?)"
+    return listed(list(keys)) + suggestion(unknown, list(keys))
 
 
 def _of_field(path: Path, raw: object, root: type[ConfigModel]) -> tuple[str, list[str]]:
     """What is allowed at ``path``, in words, and texts among it."""
-    if not path:
-        return "a mapping with the key analyses", []
-    known = _type_at(path, raw, root)
+    known = _type_at(path, raw, root) if path else None
     if known is None:
-        return "another value", []
-    annotation, facts = known
-    text = allowed(annotation, facts)
-    if not text:
-        text = f"a mapping with keys {listed(_keys(models_in(annotation)[0]), 'and')}"
-    return text, words_of(annotation)
-
-
-def _type_at(
-    path: Path, raw: object, root: type[ConfigModel]
-) -> tuple[object, list[object]] | None:
-    """The type of a key, or of an item of its list, and what stands beside it."""
-    if not path or (root is Config and len(path) == 2):
-        return None
-    model = _model_at(path[:-1], raw, root)
-    if model is not None and path[-1] in model.model_fields:
-        field = model.model_fields[path[-1]]
-        return field.annotation, field.metadata
-    whole = _type_at(path[:-1], raw, root) if path[-1].isdecimal() else None
-    item = item_of(whole[0]) if whole else None
-    return (item, []) if item else None
-
-
-def _keys(model: type[ConfigModel]) -> list[str]:
-    return list(model.model_fields)
+        return "another value" if path else "a mapping with the key analyses", []
+    text = allowed(known.annotation, known.facts)
+    if not text and known.model:
+        text = f"a mapping with keys {listed(list(known.model.model_fields), 'and')}"
+    return text, words_of(known.annotation)
 
 
 def _hint(value: object, choices: Sequence[str]) -> str:

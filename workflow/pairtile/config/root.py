@@ -7,15 +7,21 @@ schema, the documentation and the messages say of each.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, Field, GetCoreSchemaHandler, PrivateAttr, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    GetCoreSchemaHandler,
+    PrivateAttr,
+    StringConstraints,
+)
 from pydantic_core import CoreSchema, core_schema
 
-from pairtile.config.addresses import Checksums, check_addresses, checksums_field
-from pairtile.config.models import Analysis, ConfigModel
-from pairtile.config.values import Expected, Text, listed, refusal
+from pairtile.config.addresses import Checksums, address_rules, checksums_field
+from pairtile.config.models import Analysis, ConfigModel, Rule
+from pairtile.config.values import Expected, Form, Text, listed
 from pairtile.errors import ConfigError
 from pairtile.method import methods
 
@@ -60,39 +66,15 @@ def _tag(section: object) -> str | None:
     return f"<{model.method_name()}>" if model else None
 
 
-class _Name(Text):
-    """A name that is a safe folder name on every file system."""
-
-    def allowed(self) -> str:
-        return (
-            "a folder name of at most 100 letters, digits, '_', '.' and '-' that starts with a "
-            "letter or digit"
-        )
-
-    def schema(self) -> CoreSchema:
-        return core_schema.str_schema(strict=True, pattern=NAME_PATTERN)
-
-
-def _apart(analyses: dict[str, Analysis]) -> dict[str, Analysis]:
-    """On some file systems ``Demo`` and ``demo`` are one folder."""
-    seen: dict[str, str] = {}
-    for name in analyses:
-        other = seen.setdefault(name.lower(), name)
-        if other != name:
-            raise refusal(f"names that differ in more than capitals, unlike {other} and {name}")
-    return analyses
-
-
-def _beside_each_other(analyses: dict[str, Analysis]) -> dict[str, Analysis]:
-    for name, analysis in analyses.items():
-        fault = analysis.validate_against(name, analyses)
-        if fault is not None:
-            raise refusal(fault.expected, fault.choices, key=f"{name}/{fault.key}")
-    return analyses
-
-
-def _tidy(path: str) -> str:
-    return posixpath.normpath(path)
+_Name = Annotated[
+    str,
+    StringConstraints(pattern=NAME_PATTERN),
+    Form(
+        "a folder name of at most 100 letters, digits, '_', '.' and '-' that starts with a letter "
+        "or digit"
+    ),
+]
+"""Safe on every file system."""
 
 
 class Split(NamedTuple):
@@ -113,7 +95,7 @@ class Config(ConfigModel):
 
     _splits: dict[str, Split] = PrivateAttr(default_factory=dict)
 
-    results: Annotated[str, Text("a folder path"), AfterValidator(_tidy)] = Field(
+    results: Annotated[str, Text("a folder path"), AfterValidator(posixpath.normpath)] = Field(
         default="results",
         description=(
             "Folder for all results, made when missing; each analysis gets a folder of its own in "
@@ -137,9 +119,7 @@ class Config(ConfigModel):
         ),
     )
     analyses: Annotated[
-        dict[Annotated[str, _Name("a name")], Annotated[Analysis, ByMethod()]],
-        AfterValidator(_apart),
-        AfterValidator(_beside_each_other),
+        dict[_Name, Annotated[Analysis, ByMethod()]],
         Expected("at least one analysis, as NAME: {method: ..., ...}"),
     ] = Field(
         min_length=1,
@@ -150,15 +130,22 @@ class Config(ConfigModel):
     )
     checksums: Checksums = checksums_field()
 
-    @model_validator(mode="after")
-    def _addresses_and_checksums_fit(self) -> Self:
-        inputs = [
-            (("analyses", name, *key.split(".")), path)
-            for name, analysis in self.analyses.items()
-            for key, path in analysis.input_files().items()
-        ]
-        check_addresses(inputs, self.checksums)
-        return self
+    def requirements(self) -> Iterator[Rule]:
+        seen: dict[str, str] = {}
+        for name, analysis in self.analyses.items():
+            other = seen.setdefault(name.lower(), name)  # one folder on some file systems
+            expected = f"names that differ in more than capitals, unlike {other} and {name}"
+            yield Rule(other != name, "analyses", expected)
+            for rule in analysis.requirements_among(name, self.analyses):
+                yield rule._replace(key=f"analyses/{name}/{rule.key}")
+        yield from address_rules(
+            (
+                (("analyses", name, *key.split(".")), path)
+                for name, analysis in self.analyses.items()
+                for key, path in analysis.input_files().items()
+            ),
+            self.checksums,
+        )
 
     @property
     def splits(self) -> Mapping[str, Split]:

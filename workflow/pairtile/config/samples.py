@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from collections.abc import Iterator
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
-from pairtile.config.models import ConfigModel
+from pairtile.config.models import ConfigModel, Rule
 from pairtile.config.network import OptionalPath
-from pairtile.config.values import Text, refusal
+from pairtile.config.values import Text, null_is_empty
 
 OptionalColumn = Annotated[str | None, Text("the name of a column", optional=True)]
 
@@ -96,11 +97,9 @@ class SamplesConfig(ConfigModel):
         ),
     )
 
-    @model_validator(mode="after")
-    def _step_has_times(self) -> Self:
-        if self.step is not None and self.time is None:
-            raise refusal("null, or a column of times under samples.time", key="step")
-        return self
+    def requirements(self) -> Iterator[Rule]:
+        lacks = self.step is not None and self.time is None
+        yield Rule(lacks, "step", "null, or a column of times under samples.time")
 
     @property
     def columns(self) -> dict[str, str]:
@@ -109,10 +108,6 @@ class SamplesConfig(ConfigModel):
         return {key: column for key in keys if (column := getattr(self, key)) is not None}
 
 
-def _none_is_empty(value: object) -> object:
-    return {} if value is None else value
-
-
 OptionalSamples = Annotated[
-    SamplesConfig, BeforeValidator(_none_is_empty, json_schema_input_type=SamplesConfig | None)
+    SamplesConfig, BeforeValidator(null_is_empty, json_schema_input_type=SamplesConfig | None)
 ]

@@ -10,15 +10,16 @@ decimal point) as text: numbers in exponent notation are taken as the numbers th
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType, UnionType
-from typing import Annotated, Literal, Union, get_args, get_origin
+from typing import Annotated, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, Discriminator, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+T = TypeVar("T")
 
 EXPECTED = "expected"
 """Error type whose message is what is allowed, in words."""
@@ -47,42 +48,24 @@ def listed(words: Sequence[str], last: str = "or") -> str:
     return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-class Value(ABC):
-    """A kind of text: ``allowed`` in words, ``schema`` as check."""
-
-    @abstractmethod
-    def allowed(self) -> str:
-        """What is allowed, to follow "expected"."""
-
-    @abstractmethod
-    def schema(self) -> CoreSchema:
-        """The check, without its message."""
-
-    def __get_pydantic_core_schema__(
-        self, annotation: object, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return core_schema.custom_error_schema(
-            self.schema(),
-            custom_error_type=EXPECTED,
-            custom_error_message="{expected}",
-            custom_error_context={"expected": self.allowed()},
-        )
-
-
 @dataclass(frozen=True)
-class Text(Value):
+class Text:
     """A line of text: ``what`` says of what. ``optional``: null means none."""
 
     what: str
     optional: bool = False
 
     def allowed(self) -> str:
+        """What is allowed, to follow "expected"."""
         text = f"{self.what} (text)"
         return f"{text} or null" if self.optional else text
 
-    def schema(self) -> CoreSchema:
+    def __get_pydantic_core_schema__(
+        self, annotation: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
         text: CoreSchema = core_schema.str_schema(strict=True, pattern=_PRINTABLE)
-        return core_schema.nullable_schema(text) if self.optional else text
+        schema = core_schema.nullable_schema(text) if self.optional else text
+        return _with_message(schema, self.allowed())
 
 
 @dataclass(frozen=True)
@@ -93,6 +76,43 @@ class Expected:
 
     def allowed(self) -> str:
         return self.text
+
+
+class Form(Expected):
+    """The words for a key whose type they describe whole: the one message, whatever is wrong in
+    the value."""
+
+    def __get_pydantic_core_schema__(
+        self, annotation: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return _with_message(handler(annotation), self.text)
+
+
+def _with_message(schema: CoreSchema, text: str) -> CoreSchema:
+    return core_schema.custom_error_schema(
+        schema,
+        custom_error_type=EXPECTED,
+        custom_error_message="{expected}",
+        custom_error_context={"expected": text},
+    )
+
+
+def as_list(value: object) -> object:
+    """A text stands for a list of one."""
+    return [value] if isinstance(value, str) else value
+
+
+def each_once(values: Sequence[T]) -> Sequence[T]:
+    """Refuse what is there twice."""
+    for n, value in enumerate(values):
+        if value in values[:n]:
+            raise refusal(f"each once, but {value!r} is there twice")
+    return values
+
+
+def null_is_empty(value: object) -> object:
+    """null stands for a mapping of nothing."""
+    return {} if value is None else value
 
 
 class Exponent:
@@ -120,7 +140,7 @@ def allowed(annotation: object, facts: Iterable[object] = ()) -> str:
     phrases: list[str] = []
     null = ""
     for part, known in _forms(annotation, facts):
-        for fact in known:
+        for fact in (*known, part):
             if hasattr(fact, "allowed"):
                 return str(fact.allowed())
         bounds = {
@@ -182,24 +202,29 @@ def read_exponents(value: object, annotation: object, facts: Iterable[object]) -
     return value
 
 
-def model_or_false(section: type[BaseModel]) -> Discriminator:
-    """Distinguishes ``false`` from a mapping, and refuses all else."""
+def model_or_false(section: type[BaseModel], *words: str) -> Discriminator:
+    """Distinguishes ``false``, a mapping and words, by the tags ``<false>``, ``<the model's name>``
+    and ``<word>``, and refuses all else."""
 
     tag = f"<{section.__name__.lower()}>"
 
     def form(value: object) -> str | None:
-        if value is False:
-            return "<false>"
+        if value is False or (isinstance(value, str) and value in words):
+            return f"<{value}>".lower()
         return tag if isinstance(value, Mapping | section) else None
 
     return Discriminator(
         form,
         custom_error_type=EXPECTED,
         custom_error_message="{expected}",
-        custom_error_context={"expected": model_or_false_form(section), "choices": ""},
+        custom_error_context={
+            "expected": model_or_false_form(section, *words),
+            "choices": " ".join(words),
+        },
     )
 
 
-def model_or_false_form(section: type[BaseModel]) -> str:
+def model_or_false_form(section: type[BaseModel], *words: str) -> str:
     """What is allowed, in words."""
-    return f"false, or a mapping with keys {listed(tuple(section.model_fields), 'and')}"
+    mapping = f"or a mapping with keys {listed(tuple(section.model_fields), 'and')}"
+    return ", ".join([*words, "false", mapping])

@@ -152,12 +152,17 @@ class Given:
     device: Device
     directed: bool = False
     score: str | None = None
+    value: str | None = None
 
     @property
     def network_table(self) -> NetworkTable:
         """The network as its writers take it."""
         return NetworkTable.build(
-            self.network, self.items, directed=self.directed, score=self.score
+            self.network,
+            self.items,
+            directed=self.directed,
+            score=self.score,
+            value=self.value,
         )
 
     @property

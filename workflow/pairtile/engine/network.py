@@ -19,6 +19,10 @@ class Network(HasMessages):
     edges: pd.DataFrame
     """source, target int32 (item numbers); then the columns of ``network.parquet``."""
     directed: bool
+    score: str | None = None
+    """The column that ranks the edges; None: it follows from the names of the columns."""
+    value: str | None = None
+    """The column of what an edge is worth where one number must do; None: ``score``."""
     counts: dict[str, int] = field(default_factory=dict)
     threshold_value: float | None = None
     """The least score of an edge, in the unit of the score."""

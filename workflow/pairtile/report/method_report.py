@@ -334,7 +334,8 @@ class Results:
     @cached_property
     def strength(self) -> str | None:
         """The column that edges are ranked by, None when the table has no number at all."""
-        for column in self.text.strength:
+        recorded = (self.summary.get("ranked_by") or {}).get("score")
+        for column in (recorded, *self.text.strength):
             if column in self.network:
                 return column
         numeric = self.network.drop(columns=["source", "target"]).select_dtypes("number")

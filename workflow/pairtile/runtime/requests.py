@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from pairtile.config.export_formats import EXPORT_FORMATS, FORMAT_OF_SUFFIX
 from pairtile.runtime.files import read_json
 
 Paths = str | Iterable[str | os.PathLike[str]]
@@ -52,10 +53,6 @@ VALUE_BYTES = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "D
 
 STREAMED = frozenset({".dcd", ".h5md", ".nc", ".ncdf", ".trj", ".trr", ".tng", ".xtc"})
 """Trajectories: read a few frames at a time, whatever their length."""
-
-
-EXPORT_TIMES = {"gexf": 110, "cx2": 40}
-"""Of the network in memory: GEXF and CX2 are made of an object for each edge, others in parts."""
 
 
 def memory_mb(wanted: float, attempt: int = 1) -> int:
@@ -255,5 +252,5 @@ def report_bytes(read: Paths, state: Paths, tables: Paths) -> float:
 
 def export_bytes(suffix: str, network: Paths, items: Paths) -> float:
     """Memory of the network in the format of that suffix, and of the table of items."""
-    times = EXPORT_TIMES.get(suffix, 15)
+    times = EXPORT_FORMATS[FORMAT_OF_SUFFIX[suffix]].memory_factor
     return START_BYTES + times * data_bytes(network) + 10 * data_bytes(items)

@@ -28,7 +28,6 @@ def downstream(run: AnalysisRun, name: str) -> None:
         config, step.details["inputs"] = local_inputs(asked, run.local_inputs(name), run.checksums)
         planned, known = read_plan(run.plan), open_state(folder / "values")
         made = read_json(run.record("network"))["details"]
-        score = made["threshold"].get("score")  # the column, or in some methods a limit
         given = Given(
             config=config,
             values=known["values"],
@@ -42,7 +41,7 @@ def downstream(run: AnalysisRun, name: str) -> None:
             seed=planned.seed,
             device=choose(planned.backend if stage.gpu else "cpu"),
             directed=bool(made["directed"]),
-            score=score if isinstance(score, str) else None,
+            **made["ranked_by"],
         )
         written: Written = import_module(f"{PACKAGE}.{name}").run(given)
         step.device = given.device.name

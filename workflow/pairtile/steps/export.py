@@ -7,24 +7,23 @@ from pathlib import Path
 import pandas as pd
 
 from pairtile import __version__
+from pairtile.config.export_formats import FORMAT_OF_SUFFIX
 from pairtile.io.networks import export_network
 from pairtile.runtime.files import read_json, read_table
 from pairtile.runtime.record import recorded
 from pairtile.steps.analysis_run import AnalysisRun
-from pairtile.steps.result_files import EXPORT_FORMAT
 from pairtile.steps.tables import verified_table
 
 
 def export(run: AnalysisRun, suffix: str) -> None:
     """Write ``network.SUFFIX`` of the analysis."""
-    folder, method, format = run.folder, run.config.method, EXPORT_FORMAT[suffix]
+    folder, method, format = run.folder, run.config.method, FORMAT_OF_SUFFIX[suffix]
     with recorded(f"export {format}"):
         made = read_json(run.record("network"))["details"]
         described = read_table(folder / "items.parquet")
         for table in run.files.node_tables():
             columns = run.config.node_tables[Path(table).name]
             described = with_columns(described, verified_table(Path(table)), *columns)
-        score = made["threshold"].get("score")  # the column, or in some methods a limit
         export_network(
             read_table(folder / "network.parquet"),
             described,
@@ -33,7 +32,7 @@ def export(run: AnalysisRun, suffix: str) -> None:
             directed=bool(made["directed"]),
             name=run.name,
             metadata={"pairtile_version": __version__, "method": method},
-            score=score if isinstance(score, str) else None,
+            **made["ranked_by"],
         )
 
 

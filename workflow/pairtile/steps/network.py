@@ -76,9 +76,12 @@ def network(run: AnalysisRun) -> None:
         step.peak_gpu_memory_bytes = opened.device.peak_bytes()
         step.count(**{"edges": len(result.edges)} | result.counts)
         step.say(*result.messages)
-        step.details["threshold"] = result.threshold
-        step.details["directed"] = result.directed
-        step.details["edges"] = len(result.edges)
+        step.details |= {
+            "threshold": result.threshold,
+            "directed": result.directed,
+            "ranked_by": {"score": result.score, "value": result.value},
+            "edges": len(result.edges),
+        }
         items = read_table(folder / "items.parquet")
         write_network(result, items, folder / "network.parquet", get_method(config.method).package)
         write_arrays(folder / "scores.npz", opened.result_arrays(merged, result))

@@ -22,7 +22,7 @@ def prepare(run: AnalysisRun) -> None:
     InputError
         If an input cannot be read or used, or does not have its checksum.
     """
-    config = run.config.to_prepare()
+    config = run.config.for_step("prepare", with_names=True)
     inputs = {} if run.prepared else run.local_inputs("prepare")
     with (
         recorded("prepare", run.record("prepare")) as step,

@@ -10,22 +10,11 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import Any, get_args
+from typing import Any
 
 from pairtile.config.downstream import GROUP_TABLES, STAGES, stage_tables, stages_of
+from pairtile.config.export_formats import EXPORT_FORMATS, FORMAT_OF_SUFFIX, exported_formats
 from pairtile.config.models import Analysis
-from pairtile.config.network import ExportFormat, exported_formats
-
-EXPORT_SUFFIX = {
-    "adjacency": "npz",
-    "zarr": "zarr.zip",
-    "regulon": "regulon.tsv",
-    "adjacencies": "adjacencies.tsv",
-}
-"""Formats whose file is not ``network.FORMAT``: the suffix says what the file is."""
-
-EXPORT_FORMAT = {EXPORT_SUFFIX.get(name, name): name for name in get_args(ExportFormat)}
-"""The format of each ``network.SUFFIX``."""
 
 Plan = Mapping[str, Any]
 
@@ -50,7 +39,7 @@ class ResultFiles:
 
     def no_longer_wanted(self, n_edges: int) -> list[str]:
         """What another configuration of the analysis made, and this one does not ask for."""
-        exports = (f"network.{suffix}" for suffix in EXPORT_FORMAT)
+        exports = (f"network.{suffix}" for suffix in FORMAT_OF_SUFFIX)
         of_stages = (table for stage in STAGES for table in stage.tables)
         tables = (*self.config.tables, *of_stages, *GROUP_TABLES)
         known = self.paths([*exports, *tables, "evaluation.json"])
@@ -61,8 +50,7 @@ class ResultFiles:
         """The network in the formats that are asked for; without the number of its edges those that
         are written in any case."""
         formats = exported_formats(self.config.export, n_edges)
-        suffixes = (EXPORT_SUFFIX.get(name, name) for name in formats)
-        return self.paths(f"network.{suffix}" for suffix in suffixes)
+        return self.paths(f"network.{EXPORT_FORMATS[name].suffix}" for name in formats)
 
     def tables(self) -> list[str]:
         """The tables of the method's own that are asked for."""

@@ -14,8 +14,8 @@ from typing import Any
 
 from pairtile import __version__
 from pairtile.config.downstream import stages_of
+from pairtile.config.export_formats import exported_formats
 from pairtile.config.models import Analysis
-from pairtile.config.network import exported_formats
 from pairtile.declare.messages import Message, messages_of, notes_of, warnings_of
 from pairtile.engine.state import verified_state
 from pairtile.report.results import read_results, warnings_of_results
@@ -151,8 +151,7 @@ def _joined(
             content["steps"][key] = _chunks(details["chunks"])
         if "reason" in details:
             content["backend"]["reason"] = details["reason"]
-        if "directed" in details:
-            content["directed"] = details["directed"]
+        content |= {key: details[key] for key in ("directed", "ranked_by") if key in details}
     return content
 
 

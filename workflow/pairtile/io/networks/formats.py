@@ -1,55 +1,19 @@
-"""The formats a network can be written in, and the one function that writes them."""
+"""The one function that writes a network, in any of ``pairtile.config.export_formats``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from importlib import import_module
 from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from pairtile.io.networks.edge_lists import (
-    write_adj,
-    write_adjacencies,
-    write_gmt,
-    write_parquet,
-    write_regulon,
-    write_sif,
-    write_tsv,
-)
-from pairtile.io.networks.graphs import write_cx2, write_gexf, write_graphml
-from pairtile.io.networks.matrices import write_adjacency, write_h5ad, write_h5mu, write_zarr
-from pairtile.io.networks.page import write_html
+from pairtile.config.export_formats import EXPORT_FORMATS, lacking_packages
+from pairtile.errors import ConfigError
 from pairtile.io.networks.table import NetworkTable
 from pairtile.runtime.files import atomic_path
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-class Exporter(NamedTuple):
-    """How one format is written, and how its files are called: ``network`` + ``suffix``."""
-
-    writer: Callable[[NetworkTable, Path], None]
-    suffix: str
-
-
-EXPORTERS: dict[str, Exporter] = {
-    "tsv": Exporter(write_tsv, ".tsv"),
-    "parquet": Exporter(write_parquet, ".parquet"),
-    "graphml": Exporter(write_graphml, ".graphml"),
-    "gexf": Exporter(write_gexf, ".gexf"),
-    "sif": Exporter(write_sif, ".sif"),
-    "cx2": Exporter(write_cx2, ".cx2"),
-    "adjacency": Exporter(write_adjacency, ".npz"),
-    "h5ad": Exporter(write_h5ad, ".h5ad"),
-    "h5mu": Exporter(write_h5mu, ".h5mu"),
-    "zarr": Exporter(write_zarr, ".zarr.zip"),
-    "regulon": Exporter(write_regulon, ".regulon.tsv"),
-    "adj": Exporter(write_adj, ".adj"),
-    "adjacencies": Exporter(write_adjacencies, ".adjacencies.tsv"),
-    "gmt": Exporter(write_gmt, ".gmt"),
-    "html": Exporter(write_html, ".html"),
-}
 
 
 def export_network(
@@ -62,6 +26,7 @@ def export_network(
     name: str,
     metadata: Mapping[str, str | int | float | bool | None],
     score: str | None = None,
+    value: str | None = None,
 ) -> None:
     """Write a network in one format, whole or not at all.
 
@@ -79,7 +44,7 @@ def export_network(
         The items table: ``name`` and, where there, ``kept``; the columns of ``NODE_COLUMNS`` become
         attributes of the nodes in ``graphml``, ``gexf`` and ``cx2``.
     format : str
-        A key of ``EXPORTERS``.
+        A key of ``EXPORT_FORMATS``.
     path : path
         The file to write.
     directed : bool
@@ -89,8 +54,10 @@ def export_network(
     metadata : mapping of str to str or number
         Said of the network as a whole, in formats that have a place for it. None is left out.
     score : str, optional
-        The column that edges were chosen by: their rank, and their weight in formats that hold one
-        number. None, or a column that is not there: by the names of the columns.
+        The column that ranks the edges. None, or a column that is not there: by the names of the
+        columns.
+    value : str, optional
+        The column of their weight in formats that hold one number. None: ``score``.
 
     Raises
     ------
@@ -102,10 +69,19 @@ def export_network(
     ConfigError
         h5mu or zarr without the packages that write them (mudata; xarray and zarr).
     """
-    if format not in EXPORTERS:
-        raise ValueError(f"format is {format!r}; expected one of {', '.join(EXPORTERS)}")
+    if format not in EXPORT_FORMATS:
+        raise ValueError(f"format is {format!r}; expected one of {', '.join(EXPORT_FORMATS)}")
+    if lacking := lacking_packages(format):
+        raise ConfigError(f"export: {format} needs {lacking}")
     table = NetworkTable.build(
-        network, items, directed=directed, name=name, metadata=metadata, score=score
+        network,
+        items,
+        directed=directed,
+        name=name,
+        metadata=metadata,
+        score=score,
+        value=value,
     )
+    module, _, writer = EXPORT_FORMATS[format].writer.partition(".")
     with atomic_path(path) as temporary:
-        EXPORTERS[format].writer(table, temporary)
+        getattr(import_module(f"pairtile.io.networks.{module}"), writer)(table, temporary)

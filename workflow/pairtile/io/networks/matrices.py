@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import tempfile
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pandas as pd
 import scipy.sparse
 
-from pairtile.errors import ConfigError
 from pairtile.io.networks.table import NODE_COLUMNS, NetworkTable
 
 
@@ -116,11 +113,9 @@ def write_h5mu(network: NetworkTable, path: Path) -> None:
     Modalities are ``mirna`` and ``transcript`` where items have a ``kind``, the two tables where
     they have a ``table``, else ``genes``. ``var``, ``varp`` and ``uns`` of the whole are as
     ``write_h5ad`` has them, in the order of the modalities.
-
-    Raises ConfigError where the package mudata is not installed.
     """
-    mudata = _package("mudata", "h5mu")
     import anndata
+    import mudata
 
     var, varp, about = _described(network)
     column = next((c for c in ("kind", "table") if c in var), None)
@@ -146,11 +141,9 @@ def write_zarr(network: NetworkTable, path: Path) -> None:
     ``gene``, all kept genes: their names, and the items' columns that nodes have. Attributes: name,
     direction, the column of the network's value, and the metadata. A missing number is NaN, a
     missing word is empty.
-
-    Raises ConfigError where the packages xarray and zarr are not installed.
     """
-    xarray = _package("xarray", "zarr")
-    _package("zarr", "zarr")
+    import xarray
+
     genes = network.genes[[c for c in NODE_COLUMNS if c in network.genes]]
     values = (("edge", _plain(network.edges[c])) for c in network.columns)
     columns = dict(zip(_without_slash(network.columns), values, strict=True))
@@ -200,15 +193,6 @@ def _plain(values: pd.Series) -> np.ndarray:
     if values.dtype.kind in "iuf":
         return values.to_numpy(dtype=np.float64, na_value=np.nan)
     return values.astype(object).where(values.notna(), "").astype(str).to_numpy(dtype=np.str_)
-
-
-def _package(name: str, format: str) -> ModuleType:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ConfigError(
-            f"export: {format} needs the package {name}; pip install 'pairtile[{format}]'"
-        ) from error
 
 
 def _without_slash(names: Iterable[str]) -> list[str]:

@@ -14,11 +14,8 @@ from pairtile.errors import InputError
 VALUE_COLUMNS = ("mi_bits", "mi_nats", "correlation", "score")
 """What an edge is worth in its own unit; the first that a network has is its value."""
 
-SCORE_COLUMNS = ("combined", "target_z", "clr", *VALUE_COLUMNS)
-"""What edges are ranked by; the first that a network has."""
-
 SIGNED_COLUMN = "correlation"
-"""What edges are ranked by the size of, whatever the sign; a low ``target_z`` is a weak edge."""
+"""What edges are ranked by the size of, whatever the sign; of other scores a low one is weak."""
 
 NODE_COLUMNS = (
     *("item", "symbol", "table", "role", "is_regulator", "degree", "module"),
@@ -43,8 +40,9 @@ class NetworkTable:
 
     ``edges`` has the columns ``source``, ``target`` and ``columns``; ``genes`` is the items table
     of the kept genes, in order; ``source`` and ``target`` are the edges' ends as row numbers of
-    ``genes``, int64, shape (edges,). ``score``: the column that the network was made by, where that
-    is stated; None: it follows from the names of the columns.
+    ``genes``, int64, shape (edges,). ``score``: the column that ranks the edges, where that is
+    stated; None: it follows from the names of the columns. ``value``: the column of what an edge is
+    worth in one number; None: ``score``.
     """
 
     edges: pd.DataFrame
@@ -55,6 +53,7 @@ class NetworkTable:
     name: str
     metadata: dict[str, Scalar]
     score: str | None = None
+    value: str | None = None
 
     @classmethod
     def build(
@@ -66,6 +65,7 @@ class NetworkTable:
         name: str = "",
         metadata: Mapping[str, Scalar | None] | None = None,
         score: str | None = None,
+        value: str | None = None,
     ) -> NetworkTable:
         """Check and number a network. Raises as ``export_network`` says."""
         for column in ("source", "target"):
@@ -91,6 +91,7 @@ class NetworkTable:
             name=name,
             metadata={str(k): _scalar(v) for k, v in (metadata or {}).items() if v is not None},
             score=score if score in network else None,
+            value=value if value in network else None,
         )
 
     @property
@@ -101,12 +102,12 @@ class NetworkTable:
     @property
     def value_column(self) -> str:
         """The column of an edge's score in its own unit."""
-        return self.score or _first_known(self.edges, VALUE_COLUMNS)
+        return self.value or self.score_column
 
     @property
     def score_column(self) -> str:
         """The column that edges are ranked by."""
-        return self.score or _first_known(self.edges, SCORE_COLUMNS)
+        return self.score or _first_known(self.edges, VALUE_COLUMNS)
 
     @property
     def names(self) -> list[str]:

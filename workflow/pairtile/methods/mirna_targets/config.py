@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, Tag
+from pydantic import BeforeValidator, Field, Strict, StringConstraints, Tag
 
-from pairtile.config.models import Analysis, ConfigModel, Fault, InputFile, JobNeeds, UsedBy
+from pairtile.config.models import Analysis, ConfigModel, InputFile, JobNeeds, Rule, UsedBy
 from pairtile.config.network import (
     Chunks,
     ExportList,
@@ -17,7 +17,14 @@ from pairtile.config.network import (
     chunks_field,
     export_field,
 )
-from pairtile.config.values import Expected, Text, model_or_false, model_or_false_form, refusal
+from pairtile.config.values import (
+    Expected,
+    Form,
+    Text,
+    as_list,
+    model_or_false,
+    model_or_false_form,
+)
 
 TABLES = ("hits.tsv", "hits.parquet", "hits.bed", "hits.gff3", "targets.tsv", "miranda.txt")
 NULL_TABLES = ("signal.tsv", "signal_curve.tsv")
@@ -33,23 +40,8 @@ EXPRESSION = ("mirna_expression", "transcript_expression")
 MAX_TRIM = 2**31 - 1  # positions are int32
 
 
-_SPECIES_FORM = "a species (hsa), a list of species, or null"
-_NAMES_FORM = "a list of miRNAs, the path of a file of them, or null"
-
-
-def _species(value: object) -> tuple[str, ...] | None:
-    return None if value is None else _words([value] if isinstance(value, str) else value)
-
-
-def _path_or_names(value: object) -> str | tuple[str, ...] | None:
-    return value if value is None or isinstance(value, str) else _words(value, _NAMES_FORM)
-
-
-def _words(value: object, expected: str = _SPECIES_FORM) -> tuple[str, ...]:
-    words = value if isinstance(value, list | tuple) else []
-    if not words or not all(isinstance(word, str) and word.strip() for word in words):
-        raise refusal(expected)
-    return tuple(word.strip() for word in words)
+_Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+_Words = Annotated[tuple[_Word, ...], Strict(False), Field(min_length=1)]
 
 
 class AlignmentConfig(ConfigModel):
@@ -215,9 +207,9 @@ class MirnaTargetsConfig(Analysis):
         ),
     )
     species: Annotated[
-        tuple[str, ...] | None,
-        BeforeValidator(_species, json_schema_input_type=str | list[str] | None),
-        Expected(_SPECIES_FORM),
+        _Words | None,
+        Form("a species (hsa), a list of species, or null"),
+        BeforeValidator(as_list, json_schema_input_type=str | list[str] | None),
     ] = Field(
         default=None,
         description=(
@@ -226,9 +218,7 @@ class MirnaTargetsConfig(Analysis):
         ),
     )
     mirna_names: Annotated[
-        str | tuple[str, ...] | None,
-        BeforeValidator(_path_or_names, json_schema_input_type=str | list[str] | None),
-        Expected(_NAMES_FORM),
+        str | _Words | None, Form("a list of miRNAs, the path of a file of them, or null")
     ] = Field(
         default=None,
         description=(
@@ -386,17 +376,14 @@ class MirnaTargetsConfig(Analysis):
         joined = EXPRESSION_TABLES if self.mirna_expression is not None else ()
         return TABLES + seeds + NULL_TABLES + conserved + joined
 
-    def validate_against(self, name: str, others: Mapping[str, Analysis]) -> Fault | None:
-        """Keys without those that they need."""
-        if self.orthologs is None:
-            for key in ("species_tree", "reference_species"):
-                if getattr(self, key) is not None:
-                    return Fault(key, "null without orthologs")
-        if self.species_tree is not None and self.reference_species is None:
-            return Fault("reference_species", "a species of species_tree: that of the transcripts")
+    def requirements(self) -> Iterator[Rule]:
+        for key in ("species_tree", "reference_species"):
+            alone = self.orthologs is None and getattr(self, key) is not None
+            yield Rule(alone, key, "null without orthologs")
+        lacks = self.species_tree is not None and self.reference_species is None
+        yield Rule(lacks, "reference_species", "a species of species_tree: that of the transcripts")
         missing = [key for key in EXPRESSION if getattr(self, key) is None]
-        if len(missing) == 1:
-            return Fault(missing[0], "a table, beside that of the other kind")
-        if not missing and self.null is False:
-            return Fault("null", "{shuffles: 100}: correlations are compared with those")
-        return None
+        for key in missing:
+            yield Rule(len(missing) == 1, key, "a table, beside that of the other kind")
+        unrelated = not missing and self.null is False
+        yield Rule(unrelated, "null", "{shuffles: 100}: correlations are compared with those")

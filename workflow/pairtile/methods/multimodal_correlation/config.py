@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, Tag, ValidationInfo, field_validator, model_validator
 
-from pairtile.config.models import ConfigModel, InputFile, JobNeeds, UsedBy
+from pairtile.config.models import ConfigModel, InputFile, JobNeeds, Rule, UsedBy
 from pairtile.config.modules import GeneModulesConfig
 from pairtile.config.network import (
     OF_MODULES,
@@ -137,27 +137,20 @@ class MixtureEstimatorConfig(ConfigModel):
         ),
     )
 
-    @field_validator("correlation")
-    @classmethod
-    def _correlation_of_modes(cls, kind: str, info: ValidationInfo) -> str:
-        if kind not in OF_MODES and info.data.get("clustering") == "gmm":
-            raise refusal("spearman or pearson, or clustering: none beside it", OF_MODES)
-        return kind
-
-    @field_validator("max_clusters", "max_correlation", "max_expression")
-    @classmethod
-    def _limits_in_order(cls, high: float | None, info: ValidationInfo) -> float | None:
-        key = str(info.field_name)
-        least = key.replace("max", "min")
-        low = info.data.get(least)
-        if low is None or high is None or high > low or (high == low and key != "max_expression"):
-            return high
-        allowed = {
-            "max_clusters": f"an integer between {least} ({low:g}) and {MAX_CLUSTERS}",
-            "max_correlation": f"a number of at least {least} ({low:g}) and at most 1",
-            "max_expression": f"a number greater than {least} ({low:g}), or null",
-        }
-        raise refusal(allowed[key])
+    def requirements(self) -> Iterator[Rule]:
+        of_all = self.correlation not in OF_MODES and self.clustering == "gmm"
+        expected = "spearman or pearson, or clustering: none beside it"
+        yield Rule(of_all, "correlation", expected, OF_MODES)
+        low, high = self.min_clusters, self.max_clusters
+        expected = f"an integer between min_clusters ({low}) and {MAX_CLUSTERS}"
+        yield Rule(high < low, "max_clusters", expected)
+        least, most = self.min_correlation, self.max_correlation
+        expected = f"a number of at least min_correlation ({least:g}) and at most 1"
+        yield Rule(most < least, "max_correlation", expected)
+        if self.min_expression is not None and self.max_expression is not None:
+            expected = f"a number greater than min_expression ({self.min_expression:g}), or null"
+            none = self.max_expression <= self.min_expression
+            yield Rule(none, "max_expression", expected)
 
 
 ThresholdMethod = Literal["auto", "rmt", "fdr", "power_law", "score", "none"]
@@ -252,31 +245,22 @@ class ThresholdConfig(ConfigModel):
         "null: 50.",
     )
 
-    @field_validator(
-        "score", "fdr", "start", "step", "stop", "rule", "min_eigenvalues", "fit", "min_genes"
-    )
-    @classmethod
-    def _fits_method(cls, value: object, info: ValidationInfo) -> object:
-        method, key = info.data.get("method"), str(info.field_name)
-        if method is None:
-            return value
-        if key not in METHOD_KEYS[method]:
-            if value not in (None, "auto"):
-                able = [f"method: {name}" for name, keys in METHOD_KEYS.items() if key in keys]
-                unset = "auto" if key == "rule" else "null"
-                raise refusal(f"{unset}, or {listed(able)} beside it")
-            return value
-        if key == "score" and value is None:
-            raise refusal("a number of at least 0 and at most 1 for method: score")
-        return METHOD_KEYS[method][key] if value is None else value
+    def resolve_auto(self) -> Mapping[str, object]:
+        defaults = METHOD_KEYS[self.method]
+        return {key: value for key, value in defaults.items() if getattr(self, key) is None}
 
-    @field_validator("stop")
-    @classmethod
-    def _stop_below_start(cls, stop: float | None, info: ValidationInfo) -> float | None:
-        start = info.data.get("start")
-        if stop is not None and start is not None and stop >= start:
-            raise refusal(f"a number of at least 0 and less than start ({start:g}), or null")
-        return stop
+    def requirements(self) -> Iterator[Rule]:
+        for key in type(self).model_fields:
+            able = [f"method: {name}" for name, keys in METHOD_KEYS.items() if key in keys]
+            unset = "auto" if key == "rule" else "null"
+            other = able and key not in METHOD_KEYS[self.method]
+            stated = getattr(self, key) not in (None, "auto")
+            yield Rule(other and stated, key, f"{unset}, or {listed(able)} beside it")
+        lacks = self.method == "score" and self.score is None
+        yield Rule(lacks, "score", "a number of at least 0 and at most 1 for method: score")
+        if self.stop is not None and self.start is not None:
+            expected = f"a number of at least 0 and less than start ({self.start:g}), or null"
+            yield Rule(self.stop >= self.start, "stop", expected)
 
     def check_within(self, min_correlation: float, max_correlation: float) -> None:
         """Raises PydanticCustomError where no mode that is stored can pass."""
@@ -379,11 +363,9 @@ class ConditionConfig(ConfigModel):
         ),
     )
 
-    @model_validator(mode="after")
-    def _levels_of_ordinal_only(self) -> Self:
-        if self.levels is not None and self.kind != "ordinal":
-            raise refusal("null, or kind: ordinal beside it", key="levels")
-        return self
+    def requirements(self) -> Iterator[Rule]:
+        unordered = self.levels is not None and self.kind != "ordinal"
+        yield Rule(unordered, "levels", "null, or kind: ordinal beside it")
 
 
 _CONDITIONS_FORM = (
@@ -453,11 +435,9 @@ class ModulesConfig(GeneModulesConfig):
         ),
     )
 
-    @model_validator(mode="after")
-    def _genes_have_one_module(self) -> Self:
-        if self.eigengenes and self.method == "link_communities":
-            raise refusal("false, since link_communities put genes in several", key="eigengenes")
-        return self
+    def requirements(self) -> Iterator[Rule]:
+        several = self.eigengenes and self.method == "link_communities"
+        yield Rule(several, "eigengenes", "false, since link_communities put genes in several")
 
 
 ModulesOrFalse = Annotated[
@@ -643,48 +623,35 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
             threshold.check_within(estimator.min_correlation, estimator.max_correlation)
         return threshold.decided(str(info.data.get("compatibility")))
 
-    @field_validator("lag")
-    @classmethod
-    def _lag_of_all_samples(cls, lag: int, info: ValidationInfo) -> int:
-        estimator = info.data.get("estimator")
-        if lag and isinstance(estimator, MixtureEstimatorConfig):
-            if estimator.clustering == "gmm":
-                raise refusal("0, or estimator.clustering: none (modes have no lag)")
-            if estimator.correlation == "partial":
-                raise refusal("0, or another estimator.correlation than partial")
-        return lag
-
-    @field_validator("power")
-    @classmethod
-    def _power_of_correlation(
-        cls, power: PowerConfig | Literal[False], info: ValidationInfo
-    ) -> PowerConfig | Literal[False]:
+    def resolve_auto(self) -> Mapping[str, object]:
         # How far a partial correlation is shrunken, no formula of the number of samples knows.
-        partial = getattr(info.data.get("estimator"), "correlation", "") == "partial"
-        return False if partial else power
+        return {"power": False} if self.estimator.correlation == "partial" else {}
 
-    @model_validator(mode="after")
-    def _threshold_has_its_pairs(self) -> Self:
-        asked = {
-            "regulators": self.regulators is not None,
-            "other_expression": self.other_expression is not None,
-            "lag": self.lag > 0,
-        }
-        beside = next((key for key, stated in asked.items() if stated), None)
-        if beside is not None and self.threshold.method in ("rmt", "power_law"):
-            raise refusal(
-                f"fdr, score or none beside {beside} (it needs all pairs of genes), or auto",
-                ("auto", "fdr", "score", "none"),
-                key="threshold/method",
+    def requirements(self) -> Iterator[Rule]:
+        yield from super().requirements()
+        lag, estimator = self.lag, self.estimator
+        modes = lag and estimator.clustering == "gmm"
+        yield Rule(modes, "lag", "0, or estimator.clustering: none (modes have no lag)")
+        partial = lag and estimator.correlation == "partial"
+        yield Rule(partial, "lag", "0, or another estimator.correlation than partial")
+        walks = self.threshold.method in ("rmt", "power_law")
+        for key in ("regulators", "other_expression", "lag"):
+            choices = ("auto", "fdr", "score", "none")
+            stated = getattr(self, key) not in (None, 0)
+            yield Rule(
+                walks and stated,
+                "threshold/method",
+                f"fdr, score or none beside {key} (it needs all pairs of genes), or auto",
+                choices,
             )
-        return self
-
-    @model_validator(mode="after")
-    def _conditions_can_be_tested(self) -> Self:
-        if self.lag and self.annotations is not None:
-            raise refusal(
-                "null beside lag: conditions are tested in the same sample", key="annotations"
-            )
-        if self.conditions and self.annotations is None:
-            raise refusal("no conditions, or a table under annotations", key="conditions")
-        return self
+        stated = self.annotations is not None
+        yield Rule(
+            self.lag and stated,
+            "annotations",
+            "null beside lag: conditions are tested in the same sample",
+        )
+        yield Rule(
+            self.conditions and not stated,
+            "conditions",
+            "no conditions, or a table under annotations",
+        )

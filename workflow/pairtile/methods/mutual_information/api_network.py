@@ -27,9 +27,10 @@ from pairtile.declare.messages import notes_of, warnings_of
 from pairtile.gpu.device import choose
 from pairtile.io.regulators import FoundRegulators
 from pairtile.methods.mutual_information.api import as_given
-from pairtile.methods.mutual_information.config import MutualInformationConfig, auto_score
+from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.dpi import data_processing_inequality as surviving_edges
 from pairtile.methods.mutual_information.prepare import state_of_prepared
+from pairtile.methods.mutual_information.scores import auto_score
 from pairtile.report.results import read_results
 
 if TYPE_CHECKING:
@@ -94,9 +95,9 @@ def infer_network(
         ``p_value``, ``q_value`` (Benjamini-Hochberg; both of MI), ``clr``, ``target_z`` or
         ``combined``, ``p_method`` ("empirical", or "extrapolated": fewer than 10 draws reach the
         score, and ``p_value`` goes on from the tail of the null). Undirected edges are there once.
-        ``attrs``
-        has ``directed``, ``counts``, ``threshold_bits`` (least MI kept), ``notes`` (what was
-        decided on the way), ``warnings`` (also issued as warnings), ``device`` and ``settings``.
+        ``attrs`` has ``directed``, ``score`` (the column that ranks the edges), ``counts``,
+        ``threshold_bits`` (least MI kept), ``notes`` (what was decided on the way), ``warnings``
+        (also issued as warnings), ``device`` and ``settings``.
 
     Raises
     ------
@@ -161,6 +162,7 @@ def infer_network(
     used = {key: made.parameters[key] for key in (*SETTINGS, "preprocess", "seed")}
     edges.attrs = {
         "directed": made.directed,
+        "score": made.strength,
         "counts": made.counts,
         "threshold_bits": made.summary["threshold"]["mi_bits"],
         "device": made.summary["backend"]["device"],

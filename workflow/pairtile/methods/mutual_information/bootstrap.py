@@ -16,16 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairtile.engine.network import Network
 from pairtile.errors import InputError
-from pairtile.methods.mutual_information.config import (
-    KeepBar,
-    KeepBest,
-    KeepFdr,
-    KeepPValue,
-    KeepRule,
-    KeepScore,
-    KeepTopEdges,
-    MutualInformationConfig,
-)
+from pairtile.methods.mutual_information.config import MutualInformationConfig
+from pairtile.methods.mutual_information.keep import KeepGenePairs
 from pairtile.methods.mutual_information.kernels.exchange import Exchange
 from pairtile.methods.mutual_information.kernels.permuted_rows import permuted_rows
 from pairtile.preprocess.null_design import NullDesign
@@ -151,7 +143,7 @@ def unrelated_genes(z: NDArray[np.float64], design: NullDesign, seed: int) -> Un
     return UnrelatedGenes(out, group)
 
 
-def rule_of_network(keep: KeepRule, network: Network) -> KeepRule | None:
+def rule_of_network(keep: KeepGenePairs, network: Network) -> KeepGenePairs | None:
     """The bar that an edge of this network met, as a rule that does not depend on the other edges;
     None where it has none: nothing else may pass then.
 
@@ -159,13 +151,13 @@ def rule_of_network(keep: KeepRule, network: Network) -> KeepRule | None:
     another for themselves.
     """
     largest, least = (network.threshold[key] for key in ("largest_p_value", "least_score"))
-    if not isinstance(keep, KeepFdr | KeepTopEdges):
+    if keep.fdr is None and keep.top_edges is None:
         return keep
     if largest is None:
         return None
-    if isinstance(keep, KeepBest):
-        return KeepBar(p_value=largest, score=least)
-    return KeepPValue(p_value=largest) if isinstance(keep, KeepFdr) else KeepScore(score=least)
+    bar = {"p_value": largest} if keep.fdr is not None else {}
+    bar |= {"score": least} if keep.top_edges is not None else {}
+    return keep.model_copy(update={"fdr": None, "top_edges": None, **bar})
 
 
 def undirected_edges(network: Network, is_regulator: NDArray[np.bool_] | None) -> NDArray[np.int32]:

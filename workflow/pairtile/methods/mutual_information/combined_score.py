@@ -16,7 +16,7 @@ same for any number of chunks, and no pass over all pairs sorts anything.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import NamedTuple
 
@@ -25,7 +25,11 @@ from numpy.typing import NDArray
 
 from pairtile.engine.chunk_file import Summaries
 from pairtile.gpu.device import Device
-from pairtile.methods.mutual_information.context_scores import FIXED_POINT_ONE, mean_sd
+from pairtile.methods.mutual_information.context_scores import (
+    FIXED_POINT_ONE,
+    SourceTarget,
+    mean_sd,
+)
 from pairtile.methods.mutual_information.partial_correlation import PartialCorrelation
 from pairtile.methods.mutual_information.tiles import ScoredTile
 from pairtile.statistics.shrinkage import DeviceArray
@@ -169,27 +173,34 @@ class CombinedScore:
         z = (beside - self._mean[targets]) / self._sd[targets]
         self._of_partial = RankScale.of(z[known])
 
-    def of_tile(
-        self, z: DeviceArray, sources: NDArray[np.int64], targets: NDArray[np.int64], xp: ModuleType
-    ) -> DeviceArray:
-        """The score from ``target_z`` of each source with each target: arrays of the device, shape
-        (sources, targets)."""
-        score = self._of_z.at(z, xp) + xp.asarray(self._prior[targets])
-        if self._partial.weight > 0.0:
-            score += self._second(self._partial.between(sources, targets), targets, xp)
-        return score * xp.asarray(self._varies[targets])
+    def of(self, pair: SourceTarget) -> DeviceArray:
+        """Of each source with its target."""
+        z, xp = pair.z_target, pair.xp
+        source, target = (np.asarray(genes, np.int64) for genes in (pair.source, pair.target))
+        if source.ndim == 1:
+            return self.of_pairs(z, source, target)
+        turned = source.shape[1] > 1 or target.shape[0] > 1  # targets are the rows
+        ends = source.ravel(), target.ravel()
+        score = self._joined(z.T if turned else z, self._partial.between, *ends, xp)
+        return score.T if turned else score
 
     def of_pairs(
         self, z: NDArray[np.float64], sources: NDArray[np.integer], targets: NDArray[np.integer]
     ) -> NDArray[np.float64]:
-        """The same of a list of pairs, on the host."""
-        score: NDArray[np.float64] = self._of_z.at(z, np) + self._prior[targets]
-        if self._partial.weight > 0.0:
-            score += self._second(self._partial.of_pairs(sources, targets), targets, np)
-        return np.asarray(score * self._varies[targets])
+        """Of a list of pairs, on the host, from ``target_z`` of each."""
+        return np.asarray(self._joined(z, self._partial.of_pairs, sources, targets, np))
 
-    def _second(
-        self, partial: DeviceArray, targets: NDArray[np.integer], xp: ModuleType
+    def _joined(
+        self,
+        z: DeviceArray,
+        partial: Callable[..., DeviceArray],
+        sources: NDArray[np.integer],
+        targets: NDArray[np.integer],
+        xp: ModuleType,
     ) -> DeviceArray:
-        mean, sd = xp.asarray(self._mean[targets]), xp.asarray(self._sd[targets])
-        return self._partial.weight * self._of_partial.at((partial - mean) / sd, xp)
+        score = self._of_z.at(z, xp) + xp.asarray(self._prior[targets])
+        if self._partial.weight > 0.0:
+            mean, sd = xp.asarray(self._mean[targets]), xp.asarray(self._sd[targets])
+            scaled = (partial(sources, targets) - mean) / sd
+            score += self._partial.weight * self._of_partial.at(scaled, xp)
+        return score * xp.asarray(self._varies[targets])

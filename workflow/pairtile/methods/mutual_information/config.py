@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     BeforeValidator,
-    Discriminator,
     Field,
     Tag,
-    ValidationInfo,
-    field_validator,
-    model_serializer,
-    model_validator,
 )
 
-from pairtile.config.models import ConfigModel, JobNeeds, UsedBy
+from pairtile.config.models import ConfigModel, JobNeeds, Rule, UsedBy
 from pairtile.config.network import (
     Chunks,
     ExportList,
@@ -28,13 +23,18 @@ from pairtile.config.network import (
 )
 from pairtile.config.preprocess import TwoTableAnalysis
 from pairtile.config.values import (
-    EXPECTED,
     Expected,
     Exponent,
     listed,
     model_or_false,
     model_or_false_form,
-    refusal,
+)
+from pairtile.methods.mutual_information.keep import KeepGenePairs
+from pairtile.methods.mutual_information.scores import (
+    MUTUAL_INFORMATION,
+    SCORES,
+    Score,
+    auto_score,
 )
 
 SCORING_STEPS = UsedBy("plan", "score", "network", "evaluate")
@@ -57,9 +57,10 @@ EDGES_PER_GENE = 2
 discovery rate is by whether there is a list of regulators."""
 
 
-def auto_score(regulators: bool) -> str:
-    """What ``score: auto`` is, by whether there is a list (docs/quality.md)."""
-    return "combined" if regulators else "clr"
+if TYPE_CHECKING:
+    ScoreName = str
+else:
+    ScoreName = Literal[("auto", *SCORES)]
 
 
 class SplineEstimatorConfig(ConfigModel):
@@ -116,13 +117,10 @@ class SplineEstimatorConfig(ConfigModel):
         ),
     )
 
-    @field_validator("order")
-    @classmethod
-    def _order_fits_bins(cls, order: int, info: ValidationInfo) -> int:
-        bins = info.data.get("bins")
-        if isinstance(bins, int) and isinstance(order, int) and order > bins:
-            raise refusal(f"an integer between 1 and bins ({bins})")
-        return order
+    def requirements(self) -> Iterator[Rule]:
+        if self.bins != "auto" and self.order != "auto":
+            expected = f"an integer between 1 and bins ({self.bins})"
+            yield Rule(self.order > self.bins, "order", expected)
 
     def decided(self, n_samples: int, floor_share: float) -> Self:
         """The same with what is ``auto`` decided (docs/quality.md).
@@ -143,16 +141,10 @@ class SplineEstimatorConfig(ConfigModel):
         return self.model_copy(update={"bins": bins, "order": order, "transform": transform})
 
     @property
-    def n_bins(self) -> int:
-        """``bins``, once it is decided."""
-        assert self.bins != "auto"
-        return self.bins
-
-    @property
-    def spline_order(self) -> int:
-        """``order``, once it is decided."""
-        assert self.order != "auto"
-        return self.order
+    def bins_order(self) -> tuple[int, int]:
+        """``bins`` and ``order``, once they are decided."""
+        assert self.bins != "auto" != self.order
+        return self.bins, self.order
 
 
 class NullConfig(ConfigModel):
@@ -185,139 +177,10 @@ class NullConfig(ConfigModel):
     )
 
 
-class KeepRule(ConfigModel):
-    """Which pairs become edges: one form of the key ``keep``; ``keep.Bar`` says what it asks."""
-
-
-class KeepAll(KeepRule):
-    """Keep every pair."""
-
-    @model_serializer
-    def _word(self) -> str:
-        return "all"
-
-
-class KeepAuto(KeepRule):
-    """A network that can be looked at; ``decided`` says which rule that is."""
-
-    def decided(self, genes: int, regulators: bool) -> KeepBest:
-        """The rule for a table of so many genes, by whether there is a list of regulators."""
-        return KeepBest(fdr=AUTO_FDR[regulators], top_edges=EDGES_PER_GENE * genes)
-
-    @model_serializer
-    def _word(self) -> str:
-        return "auto"
-
-
-class KeepPValue(KeepRule):
-    """Keep pairs by p-value."""
-
-    p_value: Annotated[float, Field(gt=0, le=1)] = Field(
-        description=(
-            "Keep pairs whose permutation p-value of mutual information is at most this. With n "
-            "pairs tested, n times this number are kept by chance alone: 1e-5 of 2e8 pairs is "
-            "2,000."
-        )
-    )
-
-
-class KeepBar(KeepPValue):
-    """Of bootstraps: keep edges by p-value and score."""
-
-    score: float
-
-
-class KeepFdr(KeepRule):
-    """Keep pairs by false discovery rate."""
-
-    fdr: Annotated[float, Field(gt=0, le=1)] = Field(
-        description=(
-            "Keep pairs whose q-value (Benjamini-Hochberg, from the permutation p-values) is at "
-            "most this: the expected share of unrelated pairs in the network, behind `dpi`."
-        )
-    )
-
-
-class KeepScore(KeepRule):
-    """Keep pairs by score."""
-
-    score: float = Field(
-        description=(
-            "Keep edges whose `score` is at least this: in bits for `mi`, in standard deviations "
-            "for `clr` and `target_z`, without unit for `combined`."
-        )
-    )
-
-
-class KeepTopEdges(KeepRule):
-    """Keep the best so many."""
-
-    top_edges: Annotated[int, Exponent(), Field(ge=1, le=1_000_000_000)] = Field(
-        description="Keep this many edges, those with the highest `score`."
-    )
-
-
-class KeepBest(KeepFdr):
-    """Keep the best so many of those that meet a false discovery rate."""
-
-    top_edges: Annotated[int, Exponent(), Field(ge=1, le=1_000_000_000)] = Field(
-        description="Keep at most this many of them, those with the highest `score`."
-    )
-
-
-_KEEP_BY_KEYS: dict[str, type[KeepRule]] = {
-    "p_value": KeepPValue,
-    "fdr": KeepFdr,
-    "score": KeepScore,
-    "top_edges": KeepTopEdges,
-    "fdr top_edges": KeepBest,
-    "all": KeepAll,
-    "auto": KeepAuto,
-}
-"""Each form by its keys, or by the word that it is."""
-
-_KEEP_FORMS = (
-    "{p_value: x}, {fdr: x}, {score: x}, {top_edges: n}, {fdr: x, top_edges: n}, all or auto "
-    "(one of them)"
-)
-
-
-def _keep_form(value: object) -> str | None:
-    if isinstance(value, KeepRule):
-        return next((f"<{k}>" for k, rule in _KEEP_BY_KEYS.items() if type(value) is rule), None)
-    keys = " ".join(sorted(map(str, value))) if isinstance(value, Mapping) else str(value)
-    rule = _KEEP_BY_KEYS.get(keys)
-    has_form = rule and isinstance(value, Mapping if rule.model_fields else str)
-    return f"<{keys}>" if has_form else None
-
-
-Keep = Annotated[
-    Annotated[KeepPValue, Tag("<p_value>")]
-    | Annotated[KeepFdr, Tag("<fdr>")]
-    | Annotated[KeepScore, Tag("<score>")]
-    | Annotated[KeepTopEdges, Tag("<top_edges>")]
-    | Annotated[KeepBest, Tag("<fdr top_edges>")]
-    | Annotated[
-        KeepAll,
-        BeforeValidator(lambda value: KeepAll(), json_schema_input_type=Literal["all"]),
-        Tag("<all>"),
-    ]
-    | Annotated[
-        KeepAuto,
-        BeforeValidator(lambda value: KeepAuto(), json_schema_input_type=Literal["auto"]),
-        Tag("<auto>"),
-    ],
-    Discriminator(
-        _keep_form,
-        custom_error_type=EXPECTED,
-        custom_error_message="{expected}",
-        custom_error_context={
-            "expected": _KEEP_FORMS,
-            "choices": "p_value fdr score top_edges all auto",
-        },
-    ),
-    Expected(_KEEP_FORMS),
-]
+def auto_keep(genes: int, regulators: bool) -> KeepGenePairs:
+    """What ``keep: auto`` is for a table of so many genes, by whether there is a list of
+    regulators: a network that can be looked at."""
+    return KeepGenePairs(fdr=AUTO_FDR[regulators], top_edges=EDGES_PER_GENE * genes)
 
 
 class DpiConfig(ConfigModel):
@@ -342,11 +205,9 @@ class DpiConfig(ConfigModel):
         ),
     )
 
-    @model_validator(mode="after")
-    def _tolerance_fits_rule(self) -> Self:
-        if self.rule == "relative" and self.tolerance > 1:
-            raise refusal("a number between 0 and 1 for rule: relative", key="tolerance")
-        return self
+    def requirements(self) -> Iterator[Rule]:
+        above = self.rule == "relative" and self.tolerance > 1
+        yield Rule(above, "tolerance", "a number between 0 and 1 for rule: relative")
 
 
 DpiOrFalse = Annotated[
@@ -405,15 +266,13 @@ class BootstrapsConfig(ConfigModel):
         """Whether each network has another one from the rest of the samples."""
         return self.fraction == 0.5 and self.number % 2 == 0
 
-    @field_validator("fraction")
-    @classmethod
-    def _fraction_fits_resample(cls, fraction: float | None, info: ValidationInfo) -> float | None:
-        resample = info.data.get("resample")
-        if resample == "subsample":
-            return SUBSAMPLE_FRACTION if fraction is None else fraction
-        if resample == "bootstrap" and fraction is not None:
-            raise refusal("null, or resample: subsample beside it")
-        return fraction
+    def resolve_auto(self) -> Mapping[str, object]:
+        unsaid = self.resample == "subsample" and self.fraction is None
+        return {"fraction": SUBSAMPLE_FRACTION} if unsaid else {}
+
+    def requirements(self) -> Iterator[Rule]:
+        unused = self.resample == "bootstrap" and self.fraction is not None
+        yield Rule(unused, "fraction", "null, or resample: subsample beside it")
 
 
 _BOOTSTRAPS_FORMS = (
@@ -424,12 +283,8 @@ _BOOTSTRAPS_FORMS = (
 
 def _number_of_bootstraps(value: object) -> object:
     """A plain number stands for a section that has it as its ``number``."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        if 0 <= value <= MAX_BOOTSTRAPS:
-            return BootstrapsConfig(number=value)
-    elif isinstance(value, Mapping | BootstrapsConfig):
-        return value
-    raise refusal(_BOOTSTRAPS_FORMS)
+    plain = isinstance(value, int) and not isinstance(value, bool)
+    return {"number": value} if plain else value
 
 
 BootstrapsOrNumber = Annotated[
@@ -475,25 +330,21 @@ class MutualInformationConfig(TwoTableAnalysis):
             "sample."
         ),
     )
-    score: Annotated[Literal["auto", "mi", "clr", "target_z", "combined"], SCORING_STEPS] = Field(
+    score: Annotated[ScoreName, SCORING_STEPS] = Field(
         default="auto",
         description=(
             "What ranks the pairs, for `keep`, the order of the network table and the evaluation. "
-            "`mi`: mutual information itself, in bits. `clr`: context likelihood of relatedness, "
-            "how far a pair stands out among all pairs of both its genes. `target_z`: how far it "
-            "stands out among all candidate regulators of the target, in standard deviations; "
-            "directed. `combined`: `target_z` and what the regulator explains of the target beside "
-            "all other regulators (partial correlation, also with its square); directed, and "
-            "against gold standards the best of the four beside `regulators`. `auto`: `combined` "
-            "beside `regulators`, else `clr`. p- and q-values are those of mutual information "
-            "whatever stands here; beside `other_expression` all but `mi` are directed."
+            + " ".join(f"`{score.name}`: {score.about}" for score in SCORES.values())
+            + f" `auto`: `{auto_score(True)}` beside `regulators`, else `{auto_score(False)}`. p- "
+            "and q-values are those of mutual information whatever stands here; beside "
+            "`other_expression` all but `mi` are directed."
         ),
     )
     null: Annotated[NullConfig, SCORING_STEPS] = Field(
         default=NullConfig(), description="The null distribution, for p- and q-values."
     )
-    keep: Annotated[Keep, SCORING_STEPS] = Field(
-        default=KeepAuto(),
+    keep: Annotated[KeepGenePairs, SCORING_STEPS] = Field(
+        default=KeepGenePairs.model_validate("auto"),
         description=(
             "Which pairs become edges; give one form. `auto`: `{fdr: 0.05, top_edges: n}` beside "
             "`regulators`, else `{fdr: 0.01, top_edges: n}`, with two edges for each gene of the "
@@ -525,54 +376,42 @@ class MutualInformationConfig(TwoTableAnalysis):
     chunks: Chunks = chunks_field(more=" A few thousand jobs are as many as Snakemake likes.")
     export: ExportList = export_field()
 
-    @field_validator("score")
-    @classmethod
-    def _score_decided(cls, score: str, info: ValidationInfo) -> str:
-        if info.data.get("lag"):
-            if score not in ("auto", "mi"):
-                raise refusal("mi or auto beside lag", ("mi", "auto"))
-            return "mi"
-        if score != "auto":
-            return score
-        return auto_score(info.data.get("regulators") is not None)
+    def resolve_auto(self) -> Mapping[str, object]:
+        # DPI compares pairs of the same samples.
+        found: dict[str, object] = {"dpi": False} if self.lag else {}
+        if self.score == "auto":
+            listed = self.regulators is not None
+            found["score"] = MUTUAL_INFORMATION.name if self.lag else auto_score(listed)
+        return found
 
-    @field_validator("dpi")
-    @classmethod
-    def _dpi_in_one_sample(
-        cls, dpi: DpiConfig | Literal[False], info: ValidationInfo
-    ) -> DpiConfig | Literal[False]:
-        return False if info.data.get("lag") else dpi  # it compares pairs of the same samples
+    def requirements(self) -> Iterator[Rule]:
+        yield from super().requirements()
+        only = MUTUAL_INFORMATION.name
+        other = self.lag and self.score != only
+        yield Rule(other, "score", f"{only} or auto beside lag", (only, "auto"))
+        yield Rule(self.lag and self.bootstraps.number, "bootstraps", "0 beside lag")
+        both = self.lag and self.other_expression is not None
+        yield Rule(both, "other_expression", "null beside lag")
+        for kind, key in (("blocks", "batch"), ("courses", "series")):
+            unknown = self.null.kind == kind and getattr(self.samples, key) is None
+            yield Rule(unknown, "null/kind", f"another kind, or a column under samples.{key}")
 
-    @model_validator(mode="after")
-    def _lag_of_one_table(self) -> Self:
-        if self.lag and self.bootstraps.number:
-            raise refusal("0 beside lag", key="bootstraps")
-        if self.lag and self.other_expression is not None:
-            raise refusal("null beside lag", key="other_expression")
-        return self
-
-    @model_validator(mode="after")
-    def _blocks_are_stated(self) -> Self:
-        if self.null.kind == "blocks" and self.samples.batch is None:
-            raise refusal("another kind, or a column under samples.batch", key="null/kind")
-        if self.null.kind == "courses" and self.samples.series is None:
-            raise refusal("another kind, or a column under samples.series", key="null/kind")
-        return self
+    @property
+    def ranked_by(self) -> Score:
+        """What ranks the pairs."""
+        return SCORES[self.score]
 
     @property
     def directed(self) -> bool:
         """Whether each direction of a pair has a score of its own."""
-        return (
-            bool(self.lag)
-            or self.score in ("target_z", "combined")
-            or (self.score == "clr" and (self.regulators or self.other_expression) is not None)
-        )
+        one_way = (self.regulators or self.other_expression) is not None
+        return bool(self.lag) or self.ranked_by.is_directed(one_way)
 
     @property
     def network_times(self) -> int:
         """A pair is stored in 20 bytes. It takes about 50 while few can be edges, 170 where all may
         become one, 300 where all may become two (``benchmarks.bench_many_pairs``)."""
-        if isinstance(self.keep, KeepAuto):
+        if self.keep.rule == "auto":
             return 4
         return 20 if self.directed else 12
 

@@ -43,20 +43,66 @@ def mean_sd(sums: Mapping[str, Int64Array], role: str) -> tuple[Float64Array, Fl
     return mean, np.sqrt(np.where(variance > 1e-10, variance, 0.0))
 
 
+class SourceTarget:
+    """Pairs source -> target, and what their mutual information is held against.
+
+    bits : float64, mutual information, on the device; NaN has no score. source, target : gene
+    numbers, on the host. They broadcast to the shape of ``bits``: one number for each pair of a
+    list; (rows, 1) and (1, columns), or the other way round, for a tile. xp : ``numpy`` or
+    ``cupy``, where ``bits`` lives.
+    """
+
+    def __init__(
+        self,
+        bits: DeviceArray,
+        source: NDArray[np.integer],
+        target: NDArray[np.integer],
+        moments: Moments,
+        xp: ModuleType,
+        combine: Callable[[SourceTarget], DeviceArray] | None,
+    ) -> None:
+        self.bits, self.source, self.target, self.xp = bits, source, target, xp
+        self._moments, self._combine = moments, combine
+
+    @property
+    def z_source(self) -> DeviceArray:
+        """z-score of the mutual information among the pairs of the source; 0 without spread."""
+        return self._z("source", self.source)
+
+    @property
+    def z_target(self) -> DeviceArray:
+        """z-score among all candidate sources of the target; 0 without spread."""
+        return self._z("target", self.target)
+
+    def combined(self) -> DeviceArray:
+        """``CombinedScore``, of which the first pass has the sums."""
+        if self._combine is None:
+            raise ValueError("combined: found no sums of partial correlations")
+        return self._combine(self)
+
+    def _z(self, role: str, genes: NDArray[np.integer]) -> DeviceArray:
+        mean, sd = self._moments(role)
+        # An infinite divisor gives z = 0 where there is no spread, and leaves NaN as NaN.
+        divisor = np.where(sd > 0, sd, np.inf)
+        return (self.bits - self.xp.asarray(mean[genes])) / self.xp.asarray(divisor[genes])
+
+
 def directed_scores(
-    score: str,
+    of: Callable[[SourceTarget], DeviceArray],
     mi: DeviceArray,
     i: NDArray[np.integer],
     j: NDArray[np.integer],
     moments: Moments,
     is_regulator: BoolArray | None = None,
     xp: ModuleType = np,
+    combine: Callable[[SourceTarget], DeviceArray] | None = None,
 ) -> tuple[DeviceArray, DeviceArray]:
     """The score of i -> j and of j -> i of each pair.
 
     Parameters
     ----------
-    score : {"clr", "target_z"}
+    of
+        Gives the scores of sources with targets (``Score.of``).
     mi
         Mutual information in bits, real; NaN has no score.
     i, j
@@ -68,6 +114,8 @@ def directed_scores(
         Who may be a source. Without it, everybody.
     xp
         ``numpy`` or ``cupy``, where ``mi`` lives; the other arrays are on the host.
+    combine
+        What ``SourceTarget.combined`` gives.
 
     Returns
     -------
@@ -77,25 +125,18 @@ def directed_scores(
     --------
     >>> i, j, mi = np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([3.0, 1.0, 2.0])
     >>> moments = lambda role: (np.array([2.0, 2.5, 1.5]), np.array([1.0, 0.5, 0.5]))
-    >>> directed_scores("clr", mi, i, j, moments)[0].round(3)
-    array([1.414, 0.   , 1.   ])
-    >>> directed_scores("target_z", mi, i, j, moments)
+    >>> directed_scores(lambda pair: pair.z_target, mi, i, j, moments)
     (array([ 1., -1.,  1.]), array([ 1., -1., -1.]))
     """
     bits = mi.astype(xp.float64)
-
-    def z(role: str, genes: NDArray[np.integer]) -> DeviceArray:
-        mean, sd = moments(role)
-        # An infinite divisor gives z = 0 where there is no spread, and leaves NaN as NaN.
-        divisor = np.where(sd > 0, sd, np.inf)
-        return (bits - xp.asarray(mean[genes])) / xp.asarray(divisor[genes])
-
-    def directed(source: NDArray[np.integer], target: NDArray[np.integer]) -> DeviceArray:
-        if score == "target_z":
-            return z("target", target)
-        return xp.hypot(xp.maximum(0.0, z("source", source)), xp.maximum(0.0, z("target", target)))
-
-    backward = directed(j, i)
-    if is_regulator is not None:
-        backward = xp.where(xp.asarray(is_regulator[j]), backward, xp.nan)
-    return directed(i, j), backward
+    forward = of(SourceTarget(bits, i, j, moments, xp, combine))
+    if is_regulator is None:
+        return forward, of(SourceTarget(bits, j, i, moments, xp, combine))
+    backward = xp.full(bits.shape, xp.nan)
+    sources = np.flatnonzero(is_regulator[j])
+    if sources.size:
+        at, ends = xp.asarray(sources), i if i.shape[-1] == 1 else i[sources]
+        backward[..., at] = of(
+            SourceTarget(bits[..., at], j[..., sources], ends, moments, xp, combine)
+        )
+    return forward, backward

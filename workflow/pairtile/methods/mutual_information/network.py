@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from types import ModuleType
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
+from pairtile.arrays import BoolArray, DeviceArray, Float64Array, Int32Array, Int64Array
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import Merged, Ranking
 from pairtile.engine.network import Network, sort_edges
@@ -24,17 +24,21 @@ from pairtile.engine.selection import RunningTopK
 from pairtile.gpu.device import Device
 from pairtile.methods.mutual_information.arrays import SplineArrays
 from pairtile.methods.mutual_information.bootstrap import bootstrap_consensus, low_selection_bound
-from pairtile.methods.mutual_information.combined_score import CombinedScore
 from pairtile.methods.mutual_information.config import (
     BootstrapsConfig,
     DpiConfig,
     MutualInformationConfig,
 )
-from pairtile.methods.mutual_information.context_scores import Moments, directed_scores, mean_sd
+from pairtile.methods.mutual_information.context_scores import (
+    Moments,
+    SourceTarget,
+    directed_scores,
+)
 from pairtile.methods.mutual_information.dpi import prune
-from pairtile.methods.mutual_information.keep import Bar
+from pairtile.methods.mutual_information.keep import KeepGenePairs
 from pairtile.methods.mutual_information.kernels.distinct_q_values import distinct_q_values
 from pairtile.methods.mutual_information.null import Null
+from pairtile.methods.mutual_information.scores import MUTUAL_INFORMATION, Score
 from pairtile.runtime.threads import in_threads
 
 message = messages_of(__package__)
@@ -59,8 +63,6 @@ class GeneAnalysis(Protocol):
     config: MutualInformationConfig
     state: SplineArrays
     device: Device
-    genes: int
-    is_regulator: BoolArray | None
 
     def score_pairs(
         self, i: NDArray[np.integer], j: NDArray[np.integer]
@@ -70,8 +72,8 @@ class GeneAnalysis(Protocol):
     def null_of(self, arrays: Mapping[str, NDArray[np.generic]]) -> Null:
         """What the arrays of a null describe."""
 
-    def combined(self, scan: Mapping[str, NDArray[np.generic]]) -> CombinedScore:
-        """The score ``combined`` from the sums of the first pass."""
+    def pair_scores(self, scan: Mapping[str, NDArray[np.generic]] | None) -> PairScores:
+        """What ranks the pairs, from the sums of the first pass."""
 
     def unrelated_share(self) -> float:
         """Share of all pairs that count among the unrelated ones of the bootstraps."""
@@ -137,14 +139,46 @@ class Chosen(NamedTuple):
     least_score: float | None
 
 
-class GeneRoles(NamedTuple):
-    """How many genes there are; who is a regulator, None without a list; their moments of MI,
-    which all scores but ``mi`` need; and what ``combined`` needs besides."""
+class PairScores(NamedTuple):
+    """What ranks the pairs of so many genes.
+
+    is_regulator : who may be a source, None without a list. moments, combine : of
+    ``SourceTarget``; all scores but mutual information need the first.
+    """
 
     number: int
-    is_regulator: BoolArray | None
-    moments: Moments | None
-    combined: CombinedScore | None = None
+    score: Score
+    is_regulator: BoolArray | None = None
+    moments: Moments | None = None
+    combine: Callable[[SourceTarget], DeviceArray] | None = None
+
+    @property
+    def directed(self) -> bool:
+        """Whether both directions of a pair have a score of their own."""
+        return self.score.is_directed(self.is_regulator is not None)
+
+    def of(
+        self,
+        mi: DeviceArray,
+        i: NDArray[np.integer],
+        j: NDArray[np.integer],
+        xp: ModuleType = np,
+    ) -> list[DeviceArray]:
+        """Scores of pairs from their mutual information and, of directed scores, those backwards:
+        NaN where that is not allowed. ``i`` and ``j`` as ``SourceTarget`` has them."""
+        if self.score.of is None:
+            return [mi]
+        if self.moments is None:
+            raise ValueError(f"score {self.score.name} needs the moments of all pairs")
+        if not self.directed:
+            bits = mi.astype(xp.float64)
+            return [self.score.of(SourceTarget(bits, i, j, self.moments, xp, self.combine))]
+        known = self.moments, self.is_regulator, xp, self.combine
+        return list(directed_scores(self.score.of, mi, i, j, *known))
+
+    def of_pairs(self, pairs: Pairs) -> list[NDArray[np.floating]]:
+        """Those of the merged table."""
+        return self.of(pairs.mi_bits, pairs.i, pairs.j)
 
 
 def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = False) -> Network:
@@ -155,18 +189,17 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
     if merged.bootstraps is not None:
         of_all_samples = infer_network(analysis, replace(merged, bootstraps=None))
         return _consensus_network(analysis, merged, merged.bootstraps, of_all_samples)
-    config, keep = analysis.config, Bar.of(analysis.config.keep)
+    config, keep = analysis.config, analysis.config.keep
     pairs = Pairs.of(merged)
     null = analysis.null_of(merged.null)
-    genes = _genes(analysis, merged)
+    scores = analysis.pair_scores(merged.scan)
     significance = _significance(pairs, null, max(1, _n_tests(merged)))
-    chosen = choose(pairs, significance, genes, keep, config.score)
+    chosen = choose(pairs, significance, scores, keep)
     result = build_network(
         pairs,
         chosen,
         significance,
-        genes,
-        score=config.score,
+        scores,
         dpi=config.dpi or None,
         fdr=keep.fdr,
         backend=analysis.device.backend,
@@ -184,8 +217,8 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
     }
     share = chosen.significant / significance.n_tests
     named = "explained" in analysis.state  # a warning says which annotations samples share
-    if share > MANY_PAIRS and keep.p_bound > 0.0 and not keep.everything and not named:
-        bar = "q" if keep.by_q_value else "p"
+    if share > MANY_PAIRS and keep.p_bound > 0.0 and keep.rule != "all" and not named:
+        bar = "p" if keep.fdr is None else "q"
         cure = "preprocess.regress_out removes known effects, hidden_factors unknown ones"
         if keep.top_edges is None:
             cure = f"keep: auto picks what stands out; {cure}"
@@ -215,10 +248,10 @@ def _significance(pairs: Pairs, null: Null, n_tests: int) -> Significance:
 
 def rank_pairs(analysis: GeneAnalysis, merged: Merged) -> Ranking:
     """Every stored pair in its allowed directions, with the score that ranks it."""
-    score, genes = analysis.config.score, _genes(analysis, merged)
-    edges = directed_edges(Pairs.of(merged), score, genes)
-    edges = edges.rename(columns={_column(score): "score"})
-    return Ranking(edges[["source", "target", "score"]], _is_directed(score, genes))
+    scores = analysis.pair_scores(merged.scan)
+    columns = {scores.score.column: "score"}
+    edges = directed_edges(Pairs.of(merged), scores).rename(columns=columns)
+    return Ranking(edges[["source", "target", "score"]], scores.directed)
 
 
 def score_histogram(
@@ -226,7 +259,8 @@ def score_histogram(
 ) -> dict[str, NDArray[np.generic]]:
     """Histogram of all scores and of the null in the same bins, for ``scores.npz``."""
     counts = merged.sums["histogram"]
-    top_bits = _top_bits(analysis.config)
+    # No score is larger than the entropy of equal bins.
+    top_bits = max(1.0, float(np.log2(int(analysis.config.estimator.bins))))
     edges = np.linspace(0.0, top_bits, counts.size + 1)
     null_counts = np.zeros(counts.size, dtype=np.int64)
     for draws in Null.from_arrays(merged.null).statistic:
@@ -278,15 +312,10 @@ def q_values(p: Float64Array, n_tests: int) -> Float64Array:
     indirect edges were taken.
     """
     found, q_of_found = _benjamini_hochberg(p.copy(), n_tests)
-    return q_of_found[_searched(found, p)]
-
-
-def _searched(found: Float64Array, p: Float64Array) -> Int64Array:
-    """``searchsorted``, in order: a long table is then read once, not here and there."""
-    order = np.argsort(p)
+    order = np.argsort(p)  # searched in order, a long table is read once, not here and there
     place = np.empty(p.size, dtype=np.int64)
     place[order] = np.searchsorted(found, p[order])
-    return place
+    return q_of_found[place]
 
 
 def _fdr_bound(fdr: float, significance: Significance, n_pairs: int) -> float:
@@ -317,7 +346,7 @@ def _benjamini_hochberg(p: Float64Array, n_tests: int) -> tuple[Float64Array, Fl
 
 
 def choose(
-    pairs: Pairs, significance: Significance, genes: GeneRoles, keep: Bar, score: str
+    pairs: Pairs, significance: Significance, ranked: PairScores, keep: KeepGenePairs
 ) -> Chosen:
     """What ``keep`` takes of the candidates: of each pair or, of directed scores, of each allowed
     direction of a pair.
@@ -330,17 +359,17 @@ def choose(
     candidates = keep
     if keep.fdr is not None:
         bound = _fdr_bound(keep.fdr, significance, pairs.i.size)
-        candidates = keep._replace(p_value=bound)
+        candidates = keep.model_copy(update={"p_value": bound})
         if keep.top_edges is not None:
             bound = min(bound, keep.fdr * keep.top_edges / significance.n_tests)
-        keep = keep._replace(p_value=bound)
-    kept = np.zeros((1 + _is_directed(score, genes), pairs.i.size), dtype=bool)
+        keep = keep.model_copy(update={"p_value": bound})
+    kept = np.zeros((1 + ranked.directed, pairs.i.size), dtype=bool)
     significant, largest_p, least_score = 0, 0.0, np.inf
     best = RunningTopK(keep.top_edges or 0)
     for part in _parts(pairs.i.size):
         p = significance.p(part)
         significant += int(candidates.significant(p).sum())
-        for number, scores in enumerate(_scores(pairs.take(part), score, genes)):
+        for number, scores in enumerate(ranked.of_pairs(pairs.take(part))):
             passed = keep.passes(scores, p)
             if number:  # backwards
                 passed &= ~np.isnan(scores)
@@ -351,7 +380,7 @@ def choose(
             largest_p = float(p.max(where=passed, initial=largest_p))
             least_score = float(np.fmin.reduce(scores, where=passed, initial=least_score))
     if keep.top_edges is not None and int(kept.sum()) > keep.top_edges:
-        _only_best(kept, pairs, genes, score, best)
+        _only_best(kept, pairs, ranked, best)
         least_score = best.threshold
         largest_p = max(float(significance.p(rows).max(initial=0.0)) for rows in _rows(kept))
     if not kept.any():
@@ -359,14 +388,12 @@ def choose(
     return Chosen(kept, significant, largest_p, least_score)
 
 
-def _only_best(
-    kept: BoolArray, pairs: Pairs, genes: GeneRoles, score: str, best: RunningTopK
-) -> None:
+def _only_best(kept: BoolArray, pairs: Pairs, ranked: PairScores, best: RunningTopK) -> None:
     """Leave those of ``kept`` that are among the best; of those that are as good as the last, the
     first ones, forwards before backwards."""
     tied = np.zeros_like(kept)
     for rows in _rows(kept):
-        found = _scores(pairs.take(rows), score, genes)
+        found = ranked.of_pairs(pairs.take(rows))
         for way, ties, scores in zip(kept, tied, found, strict=True):
             ties[rows] = way[rows] & (scores == best.threshold)
             way[rows] &= scores > best.threshold
@@ -383,9 +410,8 @@ def build_network(
     pairs: Pairs,
     chosen: Chosen,
     significance: Significance,
-    genes: GeneRoles,
+    ranked: PairScores,
     *,
-    score: str,
     dpi: DpiConfig | None,
     fdr: float | None = None,
     backend: str = "cpu",
@@ -393,10 +419,10 @@ def build_network(
 ) -> Network:
     """Prune and direct.
 
-    ``clr`` with regulators, ``target_z`` and ``combined`` are directed: a pair is an edge in each
-    direction that was chosen. DPI works on the pairs chosen; of scores without direction it takes
-    them out of ``chosen``. It hardly ever takes unrelated pairs, so that more of what it leaves is
-    false: with ``fdr`` the pairs go whose q-value in the network that is left is larger.
+    Of a directed score a pair is an edge in each direction that was chosen. DPI works on the pairs
+    chosen; of scores without direction it takes them out of ``chosen``. It hardly ever takes
+    unrelated pairs, so that more of what it leaves is false: with ``fdr`` the pairs go whose
+    q-value in the network that is left is larger.
     """
     kept = chosen.kept
     in_network: BoolArray = kept[0] if len(kept) == 1 else np.logical_or.reduce(kept)
@@ -408,10 +434,10 @@ def build_network(
             pairs.j,
             pairs.mi_bits,
             in_network,
-            genes.number,
+            ranked.number,
             tolerance=dpi.tolerance,
             rule=dpi.rule,
-            is_regulator=genes.is_regulator,
+            is_regulator=ranked.is_regulator,
             backend=backend,
         )
     # Only now the other columns: there may be far fewer edges than pairs.
@@ -426,10 +452,10 @@ def build_network(
     if pairs_only:
         ends = {"source": pairs.i[rows], "target": pairs.j[rows]}
         return Network(pd.DataFrame(ends), directed=False, threshold=threshold)
-    table = directed_edges(pairs.take(rows), score, genes)
+    table = directed_edges(pairs.take(rows), ranked)
     backward = (np.arange(len(table)) >= rows.size).astype(int)
     table = table[kept[backward, rows[table["pair"].to_numpy()]]]
-    edges = sort_edges(table, _column(score))
+    edges = sort_edges(table, ranked.score.column)
     del table, backward
     p = significance.p(rows)
     if fdr is not None:
@@ -446,7 +472,9 @@ def build_network(
     edges["p_method"] = methods[beyond.astype(np.int8)]
     return Network(
         edges,
-        directed=_is_directed(score, genes),
+        directed=ranked.directed,
+        score=ranked.score.column,
+        value=MUTUAL_INFORMATION.column,
         counts={
             "pairs_kept": before,
             "pairs_before_dpi": before,
@@ -460,45 +488,17 @@ def build_network(
     )
 
 
-def _scores(pairs: Pairs, score: str, genes: GeneRoles) -> list[NDArray[np.floating]]:
-    """Scores of pairs and, of directed scores, those backwards: NaN where that is not allowed."""
-    if score == "mi":
-        return [pairs.mi_bits]
-    if genes.moments is None:
-        raise ValueError(f"score {score} needs the moments of all pairs")
-    found = directed_scores(
-        "target_z" if score == "combined" else score,
-        pairs.mi_bits,
-        pairs.i,
-        pairs.j,
-        genes.moments,
-        genes.is_regulator,
-    )
-    if genes.combined is not None:
-        ahead, back = found
-        allowed = ~np.isnan(back)
-        ahead = genes.combined.of_pairs(ahead, pairs.i, pairs.j)
-        back[allowed] = genes.combined.of_pairs(back[allowed], pairs.j[allowed], pairs.i[allowed])
-        found = ahead, back
-    return list(found) if _is_directed(score, genes) else [found[0]]
-
-
-def directed_edges(pairs: Pairs, score: str, genes: GeneRoles) -> pd.DataFrame:
-    """The directed candidates of scored pairs: pair (row), source, target, mi_bits, [score].
-
-    ``mi``, and ``clr`` without regulators, are symmetric: one row for each pair. Otherwise one row
-    for each allowed direction.
-    """
-    row = np.arange(pairs.i.size)
+def directed_edges(pairs: Pairs, ranked: PairScores) -> pd.DataFrame:
+    """The directed candidates of scored pairs: pair (row), source, target, mi_bits and the column
+    of the score; one row for each pair or, of directed scores, for each allowed direction."""
+    row, column = np.arange(pairs.i.size), ranked.score.column
     table = {"pair": row, "source": pairs.i, "target": pairs.j, "mi_bits": pairs.mi_bits}
-    if score == "mi":
-        return pd.DataFrame(table)
-    ahead, *back = _scores(pairs, score, genes)
-    forward = pd.DataFrame(table | {score: ahead})
+    ahead, *back = ranked.of_pairs(pairs)
+    forward = pd.DataFrame(table | {column: ahead})
     if not back:
         return forward
-    backward = pd.DataFrame(table | {"source": pairs.j, "target": pairs.i, score: back[0]})
-    return pd.concat([forward, backward[backward[score].notna()]], ignore_index=True)
+    backward = pd.DataFrame(table | {"source": pairs.j, "target": pairs.i, column: back[0]})
+    return pd.concat([forward, backward[backward[column].notna()]], ignore_index=True)
 
 
 def _consensus_network(
@@ -507,7 +507,7 @@ def _consensus_network(
     """Edges that come back in more bootstrap networks than chance explains; of these the best
     supported, as many as ``keep`` takes of all samples: what is right for them bounds what
     resamples of them can show. ARACNe's corrections take all, as it does."""
-    settings, score = analysis.config.bootstraps, analysis.config.score
+    settings, ranked = analysis.config.bootstraps, analysis.pair_scores(merged.scan)
     of_data = bootstraps[~bootstraps["unrelated"]]
     against_null = settings.correction == "fdr"
     unrelated = bootstraps[bootstraps["unrelated"]]
@@ -526,10 +526,10 @@ def _consensus_network(
     table = table[table["q_value"] <= settings.alpha].reset_index(drop=True)
     i, j = table["i"].to_numpy(), table["j"].to_numpy()
     p, q = table["p_value"].to_numpy(), table["q_value"].to_numpy()
-    pairs, genes = Pairs(i, j, *analysis.score_pairs(i, j)), _genes(analysis, merged)
+    pairs = Pairs(i, j, *analysis.score_pairs(i, j))
     found = Significance(p.__getitem__, q.__getitem__, lambda some: np.zeros(some.i.size, bool), 1)
-    chosen = choose(pairs, found, genes, Bar(), score)
-    result = build_network(pairs, chosen, found, genes, score=score, dpi=None)
+    chosen = choose(pairs, found, ranked, KeepGenePairs.model_validate("all"))
+    result = build_network(pairs, chosen, found, ranked, dpi=None)
     row = {pair: k for k, pair in enumerate(zip(i.tolist(), j.tolist(), strict=True))}
     edges = result.edges
     ends = zip(edges["source"].tolist(), edges["target"].tolist(), strict=True)
@@ -537,9 +537,9 @@ def _consensus_network(
     edges.insert(len(edges.columns) - 1, "support", table["support"].to_numpy(np.int64)[at])
     if against_null:
         edges.insert(len(edges.columns) - 1, "local_fdr", table["local_fdr"].to_numpy()[at])
-        best = np.lexsort((-edges[_column(score)], -edges["support"]))
+        best = np.lexsort((-edges[ranked.score.column], -edges["support"]))
         edges = edges.iloc[best[: len(of_all_samples.edges)]]
-    edges = sort_edges(edges, _column(score))
+    edges = sort_edges(edges, ranked.score.column)
     result.edges = edges.assign(p_method=p_method)
     result.messages += of_all_samples.warnings
     result.counts = {
@@ -571,26 +571,5 @@ def _bound_of_halves(settings: BootstrapsConfig, support: Int32Array, n_possible
     return message("no_bound_of_halves", alpha=settings.alpha)
 
 
-def _column(score: str) -> str:
-    return "mi_bits" if score == "mi" else score
-
-
-def _is_directed(score: str, genes: GeneRoles) -> bool:
-    return score in ("target_z", "combined") or (score == "clr" and genes.is_regulator is not None)
-
-
 def _n_tests(merged: Merged) -> int:
     return int(merged.sums["pairs_scored"].sum())
-
-
-def _top_bits(config: MutualInformationConfig) -> float:
-    """Upper end of the histograms: no score is larger than the entropy of equal bins."""
-    return max(1.0, float(np.log2(config.estimator.n_bins)))
-
-
-def _genes(analysis: GeneAnalysis, merged: Merged) -> GeneRoles:
-    if merged.scan is None:
-        return GeneRoles(analysis.genes, analysis.is_regulator, None)
-    combined = analysis.combined(merged.scan) if analysis.config.score == "combined" else None
-    moments = partial(mean_sd, merged.scan)
-    return GeneRoles(analysis.genes, analysis.is_regulator, moments, combined)

@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from pairtile.arrays import BoolArray, DeviceArray, Float32Array, Float64Array, Int64Array
 from pairtile.engine.chunk_file import Arrays
 from pairtile.engine.tiles import TILE_EDGE
-from pairtile.methods.mutual_information.config import KeepRule
-from pairtile.methods.mutual_information.keep import Bar
+from pairtile.methods.mutual_information.keep import KeepGenePairs
 from pairtile.methods.mutual_information.kernels.exchange import Exchange
 from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling, permuted_rows
 from pairtile.methods.mutual_information.series_joins import loss_by_joins
@@ -60,11 +59,11 @@ STATISTIC_BYTES = 12
 """Of each draw of a null: the statistic itself, joined with the others, and sorted."""
 
 
-def permutations_needed(permutations: int | str, keep: KeepRule, n_pairs: int) -> int:
+def permutations_needed(permutations: int | str, keep: KeepGenePairs, n_pairs: int) -> int:
     """Draws for each null: as asked, or by what ``keep`` must resolve (at least 10/p)."""
     if permutations != "auto":
         return int(permutations)
-    return int(min(1e8, max(1e5, np.ceil(Bar.of(keep).draws(RESOLVED, n_pairs)))))
+    return int(min(1e8, max(1e5, np.ceil(keep.draws(RESOLVED, n_pairs)))))
 
 
 def drawn_bytes(draws: int, samples: int, nulls: int, of_value: int) -> int:

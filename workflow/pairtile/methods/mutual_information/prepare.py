@@ -152,7 +152,7 @@ def state_of_values(
         "z": z,
         "entropy_bits": entropy,
         "regulators": regulators,
-        "bins_order": np.array([estimator.n_bins, estimator.spline_order]),
+        "bins_order": np.array(estimator.bins_order),
         "by_rank": np.array(estimator.transform == "rank"),
         **design,
         **measured,
@@ -231,7 +231,7 @@ def estimator_notes(
 
 def few_samples_warnings(config: MutualInformationConfig, n_samples: int) -> list[Message]:
     """Too few samples for the bins."""
-    bins = config.estimator.n_bins
+    bins, _ = config.estimator.bins_order
     if bins <= FEW_BINS or n_samples >= SAMPLES_PER_BIN * bins:
         return []
     return [message("few_samples_for_bins", samples=n_samples, bins=bins)]
@@ -240,4 +240,4 @@ def few_samples_warnings(config: MutualInformationConfig, n_samples: int) -> lis
 def spline_settings(config: MutualInformationConfig, precision: str) -> SplineSettings:
     """The splines that a configuration asks for."""
     how = config.estimator
-    return SplineSettings(how.n_bins, how.spline_order, how.knots, precision)
+    return SplineSettings(*how.bins_order, how.knots, precision)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.members import members_section
 from pairtile.methods.mutual_information.charts import FIGURES
+from pairtile.methods.mutual_information.scores import SCORES
 from pairtile.report.method_report import MethodReport, MethodText
 from pairtile.report.results import Results
 from pairtile.view.evidence import Samples, State, evidence_section, table_samples
@@ -18,6 +19,7 @@ def numbers(results: Results) -> dict[str, object]:
     decided = results.summary.get("threshold") or {}
     return {
         "keep": results.parameters.get("keep", decided.get("keep")),
+        "ranked_by": next((s for s in SCORES.values() if s.column == results.strength), None),
         "modes": [*network["mode"].value_counts(normalize=True).items()]
         if "mode" in network
         else [],
@@ -38,7 +40,7 @@ TEXT = MethodText(
     title="B-spline mutual information",
     package=__package__,
     score="mutual information",
-    strength=("combined", "target_z", "clr", "mi_bits"),
+    strength=tuple(score.column for score in reversed(SCORES.values())),
     numbers=numbers,
     warnings=warnings,
 )

@@ -40,12 +40,19 @@ from pairtile.methods.mutual_information.bootstrap import (
     unrelated_genes,
 )
 from pairtile.methods.mutual_information.combined_score import CombinedScore, Sampled, combined_sums
-from pairtile.methods.mutual_information.config import KeepAuto, MutualInformationConfig, auto_score
-from pairtile.methods.mutual_information.context_scores import directed_scores, mean_sd
-from pairtile.methods.mutual_information.keep import Bar
+from pairtile.methods.mutual_information.config import (
+    MutualInformationConfig,
+    auto_keep,
+)
+from pairtile.methods.mutual_information.context_scores import mean_sd
 from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling
 from pairtile.methods.mutual_information.kernels.permuted_rows_cuda import RowsOnGpu
-from pairtile.methods.mutual_information.network import infer_network, rank_pairs, score_histogram
+from pairtile.methods.mutual_information.network import (
+    PairScores,
+    infer_network,
+    rank_pairs,
+    score_histogram,
+)
 from pairtile.methods.mutual_information.null import (
     Null,
     NullGenes,
@@ -64,6 +71,7 @@ from pairtile.methods.mutual_information.null_design import (
 )
 from pairtile.methods.mutual_information.partial_correlation import PartialCorrelation, fit_bytes
 from pairtile.methods.mutual_information.prepare import spline_settings, spline_state
+from pairtile.methods.mutual_information.scores import auto_score
 from pairtile.methods.mutual_information.signs import with_signs
 from pairtile.methods.mutual_information.tiles import (
     ScoredTile,
@@ -107,10 +115,8 @@ def _complete(state: SplineArrays) -> bool:
 
 def number_type(config: MutualInformationConfig, backend: str) -> str:
     """In which tiles are computed: ``float64``, or ``mixed``."""
-    asked = config.estimator.precision
-    if asked == "auto":
-        return "mixed" if backend == "cuda" else "float64"
-    return asked
+    auto = "mixed" if backend == "cuda" else "float64"
+    return auto if config.estimator.precision == "auto" else config.estimator.precision
 
 
 class MutualInformation(
@@ -119,7 +125,7 @@ class MutualInformation(
     Bootstraps[MutualInformationConfig],
     Estimator[MutualInformationConfig, SplineArrays],
 ):
-    """B-spline mutual information with permutation null; scores mi, clr, target_z, combined."""
+    """B-spline mutual information with permutation null; pairs ranked by ``SCORES``."""
 
     def __init__(
         self,
@@ -166,13 +172,14 @@ class MutualInformation(
         cls, config: MutualInformationConfig, state: SplineArrays
     ) -> tuple[MutualInformationConfig, list[Message]]:
         check_courses(config, state)
-        bins, order = state["bins_order"].tolist()
-        transform = "rank" if state["by_rank"] else "none"
-        how = {"bins": bins, "order": order, "transform": transform}
+        how: dict[str, object] = dict(
+            zip(("bins", "order"), state["bins_order"].tolist(), strict=True)
+        )
+        how["transform"] = "rank" if state["by_rank"] else "none"
         decided: dict[str, object] = {"estimator": config.estimator.model_copy(update=how)}
         regulators = state["regulators"].size > 0 and "columns" not in state
-        if isinstance(config.keep, KeepAuto):
-            decided["keep"] = config.keep.decided(len(state["z"]), regulators)
+        if config.keep.rule == "auto":
+            decided["keep"] = auto_keep(len(state["z"]), regulators)
         said: list[Message] = []
         if config.score == auto_score(regulators):
             given = "" if regulators else "out"
@@ -190,8 +197,9 @@ class MutualInformation(
     def space(cls, state: SplineArrays) -> PairSpace:
         genes = int(state["z"].shape[0])
         if state["regulators"].size:
-            columns = int(state.get("columns", genes))
-            return PairSpace("rectangle", int(state["regulators"].size), columns)
+            return PairSpace(
+                "rectangle", int(state["regulators"].size), int(state.get("columns", genes))
+            )
         return PairSpace("rectangle" if "z_source" in state else "triangle", genes, genes)
 
     @classmethod
@@ -199,7 +207,7 @@ class MutualInformation(
         cls, config: MutualInformationConfig, state: SplineArrays, backend: str, threads: int
     ) -> Cost:
         # Measured: docs/speed.md. The work of a pair grows with samples x order x bins.
-        bins, order = config.estimator.n_bins, config.estimator.spline_order
+        bins, order = config.estimator.bins_order
         samples = int(state["z"].shape[1])
         if backend == "cuda":
             rate = 4e8 / max(1.0, samples * bins * bins / 1e5)
@@ -248,9 +256,9 @@ class MutualInformation(
             blocks = super().memory(config, state, backend, rows, columns)
             return blocks + drawn_bytes(draws, of_null, nulls, 0)
         fitted = 0
-        if config.score == "combined":
+        if config.ranked_by.sums_partial_correlations:
             fitted = fit_bytes(int(state["regulators"].size) or genes, min(samples, MAX_SAMPLES))
-        kept, beside = weights_bytes(config.estimator.n_bins, config.estimator.spline_order)
+        kept, beside = weights_bytes(*config.estimator.bins_order)
         of_tiles = min(kept * samples * genes, max(KEPT_BYTES, kept * samples * (rows + columns)))
         held = max(of_tiles, drawn_bytes(draws, of_null, nulls, kept))
         return state_bytes(state) + fitted + held + (kept + beside) * samples * max(rows, columns)
@@ -269,7 +277,7 @@ class MutualInformation(
 
     @classmethod
     def needs_scan(cls, config: MutualInformationConfig) -> bool:
-        return config.score != "mi"
+        return config.ranked_by.of is not None
 
     def schema(self) -> pa.Schema:
         mi = pa.float32() if self.precision == "mixed" else pa.float64()
@@ -282,7 +290,7 @@ class MutualInformation(
         if self._given_null is not None:
             return self._given_null
         config = self.config
-        if self._resampling is not None and not Bar.of(config.keep).by_p_value:
+        if self._resampling is not None and not config.keep.by_p_value:
             none = [np.empty(0, dtype=np.float32)] * len(class_pairs(int(self.classes.max()) + 1))
             return Null(none, self.classes).arrays()
         draws = permutations_needed(config.null.permutations, config.keep, self.n_pairs())
@@ -345,10 +353,11 @@ class MutualInformation(
         return float(np.concatenate(above).mean()) if above else 0.0
 
     def selection(self, null: Arrays) -> Selection:
-        keep = Bar.of(self.config.keep)
-        if keep.everything:
+        keep = self.config.keep
+        if keep.rule == "all":
             return Selection(everything=True)
-        limits, least = None, keep.score_bound
+        # Beside a p-value the score alone does not bound what is kept.
+        limits, least = None, keep.score if keep.p_value is None else None
         if keep.p_bound > 0.0:
             limits = self.null_of(null).thresholds(keep.p_bound) * (1.0 - SLACK)
         if least is not None:
@@ -423,7 +432,7 @@ class MutualInformation(
     def scan_tile(self, tile: Tile) -> Summaries:
         scored = self._scored(tile)
         sums = moment_sums(scored, self.genes, self.is_regulator, self.device)
-        if self.config.score != "combined":
+        if not self.config.ranked_by.sums_partial_correlations:
             return sums
         return sums | combined_sums(
             scored, self._partial, self.is_regulator, self._sampled, self.device
@@ -442,6 +451,15 @@ class MutualInformation(
         if self._opened_scan is None or self._opened_scan[0] is not scan:
             self._opened_scan = scan, CombinedScore(self._partial, scan, self._sampled)
         return self._opened_scan[1]
+
+    def pair_scores(self, scan: Arrays | None) -> PairScores:
+        """What ranks the pairs, ``scan`` being the sums of the first pass where there was one."""
+        score = self.config.ranked_by
+        known = PairScores(self.genes, score, self.is_regulator)
+        if scan is None:
+            return known
+        combine = self.combined(scan).of if score.sums_partial_correlations else None
+        return known._replace(moments=partial(mean_sd, scan), combine=combine)
 
     def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
         xp, to_host = self.device.xp, self.device.to_host
@@ -476,27 +494,9 @@ class MutualInformation(
         needed = selection.top > 0 or selection.min_score is not None
         if selection.scan is None or not needed:
             return scored.bits
-        xp, rows, columns = self.device.xp, scored.rows, scored.columns
-        combined = self.config.score == "combined"
-        ahead, back = directed_scores(
-            "target_z" if combined else self.config.score,
-            scored.bits,
-            rows[:, None],
-            columns[None, :],
-            partial(mean_sd, selection.scan),
-            self.is_regulator,
-            xp,
-        )
-        if combined:
-            score = self.combined(selection.scan)
-            ahead = score.of_tile(ahead, rows, columns, xp)
-            sources = np.arange(columns.size)
-            if self.is_regulator is not None:
-                sources = sources[self.is_regulator[columns]]
-            some = xp.asarray(sources)
-            if sources.size:
-                back[:, some] = score.of_tile(back[:, some].T, columns[sources], rows, xp).T
-        return xp.fmax(ahead, back)  # backwards NaN where that is not allowed
+        xp, ends = self.device.xp, (scored.rows[:, None], scored.columns[None, :])
+        both = self.pair_scores(selection.scan).of(scored.bits, *ends, xp)
+        return both[0] if len(both) == 1 else xp.fmax(*both)  # backwards NaN: not allowed
 
     # --- consensus ------------------------------------------------------------------------------
 

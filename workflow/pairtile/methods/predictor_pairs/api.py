@@ -26,7 +26,6 @@ from pairtile.api.settings import analysis_config
 from pairtile.api.table import ExpressionTable, as_table
 from pairtile.declare.messages import Message, notes_of, warnings_of
 from pairtile.methods.predictor_pairs.config import (
-    KeepSetsConfig,
     PredictorPairsConfig,
     auto_keep,
 )
@@ -255,8 +254,8 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "auto"
         PredictorPairsConfig, expression="in memory", keep="best" if every else keep
     )
     draws = int(sets.attrs.get("counts", {}).get("draws_of_a_test", 0))
-    rule = auto_keep(draws) if config.keep == "auto" else config.keep
-    if isinstance(rule, KeepSetsConfig) and len(sets) and sets["p_value"].isna().all():
+    rule = auto_keep(draws) if config.keep.rule == "auto" else config.keep
+    if rule.bounds and len(sets) and sets["p_value"].isna().all():
         raise ValueError(
             f"keep: found {rule.model_dump()}; expected best or all (there are no p-values)"
         )
@@ -270,7 +269,7 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "auto"
         edges[end] = labels[edges[end].to_numpy()]
     drawn = sets.attrs.get("settings", {}).get("null", {})
     said = [] if drawn.get("permutations") == "auto" else threshold_warnings(rule, draws)
-    said += [said_of_auto(rule)] if config.keep == "auto" else []
+    said += [said_of_auto(rule)] if config.keep.rule == "auto" else []
     kept = results_of(sets.assign(kept=sets.index.isin(chosen.index)))
     said += warnings_of_network(
         config,

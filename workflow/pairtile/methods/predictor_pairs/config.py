@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
-    BeforeValidator,
-    Discriminator,
     Field,
-    Tag,
+    Strict,
     ValidationInfo,
     field_validator,
-    model_validator,
 )
 
-from pairtile.config.models import ConfigModel, InputFile, JobNeeds, UsedBy
+from pairtile.config.keep import Keep, Share
+from pairtile.config.models import ConfigModel, InputFile, JobNeeds, Rule, UsedBy
 from pairtile.config.network import (
     Chunks,
     ExportList,
@@ -28,9 +26,9 @@ from pairtile.config.network import (
     gold_standard_field,
 )
 from pairtile.config.preprocess import TableAnalysis
-from pairtile.config.values import EXPECTED, Expected, Exponent, listed, refusal
+from pairtile.config.values import Expected, Exponent, listed, refusal
 
-Rule = Literal["mean_split", "extreme_split", "quantile", "kmeans", "thresholds"]
+QuantizationRule = Literal["mean_split", "extreme_split", "quantile", "kmeans", "thresholds"]
 
 DEFAULT_LEVELS = 3
 MIN_LEVELS, MAX_LEVELS = 2, 4
@@ -47,23 +45,14 @@ LEVELS_OF_RULE: Mapping[str, tuple[int, ...]] = {
 _THRESHOLDS_FORM = "a list of 1 to 3 increasing numbers, such as [2.5, 6], or null"
 
 
-def _increasing(thresholds: object) -> tuple[object, ...] | None:
-    if thresholds is None:
-        return None
-    if not isinstance(thresholds, list | tuple) or not 1 <= len(thresholds) < MAX_LEVELS:
+def _increasing(thresholds: tuple[float, ...]) -> tuple[float, ...]:
+    if not 1 <= len(thresholds) < MAX_LEVELS or any(a >= b for a, b in pairwise(thresholds)):
         raise refusal(_THRESHOLDS_FORM)
-    try:
-        numbers = [float(x) for x in thresholds]
-    except (TypeError, ValueError, OverflowError):
-        return tuple(thresholds)  # refused below, one by one
-    if any(a >= b for a, b in pairwise(numbers)):
-        raise refusal(_THRESHOLDS_FORM)
-    return tuple(thresholds)
+    return thresholds
 
 
 Thresholds = Annotated[
-    tuple[float, ...] | None,
-    BeforeValidator(_increasing, json_schema_input_type=list[float] | None),
+    Annotated[tuple[float, ...], Strict(False), AfterValidator(_increasing)] | None,
     Expected(_THRESHOLDS_FORM),
 ]
 
@@ -85,7 +74,7 @@ class QuantizeConfig(ConfigModel):
             "predictor levels, and with them the samples that it takes to see each."
         ),
     )
-    rule: Rule = Field(
+    rule: QuantizationRule = Field(
         default="mean_split",
         description=(
             "Where the borders between levels lie; a value on a border belongs to the lower level. "
@@ -106,19 +95,14 @@ class QuantizeConfig(ConfigModel):
         ),
     )
 
-    @model_validator(mode="after")
-    def _thresholds_fit(self) -> Self:
-        if self.rule != "thresholds":
-            if self.thresholds is not None:
-                raise refusal("null, or rule: thresholds beside it", key="thresholds")
-        elif self.thresholds is None:
-            raise refusal("a list of increasing numbers for rule: thresholds", key="thresholds")
-        elif self.levels not in ("auto", len(self.thresholds) + 1):
-            raise refusal(
-                f"auto or {len(self.thresholds) + 1} for {len(self.thresholds)} thresholds",
-                key="levels",
-            )
-        return self
+    def requirements(self) -> Iterator[Rule]:
+        stated, wanted = self.thresholds is not None, self.rule == "thresholds"
+        yield Rule(stated and not wanted, "thresholds", "null, or rule: thresholds beside it")
+        expected = "a list of increasing numbers for rule: thresholds"
+        yield Rule(wanted and not stated, "thresholds", expected)
+        n = len(self.thresholds or ())
+        other = stated and self.levels not in ("auto", n + 1)
+        yield Rule(other, "levels", f"auto or {n + 1} for {n} thresholds")
 
     def for_expression(self) -> QuantizeConfig:
         """This section with ``levels`` decided for an expression table.
@@ -236,51 +220,25 @@ class PredictorNullConfig(ConfigModel):
     )
 
 
-class KeepSetsConfig(ConfigModel):
-    """Keep the reported sets with at most this value in a column of their table."""
+class KeepSets(Keep):
+    """Which of the reported sets become edges."""
 
-    key: ClassVar[str]
-    column: ClassVar[str]
+    words: ClassVar[tuple[str, ...]] = ("best", "auto")
+    forms: ClassVar[tuple[str, ...]] = ("p_value", "fdr", "best_fdr")
 
-    @property
-    def limit(self) -> float:
-        """The largest value that is kept."""
-        return float(getattr(self, self.key))
-
-
-class KeepSetsByPValueConfig(KeepSetsConfig):
-    """Keep sets by p-value."""
-
-    key: ClassVar[str] = "p_value"
-    column: ClassVar[str] = "p_value"
-
-    p_value: Annotated[float, Field(gt=0, le=1)] = Field(
-        description="Keep the reported sets whose permutation p-value is at most this."
+    p_value: Share = Field(
+        default=None,
+        description="Keep the reported sets whose permutation p-value is at most this.",
     )
-
-
-class KeepSetsByFdrConfig(KeepSetsConfig):
-    """Keep sets by false discovery rate."""
-
-    key: ClassVar[str] = "fdr"
-    column: ClassVar[str] = "q_value"
-
-    fdr: Annotated[float, Field(gt=0, le=1)] = Field(
+    fdr: Share = Field(
+        default=None,
         description=(
             "Keep the reported sets whose q-value (Benjamini-Hochberg, from the permutation "
             "p-values) is at most this: the expected share of chance sets among those kept."
-        )
+        ),
     )
-
-
-class KeepBestByFdrConfig(KeepSetsConfig):
-    """Keep the best set of each target, by false discovery rate."""
-
-    key: ClassVar[str] = "best_fdr"
-    column: ClassVar[str] = "q_value"
-
-    best_fdr: Annotated[float, Field(gt=0, le=1)] = Field(
-        description="As `fdr`, but of each target's sets only the best."
+    best_fdr: Share = Field(
+        default=None, description="As `fdr`, but of each target's sets only the best."
     )
 
 
@@ -291,37 +249,9 @@ AUTO_DRAWS = 99
 false discovery rate of 0.05 is out of reach unless most targets pass."""
 
 
-def auto_keep(draws: int) -> KeepBestByFdrConfig | Literal["best"]:
+def auto_keep(draws: int) -> KeepSets:
     """What ``keep: auto`` is, by the shuffled targets that each target is compared with."""
-    return KeepBestByFdrConfig(best_fdr=AUTO_FDR) if draws >= AUTO_DRAWS else "best"
-
-
-_KEEP_FORMS = "auto, best, {p_value: x}, {fdr: x} or {best_fdr: x} (one of them)"
-
-
-def _keep_form(value: object) -> str | None:
-    if isinstance(value, KeepSetsConfig):
-        return f"<{value.key}>"
-    if isinstance(value, Mapping):
-        key = next(iter(value)) if len(value) == 1 else None
-        return f"<{key}>" if key in ("p_value", "fdr", "best_fdr") else None
-    return f"<{value}>" if isinstance(value, str) and value in ("auto", "best") else None
-
-
-KeepSets = Annotated[
-    Annotated[KeepSetsByPValueConfig, Tag("<p_value>")]
-    | Annotated[KeepSetsByFdrConfig, Tag("<fdr>")]
-    | Annotated[KeepBestByFdrConfig, Tag("<best_fdr>")]
-    | Annotated[Literal["auto"], Tag("<auto>")]
-    | Annotated[Literal["best"], Tag("<best>")],
-    Discriminator(
-        _keep_form,
-        custom_error_type=EXPECTED,
-        custom_error_message="{expected}",
-        custom_error_context={"expected": _KEEP_FORMS, "choices": "auto best p_value fdr best_fdr"},
-    ),
-    Expected(_KEEP_FORMS),
-]
+    return KeepSets.model_validate({"best_fdr": AUTO_FDR} if draws >= AUTO_DRAWS else "best")
 
 
 def _each_lag_once(lag: int | list[int]) -> int | list[int]:
@@ -407,7 +337,7 @@ class PredictorPairsConfig(TableAnalysis):
         default=PredictorNullConfig(), description="The null distribution, for p- and q-values."
     )
     keep: Annotated[KeepSets, UsedBy("network", "tables")] = Field(
-        default="auto",
+        default=KeepSets.model_validate("auto"),
         description=(
             "Which of the reported sets become edges, predictor to target; give one form. `auto`: "
             f"`{{best_fdr: {AUTO_FDR}}}` where each test has at least {AUTO_DRAWS} shuffled "
@@ -458,29 +388,20 @@ class PredictorPairsConfig(TableAnalysis):
         from_expression = info.data.get("expression") is not None
         return quantize.for_expression() if from_expression else quantize
 
-    @model_validator(mode="after")
-    def _keys_fit(self) -> Self:
-        if self.rules and self.lags[0] == 0:
-            allowed = "false with lag: 0, since rules lead from one sample to the next"
-            raise refusal(allowed, key="rules")
-        if self.expression is None and self.levels is None:
-            raise refusal("the path of a table here, or under levels", key="expression")
-        if self.levels is not None:
-            self._refuse_beside_levels()
-        if self.series is not None and self.samples.series is not None:
-            raise refusal("null beside samples.series (one of them, not both)", key="series")
-        if self.null.kind == "blocks" and self.samples.batch is None:
-            raise refusal("auto or another kind, or a column under samples.batch", key="null")
-        if self.keep not in ("auto", "best") and self.null.permutations == 0:
-            raise refusal("auto or best under null.permutations: 0 (no p-values)", key="keep")
-        return self
-
-    def _refuse_beside_levels(self) -> None:
-        if self.expression is not None:
-            raise refusal("null beside expression (one of them, not both)", key="levels")
-        if self.duplicates != "error":
-            raise refusal("error beside levels (levels have no mean)", key="duplicates")
-        cleaning = self.preprocess
+    def requirements(self) -> Iterator[Rule]:
+        yield from super().requirements()
+        yield Rule(
+            self.rules and self.lags[0] == 0,
+            "rules",
+            "false with lag: 0, since rules lead from one sample to the next",
+        )
+        given = self.levels is not None
+        none = self.expression is None and not given
+        yield Rule(none, "expression", "the path of a table here, or under levels")
+        both = given and self.expression is not None
+        yield Rule(both, "levels", "null beside expression (one of them, not both)")
+        combined = given and self.duplicates != "error"
+        yield Rule(combined, "duplicates", "error beside levels (levels have no mean)")
         unused = {
             "log2": ("auto", False),
             "pseudocount": ("auto", 0),
@@ -488,8 +409,19 @@ class PredictorPairsConfig(TableAnalysis):
             "min_expressed": (0.0,),
             "top_variable": (None,),
         }
-        if any(getattr(cleaning, key) not in allowed for key, allowed in unused.items()):
-            allowed = "min_samples and drop_constant only beside levels, which are used as they are"
-            raise refusal(allowed, key="preprocess")
-        if self.samples.annotations is not None or self.samples.columns:
-            raise refusal("null beside levels (name their series under series)", key="samples")
+        cleaned = any(getattr(self.preprocess, key) not in off for key, off in unused.items())
+        yield Rule(
+            given and cleaned,
+            "preprocess",
+            "min_samples and drop_constant only beside levels, which are used as they are",
+        )
+        named = self.samples.annotations is not None or self.samples.columns
+        yield Rule(
+            given and named, "samples", "null beside levels (name their series under series)"
+        )
+        both = self.series is not None and self.samples.series is not None
+        yield Rule(both, "series", "null beside samples.series (one of them, not both)")
+        unknown = self.null.kind == "blocks" and self.samples.batch is None
+        yield Rule(unknown, "null", "auto or another kind, or a column under samples.batch")
+        untested = self.keep.bounds and self.null.permutations == 0
+        yield Rule(untested, "keep", "auto or best under null.permutations: 0 (no p-values)")

@@ -14,12 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, messages_of
-from pairtile.methods.predictor_pairs.config import (
-    KeepBestByFdrConfig,
-    KeepSets,
-    KeepSetsConfig,
-    PredictorEstimatorConfig,
-)
+from pairtile.methods.predictor_pairs.config import KeepSets, PredictorEstimatorConfig
 from pairtile.statistics.correction import benjamini_hochberg
 
 message = messages_of(__package__)
@@ -66,16 +61,16 @@ def kept_sets(sets: pd.DataFrame, keep: KeepSets) -> pd.DataFrame:
     set whose p- or q-value is at most x), ``{best_fdr: x}`` (the best sets with such a q-value).
     """
     informative = sets["mi_bits"] > 0.0
-    if isinstance(keep, KeepBestByFdrConfig):
+    if keep.rule in ("best", "best_fdr"):
         informative &= sets["rank"] == 1
-    if isinstance(keep, KeepSetsConfig):
-        return sets[informative & (sets[keep.column] <= keep.limit)]
-    return sets[informative & (sets["rank"] == 1)]
+    if keep.limit is not None:
+        informative &= sets["q_value" if keep.p_value is None else "p_value"] <= keep.limit
+    return sets[informative]
 
 
 def said_of_auto(keep: KeepSets) -> Message:
     """What ``keep: auto`` has become."""
-    words = f"{{{keep.key}: {keep.limit:g}}}" if isinstance(keep, KeepSetsConfig) else keep
+    words = f"{{{keep.rule}: {keep.limit:g}}}" if keep.bounds else keep.rule
     return message("keep_auto", keep=words)
 
 
@@ -151,9 +146,9 @@ def threshold_warnings(keep: KeepSets, draws: int) -> list[Message]:
     """A warning where no set can be kept, because ``draws`` shuffled targets for each test are
     too few."""
     least = 1.0 / (draws + 1)
-    if not isinstance(keep, KeepSetsConfig) or least <= keep.limit:
+    if keep.limit is None or least <= keep.limit:
         return []
-    numbers = {"key": keep.key, "limit": keep.limit, "draws": draws, "least": least}
+    numbers = {"key": keep.rule, "limit": keep.limit, "draws": draws, "least": least}
     return [message("keep_cannot_be_met", **numbers)]
 
 
@@ -161,7 +156,7 @@ def threshold_summary(sets: pd.DataFrame, kept: pd.DataFrame, keep: KeepSets) ->
     """How sets were chosen, for ``summary.json``."""
     largest = kept["mce_bits"].max() if len(kept) else None
     return {
-        "keep": keep if isinstance(keep, str) else keep.model_dump(),
+        "keep": keep.model_dump(),
         "largest_kept_mce_bits": None if largest is None else float(largest),
         "tested_targets": int(((sets["rank"] == 1) & sets["p_value"].notna()).sum()),
     }

@@ -75,7 +75,9 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         seed: int = 0,
     ) -> None:
         super().__init__(config, state, device, precision, seed)
-        self.keep_by_auto = vars(config).get("keep") == "auto"  # not every step has the key
+        self.keep_by_auto = (
+            "keep" in vars(config) and config.keep.rule == "auto"
+        )  # not in all steps
         # Of a shuffled target only the best counts; those that SFFS grows from need as many seeds.
         self.null_top = self.top if self.sffs else 1
         # Of each row of the space, the best keys so far: what cannot be among the best of all
@@ -103,7 +105,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
     def resolve_auto(
         cls, config: PredictorPairsConfig, state: PredictorArrays
     ) -> tuple[PredictorPairsConfig, list[Message]]:
-        if vars(config).get("keep") != "auto":
+        if "keep" not in vars(config) or config.keep.rule != "auto":
             return config, []
         draws = draws_of_a_test(state, config.null.permutations == "auto")
         return config.model_copy(update={"keep": auto_keep(draws)}), []

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field
 
-from pairtile.config.models import Analysis, Fault, InputFile, JobNeeds, UsedBy
+from pairtile.config.models import Analysis, InputFile, JobNeeds, Rule, UsedBy
 from pairtile.config.network import Chunks, ExportList, OptionalPath, chunks_field, export_field
-from pairtile.config.values import Text, listed, refusal
+from pairtile.config.values import Text, listed
 from pairtile.methods.trajectory_correlation.config_sections import (
     CommunityList,
     Contacts,
@@ -20,8 +20,6 @@ from pairtile.methods.trajectory_correlation.config_sections import (
     FileList,
     FramesConfig,
     KeepMotion,
-    KeepMotionConfig,
-    KeepMotionFdrConfig,
     MotionEstimatorConfig,
     PathEnds,
     SelectionOrFalse,
@@ -80,7 +78,7 @@ class TrajectoryCorrelationConfig(Analysis):
     table: SeriesTableConfig = Field(
         default=SeriesTableConfig(), description="How tables of time series are read."
     )
-    fit: Annotated[Literal[False] | str, SelectionOrFalse()] = Field(
+    fit: SelectionOrFalse = Field(
         default="protein and name CA",
         description=(
             "Atoms on which frames are superposed, to take out the tumbling of the whole (Kabsch, "
@@ -180,7 +178,7 @@ class TrajectoryCorrelationConfig(Analysis):
         ),
     )
     keep: Annotated[KeepMotion, UsedBy("network", "tables")] = Field(
-        default="auto",
+        default=KeepMotion.model_validate("auto"),
         description=(
             "Which pairs become edges; give one form. `auto`: `{fdr: 0.05}`, or `all` under "
             "`surrogates: 0`. `{p_value: x}`: p-value at most x. `{fdr: x}`: q-value at most x. "
@@ -340,123 +338,104 @@ class TrajectoryCorrelationConfig(Analysis):
         names += ["network_data.npz"] * self.needs_network_data
         return tuple(f"{self.compare}/{name}" for name in names)
 
-    def validate_against(self, name: str, others: Mapping[str, Analysis]) -> Fault | None:
+    def requirements_among(self, name: str, others: Mapping[str, Analysis]) -> Iterator[Rule]:
         """``compare`` names another analysis of this method; both have another default ``fit``."""
         same = {n: o for n, o in others.items() if isinstance(o, TrajectoryCorrelationConfig)}
         compared = self.compare is not None or name in (o.compare for o in same.values())
         if "fit" not in self.model_fields_set and compared:
             self.__dict__["fit"] = "least_moving"  # the model is frozen for everyone else
-        if self.compare is None:
-            return None
-        fitting = [other for other in same if other != name]
-        if self.compare in fitting:
-            other = same[self.compare]
-            if "in_contact" in (self.pairs, other.pairs):
-                return Fault("compare", "pairs: all in both")
-            if self.needs_network_data and not other.needs_network_data:
-                return Fault("compare", f"contacts in both or in neither (none in {self.compare})")
-            kinds = {self.estimator.kind, other.estimator.kind}
-            if len(kinds) == 1 and "auto" not in kinds:
-                return None
-            return Fault(
-                "compare",
-                "the same estimator.kind stated in both (values of two kinds differ by themselves, "
-                f"and auto may decide otherwise in each; here {listed(sorted(kinds))})",
-            )
-        listing = listed(fitting) if fitting else "none: there is no other one"
-        return Fault("compare", f"another analysis of this method ({listing})", tuple(fitting))
+        fitting = tuple(other for other in same if other != name)
+        listing = listed(fitting) or "none: there is no other one"
+        unknown = self.compare not in (None, *fitting)
+        yield Rule(unknown, "compare", f"another analysis of this method ({listing})", fitting)
+        if self.compare is None or unknown:
+            return
+        other = same[self.compare]
+        partial = "in_contact" in (self.pairs, other.pairs)
+        yield Rule(partial, "compare", "pairs: all in both")
+        yield Rule(
+            self.needs_network_data and not other.needs_network_data,
+            "compare",
+            f"contacts in both or in neither (none in {self.compare})",
+        )
+        kinds = sorted({self.estimator.kind, other.estimator.kind})
+        yield Rule(
+            len(kinds) > 1 or "auto" in kinds,
+            "compare",
+            "the same estimator.kind stated in both (values of two kinds differ by themselves, "
+            f"and auto may decide otherwise in each; here {listed(kinds)})",
+        )
 
-    @field_validator("variables")
-    @classmethod
-    def _variables_decided(cls, variables: str, info: ValidationInfo) -> str:
-        estimator = info.data.get("estimator")
-        if variables == "auto" and info.data.get("time_series"):
-            return "columns"
-        if variables == "auto" and isinstance(estimator, MotionEstimatorConfig):
-            return _AUTO_VARIABLES.get(estimator.kind, "positions")
-        return variables
+    def resolve_auto(self) -> Mapping[str, object]:
+        """``contacts``, ``variables``, ``keep`` and ``score`` where they are ``auto``."""
+        estimator, found = self.estimator, dict[str, object]()
+        if self.variables == "auto":
+            of_kind = _AUTO_VARIABLES.get(estimator.kind, "positions")
+            found["variables"] = "columns" if self.time_series else of_kind
+        if self.contacts == "auto":
+            of_residues = not self.time_series and self.variables != "distances"
+            found["contacts"] = ContactsConfig() if of_residues else False
+        if self.keep.rule == "auto":
+            kept = {"fdr": 0.05} if estimator.surrogates else "all"
+            found["keep"] = KeepMotion.model_validate(kept)
+        if self.score == "auto":
+            found["score"] = "correlation_centred" if self._has_centred else "correlation"
+        return found
 
-    @field_validator("contacts")
-    @classmethod
-    def _contacts_decided(cls, contacts: Contacts, info: ValidationInfo) -> Contacts:
-        if contacts != "auto":
-            return contacts
-        of_residues = not info.data.get("time_series") and info.data.get("variables") != "distances"
-        return ContactsConfig() if of_residues else False
+    @property
+    def _has_centred(self) -> bool:
+        return self.estimator.surrogates > 0 and self.estimator.kind != "dcc"
 
-    @field_validator("keep")
-    @classmethod
-    def _keep_decided(cls, keep: KeepMotion, info: ValidationInfo) -> KeepMotion:
-        estimator = info.data.get("estimator")
-        if not isinstance(estimator, MotionEstimatorConfig):
-            return keep
-        if keep == "auto":
-            return KeepMotionFdrConfig(fdr=0.05) if estimator.surrogates else "all"
-        by_p_value = isinstance(keep, KeepMotionConfig) and keep.rule in ("p_value", "fdr")
-        if by_p_value and not estimator.surrogates:
-            raise refusal("another rule under estimator.surrogates: 0 (no p-values)")
-        return keep
+    def requirements(self) -> Iterator[Rule]:
+        kind, series = self.estimator.kind, bool(self.time_series)
+        untested = self.keep.rule in ("p_value", "fdr") and not self.estimator.surrogates
+        yield Rule(untested, "keep", "another rule under estimator.surrogates: 0 (no p-values)")
+        unknown = self.score == "correlation_centred" and not self._has_centred
+        yield Rule(unknown, "score", "auto or correlation under surrogates: 0 and beside kind: dcc")
+        expected = "none beside time_series (one of them, not both)"
+        yield Rule(series and self.topology is not None, "topology", expected)
+        yield Rule(series and self.trajectories, "trajectories", expected)
+        yield Rule(series and self.unwrap, "unwrap", "false beside time_series, which have no box")
+        yield Rule(
+            series and self.domains, "domains", "none beside time_series, which has no residues"
+        )
+        yield Rule(
+            not series and self.topology is None,
+            "topology",
+            "the path of a topology here, or tables under time_series",
+        )
+        yield Rule(
+            not series and not self.trajectories,
+            "trajectories",
+            "at least one trajectory of the topology",
+        )
 
-    @field_validator("score")
-    @classmethod
-    def _score_decided(cls, score: str, info: ValidationInfo) -> str:
-        estimator = info.data.get("estimator")
-        if not isinstance(estimator, MotionEstimatorConfig):
-            return score
-        centred = estimator.surrogates > 0 and estimator.kind != "dcc"
-        if score == "correlation_centred" and not centred:
-            raise refusal("auto or correlation under surrogates: 0 and beside kind: dcc")
-        return ("correlation_centred" if centred else "correlation") if score == "auto" else score
+        allowed = ("columns",) if series else _ALLOWED_VARIABLES.get(kind, _ALLOWED_ELSE)
+        expected = f"auto or {' or '.join(allowed)} beside "
+        expected += "time_series" if series else f"estimator.kind: {kind}"
+        yield Rule(self.variables not in allowed, "variables", expected)
+        between = self.variables == "distances"
+        yield Rule(
+            between and not self.distances, "distances", "at least one NAME: [selection, selection]"
+        )
+        of_angles = kind == "dihedral"
+        angles = "radians or degrees" if of_angles else "none"
+        yield Rule(
+            series and (self.table.angles != "none") != of_angles,
+            "table",
+            f"angles: {angles} beside estimator.kind: {kind}",
+        )
+        several = series and of_angles and self.table.dimensions != 1
+        yield Rule(several, "table", f"dimensions: 1 beside estimator.kind: {kind}")
 
-    @model_validator(mode="after")
-    def _one_kind_of_input(self) -> Self:
-        if self.time_series:
-            if self.topology is not None or self.trajectories:
-                key = "topology" if self.topology is not None else "trajectories"
-                raise refusal("none beside time_series (one of them, not both)", key=key)
-            if self.unwrap:
-                raise refusal("false beside time_series, which have no box", key="unwrap")
-            if self.domains:
-                raise refusal("none beside time_series, which has no residues", key="domains")
-        elif self.topology is None:
-            raise refusal(
-                "the path of a topology here, or tables under time_series", key="topology"
-            )
-        elif not self.trajectories:
-            raise refusal("at least one trajectory of the topology", key="trajectories")
-        return self
-
-    @model_validator(mode="after")
-    def _variables_fit(self) -> Self:
-        kind = self.estimator.kind
-        if self.time_series:
-            allowed: tuple[str, ...] = ("columns",)
-        else:
-            allowed = _ALLOWED_VARIABLES.get(kind, _ALLOWED_ELSE)
-        if self.variables not in allowed:
-            beside = "time_series" if self.time_series else f"estimator.kind: {kind}"
-            raise refusal(f"auto or {' or '.join(allowed)} beside {beside}", key="variables")
-        if self.variables == "distances" and not self.distances:
-            raise refusal("at least one NAME: [selection, selection]", key="distances")
-        if self.time_series:
-            self._table_fits(kind)
-        return self
-
-    def _table_fits(self, kind: str) -> None:
-        if (self.table.angles != "none") != (kind == "dihedral"):
-            wanted = "angles: radians or degrees" if kind == "dihedral" else "angles: none"
-            raise refusal(f"{wanted} beside estimator.kind: {kind}", key="table")
-        if kind == "dihedral" and self.table.dimensions != 1:
-            raise refusal(f"dimensions: 1 beside estimator.kind: {kind}", key="table")
-
-    @model_validator(mode="after")
-    def _contacts_have_residues(self) -> Self:
-        if self.contacts and self.time_series:
-            raise refusal("none beside time_series, which has no residues", key="contacts")
-        if self.contacts and self.variables == "distances":
-            raise refusal("false beside variables: distances", key="contacts")
-        if self.pairs == "in_contact" and not self.contacts:
-            raise refusal("all where there are no contacts", key="pairs")
-        if self.pairs == "in_contact" and self.g_correlation_text:
-            raise refusal("false beside pairs: in_contact", key="g_correlation_text")
-        return self
+        yield Rule(
+            self.contacts and series, "contacts", "none beside time_series, which has no residues"
+        )
+        yield Rule(self.contacts and between, "contacts", "false beside variables: distances")
+        touching = self.pairs == "in_contact"
+        yield Rule(touching and not self.contacts, "pairs", "all where there are no contacts")
+        yield Rule(
+            touching and self.g_correlation_text,
+            "g_correlation_text",
+            "false beside pairs: in_contact",
+        )

@@ -2,147 +2,74 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Literal, Self, get_args
+from collections.abc import Iterator, Mapping
+from typing import Annotated, ClassVar, Literal, Self, get_args
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
-    Discriminator,
     Field,
+    Strict,
     Tag,
-    ValidationInfo,
-    field_validator,
 )
-from pydantic_core import CoreSchema, core_schema
 
-from pairtile.config.models import ConfigModel
+from pairtile.config.keep import Keep, Share, TopEdges
+from pairtile.config.models import ConfigModel, Rule
 from pairtile.config.values import (
-    EXPECTED,
     Expected,
-    Exponent,
+    Form,
     Text,
-    Value,
-    listed,
+    as_list,
+    each_once,
+    model_or_false,
     model_or_false_form,
     refusal,
 )
-
-_PRINTABLE = re.compile(r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$")
 
 DihedralName = Literal["phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4", "chi5"]
 DIHEDRALS = get_args(DihedralName)
 
 
-@dataclass(frozen=True)
-class SelectionOrFalse(Value):
-    """A selection of atoms, least_moving, or false for none."""
-
-    def allowed(self) -> str:
-        return "least_moving, a selection of atoms (text) or false"
-
-    def schema(self) -> CoreSchema:
-        text = Text("a selection").schema()
-        only_false = core_schema.chain_schema(
-            [core_schema.bool_schema(strict=True), core_schema.literal_schema([False])]
-        )
-        return core_schema.union_schema([only_false, text])
-
+SelectionOrFalse = Annotated[
+    Literal[False] | Annotated[str, Text("a selection")],
+    Form("least_moving, a selection of atoms (text) or false"),
+]
 
 _FRAME = "a frame number (integer; negative counts from the end)"
 
 
-def _is_path(value: object) -> bool:
-    return isinstance(value, str) and bool(_PRINTABLE.match(value))
+Word = Annotated[str, Text("a path, a name or a selection")]
+_Parts = Annotated[tuple[Word, ...], Strict(False), Field(min_length=1)]
+_Runs = Annotated[tuple[Word | _Parts, ...], Strict(False)]
 
 
-_RUNS = "a list of paths, one trajectory each, or [part1, part2] in place of one"
-_FILES = "a list of paths, one table each"
-
-
-def _runs(value: object) -> tuple[str | tuple[str, ...], ...]:
-    """One path stands for a list of one."""
-    entries = [value] if isinstance(value, str) else value
-    if not isinstance(entries, list | tuple):
-        raise refusal(_RUNS)
-    runs = []
-    for entry in entries:
-        parts = list(entry) if isinstance(entry, list | tuple) else [entry]
-        if not parts or not all(_is_path(part) for part in parts):
-            raise refusal(_RUNS)
-        runs.append(tuple(parts) if isinstance(entry, list | tuple) else entry)
-    _once([part for run in runs for part in ([run] if isinstance(run, str) else run)])
-    return tuple(runs)
-
-
-def _files(value: object) -> tuple[str, ...]:
-    entries = [value] if isinstance(value, str) else value
-    if not isinstance(entries, list | tuple) or not all(_is_path(path) for path in entries):
-        raise refusal(_FILES)
-    _once(list(entries))
-    return tuple(entries)
-
-
-def _once(paths: list[str]) -> None:
-    repeated = [path for n, path in enumerate(paths) if path in paths[:n]]
-    if repeated:
-        raise refusal(f"each file once, but {repeated[0]!r} is there twice")
-
-
-def _dihedrals(value: object) -> tuple[str, ...]:
-    form = f"a list of {', '.join(DIHEDRALS)}"
-    if not isinstance(value, list | tuple) or not value:
-        raise refusal(form)
-    if any(name not in DIHEDRALS for name in value):
-        raise refusal(form, DIHEDRALS)
-    if len(set(value)) < len(value):
-        raise refusal("each dihedral once")
-    return tuple(value)
-
-
-def _distances(value: object) -> dict[str, tuple[str, str]]:
-    form = "a mapping of NAME: [selection, selection]"
-    if not isinstance(value, Mapping):
-        raise refusal(form)
-    for name, ends in value.items():
-        pair = ends if isinstance(ends, list | tuple) else ()
-        if not _is_path(name) or len(pair) != 2 or not all(_is_path(end) for end in pair):
-            raise refusal(form)
-    return {name: tuple(ends) for name, ends in value.items()}
-
-
-def _domains(value: object) -> dict[str, str]:
-    if not isinstance(value, Mapping) or not all(map(_is_path, [*value, *value.values()])):
-        raise refusal("a mapping of NAME: selection")
-    return dict(value)
+def _each_file_once(runs: tuple[str | tuple[str, ...], ...]) -> tuple[str | tuple[str, ...], ...]:
+    each_once([part for run in runs for part in ([run] if isinstance(run, str) else run)])
+    return runs
 
 
 TrajectoryList = Annotated[
-    tuple[str | tuple[str, ...], ...],
-    BeforeValidator(_runs, json_schema_input_type=str | list[str | list[str]]),
-    Expected(_RUNS),
+    _Runs,
+    Form("a list of paths, one trajectory each, or [part1, part2] in place of one"),
+    AfterValidator(_each_file_once),
+    BeforeValidator(as_list, json_schema_input_type=str | list[str | list[str]]),
 ]
 FileList = Annotated[
-    tuple[str, ...],
-    BeforeValidator(_files, json_schema_input_type=str | list[str]),
-    Expected(_FILES),
+    Annotated[tuple[Word, ...], Strict(False)],
+    Form("a list of paths, one table each"),
+    AfterValidator(each_once),
+    BeforeValidator(as_list, json_schema_input_type=str | list[str]),
 ]
 DihedralList = Annotated[
-    tuple[DihedralName, ...],
-    BeforeValidator(_dihedrals, json_schema_input_type=list[DihedralName]),
-    Expected(f"a list of {', '.join(DIHEDRALS)}"),
+    Annotated[tuple[DihedralName, ...], Strict(False), Field(min_length=1)],
+    Form(f"a list of {', '.join(DIHEDRALS)}"),
+    AfterValidator(each_once),
 ]
 DistanceMap = Annotated[
-    dict[str, tuple[str, str]],
-    BeforeValidator(_distances, json_schema_input_type=dict[str, tuple[str, str]]),
-    Expected("a mapping of NAME: [selection, selection]"),
+    dict[Word, Annotated[tuple[Word, Word], Strict(False)]],
+    Form("a mapping of NAME: [selection, selection]"),
 ]
-DomainMap = Annotated[
-    dict[str, str],
-    BeforeValidator(_domains, json_schema_input_type=dict[str, str]),
-    Expected("a mapping of NAME: selection"),
-]
+DomainMap = Annotated[dict[Word, Word], Form("a mapping of NAME: selection")]
 
 
 # --- frames, tables -------------------------------------------------------------------------------
@@ -349,134 +276,55 @@ class MotionEstimatorConfig(ConfigModel):
         """The same with a Theiler window in frames."""
         return self.model_copy(update={"theiler": frames})
 
-    @field_validator("neighbours", "variant", "norm", "scale", "theiler")
-    @classmethod
-    def _as_the_preset_says(cls, value: str | int, info: ValidationInfo) -> str | int:
-        preset = PRESETS[info.data.get("preset", "none")]
-        return preset.get(str(info.field_name), value)
+    def resolve_auto(self) -> Mapping[str, object]:
+        kind = "ksg" if self.preset != "none" and self.kind == "auto" else self.kind
+        bins = _BINS.get(kind, _BINS_ELSE) if self.bins == "auto" else self.bins
+        return {**PRESETS[self.preset], "kind": kind, "bins": bins}
 
-    @field_validator("kind")
-    @classmethod
-    def _presets_are_of_ksg(cls, kind: str, info: ValidationInfo) -> str:
-        if info.data.get("preset", "none") == "none" or kind == "ksg":
-            return kind
-        if kind != "auto":
-            raise refusal(f"none beside kind: {kind} (presets are of kind: ksg)", key="preset")
-        return "ksg"
-
-    @field_validator("bins")
-    @classmethod
-    def _bins_decided(cls, bins: int | str, info: ValidationInfo) -> int | str:
-        return _BINS.get(info.data.get("kind", ""), _BINS_ELSE) if bins == "auto" else bins
-
-    @field_validator("order")
-    @classmethod
-    def _order_at_most_bins(cls, order: int, info: ValidationInfo) -> int:
-        bins = info.data.get("bins")
-        if isinstance(bins, int) and order > bins:
-            raise refusal(f"an integer between 1 and bins ({bins})")
-        return order
-
-    @field_validator("surrogates")
-    @classmethod
-    def _enough_to_scatter(cls, surrogates: int) -> int:
-        if surrogates == 1:
-            raise refusal("0 (no p-values), or 2 to 10000: one does not say how far they scatter")
-        return surrogates
+    def requirements(self) -> Iterator[Rule]:
+        other = self.preset != "none" and self.kind != "ksg"
+        yield Rule(other, "preset", f"none beside kind: {self.kind} (presets are of kind: ksg)")
+        yield Rule(
+            self.order > self.n_bins, "order", f"an integer between 1 and bins ({self.n_bins})"
+        )
+        yield Rule(
+            self.surrogates == 1,
+            "surrogates",
+            "0 (no p-values), or 2 to 10000: one does not say how far they scatter",
+        )
 
 
 # --- the network ----------------------------------------------------------------------------------
 
 
-class KeepMotionConfig(ConfigModel):
-    """One rule of ``keep``: its only key names it, its value is the bound."""
+class KeepMotion(Keep):
+    """Which pairs of motions become edges."""
 
-    @property
-    def rule(self) -> str:
-        """``p_value``, ``fdr``, ``correlation`` or ``top_edges``."""
-        return next(iter(type(self).model_fields))
+    words: ClassVar[tuple[str, ...]] = ("all", "auto")
+    forms: ClassVar[tuple[str, ...]] = ("p_value", "fdr", "correlation", "top_edges")
 
-    @property
-    def bound(self) -> float:
-        """The value that pairs are held against, or the number of pairs."""
-        value: float = getattr(self, self.rule)
-        return value
-
-
-class KeepMotionPValueConfig(KeepMotionConfig):
-    """Keep pairs by p-value."""
-
-    p_value: Annotated[float, Field(gt=0, le=1)] = Field(
-        description="Keep pairs whose p-value against time-shifted surrogates is at most this."
+    p_value: Share = Field(
+        default=None,
+        description="Keep pairs whose p-value against time-shifted surrogates is at most this.",
     )
-
-
-class KeepMotionFdrConfig(KeepMotionConfig):
-    """Keep pairs by false discovery rate."""
-
-    fdr: Annotated[float, Field(gt=0, le=1)] = Field(
+    fdr: Share = Field(
+        default=None,
         description=(
             "Keep pairs whose q-value (Benjamini-Hochberg, from those p-values) is at most this."
-        )
+        ),
     )
-
-
-class KeepMotionCorrelationConfig(KeepMotionConfig):
-    """Keep pairs by correlation."""
-
-    correlation: Annotated[float, Field(ge=0, le=1)] = Field(
+    correlation: Annotated[
+        float | None, Field(ge=0, le=1), Expected("a number of at least 0 and at most 1")
+    ] = Field(
+        default=None,
         description=(
             "Keep pairs whose correlation (its size, where it has a sign) is at least this, "
             "significant or not."
-        )
+        ),
     )
-
-
-class KeepMotionTopEdgesConfig(KeepMotionConfig):
-    """Keep the best so many."""
-
-    top_edges: Annotated[int, Exponent(), Field(ge=1, le=1_000_000_000)] = Field(
-        description="Keep this many pairs, those of the strongest correlation."
+    top_edges: TopEdges = Field(
+        default=None, description="Keep this many pairs, those of the strongest correlation."
     )
-
-
-_KEEP = (
-    KeepMotionPValueConfig,
-    KeepMotionFdrConfig,
-    KeepMotionCorrelationConfig,
-    KeepMotionTopEdgesConfig,
-)
-_KEEP_KEYS = tuple(key for section in _KEEP for key in section.model_fields)
-_KEEP_FORMS = listed(["auto", *(f"{{{key}: x}}" for key in _KEEP_KEYS), "all"]) + " (one of them)"
-
-
-def _keep_form(value: object) -> str | None:
-    if isinstance(value, KeepMotionConfig):
-        return f"<{value.rule}>"
-    if isinstance(value, Mapping):
-        key = next(iter(value)) if len(value) == 1 else None
-        return f"<{key}>" if key in _KEEP_KEYS else None
-    return f"<{value}>" if isinstance(value, str) and value in ("all", "auto") else None
-
-
-KeepMotion = Annotated[
-    Annotated[KeepMotionPValueConfig, Tag("<p_value>")]
-    | Annotated[KeepMotionFdrConfig, Tag("<fdr>")]
-    | Annotated[KeepMotionCorrelationConfig, Tag("<correlation>")]
-    | Annotated[KeepMotionTopEdgesConfig, Tag("<top_edges>")]
-    | Annotated[Literal["all"], Tag("<all>")]
-    | Annotated[Literal["auto"], Tag("<auto>")],
-    Discriminator(
-        _keep_form,
-        custom_error_type=EXPECTED,
-        custom_error_message="{expected}",
-        custom_error_context={
-            "expected": _KEEP_FORMS,
-            "choices": " ".join(["auto", *_KEEP_KEYS, "all"]),
-        },
-    ),
-    Expected(_KEEP_FORMS),
-]
 
 
 class ContactsConfig(ConfigModel):
@@ -496,61 +344,34 @@ class ContactsConfig(ConfigModel):
     )
 
 
-_CONTACTS_FORM = f"auto, {model_or_false_form(ContactsConfig)}"
-
-
-def _contacts_form(value: object) -> str | None:
-    if value is False or (isinstance(value, str) and value == "auto"):
-        return f"<{str(value).lower()}>"
-    return "<contactsconfig>" if isinstance(value, Mapping | ContactsConfig) else None
-
-
 Contacts = Annotated[
     Annotated[ContactsConfig, Tag("<contactsconfig>")]
     | Annotated[Literal[False], Tag("<false>")]
     | Annotated[Literal["auto"], Tag("<auto>")],
-    Discriminator(
-        _contacts_form,
-        custom_error_type=EXPECTED,
-        custom_error_message="{expected}",
-        custom_error_context={"expected": _CONTACTS_FORM, "choices": "auto"},
-    ),
-    Expected(_CONTACTS_FORM),
+    model_or_false(ContactsConfig, "auto"),
+    Expected(model_or_false_form(ContactsConfig, "auto")),
 ]
 
 CommunityMethod = Literal["leiden", "girvan_newman"]
 
 
-def _methods(value: object) -> tuple[object, ...]:
-    if not isinstance(value, list | tuple):
-        raise refusal("a list of leiden and girvan_newman, or [] for none")
-    if len(set(map(str, value))) < len(value):
-        raise refusal("each of leiden and girvan_newman at most once")
-    return tuple(value)
-
-
 CommunityList = Annotated[
-    tuple[CommunityMethod, ...],
-    BeforeValidator(_methods, json_schema_input_type=list[CommunityMethod]),
+    Annotated[tuple[CommunityMethod, ...], Strict(False)],
     Expected("a list of leiden and girvan_newman, or [] for none"),
+    AfterValidator(each_once),
 ]
 
 
-def _ends(value: object) -> tuple[tuple[str, str], ...]:
-    form = "a list of [from, to], two names of residues each, such as [[A:LYS13, A:ASP84]]"
-    if not isinstance(value, list | tuple):
-        raise refusal(form)
-    for pair in value:
-        names = pair if isinstance(pair, list | tuple) else ()
-        if len(names) != 2 or not all(isinstance(name, str) and name for name in names):
-            raise refusal(form)
-        if names[0] == names[1]:
-            raise refusal(f"two residues for a path, but {names[0]!r} is both")
-    return tuple(tuple(pair) for pair in value)
+def _two_ends(paths: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    for a, b in paths:
+        if a == b:
+            raise refusal(f"two residues for a path, but {a!r} is both")
+    return paths
 
 
+_Name = Annotated[str, Field(min_length=1)]
 PathEnds = Annotated[
-    tuple[tuple[str, str], ...],
-    BeforeValidator(_ends, json_schema_input_type=list[tuple[str, str]]),
-    Expected("a list of [from, to], two names of residues each"),
+    Annotated[tuple[Annotated[tuple[_Name, _Name], Strict(False)], ...], Strict(False)],
+    Form("a list of [from, to], two names of residues each, such as [[A:LYS13, A:ASP84]]"),
+    AfterValidator(_two_ends),
 ]

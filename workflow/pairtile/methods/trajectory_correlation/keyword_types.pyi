@@ -37,7 +37,7 @@ class TrajectoryCorrelationKeywords(TypedDict, total=False):
     ensemble: Literal["auto"] | bool
     contacts: Mapping[str, Any] | bool | Literal["auto"]
     pairs: Literal["all", "in_contact"]
-    keep: Mapping[str, Any] | Literal["all"] | Literal["auto"]
+    keep: Mapping[str, Any] | str
     score: Literal["auto", "correlation", "correlation_centred"]
     seed: int
     backend: Literal["auto", "cpu", "cuda"]

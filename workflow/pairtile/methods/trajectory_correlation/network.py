@@ -18,7 +18,7 @@ from scipy.sparse.linalg import eigsh
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.network import Network
 from pairtile.errors import ConfigError
-from pairtile.methods.trajectory_correlation.config_sections import KeepMotionConfig
+from pairtile.methods.trajectory_correlation.config_sections import KeepMotion
 from pairtile.methods.trajectory_correlation.pair_scores import HALVES
 from pairtile.statistics.correction import known_q_values
 from pairtile.statistics.modules import by_size, leiden
@@ -57,7 +57,7 @@ def candidate_q_values(
 
 def motion_network(
     pairs: pd.DataFrame,
-    keep: KeepMotionConfig | str,
+    keep: KeepMotion,
     candidate: NDArray[np.bool_] | None = None,
     score: str = "correlation",
     take: Callable[[NDArray[np.int64]], pd.DataFrame] | None = None,
@@ -68,8 +68,8 @@ def motion_network(
     ----------
     pairs : DataFrame
         All pairs: ``COLUMNS``, and ``CENTRED`` where they are known.
-    keep : KeepMotionConfig or "all"
-        By ``p_value``, ``fdr``, ``correlation`` (the size of the score) or ``top_edges``.
+    keep : KeepMotion
+        All, or by ``p_value``, ``fdr``, ``correlation`` (the size of the score) or ``top_edges``.
     candidate : bool array, shape (pairs,), optional
         Pairs that may become edges: those in contact. All without it.
     score : str
@@ -88,8 +88,8 @@ def motion_network(
     p = pairs["p_value"].to_numpy(dtype=np.float64)
     q = candidate_q_values(p, candidate)
     may = np.ones(size.size, dtype=bool) if candidate is None else candidate
-    rule, limit = (keep.rule, keep.bound) if isinstance(keep, KeepMotionConfig) else ("all", None)
-    most = int(limit or 0) if rule == "top_edges" else size.size
+    rule, limit = keep.rule, keep.limit
+    most = size.size if keep.top_edges is None else keep.top_edges
     if rule == "top_edges":
         # Sorted is only what may be among the first; missing scores are last.
         last = np.inf
@@ -116,6 +116,7 @@ def motion_network(
     result = Network(
         edges,
         directed=False,
+        score=score,
         counts={"pairs_candidates": candidates, "pairs_kept": len(edges), "edges": len(edges)},
         threshold={"keep": rule, "value": limit, "least_correlation": least, "score": score},
     )
