@@ -18,7 +18,7 @@ from pairtile.steps.tables import verified_table
 def export(run: AnalysisRun, suffix: str) -> None:
     """Write ``network.SUFFIX`` of the analysis."""
     folder, method, format = run.folder, run.config.method, EXPORT_FORMAT[suffix]
-    with recorded(f"export {format}"):
+    with recorded(f"export {format}", run.record(f"export.{suffix}")):
         made = read_json(run.record("network"))["details"]
         described = read_table(folder / "items.parquet")
         for table in run.files.node_tables():

@@ -122,6 +122,7 @@ def _joined(
         "counts": {},
         "threshold": {},
         "steps": {},
+        "files": {},
         "versions": {"python": platform.python_version(), **_versions()},
         "warnings": [],
         "notes": [],
@@ -130,6 +131,7 @@ def _joined(
     }
     for step in steps:
         content["counts"] |= step["counts"]
+        content["files"] |= step["files"]
         content["steps"][step["step"]] = {
             "seconds": step["seconds"],
             "peak_memory_bytes": step["peak_memory_bytes"],
