@@ -46,11 +46,16 @@ def run(config: Path, arguments: Sequence[str] = ()) -> int:
     Raises
     ------
     ConfigError
-        Without the configuration.
+        Without the configuration, or where the working directory cannot be written.
     """
     if not config.is_file():
         raise ConfigError(f"{config}: found no such file; expected a configuration (pairtile init)")
     check_workflow()
+    if not os.access(".", os.W_OK | os.X_OK) and "--directory" not in " ".join(arguments):
+        raise ConfigError(
+            f"{Path.cwd()}: may not be written, and Snakemake keeps notes in the working folder; "
+            "run in another, or choose one (-- --directory DIR)"
+        )
     os.environ[COMMAND] = shlex.join(
         ["pairtile", "run", str(config), *bool(arguments) * ["--"], *arguments]
     )

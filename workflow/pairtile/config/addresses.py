@@ -99,7 +99,7 @@ def check_addresses(
     other.
 
     Raises a refusal for a checksum of a file that no analysis reads, for a file of a web server
-    without one, and for an address that holds a password.
+    without one, for ``file://``, and for an address that holds a password.
     """
     placed = {path: place for place, path in inputs}
     for path, place in placed.items():
@@ -109,6 +109,8 @@ def check_addresses(
                 "md5:...",
                 key=("checksums", path),
             )
+        if scheme(path) == "file":
+            raise refusal("a path, for a file of this machine", key=place)
         if scheme(path) and "@" in urlsplit(path).netloc:
             expected = "an address without a user name or password: results would show it"
             raise refusal(expected, key=place)

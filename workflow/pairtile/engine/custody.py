@@ -151,9 +151,9 @@ def custody(owner: Custody) -> Iterator[None]:
 
 def note_files(paths: Iterable[Path]) -> None:
     """Take note of files that may have been written in other threads or processes."""
-    owner = OWNER.get()
-    for path in paths if owner else ():
-        owner.add(path, checksum_of(path))
+    if owner := OWNER.get():
+        for path in paths:
+            owner.add(path, checksum_of(path))
 
 
 def set_origin(inputs: Mapping[str, Mapping[str, object]]) -> None:

@@ -53,6 +53,8 @@ OWNER: ContextVar[Owner | None] = ContextVar("OWNER", default=None)
 _FULL = {errno.ENOSPC: "full disk", errno.EDQUOT: "used-up quota", errno.EFBIG: "file too large"}
 _CLOSED = {errno.EROFS: "read-only file system", errno.EACCES: "denied permission"}
 _CLOSED |= {errno.EPERM: "forbidden operation", errno.ELOOP: "link in its place"}
+_CLOSED |= {errno.EISDIR: "folder in its place"}
+_NO_HANDLES = (errno.EMFILE, errno.ENFILE)
 
 
 @contextmanager
@@ -115,7 +117,11 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def full_disk(path: str | os.PathLike[str], error: OSError) -> StoreError | None:
-    """The message where ``error`` says that there was no room to write ``path``; else None."""
+    """The message where ``error`` says that there was no room to write ``path``, or that too many
+    files are open; else None."""
+    if error.errno in _NO_HANDLES:
+        expected = "a higher limit, or fewer threads: ulimit -n 1024"
+        return StoreError.at(path, "", "too many open files while making it", expected)
     text = str(error)
     # np.save says how much it wrote; libraries say what the system said.
     short = "No space left on device" in text or "requested and" in text
