@@ -66,11 +66,20 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     write into its successor's file. On any error it is removed and ``path`` stays as it was.
     What a killed process left under such a name is removed first: a path has one writer at a time.
     """
-    with writing(path):
-        yield from _atomic_path(Path(path))
+    final = Path(path)
+    with writing(path), _temporary(final) as temporary:
+        yield temporary
+        _add_checksum(temporary, final)
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        checksum = checksum_of(temporary) if (owner := OWNER.get()) else ""
+        os.replace(temporary, final)
+        if owner:
+            owner.add(final, checksum)
 
 
-def _atomic_path(final: Path) -> Iterator[Path]:
+@contextmanager
+def _temporary(final: Path) -> Iterator[Path]:
     final.parent.mkdir(parents=True, exist_ok=True)
     for leftover in final.parent.glob(f".{glob.escape(final.name)}.????????.part*"):
         leftover.unlink(missing_ok=True)
@@ -85,14 +94,6 @@ def _atomic_path(final: Path) -> Iterator[Path]:
     temporary.chmod(0o666 & ~umask)
     try:
         yield temporary
-        _add_checksum(temporary, final)
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        owner = OWNER.get()
-        checksum = checksum_of(temporary) if owner else ""
-        os.replace(temporary, final)
-        if owner:
-            owner.add(final, checksum)
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Callable, Container, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -16,12 +17,6 @@ from pairtile.runtime.files import read_json, verified
 from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.merge import damaged_chunks
 from pairtile.steps.plan import read_plan
-
-_WITH_CHECKSUM = (
-    *("plan.json", "evaluation.json", "summary.json", "steps/*.json"),
-    *("null.npz", "scan.npz", "chunks.npz", "scores.npz", "network_data.npz"),
-    *("items.parquet", "pairs.parquet", "network.parquet", "bootstraps/*.parquet"),
-)
 
 
 class Earlier(NamedTuple):
@@ -57,18 +52,12 @@ def earlier_files(run: AnalysisRun) -> Earlier:
                 verify()
             except StoreError as error:
                 damaged[path] = str(error)
-        # The one of most files: one of another analysis among them is a stranger.
-        origins = Counter(seal[:32] for seal in survey.seals.values()).most_common(1)
-        for path, seal in survey.seals.items():
-            if seal[:32] != origins[0][0]:
-                damaged.setdefault(path, str(misplaced(path, "a file of another analysis")))
-        for record in sorted(run.folder.glob("steps/*.json")):
-            for path, checksum in {} if record in damaged else _written(record):
-                try:
-                    verified_by_record(path, checksum)
-                except StoreError as error:
-                    damaged.setdefault(path, str(error))
         damaged |= _chunks(run.folder, damaged)
+    # The one of most files: one of another analysis among them is a stranger.
+    origins = Counter(seal[:32] for seal in survey.seals.values()).most_common(1)
+    for path, seal in survey.seals.items():
+        if seal[:32] != origins[0][0]:
+            damaged.setdefault(path, str(misplaced(path, "a file of another analysis")))
     whole = {path: seal for path, seal in survey.seals.items() if path not in damaged}
     return Earlier(damaged, [path for path in whole if not survey.agrees(path, whole[path])])
 
@@ -83,21 +72,18 @@ def remove_damaged(run: AnalysisRun, dry_run: bool = False) -> Earlier:
 
 
 def _files(folder: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
-    """Files that carry a seal, each with its check, which raises StoreError."""
-    for pattern in _WITH_CHECKSUM:
-        for path in sorted(folder.glob(pattern)):
-            yield path, partial(verified, path)
-    for state in (folder / "state", folder / "values"):
-        if (state / MANIFEST).exists():  # without one it is in the making
-            yield state, partial(verified_state, state)
-
-
-def _written(record: Path) -> Iterator[tuple[Path, str]]:
-    """Files that a step has written and that are still there, with their checksums."""
-    folder = record.parent.parent
-    for name, checksum in read_json(record)["files"].items():
-        if (path := folder / name).is_file() and path.name != MANIFEST:
-            yield path, checksum
+    """Records of steps, and files that they name, each with its check, which raises StoreError. A
+    step without a whole record runs again."""
+    kinds = ("steps/*.json", "summary.json", "bootstraps/*.parquet")
+    for path in (path for kind in kinds for path in sorted(folder.glob(kind))):
+        yield path, partial(verified, path)
+        with suppress(StoreError, KeyError):
+            for name, checksum in read_json(path)["files"].items() if "steps" in path.parts else ():
+                file = folder / name
+                if file.name == MANIFEST:
+                    yield file.parent, partial(verified_state, file.parent)
+                elif file.is_file():
+                    yield file, partial(verified_by_record, file, checksum)
 
 
 def _chunks(folder: Path, damaged: Container[Path]) -> dict[Path, str]:

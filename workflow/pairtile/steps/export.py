@@ -7,12 +7,12 @@ from pathlib import Path
 import pandas as pd
 
 from pairtile import __version__
+from pairtile.engine.custody import verified_by_record
 from pairtile.io.networks import export_network
 from pairtile.runtime.files import read_json, read_table
 from pairtile.runtime.record import recorded
 from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.result_files import EXPORT_FORMAT
-from pairtile.steps.tables import verified_table
 
 
 def export(run: AnalysisRun, suffix: str) -> None:
@@ -21,9 +21,10 @@ def export(run: AnalysisRun, suffix: str) -> None:
     with recorded(f"export {format}", run.record(f"export.{suffix}")):
         made = read_json(run.record("network"))["details"]
         described = read_table(folder / "items.parquet")
-        for table in run.files.node_tables():
-            columns = run.config.node_tables[Path(table).name]
-            described = with_columns(described, verified_table(Path(table)), *columns)
+        for table in map(Path, run.files.node_tables()):
+            written = read_json(run.record("tables"))["files"]
+            path = verified_by_record(table, written.get(table.name, ""))
+            described = with_columns(described, path, *run.config.node_tables[table.name])
         score = made["threshold"].get("score")  # the column, or in some methods a limit
         export_network(
             read_table(folder / "network.parquet"),

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
-from pairtile.engine.custody import note_files, verified_by_record
+from pairtile.engine.custody import note_files
 from pairtile.io.input_files import local_inputs
-from pairtile.runtime.files import read_arrays, read_json, read_table
+from pairtile.runtime.files import read_arrays, read_table
 from pairtile.runtime.record import recorded
 from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.network import opened_network, read_merged
@@ -30,10 +29,3 @@ def tables(run: AnalysisRun) -> None:
         step.count(**written.counts)
         step.say(*written.messages)
         note_files(folder / name for name in config.result_tables())
-
-
-def verified_table(path: Path, step: str = "tables") -> Path:
-    """A file that the step wrote, or the stage of that name, known to hold what it wrote. Raises
-    StoreError."""
-    written = read_json(path.parent / "steps" / f"{step}.json")["files"]
-    return verified_by_record(path, written.get(path.name, ""))
