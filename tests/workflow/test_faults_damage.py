@@ -119,8 +119,9 @@ def test_a_damaged_file_is_named_by_who_reads_it_and_found_before_a_run(
         found = remove_damaged(analysis.run, dry_run=True).damaged
         folder = path.relative_to(analysis.out).parts[0]
         assert list(found) == [analysis.out / "state" if folder == "state" else path]
-        with pytest.raises(StoreError, match=f"{path.name}: found a damaged file"):
-            read_again(analysis, path)
+        if not path.name.startswith("export."):  # no step reads it
+            with pytest.raises(StoreError, match=f"{path.name}: found a damaged file"):
+                read_again(analysis, path)
         path.write_bytes(whole)
     assert remove_damaged(analysis.run, dry_run=True).damaged == {}
 

@@ -2,13 +2,13 @@
 
 A whole file in the wrong place is worse than a damaged one: a network of another analysis, or of
 other settings, looks right. So each file that is read back carries three digests, which are
-compared where it is read: of its role (``runtime.files.role_of``), of the input that its analysis
-was prepared from (its origin), and of the settings that decide what is in it.
+compared where it is read: of its role (``runtime.files.role_of``), of the state that its analysis
+was prepared to (its origin), and of the settings that decide what is in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,7 +19,6 @@ from pairtile.runtime.files import (
     OWNER,
     carries_checksum,
     checksum_of,
-    file_format,
     json_digest,
     read_json,
     role_of,
@@ -32,7 +31,8 @@ _MAKERS = {
     **dict.fromkeys(("items.parquet", "state"), "prepare"),
     **dict.fromkeys(("null.npz", "scan", "scan.npz", "chunks", "chunks.npz"), "score"),
     **dict.fromkeys(("pairs.parquet", "steps/null.json", "steps/merge.json"), "score"),
-    **dict.fromkeys(("bootstraps", "network.parquet", "scores.npz"), "network"),
+    **dict.fromkeys(("network.parquet", "scores.npz"), "network"),
+    "bootstraps": "bootstrap",
     "steps/merge_scan.json": "score",
     "network_data.npz": "network_data",
     "plan.json": "plan",
@@ -42,12 +42,14 @@ _MAKERS = {
 }
 """Role, or its folder -> the step whose settings the file depends on."""
 
-_SCORED, _CHOSEN = ("prepare", "score"), ("prepare", "score", "network")
+_CHOSEN = ("prepare", "score", "network")
 _LINEAGE: dict[str, tuple[str, ...]] = {
-    "prepare": ("prepare",),
-    **{step: ("prepare", step) for step in ("network_data", "plan", "values", "score")},
-    **dict.fromkeys(("null", "chunk", "merge", "merge_scan"), _SCORED),
-    **dict.fromkeys(("network", "bootstrap", "export"), _CHOSEN),
+    # Of what is prepared, scores depend on the state alone, which the origin is of.
+    **{step: (step,) for step in ("prepare", "plan", "score")},
+    **dict.fromkeys(("null", "chunk", "merge", "merge_scan"), ("score",)),
+    **{step: ("prepare", step) for step in ("network_data", "values")},
+    "bootstrap": ("score", "network"),
+    **dict.fromkeys(("network", "export"), _CHOSEN),
     **{step: (*_CHOSEN, step) for step in ("tables", "evaluate")},
     **{stage.name: (*_CHOSEN, "values", stage.name) for stage in STAGES},
 }
@@ -73,14 +75,15 @@ class Custody:
         self.origin = _NONE
         self.files: dict[str, str] = {}
         """Name in the folder -> checksum, of what was written."""
-        self._folder, self._seed, self._step = folder.absolute(), seed, step
-        formats = {key: file_format(path) for key, path in config.input_files().items()}
-        self._config = config.with_inputs(formats)  # the origin says what they hold
+        self.step = step
+        self._folder, self._seed = folder.absolute(), seed
+        # What was read of the input, the state holds.
+        self._config = config.with_inputs(dict.fromkeys(config.input_files(), "input"))
         self._known: dict[str, str] = {}
 
     def seal(self, path: Path) -> str:
         """Of a file that the step writes."""
-        return self.origin + self.settings(self._step)
+        return self.origin + self.settings(self.step)
 
     def check(self, path: Path, seal: str, checksum: str) -> None:
         """Raise StoreError where a file is of another analysis, or of other settings."""
@@ -103,7 +106,7 @@ class Custody:
             self.files[name] = checksum
 
     def settings(self, step: str) -> str:
-        """The digest of what decides what a step writes, but for the content of its input."""
+        """The digest of what decides what a step writes, but for what was prepared."""
         if step not in self._known:
             steps, config = _LINEAGE.get(step, ()), self._config
             used = [repr(config.for_step(name)) for name in steps] or [repr(config)]
@@ -156,9 +159,8 @@ def note_files(paths: Iterable[Path]) -> None:
             owner.add(path, checksum_of(path))
 
 
-def set_origin(inputs: Mapping[str, Mapping[str, object]]) -> None:
-    """State what the analysis is prepared from: inputs as ``io.input_files`` describes them."""
+def set_origin(state: str) -> None:
+    """State what was prepared, by the digest of its arrays; in the step that prepares."""
     owner = OWNER.get()
-    if isinstance(owner, Custody):
-        content = {key: described["sha256"] for key, described in inputs.items()}
-        owner.origin = json_digest(content)[:32]
+    if isinstance(owner, Custody) and owner.step == "prepare":
+        owner.origin = state[:32]

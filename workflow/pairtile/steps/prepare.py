@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from pairtile.engine.custody import set_origin
 from pairtile.engine.estimator import estimator_of
 from pairtile.engine.state import scratch_beside, write_state
 from pairtile.io.input_files import describe_inputs
@@ -37,13 +36,11 @@ def prepare(run: AnalysisRun) -> None:
         found = config.with_inputs(inputs)
         prepared = run.prepared or estimator_of(config.method).prepare(found, run.seed, scratch)
         items_kept = prepared.items.loc[prepared.items["kept"], "name"].tolist()
-        read = described.result()
-        first = next((given["path"] for given in read.values()), "")
+        first = next((given["path"] for given in described.result().values()), "")
         step.count(**prepared.counts)
         step.say(*prepared.messages, *check_item_names(first, items_kept))
         step.details["parameters"] = prepared.parameters
-        step.details["inputs"] = read
-        set_origin(read)
+        step.details["inputs"] = described.result()
+        write_state(run.state, prepared.state, scratch)
         items = run.folder / "items.parquet"
         write_parquet(items, prepared.items, get_method(config.method).package)
-        write_state(run.state, prepared.state, scratch)
