@@ -18,6 +18,13 @@ from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.merge import damaged_chunks
 from pairtile.steps.plan import read_plan
 
+_SEALED = (
+    *("steps/*.json", "plan.json", "evaluation.json", "summary.json", "bootstraps/*.parquet"),
+    *("null.npz", "scan.npz", "chunks.npz", "scores.npz", "network_data.npz"),
+    *("items.parquet", "pairs.parquet", "network.parquet", "state/state.json", "values/state.json"),
+)
+"""Files that carry a seal, also where no record names them, as those of an earlier version."""
+
 
 class Earlier(NamedTuple):
     """What is wrong with the files of an earlier run, by their paths (of a state, its folder), and
@@ -72,17 +79,19 @@ def remove_damaged(run: AnalysisRun, dry_run: bool = False) -> Earlier:
 
 
 def _files(folder: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
-    """Records of steps, and files that they name, each with its check, which raises StoreError. A
-    step without a whole record runs again."""
-    kinds = ("steps/*.json", "summary.json", "bootstraps/*.parquet")
-    for path in (path for kind in kinds for path in sorted(folder.glob(kind))):
+    """Files that carry a seal, and those that records of steps name, each with its check, which
+    raises StoreError."""
+    for path in (path for kind in _SEALED for path in sorted(folder.glob(kind))):
+        if path.name == MANIFEST:
+            yield path.parent, partial(verified_state, path.parent)
+            continue
         yield path, partial(verified, path)
         with suppress(StoreError, KeyError):
-            for name, checksum in read_json(path)["files"].items() if "steps" in path.parts else ():
+            for name, checksum in (
+                read_json(path)["files"].items() if path.parent.name == "steps" else ()
+            ):
                 file = folder / name
-                if file.name == MANIFEST:
-                    yield file.parent, partial(verified_state, file.parent)
-                elif file.is_file():
+                if file.is_file() and file.name != MANIFEST:
                     yield file, partial(verified_by_record, file, checksum)
 
 

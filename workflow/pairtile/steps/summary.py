@@ -7,7 +7,7 @@ import logging
 import os
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,10 @@ from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.result_files import ResultFiles
 
 log = logging.getLogger("pairtile")
+
+Content = dict[str, Any]
+"""Of a JSON file."""
+
 message = messages_of(__package__)
 
 PACKAGES = (
@@ -62,13 +66,13 @@ def summary(run: AnalysisRun) -> None:
         write_json(run.folder / "summary.json", content)
 
 
-def _add(content: dict[str, Any], messages: Sequence[Message]) -> None:
+def _add(content: Content, messages: Sequence[Message]) -> None:
     content["messages"] += [message.as_json() for message in messages]
     content["warnings"] += warnings_of(messages)
     content["notes"] += notes_of(messages)
 
 
-def _verify(files: ResultFiles, steps: Sequence[Mapping[str, Any]]) -> None:
+def _verify(files: ResultFiles, steps: Sequence[Content]) -> None:
     """Check the files that the page is made of, which its code reads as they are."""
     unread = set(files.paths(["pairs.parquet"])) - {*files.report_pairs()}
     for name, checksum in (item for step in steps for item in step["files"].items()):
@@ -93,10 +97,8 @@ def _left_away(config: Analysis, n_edges: int) -> list[Message]:
     return [message("graphml_left_away", n=n_edges)]
 
 
-def _joined(
-    run: AnalysisRun, planned: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
-    content: dict[str, Any] = {
+def _joined(run: AnalysisRun, planned: Content, steps: Sequence[Content]) -> Content:
+    content: Content = {
         "analysis": run.name,
         "method": run.config.method,
         "pairtile_version": __version__,
@@ -167,7 +169,7 @@ def git_revision(file: Path) -> str | None:
     return found.stdout.strip()
 
 
-def _chunks(records: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _chunks(records: dict[str, Content]) -> Content:
     """All chunks of a stage together: seconds are added up, memory is the largest."""
     return {
         "chunks": len(records),
