@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pairtile.config import check_inputs_exist, load_config
+from pairtile.config import check_inputs_exist, check_results_writable, load_config
 from pairtile.errors import ConfigError
 
 NOT_TEXT = "found a name that YAML does not read as text"
@@ -247,3 +247,12 @@ def test_input_files_that_are_missing_are_all_named(
     assert lines[1].endswith("found '10x', which is a folder; expected a file")
     assert "'~' is not expanded" in lines[2]
     check_inputs_exist(load_config({"analyses": {"good": good}}))
+
+
+def test_results_in_place_of_an_input_and_files_by_address_are_refused(tmp_path: Path) -> None:
+    inputs = analysis(expression=str(tmp_path / "10x"))
+    config = load_config({"results": str(tmp_path / "10x"), "analyses": {"net": inputs}})
+    with pytest.raises(ConfigError, match=r"results: .* analyses\.net\.expression"):
+        check_results_writable(config)
+    given = {"analyses": {"net": analysis(expression="file:///etc/passwd")}}
+    assert "analyses.net.expression: found 'file:///etc/passwd'" in message(given)

@@ -33,6 +33,13 @@ def test_commands_are_targets_of_the_makefile(path):
     assert {word for word in made if "=" not in word} <= targets
 
 
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_actions_are_pinned_to_a_commit(path):
+    used = re.findall(r"uses: (.*)", path.read_text())
+    assert used
+    assert [line for line in used if not re.fullmatch(r"\S+@[0-9a-f]{40} # v[\d.]+", line)] == []
+
+
 def test_every_python_that_is_promised_is_tested_and_installed():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     oldest = project["requires-python"].removeprefix(">=")

@@ -37,10 +37,10 @@ def fingerprint(
 def test_a_fingerprint_is_of_state_seed_and_settings(prepared: Analysis, tmp_path: Path) -> None:
     arrays = {name: np.array(array) for name, array in open_state(prepared.out / "state").items()}
     arrays["levels"][3, 5] = 1 - arrays["levels"][3, 5]
-    write_state(tmp_path / "other", arrays)
+    write_state(tmp_path / "other/state", arrays)
     found = [
         fingerprint(prepared, tmp_path),
-        fingerprint(prepared, tmp_path, state=tmp_path / "other"),
+        fingerprint(prepared, tmp_path, state=tmp_path / "other/state"),
         fingerprint(prepared, tmp_path, seed=4),
         fingerprint(prepared, tmp_path, penalty="none"),
     ]

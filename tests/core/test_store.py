@@ -28,11 +28,11 @@ def test_merge_is_identical_for_any_chunking(tmp_path_factory, lengths, random, 
     (folder / "a").mkdir()
     (folder / "b").mkdir()
     options = {"top": 12} if ranked else {}
-    one = merged(write(folder / "a", cut([16]), ranked), folder / "one.parquet", **options)
+    one = merged(write(folder / "a", cut([16]), ranked), folder / "a/pairs.parquet", **options)
     paths = write(folder / "b", cut([*lengths, 16]), ranked)
     random.shuffle(paths)
-    many = merged(paths, folder / "many.parquet", **options)
-    assert (folder / "one.parquet").read_bytes() == (folder / "many.parquet").read_bytes()
+    many = merged(paths, folder / "b/pairs.parquet", **options)
+    assert (folder / "a/pairs.parquet").read_bytes() == (folder / "b/pairs.parquet").read_bytes()
     assert one.rows == many.rows
     assert one.summaries["pairs"] == many.summaries["pairs"] == 16 * EDGE * EDGE
 
@@ -62,9 +62,11 @@ def test_row_groups_are_streamed_in_fixed_sizes(tmp_path, monkeypatch):
     monkeypatch.setattr("pairtile.engine.merging.MERGED_ROW_GROUP", 7)
     for name, lengths in (("a", [16]), ("b", [1, 2, 3, 4, 6])):
         (tmp_path / name).mkdir()
-        merged(write(tmp_path / name, cut(lengths)), tmp_path / f"{name}.parquet")
-    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
-    groups = pq.ParquetFile(tmp_path / "a.parquet").metadata
+        merged(write(tmp_path / name, cut(lengths)), tmp_path / name / "pairs.parquet")
+    assert (tmp_path / "a/pairs.parquet").read_bytes() == (
+        tmp_path / "b/pairs.parquet"
+    ).read_bytes()
+    groups = pq.ParquetFile(tmp_path / "a/pairs.parquet").metadata
     assert {groups.row_group(k).num_rows for k in range(groups.num_row_groups - 1)} == {7}
 
 

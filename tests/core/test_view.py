@@ -7,6 +7,7 @@ import json
 import os
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -187,6 +188,49 @@ def test_no_file_outside_the_analysis_is_handed_out(one: Server) -> None:
         ".",
     ):
         assert get(one, f"/{one.secret}/a/{path}")[0] == 404, path
+
+
+def test_a_request_that_cannot_be_read_is_refused_in_silence(
+    one: Server, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for path in ("*", "http://[/", "%00", f"/{one.secret}/a/%00", f"/{one.secret}/a/a%00b"):
+        assert get(one, path)[0] == 400, path
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_thousand_requests_at_once_are_answered(one: Server) -> None:
+    with ThreadPoolExecutor(200) as pool:
+        found = list(pool.map(lambda _: get(one, f"/{one.secret}/a/report.html"), range(1000)))
+    assert found == [(200, "<title>a: found</title>")] * 1000
+
+
+def test_what_a_summary_of_strangers_names_is_not_read(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folders = {name: tmp_path / "results" / name for name in ("a", "b")}
+    for folder in folders.values():
+        write_store(folder)
+        read = {"path": str(tmp_path / "fifo"), "stamp": "", "sha256": ""}
+        write_json(folder / "summary.json", {"inputs": {"expression": read}})
+    os.mkfifo(tmp_path / "fifo")  # reading it would never end
+    (folders["b"] / "summary.json").unlink()
+    (folders["b"] / "summary.json").symlink_to("/dev/zero")
+    with served(tmp_path / "results", folders) as running:
+        assert get(running, f"/{running.secret}/")[0] == 200
+        (folders["a"] / "summary.json").write_text('{"run": [], "counts": 1}')
+        assert get(running, f"/{running.secret}/")[0] == 500
+    said = capfd.readouterr().err
+    assert said.count("\n") == 1
+    assert "Traceback" not in said
+
+
+def test_pairs_of_another_run_are_refused(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write_store(tmp_path / name)
+    files = {"pairs.parquet": "another checksum"}
+    write_json(tmp_path / "a/summary.json", {"method": "mutual_information", "files": files})
+    with pytest.raises(StoreError, match=r"pairs\.parquet"):
+        PairStore(tmp_path / "a")
 
 
 def test_partners_and_pairs_are_listed_counted_and_saved(one: Server) -> None:

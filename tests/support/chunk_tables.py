@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pyarrow as pa
-from pairtile.engine.chunk_file import ChunkHeader, write_chunk
+from pairtile.engine.chunk_file import ChunkFile, ChunkHeader, write_chunk
 from pairtile.engine.merging import MergeRules, merge
 
 SCHEMA = pa.schema([("i", pa.int32()), ("j", pa.int32()), ("mi_bits", pa.float64())])
@@ -54,4 +54,6 @@ def cut(lengths):
 
 
 def merged(paths, out, band_of_tile=BANDS, **options):
-    return merge(paths, out, MergeRules(band_of_tile, ("i", "j"), **options), PRINT)
+    for path in paths:
+        ChunkFile(path).verify(PRINT)
+    return merge(paths, out, MergeRules(band_of_tile, ("i", "j"), **options))

@@ -70,6 +70,28 @@ def test_a_crate_says_what_is_what_by_the_profile(packed: Path) -> None:
         assert found[name]["sha256"] == file_digest(packed / name)
 
 
+def test_results_that_are_not_those_of_the_run_and_its_configuration_are_not_packed(
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder, _ = finished_run(tmp_path_factory)
+    monkeypatch.chdir(folder)
+    config, table = folder / "config.yaml", folder / "out/net/network.tsv"
+    given, whole = config.read_text(), table.read_text()
+    for path, content, named in (
+        (config, given.replace("p_value: 0.001", "p_value: 0.01"), "keep.p_value"),
+        (table, whole + whole.splitlines()[-1] + "\n", "network.tsv"),
+        (table, "", "network.tsv"),
+    ):
+        kept = path.read_text()
+        path.write_text(content)
+        assert main(["crate", "config.yaml", "--out", "refused"]) == 1
+        assert named in capsys.readouterr().err
+        assert not (folder / "refused").exists()
+        path.write_text(kept)
+
+
 def test_paths_of_the_configuration_are_those_in_the_crate(packed: Path) -> None:
     config = yaml.safe_load((packed / "config.yaml").read_text())
     assert config["backend"] == "cpu"

@@ -116,13 +116,14 @@ def test_a_damaged_file_is_named_by_who_reads_it_and_found_before_a_run(
     for path in (draw.sample(paths, len(paths)) * times)[:times]:
         whole = path.read_bytes()
         path.write_bytes(damaged(whole, draw))
-        found = remove_damaged(analysis.out, dry_run=True)
+        found = remove_damaged(analysis.run, dry_run=True).damaged
         folder = path.relative_to(analysis.out).parts[0]
         assert list(found) == [analysis.out / "state" if folder == "state" else path]
-        with pytest.raises(StoreError, match=f"{path.name}: found a damaged file"):
-            read_again(analysis, path)
+        if not path.name.startswith("export."):  # no step reads it
+            with pytest.raises(StoreError, match=f"{path.name}: found a damaged file"):
+                read_again(analysis, path)
         path.write_bytes(whole)
-    assert remove_damaged(analysis.out, dry_run=True) == {}
+    assert remove_damaged(analysis.run, dry_run=True).damaged == {}
 
 
 def test_files_carry_a_checksum_and_are_what_they_were_without(tmp_path: Path) -> None:

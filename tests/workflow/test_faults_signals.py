@@ -186,6 +186,47 @@ def test_a_reader_that_leaves_does_no_harm(straight: tuple[Path, float], tmp_pat
 
 
 @pytest.mark.complete
+@pytest.mark.parametrize(("signals", "most"), [(1, 25), (2, 8)])
+def test_a_run_whose_snakemake_does_not_end_is_killed(
+    tmp_path: Path, signals: int, most: float
+) -> None:
+    folder = write_inputs(tmp_path / "run")
+    process = start(folder)
+    time.sleep(6)
+    for child in psutil.Process(process.pid).children():
+        os.kill(child.pid, signal.SIGSTOP)  # takes no signal any more
+    begun = time.monotonic()
+    for _ in range(signals):
+        process.send_signal(signal.SIGTERM)
+        time.sleep(1)
+    assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    assert time.monotonic() - begun < most
+    assert left_alive(folder) == []
+
+
+@pytest.mark.complete
+@pytest.mark.parametrize("snakefile", ["Snakefile", "workflow/Snakefile"])
+def test_a_run_of_forty_analyses_ends_soon_after_sigterm(tmp_path: Path, snakefile: str) -> None:
+    """To the whole group, as systemd and schedulers send it; with Snakemake's own defaults."""
+    write_data(tmp_path, genes=30, samples=30)
+    write_config(tmp_path, {f"net{k}": {} for k in range(40)})
+    command = ["-m", "snakemake", "--snakefile", str(ROOT / snakefile), "--cores", "2"]
+    with (tmp_path / "said.txt").open("w") as said:
+        process = subprocess.Popen(
+            [sys.executable, *command, "--configfile", "config.yaml"],
+            cwd=tmp_path,
+            env=environment(),
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            process_group=0,
+        )
+    time.sleep(random.uniform(8, 14))
+    os.killpg(process.pid, signal.SIGTERM)
+    assert process.wait(timeout=20) not in (0, None)
+    assert "Traceback" not in (tmp_path / "said.txt").read_text()
+
+
+@pytest.mark.complete
 def test_a_stopped_run_stops_its_jobs_and_goes_on(
     straight: tuple[Path, float], tmp_path: Path
 ) -> None:

@@ -25,7 +25,7 @@ def test_old_exports_go_and_all_else_stays(tmp_path: Path) -> None:
     for name in ("network.png", "my_network.graphml", "notes.txt"):
         (before.out / name).write_text("a user's own")
     files = {path.name for path in before.out.iterdir()}
-    after = Analysis(tmp_path, BEFORE | {"export": ["tsv"]}).results()
+    after = Analysis(tmp_path, BEFORE | {"export": ["tsv"]}).all()
     removed = {"network.graphml", "network.regulon.tsv", "evaluation.json"}
     assert files - {path.name for path in after.out.iterdir()} == removed
     [said] = messages(after)

@@ -54,11 +54,11 @@ def test_before_a_run_only_damaged_chunks_of_an_unmerged_stage_are_removed(
     first, second, third = finished.chunk_files("chunks")
     second.write_bytes(flipped(second.read_bytes()))
     os.utime(second, ns=(0, 0))
-    assert remove_damaged(finished.out) == {}  # merged: nothing reads it any more
+    assert remove_damaged(finished.run).damaged == {}  # merged: nothing reads it any more
     (finished.out / "pairs.parquet").unlink()
-    assert len(remove_damaged(finished.out, dry_run=True)) == 1
+    assert len(remove_damaged(finished.run, dry_run=True).damaged) == 1
     assert second.exists()
-    assert list(remove_damaged(finished.out)) == [second]
+    assert list(remove_damaged(finished.run).damaged) == [second]
     assert [first.exists(), second.exists(), third.exists()] == [True, False, True]
 
 
@@ -66,7 +66,7 @@ def test_a_chunk_that_is_being_written_is_not_taken_for_a_damaged_one(finished: 
     (finished.out / "pairs.parquet").unlink()
     being_written = finished.out / "chunks/.tiles-000000-000003.parquet.abcdefgh.part.parquet"
     being_written.write_bytes(b"PAR1")
-    assert remove_damaged(finished.out) == {}
+    assert remove_damaged(finished.run).damaged == {}
     assert being_written.exists()
 
 

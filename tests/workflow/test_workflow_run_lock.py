@@ -178,3 +178,15 @@ def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="link in its place"):
         hold_results(tmp_path / "results")
     assert (tmp_path / "precious").read_text() == "content"
+
+
+@pytest.mark.parametrize("held", [b'{"host": 1}', b"[1]", b"\xff\x00", b'{"a":'])
+def test_a_lock_file_that_says_nothing_holds_nobody_up(tmp_path: Path, held: bytes) -> None:
+    (tmp_path / LOCK_FILE).write_bytes(held)
+    hold_results(tmp_path)
+
+
+def test_a_folder_in_place_of_a_lock_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / LOCK_FILE).mkdir()
+    with pytest.raises(StoreError, match=LOCK_FILE):
+        hold_results(tmp_path)

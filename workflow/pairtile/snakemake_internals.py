@@ -8,6 +8,7 @@ and, to find this package, ``workflow.current_basedir``.
 
 from __future__ import annotations
 
+import _thread
 import logging
 import os
 from collections.abc import Callable, Hashable, Iterable
@@ -156,6 +157,39 @@ def start_jobs_without_limit(workflow: Workflow) -> None:
     """Drop the limit of jobs a second, which is for clusters (Snakemake 9.27.1 keeps it with a
     timer, which makes a round of the scheduler each second and holds up the end by one)."""
     workflow.scheduling_settings.max_jobs_per_timespan = None
+
+
+def end_when_told() -> None:
+    """Let a run end soon after SIGTERM, and choose jobs without the solver of integer programmes.
+
+    In Snakemake 9.27.1 (``JobScheduler``) the handler waits for a lock that its own thread holds
+    while it chooses jobs, so that the run never ends; and jobs that were chosen are still started.
+    Here it only sets a flag, and wakes the loop from another thread. Another scheduler than the
+    default stays as asked for (``--scheduler``).
+    """
+    from snakemake import workflow as module
+    from snakemake.scheduling.job_scheduler import JobScheduler
+    from snakemake.scheduling.milp import Scheduler as ProgrammeScheduler
+
+    class PromptScheduler(JobScheduler):
+        def __init__(self, *given: object) -> None:
+            super().__init__(*given)
+            if isinstance(self._scheduler, ProgrammeScheduler):
+                self._job_selector = self.job_selector_greedy
+
+        def exit_gracefully(self, *_: object) -> None:
+            self._user_kill = "graceful"
+            _thread.start_new_thread(self._open_jobs.release, ())
+
+        def run(self, jobs: Iterable[object], executor: object = None) -> None:
+            if not self._user_kill:
+                super().run(jobs, executor)
+                return
+            with self._lock:  # they were chosen before the signal came
+                self.running.difference_update(jobs)
+            self._open_jobs.release()
+
+    module.JobScheduler = PromptScheduler
 
 
 @cache

@@ -28,7 +28,7 @@ from pairtile.runtime.progress import (
 from pairtile.runtime.record import COMMAND
 from pairtile.runtime.requests import is_little, read_requests
 from pairtile.runtime.user_cache import do_without_a_home
-from pairtile.steps.analysis_run import AnalysisRun, Step
+from pairtile.steps.analysis_run import AnalysisRun, Step, runs_of
 from pairtile.steps.split import load_run
 
 do_without_a_home()
@@ -103,6 +103,11 @@ def hold_results_for_this_run():
         logger.info("the run before was killed: its locks are released")
 
 
+# Files of each analysis that were made with other settings: Snakemake would not know of those that
+# were copied from another.
+OTHER_SETTINGS = {}
+
+
 def start_run():
     """Let go of what a killed run held, and drop its damaged files. A dry run, --report, --summary,
     --lint ... change nothing."""
@@ -123,12 +128,13 @@ def start_run():
         else:
             os.environ.pop(VARIABLE, None)
     # What an earlier run left is taken over only whole.
-    for analysis in CONFIG.analyses:
-        folder = Path(CONFIG.results) / analysis
-        if folder.is_dir():
+    for run in runs_of(CONFIG):
+        if run.folder.is_dir():
             from pairtile.steps.damage import remove_damaged
 
-            for path, message in remove_damaged(folder, not starts_jobs).items():
+            found = remove_damaged(run, dry_run=not starts_jobs)
+            OTHER_SETTINGS[run.name] = [str(path) for path in found.other_settings]
+            for path, message in found.damaged.items():
                 logger.warning(f"made again if needed: {message}")
                 if not starts_jobs:
                     internals.take_for_missing(workflow, str(path))

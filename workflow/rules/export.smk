@@ -12,6 +12,7 @@ rule export:
             caption="../report/network.rst",
             category="{analysis}",
         ),
+        record=f"{STEPS}/export.{{suffix}}.json",
     log:
         f"{LOGS}/export.{{suffix}}.log",
     wildcard_constraints:

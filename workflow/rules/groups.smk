@@ -21,6 +21,7 @@ for NUMBER, (NAME, SPLIT) in enumerate(CONFIG.splits.items()):
                 category=NAME,
             ),
             figures=directory(f"{CONFIG.results}/{NAME}/figures"),
+            record=f"{CONFIG.results}/{NAME}/steps/groups.json",
         log:
             f"{CONFIG.results}/{NAME}/logs/groups.log",
         conda:

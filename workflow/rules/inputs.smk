@@ -123,6 +123,7 @@ def input_files(step):
 
     def files(wildcards):
         name = wildcards.analysis
+        internals.make_again(workflow, OTHER_SETTINGS.get(name, ()))
         made = {
             "prepare": [f"{CONFIG.results}/{name}/items.parquet"],
             "network": [f"{CONFIG.results}/{name}/network.parquet"],

@@ -23,6 +23,7 @@ rule report:
             caption="../report/figures.rst",
             category="{analysis}",
         ),
+        record=f"{STEPS}/report.json",
     log:
         f"{LOGS}/report.log",
     conda:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pairtile.config import check_inputs_exist
+from pairtile.config import check_inputs_exist, check_results_writable
 from pairtile.config.addresses import scheme
 from pairtile.config.downstream import label_columns
 from pairtile.config.models import Analysis
@@ -36,11 +36,12 @@ def check(config_file: Path) -> Iterator[str]:
     Raises
     ------
     ConfigError
-        Where the configuration cannot be read.
+        Where the configuration cannot be read, or results not be written.
     PairtileError
         At the end, with what is wrong with each analysis that a run would refuse.
     """
     config = load_run(config_file)
+    check_results_writable(config)
     number = counted(len(config.analyses), "analysis", "analyses")
     yield f"{config_file}: {number}, results in {config.results}/"
     refused = []

@@ -67,7 +67,7 @@ def differing_settings(first: Path, second: Path) -> dict[str, list[object]]:
         return {}
     if one["method"] != two["method"]:
         return {"method": [one["method"], two["method"]]}
-    differ = _differences(one, two)
+    differ = differences(one, two)
     return {key: values for key, values in differ.items() if key.split(".")[0] not in aside}
 
 
@@ -88,14 +88,14 @@ def _settings(path: Path) -> tuple[dict[str, object], set[str]]:
     return settings, set(summary.get("inputs") or {})
 
 
-def _differences(
+def differences(
     one: Mapping[str, object], two: Mapping[str, object], prefix: str = ""
 ) -> dict[str, list[object]]:
     found: dict[str, list[object]] = {}
     for key in dict.fromkeys([*one, *two]):
         a, b = one.get(key), two.get(key)
         if isinstance(a, Mapping) and isinstance(b, Mapping):
-            found |= _differences(a, b, f"{prefix}{key}.")
+            found |= differences(a, b, f"{prefix}{key}.")
         elif a != b:
             found[prefix + key] = [a, b]
     return found

@@ -23,6 +23,7 @@ from urllib.parse import unquote
 import yaml
 
 from pairtile import __version__
+from pairtile.command.compare import differences
 from pairtile.command.run import SNAKEFILE, run
 from pairtile.config.addresses import scheme
 from pairtile.config.downstream import GROUP_TABLES
@@ -31,6 +32,8 @@ from pairtile.config.root import Config
 from pairtile.errors import ConfigError, InputError
 from pairtile.report.formats import counted, memory
 from pairtile.runtime.files import file_digest, read_json
+from pairtile.steps.analysis_run import runs_of
+from pairtile.steps.damage import earlier_files
 from pairtile.steps.result_files import ResultFiles
 from pairtile.steps.split import load_run
 
@@ -61,12 +64,14 @@ def write_crate(config: Path, out: Path) -> int:
     ConfigError
         As ``load_run``; ``out`` is there already; rocrate is not installed.
     InputError
-        A result is missing, or an input file is not the one that the run has read.
+        A result is missing or is not what the run has written, the configuration is another than
+        that of the run, or an input file is not the one that it has read.
     """
     if out.exists():
         raise ConfigError(f"{out}: found it there already; expected a new folder")
     given, known = read_mapping_file(config), load_run(config)
     summaries = {name: _summary(Path(known.results) / name) for name in known.analyses}
+    _check_results(known, summaries)
     places, checksums = _places_of_inputs(known, summaries)
     given = _with_places(given, places) | {"results": RESULTS}
     if checksums:
@@ -276,6 +281,22 @@ def _summary(folder: Path) -> dict[str, Any]:
         version = f"pairtile {found['pairtile_version']}"
         raise InputError.at(folder, "", f"a run of {version}", f"one of {__version__}, as is here")
     return found
+
+
+def _check_results(known: Config, summaries: Mapping[str, Any]) -> None:
+    """Compare results and configuration with the records of the run."""
+    for run_of in runs_of(known):
+        found = earlier_files(run_of)
+        if found.damaged:
+            raise InputError("\n".join(found.damaged.values()))
+        if found.other_settings:
+            used = summaries.get(run_of.name, {}).get("parameters", {})
+            differ = differences(run_of.config.resolved() | {"seed": run_of.seed}, used)
+            keys = [key for key, (asked, _) in differ.items() if asked not in (None, "auto")]
+            what = f"results of other settings ({', '.join(keys)})"
+            raise InputError.at(
+                run_of.folder, "", what, "those of this configuration: run it first"
+            )
 
 
 def _places_of_inputs(

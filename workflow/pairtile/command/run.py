@@ -28,6 +28,10 @@ _TOLD = re.compile(
 )
 """Of the log of a job: warnings, errors, what makes it wait, and how far a long one is."""
 
+TELL_SECONDS, KILL_SECONDS = 5, 15
+"""After the first signal: when a person is told that the run has not ended, and when it is killed.
+"""
+
 _STARTS_NO_JOB = {"-n", "--dry-run", "--dryrun", "--unlock", "--report", "--summary", "--touch"}
 
 
@@ -42,11 +46,16 @@ def run(config: Path, arguments: Sequence[str] = ()) -> int:
     Raises
     ------
     ConfigError
-        Without the configuration.
+        Without the configuration, or where the working directory cannot be written.
     """
     if not config.is_file():
         raise ConfigError(f"{config}: found no such file; expected a configuration (pairtile init)")
     check_workflow()
+    if not os.access(".", os.W_OK | os.X_OK) and "--directory" not in " ".join(arguments):
+        raise ConfigError(
+            f"{Path.cwd()}: may not be written, and Snakemake keeps notes in the working folder; "
+            "run in another, or choose one (-- --directory DIR)"
+        )
     os.environ[COMMAND] = shlex.join(
         ["pairtile", "run", str(config), *bool(arguments) * ["--"], *arguments]
     )
@@ -88,25 +97,39 @@ def run(config: Path, arguments: Sequence[str] = ()) -> int:
 
 @contextmanager
 def _signals_handed_on(group: int) -> Iterator[list[int]]:
-    """Signals that this process gets go to a process group; gives those that were to end it."""
+    """Signals that this process gets go to a process group; gives those that were to end it. A
+    group that has not ended by the first (it may be stopped) is killed after a while, or by a
+    second."""
     received: list[int] = []
 
     def hand_on(number: int, frame: FrameType | None) -> None:
-        stop = number == signal.SIGTSTP
+        sent = number
+        if number == signal.SIGTSTP:
+            sent = signal.SIGSTOP
+        elif number != signal.SIGCONT and received:
+            sent = signal.SIGKILL
         with suppress(ProcessLookupError):  # it has just ended
-            os.killpg(group, signal.SIGSTOP if stop else number)
-        if stop:
+            os.killpg(group, sent)
+        if number == signal.SIGTSTP:
             os.kill(os.getpid(), signal.SIGSTOP)
         elif number != signal.SIGCONT:
             received.append(number)
+            signal.alarm(TELL_SECONDS)
+
+    def wait_no_longer(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, hand_on)
+        signal.alarm(KILL_SECONDS - TELL_SECONDS)
+        _print("pairtile run: waiting for jobs to end; a second signal kills them at once")
 
     ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP, signal.SIGCONT)
     # What is ignored, as SIGHUP under nohup, stays ignored, here and in the group.
     heeded = [number for number in ends if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, hand_on) for number in heeded}
+    before[signal.SIGALRM] = signal.signal(signal.SIGALRM, wait_no_longer)
     try:
         yield received
     finally:
+        signal.alarm(0)
         for number, handler in before.items():
             signal.signal(number, handler)
 

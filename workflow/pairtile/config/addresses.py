@@ -85,8 +85,8 @@ def address_rules(
     inputs: Iterable[tuple[tuple[str, ...], str]], checksums: Mapping[str, str]
 ) -> Iterator[Rule]:
     """What the inputs of all analyses (keys that lead to it, path) and the checksums must meet: a
-    file of a web server has a checksum, no address holds a password, and each checksum is that of
-    a file that an analysis reads."""
+    file of a web server has a checksum, a file of this machine a path, no address holds a
+    password, and each checksum is that of a file that an analysis reads."""
     placed = {path: place for place, path in inputs}
     for path, place in placed.items():
         yield Rule(
@@ -95,6 +95,7 @@ def address_rules(
             f"the checksum of {'.'.join(place)}, a file from a web server, as sha256:... or "
             "md5:...",
         )
+        yield Rule(scheme(path) == "file", place, "a path, for a file of this machine")
         yield Rule(
             scheme(path) and "@" in urlsplit(path).netloc,
             place,

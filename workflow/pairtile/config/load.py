@@ -175,12 +175,20 @@ def check_inputs_exist(config: Config, only: str | None = None) -> None:
 
 
 def check_results_writable(config: Config) -> None:
-    """Check that results can be written, before any job starts. Nothing is made.
+    """Check that results can be written, and are no input, before any job starts. Nothing is made.
 
     Raises:
-        ConfigError: the folder, or the nearest one above it that is there, may not be written.
+        ConfigError: the folder, or the nearest one above it that is there, may not be written; or
+            it is what an analysis reads.
     """
     place = Path(config.results).absolute()
+    for name, analysis in config.analyses.items():
+        for key, path in analysis.input_files().items():
+            if place == Path(path).absolute():
+                text = (
+                    f"found {config.results!r}, which is analyses.{name}.{key}; expected a folder"
+                )
+                raise ConfigError(line("config", ("results",), f"{text} for results alone"))
     while not place.exists():
         place = place.parent
     if place.is_dir() and os.access(place, os.W_OK | os.X_OK):

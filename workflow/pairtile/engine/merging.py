@@ -74,7 +74,6 @@ def merge(
     paths: Sequence[str | os.PathLike[str]],
     out: str | os.PathLike[str] | None,
     rules: MergeRules,
-    fingerprint: str | None,
 ) -> MergeResult:
     """Join chunk files into one sorted Parquet file and add up their summaries.
 
@@ -86,20 +85,16 @@ def merge(
         The merged table; None where only summaries are wanted.
     rules
         Order and selection of its rows.
-    fingerprint
-        Of the analysis, which every file must carry; None where the caller has just verified them,
-        so that they are not read a second time for it.
 
     Raises
     ------
     StoreError
-        If a chunk is damaged, of another analysis, or a tile is missing or there twice.
+        If a chunk is damaged, or a tile is missing or there twice. The caller knows that all are of
+        its analysis (``ChunkFile.verify``).
     """
     files = [ChunkFile(path) for path in paths]
     seen: dict[int, Path] = {}
     for file in files:
-        if fingerprint is not None:
-            file.verify(fingerprint)
         for number, _ in file.header.tiles:
             if number in seen:
                 raise StoreError.at(

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from pairtile.engine.custody import set_origin
 from pairtile.runtime.files import (
     file_checksum,
     json_digest,
@@ -73,8 +74,10 @@ def _write_state(top: Path, arrays: Mapping[str, NDArray[np.generic]], scratch: 
             os.replace(source, path)
             _shorten(path, array)
         digests[name] = file_checksum(path)
+    digest = json_digest(digests)
+    set_origin(digest)
     write_json(top / MANIFEST, {"arrays": digests})
-    return json_digest(digests)
+    return digest
 
 
 def open_state(folder: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:

@@ -3,6 +3,9 @@
 What a step writes, a later one reads, maybe days later from a disk that failed. So JSON, .npz and
 Parquet files carry a checksum of all their other bytes, and ``verified`` is how they are read. For
 a file without room for it, such as .npy or text, a JSON file beside it holds the checksum.
+
+A checksum does not say whose file it is. So before it stands a seal: which file of an analysis this
+is, and of which analysis (``pairtile.engine.custody``, the ``OWNER`` of what is written and read).
 """
 
 from __future__ import annotations
@@ -16,9 +19,10 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pairtile.declare.columns import with_metadata
 from pairtile.errors import StoreError
@@ -29,9 +33,28 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from pydantic import BaseModel
 
+
+class Owner(Protocol):
+    """Who knows which files are of one analysis; paths elsewhere are none of its business."""
+
+    def seal(self, path: Path) -> str:
+        """64 characters that a new file is to carry."""
+
+    def check(self, path: Path, seal: str, checksum: str) -> None:
+        """Raise StoreError where a whole file carries a seal that it should not."""
+
+    def add(self, path: Path, checksum: str) -> None:
+        """Take note of a new file."""
+
+
+OWNER: ContextVar[Owner | None] = ContextVar("OWNER", default=None)
+"""Of the files that are written and read now."""
+
 _FULL = {errno.ENOSPC: "full disk", errno.EDQUOT: "used-up quota", errno.EFBIG: "file too large"}
 _CLOSED = {errno.EROFS: "read-only file system", errno.EACCES: "denied permission"}
 _CLOSED |= {errno.EPERM: "forbidden operation", errno.ELOOP: "link in its place"}
+_CLOSED |= {errno.EISDIR: "folder in its place"}
+_NO_HANDLES = (errno.EMFILE, errno.ENFILE)
 
 
 @contextmanager
@@ -43,11 +66,20 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     write into its successor's file. On any error it is removed and ``path`` stays as it was.
     What a killed process left under such a name is removed first: a path has one writer at a time.
     """
-    with writing(path):
-        yield from _atomic_path(Path(path))
+    final = Path(path)
+    with writing(path), _temporary(final) as temporary:
+        yield temporary
+        _add_checksum(temporary, final)
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        checksum = checksum_of(temporary) if (owner := OWNER.get()) else ""
+        os.replace(temporary, final)
+        if owner:
+            owner.add(final, checksum)
 
 
-def _atomic_path(final: Path) -> Iterator[Path]:
+@contextmanager
+def _temporary(final: Path) -> Iterator[Path]:
     final.parent.mkdir(parents=True, exist_ok=True)
     for leftover in final.parent.glob(f".{glob.escape(final.name)}.????????.part*"):
         leftover.unlink(missing_ok=True)
@@ -62,10 +94,6 @@ def _atomic_path(final: Path) -> Iterator[Path]:
     temporary.chmod(0o666 & ~umask)
     try:
         yield temporary
-        _add_checksum(temporary)
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        os.replace(temporary, final)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -90,7 +118,11 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def full_disk(path: str | os.PathLike[str], error: OSError) -> StoreError | None:
-    """The message where ``error`` says that there was no room to write ``path``; else None."""
+    """The message where ``error`` says that there was no room to write ``path``, or that too many
+    files are open; else None."""
+    if error.errno in _NO_HANDLES:
+        expected = "a higher limit, or fewer threads: ulimit -n 1024"
+        return StoreError.at(path, "", "too many open files while making it", expected)
     text = str(error)
     # np.save says how much it wrote; libraries say what the system said.
     short = "No space left on device" in text or "requested and" in text
@@ -105,8 +137,8 @@ def write_json(path: str | os.PathLike[str], content: Mapping[str, object]) -> N
     """Write ``content`` as indented JSON, whole or not at all, with its checksum as the last key.
     NaN is refused."""
     with atomic_path(path) as temporary:
-        held = {key: value for key, value in content.items() if key != "checksum"}
-        held["checksum"] = _NO_CHECKSUM.decode()
+        held = {key: value for key, value in content.items() if key not in ("seal", "checksum")}
+        held |= {"seal": _seal(Path(path)), "checksum": _NO_CHECKSUM.decode()}
         text = json.dumps(held, indent=2, allow_nan=False, ensure_ascii=False, default=_as_json)
         temporary.write_text(text + "\n", encoding="utf-8")
         _fill_in_checksum(temporary)
@@ -164,7 +196,7 @@ def write_parquet(path: str | os.PathLike[str], table: pd.DataFrame, package: st
 def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read what ``write_json`` wrote. Raises StoreError where the file is damaged."""
     content: dict[str, Any] = json.loads(verified(path).read_text(encoding="utf-8"))
-    del content["checksum"]
+    del content["seal"], content["checksum"]
     return content
 
 
@@ -186,12 +218,30 @@ _NO_CHECKSUM = b"0" * 64
 """Stands in the place of a checksum, the digits of a SHA-256, until it is known."""
 
 _END_OF_JSON = b'"\n}\n'
+_BETWEEN_IN_JSON = b'",\n  "checksum": "'
+_SEAL_LENGTH = 96
+_FOLDERS = ("state", "values", "scan", "chunks", "bootstraps", "steps")
+"""Of an analysis, whose files are known by folder and name; others by their name alone."""
 _PART_BYTES = 1 << 23
 
 
+def role_of(path: Path) -> str:
+    """Which file of an analysis a path names: ``network.parquet``, ``steps/network.json``."""
+    return f"{path.parent.name}/{path.name}" if path.parent.name in _FOLDERS else path.name
+
+
+def _role_digest(path: Path) -> str:
+    return hashlib.sha256(role_of(path).encode()).hexdigest()[:32]
+
+
+def _seal(path: Path) -> str:
+    owner = OWNER.get()
+    return _role_digest(path) + (owner.seal(path) if owner else "0" * 64)
+
+
 def verified(path: str | os.PathLike[str], checksum: str | None = None) -> Path:
-    """``path``, whose content is known to be what pairtile wrote. A process reads a file for this
-    once, and again where it has changed.
+    """``path``, whose content is known to be what pairtile wrote under this name, for the analysis
+    that is read (``OWNER``). A process reads a file for this once, and again where it has changed.
 
     ``checksum``: what ``file_checksum`` gave when the file was written, for one that does not carry
     its own.
@@ -199,24 +249,51 @@ def verified(path: str | os.PathLike[str], checksum: str | None = None) -> Path:
     Raises
     ------
     StoreError
-        If one bit of the file is not as it was written, or it is not there.
+        If one bit of the file is not as it was written, it is another file of pairtile, or it is
+        not there.
     """
     try:
         status = os.stat(path)
     except FileNotFoundError:
         raise _damaged(path, "no such file") from None
-    _verify(os.fspath(path), checksum, status.st_mtime_ns, status.st_size, status.st_ino)
-    return Path(path)
+    file, owner = Path(path), OWNER.get()
+    found = _verify(os.fspath(path), checksum, status.st_mtime_ns, status.st_size, status.st_ino)
+    if checksum is None:
+        if found[:32] != _role_digest(file):
+            raise _damaged(path, "a file of another kind, or of an earlier version of pairtile")
+        if owner:
+            owner.check(file, found[32:_SEAL_LENGTH], found[_SEAL_LENGTH:])
+    return file
 
 
 @lru_cache(maxsize=1 << 10)
-def _verify(path: str, checksum: str | None, mtime_ns: int, size: int, inode: int) -> None:
-    file, place = Path(path), None
+def _verify(path: str, checksum: str | None, mtime_ns: int, size: int, inode: int) -> str:
+    """Seal and checksum."""
+    file, place, seal = Path(path), None, ""
     if checksum is None:
         place = _checksum_place(file)
         checksum = _read_at(file, place, len(_NO_CHECKSUM)).decode(errors="replace")
+        between = len(_BETWEEN_IN_JSON) if file.suffix == ".json" else 0
+        begin = max(0, place - between - _SEAL_LENGTH)
+        seal = _read_at(file, begin, _SEAL_LENGTH).decode(errors="replace")
     if file_checksum(file, place) != checksum:
         raise _damaged(path, "a damaged file (its checksum does not agree with its content)")
+    return seal + checksum
+
+
+def carries_checksum(path: Path) -> bool:
+    """Whether a file of this format has its checksum in itself; JSON of others has none."""
+    if path.suffix != ".json":
+        return path.suffix in (".npz", ".parquet")
+    begin = max(0, _checksum_place(path) - len(_BETWEEN_IN_JSON))
+    return _read_at(path, begin, len(_BETWEEN_IN_JSON)) == _BETWEEN_IN_JSON
+
+
+def checksum_of(path: Path) -> str:
+    """The checksum that a whole file carries, or else that of all its bytes."""
+    if not carries_checksum(path):
+        return file_checksum(path)
+    return _read_at(path, _checksum_place(path), len(_NO_CHECKSUM)).decode(errors="replace")
 
 
 def _damaged(path: str | os.PathLike[str], found: str) -> StoreError:
@@ -242,17 +319,18 @@ def file_checksum(path: Path, place: int | None = None) -> str:
     return hashlib.sha256(b"".join(map(of_part, begins))).hexdigest()
 
 
-def _add_checksum(path: Path) -> None:
-    """Give a new file the checksum that it carries, where its format has room for one."""
+def _add_checksum(path: Path, final: Path) -> None:
+    """Give a new file the seal and the checksum that it carries, where its format has room."""
+    sealed = _seal(final).encode() + _NO_CHECKSUM
     if path.suffix == ".npz":
         with zipfile.ZipFile(path, "a") as archive:
-            archive.comment = _NO_CHECKSUM
+            archive.comment = sealed
     elif path.suffix == ".parquet":  # between values and footer, where readers look for nothing
         with path.open("r+b") as file:
             file.seek(_parquet_footer(path))
             footer = file.read()
             file.seek(-len(footer), os.SEEK_END)
-            file.write(_NO_CHECKSUM + footer)
+            file.write(sealed + footer)
     else:
         return
     _fill_in_checksum(path)

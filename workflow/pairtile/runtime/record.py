@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 
 from pairtile.declare.messages import Message
-from pairtile.runtime.files import write_json
+from pairtile.runtime.files import OWNER, write_json
 from pairtile.runtime.host_memory import peak_host_bytes
 
 log = logging.getLogger("pairtile")
@@ -52,7 +52,8 @@ class StepRecord:
 
 @contextmanager
 def recorded(step: str, path: str | os.PathLike[str] | None = None) -> Iterator[StepRecord]:
-    """Time a step; when it ends without error, write its record to ``path`` as JSON."""
+    """Time a step; when it ends without error, write its record to ``path`` as JSON,
+    with the checksums of the files that it wrote."""
     record = StepRecord(step)
     yield record
     record.seconds = round(record.elapsed(), 3)
@@ -61,6 +62,7 @@ def recorded(step: str, path: str | os.PathLike[str] | None = None) -> Iterator[
     if path is not None:
         content = asdict(replace(record, messages=[]))
         content["messages"] = [message.as_json() for message in record.messages]
+        content["files"] = getattr(OWNER.get(), "files", {})
         del content["started"]
         write_json(path, content)
 

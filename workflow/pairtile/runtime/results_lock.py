@@ -86,10 +86,11 @@ def _started(process: int) -> float:
 
 
 def _read(handle: int) -> dict[str, Any]:
-    try:
-        return dict(json.loads(os.pread(handle, 4096, 0)))
-    except (ValueError, TypeError):
-        return {}
+    with suppress(ValueError, TypeError):
+        found = dict(json.loads(os.pread(handle, 4096, 0)))
+        if found.keys() >= {"host", "boot", "process", "started"}:
+            return found
+    return {}  # of no run: damaged, or let go
 
 
 def _read_later(handle: int) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from pairtile.config.downstream import stages_of
 from pairtile.config.models import Analysis
+from pairtile.config.root import Config
+from pairtile.engine.custody import Custody, custody
 from pairtile.runtime.files import read_json
 from pairtile.steps.result_files import ResultFiles, chunk_name
 
@@ -108,9 +110,11 @@ class AnalysisRun:
         return {key: self.inputs.get(key, files[key]) for key in keys if key in files}
 
     def run(self, step: Step) -> None:
-        """Run one step."""
+        """Run one step; what it reads in the folder must be of this analysis."""
         name = step.module or step.name
-        getattr(import_module(f"pairtile.steps.{name}"), name)(self, *step.arguments)
+        function = getattr(import_module(f"pairtile.steps.{name}"), name)
+        with custody(Custody(self.folder, self.config, self.seed, step.name)):
+            function(self, *step.arguments)
 
     def run_steps(self, after: str = "", last: str = "summary") -> Self:
         """Run the steps that follow one (by default all), in order, to another and with it (by
@@ -124,6 +128,14 @@ class AnalysisRun:
             if begun:
                 self.run(step)
         return self
+
+
+def runs_of(config: Config) -> Iterator[AnalysisRun]:
+    """Of every folder of results: each analysis, and each that is split, with the settings of its
+    first group."""
+    first = {name: config.analyses[next(iter(s.groups))] for name, s in config.splits.items()}
+    for name, analysis in (config.analyses | first).items():
+        yield AnalysisRun(name, analysis, Path(config.results) / name, config.seed)
 
 
 def steps_of(run: AnalysisRun) -> Iterator[Step]:

@@ -13,7 +13,7 @@ from pairtile.engine.state import open_state
 from pairtile.gpu.device import choose
 from pairtile.io.input_files import local_inputs
 from pairtile.preprocess.sample_arrays import SampleArrays
-from pairtile.runtime.files import file_checksum, read_json, read_table
+from pairtile.runtime.files import read_json, read_table
 from pairtile.runtime.record import recorded
 from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.plan import read_plan
@@ -48,4 +48,3 @@ def downstream(run: AnalysisRun, name: str) -> None:
         step.peak_gpu_memory_bytes = given.device.peak_bytes()
         step.count(**written.counts)
         step.say(*written.messages)
-        step.details["checksums"] = {table: file_checksum(folder / table) for table in stage.tables}

@@ -8,22 +8,23 @@ import pandas as pd
 
 from pairtile import __version__
 from pairtile.config.export_formats import FORMAT_OF_SUFFIX
+from pairtile.engine.custody import verified_by_record
 from pairtile.io.networks import export_network
 from pairtile.runtime.files import read_json, read_table
 from pairtile.runtime.record import recorded
 from pairtile.steps.analysis_run import AnalysisRun
-from pairtile.steps.tables import verified_table
 
 
 def export(run: AnalysisRun, suffix: str) -> None:
     """Write ``network.SUFFIX`` of the analysis."""
     folder, method, format = run.folder, run.config.method, FORMAT_OF_SUFFIX[suffix]
-    with recorded(f"export {format}"):
+    with recorded(f"export {format}", run.record(f"export.{suffix}")):
         made = read_json(run.record("network"))["details"]
         described = read_table(folder / "items.parquet")
-        for table in run.files.node_tables():
-            columns = run.config.node_tables[Path(table).name]
-            described = with_columns(described, verified_table(Path(table)), *columns)
+        for table in map(Path, run.files.node_tables()):
+            written = read_json(run.record("tables"))["files"]
+            path = verified_by_record(table, written.get(table.name, ""))
+            described = with_columns(described, path, *run.config.node_tables[table.name])
         export_network(
             read_table(folder / "network.parquet"),
             described,

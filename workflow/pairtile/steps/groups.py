@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +12,8 @@ from pairtile.config.root import Split
 from pairtile.declare.messages import Message, messages_of, notes_of, warnings_of
 from pairtile.downstream.groups import Group, compare_groups
 from pairtile.downstream.groups_page import groups_page
-from pairtile.runtime.files import atomic_path, verified, write_json
+from pairtile.engine.custody import Custody, custody, note_files
+from pairtile.runtime.files import atomic_path, read_json, verified, write_json
 from pairtile.runtime.record import recorded
 from pairtile.steps.result_files import ResultFiles
 
@@ -46,7 +46,10 @@ def groups(
     out
         The folder ``results/NAME``.
     """
-    with recorded("groups") as step:
+    with (
+        custody(Custody(out, config, seed)),
+        recorded("groups", out / "steps/groups.json") as step,
+    ):
         labels = split.groups.values()
         read = [Group.read(verified(p).parent, n) for p, n in zip(networks, labels, strict=True)]
         found = compare_groups(read, config, seed)
@@ -72,6 +75,7 @@ def groups(
         with atomic_path(out / "report.html") as temporary:
             temporary.write_text(page, encoding="utf-8", newline="\n")
         write_json(out / "summary.json", summary)
+        note_files((out / "figures").iterdir())
 
 
 def _remove_old_results(out: Path, config: TableAnalysis) -> list[Message]:
@@ -90,7 +94,7 @@ def doubts_of(split: Split, summaries: Sequence[Path]) -> list[Message]:
     groups: dict[str, list[str]] = {}
     texts: dict[str, str] = {}
     for label, path in zip(split.groups.values(), summaries, strict=True):
-        for said in json.loads(verified(path).read_text(encoding="utf-8"))["messages"]:
+        for said in read_json(path)["messages"]:
             if said["severity"] == "severe":
                 groups.setdefault(said["code"], []).append(label)
                 texts.setdefault(said["code"], said["text"][0].lower() + said["text"][1:])

@@ -61,7 +61,7 @@ def merge(run: AnalysisRun, stage: str) -> None:
             if run.in_storage:
                 remedy = f"remove {them} from the storage, or run again with --forcerun chunk"
             raise StoreError("\n".join([*damaged.values(), remedy]))
-        result = merge_chunks(chunks, pairs, rules, fingerprint=None)
+        result = merge_chunks(chunks, pairs, rules)
         write_arrays(run.folder / f"{stage}.npz", result.summaries)
         step.count(chunks=len(chunks))
         if pairs is not None:

@@ -43,6 +43,6 @@ def prepare(run: AnalysisRun) -> None:
         step.say(*prepared.messages, *check_item_names(first, items_kept))
         step.details["parameters"] = prepared.parameters
         step.details["inputs"] = described.result()
+        write_state(run.state, prepared.state, scratch)
         items = run.folder / "items.parquet"
         write_parquet(items, prepared.items, get_method(config.method).package)
-        write_state(run.state, prepared.state, scratch)

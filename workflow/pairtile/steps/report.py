@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pairtile.engine.custody import note_files
 from pairtile.gpu.device import threads
 from pairtile.report import write_report
 from pairtile.runtime.record import recorded
@@ -16,7 +17,8 @@ def report(run: AnalysisRun, indexed: bool = False) -> None:
     written side by side.
     """
     page, figures = run.folder / "report.html", run.folder / "figures"
-    with recorded("report"):
+    with recorded("report", run.record("report")):
         write_report(run.folder, page, figures, threads() if indexed else 1)
+        note_files(figures.iterdir())
     if indexed:
         write_index(run.folder.parent)

@@ -7,25 +7,28 @@ import logging
 import os
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from pairtile import __version__
-from pairtile.config.downstream import stages_of
 from pairtile.config.export_formats import exported_formats
 from pairtile.config.models import Analysis
 from pairtile.declare.messages import Message, messages_of, notes_of, warnings_of
-from pairtile.engine.state import verified_state
+from pairtile.engine.custody import verified_by_record
+from pairtile.engine.state import MANIFEST, verified_state
 from pairtile.report.results import read_results, warnings_of_results
-from pairtile.runtime.files import read_json, verified, write_json
+from pairtile.runtime.files import read_json, write_json
 from pairtile.runtime.record import COMMAND, recorded
 from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.result_files import ResultFiles
-from pairtile.steps.tables import verified_table
 
 log = logging.getLogger("pairtile")
+
+Content = dict[str, Any]
+"""Of a JSON file."""
+
 message = messages_of(__package__)
 
 PACKAGES = (
@@ -49,10 +52,10 @@ def summary(run: AnalysisRun) -> None:
     ``summary.json`` beside them. Exports and tables that are no longer asked for are removed: they
     would look as if they belonged to the network that is there now."""
     plan = read_json(run.plan)
-    records = [Path(path) for path in run.files.records(plan)]
-    with recorded(f"summary of {len(records)} steps"):
-        _verify(run.files)
-        content = _joined(run, plan, records)
+    steps = [read_json(path) for path in run.files.records(plan)]
+    with recorded(f"summary of {len(steps)} steps"):
+        _verify(run.files, steps)
+        content = _joined(run, plan, steps)
         results = read_results(run.folder, content)
         new = [*warnings_of_results(results), *_left_away(run.config, len(results.network))]
         if old := _remove_old_results(run.files, len(results.network)):
@@ -63,24 +66,20 @@ def summary(run: AnalysisRun) -> None:
         write_json(run.folder / "summary.json", content)
 
 
-def _add(content: dict[str, Any], messages: Sequence[Message]) -> None:
+def _add(content: Content, messages: Sequence[Message]) -> None:
     content["messages"] += [message.as_json() for message in messages]
     content["warnings"] += warnings_of(messages)
     content["notes"] += notes_of(messages)
 
 
-def _verify(files: ResultFiles) -> None:
+def _verify(files: ResultFiles, steps: Sequence[Content]) -> None:
     """Check the files that the page is made of, which its code reads as they are."""
-    of_all = ["network.parquet", "items.parquet", "scores.npz"]
-    for path in [*files.paths(of_all), *files.evaluation(), *files.report_pairs()]:
-        verified(path)
+    unread = set(files.paths(["pairs.parquet"])) - {*files.report_pairs()}
+    for name, checksum in (item for step in steps for item in step["files"].items()):
+        if files.paths([name])[0] not in unread and Path(name).name != MANIFEST:
+            verified_by_record(Path(files.folder, name), checksum)
     for path in files.report_state():
         verified_state(path)
-    for path in files.tables():
-        verified_table(Path(path))
-    for stage in stages_of(files.config):
-        for path in files.stage_tables(stage.name):
-            verified_table(Path(path), stage.name)
 
 
 def _remove_old_results(files: ResultFiles, n_edges: int) -> list[str]:
@@ -98,11 +97,8 @@ def _left_away(config: Analysis, n_edges: int) -> list[Message]:
     return [message("graphml_left_away", n=n_edges)]
 
 
-def _joined(
-    run: AnalysisRun, planned: Mapping[str, Any], records: Sequence[Path]
-) -> dict[str, Any]:
-    steps = [read_json(path) for path in records]
-    content: dict[str, Any] = {
+def _joined(run: AnalysisRun, planned: Content, steps: Sequence[Content]) -> Content:
+    content: Content = {
         "analysis": run.name,
         "method": run.config.method,
         "pairtile_version": __version__,
@@ -122,6 +118,7 @@ def _joined(
         "counts": {},
         "threshold": {},
         "steps": {},
+        "files": {},
         "versions": {"python": platform.python_version(), **_versions()},
         "warnings": [],
         "notes": [],
@@ -130,6 +127,7 @@ def _joined(
     }
     for step in steps:
         content["counts"] |= step["counts"]
+        content["files"] |= step["files"]
         content["steps"][step["step"]] = {
             "seconds": step["seconds"],
             "peak_memory_bytes": step["peak_memory_bytes"],
@@ -170,7 +168,7 @@ def git_revision(file: Path) -> str | None:
     return found.stdout.strip()
 
 
-def _chunks(records: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _chunks(records: dict[str, Content]) -> Content:
     """All chunks of a stage together: seconds are added up, memory is the largest."""
     return {
         "chunks": len(records),

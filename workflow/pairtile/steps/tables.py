@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
+from pairtile.engine.custody import note_files
 from pairtile.io.input_files import local_inputs
-from pairtile.runtime.files import file_checksum, read_arrays, read_json, read_table, verified
+from pairtile.runtime.files import read_arrays, read_table
 from pairtile.runtime.record import recorded
-from pairtile.runtime.threads import in_threads
 from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.network import opened_network, read_merged
 
@@ -29,13 +28,4 @@ def tables(run: AnalysisRun) -> None:
         written = opened.tables(merged, read_table(folder / "items.parquet"), folder)
         step.count(**written.counts)
         step.say(*written.messages)
-        names = config.result_tables()
-        sums = in_threads(file_checksum, [folder / name for name in names])
-        step.details["checksums"] = dict(zip(names, sums, strict=True))
-
-
-def verified_table(path: Path, step: str = "tables") -> Path:
-    """A file that the step wrote, or the stage of that name, known to hold what it wrote. Raises
-    StoreError."""
-    record = read_json(path.parent / "steps" / f"{step}.json")
-    return verified(path, record["details"]["checksums"][path.name])
+        note_files(folder / name for name in config.result_tables())

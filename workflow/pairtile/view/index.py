@@ -94,11 +94,12 @@ def index_page(results: Path, *, ended: bool = False, script: str = "") -> tuple
     """The page over all analyses, and what its content policy allows: a row each with picture,
     finding, state and date; groups of an analysis that was split stand below what they share.
 
-    ``script`` goes into the page.
+    ``script`` goes into the page, which is served then: of results that anyone may have made, no
+    input that they name is read.
     """
     lock = results / LOCK_FILE
     runs = not ended and lock.is_file() and lock.stat().st_size > 0
-    rows = {folder.name: _row(folder, runs) for folder in _folders(results)}
+    rows = {folder.name: _row(folder, runs, read_inputs=not script) for folder in _folders(results)}
     parts = {group for row in rows.values() for group in row["groups"]}
     order = [part for name in rows if name not in parts for part in (name, *rows[name]["groups"])]
     policy = content_policy([script] if script else [], images="'self' file:")
@@ -142,12 +143,14 @@ def _folders(results: Path) -> list[Path]:
     return sorted(found)
 
 
-def _row(folder: Path, runs: bool) -> dict[str, Any]:
+def _row(folder: Path, runs: bool, read_inputs: bool) -> dict[str, Any]:
     page, summary = read_page(folder), {}
     with suppress(OSError, ValueError):
-        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    current = page is not None and not _out_of_date(folder, summary)
-    log = max(folder.glob("logs/**/*.log"), key=lambda path: path.stat().st_mtime, default=None)
+        if (folder / "summary.json").is_file():  # not a device
+            summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    current = page is not None and not _out_of_date(folder, summary, read_inputs)
+    logs = filter(Path.is_file, folder.glob("logs/**/*.log"))
+    log = max(logs, key=lambda path: path.stat().st_mtime, default=None)
     error = last_error(log) if log and not current else ""
     date = summary.get("run", {}).get("date")
     if page and not date:
@@ -170,14 +173,16 @@ def _row(folder: Path, runs: bool) -> dict[str, Any]:
     }
 
 
-def _out_of_date(folder: Path, summary: Mapping[str, Mapping[str, Mapping[str, str]]]) -> bool:
+def _out_of_date(
+    folder: Path, summary: Mapping[str, Mapping[str, Mapping[str, str]]], read_inputs: bool
+) -> bool:
     """Whether a step has run again since the page was written, or an input has another content."""
     with suppress(OSError, ValueError, KeyError):
         for name, step in summary.get("steps", {}).items():
             record = folder / "steps" / f"{name}.json"
             if record.is_file() and json.loads(record.read_text())["seconds"] != step["seconds"]:
                 return True
-        for read in summary.get("inputs", {}).values():
+        for read in summary.get("inputs", {}).values() if read_inputs else ():
             path = Path(read["path"])
             if path.exists() and file_stamp(path) != read["stamp"]:
                 return bool(file_digest(path) != read["sha256"])

@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from pairtile.engine.custody import check_finished
 from pairtile.errors import StoreError
 from pairtile.io.names import GeneNames
 from pairtile.io.networks.table import SIGNED_COLUMN, VALUE_COLUMNS
@@ -78,6 +79,7 @@ class Store:
         self.path = folder / self.FILE
         self.stamp = self._stamp()
         self.summary = read_json(folder / "summary.json")
+        check_finished(folder, "items.parquet", self.FILE)
         items = read_table(folder / "items.parquet").assign(kept=True)
         self._items = GeneNames.of(items, False, False)
         self.names = np.array(self._items.names)

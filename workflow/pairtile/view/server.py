@@ -12,6 +12,7 @@ import json
 import mimetypes
 import secrets
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -79,6 +80,8 @@ class Server(ThreadingHTTPServer):
     """The server; ``folders``: name of an analysis -> its folder."""
 
     daemon_threads = True
+    request_queue_size = 1024
+    """Connections that wait; by default five, so that of many at once most were refused."""
 
     def __init__(self, root: Path, folders: Mapping[str, Path], port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
@@ -123,6 +126,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.CONFLICT, str(error))
         except (BrokenPipeError, ConnectionResetError):
             pass  # the page was closed
+        except Exception as error:  # of a file that somebody else has written, or a defect
+            print(f"pairtile view: a request failed: {error!r}", file=sys.stderr)
+            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR)
         finally:
             self.server.begin(-1)
 
@@ -132,8 +138,13 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         if self.headers.get("Host") not in self.server.hosts:
             return self._refuse(HTTPStatus.FORBIDDEN)
-        address = urlsplit(self.path)
-        _, secret, *rest = address.path.split("/", 3)
+        try:
+            address = urlsplit(self.path)
+            _, secret, *rest = address.path.split("/", 3)
+        except ValueError:
+            return self._refuse(HTTPStatus.BAD_REQUEST)
+        if "\0" in unquote(address.path):
+            return self._refuse(HTTPStatus.BAD_REQUEST)
         if not secrets.compare_digest(secret.encode(), self.server.secret.encode()) or not rest:
             return self._refuse(HTTPStatus.NOT_FOUND)
         asked = {key: values[-1] for key, values in parse_qs(address.query).items()}
