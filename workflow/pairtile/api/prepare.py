@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from os import PathLike
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.api.keywords import TABLE, Keywords, table_keywords
 from pairtile.api.messages import tell
+from pairtile.api.settings import Section, checked_section
 from pairtile.api.table import ExpressionLike, ExpressionTable, Names, SampleLabels, as_table
 from pairtile.config.preprocess import Preprocess, TableAnalysis, TwoTableAnalysis
 from pairtile.config.samples import SamplesConfig
@@ -30,22 +31,39 @@ from pairtile.preprocess.samples import (
 )
 from pairtile.preprocess.two_tables import TwoTables, prepare_two_tables
 
-if TYPE_CHECKING:
-    from pairtile.api.keyword_types import PrepareExpressionKeywords
-
 _SHOWN = 3
 _LISTS = (Sequence, np.ndarray, pd.Index, pd.api.extensions.ExtensionArray)
 
 
-_CLEANING = (key for key in Preprocess.model_fields if key != "regress_out")
-_KEYWORDS = Keywords(Preprocess, *_CLEANING, *TABLE)
-
-
-@_KEYWORDS.signature
 def prepare_expression(
     expression: ExpressionLike,
     regress_out: Mapping[str, object] | pd.DataFrame | None = None,
-    **settings: Unpack[PrepareExpressionKeywords],
+    *,
+    log2: Literal["auto"] | bool = "auto",
+    pseudocount: Literal["auto"] | float = "auto",
+    normalize: Literal[
+        "auto",
+        "none",
+        "quantile",
+        "cpm",
+        "cp10k",
+        "median_ratio",
+        "tmm",
+        "vst",
+        "depth_ranks",
+        "nb_residuals",
+        "zscore",
+    ] = "auto",
+    min_samples: int = 20,
+    min_expressed: float = 0.0,
+    top_variable: int | None = None,
+    drop_constant: bool = False,
+    sample_scale: Literal["auto"] | bool = "auto",
+    hidden_factors: Literal["none", "auto"] | int = "none",
+    control_genes: str | PathLike[str] | None = None,
+    orientation: Literal["genes_in_rows", "samples_in_rows"] = "genes_in_rows",
+    layer: str | None = "auto",
+    obs: Section | None = None,
 ) -> Prepared:
     """Clean an expression table as the workflow does, with an account of what was done.
 
@@ -60,6 +78,84 @@ def prepare_expression(
     regress_out : DataFrame or mapping, optional
         Effects to remove from every gene by least squares: columns of samples, each a label or a
         number for each sample (numbers as straight lines), in their order or by their names.
+    log2 : auto, True or False
+        Take the logarithm to base 2 of every value. `auto` takes it where the values look like
+        counts or intensities (GEO2R's rule: 99 % quantile above 100, or range above 50 and lower
+        quartile above 0) and none is negative, and says in `summary.json` what it decided and why.
+        `True` always takes it; negative values are then an error. `False`: the values are used as
+        they are.
+    pseudocount : auto or a number of at least 0
+        Added to every value before log2, after `cpm`, `cp10k`, `median_ratio` or `tmm`; used only
+        where log2 is taken. `auto`: 1 for counts and for tables that hold zeros, which so stay, as
+        the lowest value; else 0, also where nothing lies just above zero, which then means that
+        nothing was detected. With 0, zeros become missing values.
+    normalize : str
+        Makes samples, or genes, comparable. `auto`: for counts (whole numbers of which the largest
+        is 20 or more; estimated counts with decimals, which are rounded; counts that can be
+        recovered from their logarithms or from CPM), unless log2 is `False`: `nb_residuals` where
+        depths differ and zeros would show it (share of zeros, of genes above zero anywhere, times
+        the variance of the log totals, times the square root of the number of samples, above 0.04;
+        not with `pseudocount: 0`), else `median_ratio` where 20 genes, or half of them, are above
+        zero in every sample, else `cp10k`; for other values that are no logarithms, and for
+        logarithms of TPM, `median_ratio` where size factors are unequal (few genes take much of the
+        total, or nobody divided by depth); other tables as they are; `summary.json` says which and
+        why. `none`: values are used as they are (tables that come normalised). `quantile`: every
+        sample gets the same distribution of values (microarrays). `cpm`, `cp10k`: counts per
+        million or per 10,000, each sample divided by its total, before log2. `nb_residuals`: normal
+        scores of the counts under a negative binomial model of each gene, whose mean goes with the
+        depth of the sample; of equal counts in random order (single cells, and whatever else has
+        many zeros: there, scaled counts of unrelated genes agree by depth). `depth_ranks`: ranks of
+        each gene among samples of about the same total, ties in random order, as normal scores (for
+        many hundreds of samples). `median_ratio`: size factors by the median of ratios to the
+        genes' geometric means, as DESeq2 does, before log2 (bulk counts; steadier than cpm where
+        few genes dominate). `tmm`: size factors by trimmed means of M-values, as edgeR does, before
+        log2. `vst`: counts over the factors of `median_ratio`, by a function like log2 under which
+        the variance does not depend on the mean (DESeq's, with a fitted trend of dispersions); no
+        log2 after it. `zscore`: each gene to mean 0 and standard deviation 1; changes no rank, so
+        it does nothing under `transform: rank`.
+    min_samples : an integer between 3 and 1000000
+        Least number of samples. Genes observed in fewer samples are dropped, and pairs of genes
+        observed together in fewer get no score. Scores from few samples come out too good by
+        chance: go below 20 only if you must.
+    min_expressed : a number of at least 0 and at most 1
+        Least share of the samples in which a gene must be above zero, before anything is changed;
+        other genes are dropped. 0.1 leaves out genes that hardly any cell has. Not for tables with
+        negative values.
+    top_variable : an integer between 2 and 10000000, or None
+        Keep this many genes, those of the largest variance after log2 (under `nb_residuals` and
+        `depth_ranks` of counts per 10,000 on that scale); None: all.
+    drop_constant : True or False
+        Drop genes that have the same value in all samples. `False` keeps them: they score 0 with
+        every gene and are counted in `summary.json`. `True` leaves them out.
+    sample_scale : auto, True or False
+        Bring all samples to the same spread about the genes' medians, after log2 and normalisation.
+        `auto`: where the noise of samples differs (what other samples do not predict of a sample;
+        standard deviation of its logarithm 0.2 or more), since then unrelated genes stray in the
+        same samples; `summary.json` says so.
+    hidden_factors : none, auto or an integer between 1 and 50
+        Remove what most genes share and nothing states: quality, mixtures of cell types, batches.
+        `auto`: components of the table above those of exchanged samples, turned to simple
+        structure, whose loadings are spread over more than a fifth of the genes. A number: so many
+        of the first components, spread or not. Values become normal scores of each gene less what
+        the factors hold. After all else, `regress_out` too. A module of a quarter of the genes or
+        more is taken for a factor.
+    control_genes : a path (text) or None
+        Genes, one a line, that have nothing in common but what samples share (negative controls:
+        spike-ins, housekeeping genes): `hidden_factors` is then found from these alone, however
+        broad, as RUV does. None: from all genes. A relative path starts at the working directory.
+    orientation : genes_in_rows or samples_in_rows
+        Which way the table lies. `genes_in_rows`: one gene a line, one sample a column.
+        `samples_in_rows`: the other way round. `.h5ad` files are cells x genes by their format,
+        whatever stands here.
+    layer : auto or the name of a layer (text) or None
+        Which matrix of an `.h5ad` file to read: the name of a layer, for instance `counts`, or
+        `raw` (with its own genes), or `X`, as None does. `auto`: the counts that X was made from,
+        where X is normalised or scaled and they are in the file, of the genes of X; else X.
+        `summary.json` says which. Only for `.h5ad` files.
+    obs : a mapping of columns to a value or a list of values
+        Read only some samples: columns of `obs` of an `.h5ad` file, or of `samples.annotations`
+        beside another expression table, each with a value or a list of values, as `{cell_type: T
+        cell}`; samples that fit all of them are taken.
 
     Returns
     -------
@@ -84,8 +180,10 @@ def prepare_expression(
     >>> prepared.values.shape, prepared.parameters["log2"], prepared.parameters["normalize"]
     ((5, 30), True, 'median_ratio')
     """
-    checked = _KEYWORDS.config(settings)
-    table = as_table(expression, **table_keywords(settings), sparse=True)
+    arguments = locals()
+    cleaning = {key: arguments[key] for key in Preprocess.model_fields if key != "regress_out"}
+    checked = checked_section(Preprocess, cleaning)
+    table = as_table(expression, orientation=orientation, layer=layer, obs=obs, sparse=True)
     given = expression if isinstance(expression, Expression) else None
     values, design = as_expression(table, given), None
     if regress_out is not None:

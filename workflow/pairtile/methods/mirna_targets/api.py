@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, overload
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pairtile.api.analyse import Scored, scored
 from pairtile.api.keywords import Keywords
 from pairtile.api.messages import tell, warnings_of_network
+from pairtile.api.settings import Section
 from pairtile.declare.messages import Message, notes_of, warnings_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.gpu.device import choose
@@ -29,30 +30,35 @@ from pairtile.methods.mirna_targets.sequences import as_fasta, as_orthologs, as_
 from pairtile.methods.mirna_targets.tables import hits_table, seed_sites_table
 
 if TYPE_CHECKING:
-    from pairtile.methods.mirna_targets.keyword_types import MirnaTargetsKeywords
     from pairtile.methods.mirna_targets.sequences import FastaLike, PairsLike
 
     Strings: TypeAlias = list[str] | tuple[str, ...] | NDArray[np.str_] | pd.Series[str]
 
 
-SEARCH: tuple[str, ...] = (
-    "estimator.*",
-    "species",
-    "mirna_names",
-    "ignore_versions",
-    "extras",
-    "backend",
-)
-_KEYWORDS = Keywords(MirnaTargetsConfig, *SEARCH, "on_bad_record")
+SEARCH: tuple[str, ...] = ("estimator.*", "species", "mirna_names", "ignore_versions", "extras")
+KEYWORDS = Keywords(MirnaTargetsConfig, *SEARCH, "on_bad_record")
 
 
-@_KEYWORDS.signature
 def mirna_targets(
     mirnas: FastaLike,
     transcripts: FastaLike,
     *,
     restrict: PairsLike | None = None,
-    **settings: Unpack[MirnaTargetsKeywords],
+    score: float = 140.0,
+    energy: float = 1.0,
+    scale: float = 4.0,
+    gap_open: float = -9.0,
+    gap_extend: float = -4.0,
+    strict: bool = False,
+    energies: bool = True,
+    seed_sites: bool = False,
+    trim: int | None = None,
+    species: Sequence[object] | None = None,
+    mirna_names: str | Sequence[object] | None = None,
+    ignore_versions: bool = False,
+    extras: Section | None = None,
+    backend: Literal["auto", "cpu", "cuda"] = "auto",
+    on_bad_record: Literal["error", "skip"] = "error",
 ) -> pd.DataFrame:
     """Find the sites of transcripts that miRNAs may bind: the hits of miRanda 3.3a, one a row.
 
@@ -70,6 +76,56 @@ def mirna_targets(
     restrict : path, DataFrame or list of pairs, optional
         The pairs to look at, names of miRNA and transcript. Pairs that are not there are left out
         with a warning.
+    score : a number greater than 0 and at most 1e+06
+        Least alignment score of a hit (miRanda's `-sc`). A pair A-U or G-C gives 5, G-U 1, a
+        mismatch -3, all times `scale` at miRNA positions 2 to 8, the seed: a perfect seed alone
+        gives 140, and a miRNA of 22 letters can reach 200.
+    energy : a number
+        A hit's energy must be below this, in kcal/mol (miRanda's `-en`). Stronger binding is more
+        negative: -20 keeps strong duplexes only, 1 keeps nearly all. Whether a hit passes changes
+        no other hit, so hits can also be filtered by energy afterwards.
+    scale : a number of at least 0 and at most 1000
+        How much more the seed counts than the rest of the miRNA: scores and gap penalties at miRNA
+        positions 2 to 8 are multiplied by this (miRanda's `-scale`). 1: no more.
+    gap_open : a number of at least -10000 and at most 0
+        Score of the first base of a gap, 0 or negative (miRanda's `-go`); cut to a whole number, as
+        miRanda does.
+    gap_extend : a number of at least -10000 and at most 0
+        Score of each further base of a gap, 0 or negative (miRanda's `-ge`). With 0 a gap may have
+        any length, and long transcripts take longer.
+    strict : True or False
+        Demand a perfect seed: miRNA positions 2 to 8 all paired by A-U or G-C, without a gap
+        (miRanda's `-strict`). That is seed class 8mer or 7mer-m8.
+    energies : True or False
+        Compute the free energy of each hit's duplex. `False`: it decides nothing, is empty in
+        tables, and stands as 0 in `miranda.txt` (miRanda's `-noenergy`); quicker.
+    seed_sites : True or False
+        Beside miRanda's hits, which stay as they are, take every 8mer, 7mer-m8, 7mer-A1 and 6mer,
+        whatever its alignment score: `seed_sites.tsv` lists them, `targets.tsv` counts them, and it
+        and the network have pairs that have no hit but such a site. With `null`, p of a pair is
+        that of these sites.
+    trim : an integer between 1 and 2147483647, or None
+        Use only so many letters from the start of each transcript (miRanda's `-trim`). None: all.
+    species : a species (hsa), a list of species, or None
+        Species of the miRNAs to search with, of a FASTA file of many such as miRBase's: what their
+        names begin with, `hsa` or a list such as `[hsa, ebv]`. None: all of the file.
+    mirna_names : a list of miRNAs, the path of a file of them, or None
+        The miRNAs of the file to search with: a list of names as in the FASTA file (capitals make
+        no difference), or the path of a file with one a line. None: all of the file.
+    ignore_versions : True or False
+        Whether transcripts and genes are named without the version after the last point, in the
+        FASTA file and in every list and table (ENST00000269305.9 is ENST00000269305). `annotation`
+        is read so in any case.
+    extras : mapping, optional
+        Further columns of `hits.tsv` and `hits.parquet`.
+    backend : auto, cpu or cuda
+        Where to compute. `auto`: a usable GPU, else all CPU cores.
+    on_bad_record : error or skip
+        What to do about records of a FASTA file that cannot be used (no name, no letters, illegal
+        characters, a header in which the file ends). `error`: stop before any work, and name the
+        first. `skip`: go on without them and list them in `items.parquet`. Records that say that
+        there is no sequence, such as BioMart's `Sequence unavailable`, are left out either way, and
+        counted.
 
     Returns
     -------
@@ -119,8 +175,8 @@ def mirna_targets(
       :||||||||| | |||||||
     auUUAUACAACCGUUCUACCUCa
     """
-    config = _KEYWORDS.config(settings, restrict=None if restrict is None else "restrict")
-    found, prepared, hits = searched(config, mirnas, transcripts, restrict, settings)
+    config = KEYWORDS.config(locals(), restrict=None if restrict is None else "restrict")
+    found, prepared, hits = searched(config, mirnas, transcripts, restrict, backend)
     table = frame_of(with_more_columns(hits, prepared.state, config.extras))
     said = found.messages
     told = tell([*said, *warnings_of_hits(config, table, said)])
@@ -167,7 +223,8 @@ def searched(
     mirnas: FastaLike,
     transcripts: FastaLike,
     restrict: PairsLike | None,
-    settings: Mapping[str, Any],
+    backend: str,
+    seed: int = 1,
     orthologs: FastaLike | None = None,
 ) -> tuple[Scored[MirnaTargets], PreparedInput, pa.Table]:
     """Sequences in any form (``as_fasta``), searched and prepared as in the workflow, and the hits
@@ -180,9 +237,8 @@ def searched(
         others,
         None if restrict is None else as_pairs(restrict),
     )
-    seed = settings.get("seed", 1)
     prepared = MirnaTargets.with_null(config, laid, seed)
-    found = scored(MirnaTargets, config, prepared, seed, settings["backend"])
+    found = scored(MirnaTargets, config, prepared, seed, backend)
     rows = pa.concat_tables(found.merged.batches()).select(ROWS.names).cast(ROWS)
     hits = hits_table(rows, prepared.items, prepared.state, energies=config.estimator.energies)
     return found, prepared, hits

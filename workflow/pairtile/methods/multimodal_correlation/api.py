@@ -6,14 +6,14 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pairtile.api.analyse import scored
-from pairtile.api.keywords import SAMPLES, TABLE, Keywords, label_keywords, table_keywords
+from pairtile.api.keywords import Keywords
 from pairtile.api.messages import tell, warnings_of_network
 from pairtile.api.prepare import (
     names_of_samples,
@@ -24,8 +24,8 @@ from pairtile.api.prepare import (
     stated_samples,
 )
 from pairtile.api.regulators import listed_genes
-from pairtile.api.settings import analysis_config
-from pairtile.api.table import ExpressionLike, Names, as_table
+from pairtile.api.settings import Section, analysis_config
+from pairtile.api.table import ExpressionLike, Labels, Names, as_table
 from pairtile.declare.messages import HasMessages, Message, warnings_of
 from pairtile.engine.estimator import Merged, PreparedInput
 from pairtile.gpu.device import Device, choose
@@ -56,32 +56,46 @@ from pairtile.methods.multimodal_correlation.thresholds import (
 )
 from pairtile.preprocess.value_kind import whole_counts
 
-if TYPE_CHECKING:
-    from pairtile.methods.multimodal_correlation.keyword_types import (
-        MultimodalCorrelationKeywords,
-        NetworkKeywords,
-    )
-
-
-_KEYWORDS = Keywords(
+MODES = Keywords(
     MultimodalCorrelationConfig,
     *("estimator.*", "compatibility", "lag", "preprocess", "other_preprocess"),
-    *(*SAMPLES, "seed", *TABLE, "backend"),
 )
-_NETWORK = Keywords(
-    MultimodalCorrelationConfig,
-    *("power", "conditions", "condition_networks", "modules"),
-    defaults={"power": True, "conditions": (), "modules": True},
+NETWORK = Keywords(
+    MultimodalCorrelationConfig, "power", "conditions", "condition_networks", "modules"
 )
 
 
-@_KEYWORDS.signature
 def multimodal_correlation(
     expression: ExpressionLike,
     *,
     regulators: Sequence[Hashable] | NDArray[np.generic] | None = None,
     other_expression: ExpressionLike | None = None,
-    **settings: Unpack[MultimodalCorrelationKeywords],
+    clustering: Literal["gmm", "none"] = "gmm",
+    correlation: Literal["spearman", "pearson", "bicor", "kendall", "partial"] = "spearman",
+    min_clusters: int = 1,
+    max_clusters: int = 5,
+    criterion: Literal["icl", "bic", "aic"] = "icl",
+    min_samples: int = 30,
+    min_correlation: float = 0.5,
+    max_correlation: float = 1.0,
+    min_expression: float | None = None,
+    max_expression: float | None = None,
+    outliers_before: bool = True,
+    outliers_after: bool = True,
+    restarts: int = 3,
+    compatibility: Literal["none", "kinc"] = "none",
+    lag: int = 0,
+    preprocess: Section | None = None,
+    other_preprocess: Section | None = None,
+    series: Labels | None = None,
+    time: Labels | None = None,
+    step: Mapping[str, float] | None = None,
+    batch: Labels | None = None,
+    seed: int = 1,
+    orientation: Literal["genes_in_rows", "samples_in_rows"] = "genes_in_rows",
+    layer: str | None = "auto",
+    obs: Section | None = None,
+    backend: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> ModeCorrelation:
     """Find the modes of every pair of genes, and the correlation in each.
 
@@ -100,6 +114,89 @@ def multimodal_correlation(
     other_expression : as ``expression``, optional
         A second table of the same samples, matched by name: each of its rows is paired with each
         gene of ``expression``, and is the source of the edge. Not beside ``regulators``.
+    clustering : gmm or none
+        `gmm`: a Gaussian mixture for each pair, one correlation for each of its modes. `none`: one
+        correlation of all samples, as other co-expression tools do; many times faster.
+    correlation : spearman, pearson, bicor, kendall or partial
+        `spearman`: of ranks within the mode; outliers and curves do little harm. `pearson`: of the
+        values. The others need `clustering: none` and take no outliers away. `bicor`: the biweight
+        midcorrelation, of values that weigh less the farther they are from the gene's median.
+        `kendall`: tau-b, by which of two samples is higher; about two thirds as large as
+        Spearman's. `partial`: what is left of Pearson's given all other genes, shrunken towards 0;
+        small where genes are many, so set `min_correlation` to 0.1 or less. Missing values then
+        count as the gene's mean.
+    min_clusters : an integer between 1 and 5
+        Least number of modes to try. 2 and more split every pair, whether or not the data ask for
+        it.
+    max_clusters : an integer between 1 and 5
+        Largest number of modes to try. Each one more makes the search longer; with few samples 2 or
+        3 are enough, since a mode needs `min_samples` to count.
+    criterion : icl, bic or aic
+        What decides the number of modes; the lowest wins. `icl`: takes only modes that are apart.
+        `bic`: also modes that overlap. `aic`: splits most, often too much.
+    min_samples : an integer between 3 and 1000000
+        Least number of samples in a mode, outliers taken away, and of a pair's samples before it is
+        split. Smaller modes get no correlation.
+    min_correlation : a number of at least 0 and at most 1
+        Keep modes whose correlation has at least this size. What is below is counted and not
+        stored; `threshold` cannot go lower. 0 stores every mode (large).
+    max_correlation : a number of at least 0 and at most 1
+        Keep modes whose correlation has at most this size.
+    min_expression : a number, or None
+        Leave out samples in which either gene is below this, in units of the values after
+        `preprocess` (log2 where it was taken). None: no limit.
+    max_expression : a number, or None
+        Leave out samples in which either gene is above this. None: no limit.
+    outliers_before : True or False
+        Leave out a pair's outliers before it is split: values of either gene more than 1.5
+        interquartile ranges beyond its quartiles. Only of `spearman` and `pearson`.
+    outliers_after : True or False
+        Leave out outliers of each mode by the same rule, where the pair has more than one.
+    restarts : an integer between 1 and 100
+        Random starts of each mixture; the best is taken. More find the best split more surely and
+        take longer. Does nothing under `compatibility: kinc`.
+    compatibility : none or kinc
+        `kinc`: the mixtures and the threshold as KINC 3.4.2 computes them, with its faults, to
+        repeat or extend a run of it. `none`: the sound method.
+    lag : an integer between 0 and 1000
+        Of time courses, with `clustering: none`: correlate each gene with the others so many
+        samples later in the same series (`samples.series`, `samples.time`); then edges are
+        directed, `source` comes first, and `threshold` must be `auto` (which takes `fdr`, by genes
+        shifted along their series), `fdr`, `score` or `none`. 0: in the same sample.
+    preprocess : mapping, optional
+        How expression values are cleaned before genes are paired.
+    other_preprocess : mapping, optional
+        How `other_expression` is cleaned, with the keys of `preprocess`. None: with `min_samples`,
+        `drop_constant`, `sample_scale`, `regress_out` and `hidden_factors` of `preprocess`, and all
+        else decided from the table itself.
+    series : array-like [shape: (samples,)], mapping or Series, or None
+        Which time course each sample is of: a label for each, in their order, or by the sample's
+        name. None: one.
+    time : array-like [shape: (samples,)], mapping or Series, or None
+        When each sample was taken: samples are put in this order within their series. None: they
+        stand in the order of time.
+    step : a mapping, or None
+        `{'time': 2, 'tolerance': 0.5}`: how long a step of `time` is; series are cut at others.
+    batch : array-like [shape: (samples,)], mapping or Series, or None
+        Which batch each sample is of.
+    seed : an integer between 0 and 4294967295
+        Start of all random draws (permutations, bootstraps). The same seed gives the same result on
+        any number of chunks and threads.
+    orientation : genes_in_rows or samples_in_rows
+        Which way the table lies. `genes_in_rows`: one gene a line, one sample a column.
+        `samples_in_rows`: the other way round. `.h5ad` files are cells x genes by their format,
+        whatever stands here.
+    layer : auto or the name of a layer (text) or None
+        Which matrix of an `.h5ad` file to read: the name of a layer, for instance `counts`, or
+        `raw` (with its own genes), or `X`, as None does. `auto`: the counts that X was made from,
+        where X is normalised or scaled and they are in the file, of the genes of X; else X.
+        `summary.json` says which. Only for `.h5ad` files.
+    obs : a mapping of columns to a value or a list of values
+        Read only some samples: columns of `obs` of an `.h5ad` file, or of `samples.annotations`
+        beside another expression table, each with a value or a list of values, as `{cell_type: T
+        cell}`; samples that fit all of them are taken.
+    backend : auto, cpu or cuda
+        Where to compute. `auto`: a usable GPU, else all CPU cores.
 
     Returns
     -------
@@ -147,13 +244,14 @@ def multimodal_correlation(
     0  treatment  heat      a      b  positive
     1  treatment  none      a      b  negative
     """
-    labels_of_samples = label_keywords(settings)
-    config = _KEYWORDS.config(
-        {**settings, "preprocess": preprocess_of(expression, settings["preprocess"])},
-        samples=stated_samples(labels_of_samples, settings["step"], settings["preprocess"]),
+    given = locals() | {"preprocess": preprocess_of(expression, preprocess)}
+    labels_of_samples = {"series": series, "time": time, "batch": batch}
+    config = MODES.config(
+        given,
+        samples=stated_samples(labels_of_samples, step, preprocess),
         other_expression=None if other_expression is None else "in memory",
     )
-    table = as_table(expression, **table_keywords(settings), sparse=True)
+    table = as_table(expression, orientation=orientation, layer=layer, obs=obs, sparse=True)
     of_regulators, raw = np.empty(0, dtype=np.int32), None
     if other_expression is not None:
         if regulators is not None:
@@ -180,7 +278,6 @@ def multimodal_correlation(
     ready_state = PreparedInput(
         prepared.items, state, prepared.counts, [*found, *of_samples], parameters
     )
-    seed, backend = int(settings["seed"]), settings["backend"]
     opened, merged, found = scored(MultimodalCorrelation, config, ready_state, seed, backend)
     modes = merged.pairs.drop(columns=list(MASKS)).rename(columns={"i": "source", "j": "target"})
     by_correlation = merged.sums["modes_by_correlation"]
@@ -293,13 +390,15 @@ class ModeCorrelation(HasMessages):
         names = (str(self.labels[i]), str(self.labels[j]))
         return PairModes.of(rows, source_values(self.state, i), self.state["values"][j], names)
 
-    @_NETWORK.signature
     def network(
         self,
         threshold: str | float | Mapping[str, object] = "auto",
         *,
         annotations: pd.DataFrame | str | PathLike[str] | None = None,
-        **settings: Unpack[NetworkKeywords],
+        power: Section | bool = True,
+        conditions: Sequence[object] = (),
+        condition_networks: Section | None = None,
+        modules: Section | bool = True,
     ) -> ModeNetwork:
         """Make a network of the modes that are strong enough, as the workflow does.
 
@@ -313,6 +412,15 @@ class ModeCorrelation(HasMessages):
         annotations : DataFrame or path, optional
             What is known of the samples, in rows, such as ``adata.obs``: edges are then tested for
             what their samples have in common.
+        power : mapping or bool
+            Removal of modes with too few samples for their correlation, after the threshold;
+            `False` turns it off. Never of partial correlations.
+        conditions : sequence
+            Which columns of `annotations` to test. An empty list: every column that can be tested.
+        condition_networks : mapping, optional
+            Which edges belong to a condition.
+        modules : mapping or bool
+            Groups of genes in the network; `False` turns it off.
 
         Returns
         -------
@@ -326,13 +434,13 @@ class ModeCorrelation(HasMessages):
         InputError
             Annotations that do not fit the samples; link communities of too large a network.
         """
-        asked: object = threshold
+        given, asked = locals() | {"conditions": list(conditions)}, threshold
         if isinstance(threshold, str):
             asked = {"method": threshold}
         elif not isinstance(threshold, Mapping):
             asked = {"method": "score", "score": threshold}
-        config = _NETWORK.config(
-            {**settings, "conditions": list(settings["conditions"])},
+        config = NETWORK.config(
+            given,
             threshold=asked,
             **{self._sources: "in memory"} if self.state["regulators"].size else {},
             annotations=None if annotations is None else "annotations",
@@ -449,7 +557,7 @@ class ModeNetwork(HasMessages):
         The edges of each condition's network, and their numbers by label.
     modules : DataFrame
         ``gene``, ``module``, ``degree``, ``degree_in_module``.
-    conditions : list of Condition
+    conditions : sequence
         Of the samples, as they were tested.
     counts, messages, notes, warnings
         How it came about.

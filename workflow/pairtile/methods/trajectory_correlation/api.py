@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairtile.api.analyse import analysed, messages_of_run
 from pairtile.api.keywords import Keywords
 from pairtile.api.messages import tell, warnings_of_network
+from pairtile.api.settings import Section
 from pairtile.declare.messages import HasMessages, Message
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
@@ -61,27 +62,53 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
     from MDAnalysis.coordinates.base import ProtoReader
 
-    from pairtile.methods.trajectory_correlation.keyword_types import TrajectoryCorrelationKeywords
-
     Motion: TypeAlias = ArrayLike | pd.DataFrame | Universe | AtomGroup
 
 _SELECTIONS = ("fit", "reference", "select", "positions")
 _OF_MOLECULES = (*_SELECTIONS, "dihedrals", "distances", "domains")
-_KEYWORDS = Keywords(
+KEYWORDS = Keywords(
     TrajectoryCorrelationConfig,
     *("estimator.*", "unwrap", *_OF_MOLECULES, "variables", "frames", "ensemble", "contacts"),
-    *("pairs", "keep", "score", "seed", "backend"),
-    optional=_SELECTIONS,
+    *("pairs", "keep", "score"),
 )
 
 
-@_KEYWORDS.signature
 def trajectory_correlation(
     trajectory: str | os.PathLike[str] | Motion | Sequence[Motion],
     trajectories: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     *,
     names: Sequence[str] | None = None,
-    **settings: Unpack[TrajectoryCorrelationKeywords],
+    preset: Literal["none", "mdigest", "normi", "dynetan", "netsci"] = "none",
+    kind: Literal["auto", "ksg", "gaussian", "dcc", "bspline", "dihedral"] = "auto",
+    neighbours: int = 6,
+    variant: int = 1,
+    norm: Literal["euclidean", "max"] = "euclidean",
+    scale: Literal["raw", "std"] = "raw",
+    theiler: Literal["auto"] | int = "auto",
+    corrected: bool = True,
+    bins: Literal["auto"] | int = "auto",
+    order: int = 3,
+    transform: Literal["rank", "none"] = "rank",
+    surrogates: int = 20,
+    unwrap: bool = False,
+    fit: bool | str | None = None,
+    reference: Literal["first", "average"] | None = None,
+    select: str | None = None,
+    positions: Literal["atom", "ca", "center_of_mass"] | None = None,
+    dihedrals: Sequence[object] | None = None,
+    distances: Section | None = None,
+    domains: Section | None = None,
+    variables: Literal[
+        "auto", "positions", "coordinates", "displacements", "dihedrals", "distances", "columns"
+    ] = "auto",
+    frames: Section | None = None,
+    ensemble: Literal["auto"] | bool = "auto",
+    contacts: Section | bool | Literal["auto"] = "auto",
+    pairs: Literal["all", "in_contact"] = "all",
+    keep: Section | Literal["all"] | Literal["auto"] = "auto",
+    score: Literal["auto", "correlation", "correlation_centred"] = "auto",
+    seed: int = 1,
+    backend: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> MotionCorrelation:
     """Find which motions go together: mutual information and correlation of every pair.
 
@@ -99,6 +126,118 @@ def trajectory_correlation(
         Beside the path of a topology: the trajectories, each a replica.
     names : sequence, optional
         Of the variables of an array.
+    preset : none, mdigest, normi, dynetan or netsci
+        Numbers as another tool gives them: decides `neighbours`, `variant`, `norm`, `scale` and
+        `theiler`, whatever stands there. `mdigest`: 5 neighbours, KSG 1, largest coordinate, as
+        they are, no Theiler window. `normi`: the same, each coordinate divided by its standard
+        deviation. `dynetan`: 7 neighbours, KSG 2, divided too. `netsci`: KSG 2, as they are,
+        `neighbours` as given here. Only for `kind: ksg`.
+    kind : auto, ksg, gaussian, dcc, bspline or dihedral
+        `ksg`: nearest neighbours (Kraskov et al. 2004); any dependence, in all dimensions at once;
+        wants 50 effective frames or more. `gaussian`: as if motions were normally distributed
+        (linear mutual information); fast, best of fewer frames, blind to curved dependence. `auto`:
+        `gaussian` where the median variable has fewer than 50 effective frames in a trajectory,
+        else `ksg`; `ksg` wherever a key of it is not at its default. `dcc`: cosine (Pearson)
+        correlation of displacements; blind to motions at right angles. `bspline`: B-spline mutual
+        information, of scalars; of positions the sum over the nine pairs of coordinates. Frames may
+        be missing, in some variables or all. `dihedral`: the same of angles, with splines that
+        close at 360 degrees.
+    neighbours : an integer between 1 and 64
+        Of `ksg`: which nearest neighbour measures the density. Fewer follow finer detail and
+        scatter more. Usual: 3 to 7.
+    variant : an integer between 1 and 2
+        Of `ksg`: the first or the second estimator of Kraskov et al.
+    norm : euclidean or max
+        Of `ksg`: how far apart two frames of one variable are. `euclidean`: the distance; does not
+        depend on how the system is turned. `max`: the largest difference of a coordinate.
+    scale : raw or std
+        Of `ksg`: coordinates as they are (`raw`), or each divided by its own standard deviation
+        (`std`; no longer independent of how the system is turned).
+    theiler : auto or an integer between 0 and 1000000
+        Of `ksg`: frames nearer in time than this are no neighbours, because successive frames are
+        alike whatever the motions have to do with each other. `auto`: twice the correlation time.
+        0: all frames count.
+    corrected : True or False
+        Of `gaussian`: take away the bias of few frames (exact for independent frames): about 0.05
+        nats for two atoms and 100 frames.
+    bins : auto or an integer between 2 and 64
+        Of `bspline` and `dihedral`: bins of a variable. `auto`: 10, for angles 12.
+    order : an integer between 1 and bins
+        Of `bspline` and `dihedral`: spline order. 1: plain histogram; 3: usual.
+    transform : rank or none
+        Of `bspline`: values are replaced by their ranks, so that every bin is used and outliers do
+        no harm, or are taken as they are, from the least to the greatest.
+    surrogates : an integer between 0 and 10000
+        How many times one motion of each pair is shifted in time (the end comes back in at the
+        start) to see what the estimator gives for unrelated motions that are as slow as these: the
+        null of the p-values. Successive frames are no independent samples, and a plain permutation
+        would call everything significant. Each costs as much as the estimate. 0: no p-values.
+    unwrap : True or False
+        Put together what the periodic box breaks, before anything else: molecules become whole,
+        chains that are near each other in the first frame stay so, and their centre lies in the
+        middle of the box. Of the residues of `fit`, `select` and `distances`.
+    fit : least_moving, a selection of atoms (text) or False
+        Atoms on which frames are superposed, to take out the tumbling of the whole (Kabsch, without
+        weights), as a selection of MDAnalysis. Best the rigid part. `least_moving`: those of
+        `protein and name CA` that move least, found by iteration, or all of them where that changes
+        few pairs; this is the default of two analyses of which one is to `compare` with the other.
+        `False`: frames are used as they are, superposed already. None: `'protein and name CA'`.
+    reference : first or average
+        What frames are superposed on. `first`: the first frame used of the first trajectory.
+        `average`: the average structure of all frames, which are read once more to find it. None:
+        `'first'`.
+    select : a selection of atoms (text)
+        Atoms whose motion is analysed, as a selection of MDAnalysis; independent of `fit`. None:
+        `'protein and name CA'`.
+    positions : atom, ca or center_of_mass
+        What is one position. `atom`: each selected atom. `ca`: the C-alpha of each residue with a
+        selected atom. `center_of_mass`: of the selected atoms of each residue. None: `'atom'`.
+    dihedrals : a list of phi, psi, omega, chi1, chi2, chi3, chi4, chi5
+        Which angles of each residue are variables, where it has them. None: `('phi', 'psi',
+        'chi1')`.
+    distances : a mapping of NAME: [selection, selection]
+        Distances to pair, by name: each between the geometric centres of two selections. No
+        superposition is needed.
+    domains : a mapping of NAME: selection
+        Parts of the molecule to mark in heat maps and tables: a name, and the residues as a
+        selection. A residue of two domains belongs to the first.
+    variables : auto, positions, coordinates, displacements, dihedrals, distances or columns
+        What is paired. `positions`: x, y, z of each, together. `coordinates`: x, y and z of each as
+        three variables of their own. `displacements`: the distance of each from its mean position
+        (a scalar: most of the direction is lost). `dihedrals`: backbone and side-chain angles of
+        the selected residues, see `dihedrals`. `distances`: those listed under `distances`.
+        `columns`: of `time_series`. `auto`: positions; displacements for `kind: bspline`; dihedrals
+        for `kind: dihedral`.
+    frames : mapping, optional
+        Which frames of each trajectory.
+    ensemble : auto, True or False
+        Whether frames are models without an order in time, such as those of an NMR structure: they
+        then count as independent, and the null exchanges models in place of shifting time. `auto`:
+        of PDB files that say NMR, or in which a model is no nearer to the next than to any other;
+        else `False`.
+    contacts : auto, False, or a mapping with keys cutoff and fraction
+        Keep in the network only pairs of residues that touch: communities and paths of a nearly
+        complete network mean little. `False`: all, however far apart. `auto`: `{}` where variables
+        belong to residues, else `False`. Values of all pairs stay in `pairs.parquet` and
+        `matrices.npz`, unless `pairs` says otherwise.
+    pairs : all or in_contact
+        Which pairs are scored. `in_contact`: only those of `contacts`, which are found first, for
+        tens of thousands of atoms; the network is the same. There are then no matrices and maps of
+        all pairs, and no `compare`.
+    keep : auto, {p_value: x}, {fdr: x}, {correlation: x}, {top_edges: x} or all (one of them)
+        Which pairs become edges; give one form. `auto`: `{fdr: 0.05}`, or `all` under `surrogates:
+        0`. `{p_value: x}`: p-value at most x. `{fdr: x}`: q-value at most x. `{correlation: x}`:
+        correlation at least x. `{top_edges: n}`: the n strongest. `all`.
+    score : auto, correlation or correlation_centred
+        What ranks pairs: for `keep: {correlation: x}` and `{top_edges: n}`, communities, paths, the
+        means of residues and the maps of the report. `correlation`: as estimated, which slow
+        motions raise. `correlation_centred`: without the mean of the pair's surrogates, 0 for
+        unrelated motions. `auto`: that, or `correlation` for `kind: dcc` and under `surrogates: 0`.
+    seed : an integer between 0 and 4294967295
+        Start of all random draws (permutations, bootstraps). The same seed gives the same result on
+        any number of chunks and threads.
+    backend : auto, cpu or cuda
+        Where to compute. `auto`: a usable GPU, else all CPU cores.
 
     Returns
     -------
@@ -142,20 +281,20 @@ def trajectory_correlation(
     >>> found.network[["source", "target"]].values.tolist()
     [['a', 'b']]
     """
-    seed = int(settings["seed"])
+    settings = locals()
     with tempfile.TemporaryDirectory(prefix="pairtile-") as scratch:
         config, ready, labels = _prepared(trajectory, trajectories, names, settings, scratch)
-        with analysed(config, ready, seed, settings["backend"], "network") as run:
-            pairs, edges = read_merged(run).pairs, read_table(run.folder / "network.parquet")
+        with analysed(config, ready, seed, backend, "network") as run:
+            merged, edges = read_merged(run).pairs, read_table(run.folder / "network.parquet")
             found, record = messages_of_run(run), read_json(run.record("network"))
             planned = read_plan(run.plan)
             opened_ = TrajectoryCorrelation(config, ready.state, choose("cpu"), planned.precision)
-            contact = opened_.in_contact(pairs["i"].to_numpy(), pairs["j"].to_numpy())
+            contact = opened_.in_contact(merged["i"].to_numpy(), merged["j"].to_numpy())
     items = ready.items[ready.items["kept"].to_numpy(dtype=bool)].reset_index(drop=True)
     shown = pd.RangeIndex(len(items)) if labels is None else labels
     for end in ("source", "target"):
         edges[end] = shown[pd.Index(items["name"].astype(str)).get_indexer(pd.Index(edges[end]))]
-    counts = {**ready.counts, "pairs": len(pairs), **record["counts"]}
+    counts = {**ready.counts, "pairs": len(merged), **record["counts"]}
     read = MotionResults(
         Path("in memory"), items, *(pd.DataFrame() for _ in ("communities", "paths"))
     )
@@ -165,7 +304,7 @@ def trajectory_correlation(
     asked = config.resolved()
     return MotionCorrelation(
         items=items,
-        pairs=pairs,
+        pairs=merged,
         network=edges,
         labels=labels,
         contacts=contact,
@@ -194,7 +333,7 @@ def _prepared(
         _not_beside(names is not None, "names", "a topology, which names its atoms")
         runs = [trajectories] if isinstance(trajectories, str | os.PathLike) else trajectories
         paths = [os.fspath(path) for path in runs or []]
-        config = _KEYWORDS.config(settings, topology=trajectory, trajectories=paths)
+        config = KEYWORDS.config(settings, topology=trajectory, trajectories=paths)
         ready = _state_of_molecules(config, trajectories_of(config), seed, scratch)
         return config, ready, _kept_names(ready)
     _not_beside(trajectories is not None, "trajectories", "anything but the path of a topology")
@@ -203,7 +342,7 @@ def _prepared(
     if universes and len(universes) == len(sources):
         _not_beside(names is not None, "names", "a Universe, which names its atoms")
         called = [name_of(n) for n in range(len(universes))]
-        config = _KEYWORDS.config(settings, topology="topology", trajectories=called)
+        config = KEYWORDS.config(settings, topology="topology", trajectories=called)
         with opened(universes, config.frames) as source:
             unwrapped(source, config)
             files = [str(getattr(one.universe.trajectory, "filename", "")) for one in universes]
@@ -241,7 +380,7 @@ def _config_of_arrays(
             f"trajectory: found {arrays.dimensions} dimensions; expected scalars, (frames, "
             "variables), beside kind dihedral"
         )
-    return _KEYWORDS.config(
+    return KEYWORDS.config(
         settings,
         time_series=[name_of(n) for n in range(len(arrays.replicas))],
         table={"dimensions": arrays.dimensions, "angles": "radians" if angles else "none"},
