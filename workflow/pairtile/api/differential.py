@@ -11,14 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.api.messages import tell
-from pairtile.api.prepare import (
-    label_table,
-    places_of_samples,
-    prepared_table,
-    preprocess_of,
-    stated_samples,
-)
-from pairtile.api.regulators import listed_genes
+from pairtile.api.prepare import Inputs, as_expression, as_labelled, label_table, preprocess_of
 from pairtile.api.settings import Section, checked_section
 from pairtile.api.table import Labels, Matrix, as_table
 from pairtile.config.downstream import DifferentialConfig
@@ -33,6 +26,12 @@ from pairtile.downstream.differential import (
     large_groups,
 )
 from pairtile.gpu.device import choose
+from pairtile.io.in_memory import inputs_in_memory
+from pairtile.io.names import GeneNames
+from pairtile.io.regulators import find_regulators
+from pairtile.preprocess.expression import prepare_expression
+from pairtile.preprocess.items import formula_warnings
+from pairtile.preprocess.samples import read_arranged
 from pairtile.preprocess.value_kind import whole_counts
 from pairtile.statistics.counting_noise import Counts, name_keys, relative_depths
 from pairtile.statistics.exchangeable import Exchangeable
@@ -143,30 +142,32 @@ def differential(
     config = checked_section(DifferentialConfig, {"label": "label", "score": score})
     table = as_table(expression, orientation=orientation, layer=layer, obs=obs, sparse=True)
     stated = {"series": series, "time": time, "batch": batch}
-    labels = {**stated, "label": label}
-    cleaning = preprocess_of(expression, preprocess)
-    samples = stated_samples(stated, step, preprocess)
+    cleaning, inputs = preprocess_of(expression, preprocess), Inputs()
     analysis = TableAnalysis.model_construct(
+        expression=inputs.table(expression, table),
         preprocess=checked_section(Preprocess, cleaning or {}),
-        samples=checked_section(SamplesConfig, samples),
-        differential=config,
+        samples=checked_section(SamplesConfig, inputs.samples(stated, table, step, preprocess)),
     )
     groups = label_table({"label": label}, table).columns["label"]
-    prepared, kept, design, found = prepared_table(expression, table, analysis, labels)
-    places = places_of_samples(table, prepared.samples)
-    rows = None
-    if regulators is not None:
-        listed = listed_genes(regulators, table)
-        rows = listed.among(kept)
-        found += listed.messages(table.labels[kept])
-    counts, raw = None, whole_counts(table.values)
+    with inputs_in_memory(inputs.held):
+        arranged, design = read_arranged(analysis)
+    raw = whole_counts(arranged.values)
+    prepared = prepare_expression(arranged, analysis.preprocess, design=design)
+    design, found = prepared.design, [*prepared.messages, *formula_warnings(prepared.genes)]
+    kept = pd.Index(arranged.genes).get_indexer(pd.Index(prepared.genes))
+    genes = as_labelled(table.labels, prepared.genes)
+    places = pd.Index(as_expression(table).samples).get_indexer(pd.Index(prepared.samples))
+    counts = rows = None
+    if listed := inputs.genes(regulators, table):
+        rows, _, said = find_regulators(listed, GeneNames.of(prepared.items, False, False))
+        found += said
     if raw is not None and prepared.quality.counted:
-        raw = raw[kept][:, places]
+        raw = raw[kept]
         removed = "degrees_given_up" in design.state
         counts = Counts(raw, relative_depths(raw), name_keys(prepared.genes), removed)
     compared = LabelledSamples(
         prepared.values,
-        list(table.labels[kept]),
+        list(genes),
         [groups[place] for place in places],
         Exchangeable.of(design.state),
         counts,

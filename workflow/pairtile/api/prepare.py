@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import Literal, NamedTuple
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.api.messages import tell
+from pairtile.api.regulators import listed_genes
 from pairtile.api.settings import Section, checked_section
 from pairtile.api.table import ExpressionLike, ExpressionTable, Names, SampleLabels, as_table
-from pairtile.config.preprocess import Preprocess, TableAnalysis, TwoTableAnalysis
+from pairtile.config.preprocess import Preprocess
 from pairtile.config.samples import SamplesConfig
-from pairtile.declare.messages import Message
 from pairtile.io.annotations import AnnotationTable
 from pairtile.io.cells import as_text
 from pairtile.io.expression import Expression
 from pairtile.preprocess.expression import Prepared
 from pairtile.preprocess.expression import prepare_expression as prepare
-from pairtile.preprocess.items import formula_warnings
 from pairtile.preprocess.samples import (
-    SampleDesign,
     arrange_samples,
-    remove_effects,
-    without_empty_samples,
 )
-from pairtile.preprocess.two_tables import TwoTables, prepare_two_tables
 
 _SHOWN = 3
 _LISTS = (Sequence, np.ndarray, pd.Index, pd.api.extensions.ExtensionArray)
@@ -184,8 +183,7 @@ def prepare_expression(
     cleaning = {key: arguments[key] for key in Preprocess.model_fields if key != "regress_out"}
     checked = checked_section(Preprocess, cleaning)
     table = as_table(expression, orientation=orientation, layer=layer, obs=obs, sparse=True)
-    given = expression if isinstance(expression, Expression) else None
-    values, design = as_expression(table, given), None
+    values, design = as_expression(table, expression), None
     if regress_out is not None:
         effects = {str(name): labels for name, labels in regress_out.items()}
         checked = checked.model_copy(update={"regress_out": tuple(effects)})
@@ -196,117 +194,121 @@ def prepare_expression(
     return prepared
 
 
-def as_expression(table: ExpressionTable, given: Expression | None = None) -> Expression:
+def as_expression(
+    table: ExpressionTable, given: object = None, name: str = "expression"
+) -> Expression:
     """A table in memory as what the readers give; genes without names are called by number.
 
     ``given``: what the table was made of, where its source and notes are known.
     """
-    samples = range(table.n_samples) if table.samples is None else table.samples
+    read = given if isinstance(given, Expression) else None
     return Expression(
         values=table.values,
         genes=[str(label) for label in table.labels],
-        samples=[str(label) for label in samples],
-        source="expression" if given is None else given.source,
-        notes=list(table.notes if given is None else given.notes),
-        symbols={} if given is None else given.symbols,
+        samples=[str(label) for label in _sample_names(table)],
+        source=(read.source if read else "") or name,
+        notes=list(read.notes if read else table.notes),
+        symbols=read.symbols if read else {},
         accessions=dict(table.symbols),
     )
 
 
-class PreparedTable(NamedTuple):
-    """``kept``: int64, which genes of the table the prepared ones are. ``messages``: of it all."""
+class KeptFolder:
+    """A temporary folder that goes with this object."""
 
-    prepared: Prepared
-    kept: NDArray[np.int64]
-    design: SampleDesign
-    messages: list[Message]
-
-
-def prepared_table(
-    expression: ExpressionLike, table: ExpressionTable, config: TableAnalysis, labels: SampleLabels
-) -> PreparedTable:
-    """Samples in order and values prepared, as the configuration asks; ``labels`` as
-    ``arranged_table``."""
-    given, design = arranged_table(expression, table, config, labels)
-    if isinstance(given, Prepared):
-        prepared, kept = given, np.arange(table.n_genes)
-    else:
-        prepared = prepare(given, config.preprocess, design=design)
-        design = prepared.design
-        kept = pd.Index(given.genes).get_indexer(pd.Index(prepared.genes)).astype(np.int64)
-    found = [*prepared.messages, *formula_warnings(prepared.genes)]
-    return PreparedTable(prepared, kept, design, found)
+    def __init__(self) -> None:
+        self.name = mkdtemp(prefix="pairtile-")
+        weakref.finalize(self, rmtree, self.name, ignore_errors=True)
 
 
-def prepared_tables(
-    expression: ExpressionLike,
-    table: ExpressionTable,
-    other: ExpressionLike,
-    config: TwoTableAnalysis,
-    labels: SampleLabels,
-) -> tuple[PreparedTable, TwoTables]:
-    """As ``prepared_table``, of two tables whose samples have the same names (or, in both, none);
-    ``kept`` is empty, as genes have the names in ``prepared``.
+class Inputs:
+    """The inputs of a call, as an analysis reads them: tables and lists stay in memory, labels of
+    samples become a file in ``folder``."""
 
-    Raises ValueError for values that are prepared already, and for another number of samples.
-    """
-    given = []
-    for name, what in (("expression", expression), ("other_expression", other)):
-        if isinstance(what, Prepared):
+    def __init__(self) -> None:
+        self.folder = KeptFolder()
+        self.held: dict[str, object] = {}
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Keys of what is in memory, each with what stands there for the path."""
+        return {key: key for key in self.held}
+
+    def hold(self, key: str, value: object) -> str:
+        """Keep what the reader of this key would give; what stands for its path."""
+        self.held[key] = value
+        return key
+
+    def table(
+        self, expression: ExpressionLike, table: ExpressionTable, name: str = "expression"
+    ) -> str:
+        """What stands for the path of a table; its values are left alone."""
+        held = expression
+        if not isinstance(held, Prepared):
+            held = as_expression(table, expression, name)
+            if isinstance(held.values, np.ndarray):
+                held = replace(held, values=held.values.copy())
+        return self.hold(name, held)
+
+    def other(
+        self, other: ExpressionLike | None, table: ExpressionTable, beside: bool
+    ) -> str | None:
+        """What stands for the path of a second table of the same samples.
+
+        Raises ValueError for one with regulators ``beside`` it, for values that are prepared
+        already, and for another number of samples without names.
+        """
+        name = "other_expression"
+        if other is None:
+            return None
+        if beside:
+            raise ValueError(f"{name}: found it beside regulators or key_added")
+        second = as_table(other, name=name, sparse=True)
+        if any(isinstance(each, Prepared) for each in (other, self.held["expression"])):
             raise ValueError(f"{name}: found prepared values; expected them as they were read")
-        of_name = table if name == "expression" else as_table(what, name=name, sparse=True)
-        read = as_expression(of_name, what if isinstance(what, Expression) else None)
-        given.append(without_empty_samples(replace(read, source=read.source or name)))
-        if of_name.samples is None and of_name.n_samples != table.n_samples:
+        if second.samples is None and second.n_samples != table.n_samples:
             raise ValueError(
-                f"{name}: found {of_name.n_samples} samples without names; expected "
+                f"{name}: found {second.n_samples} samples without names; expected "
                 f"{table.n_samples}, in the order of expression"
             )
-    first, second = given
-    both = prepare_two_tables(first, second, config, table=label_table(labels, table))
-    found = [*both.prepared.messages, *formula_warnings(both.prepared.genes)]
-    kept = np.empty(0, dtype=np.int64)
-    return PreparedTable(both.prepared, kept, both.prepared.design, found), both
+        return self.table(other, second, name)
 
+    def genes(self, listed: Any, table: ExpressionTable, key: str = "regulators") -> str | None:
+        """What stands for the path of a list of genes (``listed_genes``)."""
+        return None if listed is None else self.hold(key, listed_genes(listed, table, key).names)
 
-def arranged_table(
-    expression: ExpressionLike, table: ExpressionTable, config: TableAnalysis, labels: SampleLabels
-) -> tuple[Expression | Prepared, SampleDesign]:
-    """What was given, its samples in order, and what is known of them: ``labels``, and of an
-    AnnData the columns of ``obs`` whose effects are to be removed."""
-    obs = pd.DataFrame() if table.obs is None else table.obs
-    effects = [name for name in config.preprocess.regress_out if name in obs]
-    of_obs = {name: [*map(as_text, obs[name])] for name in effects}
-    about = label_table({**of_obs, **labels}, table)
-    if isinstance(expression, Prepared):
-        if "time" in about.columns:
+    def samples(
+        self,
+        labels: SampleLabels,
+        table: ExpressionTable,
+        step: Mapping[str, float] | None = None,
+        preprocess: Section | None = None,
+    ) -> dict[str, object]:
+        """The section ``samples`` of a call with these labels; and, of an AnnData, the columns of
+        ``obs`` whose effects are to be removed."""
+        obs = pd.DataFrame() if table.obs is None else table.obs
+        effects = (preprocess or {}).get("regress_out", ())
+        effects = [effects] if isinstance(effects, str) else effects
+        of_obs = {name: [*map(as_text, obs[name])] for name in effects if name in obs}
+        stated: dict[str, object] = {key: key for key, one in labels.items() if one is not None}
+        stated |= {} if step is None else {"step": dict(step)}
+        if not stated and not effects:
+            return {}
+        if "time" in stated and isinstance(self.held.get("expression"), Prepared):
             raise ValueError(
                 "time: found it beside prepared values; expected expression (samples are put in "
                 "order before anything else), or prepared samples in the order of time"
             )
-        as_it_is = Expression(expression.values, expression.genes, expression.samples)
-        design = arrange_samples(as_it_is, config.samples, table=about)[1]
-        before, batches = expression.design, [design.covariates] if design.batch.size else []
-        design = design.with_removed(before)
-        if batches:  # taken off as if stated before
-            covariates = np.hstack(
-                [*batches, *([before.covariates] * bool(before.covariates.size))]
-            )
-            values = expression.values.copy()
-            remove_effects(values, covariates)
-            design = replace(design, covariates=covariates)
-            expression = replace(expression, values=values, design=design)
-        return expression, design
-    given = as_expression(table, expression if isinstance(expression, Expression) else None)
-    given = without_empty_samples(given)
-    left = pd.Index(about.samples).get_indexer(pd.Index(given.samples))
-    about = replace(
-        about,
-        samples=given.samples,
-        columns={key: [cells[k] for k in left] for key, cells in about.columns.items()},
-        places=[about.places[k] for k in left],
-    )
-    return arrange_samples(given, config.samples, config.preprocess.regress_out, table=about)
+        about = label_table({**of_obs, **labels}, table)
+        path = Path(self.folder.name) / "samples.tsv"
+        named = pd.DataFrame(about.columns, index=pd.Index(about.samples, name="sample name"))
+        named.to_csv(path, sep="\t")
+        return {"annotations": str(path), **stated}
+
+
+def as_labelled(labels: Names, texts: Iterable[str]) -> Names:
+    """The labels that are these as text."""
+    return labels[pd.Index(list(map(str, labels))).get_indexer(pd.Index(texts))]
 
 
 def preprocess_of(
@@ -325,20 +327,6 @@ def preparation_of(expression: ExpressionLike) -> list[Mapping[str, object]]:
     return [expression.parameters] if isinstance(expression, Prepared) else []
 
 
-def stated_samples(
-    labels: SampleLabels,
-    step: Mapping[str, float] | None = None,
-    preprocess: Mapping[str, object] | None = None,
-) -> dict[str, object]:
-    """The section ``samples`` of a call with these labels; or with effects to remove, whose columns
-    are those of ``obs``."""
-    columns: dict[str, object] = {key: key for key, given in labels.items() if given is not None}
-    if step is not None:
-        columns["step"] = dict(step)
-    stated = columns or (preprocess or {}).get("regress_out")
-    return {"annotations": "in memory", **columns} if stated else {}
-
-
 def label_table(labels: SampleLabels, table: ExpressionTable) -> AnnotationTable:
     """Labels in memory as what the section ``samples`` takes from a table of annotations."""
     samples = [str(name) for name in _sample_names(table)]
@@ -352,14 +340,9 @@ def label_table(labels: SampleLabels, table: ExpressionTable) -> AnnotationTable
     )
 
 
-def names_of_samples(table: ExpressionTable, arranged: Sequence[str]) -> Names:
+def names_of_samples(table: ExpressionTable, arranged: Iterable[str]) -> Names:
     """The caller's labels of samples in the order of ``arranged``, the same as text."""
-    return _sample_names(table)[places_of_samples(table, arranged)]
-
-
-def places_of_samples(table: ExpressionTable, arranged: Sequence[str]) -> NDArray[np.intp]:
-    """The columns of samples of a table, in the order of ``arranged``."""
-    return pd.Index(list(map(str, _sample_names(table)))).get_indexer(pd.Index(arranged))
+    return as_labelled(_sample_names(table), arranged)
 
 
 def _sample_names(table: ExpressionTable) -> Names:

@@ -11,16 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from pairtile.config.downstream import stages_of
 from pairtile.config.models import Analysis
+from pairtile.io.in_memory import inputs_in_memory
 from pairtile.runtime.files import read_json
 from pairtile.steps.result_files import ResultFiles, chunk_name
-
-if TYPE_CHECKING:
-    from pairtile.engine.estimator import PreparedInput
-
 
 NAME = "library"
 """What an analysis is called that was not given a name."""
@@ -60,8 +57,8 @@ class AnalysisRun:
         A scheduler starts each job, so that fewer and longer ones are better.
     in_storage
         The files are local copies of objects that only the user can remove.
-    prepared
-        What ``prepare`` takes in place of the input files, with the data of the network.
+    given
+        Inputs in memory, by what stands for their path (``io.in_memory``).
     """
 
     name: str
@@ -74,7 +71,7 @@ class AnalysisRun:
     gpus: int = 1
     on_cluster: bool = False
     in_storage: bool = False
-    prepared: PreparedInput | None = None
+    given: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def files(self) -> ResultFiles:
@@ -107,7 +104,8 @@ class AnalysisRun:
     def run(self, step: Step) -> None:
         """Run one step."""
         name = step.module or step.name
-        getattr(import_module(f"pairtile.steps.{name}"), name)(self, *step.arguments)
+        with inputs_in_memory(self.given):
+            getattr(import_module(f"pairtile.steps.{name}"), name)(self, *step.arguments)
 
     def run_steps(self, after: str = "", last: str = "summary") -> Self:
         """Run the steps that follow one (by default all), in order, to another and with it (by
@@ -128,7 +126,7 @@ def steps_of(run: AnalysisRun) -> Iterator[Step]:
     the exports) depend on what it (the network) says: they come once it is there."""
     config = run.config
     yield Step("prepare")
-    if config.needs_network_data and not run.prepared:
+    if config.needs_network_data:
         yield Step("network_data")
     yield Step("plan")
     plan = read_json(run.plan)

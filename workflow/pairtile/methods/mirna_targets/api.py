@@ -7,27 +7,21 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from pairtile.api.analyse import Scored, scored
+from pairtile.api.analyse import attributes, finished, kept_run, result_table
 from pairtile.api.keywords import Keywords
-from pairtile.api.messages import tell, warnings_of_network
+from pairtile.api.prepare import Inputs
 from pairtile.api.settings import Section
-from pairtile.declare.messages import Message, notes_of, warnings_of
-from pairtile.engine.estimator import PreparedInput
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.energy import DuplexEnergy, viennarna_duplex_energy
-from pairtile.methods.mirna_targets.export import with_more_columns
 from pairtile.methods.mirna_targets.fasta import LETTERS
 from pairtile.methods.mirna_targets.kernels.traceback import LINKER
-from pairtile.methods.mirna_targets.prepare import lay_out
-from pairtile.methods.mirna_targets.report_hits import HitsOverview, hits_of
-from pairtile.methods.mirna_targets.score import MirnaTargets, target_edges
-from pairtile.methods.mirna_targets.search import ROWS
-from pairtile.methods.mirna_targets.sequences import as_fasta, as_orthologs, as_pairs
-from pairtile.methods.mirna_targets.tables import hits_table, seed_sites_table
+from pairtile.methods.mirna_targets.score import target_edges
+from pairtile.methods.mirna_targets.sequences import as_fasta, as_pairs
+from pairtile.report.results import Results
+from pairtile.runtime.files import read_table
 
 if TYPE_CHECKING:
     from pairtile.methods.mirna_targets.sequences import FastaLike, PairsLike
@@ -175,85 +169,36 @@ def mirna_targets(
       :||||||||| | |||||||
     auUUAUACAACCGUUCUACCUCa
     """
-    config = KEYWORDS.config(locals(), restrict=None if restrict is None else "restrict")
-    found, prepared, hits = searched(config, mirnas, transcripts, restrict, backend)
-    table = frame_of(with_more_columns(hits, prepared.state, config.extras))
-    said = found.messages
-    told = tell([*said, *warnings_of_hits(config, table, said)])
-    sites = seed_sites_frame(found.opened, prepared, table)
-    table.attrs = {
-        **({} if sites is None else {"seed_sites": sites}),
-        "counts": {
-            **{key: prepared.counts[key] for key in ("mirnas_kept", "transcripts_kept", "pairs")},
-            "hits": len(table),
-            "pairs_with_hits": int((table["rank"] == 1).sum()),
-        },
-        "notes": notes_of(told),
-        "warnings": warnings_of(told),
-        "device": found.opened.device.name,
-        "settings": config.model_dump(include={"estimator", "extras"}),
-    }
+    given = locals()
+    inputs = sequence_inputs(mirnas, transcripts, restrict)
+    config = KEYWORDS.config(given, **inputs.names)
+    found, said = finished(*kept_run(config, inputs, 1, backend))
+    table = hits_of(found)
+    settings = {key: found.parameters[key] for key in ("estimator", "extras")}
+    table.attrs.update(attributes(found, said), settings=settings)
+    if config.estimator.seed_sites:
+        table.attrs["seed_sites"] = result_table(found.folder, "seed_sites.tsv", __package__)
     return table
 
 
-def seed_sites_frame(
-    opened: MirnaTargets, prepared: PreparedInput, hits: pd.DataFrame
-) -> pd.DataFrame | None:
-    """``seed_sites.tsv``; None unless asked for."""
-    if not opened.config.estimator.seed_sites:
-        return None
-    return seed_sites_table(opened.seed_sites, prepared.items, opened.state, hits).to_pandas()
+def sequence_inputs(
+    mirnas: FastaLike, transcripts: FastaLike, restrict: PairsLike | None
+) -> Inputs:
+    """Sequences in any form (``as_fasta``) and pairs of them."""
+    inputs = Inputs()
+    inputs.hold("mirnas", as_fasta(mirnas, "mirnas"))
+    inputs.hold("transcripts", as_fasta(transcripts, "transcripts"))
+    if restrict is not None:
+        inputs.hold("restrict", as_pairs(restrict))
+    return inputs
 
 
-def warnings_of_hits(
-    config: MirnaTargetsConfig,
-    hits: pd.DataFrame,
-    found: Sequence[Message],
-    scores: dict[str, NDArray[np.generic]] | None = None,
-) -> list[Message]:
-    """What to beware of in hits, beyond what was ``found`` before; ``scores``: of a null."""
-    network = hits[["mirna", "transcript"]].drop_duplicates()
-    network = network.rename(columns={"mirna": "source", "transcript": "target"})
-    read = HitsOverview(len(hits), {}, np.empty((2, 0), dtype=np.int64), hits)
-    return warnings_of_network(config, network, {}, {}, found, scores, {hits_of: read})
-
-
-def searched(
-    config: MirnaTargetsConfig,
-    mirnas: FastaLike,
-    transcripts: FastaLike,
-    restrict: PairsLike | None,
-    backend: str,
-    seed: int = 1,
-    orthologs: FastaLike | None = None,
-) -> tuple[Scored[MirnaTargets], PreparedInput, pa.Table]:
-    """Sequences in any form (``as_fasta``), searched and prepared as in the workflow, and the hits
-    as its tables describe them."""
-    others = None if orthologs is None else as_orthologs(orthologs, config.reference_species)
-    laid = lay_out(
-        config,
-        as_fasta(mirnas, "mirnas"),
-        as_fasta(transcripts, "transcripts"),
-        others,
-        None if restrict is None else as_pairs(restrict),
-    )
-    prepared = MirnaTargets.with_null(config, laid, seed)
-    found = scored(MirnaTargets, config, prepared, seed, backend)
-    rows = pa.concat_tables(found.merged.batches()).select(ROWS.names).cast(ROWS)
-    hits = hits_table(rows, prepared.items, prepared.state, energies=config.estimator.energies)
-    return found, prepared, hits
-
-
-def frame_of(table: pa.Table) -> pd.DataFrame:
-    """Categories as text: grouping by categories makes rows for what is not there."""
-    fields = [
-        pa.field(field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type)
-        for field in table.schema
-    ]
-    frame = table.cast(pa.schema(fields)).to_pandas()
-    if "energy_kcal_mol" in frame:
-        frame["energy_kcal_mol"] = frame["energy_kcal_mol"].astype(np.float64).round(2)
-    return frame
+def hits_of(found: Results) -> pd.DataFrame:
+    """The hits of an analysis, energies in steps of 0.01 as they are counted."""
+    hits = read_table(found.folder / "hits.parquet")
+    if "energy_kcal_mol" in hits:
+        hits["energy_kcal_mol"] = hits["energy_kcal_mol"].astype(np.float64).round(2)
+    return hits
 
 
 # --- network --------------------------------------------------------------------------------------

@@ -7,25 +7,16 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
 import pandas as pd
 
+from pairtile.api.analyse import finished, kept_run, result_table
 from pairtile.api.keywords import Keywords
-from pairtile.api.messages import tell
 from pairtile.api.settings import Section
 from pairtile.declare.messages import HasMessages, Message
-from pairtile.methods.mirna_targets.api import (
-    SEARCH,
-    frame_of,
-    searched,
-    seed_sites_frame,
-    warnings_of_hits,
-)
+from pairtile.methods.mirna_targets.api import SEARCH, hits_of, sequence_inputs
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
-from pairtile.methods.mirna_targets.conservation import conservation_rates
-from pairtile.methods.mirna_targets.export import null_tables, with_more_columns
 from pairtile.methods.mirna_targets.score import ALPHA
-from pairtile.methods.mirna_targets.tables import ranked_targets, targets_table
+from pairtile.methods.mirna_targets.sequences import as_orthologs
 
 if TYPE_CHECKING:
     from pairtile.methods.mirna_targets.sequences import FastaLike, PairsLike
@@ -201,34 +192,22 @@ def mirna_signal(
         mirna transcript best_seed_class
     0  let-7a        one            8mer
     """
-    config = KEYWORDS.config(
-        locals(),
-        orthologs=None if orthologs is None else "in memory",
-        restrict=None if restrict is None else "restrict",
-    )
-    (opened, merged, found), prepared, hits = searched(
-        config, mirnas, transcripts, restrict, backend, seed, orthologs
-    )
-    counts, pairs = opened.all_null_counts(merged), opened.ranked_pairs(merged)
-    state = prepared.state
-    rates = None if opened.conservation is None else conservation_rates(counts)
-    hits = with_more_columns(hits, state, config.extras, rates)
-    tables = {
-        name: frame_of(table)
-        for name, table in null_tables(
-            counts, prepared.items, config, opened.conservation, opened.evidence.sums
-        ).items()
-    }
-    shown = frame_of(hits)
-    # The report asks whether there is a null.
-    found += warnings_of_hits(config, shown, found, {"null_sites": np.empty(0)})
+    given, inputs = locals(), sequence_inputs(mirnas, transcripts, restrict)
+    if orthologs is not None:
+        inputs.hold("orthologs", as_orthologs(orthologs, reference_species))
+    config = KEYWORDS.config(given, **inputs.names)
+    found, said = finished(*kept_run(config, inputs, seed, backend))
+
+    def table(name: str) -> pd.DataFrame:
+        return result_table(found.folder, f"{name}.tsv", __package__)
+
     return MirnaSignal(
-        targets=frame_of(ranked_targets(targets_table(hits), pairs, prepared.items)),
-        hits=shown,
-        signal=tables["signal.tsv"],
-        signal_curve=tables["signal_curve.tsv"],
-        conservation=tables.get("conservation.tsv"),
-        expression=tables.get("expression.tsv"),
-        seed_sites=seed_sites_frame(opened, prepared, shown),
-        messages=tell(found),
+        targets=table("targets"),
+        hits=hits_of(found),
+        signal=table("signal"),
+        signal_curve=table("signal_curve"),
+        conservation=None if orthologs is None else table("conservation"),
+        expression=None if mirna_expression is None else table("expression"),
+        seed_sites=table("seed_sites") if seed_sites else None,
+        messages=said,
     )

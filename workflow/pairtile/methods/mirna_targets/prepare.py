@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
+from pairtile.io.in_memory import unless_in_memory
 from pairtile.io.names import some
 from pairtile.io.text_file import open_lines
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
@@ -43,9 +44,16 @@ _FAULTS_SHOWN = 3
 
 
 def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArrays]:
-    """Read the files of a ``mirna_targets`` section, and ``lay_out`` what they hold.
+    """Read the files of a ``mirna_targets`` section: the records that are used, as items
+    (``items_table``) and state.
 
-    Raises InputError for a file that is missing or damaged, and as ``lay_out``.
+    Letters beyond ``estimator.trim`` are dropped. Transcripts are sorted by what is left of their
+    length, so that neighbours cost about the same; equal ones stay in file order. Row k of the kept
+    miRNAs is item k, row k of the kept transcripts (file order) is item ``n_mirnas + k``.
+
+    Raises InputError for a file that is missing or damaged; for bad records, all of the files in
+    one message, unless ``on_bad_record`` is ``skip``; as ``choose_mirnas``, ``match_restrict`` and
+    what reads the other files.
     """
     mirnas = read_fasta(config.mirnas, "mirnas", "skip")
     transcripts = read_fasta(config.transcripts, "transcripts", "skip")
@@ -53,7 +61,60 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArray
     if config.orthologs is not None:
         orthologs = read_orthologs(config.orthologs, "orthologs", config.reference_species)
     pairs = None if config.restrict is None else read_restrict(config.restrict)
-    return lay_out(config, mirnas, transcripts, orthologs, pairs)
+    mirnas, transcripts, messages = choose_records(config, mirnas, transcripts)
+    files = [mirnas, transcripts, *([] if orthologs is None else [orthologs])]
+    if config.on_bad_record == "error":
+        refuse_bad_records(files)
+    trim, lengths = config.estimator.trim, transcripts.lengths
+    order = np.argsort(lengths if trim is None else np.minimum(lengths, trim), kind="stable")
+    laid = SequenceBatch(transcripts.text, transcripts.offsets).block(order, trim)
+    state: SequenceArrays = {
+        "mirna_text": mirnas.text,
+        "mirna_offsets": mirnas.offsets,
+        "mirna_lines": _lines(mirnas),
+        "transcript_lines": _lines(transcripts),
+        "transcript_text": laid.text,
+        "transcript_offsets": laid.offsets,
+        "transcript_order": order.astype(np.int32),
+    }
+    restriction = None
+    if pairs is not None:
+        spelled = [(mirna, transcripts.spelled(name)) for mirna, name in pairs]
+        source = str(config.restrict)
+        restriction = match_restrict(spelled, mirnas.names, transcripts.names, source)
+        state["restrict"] = restriction.pairs
+    items, renamed = items_table(mirnas, transcripts)
+    genes: dict[str, str] = {}
+    if config.genes is not None:
+        genes = read_transcript_genes(config.genes, transcripts.names, transcripts.spelled)
+        items, state["gene_items"] = with_genes(items, transcripts, len(mirnas), genes)
+    state["site_abundance"] = site_abundance(*state_sequences(state))
+    names = [transcripts.names[row] for row in order]
+    more: list[PreparedPart] = []
+    if orthologs is not None:
+        species = config.reference_species, config.species_tree
+        more.append(prepare_orthologs(orthologs, names, genes, *species, transcripts.spelled))
+    if config.mirna_expression is not None and config.transcript_expression is not None:
+        paths = config.mirna_expression, config.transcript_expression
+        more.append(prepare_expression(paths, mirnas.names, names, genes, transcripts.spelled))
+    counts = _counts(mirnas, transcripts, restriction, state)
+    for part in more:
+        state.update(cast(SequenceArrays, part.state))
+        counts |= part.counts
+        messages += part.messages
+    messages += [
+        *(found for file in files for found in messages_on(file)),
+        *message_of_names(renamed, items),
+        *message_of_missing(restriction, str(config.restrict)),
+    ]
+    unmapped = sum(name not in genes for name in transcripts.names)
+    if config.genes is not None and unmapped:
+        numbers = {"source": config.genes, "n": unmapped, "of": len(transcripts)}
+        messages.append(message("transcripts_without_gene", **numbers))
+    if trim is not None:
+        cut = {"transcripts": len(transcripts), "trim": trim}
+        messages.append(message("transcripts_cut", n=int((lengths > trim).sum()), **cut))
+    return PreparedInput(items, state, counts, messages)
 
 
 def choose_records(
@@ -109,81 +170,6 @@ def messages_on(file: Fasta) -> list[Message]:
             longest = int(file.lengths.max())
             messages.append(message("long_mirnas", **numbers, longest=longest))
     return messages
-
-
-def lay_out(
-    config: MirnaTargetsConfig,
-    mirnas: Fasta,
-    transcripts: Fasta,
-    orthologs: Fasta | None,
-    pairs: Sequence[tuple[str, str]] | None,
-) -> PreparedInput[SequenceArrays]:
-    """The records that are used, as items (``items_table``) and state. Genes, expression and the
-    tree are read here.
-
-    Letters beyond ``estimator.trim`` are dropped. Transcripts are sorted by what is left of their
-    length, so that neighbours cost about the same; equal ones stay in file order. Row k of the kept
-    miRNAs is item k, row k of the kept transcripts (file order) is item ``n_mirnas + k``.
-
-    pairs : names of miRNA and transcript, of ``restrict``; None: all.
-
-    Raises InputError for bad records, all of the files in one message, unless ``on_bad_record`` is
-    ``skip``; as ``choose_mirnas``, ``match_restrict`` and what reads the other files.
-    """
-    mirnas, transcripts, messages = choose_records(config, mirnas, transcripts)
-    files = [mirnas, transcripts, *([] if orthologs is None else [orthologs])]
-    if config.on_bad_record == "error":
-        refuse_bad_records(files)
-    trim, lengths = config.estimator.trim, transcripts.lengths
-    order = np.argsort(lengths if trim is None else np.minimum(lengths, trim), kind="stable")
-    laid = SequenceBatch(transcripts.text, transcripts.offsets).block(order, trim)
-    state: SequenceArrays = {
-        "mirna_text": mirnas.text,
-        "mirna_offsets": mirnas.offsets,
-        "mirna_lines": _lines(mirnas),
-        "transcript_lines": _lines(transcripts),
-        "transcript_text": laid.text,
-        "transcript_offsets": laid.offsets,
-        "transcript_order": order.astype(np.int32),
-    }
-    restriction = None
-    if pairs is not None:
-        spelled = [(mirna, transcripts.spelled(name)) for mirna, name in pairs]
-        source = str(config.restrict)
-        restriction = match_restrict(spelled, mirnas.names, transcripts.names, source)
-        state["restrict"] = restriction.pairs
-    items, renamed = items_table(mirnas, transcripts)
-    genes: dict[str, str] = {}
-    if config.genes is not None:
-        genes = read_transcript_genes(config.genes, transcripts.names, transcripts.spelled)
-        items, state["gene_items"] = with_genes(items, transcripts, len(mirnas), genes)
-    state["site_abundance"] = site_abundance(*state_sequences(state))
-    names = [transcripts.names[row] for row in order]
-    more: list[PreparedPart] = []
-    if orthologs is not None:
-        species = config.reference_species, config.species_tree
-        more.append(prepare_orthologs(orthologs, names, genes, *species, transcripts.spelled))
-    if config.mirna_expression is not None and config.transcript_expression is not None:
-        paths = config.mirna_expression, config.transcript_expression
-        more.append(prepare_expression(paths, mirnas.names, names, genes, transcripts.spelled))
-    counts = _counts(mirnas, transcripts, restriction, state)
-    for part in more:
-        state.update(cast(SequenceArrays, part.state))
-        counts |= part.counts
-        messages += part.messages
-    messages += [
-        *(found for file in files for found in messages_on(file)),
-        *message_of_names(renamed, items),
-        *message_of_missing(restriction, str(config.restrict)),
-    ]
-    unmapped = sum(name not in genes for name in transcripts.names)
-    if config.genes is not None and unmapped:
-        numbers = {"source": config.genes, "n": unmapped, "of": len(transcripts)}
-        messages.append(message("transcripts_without_gene", **numbers))
-    if trim is not None:
-        cut = {"transcripts": len(transcripts), "trim": trim}
-        messages.append(message("transcripts_cut", n=int((lengths > trim).sum()), **cut))
-    return PreparedInput(items, state, counts, messages)
 
 
 def header_lines(lines: NDArray[np.uint8]) -> tuple[list[str], list[str]]:
@@ -339,6 +325,7 @@ class Restriction:
     missing: list[tuple[str, str]]
 
 
+@unless_in_memory
 def read_restrict(path: str | PathLike[str]) -> list[tuple[str, str]]:
     """Pairs of miRNA and transcript of a restrict list; see ``read_name_pairs``."""
     return read_name_pairs(path, "miRNA and transcript", (_FIRST_HEADERS, _SECOND_HEADERS))

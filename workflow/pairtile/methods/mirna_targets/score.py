@@ -98,13 +98,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
     def prepare(
         cls, config: MirnaTargetsConfig, seed: int, scratch: Path | None = None
     ) -> PreparedInput[SequenceArrays]:
-        return cls.with_null(config, prepare_sequences(config), seed)
-
-    @classmethod
-    def with_null(
-        cls, config: MirnaTargetsConfig, prepared: PreparedInput[SequenceArrays], seed: int
-    ) -> PreparedInput[SequenceArrays]:
-        """Sequences as they were laid out, and the shuffles where there is a null."""
+        prepared = prepare_sequences(config)
         if config.null is False:
             return prepared
         null = prepare_null(prepared.state, config.estimator, config.null.shuffles, seed)

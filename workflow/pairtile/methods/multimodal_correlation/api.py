@@ -3,65 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from os import PathLike
+from dataclasses import dataclass, field, replace
+from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from pairtile.api.analyse import scored
+from pairtile.api.analyse import account, finished, kept_run, read_network, typed
 from pairtile.api.keywords import Keywords
-from pairtile.api.messages import tell, warnings_of_network
-from pairtile.api.prepare import (
-    names_of_samples,
-    places_of_samples,
-    prepared_table,
-    prepared_tables,
-    preprocess_of,
-    stated_samples,
-)
-from pairtile.api.regulators import listed_genes
+from pairtile.api.messages import tell
+from pairtile.api.prepare import Inputs, KeptFolder, as_labelled, names_of_samples, preprocess_of
 from pairtile.api.settings import Section, analysis_config
 from pairtile.api.table import ExpressionLike, Labels, Names, as_table
 from pairtile.declare.messages import HasMessages, Message, warnings_of
-from pairtile.engine.estimator import Merged, PreparedInput
-from pairtile.gpu.device import Device, choose
-from pairtile.io.annotations import Annotations, Condition
+from pairtile.engine.estimator import Merged
+from pairtile.engine.state import open_state
+from pairtile.gpu.device import choose
+from pairtile.io.annotations import Condition, read_annotations
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, source_values
-from pairtile.methods.multimodal_correlation.conditions import ConditionTests, condition_networks
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.kinc_text import write_cmx, write_emx
 from pairtile.methods.multimodal_correlation.modes import PairModes, packed_masks
 from pairtile.methods.multimodal_correlation.network import (
     MASKS,
-    annotations_in_memory,
+    annotation_cells,
+    condition_entries,
     conditions_tested,
     messages_on_tests,
     mode_counts,
     mode_samples,
-    modes_of_edges,
-    multimodal_network,
 )
-from pairtile.methods.multimodal_correlation.report_results import ModeResults, mode_results
-from pairtile.methods.multimodal_correlation.score import MultimodalCorrelation, state_of
-from pairtile.methods.multimodal_correlation.tables import module_rows
+from pairtile.methods.multimodal_correlation.report_results import (
+    MODULES,
+    NETWORKS,
+    TESTS,
+    network_tables,
+)
 from pairtile.methods.multimodal_correlation.thresholds import (
     RankedPairs,
     Threshold,
     random_matrix_threshold,
     scale_free_threshold,
+    table_of_walk,
 )
-from pairtile.preprocess.value_kind import whole_counts
+from pairtile.runtime.files import read_json, read_table
+from pairtile.steps.analysis_run import AnalysisRun
+from pairtile.steps.network import read_merged
+from pairtile.steps.plan import read_plan
 
 MODES = Keywords(
     MultimodalCorrelationConfig,
     *("estimator.*", "compatibility", "lag", "preprocess", "other_preprocess"),
 )
 NETWORK = Keywords(
-    MultimodalCorrelationConfig, "power", "conditions", "condition_networks", "modules"
+    MultimodalCorrelationConfig,
+    *("annotations", "power", "conditions", "condition_networks", "modules"),
 )
 
 
@@ -245,62 +244,45 @@ def multimodal_correlation(
     1  treatment  none      a      b  negative
     """
     given = locals() | {"preprocess": preprocess_of(expression, preprocess)}
-    labels_of_samples = {"series": series, "time": time, "batch": batch}
+    table = as_table(expression, orientation=orientation, layer=layer, obs=obs, sparse=True)
+    inputs, of_samples = Inputs(), {"series": series, "time": time, "batch": batch}
     config = MODES.config(
         given,
-        samples=stated_samples(labels_of_samples, step, preprocess),
-        other_expression=None if other_expression is None else "in memory",
+        expression=inputs.table(expression, table),
+        other_expression=inputs.other(other_expression, table, regulators is not None),
+        regulators=inputs.genes(regulators, table),
+        samples=inputs.samples(of_samples, table, step, preprocess),
     )
-    table = as_table(expression, orientation=orientation, layer=layer, obs=obs, sparse=True)
-    of_regulators, raw = np.empty(0, dtype=np.int32), None
-    if other_expression is not None:
-        if regulators is not None:
-            raise ValueError("other_expression: found it beside regulators")
-        ready, both = prepared_tables(
-            expression, table, other_expression, config, labels_of_samples
-        )
-        prepared, kept, design, found = ready
-        labels: Names = pd.Index(prepared.genes)
-        of_regulators = both.rows
-    else:
-        prepared, kept, design, found = prepared_table(expression, table, config, labels_of_samples)
-        labels = table.labels[kept]
-        raw = whole_counts(table.values)
-    if regulators is not None:
-        listed = listed_genes(regulators, table)
-        of_regulators = listed.among(kept)
-        found += listed.messages(labels)
-    prepared.items.loc[of_regulators, "is_regulator"] = True
-    if raw is not None:
-        raw = raw[kept][:, places_of_samples(table, prepared.samples)]
-    state, of_samples = state_of(prepared, design, config, of_regulators, raw)
-    parameters = {"preprocess": dict(prepared.parameters)}
-    ready_state = PreparedInput(
-        prepared.items, state, prepared.counts, [*found, *of_samples], parameters
-    )
-    opened, merged, found = scored(MultimodalCorrelation, config, ready_state, seed, backend)
+    run, folder = kept_run(config, inputs, seed, backend)
+    merged = read_merged(run.run_steps(last="merge"))
+    items, state = read_table(run.folder / "items.parquet"), open_state(run.state)
+    labels = pd.Index(items.loc[items["kept"], "name"])
+    if other_expression is None:
+        labels = as_labelled(table.labels, labels)
+    counts, said = account(run)
     modes = merged.pairs.drop(columns=list(MASKS)).rename(columns={"i": "source", "j": "target"})
     by_correlation = merged.sums["modes_by_correlation"]
     ends = np.linspace(-1.0, 1.0, by_correlation.size + 1)[:-1].round(9)
-    counts = mode_counts(merged.sums)
     return ModeCorrelation(
         modes=named_ends(modes, labels),
-        items=prepared.items,
-        samples=names_of_samples(table, prepared.samples),
+        items=items,
+        samples=names_of_samples(table, state["samples"].tolist()),
         labels=labels,
         pairs_by_modes=pd.Series(merged.sums["pairs_by_modes"], name="pairs"),
         modes_by_correlation=pd.Series(by_correlation, index=ends, name="modes"),
         merged=merged,
-        state=state,
-        computed_on=opened.device,
-        counts={**prepared.counts, **counts, "modes": len(modes)},
-        messages=tell(found),
+        state=cast(ModeArrays, state),
+        run=run,
+        folder=folder,
+        device=read_plan(run.plan).device_name,
+        counts={**counts, **mode_counts(merged.sums), "modes": len(modes)},
+        messages=tell(said),
         settings={
             "compatibility": config.compatibility,
             "estimator": config.estimator.model_dump(),
             "lag": config.lag,
-            **parameters,
-            "seed": opened.seed,
+            **read_json(run.record("prepare"))["details"]["parameters"],
+            "seed": seed,
         },
     )
 
@@ -337,7 +319,9 @@ class ModeCorrelation(HasMessages):
     modes_by_correlation: pd.Series
     merged: Merged
     state: ModeArrays
-    computed_on: Device
+    run: AnalysisRun
+    folder: KeptFolder
+    device: str
     counts: dict[str, int] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -350,14 +334,14 @@ class ModeCorrelation(HasMessages):
         )
 
     @property
+    def _config(self) -> MultimodalCorrelationConfig:
+        assert isinstance(self.run.config, MultimodalCorrelationConfig)
+        return self.run.config
+
+    @property
     def _sources(self) -> str:
         """The key that names the sources of edges."""
         return "other_expression" if "columns" in self.state else "regulators"
-
-    @property
-    def device(self) -> str:
-        """Where the modes were computed."""
-        return self.computed_on.name
 
     def members(self, modes: pd.DataFrame | None = None) -> pd.DataFrame:
         """Which samples are in each mode, bool, a row for each mode and a column for each sample.
@@ -439,71 +423,54 @@ class ModeCorrelation(HasMessages):
             asked = {"method": threshold}
         elif not isinstance(threshold, Mapping):
             asked = {"method": "score", "score": threshold}
+        held = self._config
+        if annotations is not None:
+            given["annotations"] = self.annotation_file(annotations)
         config = NETWORK.config(
             given,
             threshold=asked,
             **{self._sources: "in memory"} if self.state["regulators"].size else {},
-            annotations=None if annotations is None else "annotations",
-            compatibility=self.settings["compatibility"],
-            estimator=self.settings["estimator"],
-            lag=self.settings["lag"],
+            compatibility=held.compatibility,
+            estimator=held.estimator.model_dump(),
+            lag=held.lag,
         )
-        found = None
-        if annotations is not None:
-            found = annotations_in_memory(
-                annotations, self.state["samples"].tolist(), config.conditions
-            )
-        made = self._network(config.model_copy(update={"annotations": None}), found)
-        tell(made.messages)
-        return made
-
-    def _network(
-        self, config: MultimodalCorrelationConfig, annotations: Annotations | None
-    ) -> ModeNetwork:
-        """By the rules of ``config``; its ``annotations`` are not read."""
-        made = multimodal_network(
-            config, self.state, self.merged, self.computed_on, annotations, self.settings["seed"]
-        )
-        numbered = made.edges.rename(columns={"source": "i", "target": "j"})
-        edges = named_ends(made.edges, self.labels)
-        tests, tested = ConditionTests([]), edges[["source", "target", "cluster"]]
-        if annotations is not None:
-            masks = modes_of_edges(self.merged, numbered)[list(MASKS)]
-            samples = mode_samples(config, self.state, pd.concat([numbered, masks], axis=1))
-            tests = conditions_tested(config, self.state, samples, annotations.conditions)
-        chosen = condition_networks(edges, tests, config.condition_networks.q_value)
-        modules = pd.DataFrame(columns=["gene", "module", "degree", "degree_in_module"])
         if config.gene_modules is not None:
             raise ValueError("modules: find_modules finds those of wgcna, and eigengenes")
-        if config.modules:
-            modules = module_rows(config.modules, numbered, self.labels.to_numpy())
-        conditions = [] if annotations is None else annotations.conditions
-        read = ModeResults(
-            Path("in memory"), edges, chosen.edges, modules, conditions, made.arrays, number={}
-        )
-        counts = {
-            "samples": len(self.state["samples"]),
-            **mode_counts(self.merged.sums),
-            **made.counts,
-        }
-        decided = {"threshold": {"method": made.threshold["method"]}}
-        found = warnings_of_network(
-            config, edges, counts, decided, made.messages, made.arrays, {mode_results: read}
-        )
+        update = {key: getattr(config, key) for key in ("threshold", *NETWORK.places)}
+        run = replace(self.run, config=held.model_copy(update=update))
+        found, said = finished(run, self.folder, after="merge", told=self.messages)
+        decided = found.summary["threshold"]
+        made = network_tables(found)
         return ModeNetwork(
-            edges=edges,
-            threshold=made.threshold["correlation"],
-            message=str(made.threshold["message"]),
-            curve=read.table("curve"),
-            spacings=read.table("spacings"),
-            tests=tests.table(tested),
-            condition_networks=chosen.edges.drop(columns="mode"),
-            condition_counts=chosen.counts,
-            modules=modules,
-            conditions=conditions,
-            counts=made.counts,
-            messages=[*made.messages, *found],
+            edges=read_network(found.folder, self.labels),
+            threshold=decided["correlation"],
+            message=str(decided["message"]),
+            curve=table_of_walk(found.scores or {}, "curve"),
+            spacings=table_of_walk(found.scores or {}, "spacings"),
+            tests=self._labelled(made.tests, TESTS),
+            condition_networks=self._labelled(made.networks, NETWORKS),
+            condition_counts=made.counts,
+            modules=self._labelled(made.modules, MODULES),
+            conditions=made.conditions,
+            counts=found.counts,
+            messages=said,
         )
+
+    def _labelled(self, table: pd.DataFrame, name: str) -> pd.DataFrame:
+        """A table of the network as read, with labels in place of names."""
+        table = typed(table, name, __package__)
+        ends = table.columns.intersection(["source", "target", "gene"])
+        symbols = [f"{end}_symbol" for end in ends]
+        named = {end: as_labelled(self.labels, table[end]) for end in ends}
+        return table.assign(**named).drop(columns=["symbol", *symbols], errors="ignore")
+
+    def annotation_file(self, annotations: pd.DataFrame | str | PathLike[str]) -> str:
+        """The path of annotations; those in memory are written beside the results."""
+        if isinstance(annotations, str | PathLike):
+            return fspath(annotations)
+        path = Path(self.folder.name) / "annotations.tsv"
+        annotation_cells(annotations).to_csv(path, sep="\t", index_label="name of the sample")
+        return str(path)
 
     def write_kinc(self, folder: str | PathLike[str], name: str = "pairtile") -> None:
         """Write the expression and all modes as KINC's texts: ``NAME.emx.txt`` for ``kinc run
@@ -512,8 +479,7 @@ class ModeCorrelation(HasMessages):
         Genes are the kept ones, in their order. Raises ValueError for partial correlations, modes
         with a lag, or between two tables, which KINC does not know.
         """
-        shared = {key: self.settings[key] for key in ("compatibility", "estimator", "lag")}
-        config = analysis_config(MultimodalCorrelationConfig, expression="in memory", **shared)
+        config = self._config
         if not config.writes_kinc_text or "columns" in self.state:
             raise ValueError(
                 "write_kinc: found partial correlations, modes with a lag, or of two tables; "
@@ -656,7 +622,8 @@ def condition_tests(
         estimator=found.settings["estimator"],
         compatibility=found.settings["compatibility"],
     )
-    asked = annotations_in_memory(annotations, found.state["samples"].tolist(), config.conditions)
+    samples_, entries = found.state["samples"].tolist(), condition_entries(config.conditions)
+    asked = read_annotations(found.annotation_file(annotations), samples_, entries)
     chosen = found.modes if modes is None else found.modes.loc[modes.index]
     stored = found.merged.pairs.iloc[chosen.index]
     samples = mode_samples(config, found.state, stored)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from pairtile.engine.state import MANIFEST, open_state
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, source_values
 from pairtile.methods.multimodal_correlation.conditions import (
+    COUNTS_OF_NETWORK,
     conditions_of_arrays,
     counts_of_network,
     unique_names,
@@ -29,6 +30,7 @@ from pairtile.methods.multimodal_correlation.thresholds import table_of_walk
 from pairtile.report.results import Results, read_result_table
 
 NETWORKS, MODULES, MODES = "condition_networks.tsv", "modules.tsv", "pairs.parquet"
+TESTS = "condition_tests.tsv"
 
 
 Pair = tuple[str, str]
@@ -155,10 +157,8 @@ def mode_results(results: Results) -> ModeResults:
     Raises StoreError naming the file when a table that the analysis asked for is missing or is not
     what its name says.
     """
-    asked, arrays = results.parameters, results.scores or {}
-    networks = _read(results.folder / NETWORKS, asked.get("annotations") is not None)
-    networks["unique"] = networks["unique"].astype(bool)
-    modules = _read(results.folder / MODULES, bool(asked.get("modules")))
+    arrays, tables = results.scores or {}, network_tables(results)
+    networks, modules = tables.networks, tables.modules
     modules = modules[modules["module"] > 0]
     names = results.items.loc[results.items["kept"].astype(bool), "name"]
     return ModeResults(
@@ -166,10 +166,41 @@ def mode_results(results: Results) -> ModeResults:
         results.network,
         results.labelled(networks, ["source", "target"]),
         results.labelled(modules, ["gene"]),
-        conditions_of_arrays(arrays),
+        tables.conditions,
         arrays,
         {str(name): row for row, name in enumerate(names)},
     )
+
+
+class NetworkTables(NamedTuple):
+    """The tables beside a network, with names of genes. ``counts``: a row for each label,
+    ``condition``, ``label`` and ``COUNTS_OF_NETWORK``."""
+
+    tests: pd.DataFrame
+    networks: pd.DataFrame
+    modules: pd.DataFrame
+    conditions: list[Condition]
+
+    @property
+    def counts(self) -> pd.DataFrame:
+        labels = [(each.name, label) for each in self.conditions for label in each.tested_labels]
+        of_label = dict(iter(self.networks.groupby(["condition", "label"])))
+        none = self.networks.iloc[:0]
+        rows = [
+            (*label, *counts_of_network(of_label.get(label, none), ("source", "target")))
+            for label in labels
+        ]
+        return pd.DataFrame(rows, columns=["condition", "label", *COUNTS_OF_NETWORK])
+
+
+def network_tables(results: Results) -> NetworkTables:
+    """As the files of an analysis have them; empty what it does not ask for."""
+    folder, asked = results.folder, results.parameters
+    tested = asked.get("annotations") is not None
+    tests, networks = _read(folder / TESTS, tested), _read(folder / NETWORKS, tested)
+    networks["unique"] = networks["unique"].astype(bool)
+    modules = _read(folder / MODULES, bool(asked.get("modules")))
+    return NetworkTables(tests, networks, modules, conditions_of_arrays(results.scores or {}))
 
 
 def _read(path: Path, asked: bool) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairtile.api.anndata_network import check_storage
 from pairtile.api.keywords import Keywords
 from pairtile.api.messages import tell
-from pairtile.api.prepare import as_expression, label_table, preparation_of, stated_samples
+from pairtile.api.prepare import Inputs, as_expression, preparation_of
 from pairtile.api.regulators import listed_genes
 from pairtile.api.settings import Section
 from pairtile.api.table import (
@@ -212,7 +212,7 @@ def mutual_information(
     if regulators is not None:
         listed = listed_genes(regulators, table)
         rows, of_rows = listed.rows, table.values[listed.rows]
-        found += listed.messages(table.labels)
+        found += listed.messages
     found = tell(found)
     of_columns = None if regulators is None else table.values
     scores = _matrix(of_rows, of_columns, config, device, dtype)
@@ -358,14 +358,13 @@ def permutation_null(
     >>> bool(p[0, 1] < 1e-6), bool(p[2, 3] > 0.01)
     (True, True)
     """
-    labels = {"series": series, "time": time, "batch": batch}
-    stated = NULL.config(locals(), samples=stated_samples(labels, step))
-    config = counts_by_rank(stated, *preparation_of(expression))
+    given, inputs = locals(), Inputs()
     table = as_table(expression, orientation=orientation, layer=_as_it_is(layer), obs=obs)
+    stated = inputs.samples({"series": series, "time": time, "batch": batch}, table, step)
+    config = NULL.config(given, samples=stated)
+    config = counts_by_rank(config, *preparation_of(expression))
     check_samples(table, min_samples)
-    arranged, design = arrange_samples(
-        as_expression(table), config.samples, table=label_table(labels, table)
-    )
+    arranged, design = arrange_samples(as_expression(table), config.samples)
     device = choose(backend)
     if isinstance(expression, Prepared):
         design = design.with_removed(expression.design)

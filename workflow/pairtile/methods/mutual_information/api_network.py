@@ -4,34 +4,23 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from pairtile.api.analyse import analysed, messages_of_run
+from pairtile.api.analyse import attributes, finished, kept_run, read_network
 from pairtile.api.anndata_network import add_network, check_storage
 from pairtile.api.keywords import Keywords
-from pairtile.api.messages import tell
-from pairtile.api.prepare import (
-    prepared_table,
-    prepared_tables,
-    preprocess_of,
-    stated_samples,
-)
+from pairtile.api.prepare import Inputs, preprocess_of
 from pairtile.api.regulators import listed_genes
 from pairtile.api.settings import Section
-from pairtile.api.table import ExpressionLike, ExpressionTable, Labels, Names, as_table
-from pairtile.declare.messages import notes_of, warnings_of
+from pairtile.api.table import ExpressionLike, ExpressionTable, Labels, as_table
 from pairtile.gpu.device import choose
-from pairtile.io.regulators import FoundRegulators
 from pairtile.methods.mutual_information.api import as_given
-from pairtile.methods.mutual_information.config import MutualInformationConfig, auto_score
+from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.dpi import data_processing_inequality as surviving_edges
-from pairtile.methods.mutual_information.prepare import state_of_prepared
-from pairtile.report.results import read_results
 
 SETTINGS = ("score", "keep", "dpi", "estimator", "null")
 """Keys of the configuration that ``attrs`` of a network names."""
@@ -219,9 +208,10 @@ def infer_network(
     Raises
     ------
     ValueError
-        As :func:`mutual_information`; or no regulator left after preparation.
+        As :func:`mutual_information`.
     InputError
-        Values that cannot be prepared as asked, see :func:`prepare_expression`.
+        Values that cannot be prepared as asked, see :func:`prepare_expression`; no regulator left
+        after preparation.
     DeviceError
         ``backend="cuda"`` without a GPU.
 
@@ -244,47 +234,24 @@ def infer_network(
     """
     given = locals() | {"preprocess": preprocess_of(expression, preprocess)}
     check_storage(expression, key_added, copy)
-    labels = {"series": series, "time": time, "batch": batch}
-    if score == "auto" and not lag:
-        given["score"] = auto_score(regulators is not None)
-    samples = stated_samples(labels, step, preprocess)
-    if other_expression is not None and (regulators is not None or key_added is not None):
-        raise ValueError("other_expression: found it beside regulators or key_added")
+    table = as_table(expression, orientation=orientation, layer=layer, obs=obs, sparse=True)
+    inputs, labels = Inputs(), {"series": series, "time": time, "batch": batch}
     config = KEYWORDS.config(
         given,
-        samples=samples,
-        other_expression=None if other_expression is None else "in memory",
+        expression=inputs.table(expression, table),
+        other_expression=inputs.other(
+            other_expression, table, bool(key_added or regulators is not None)
+        ),
+        regulators=inputs.genes(regulators, table),
+        samples=inputs.samples(labels, table, step, preprocess),
     )
-    table = as_table(expression, orientation=orientation, layer=layer, obs=obs, sparse=True)
-    listed = FoundRegulators(np.empty(0, dtype=np.int32), {}, [])
-    if other_expression is not None:
-        ready, both = prepared_tables(expression, table, other_expression, config, labels)
-        listed, parameters = listed._replace(rows=both.rows), both.parameters
-        genes: Names = pd.Index(ready.prepared.genes)
-    else:
-        ready = prepared_table(expression, table, config, labels)
-        genes, parameters = table.labels[ready.kept], {"preprocess": ready.prepared.parameters}
-    if regulators is not None:
-        asked = listed_genes(regulators, table)
-        listed = FoundRegulators(asked.among(ready.kept), {}, asked.messages(genes))
-    names = pd.Index(ready.prepared.genes)
-    values = np.array(ready.prepared.values, np.float64, order="C")  # the caller's are left alone
-    prepared = replace(ready.prepared, values=values, design=ready.design)
-    state = state_of_prepared(config, prepared, listed, parameters)
-    with analysed(config, state, seed, backend, "summary") as run:
-        made, told = read_results(run.folder), tell(messages_of_run(run))
-    edges = made.network
-    for end in ("source", "target"):
-        edges[end] = genes[names.get_indexer(pd.Index(edges[end]))]
+    made, said = finished(*kept_run(config, inputs, seed, backend))
+    edges = read_network(made.folder, table.labels if other_expression is None else None)
     used = {key: made.parameters[key] for key in (*SETTINGS, "preprocess", "seed")}
-    edges.attrs = {
+    edges.attrs = attributes(made, said) | {
         "directed": made.directed,
-        "counts": made.counts,
         "threshold_bits": made.summary["threshold"]["mi_bits"],
-        "device": made.summary["backend"]["device"],
         "settings": used | {"precision": made.summary["backend"]["precision"]},
-        "notes": notes_of(told),
-        "warnings": warnings_of(told),
     }
     if key_added is None:
         return edges

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pandas.api.extensions import ExtensionDtype
 
-from pairtile.api.analyse import scored
+from pairtile.api.analyse import attributes, finished, kept_run
 from pairtile.api.keywords import Keywords
-from pairtile.api.messages import tell, warnings_of_network
-from pairtile.api.prepare import (
-    arranged_table,
-    as_expression,
-    preprocess_of,
-    sample_labels,
-    stated_samples,
-)
-from pairtile.api.regulators import listed_genes
+from pairtile.api.messages import tell
+from pairtile.api.prepare import Inputs, as_labelled, preprocess_of, sample_labels
 from pairtile.api.settings import Section, analysis_config
-from pairtile.api.table import ExpressionTable, Labels, as_table
-from pairtile.declare.messages import Message, notes_of, warnings_of
+from pairtile.api.table import ExpressionTable, Labels, Names, as_table
+from pairtile.declare.messages import notes_of, warnings_of
+from pairtile.engine.state import open_state
+from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.config import (
     KeepSetsConfig,
     PredictorPairsConfig,
@@ -36,14 +30,16 @@ from pairtile.methods.predictor_pairs.network import (
     members,
     said_of_auto,
     threshold_warnings,
+    weak_warnings,
 )
-from pairtile.methods.predictor_pairs.prepare import prepare_predictor_input
-from pairtile.methods.predictor_pairs.read_input import PredictorInput, Series, count_levels
-from pairtile.methods.predictor_pairs.report_results import predictor_results, results_of
-from pairtile.methods.predictor_pairs.score import PredictorPairs, draws_of_a_test
-from pairtile.methods.predictor_pairs.state import search_input
-from pairtile.methods.predictor_pairs.tables import named_sets, tested_sets
+from pairtile.methods.predictor_pairs.read_input import Series
+from pairtile.methods.predictor_pairs.report import TEXT
+from pairtile.methods.predictor_pairs.report_results import sets_of_file
+from pairtile.methods.predictor_pairs.score import draws_of_a_test
 from pairtile.simulate import BooleanSimulation
+
+OF_KEEP = ("keep_auto", "kept_by_rank", "keep_cannot_be_met", TEXT.empty.code)
+"""Messages on edges, which ``predictor_edges`` makes."""
 
 KEYWORDS = Keywords(
     PredictorPairsConfig,
@@ -227,74 +223,38 @@ def predictor_pairs(
     given = locals() | {"preprocess": preprocess_of(expression, preprocess)}
     if isinstance(levels, BooleanSimulation) and series is None:
         series = levels.series
+    table = one_table(expression, levels, {"orientation": orientation, "layer": layer, "obs": obs})
+    inputs, is_levels = Inputs(), levels is not None
     # Series of levels have a key of their own.
-    of_samples = {"series": series if levels is None else None, "time": time}
+    of_samples = {"series": None if is_levels else series, "time": time}
+    kind = "levels" if is_levels else "expression"
+    if is_levels and series is not None:
+        numbers, names = pd.factorize(sample_labels("series", series, table))
+        inputs.hold("series", Series(numbers.astype(np.int32), [str(name) for name in names]))
     config = KEYWORDS.config(
         given,
-        # Whatever stands for a path is what messages call the input.
-        expression=None if levels is not None else "expression",
-        levels=None if levels is None else "levels",
-        series=None if series is None or levels is None else "series",
-        samples=stated_samples(of_samples, step, preprocess),
-        regulators=None if regulators is None else "regulators",
-        targets=None if targets is None else "targets",
+        **{kind: inputs.table(levels if is_levels else expression, table, kind)},
+        series=inputs.names.get("series"),
+        samples=inputs.samples(of_samples, table, step, preprocess),
+        regulators=inputs.genes(regulators, table),
+        targets=inputs.genes(targets, table, "targets"),
     )
-    lying = {"orientation": orientation, "layer": layer, "obs": obs}
-    table = one_table(expression, levels, lying)
-    listed: dict[str, Any] = {}
-    for key, genes in (("regulators", regulators), ("targets", targets)):
-        listed[key] = None
-        if genes is not None:
-            listed[key] = listed_genes(genes, table, key).names
-    if levels is None:
-        arranged, design = arranged_table(expression, table, config, of_samples)
-        read_in = PredictorInput(arranged, design=design, **listed)
-    else:
-        held = replace(as_expression(table), source="levels")
-        courses = None
-        if series is not None:
-            numbers, names_of = pd.factorize(sample_labels("series", series, table))
-            courses = Series(numbers.astype(np.int32), [str(name) for name in names_of])
-        n_levels = count_levels(held, asked=config.quantize.levels)
-        read_in = PredictorInput(held, n_levels, courses, **listed)
-    prepared = prepare_predictor_input(config, read_in)
-    ready = search_input(config, prepared, seed)
-    opened, merged, said = scored(PredictorPairs, config, ready, seed, backend)
-    sets = tested_sets(opened, merged)
-    names = pd.Index([str(label) for label in table.labels])
-    labels = table.labels[names.get_indexer(pd.Index(prepared.genes))]
-    found = _labelled(named_sets(sets, labels.to_numpy()), table.labels.dtype)
-    said += opened.warnings(sets)
-    used = {
-        **config.model_dump(include={"lag", "null", "quantize"}),
-        **ready.parameters,
-        "estimator": config.estimator.model_dump() | ready.parameters["estimator"],
-        "seed": seed,
-    }
-    read = results_of(found, ready.state, dict(zip(labels, range(len(labels)), strict=True)))
-    # Whether edges are left is for predictor_edges to say.
-    some = pd.DataFrame({"source": [""], "target": [""]})
-    said += warnings_of_network(
-        config, some, ready.counts, used, said, read={predictor_results: read}
-    )
-    told = tell(said)
-    found.attrs = {
-        "counts": dict(ready.counts)
-        | {"draws_of_a_test": draws_of_a_test(ready.state, config.null.permutations == "auto")},
-        "notes": notes_of(told),
-        "warnings": warnings_of(told),
-        "device": opened.device.name,
-        "settings": used,
-    }
-    return found
+    run, folder = kept_run(config, inputs, seed, backend)
+    found, said = finished(run, folder, told=OF_KEEP)
+    sets = read_sets(found.folder, table.labels)
+    sets.attrs = attributes(found, said) | {"settings": found.parameters}
+    state, pooled = cast(PredictorArrays, open_state(run.state)), config.null.permutations == "auto"
+    sets.attrs["counts"]["draws_of_a_test"] = draws_of_a_test(state, pooled)
+    return sets
 
 
-def _labelled(sets: pd.DataFrame, dtype: np.dtype | ExtensionDtype) -> pd.DataFrame:
-    """Labels in their own type; without the columns of a second predictor where there is none."""
-    if (sets["predictor_2"] == "").all() and len(sets):
-        sets = sets.drop(columns=["predictor_2", "gain_2", "spearman_2"])
-    labels = ["target", *members(sets)]
-    return sets.astype(dict.fromkeys(labels, dtype)) if len(sets) else sets
+def read_sets(folder: Path, labels: Names) -> pd.DataFrame:
+    """``predictors.tsv`` with the caller's labels of genes."""
+    sets = sets_of_file(folder)
+    sets = sets.drop(columns=[name for name in sets if str(name).endswith("_symbol")])
+    for end in ("target", *members(sets)) if len(sets) else ():
+        sets[end] = as_labelled(labels, sets[end])
+    return sets
 
 
 def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "auto") -> pd.DataFrame:
@@ -367,15 +327,9 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "auto"
     drawn = sets.attrs.get("settings", {}).get("null", {})
     said = [] if drawn.get("permutations") == "auto" else threshold_warnings(rule, draws)
     said += [said_of_auto(rule)] if config.keep == "auto" else []
-    kept = results_of(sets.assign(kept=sets.index.isin(chosen.index)))
-    said += warnings_of_network(
-        config,
-        edges,
-        {},
-        {"keep": keep if keep != "auto" else rule},
-        [*map(Message, sets.attrs.get("warnings", [])), *said],
-        read={predictor_results: kept},
-    )
+    best = chosen[chosen["rank"] == 1]
+    said += weak_warnings(best) if keep == "best" else []
+    said += [TEXT.empty] if edges.empty else []
     told = tell(said)
     edges.attrs = {"directed": True, "notes": notes_of(told), "warnings": warnings_of(told)}
     return edges

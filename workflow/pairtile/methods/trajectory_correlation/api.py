@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from pairtile.api.analyse import analysed, messages_of_run
+from pairtile.api.analyse import finished, kept_run, read_network
 from pairtile.api.keywords import Keywords
-from pairtile.api.messages import tell, warnings_of_network
+from pairtile.api.messages import tell
+from pairtile.api.prepare import Inputs
 from pairtile.api.settings import Section
 from pairtile.declare.messages import HasMessages, Message
-from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
-from pairtile.gpu.device import choose
-from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
 from pairtile.methods.trajectory_correlation.differences import (
@@ -39,24 +35,16 @@ from pairtile.methods.trajectory_correlation.network import (
     path_ends,
     shortest_paths,
 )
-from pairtile.methods.trajectory_correlation.prepare import prepare_trajectory
 from pairtile.methods.trajectory_correlation.read_tables import EXPECTED, SeriesTable, unusable
 from pairtile.methods.trajectory_correlation.read_trajectory import (
     Run,
     Trajectories,
-    trajectories_of,
-    unwrapped,
 )
-from pairtile.methods.trajectory_correlation.report_results import MotionResults, motion_results
-from pairtile.methods.trajectory_correlation.residues import add_contacts
 from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
-from pairtile.methods.trajectory_correlation.state import state_of_series
 from pairtile.methods.trajectory_correlation.tables import no_path, path_table
-from pairtile.methods.trajectory_correlation.time_series import prepare_tables
 from pairtile.methods.trajectory_correlation.unwrap import Frame
-from pairtile.runtime.files import read_json, read_table
-from pairtile.steps.network import read_merged
-from pairtile.steps.plan import read_plan
+from pairtile.runtime.files import read_table
+from pairtile.steps.network import opened_network
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -281,61 +269,47 @@ def trajectory_correlation(
     >>> found.network[["source", "target"]].values.tolist()
     [['a', 'b']]
     """
-    settings = locals()
-    with tempfile.TemporaryDirectory(prefix="pairtile-") as scratch:
-        config, ready, labels = _prepared(trajectory, trajectories, names, settings, scratch)
-        with analysed(config, ready, seed, backend, "network") as run:
-            merged, edges = read_merged(run).pairs, read_table(run.folder / "network.parquet")
-            found, record = messages_of_run(run), read_json(run.record("network"))
-            planned = read_plan(run.plan)
-            opened_ = TrajectoryCorrelation(config, ready.state, choose("cpu"), planned.precision)
-            contact = opened_.in_contact(merged["i"].to_numpy(), merged["j"].to_numpy())
-    items = ready.items[ready.items["kept"].to_numpy(dtype=bool)].reset_index(drop=True)
+    inputs, settings = Inputs(), locals()
+    with ExitStack() as stack:
+        config, held, labels = _asked(trajectory, trajectories, names, settings, stack)
+        inputs.held |= held
+        run, folder = kept_run(config, inputs, seed, backend)
+        found, said = finished(run, folder)
+    merged, items = (read_table(run.folder / f"{name}.parquet") for name in ("pairs", "items"))
+    opened = opened_network(run, config, "cpu")
+    assert isinstance(opened, TrajectoryCorrelation)
+    items = items[items["kept"]].reset_index(drop=True)
+    if config.topology is not None:
+        labels = pd.Index(items["name"])
     shown = pd.RangeIndex(len(items)) if labels is None else labels
-    for end in ("source", "target"):
-        edges[end] = shown[pd.Index(items["name"].astype(str)).get_indexer(pd.Index(edges[end]))]
-    counts = {**ready.counts, "pairs": len(merged), **record["counts"]}
-    read = MotionResults(
-        Path("in memory"), items, *(pd.DataFrame() for _ in ("communities", "paths"))
-    )
-    found += warnings_of_network(
-        config, edges, counts, ready.parameters, found, read={motion_results: read}
-    )
-    asked = config.resolved()
     return MotionCorrelation(
         items=items,
         pairs=merged,
-        network=edges,
+        network=read_network(found.folder, shown),
         labels=labels,
-        contacts=contact,
-        counts=counts,
-        community_agreement=record["details"]["threshold"].get("community_agreement", {}),
-        messages=tell(found),
-        device=planned.device_name,
-        settings={
-            **asked,
-            "ensemble": ready.parameters["ensemble"],
-            "estimator": asked["estimator"] | ready.parameters["estimator"],
-            "seed": seed,
-        },
+        contacts=opened.in_contact(merged["i"].to_numpy(), merged["j"].to_numpy()),
+        counts=found.counts,
+        community_agreement=found.summary["threshold"].get("community_agreement", {}),
+        messages=said,
+        device=found.summary["backend"]["device"],
+        settings=found.parameters,
     )
 
 
-def _prepared(
+def _asked(
     trajectory: str | os.PathLike[str] | Motion | Sequence[Motion],
     trajectories: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None,
     names: Sequence[str] | None,
     settings: Mapping[str, Any],
-    scratch: str,
-) -> tuple[TrajectoryCorrelationConfig, PreparedInput[MotionArrays], pd.Index[str] | None]:
-    seed = settings["seed"]
+    stack: ExitStack,
+) -> tuple[TrajectoryCorrelationConfig, dict[str, Any], pd.Index[str] | None]:
+    """The configuration of a call, what is in memory by the names of its files, and the labels of
+    the variables of arrays."""
     if isinstance(trajectory, str | os.PathLike):
         _not_beside(names is not None, "names", "a topology, which names its atoms")
         runs = [trajectories] if isinstance(trajectories, str | os.PathLike) else trajectories
         paths = [os.fspath(path) for path in runs or []]
-        config = KEYWORDS.config(settings, topology=trajectory, trajectories=paths)
-        ready = _state_of_molecules(config, trajectories_of(config), seed, scratch)
-        return config, ready, _kept_names(ready)
+        return KEYWORDS.config(settings, topology=trajectory, trajectories=paths), {}, None
     _not_beside(trajectories is not None, "trajectories", "anything but the path of a topology")
     sources = trajectory if isinstance(trajectory, list | tuple) else [trajectory]
     universes = [one for one in sources if is_universe(one)]
@@ -343,32 +317,14 @@ def _prepared(
         _not_beside(names is not None, "names", "a Universe, which names its atoms")
         called = [name_of(n) for n in range(len(universes))]
         config = KEYWORDS.config(settings, topology="topology", trajectories=called)
-        with opened(universes, config.frames) as source:
-            unwrapped(source, config)
-            files = [str(getattr(one.universe.trajectory, "filename", "")) for one in universes]
-            ready = _state_of_molecules(config, source, seed, scratch, files)
-        return config, ready, _kept_names(ready)
+        source = OpenTrajectories(universes, config.frames)
+        stack.callback(source.restore)
+        return config, {"topology": source}, None
     for key in _OF_MOLECULES:
         _not_beside(settings[key] is not None, key, "an array, which is taken as it is")
     arrays = as_arrays(trajectory, names)
     config = _config_of_arrays(arrays, settings)
-    prepared = prepare_tables(config, scratch, series_tables(arrays, config))
-    ready = state_of_series(config, prepared, scratch)
-    return config, ready, arrays.labels
-
-
-def _state_of_molecules(
-    config: TrajectoryCorrelationConfig,
-    source: Trajectories,
-    seed: int,
-    scratch: str,
-    files: list[str] | None = None,
-) -> PreparedInput[MotionArrays]:
-    prepared = prepare_trajectory(config, seed, scratch, source)
-    ready = state_of_series(config, prepared, scratch, files)
-    if config.contact_rule:
-        add_contacts(config, ready, source)
-    return ready
+    return config, {one.path: one for one in series_tables(arrays, config)}, arrays.labels
 
 
 def _config_of_arrays(
@@ -390,11 +346,6 @@ def _config_of_arrays(
 def _not_beside(found: bool, key: str, what: str) -> None:
     if found:
         raise ValueError(f"{key}: found it beside {what}; expected None")
-
-
-def _kept_names(ready: PreparedInput) -> pd.Index[str]:
-    kept = ready.items["kept"].to_numpy(dtype=bool)
-    return pd.Index(ready.items.loc[kept, "name"].astype(str))
 
 
 # --- result ---------------------------------------------------------------------------------------
@@ -573,6 +524,7 @@ class OpenTrajectories(Trajectories):
         self._universes: dict[tuple[str, ...], Universe] = {
             (name_of(n),): one.universe for n, one in enumerate(sources)
         }
+        self.files = [str(getattr(one.universe.trajectory, "filename", "")) for one in sources]
         self._chosen = [None if one is one.universe else one for one in sources]
         self.universe = sources[0].universe
         self.said = {}
@@ -624,18 +576,6 @@ class OpenTrajectories(Trajectories):
 
     def _show_first(self, run: Run) -> None:
         _ = self._load(run.files)[run.frames[0]]
-
-
-@contextmanager
-def opened(
-    sources: Sequence[Universe | AtomGroup], frames: FramesConfig
-) -> Iterator[OpenTrajectories]:
-    """``OpenTrajectories`` that are restored at the end."""
-    trajectories = OpenTrajectories(sources, frames)
-    try:
-        yield trajectories
-    finally:
-        trajectories.restore()
 
 
 @dataclass(frozen=True)

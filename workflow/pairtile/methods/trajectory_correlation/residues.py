@@ -257,9 +257,7 @@ HEAVY_ATOM_CUTOFF, SINGLE_ATOM_CUTOFF = 4.5, 8.0
 """Angstrom: usual for all heavy atoms (Sethi et al. 2009), and between C-alphas."""
 
 
-def trajectory_contacts(
-    config: TrajectoryCorrelationConfig, items: pd.DataFrame, source: Trajectories | None = None
-) -> ContactArrays:
+def trajectory_contacts(config: TrajectoryCorrelationConfig, items: pd.DataFrame) -> ContactArrays:
     """Which variables belong to residues that touch, from the frames that the series are made of.
 
     The trajectories are read once, a frame at a time. Memory grows with the pairs that touch in
@@ -272,8 +270,6 @@ def trajectory_contacts(
         Of ``method: trajectory_correlation`` with ``contacts``, every default filled in.
     items
         As ``prepare_trajectory`` gives them for this section.
-    source
-        Trajectories that are open already, in place of those that the section names.
 
     Returns
     -------
@@ -287,7 +283,7 @@ def trajectory_contacts(
     """
     rule = config.contact_rule
     assert rule is not None
-    source = source or trajectories_of(config)
+    source = trajectories_of(config)
     _, residues = selected_residues(config, source)
     atoms, owner = residues.heavy_atoms()
     cutoff = contact_cutoff(owner) if rule.cutoff == "auto" else rule.cutoff
@@ -307,17 +303,15 @@ def trajectory_contacts(
 
 
 def add_contacts(
-    config: TrajectoryCorrelationConfig,
-    prepared: PreparedInput[MotionArrays],
-    source: Trajectories | None = None,
+    config: TrajectoryCorrelationConfig, prepared: PreparedInput[MotionArrays]
 ) -> None:
     """Bring the contacts that a section asks for into its prepared state, and count them.
 
-    ``source``: as of ``trajectory_contacts``. Raises what that does, and InputError where only
-    pairs in contact are scored and there are none.
+    Raises what ``trajectory_contacts`` does, and InputError where only pairs in contact are scored
+    and there are none.
     """
     assert config.contact_rule
-    found = trajectory_contacts(config, prepared.items, source)
+    found = trajectory_contacts(config, prepared.items)
     prepared.state.update(found)
     fraction = config.contact_rule.fraction
     prepared.counts["contacts"] = pairs_in_contact(found, fraction)[0].size

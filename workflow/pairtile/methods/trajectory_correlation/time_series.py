@@ -212,9 +212,8 @@ class SeriesWriter:
 def prepare_tables(
     config: TrajectoryCorrelationConfig,
     scratch: str | os.PathLike[str] | None = None,
-    tables: Sequence[SeriesTable] | None = None,
 ) -> PreparedInput[MotionArrays]:
-    """Time series from ``tables``, else those under ``time_series``; see ``prepare_trajectory``.
+    """The time series under ``time_series``; see ``prepare_trajectory``.
 
     Raises
     ------
@@ -224,7 +223,7 @@ def prepare_tables(
         If ``paths`` names no column.
     """
     how, frames = config.table, config.frames
-    tables = tables or [
+    tables = [
         open_series_table(path, how.dimensions, how.time, frames.start, frames.stop, frames.step)
         for path in config.time_series
     ]
