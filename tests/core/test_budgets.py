@@ -13,15 +13,15 @@ PACKAGE = ROOT / "workflow/pairtile"
 
 # Statements of Python that the package, its core and each method may have: these numbers only ever
 # go down. Write the new one when there are fewer.
-MAX_PACKAGE = 46870
+MAX_PACKAGE = 46644
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
-MAX_CORE = 13330
+MAX_CORE = 13201
 MAX_OF_METHODS = {  # without their kernels
-    "mirna_targets": 5278,
-    "multimodal_correlation": 4180,
-    "mutual_information": 2772,
-    "predictor_pairs": 2831,
-    "trajectory_correlation": 6046,
+    "mirna_targets": 5250,
+    "multimodal_correlation": 4161,
+    "mutual_information": 2760,
+    "predictor_pairs": 2814,
+    "trajectory_correlation": 6019,
 }
 
 # These, too, only ever go down.

@@ -87,9 +87,9 @@ def differential(
     best : int
         Pairs to return of each comparison, those of smallest p.
     score : spearman, pearson or mi
-        How pairs are scored in each group. `spearman`: correlation of ranks. `pearson`: of
-        values, which finds more where they are normal. `mi`: mutual information in bits,
-        which sees relations that rise and fall, and no signs.
+        How pairs are scored in each group. `spearman`: correlation of ranks. `pearson`: of values,
+        which finds more where they are normal. `mi`: mutual information in bits, which sees
+        relations that rise and fall, and no signs.
     preprocess : mapping, optional
         How expression values are cleaned before genes are paired.
     series : array-like [shape: (samples,)], mapping or Series, or None

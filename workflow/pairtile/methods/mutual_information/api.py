@@ -113,12 +113,14 @@ def mutual_information(
         Of the result. Large matrices take most of their time to be written, float32 half of it.
     bins : auto or an integer between 1 and 64
         Bins into which each gene's values are spread. Mutual information is at most log2(bins)
-        bits. Many bins on few samples raise the score of every pair alike. `auto`: 6 for ranks and
-        for fewer than 200 samples, 10 for the values of more; at least `order`.
+        bits. Many bins on few samples raise the score of every pair alike. `auto`: 5 for fewer than
+        200 samples; 6 for ranks of more, or where values have a floor (more than a tenth of a
+        gene's samples at one value); 10 for the values of more; at least `order`.
     order : auto or an integer between 1 and bins
         Spline order: over how many neighbouring bins one value is spread. 1: each value falls into
         one bin (a plain histogram). 3: a smooth quadratic spread, which lessens the noise at bin
-        borders. At most `bins`. `auto`: 4 beside `bins: auto` where that is 6, else 3 (or `bins`).
+        borders. At most `bins`. `auto`: 4 beside `bins: auto` where that is 5 or 6, else 3 (or
+        `bins`).
     knots : clamped or uniform
         What happens at both ends of the range. `clamped`: end knots are repeated, so that the
         extreme values fall into the end bins, as in the paper and in most tools. `uniform`: evenly
@@ -296,12 +298,14 @@ def permutation_null(
         any number of chunks and threads.
     bins : auto or an integer between 1 and 64
         Bins into which each gene's values are spread. Mutual information is at most log2(bins)
-        bits. Many bins on few samples raise the score of every pair alike. `auto`: 6 for ranks and
-        for fewer than 200 samples, 10 for the values of more; at least `order`.
+        bits. Many bins on few samples raise the score of every pair alike. `auto`: 5 for fewer than
+        200 samples; 6 for ranks of more, or where values have a floor (more than a tenth of a
+        gene's samples at one value); 10 for the values of more; at least `order`.
     order : auto or an integer between 1 and bins
         Spline order: over how many neighbouring bins one value is spread. 1: each value falls into
         one bin (a plain histogram). 3: a smooth quadratic spread, which lessens the noise at bin
-        borders. At most `bins`. `auto`: 4 beside `bins: auto` where that is 6, else 3 (or `bins`).
+        borders. At most `bins`. `auto`: 4 beside `bins: auto` where that is 5 or 6, else 3 (or
+        `bins`).
     knots : clamped or uniform
         What happens at both ends of the range. `clamped`: end knots are repeated, so that the
         extreme values fall into the end bins, as in the paper and in most tools. `uniform`: evenly

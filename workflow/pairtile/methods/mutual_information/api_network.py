@@ -118,8 +118,7 @@ def infer_network(
         Removal of indirect edges by the data processing inequality; `False` turns it off. It works
         on mutual information, after `keep`. With regulators, an edge of a regulator is not removed
         because of a gene that is none. It makes networks cleaner (precision) and loses some true
-        edges (recall): on for a network to look at, off for a ranking of all candidates. None:
-        `{'tolerance': 0.1, 'rule': 'relative'}`.
+        edges (recall): on for a network to look at, off for a ranking of all candidates.
     preprocess : mapping, optional
         How expression values are cleaned before genes are paired.
     other_preprocess : mapping, optional
@@ -128,12 +127,14 @@ def infer_network(
         else decided from the table itself.
     bins : auto or an integer between 1 and 64
         Bins into which each gene's values are spread. Mutual information is at most log2(bins)
-        bits. Many bins on few samples raise the score of every pair alike. `auto`: 6 for ranks and
-        for fewer than 200 samples, 10 for the values of more; at least `order`.
+        bits. Many bins on few samples raise the score of every pair alike. `auto`: 5 for fewer than
+        200 samples; 6 for ranks of more, or where values have a floor (more than a tenth of a
+        gene's samples at one value); 10 for the values of more; at least `order`.
     order : auto or an integer between 1 and bins
         Spline order: over how many neighbouring bins one value is spread. 1: each value falls into
         one bin (a plain histogram). 3: a smooth quadratic spread, which lessens the noise at bin
-        borders. At most `bins`. `auto`: 4 beside `bins: auto` where that is 6, else 3 (or `bins`).
+        borders. At most `bins`. `auto`: 4 beside `bins: auto` where that is 5 or 6, else 3 (or
+        `bins`).
     knots : clamped or uniform
         What happens at both ends of the range. `clamped`: end knots are repeated, so that the
         extreme values fall into the end bins, as in the paper and in most tools. `uniform`: evenly

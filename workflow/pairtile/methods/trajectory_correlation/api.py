@@ -169,20 +169,17 @@ def trajectory_correlation(
         weights), as a selection of MDAnalysis. Best the rigid part. `least_moving`: those of
         `protein and name CA` that move least, found by iteration, or all of them where that changes
         few pairs; this is the default of two analyses of which one is to `compare` with the other.
-        `False`: frames are used as they are, superposed already. None: `'protein and name CA'`.
+        `False`: frames are used as they are, superposed already.
     reference : first or average
         What frames are superposed on. `first`: the first frame used of the first trajectory.
-        `average`: the average structure of all frames, which are read once more to find it. None:
-        `'first'`.
+        `average`: the average structure of all frames, which are read once more to find it.
     select : a selection of atoms (text)
-        Atoms whose motion is analysed, as a selection of MDAnalysis; independent of `fit`. None:
-        `'protein and name CA'`.
+        Atoms whose motion is analysed, as a selection of MDAnalysis; independent of `fit`.
     positions : atom, ca or center_of_mass
         What is one position. `atom`: each selected atom. `ca`: the C-alpha of each residue with a
-        selected atom. `center_of_mass`: of the selected atoms of each residue. None: `'atom'`.
+        selected atom. `center_of_mass`: of the selected atoms of each residue.
     dihedrals : a list of phi, psi, omega, chi1, chi2, chi3, chi4, chi5
-        Which angles of each residue are variables, where it has them. None: `('phi', 'psi',
-        'chi1')`.
+        Which angles of each residue are variables, where it has them.
     distances : a mapping of NAME: [selection, selection]
         Distances to pair, by name: each between the geometric centres of two selections. No
         superposition is needed.
