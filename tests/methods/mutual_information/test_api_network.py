@@ -200,6 +200,15 @@ def test_names_that_are_written_alike_are_refused() -> None:
             infer_network(table)
 
 
+def test_a_table_that_was_read_needs_its_file_no_more(simulated: Any) -> None:
+    names = list(simulated.genes), list(simulated.samples)
+    table = Expression(simulated.values, *names, source="gone.h5ad")
+    options: dict[str, Any] = {"keep": {"top_edges": 10}}
+    pd.testing.assert_frame_equal(
+        infer_network(table, **options), infer_network(simulated, **options)
+    )
+
+
 def test_edges_have_the_names_of_genes_that_have_symbols() -> None:
     made = simulate_kinetic(n_genes=12, n_samples=60, n_regulators=2, seed=1)
     symbols = {name: f"symbol {name}" for name in made.genes}

@@ -248,6 +248,8 @@ class Inputs:
             held = as_expression(table, expression, name)
             if isinstance(held.values, np.ndarray):
                 held = replace(held, values=held.values.copy())
+            if held.source.lower().endswith(".h5ad"):  # whose annotations would be read again
+                held = replace(held, source=name)
         return self.hold(name, held)
 
     def other(

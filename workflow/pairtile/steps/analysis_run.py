@@ -99,7 +99,8 @@ class AnalysisRun:
         keys = [key for step in steps for key in self.config.inputs(step)]
         if "prepare" in steps:
             keys = [key for key in files if key not in later]
-        return {key: self.inputs.get(key, files[key]) for key in keys if key in files}
+        there = (key for key in keys if key in files and files[key] not in self.given)
+        return {key: self.inputs.get(key, files[key]) for key in there}
 
     def run(self, step: Step) -> None:
         """Run one step."""
