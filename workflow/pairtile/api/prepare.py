@@ -205,7 +205,7 @@ def as_expression(
     return Expression(
         values=table.values,
         genes=[str(label) for label in table.labels],
-        samples=[str(label) for label in _sample_names(table)],
+        samples=[str(label) for label in table.sample_labels],
         source=(read.source if read else "") or name,
         notes=list(read.notes if read else table.notes),
         symbols=read.symbols if read else {},
@@ -331,7 +331,7 @@ def preparation_of(expression: ExpressionLike) -> list[Mapping[str, object]]:
 
 def label_table(labels: SampleLabels, table: ExpressionTable) -> AnnotationTable:
     """Labels in memory as what the section ``samples`` takes from a table of annotations."""
-    samples = [str(name) for name in _sample_names(table)]
+    samples = [str(name) for name in table.sample_labels]
     columns = {
         key: [str(label) for label in sample_labels(key, given, table)]
         for key, given in labels.items()
@@ -340,15 +340,6 @@ def label_table(labels: SampleLabels, table: ExpressionTable) -> AnnotationTable
     return AnnotationTable(
         "samples", samples, columns, [f"sample {name!r}" for name in samples], []
     )
-
-
-def names_of_samples(table: ExpressionTable, arranged: Iterable[str]) -> Names:
-    """The caller's labels of samples in the order of ``arranged``, the same as text."""
-    return as_labelled(_sample_names(table), arranged)
-
-
-def _sample_names(table: ExpressionTable) -> Names:
-    return pd.RangeIndex(table.n_samples) if table.samples is None else table.samples
 
 
 def sample_labels(name: str, given: object, table: ExpressionTable) -> NDArray[np.generic]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
@@ -81,6 +81,11 @@ class ExpressionTable:
     def labels(self) -> Names:
         """Names of the genes; their numbers where there are no names."""
         return pd.RangeIndex(self.n_genes) if self.genes is None else self.genes
+
+    @property
+    def sample_labels(self) -> Names:
+        """Names of the samples; their numbers where there are no names."""
+        return pd.RangeIndex(self.n_samples) if self.samples is None else self.samples
 
     def named(self, rows: NDArray[np.int64], matrix: NDArray[np.floating]) -> Matrix:
         """A matrix of genes ``rows`` x all genes as the caller wants it."""
@@ -238,7 +243,7 @@ def _numbers(raw: Any, name: str, sparse: bool) -> Values:
 
 
 def _check(table: ExpressionTable, expression: ExpressionLike, name: str) -> None:
-    genes, samples = _texts(table.labels), _texts(table.samples)
+    genes, samples = _texts(table.labels), _texts(table.sample_labels)
     hint = ""
     if is_anndata(expression):
         hint = " (adata.var_names_make_unique() and adata.obs_names_make_unique() make names so)"
@@ -257,11 +262,10 @@ def _check(table: ExpressionTable, expression: ExpressionLike, name: str) -> Non
             f"expected at least 2 genes and 3 samples{hint}"
         )
     try:
-        check_finite(name, table.values, genes, samples or _texts(range(table.n_samples)))
+        check_finite(name, table.values, genes, samples)
     except InputError as error:
         raise ValueError(str(error)) from None
 
 
-def _texts(labels: Iterable[Any] | None) -> list[str]:
-    flat = labels.to_flat_index() if isinstance(labels, pd.Index) else labels or ()
-    return ["" if pd.isna(label) is True else str(label) for label in flat]
+def _texts(labels: Names) -> list[str]:
+    return ["" if pd.isna(label) is True else str(label) for label in labels.to_flat_index()]

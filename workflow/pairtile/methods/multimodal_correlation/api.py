@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairtile.api.analyse import account, finished, kept_run, read_network, typed
 from pairtile.api.keywords import Keywords
 from pairtile.api.messages import tell
-from pairtile.api.prepare import Inputs, KeptFolder, as_labelled, names_of_samples, preprocess_of
+from pairtile.api.prepare import Inputs, KeptFolder, as_labelled, preprocess_of
 from pairtile.api.settings import Section, analysis_config
 from pairtile.api.table import ExpressionLike, Labels, Names, as_table
 from pairtile.declare.messages import HasMessages, Message, warnings_of
@@ -266,7 +266,7 @@ def multimodal_correlation(
     return ModeCorrelation(
         modes=named_ends(modes, labels),
         items=items,
-        samples=names_of_samples(table, state["samples"].tolist()),
+        samples=as_labelled(table.sample_labels, state["samples"].tolist()),
         labels=labels,
         pairs_by_modes=pd.Series(merged.sums["pairs_by_modes"], name="pairs"),
         modes_by_correlation=pd.Series(by_correlation, index=ends, name="modes"),
@@ -438,7 +438,10 @@ class ModeCorrelation(HasMessages):
             raise ValueError("modules: find_modules finds those of wgcna, and eigengenes")
         update = {key: getattr(config, key) for key in ("threshold", *NETWORK.places)}
         run = replace(self.run, config=held.model_copy(update=update))
-        found, said = finished(run, self.folder, after="merge", told=self.messages)
+        # What was removed are the results of another call.
+        found, said = finished(
+            run, self.folder, after="merge", told=(*self.messages, "old_results_removed")
+        )
         decided = found.summary["threshold"]
         made = network_tables(found)
         return ModeNetwork(
