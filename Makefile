@@ -193,6 +193,7 @@ compare-peers: $(VENV)/.stamp
 docs: $(VENV)/.stamp
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	$(BIN)/python -m pairtile.config.describe
+	$(BIN)/python tests/support/library_keywords.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Done. Open this page in a browser: $(CURDIR)/site/index.html"
 

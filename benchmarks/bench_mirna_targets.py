@@ -44,11 +44,11 @@ from pairtile.api.settings import analysis_config
 from pairtile.engine.selection import Selection
 from pairtile.errors import ConfigError
 from pairtile.gpu.device import Device, choose, threads
+from pairtile.io.in_memory import inputs_in_memory
 from pairtile.methods.mirna_targets import search_cpu
 from pairtile.methods.mirna_targets.config import AlignmentConfig, MirnaTargetsConfig
 from pairtile.methods.mirna_targets.energy import DuplexEnergy
 from pairtile.methods.mirna_targets.fasta import Fasta, read_fasta
-from pairtile.methods.mirna_targets.prepare import lay_out
 from pairtile.methods.mirna_targets.score import MirnaTargets, cells_in
 from pairtile.methods.mirna_targets.scoring import Candidates
 from pairtile.methods.mirna_targets.search import SequenceBatch, TargetSearch, fold_strings, trace
@@ -188,9 +188,11 @@ def genome(
     """Search and null of simulated sequences of ``size`` (``GENOME``), for at most ``seconds``."""
     begin = time.perf_counter()
     device = choose(backend)
-    config = analysis_config(MirnaTargetsConfig, backend=backend, null={"shuffles": shuffles})
-    files = simulated(size)
-    prepared = MirnaTargets.with_null(config, lay_out(config, *files, None, None), seed=1)
+    names = {"mirnas": "mirnas", "transcripts": "transcripts"}
+    asked = {"backend": backend, "null": {"shuffles": shuffles}}
+    config = analysis_config(MirnaTargetsConfig, **asked, **names)
+    with inputs_in_memory(dict(zip(names, simulated(size), strict=True))):
+        prepared = MirnaTargets.prepare(config, seed=1)
     opened = MirnaTargets(config, prepared.state, device, "integer")
     ready, ready_cpu = time.perf_counter(), time.process_time()
     edges = opened.cost(config, prepared.state, device.backend, threads()).tile_edges

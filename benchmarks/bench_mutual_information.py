@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from pairtile import infer_network
-from pairtile.api.prepare import stated_samples
 from pairtile.api.settings import analysis_config
 from pairtile.engine.selection import Selection
 from pairtile.gpu.device import choose
@@ -132,7 +131,7 @@ def nulls(genes: int, samples: int, draws: int, backend: str) -> dict[str, Any]:
             MutualInformationConfig,
             **MEASURED_MI,
             null={"kind": kind, "permutations": draws},
-            samples=stated_samples({"batch": batch if kind == "blocks" else None}),
+            samples={"annotations": "in memory", "batch": "batch"} if kind == "blocks" else {},
         )
         design = SampleDesign.unknown()
         if kind == "blocks":

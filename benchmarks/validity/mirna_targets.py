@@ -9,13 +9,13 @@ the workflow makes, of all miRNAs with all transcripts.
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pairtile.api.analyse import scored
 from pairtile.api.settings import analysis_config
 from pairtile.methods.mirna_targets.api_signal import MirnaSignal, mirna_signal
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
@@ -30,6 +30,9 @@ from pairtile.methods.mirna_targets.null import (
 from pairtile.methods.mirna_targets.score import MirnaTargets
 from pairtile.methods.mirna_targets.scoring import SequenceBatch
 from pairtile.statistics.evaluation import ranking_curve
+from pairtile.steps.analysis_run import AnalysisRun
+from pairtile.steps.network import read_merged
+from pairtile.steps.plan import read_plan
 
 from benchmarks.validity.claims import claim, claim_of_mean, mean_at_most, of_mean, of_share
 
@@ -81,8 +84,11 @@ def analysed(
             null={"shuffles": SHUFFLES},
             **paths,
         )
-        prepared = MirnaTargets.prepare(config, seed)
-    opened, merged, _ = scored(MirnaTargets, config, prepared, seed, "cpu")
+        run = AnalysisRun("library", config, Path(folder) / "results", seed, "cpu")
+        merged = read_merged(run.run_steps(last="merge"))
+        merged = replace(merged, table=merged.pairs)
+        opened = read_plan(run.plan).open_estimator(config, run.state)
+    assert isinstance(opened, MirnaTargets)
     tests = opened.ranked_pairs(merged).rename(columns={"source": "i", "target": "j"})
     shuffled = merged.sums["null_site_counts"].sum(axis=2)
     classes = class_table(merged.sums["site_counts"].sum(axis=1), shuffled)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pairtile import infer_network, multimodal_correlation
 from pairtile.api.settings import analysis_config
 from pairtile.downstream.target_enrichment import rank_profiles, target_enrichment
+from pairtile.gpu.device import choose
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.null import mode_null
 from pairtile.statistics.hidden_factors import Exchange
@@ -122,7 +123,7 @@ def unrelated(
             )
             small["mutual information"].append(float((found["p_value"] <= LEVEL).mean()))
             modes = multimodal_correlation(first, other_expression=other, **EVERY, **stated)
-            null = mode_null(CORRELATIONS, modes.state, modes.computed_on, 1, 50_000)
+            null = mode_null(CORRELATIONS, modes.state, choose("cpu"), 1, 50_000)
             p = null.p_value(modes.modes["correlation"], modes.modes["n_samples"])
             small["correlation"].append(float((p <= LEVEL).mean()))
         for what, shares in small.items():

@@ -39,6 +39,20 @@ def test_a_table_in_memory_gives_the_files_of_a_run(folder: Path, tmp_path: Path
         assert (found.folder / name).read_bytes() == (expected.out / name).read_bytes(), name
 
 
+@pytest.mark.parametrize("kind", [list, tuple, np.array, pd.Series, pd.Index])
+def test_a_list_of_names_is_taken_in_any_form(folder: Path, kind: Any) -> None:
+    names = (folder / "regulators.txt").read_text().split()
+    found = analyse(
+        "mutual_information",
+        expression=table(folder),
+        regulators=kind(names),
+        **SETTINGS,
+        backend="cpu",
+    )
+    assert set(found.network["source"]) <= set(names)
+    assert found.counts["regulators_used"] == len(names)
+
+
 def test_columns_of_obs_say_what_is_regressed_out(folder: Path) -> None:
     values = table(folder).T
     plates = np.arange(len(values)) % 2

@@ -15,7 +15,6 @@ from pairtile.config.describe import (
     README_FILE,
     SCHEMA_FILE,
     json_schema,
-    keyword_types,
     readme_text,
     schema_text,
     write,
@@ -48,14 +47,9 @@ def test_readme_is_that_of_the_models() -> None:
     assert (ROOT / README_FILE).read_text(encoding="utf-8") == readme_text(), STALE
 
 
-@pytest.mark.parametrize("path", keyword_types())
-def test_keywords_for_type_checkers_are_those_of_the_models(path: str) -> None:
-    assert (ROOT / path).read_text(encoding="utf-8") == keyword_types()[path], STALE
-
-
 def test_write_makes_all_files(tmp_path: Path) -> None:
     names = [path.relative_to(tmp_path).as_posix() for path in write(tmp_path)]
-    assert names == [SCHEMA_FILE, README_FILE, *keyword_types()]
+    assert names == [SCHEMA_FILE, README_FILE]
     assert json.loads((tmp_path / SCHEMA_FILE).read_text()) == json_schema()
 
 

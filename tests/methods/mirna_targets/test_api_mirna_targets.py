@@ -84,13 +84,14 @@ def test_restricted_search_and_extras_are_those_of_the_workflow(tmp_path: Path) 
 def test_every_form_of_sequences_gives_the_same_hits(tmp_path: Path) -> None:
     mirnas, transcripts = random_sequences()
     expected = mirna_targets(mirnas, transcripts)
-    assert expected.attrs["counts"] == {
+    counts = {
         "mirnas_kept": 8,
         "transcripts_kept": 10,
         "pairs": 80,
         "hits": len(expected),
         "pairs_with_hits": len(mirna_edges(expected)),
     }
+    assert expected.attrs["counts"].items() >= counts.items()
     records = [SimpleNamespace(id=name, seq=letters) for name, letters in transcripts.items()]
     for given in (
         (pd.Series(mirnas), list(transcripts.items())),

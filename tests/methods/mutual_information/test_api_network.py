@@ -23,6 +23,7 @@ from pairtile import (
     read_regulators,
     simulate_kinetic,
 )
+from pairtile.io.expression import Expression
 from pairtile.methods.mutual_information import dpi
 from workflow_runs import Analysis
 
@@ -142,7 +143,7 @@ def test_regulators_that_preparation_drops_are_told(simulated: Any) -> None:
         found = infer_network(values, [0, 3], keep="all")
     assert set(found["source"]) == {3}
     assert set(found.attrs["warnings"]) == {warning.message.args[0] for warning in told}
-    with pytest.raises(ValueError, match="found all 1 dropped by preparation"):
+    with pytest.raises(InputError, match="none of its 1 names"):
         infer_network(values, [0])
 
 
@@ -194,9 +195,27 @@ def test_prepared_values_are_not_prepared_again(simulated: Any) -> None:
 
 def test_names_that_are_written_alike_are_refused() -> None:
     frame = pd.DataFrame(np.ones((2, 30)), index=pd.Index([1, "1"], dtype=object))
-    for table, found in ((frame, "gene '1' more than once"), (frame.T, "sample '1' more than")):
-        with pytest.raises(ValueError, match=found):
+    for table in (frame, frame.T):
+        with pytest.raises(ValueError, match="'1' 2 times"):
             infer_network(table)
+
+
+def test_a_table_that_was_read_needs_its_file_no_more(simulated: Any) -> None:
+    names = list(simulated.genes), list(simulated.samples)
+    table = Expression(simulated.values, *names, source="gone.h5ad")
+    options: dict[str, Any] = {"keep": {"top_edges": 10}}
+    pd.testing.assert_frame_equal(
+        infer_network(table, **options), infer_network(simulated, **options)
+    )
+
+
+def test_edges_have_the_names_of_genes_that_have_symbols() -> None:
+    made = simulate_kinetic(n_genes=12, n_samples=60, n_regulators=2, seed=1)
+    symbols = {name: f"symbol {name}" for name in made.genes}
+    table = Expression(made.values, list(made.genes), list(made.samples), symbols=symbols)
+    found = infer_network(table, keep={"top_edges": 10})
+    plain = infer_network(made, keep={"top_edges": 10})
+    assert found[["source", "target"]].equals(plain[["source", "target"]])
 
 
 def test_values_that_do_not_go_with_the_settings_are_refused(simulated: Any) -> None:

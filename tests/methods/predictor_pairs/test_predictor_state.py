@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from message_codes import codes
-from pairtile.api.analyse import scored
 from pairtile.config import load_config
 from pairtile.engine.estimator import PreparedInput
 from pairtile.io.expression import Expression
@@ -21,8 +20,10 @@ from pairtile.methods.predictor_pairs.prepare import (
     prepare_predictors,
 )
 from pairtile.methods.predictor_pairs.read_input import PredictorInput, Series, count_levels
-from pairtile.methods.predictor_pairs.score import PredictorPairs
 from pairtile.methods.predictor_pairs.state import kept_levels, search_input
+from pairtile.steps.analysis_run import AnalysisRun
+from pairtile.steps.network import read_merged
+from pairtile.steps.plan import read_plan
 
 
 def state_of(levels: np.ndarray, series: list[int] | None = None, **changes: Any) -> PreparedInput:
@@ -178,7 +179,9 @@ def test_batches_are_permuted_within_where_they_are_stated(tmp_path: Path) -> No
         ready = search_input(config, prepare_predictors(config), seed=1)
         assert ready.parameters["null"]["kind"] == ("blocks" if stated else "permutation")
         assert any("split the samples" in text for text in ready.warnings) is not bool(stated)
-        opened, merged, _ = scored(PredictorPairs, config, ready, 1, "cpu")
+        run = AnalysisRun("a", config, tmp_path / str(len(shares)), 1, "cpu")
+        merged = read_merged(run.run_steps(last="merge"))
+        opened = read_plan(run.plan).open_estimator(config, run.state)
         sets = tables.tested_sets(opened, merged)
         shares.append((sets.drop_duplicates("target")["p_value"] <= 0.05).mean())
     assert shares[0] > 0.5

@@ -14,8 +14,8 @@ from made_up_results import drawn, made_up_results
 from pairtile.methods.predictor_pairs import charts
 from pairtile.methods.predictor_pairs.report_results import (
     Levels,
+    PredictorResults,
     predictor_results,
-    results_of,
     rule_of_two,
 )
 from pairtile.methods.predictor_pairs.rules import level_counts
@@ -75,7 +75,8 @@ def of_best(**columns: object) -> Results:
     """Results with these columns of the best sets."""
     best = {"rank": 1, "target_entropy_bits": 1.0, "mce_bits": 0.5, "predictor_1": "x", **columns}
     sets = pd.DataFrame({"n_ties": 1, "p_value": np.nan, "predictor_2": "y", **best})
-    return made_up_results("predictor_pairs", read={predictor_results: results_of(sets)})
+    sets["information_bits"] = sets["target_entropy_bits"] - sets["mce_bits"]
+    return made_up_results("predictor_pairs", read={predictor_results: PredictorResults(sets)})
 
 
 def test_best_sets_and_the_null_are_shares_of_their_own() -> None:

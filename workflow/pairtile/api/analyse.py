@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from pairtile.api.messages import tell
+from pairtile.api.prepare import Inputs, KeptFolder, as_labelled
 from pairtile.api.settings import checked_analysis
-from pairtile.api.table import is_anndata
+from pairtile.api.table import Names, is_anndata
 from pairtile.config import check_inputs_exist
-from pairtile.config.models import Analysis
-from pairtile.declare.messages import Message
-from pairtile.engine.estimator import Estimator, Merged, PreparedInput
-from pairtile.gpu.device import choose
+from pairtile.config.models import Analysis, InputFile, marked
+from pairtile.config.root import models
+from pairtile.declare.columns import explained
+from pairtile.declare.messages import Message, notes_of, warnings_of
+from pairtile.declare.tables import read_result_table
 from pairtile.report.results import Results, read_results
-from pairtile.runtime.files import read_json
+from pairtile.runtime.files import read_json, read_table
 from pairtile.steps.analysis_run import NAME, AnalysisRun
-from pairtile.steps.network import read_merged
-from pairtile.steps.plan import read_plan
-
-E = TypeVar("E", bound=Estimator)
 
 # Warnings are issued; without a handler of its own, Python would also print what steps log.
 logging.getLogger("pairtile").addHandler(logging.NullHandler())
+
+
+_LISTS = (list, tuple, np.ndarray, pd.Series)
 
 
 def analyse(
@@ -57,8 +56,8 @@ def analyse(
         Whether to write ``report.html`` and the figures, too.
     **settings
         The keys of an analysis, as config/README.md lists them. A key that names a file also takes
-        an AnnData (whose ``obs`` are then the annotations), a DataFrame with names in its index, or
-        names as an Index of pandas.
+        an AnnData (whose ``obs`` are then the annotations) or a DataFrame with names in its index;
+        one that names a list takes a list or tuple of names, an array, a Series or an Index.
 
     Returns
     -------
@@ -82,21 +81,21 @@ def analyse(
     >>> len(found.network), (found.folder / "network.tsv").is_file()
     (10, True)
     """
-    kept = TemporaryDirectory(prefix="pairtile-") if folder is None else None
+    kept = KeptFolder() if folder is None else None
     top = Path(kept.name if kept else os.fspath(folder or ""))
-    given = {key: _in_file(value, top / "inputs", key) for key, value in settings.items()}
+    model = models().get(method)
+    fields = {key: model.model_fields[key] for key in marked(model, InputFile)} if model else {}
+    lists = {key for key, field in fields.items() if field.annotation in (str, str | None)}
+    given = {key: _in_file(value, top / "inputs", key, lists) for key, value in settings.items()}
     config = checked_analysis({"method": method, **given}, seed, backend)
     check_inputs_exist(config)
     run = AnalysisRun(NAME, config.analyses[NAME], top, seed, backend)
-    run.run_steps(last="report" if page else "summary")
-    found = read_results(top)
-    found.kept = kept
-    tell(messages_of_run(run))
-    return found
+    return finished(run, kept, last="report" if page else "summary")[0]
 
 
-def _in_file(value: object, folder: Path, key: str) -> object:
-    """A path in place of a table or list in memory; sections and plain values as they are."""
+def _in_file(value: object, folder: Path, key: str, lists: Collection[str] = ()) -> object:
+    """A path in place of a table or list in memory; sections and plain values as they are.
+    ``lists``: keys that name one file, so that a list there is one of names."""
     if isinstance(value, Mapping):
         return {k: _in_file(inner, folder, f"{key}.{k}") for k, inner in value.items()}
     folder.mkdir(parents=True, exist_ok=True)
@@ -106,48 +105,74 @@ def _in_file(value: object, folder: Path, key: str) -> object:
     path = folder / f"{key}.tsv"
     if isinstance(value, pd.DataFrame):
         value.to_csv(path, sep="\t", index_label="name")
-    elif isinstance(value, pd.Index):
+    elif isinstance(value, pd.Index) or (key in lists and isinstance(value, _LISTS)):
         path.write_text("".join(f"{name}\n" for name in value))
     else:
         return value
     return str(path)
 
 
-@contextmanager
-def analysed(
-    config: Analysis, prepared: PreparedInput, seed: int, backend: str, last: str
-) -> Iterator[AnalysisRun]:
-    """Run the steps from what was prepared in memory to the step ``last``, in a temporary folder
-    that is there inside."""
-    with TemporaryDirectory(prefix="pairtile-") as folder:
-        config = config.model_copy(update={"export": ("parquet",)})
-        run = AnalysisRun(NAME, config, Path(folder), seed, backend, prepared=prepared)
-        yield run.run_steps(last=last)
+def kept_run(
+    config: Analysis, inputs: Inputs, seed: int, backend: str
+) -> tuple[AnalysisRun, KeptFolder]:
+    """An analysis of what is in memory, and the temporary folder of its files."""
+    asked = config.model_copy(update={"export": ("parquet",)})
+    folder = Path(inputs.folder.name)
+    return AnalysisRun(NAME, asked, folder, seed, backend, given=inputs.held), inputs.folder
 
 
-class Scored(NamedTuple, Generic[E]):
-    """``opened``: the estimator as planned, on the state in memory. ``merged``: with the merged
-    table in memory. ``messages``: of the steps so far."""
-
-    opened: E
-    merged: Merged
-    messages: list[Message]
-
-
-def scored(
-    method: type[E], config: Analysis, prepared: PreparedInput, seed: int, backend: str
-) -> Scored[E]:
-    """Score all pairs of what was prepared in memory, by the steps up to the merge."""
-    with analysed(config, prepared, seed, backend, last="merge") as run:
-        plan, merged = read_plan(run.plan), read_merged(run)
-        opened = method(config, prepared.state, choose(plan.backend), plan.precision, seed)
-        return Scored(opened, replace(merged, table=merged.pairs), messages_of_run(run))
+def finished(
+    run: AnalysisRun,
+    kept: object,
+    after: str = "",
+    last: str = "summary",
+    told: Sequence[str] = (),
+) -> tuple[Results, list[Message]]:
+    """Run the steps of an analysis (``AnalysisRun.run_steps``); what its files hold, and what was
+    said beyond what was ``told`` (texts or codes), of which warnings are issued. ``kept``: what
+    removes the files when it goes."""
+    found = read_results(run.run_steps(after, last).folder)
+    found.kept = kept
+    said = [Message(**said) for said in found.summary["messages"]]
+    return found, tell(each for each in said if not {each, each.code} & {*told})
 
 
-def messages_of_run(run: AnalysisRun) -> list[Message]:
-    """What the steps said so far, each message once: those of the summary, where there is one."""
-    summary = run.folder / "summary.json"
-    records = [run.record(step) for step in ("prepare", "plan", "null", "merge", "network")]
-    files = [summary] if summary.exists() else [path for path in records if path.exists()]
-    said = (Message(**said) for path in files for said in read_json(path)["messages"])
-    return list(dict.fromkeys(said))
+def read_network(folder: Path, labels: Names | None) -> pd.DataFrame:
+    """The edges of an analysis; with the caller's labels, where there are any, in place of text."""
+    edges = read_table(folder / "network.parquet")
+    if labels is not None:
+        for end in ("source", "target"):
+            edges[end] = as_labelled(labels, edges[end])
+    return edges.drop(columns=["source_symbol", "target_symbol"], errors="ignore")
+
+
+def result_table(folder: Path, name: str, package: str) -> pd.DataFrame:
+    """A text table of a method, in the types that its columns are declared to have."""
+    return typed(read_result_table(folder / name, package), name, package)
+
+
+def typed(table: pd.DataFrame, name: str, package: str) -> pd.DataFrame:
+    """A text table as read, in the types that its columns are declared to have."""
+    kinds = {"double": "float64", "int": "int64"}
+    known = {str(column): explained(package, name, str(column)) for column in table}
+    found = {column: kinds.get(one.type) for column, one in known.items() if one}
+    whole = table.columns[table.notna().all()]
+    return table.astype({key: kind for key, kind in found.items() if kind and key in whole})
+
+
+def attributes(found: Results, said: list[Message]) -> dict[str, Any]:
+    """``counts``, ``device``, ``notes`` and ``warnings`` of a table that is returned."""
+    return {
+        "counts": found.counts,
+        "device": found.summary["backend"]["device"],
+        "notes": notes_of(said),
+        "warnings": warnings_of(said),
+    }
+
+
+def account(run: AnalysisRun) -> tuple[dict[str, int], list[Message]]:
+    """What the steps to the merge counted and said."""
+    steps = map(run.record, ("prepare", "plan", "null", "merge"))
+    records = [read_json(path) for path in steps if path.exists()]
+    counts = {key: n for record in records for key, n in record["counts"].items()}
+    return counts, [Message(**said) for record in records for said in record["messages"]]

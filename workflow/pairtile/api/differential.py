@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Unpack
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.api.keywords import SAMPLES, TABLE, Keywords, label_keywords, table_keywords
 from pairtile.api.messages import tell
-from pairtile.api.prepare import (
-    label_table,
-    places_of_samples,
-    prepared_table,
-    preprocess_of,
-    stated_samples,
-)
-from pairtile.api.regulators import listed_genes
-from pairtile.api.settings import checked_section
+from pairtile.api.prepare import Inputs, as_expression, as_labelled, label_table, preprocess_of
+from pairtile.api.settings import Section, checked_section
 from pairtile.api.table import Labels, Matrix, as_table
 from pairtile.config.downstream import DifferentialConfig
 from pairtile.config.preprocess import Preprocess, TableAnalysis
@@ -34,16 +26,15 @@ from pairtile.downstream.differential import (
     large_groups,
 )
 from pairtile.gpu.device import choose
+from pairtile.io.in_memory import inputs_in_memory
+from pairtile.io.names import GeneNames
+from pairtile.io.regulators import find_regulators
+from pairtile.preprocess.expression import prepare_expression
+from pairtile.preprocess.items import formula_warnings
+from pairtile.preprocess.samples import read_arranged
 from pairtile.preprocess.value_kind import whole_counts
 from pairtile.statistics.counting_noise import Counts, name_keys, relative_depths
 from pairtile.statistics.exchangeable import Exchangeable
-
-if TYPE_CHECKING:
-    from pairtile.api.keyword_types import DifferentialKeywords
-
-_KEYWORDS = Keywords(
-    DifferentialConfig, "score", "preprocess", *SAMPLES, *TABLE, "backend", optional=("preprocess",)
-)
 
 
 @dataclass(frozen=True)
@@ -63,14 +54,22 @@ class Differential(HasMessages):
     messages: list[Message]
 
 
-@_KEYWORDS.signature
 def differential(
     expression: Matrix,
     label: Labels,
     *,
     regulators: Sequence[Hashable] | NDArray[np.generic] | None = None,
     best: int = MAX_BEST,
-    **settings: Unpack[DifferentialKeywords],
+    score: Literal["spearman", "pearson", "mi"] = "spearman",
+    preprocess: Section | None = None,
+    series: Labels | None = None,
+    time: Labels | None = None,
+    step: Mapping[str, float] | None = None,
+    batch: Labels | None = None,
+    orientation: Literal["genes_in_rows", "samples_in_rows"] = "genes_in_rows",
+    layer: str | None = "auto",
+    obs: Section | None = None,
+    backend: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> Differential:
     """Find pairs of genes that are correlated differently in two groups of samples.
 
@@ -87,6 +86,37 @@ def differential(
         Names (or numbers, of genes without names), or a mask: only their pairs are tested.
     best : int
         Pairs to return of each comparison, those of smallest p.
+    score : spearman, pearson or mi
+        How pairs are scored in each group. `spearman`: correlation of ranks. `pearson`: of values,
+        which finds more where they are normal. `mi`: mutual information in bits, which sees
+        relations that rise and fall, and no signs.
+    preprocess : mapping, optional
+        How expression values are cleaned before genes are paired.
+    series : array-like [shape: (samples,)], mapping or Series, or None
+        Which time course each sample is of: a label for each, in their order, or by the sample's
+        name. None: one.
+    time : array-like [shape: (samples,)], mapping or Series, or None
+        When each sample was taken: samples are put in this order within their series. None: they
+        stand in the order of time.
+    step : a mapping, or None
+        `{'time': 2, 'tolerance': 0.5}`: how long a step of `time` is; series are cut at others.
+    batch : array-like [shape: (samples,)], mapping or Series, or None
+        Which batch each sample is of.
+    orientation : genes_in_rows or samples_in_rows
+        Which way the table lies. `genes_in_rows`: one gene a line, one sample a column.
+        `samples_in_rows`: the other way round. `.h5ad` files are cells x genes by their format,
+        whatever stands here.
+    layer : auto or the name of a layer (text) or None
+        Which matrix of an `.h5ad` file to read: the name of a layer, for instance `counts`, or
+        `raw` (with its own genes), or `X`, as None does. `auto`: the counts that X was made from,
+        where X is normalised or scaled and they are in the file, of the genes of X; else X.
+        `summary.json` says which. Only for `.h5ad` files.
+    obs : a mapping of columns to a value or a list of values
+        Read only some samples: columns of `obs` of an `.h5ad` file, or of `samples.annotations`
+        beside another expression table, each with a value or a list of values, as `{cell_type: T
+        cell}`; samples that fit all of them are taken.
+    backend : auto, cpu or cuda
+        Where to compute. `auto`: a usable GPU, else all CPU cores.
 
     Returns
     -------
@@ -109,32 +139,35 @@ def differential(
     >>> found.pairs.loc[0, "class"]
     'lost'
     """
-    config = checked_section(DifferentialConfig, {"label": "label", "score": settings["score"]})
-    table = as_table(expression, **table_keywords(settings), sparse=True)
-    labels = {**label_keywords(settings), "label": label}
-    cleaning = preprocess_of(expression, settings["preprocess"])
-    samples = stated_samples(label_keywords(settings), settings["step"], settings["preprocess"])
+    config = checked_section(DifferentialConfig, {"label": "label", "score": score})
+    table = as_table(expression, orientation=orientation, layer=layer, obs=obs, sparse=True)
+    stated = {"series": series, "time": time, "batch": batch}
+    cleaning, inputs = preprocess_of(expression, preprocess), Inputs()
     analysis = TableAnalysis.model_construct(
+        expression=inputs.table(expression, table),
         preprocess=checked_section(Preprocess, cleaning or {}),
-        samples=checked_section(SamplesConfig, samples),
-        differential=config,
+        samples=checked_section(SamplesConfig, inputs.samples(stated, table, step, preprocess)),
     )
     groups = label_table({"label": label}, table).columns["label"]
-    prepared, kept, design, found = prepared_table(expression, table, analysis, labels)
-    places = places_of_samples(table, prepared.samples)
-    rows = None
-    if regulators is not None:
-        listed = listed_genes(regulators, table)
-        rows = listed.among(kept)
-        found += listed.messages(table.labels[kept])
-    counts, raw = None, whole_counts(table.values)
+    with inputs_in_memory(inputs.held):
+        arranged, design = read_arranged(analysis)
+    raw = whole_counts(arranged.values)
+    prepared = prepare_expression(arranged, analysis.preprocess, design=design)
+    design, found = prepared.design, [*prepared.messages, *formula_warnings(prepared.genes)]
+    kept = pd.Index(arranged.genes).get_indexer(pd.Index(prepared.genes))
+    genes = as_labelled(table.labels, prepared.genes)
+    places = pd.Index(as_expression(table).samples).get_indexer(pd.Index(prepared.samples))
+    counts = rows = None
+    if listed := inputs.genes(regulators, table):
+        rows, _, said = find_regulators(listed, GeneNames.of(prepared.items, False, False))
+        found += said
     if raw is not None and prepared.quality.counted:
-        raw = raw[kept][:, places]
+        raw = raw[kept]
         removed = "degrees_given_up" in design.state
         counts = Counts(raw, relative_depths(raw), name_keys(prepared.genes), removed)
     compared = LabelledSamples(
         prepared.values,
-        list(table.labels[kept]),
+        list(genes),
         [groups[place] for place in places],
         Exchangeable.of(design.state),
         counts,
@@ -143,7 +176,7 @@ def differential(
     )
     large = large_groups(compared.labels)
     pairs, hubs, n_tested, n_differing = [], [], {}, {}
-    for each in compared_groups(compared, config.score, choose(settings["backend"])):
+    for each in compared_groups(compared, config.score, choose(backend)):
         name = f"{each.second} vs {each.first}"
         pairs.append(best_pairs(each, compared.genes, large, best).assign(comparison=name))
         hubs.append(each.hubs.assign(comparison=name))

@@ -2,51 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from os import PathLike
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.api.keywords import TABLE, Keywords, table_keywords
 from pairtile.api.messages import tell
+from pairtile.api.regulators import listed_genes
+from pairtile.api.settings import Section, checked_section
 from pairtile.api.table import ExpressionLike, ExpressionTable, Names, SampleLabels, as_table
-from pairtile.config.preprocess import Preprocess, TableAnalysis, TwoTableAnalysis
+from pairtile.config.preprocess import Preprocess
 from pairtile.config.samples import SamplesConfig
-from pairtile.declare.messages import Message
 from pairtile.io.annotations import AnnotationTable
 from pairtile.io.cells import as_text
 from pairtile.io.expression import Expression
 from pairtile.preprocess.expression import Prepared
 from pairtile.preprocess.expression import prepare_expression as prepare
-from pairtile.preprocess.items import formula_warnings
-from pairtile.preprocess.samples import (
-    SampleDesign,
-    arrange_samples,
-    parts_of,
-    remove_effects,
-    without_empty_samples,
-)
-from pairtile.preprocess.two_tables import TwoTables, prepare_two_tables
-
-if TYPE_CHECKING:
-    from pairtile.api.keyword_types import PrepareExpressionKeywords
+from pairtile.preprocess.samples import arrange_samples, parts_of
 
 _SHOWN = 3
 _LISTS = (Sequence, np.ndarray, pd.Index, pd.api.extensions.ExtensionArray)
 
 
-_CLEANING = (key for key in Preprocess.model_fields if key != "regress_out")
-_KEYWORDS = Keywords(Preprocess, *_CLEANING, *TABLE)
-
-
-@_KEYWORDS.signature
 def prepare_expression(
     expression: ExpressionLike,
     regress_out: Mapping[str, object] | pd.DataFrame | None = None,
-    **settings: Unpack[PrepareExpressionKeywords],
+    *,
+    log2: Literal["auto"] | bool = "auto",
+    pseudocount: Literal["auto"] | float = "auto",
+    normalize: Literal[
+        "auto",
+        "none",
+        "quantile",
+        "cpm",
+        "cp10k",
+        "median_ratio",
+        "tmm",
+        "vst",
+        "depth_ranks",
+        "nb_residuals",
+        "zscore",
+    ] = "auto",
+    min_samples: int = 20,
+    min_expressed: float = 0.0,
+    top_variable: int | None = None,
+    drop_constant: bool = False,
+    sample_scale: Literal["auto"] | bool = "auto",
+    hidden_factors: Literal["none", "auto"] | int = "none",
+    control_genes: str | PathLike[str] | None = None,
+    orientation: Literal["genes_in_rows", "samples_in_rows"] = "genes_in_rows",
+    layer: str | None = "auto",
+    obs: Section | None = None,
 ) -> Prepared:
     """Clean an expression table as the workflow does, with an account of what was done.
 
@@ -61,6 +74,84 @@ def prepare_expression(
     regress_out : DataFrame or mapping, optional
         Effects to remove from every gene by least squares: columns of samples, each a label or a
         number for each sample (numbers as straight lines), in their order or by their names.
+    log2 : auto, True or False
+        Take the logarithm to base 2 of every value. `auto` takes it where the values look like
+        counts or intensities (GEO2R's rule: 99 % quantile above 100, or range above 50 and lower
+        quartile above 0) and none is negative, and says in `summary.json` what it decided and why.
+        `True` always takes it; negative values are then an error. `False`: the values are used as
+        they are.
+    pseudocount : auto or a number of at least 0
+        Added to every value before log2, after `cpm`, `cp10k`, `median_ratio` or `tmm`; used only
+        where log2 is taken. `auto`: 1 for counts and for tables that hold zeros, which so stay, as
+        the lowest value; else 0, also where nothing lies just above zero, which then means that
+        nothing was detected. With 0, zeros become missing values.
+    normalize : str
+        Makes samples, or genes, comparable. `auto`: for counts (whole numbers of which the largest
+        is 20 or more; estimated counts with decimals, which are rounded; counts that can be
+        recovered from their logarithms or from CPM), unless log2 is `False`: `nb_residuals` where
+        depths differ and zeros would show it (share of zeros, of genes above zero anywhere, times
+        the variance of the log totals, times the square root of the number of samples, above 0.04;
+        not with `pseudocount: 0`), else `median_ratio` where 20 genes, or half of them, are above
+        zero in every sample, else `cp10k`; for other values that are no logarithms, and for
+        logarithms of TPM, `median_ratio` where size factors are unequal (few genes take much of the
+        total, or nobody divided by depth); other tables as they are; `summary.json` says which and
+        why. `none`: values are used as they are (tables that come normalised). `quantile`: every
+        sample gets the same distribution of values (microarrays). `cpm`, `cp10k`: counts per
+        million or per 10,000, each sample divided by its total, before log2. `nb_residuals`: normal
+        scores of the counts under a negative binomial model of each gene, whose mean goes with the
+        depth of the sample; of equal counts in random order (single cells, and whatever else has
+        many zeros: there, scaled counts of unrelated genes agree by depth). `depth_ranks`: ranks of
+        each gene among samples of about the same total, ties in random order, as normal scores (for
+        many hundreds of samples). `median_ratio`: size factors by the median of ratios to the
+        genes' geometric means, as DESeq2 does, before log2 (bulk counts; steadier than cpm where
+        few genes dominate). `tmm`: size factors by trimmed means of M-values, as edgeR does, before
+        log2. `vst`: counts over the factors of `median_ratio`, by a function like log2 under which
+        the variance does not depend on the mean (DESeq's, with a fitted trend of dispersions); no
+        log2 after it. `zscore`: each gene to mean 0 and standard deviation 1; changes no rank, so
+        it does nothing under `transform: rank`.
+    min_samples : an integer between 3 and 1000000
+        Least number of samples. Genes observed in fewer samples are dropped, and pairs of genes
+        observed together in fewer get no score. Scores from few samples come out too good by
+        chance: go below 20 only if you must.
+    min_expressed : a number of at least 0 and at most 1
+        Least share of the samples in which a gene must be above zero, before anything is changed;
+        other genes are dropped. 0.1 leaves out genes that hardly any cell has. Not for tables with
+        negative values.
+    top_variable : an integer between 2 and 10000000, or None
+        Keep this many genes, those of the largest variance after log2 (under `nb_residuals` and
+        `depth_ranks` of counts per 10,000 on that scale); None: all.
+    drop_constant : True or False
+        Drop genes that have the same value in all samples. `False` keeps them: they score 0 with
+        every gene and are counted in `summary.json`. `True` leaves them out.
+    sample_scale : auto, True or False
+        Bring all samples to the same spread about the genes' medians, after log2 and normalisation.
+        `auto`: where the noise of samples differs (what other samples do not predict of a sample;
+        standard deviation of its logarithm 0.2 or more), since then unrelated genes stray in the
+        same samples; `summary.json` says so.
+    hidden_factors : none, auto or an integer between 1 and 50
+        Remove what most genes share and nothing states: quality, mixtures of cell types, batches.
+        `auto`: components of the table above those of exchanged samples, turned to simple
+        structure, whose loadings are spread over more than a fifth of the genes. A number: so many
+        of the first components, spread or not. Values become normal scores of each gene less what
+        the factors hold. After all else, `regress_out` too. A module of a quarter of the genes or
+        more is taken for a factor.
+    control_genes : a path (text) or None
+        Genes, one a line, that have nothing in common but what samples share (negative controls:
+        spike-ins, housekeeping genes): `hidden_factors` is then found from these alone, however
+        broad, as RUV does. None: from all genes. A relative path starts at the working directory.
+    orientation : genes_in_rows or samples_in_rows
+        Which way the table lies. `genes_in_rows`: one gene a line, one sample a column.
+        `samples_in_rows`: the other way round. `.h5ad` files are cells x genes by their format,
+        whatever stands here.
+    layer : auto or the name of a layer (text) or None
+        Which matrix of an `.h5ad` file to read: the name of a layer, for instance `counts`, or
+        `raw` (with its own genes), or `X`, as None does. `auto`: the counts that X was made from,
+        where X is normalised or scaled and they are in the file, of the genes of X; else X.
+        `summary.json` says which. Only for `.h5ad` files.
+    obs : a mapping of columns to a value or a list of values
+        Read only some samples: columns of `obs` of an `.h5ad` file, or of `samples.annotations`
+        beside another expression table, each with a value or a list of values, as `{cell_type: T
+        cell}`; samples that fit all of them are taken.
 
     Returns
     -------
@@ -85,123 +176,133 @@ def prepare_expression(
     >>> prepared.values.shape, prepared.parameters["log2"], prepared.parameters["normalize"]
     ((5, 30), True, 'median_ratio')
     """
-    checked = _KEYWORDS.config(settings)
-    table = as_table(expression, **table_keywords(settings), sparse=True)
-    given = expression if isinstance(expression, Expression) else None
+    arguments = locals()
+    cleaning = {key: arguments[key] for key in Preprocess.model_fields if key != "regress_out"}
+    checked = checked_section(Preprocess, cleaning)
+    table = as_table(expression, orientation=orientation, layer=layer, obs=obs, sparse=True)
     given_effects = {} if regress_out is None else regress_out
     effects = {str(name): labels for name, labels in given_effects.items()}
     checked = checked.model_copy(update={"regress_out": tuple(effects)})
     about = known_of_samples(effects, table)
-    values = as_expression(table, given)
+    values = as_expression(table, expression)
     values, design = arrange_samples(values, SamplesConfig(), tuple(effects), table=about)
     prepared = prepare(values, checked, design=design)
     tell(prepared.messages)
     return prepared
 
 
-def as_expression(table: ExpressionTable, given: Expression | None = None) -> Expression:
+def as_expression(
+    table: ExpressionTable, given: object = None, name: str = "expression"
+) -> Expression:
     """A table in memory as what the readers give; genes without names are called by number.
 
     ``given``: what the table was made of, where its source and notes are known.
     """
-    samples = range(table.n_samples) if table.samples is None else table.samples
+    read = given if isinstance(given, Expression) else None
     return Expression(
         values=table.values,
         genes=[str(label) for label in table.labels],
-        samples=[str(label) for label in samples],
-        source="expression" if given is None else given.source,
-        notes=list(table.notes if given is None else given.notes),
-        symbols={} if given is None else given.symbols,
+        samples=[str(label) for label in table.sample_labels],
+        source=(read.source if read else "") or name,
+        notes=list(read.notes if read else table.notes),
+        symbols=read.symbols if read else {},
         accessions=dict(table.symbols),
     )
 
 
-class PreparedTable(NamedTuple):
-    """``kept``: int64, which genes of the table the prepared ones are. ``messages``: of it all."""
+class KeptFolder:
+    """A temporary folder that goes with this object."""
 
-    prepared: Prepared
-    kept: NDArray[np.int64]
-    design: SampleDesign
-    messages: list[Message]
-
-
-def prepared_table(
-    expression: ExpressionLike, table: ExpressionTable, config: TableAnalysis, labels: SampleLabels
-) -> PreparedTable:
-    """Samples in order and values prepared, as the configuration asks; ``labels`` as
-    ``arranged_table``."""
-    given, design = arranged_table(expression, table, config, labels)
-    if isinstance(given, Prepared):
-        prepared, kept = given, np.arange(table.n_genes)
-    else:
-        prepared = prepare(given, config.preprocess, design=design)
-        design = prepared.design
-        kept = pd.Index(given.genes).get_indexer(pd.Index(prepared.genes)).astype(np.int64)
-    found = [*prepared.messages, *formula_warnings(prepared.genes)]
-    return PreparedTable(prepared, kept, design, found)
+    def __init__(self) -> None:
+        self.name = mkdtemp(prefix="pairtile-")
+        weakref.finalize(self, rmtree, self.name, ignore_errors=True)
 
 
-def prepared_tables(
-    expression: ExpressionLike,
-    table: ExpressionTable,
-    other: ExpressionLike,
-    config: TwoTableAnalysis,
-    labels: SampleLabels,
-) -> tuple[PreparedTable, TwoTables]:
-    """As ``prepared_table``, of two tables whose samples have the same names (or, in both, none);
-    ``kept`` is empty, as genes have the names in ``prepared``.
+class Inputs:
+    """The inputs of a call, as an analysis reads them: they stay in memory. ``folder``: for the
+    files of the analysis."""
 
-    Raises ValueError for values that are prepared already, and for another number of samples.
-    """
-    given = []
-    for name, what in (("expression", expression), ("other_expression", other)):
-        if isinstance(what, Prepared):
+    def __init__(self) -> None:
+        self.folder = KeptFolder()
+        self.held: dict[str, object] = {}
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Keys of what is in memory, each with what stands there for the path."""
+        return {key: key for key in self.held}
+
+    def hold(self, key: str, value: object) -> str:
+        """Keep what the reader of this key would give; what stands for its path."""
+        self.held[key] = value
+        return key
+
+    def table(
+        self, expression: ExpressionLike, table: ExpressionTable, name: str = "expression"
+    ) -> str:
+        """What stands for the path of a table; its values are left alone."""
+        held = expression
+        if not isinstance(held, Prepared):
+            held = as_expression(table, expression, name)
+            if isinstance(held.values, np.ndarray):
+                held = replace(held, values=held.values.copy())
+            if held.source.lower().endswith(".h5ad"):  # whose annotations would be read again
+                held = replace(held, source=name)
+        return self.hold(name, held)
+
+    def other(
+        self, other: ExpressionLike | None, table: ExpressionTable, beside: bool
+    ) -> str | None:
+        """What stands for the path of a second table of the same samples.
+
+        Raises ValueError for one with regulators ``beside`` it, for values that are prepared
+        already, and for another number of samples without names.
+        """
+        name = "other_expression"
+        if other is None:
+            return None
+        if beside:
+            raise ValueError(f"{name}: found it beside regulators or key_added")
+        second = as_table(other, name=name, sparse=True)
+        if any(isinstance(each, Prepared) for each in (other, self.held["expression"])):
             raise ValueError(f"{name}: found prepared values; expected them as they were read")
-        of_name = table if name == "expression" else as_table(what, name=name, sparse=True)
-        read = as_expression(of_name, what if isinstance(what, Expression) else None)
-        given.append(without_empty_samples(replace(read, source=read.source or name)))
-        if of_name.samples is None and of_name.n_samples != table.n_samples:
+        if second.samples is None and second.n_samples != table.n_samples:
             raise ValueError(
-                f"{name}: found {of_name.n_samples} samples without names; expected "
+                f"{name}: found {second.n_samples} samples without names; expected "
                 f"{table.n_samples}, in the order of expression"
             )
-    first, second = given
-    about = known_of_samples(labels, table, config.preprocess.regress_out)
-    both = prepare_two_tables(first, second, config, table=about)
-    found = [*both.prepared.messages, *formula_warnings(both.prepared.genes)]
-    kept = np.empty(0, dtype=np.int64)
-    return PreparedTable(both.prepared, kept, both.prepared.design, found), both
+        return self.table(other, second, name)
 
+    def genes(self, listed: Any, table: ExpressionTable, key: str = "regulators") -> str | None:
+        """What stands for the path of a list of genes (``listed_genes``)."""
+        return None if listed is None else self.hold(key, listed_genes(listed, table, key).names)
 
-def arranged_table(
-    expression: ExpressionLike, table: ExpressionTable, config: TableAnalysis, labels: SampleLabels
-) -> tuple[Expression | Prepared, SampleDesign]:
-    """What was given, its samples in order, and what is known of them: ``labels``, and of an
-    AnnData the columns of ``obs`` whose effects are to be removed."""
-    about = known_of_samples(labels, table, config.preprocess.regress_out)
-    if isinstance(expression, Prepared):
-        if "time" in about.columns:
+    def samples(
+        self,
+        labels: SampleLabels,
+        table: ExpressionTable,
+        step: Mapping[str, float] | None = None,
+        preprocess: Section | None = None,
+    ) -> dict[str, object]:
+        """The section ``samples`` of a call with these labels, and what is held for its table of
+        annotations (``known_of_samples``)."""
+        effects = (preprocess or {}).get("regress_out", ())
+        effects = [effects] if isinstance(effects, str) else effects
+        about = known_of_samples(labels, table, effects)
+        stated: dict[str, object] = {key: key for key, one in labels.items() if one is not None}
+        stated |= {} if step is None else {"step": dict(step)}
+        if not stated and not effects and not (about.others and "expression" in self.held):
+            return {}
+        if "time" in stated and isinstance(self.held.get("expression"), Prepared):
             raise ValueError(
                 "time: found it beside prepared values; expected expression (samples are put in "
                 "order before anything else), or prepared samples in the order of time"
             )
-        as_it_is = Expression(expression.values, expression.genes, expression.samples)
-        design = arrange_samples(as_it_is, config.samples, table=about)[1]
-        before, batches = expression.design, [design.covariates] if design.batch.size else []
-        design = design.with_removed(before)
-        if batches:  # taken off as if stated before
-            covariates = np.hstack(
-                [*batches, *([before.covariates] * bool(before.covariates.size))]
-            )
-            values = expression.values.copy()
-            remove_effects(values, covariates)
-            design = replace(design, covariates=covariates)
-            expression = replace(expression, values=values, design=design)
-        return expression, design
-    given = as_expression(table, expression if isinstance(expression, Expression) else None)
-    given = without_empty_samples(given)
-    about = about.of(given.samples)
-    return arrange_samples(given, config.samples, config.preprocess.regress_out, table=about)
+        return {"annotations": self.hold("samples", about), **stated}
+
+
+def as_labelled(labels: Names, texts: Iterable[str]) -> Names:
+    """The labels that are these as text."""
+    return labels[pd.Index(list(map(str, labels))).get_indexer(pd.Index(texts))]
 
 
 def preprocess_of(
@@ -220,23 +321,9 @@ def preparation_of(expression: ExpressionLike) -> list[Mapping[str, object]]:
     return [expression.parameters] if isinstance(expression, Prepared) else []
 
 
-def stated_samples(
-    labels: SampleLabels,
-    step: Mapping[str, float] | None = None,
-    preprocess: Mapping[str, object] | None = None,
-) -> dict[str, object]:
-    """The section ``samples`` of a call with these labels; or with effects to remove, whose columns
-    are those of ``obs``."""
-    columns: dict[str, object] = {key: key for key, given in labels.items() if given is not None}
-    if step is not None:
-        columns["step"] = dict(step)
-    stated = columns or (preprocess or {}).get("regress_out")
-    return {"annotations": "in memory", **columns} if stated else {}
-
-
 def label_table(labels: SampleLabels, table: ExpressionTable) -> AnnotationTable:
     """Labels in memory as what the section ``samples`` takes from a table of annotations."""
-    samples = [str(name) for name in _sample_names(table)]
+    samples = [str(name) for name in table.sample_labels]
     columns = {
         key: [str(label) for label in sample_labels(key, given, table)]
         for key, given in labels.items()
@@ -258,20 +345,6 @@ def known_of_samples(
     asked = {part for name in regress_out for part in (name, *parts_of(name))}
     columns = {name: obs.pop(name) for name in asked & obs.keys()}
     return replace(about, columns=columns | about.columns, others=obs)
-
-
-def names_of_samples(table: ExpressionTable, arranged: Sequence[str]) -> Names:
-    """The caller's labels of samples in the order of ``arranged``, the same as text."""
-    return _sample_names(table)[places_of_samples(table, arranged)]
-
-
-def places_of_samples(table: ExpressionTable, arranged: Sequence[str]) -> NDArray[np.intp]:
-    """The columns of samples of a table, in the order of ``arranged``."""
-    return pd.Index(list(map(str, _sample_names(table)))).get_indexer(pd.Index(arranged))
-
-
-def _sample_names(table: ExpressionTable) -> Names:
-    return pd.RangeIndex(table.n_samples) if table.samples is None else table.samples
 
 
 def sample_labels(name: str, given: object, table: ExpressionTable) -> NDArray[np.generic]:

@@ -9,43 +9,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.api.table import ExpressionTable, Names
+from pairtile.api.table import ExpressionTable
 from pairtile.declare.messages import Message
-from pairtile.io.names import FoundNames, GeneNames
+from pairtile.io.names import GeneNames
 from pairtile.io.regulators import none_found, warning_of_absent
 
 
 class ListedGenes(NamedTuple):
     """``rows``: their numbers among all genes, in the order given, each once. ``names``: all that
-    were listed, also those that are no genes; ``found``: which genes they are."""
+    were listed, also those that are no genes. ``messages``: how they were found, and a warning of
+    those."""
 
     rows: NDArray[np.int64]
     names: list[str]
-    labels: Names
-    found: FoundNames
-
-    def among(self, kept: NDArray[np.int64], name: str = "regulators") -> NDArray[np.int32]:
-        """Their numbers among the genes ``kept``, ascending; ValueError where none is left."""
-        found = np.flatnonzero(np.isin(kept, self.rows)).astype(np.int32)
-        if not found.size:
-            raise ValueError(
-                f"{name}: found all {self.rows.size} dropped by preparation (too few samples, or "
-                "constant); expected at least one that is kept"
-            )
-        return found
-
-    def messages(self, genes: Iterable[object], name: str = "regulators") -> list[Message]:
-        """How they were found, and a warning where some are not among these (kept) genes."""
-        texts = list(map(str, genes))
-        kept = set(texts)
-        there = {
-            name
-            for name, rows in self.found.rows.items()
-            if kept.intersection(str(self.labels[row]) for row in rows)
-        }
-        absent = [text for text in self.names if text not in there]
-        said = self.found.messages(len(self.names), name)
-        return said + ([warning_of_absent(absent, len(self.names), texts, name)] if absent else [])
+    messages: list[Message]
 
 
 def listed_genes(
@@ -101,4 +78,6 @@ def listed_genes(
     if not found.rows:
         raise ValueError(str(none_found(texts, labels, name, name)))
     listed = dict.fromkeys(row for text in texts for row in found.rows.get(text, ()))
-    return ListedGenes(np.array([*listed], dtype=np.int64), texts, genes, found)
+    said = found.messages(len(texts), name)
+    said += [warning_of_absent(absent, len(texts), labels, name)] if absent else []
+    return ListedGenes(np.array([*listed], dtype=np.int64), texts, said)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from pydantic import ValidationError
@@ -17,6 +17,9 @@ from pairtile.config.models import ConfigModel, InputFile, marked
 from pairtile.config.problems import line, problems
 from pairtile.errors import ConfigError
 from pairtile.steps.analysis_run import NAME
+
+Section: TypeAlias = "Mapping[str, Any]"
+"""A section of the configuration, as it would stand there."""
 
 A = TypeVar("A", bound=Analysis)
 S = TypeVar("S", bound=ConfigModel)

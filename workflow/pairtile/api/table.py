@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pairtile.declare.messages import Message
-from pairtile.engine.large_table import count
+from pairtile.errors import InputError
 from pairtile.io.cells import (
     Matrices,
     as_text,
@@ -23,8 +23,15 @@ from pairtile.io.cells import (
     sample_of_cells,
 )
 from pairtile.io.expression import ORIENTATIONS, Expression, without_others
-from pairtile.io.sparse_rows import SparseRows, Values, in_memory, plain_matrix, stored_values
-from pairtile.io.table import FIRST_CELLS, FIRST_ROWS, Kinds, choose_columns
+from pairtile.io.sparse_rows import SparseRows, Values, in_memory, plain_matrix
+from pairtile.io.table import (
+    FIRST_CELLS,
+    FIRST_ROWS,
+    Kinds,
+    check_finite,
+    check_names,
+    choose_columns,
+)
 from pairtile.preprocess.expression import Prepared
 from pairtile.simulate import Simulation
 
@@ -81,6 +88,11 @@ class ExpressionTable:
     def labels(self) -> Names:
         """Names of the genes; their numbers where there are no names."""
         return pd.RangeIndex(self.n_genes) if self.genes is None else self.genes
+
+    @property
+    def sample_labels(self) -> Names:
+        """Names of the samples; their numbers where there are no names."""
+        return pd.RangeIndex(self.n_samples) if self.samples is None else self.samples
 
     def named(self, rows: NDArray[np.int64], matrix: NDArray[np.floating]) -> Matrix:
         """A matrix of genes ``rows`` x all genes as the caller wants it."""
@@ -279,20 +291,16 @@ def _numbers(raw: Any, name: str, sparse: bool) -> Values:
 
 
 def _check(table: ExpressionTable, expression: ExpressionLike, name: str) -> None:
-    for labels, kind in ((table.genes, "gene"), (table.samples, "sample")):
-        flat = pd.Index([]) if labels is None else labels.to_flat_index()
-        written = pd.Index(["" if pd.isna(label) is True else str(label) for label in flat])
-        if n := int((written == "").sum()):
-            raise ValueError(f"{name}: found {n} {kind}s without a name; expected one for each")
-        if not written.is_unique:
-            hint = ""
-            if is_anndata(expression):
-                axis = "var" if kind == "gene" else "obs"
-                hint = f" (adata.{axis}_names_make_unique() makes them so)"
-            repeated = written[written.duplicated()][0]
-            raise ValueError(
-                f"{name}: found {kind} {repeated!r} more than once; expected each {kind} once{hint}"
-            )
+    genes, samples = _texts(table.labels), _texts(table.sample_labels)
+    hint = ""
+    if is_anndata(expression):
+        hint = " (adata.var_names_make_unique() and adata.obs_names_make_unique() make names so)"
+    try:
+        check_names(name, "gene", genes)
+        check_names(name, "sample", samples)
+    except InputError as error:
+        found = str(error).replace(", or the key duplicates", "")
+        raise ValueError(f"{found}{hint}") from None
     if table.n_genes < 2 or table.n_samples < 3:
         hint = ""
         if _has_free_orientation(expression):
@@ -301,13 +309,11 @@ def _check(table: ExpressionTable, expression: ExpressionLike, name: str) -> Non
             f"{name}: found {table.n_genes} genes and {table.n_samples} samples; "
             f"expected at least 2 genes and 3 samples{hint}"
         )
-    if count(np.isinf, stored_values(table.values)):
-        infinite = np.isinf(table.values[:])
-        gene, sample = divmod(int(infinite.argmax()), table.n_samples)
-        where = f"gene {table.labels[gene]!r}"
-        where += f", sample {sample if table.samples is None else table.samples[sample]!r}"
-        value = table.values[gene : gene + 1][0, sample]
-        raise ValueError(
-            f"{name}: {where}: found {value} ({int(infinite.sum())} infinite "
-            "values in all); expected finite numbers, or NaN where a value is missing"
-        )
+    try:
+        check_finite(name, table.values, genes, samples)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
+def _texts(labels: Names) -> list[str]:
+    return ["" if pd.isna(label) is True else str(label) for label in labels.to_flat_index()]

@@ -100,8 +100,8 @@ def find_modules(
     if codes is not None:
         design = NullDesign("blocks", codes, np.zeros(codes.max() + 1, dtype=bool))
     found = find(table.values, config, choose(backend), design, seed=seed, edges=edges)
-    samples = range(table.n_samples) if table.samples is None else table.samples
-    tables = module_tables(table.values, found, list(table.labels), list(samples), codes)
+    samples = list(table.sample_labels)
+    tables = module_tables(table.values, found, list(table.labels), samples, codes)
     tell(module_messages(found, config, courses=False))
     tables.modules.attrs |= {"power": found.power, "removed": list(found.removed)}
     eigengenes = tables.eigengenes.set_index("module")

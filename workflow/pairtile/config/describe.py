@@ -2,8 +2,7 @@
 columns in the documentation from ``columns.toml``.
 
 ``python -m pairtile.config.describe`` in a checkout writes ``workflow/schemas/config.schema.json``,
-``config/README.md``, the marked tables of ``docs/`` and, for type checkers, the keywords of library
-functions that are settings (``keyword_types.pyi``); a test fails where they differ.
+``config/README.md`` and the marked tables of ``docs/``; a test fails where they differ.
 """
 
 from __future__ import annotations
@@ -153,34 +152,6 @@ def schema_text() -> str:
     return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
-def keyword_types() -> dict[str, str]:
-    """The content of each ``keyword_types.pyi``, by its path: a class for each public function."""
-    import pairtile
-
-    public = [getattr(pairtile, name) for name in dir(pairtile)]
-    members = [member for one in public if isinstance(one, type) for member in vars(one).values()]
-    found: dict[str, list[str]] = {}
-    for function in (*public, *members):
-        if hasattr(function, "keyword_types"):
-            folder = function.__module__.rpartition(".")[0].replace(".", "/")
-            path = f"workflow/{folder}/keyword_types.pyi"
-            found.setdefault(path, []).append(function.keyword_types)
-    return {path: _stub("\n".join(classes)) for path, classes in found.items()}
-
-
-def _stub(classes: str) -> str:
-    homes = {
-        "collections.abc": ("Mapping", "Sequence"),
-        "os": ("PathLike",),
-        "typing": ("Any", "Literal", "TypedDict"),
-    }
-    lines = ['"""Made by `python -m pairtile.config.describe` from the models."""', ""]
-    for home, names in homes.items():
-        used = [name for name in names if re.search(rf"\b{name}\b", classes)]
-        lines += [f"from {home} import {', '.join(used)}"] * bool(used)
-    return "\n".join([*lines, "", classes])
-
-
 def packages_with_columns() -> dict[str, str]:
     """What the documentation calls rooms with a ``columns.toml``, and their packages."""
     of_methods = {name: method.package for name, method in methods().items()}
@@ -198,7 +169,6 @@ def pages_with_tables(checkout: Path) -> dict[Path, str]:
 def write(checkout: Path) -> list[Path]:
     """Write all of these below ``checkout``; returns their paths."""
     texts = {checkout / SCHEMA_FILE: schema_text(), checkout / README_FILE: readme_text()}
-    texts |= {checkout / name: text for name, text in keyword_types().items()}
     texts |= pages_with_tables(checkout)
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pairtile.config.problems import suggestion
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
+from pairtile.io.in_memory import in_memory
 from pairtile.io.names import match_samples
 from pairtile.io.number_marks import plain_cells
 from pairtile.io.table import check_names, listed
@@ -79,6 +80,9 @@ def read_annotation_table(
         names a sample; samples that the table lacks (unless they may) or names twice (which ones,
         and where); as ``match_samples``.
     """
+    held: AnnotationTable | None = in_memory(path)
+    if held is not None:
+        return held.of(samples)
     header, rows = _read(path)
     key = _key_field(path, header, rows, samples)
     shift = len(rows[0][1]) - len(header)

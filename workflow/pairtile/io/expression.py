@@ -26,6 +26,7 @@ from pairtile.io.by_products import (
     unlike_others,
 )
 from pairtile.io.gct import read_gct
+from pairtile.io.in_memory import unless_in_memory
 from pairtile.io.matrix_market import read_mtx_folder
 from pairtile.io.names import GeneNames, some, without_version
 from pairtile.io.sparse_rows import SparseRows, Values, columns_of
@@ -130,6 +131,7 @@ def read_expression(
     return replace(found, values=found.values[:])
 
 
+@unless_in_memory
 def read_sparsely(
     path: str | PathLike[str],
     orientation: str = "genes_in_rows",

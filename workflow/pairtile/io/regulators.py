@@ -11,6 +11,7 @@ import numpy as np
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
+from pairtile.io.in_memory import unless_in_memory
 from pairtile.io.names import GeneNames, different_kinds, kind_of_names, some, without_version
 from pairtile.io.text_file import find_delimiter, read_list
 
@@ -25,6 +26,7 @@ _HEADERS = {"gene", "genes", "gene_id", "gene_name", "symbol", "name", "names", 
 }
 
 
+@unless_in_memory
 def read_regulators(path: str | PathLike[str], kind: str = "regulator") -> list[str]:
     """Read names, one a line, in file order; repeated names are taken once.
 

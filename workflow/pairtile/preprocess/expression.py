@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -126,6 +127,26 @@ class Prepared(HasMessages):
     design: SampleDesign
     other_names: dict[str, str]
 
+    @property
+    def source(self) -> str:
+        """No file."""
+        return ""
+
+    def under(self, design: SampleDesign) -> Self:
+        """A copy of these values with what is stated of their samples; effects of batches are taken
+        off, as if they had been stated before."""
+        values, design = self.values.copy(), design.with_removed(self.design, design.batch.size > 0)
+        if design.batch.size:
+            remove_effects(values, design.covariates)
+        return replace(
+            self,
+            values=values,
+            design=design,
+            items=self.items.copy(),
+            counts=dict(self.counts),
+            messages=list(self.messages),
+        )
+
     def __repr__(self) -> str:
         return (
             f"Prepared: {len(self.genes):,} of {len(self.items):,} genes, "
@@ -134,7 +155,7 @@ class Prepared(HasMessages):
 
 
 def prepare_expression(
-    expression: Expression,
+    expression: Expression | Prepared,
     settings: Preprocess | None = None,
     overwrite: bool = False,
     design: SampleDesign | None = None,
@@ -168,6 +189,8 @@ def prepare_expression(
             normalisation of raw values; values that look like logarithms under one; fewer than
             two genes left.
     """
+    if isinstance(expression, Prepared):
+        return expression.under(design or SampleDesign.unknown())
     asked = chosen = Preprocess() if settings is None else settings
     values = expression.values
     n_genes, n_samples = values.shape

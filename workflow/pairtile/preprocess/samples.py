@@ -105,10 +105,14 @@ class SampleDesign:
         none = np.empty(0, dtype=np.int32)
         return cls(none, none, np.empty((0, 0)))
 
-    def with_removed(self, other: SampleDesign) -> SampleDesign:
-        """This design, with the effects and factors that were removed from values under another."""
+    def with_removed(self, other: SampleDesign, beside: bool = False) -> SampleDesign:
+        """This design, with the effects and factors that were removed from values under another;
+        ``beside``: its own covariates are to be removed too."""
+        covariates = other.covariates
+        if beside:
+            covariates = np.hstack([self.covariates, *([covariates] * bool(covariates.size))])
         return replace(
-            self, covariates=other.covariates, factors=other.factors, explained=other.explained
+            self, covariates=covariates, factors=other.factors, explained=other.explained
         )
 
     @property

@@ -16,7 +16,6 @@ from pairtile.config.preprocess import TwoTableAnalysis
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.large_table import empty_table
 from pairtile.errors import InputError
-from pairtile.io.annotations import AnnotationTable
 from pairtile.io.expression import ORIENTATIONS, Expression, read_sparsely
 from pairtile.io.names import match_samples, some
 from pairtile.io.symbols import with_symbols
@@ -52,7 +51,9 @@ class TwoTables(NamedTuple):
 
 
 def read_two_tables(config: TwoTableAnalysis, scratch: Path | None = None) -> TwoTables:
-    """Read both tables of an analysis, match their samples by name, and prepare each.
+    """Read both tables of an analysis, match their samples by name, and prepare each by itself.
+
+    What the configuration says of samples (replicates, time, batch) is said of those of both.
 
     Raises
     ------
@@ -61,35 +62,12 @@ def read_two_tables(config: TwoTableAnalysis, scratch: Path | None = None) -> Tw
         same name than ``min_samples``.
     """
     first = read_samples(config, scratch)
-    return prepare_two_tables(first, _read_other(config, first, scratch), config, scratch)
-
-
-def prepare_two_tables(
-    first: Expression,
-    other: Expression,
-    config: TwoTableAnalysis,
-    scratch: Path | None = None,
-    table: AnnotationTable | None = None,
-) -> TwoTables:
-    """Match the samples of two tables by name and prepare each table by itself.
-
-    What the configuration says of samples (replicates, time, batch) is said of those of both, by
-    the same table of annotations; ``table``: that table, where it is in memory.
-
-    Raises
-    ------
-    InputError
-        As ``read_two_tables``.
-    """
+    other = _read_other(config, first, scratch)
     of_other = config.preprocess_of_other
     first, other, counts, said = _matched(first, other, config, scratch)
     effects = (*config.preprocess.regress_out, *of_other.regress_out, *label_columns(config))
-    if table is None:
-        asked = tuple(dict.fromkeys(effects))
-        chosen = bool(config.obs)
-        first, table = annotated_samples(first, config.samples, asked, scratch, chosen)
-    else:
-        table = table.of(first.samples)
+    asked, chosen = tuple(dict.fromkeys(effects)), bool(config.obs)
+    first, table = annotated_samples(first, config.samples, asked, scratch, chosen)
     place = pd.Index(other.samples).get_indexer(pd.Index(first.samples))
     other = take_samples(other, place.astype(np.int64), scratch)  # some may be unannotated
     done: list[Prepared] = []

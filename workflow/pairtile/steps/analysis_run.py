@@ -11,18 +11,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from pairtile.config.downstream import stages_of
 from pairtile.config.models import Analysis
 from pairtile.config.root import Config
 from pairtile.engine.custody import Custody, custody
+from pairtile.io.in_memory import inputs_in_memory
 from pairtile.runtime.files import read_json
 from pairtile.steps.result_files import ResultFiles, chunk_name
-
-if TYPE_CHECKING:
-    from pairtile.engine.estimator import PreparedInput
-
 
 NAME = "library"
 """What an analysis is called that was not given a name."""
@@ -62,8 +59,8 @@ class AnalysisRun:
         A scheduler starts each job, so that fewer and longer ones are better.
     in_storage
         The files are local copies of objects that only the user can remove.
-    prepared
-        What ``prepare`` takes in place of the input files, with the data of the network.
+    given
+        Inputs in memory, by what stands for their path (``io.in_memory``).
     is_check
         Nothing follows the plan: what takes long is not computed for it.
     """
@@ -78,7 +75,7 @@ class AnalysisRun:
     gpus: int = 1
     on_cluster: bool = False
     in_storage: bool = False
-    prepared: PreparedInput | None = None
+    given: Mapping[str, object] = field(default_factory=dict)
     is_check: bool = False
 
     @property
@@ -107,13 +104,15 @@ class AnalysisRun:
         keys = [key for step in steps for key in self.config.inputs(step)]
         if "prepare" in steps:
             keys = [key for key in files if key not in later]
-        return {key: self.inputs.get(key, files[key]) for key in keys if key in files}
+        there = (key for key in keys if key in files and files[key] not in self.given)
+        return {key: self.inputs.get(key, files[key]) for key in there}
 
     def run(self, step: Step) -> None:
         """Run one step; what it reads in the folder must be of this analysis."""
         name = step.module or step.name
         function = getattr(import_module(f"pairtile.steps.{name}"), name)
-        with custody(Custody(self.folder, self.config, self.seed, step.name)):
+        owner = Custody(self.folder, self.config, self.seed, step.name)
+        with inputs_in_memory(self.given), custody(owner):
             function(self, *step.arguments)
 
     def run_steps(self, after: str = "", last: str = "summary") -> Self:
@@ -143,7 +142,7 @@ def steps_of(run: AnalysisRun) -> Iterator[Step]:
     the exports) depend on what it (the network) says: they come once it is there."""
     config = run.config
     yield Step("prepare")
-    if config.needs_network_data and not run.prepared:
+    if config.needs_network_data:
         yield Step("network_data")
     yield Step("plan")
     plan = read_json(run.plan)

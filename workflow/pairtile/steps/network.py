@@ -32,7 +32,7 @@ def opened_network(run: AnalysisRun, config: Analysis, backend: str | None) -> E
     """The estimator as planned, with what network and tables alone need; ``backend``: another than
     the planned one."""
     more: Path | None = run.folder / "network_data.npz"
-    if run.prepared or not run.config.needs_network_data:
+    if not run.config.needs_network_data:
         more = None
     return read_plan(run.plan).open_estimator(config, run.state, backend, more)
 

@@ -15,7 +15,7 @@ from pairtile.steps.analysis_run import AnalysisRun
 
 
 def prepare(run: AnalysisRun) -> None:
-    """Clean the input of one analysis, or take what was prepared in memory.
+    """Clean the input of one analysis.
 
     Raises
     ------
@@ -23,7 +23,7 @@ def prepare(run: AnalysisRun) -> None:
         If an input cannot be read or used, or does not have its checksum.
     """
     config = run.config.for_step("prepare", with_names=True)
-    inputs = {} if run.prepared else run.local_inputs("prepare")
+    inputs = run.local_inputs("prepare")
     with (
         recorded("prepare", run.record("prepare")) as step,
         scratch_beside(run.state) as scratch,
@@ -34,9 +34,8 @@ def prepare(run: AnalysisRun) -> None:
         if run.checksums:
             described.result()  # nothing is used of a file that is not the one that is meant
         found = config.with_inputs(inputs)
-        prepared = run.prepared or estimator_of(config.method).prepare(
-            found, run.seed, scratch, run.is_check
-        )
+        estimator = estimator_of(config.method)
+        prepared = estimator.prepare(found, run.seed, scratch, run.is_check)
         items_kept = prepared.items.loc[prepared.items["kept"], "name"].tolist()
         first = next((given["path"] for given in described.result().values()), "")
         step.count(**prepared.counts)

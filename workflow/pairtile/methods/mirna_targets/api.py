@@ -2,57 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, overload
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from pairtile.api.analyse import Scored, scored
+from pairtile.api.analyse import attributes, finished, kept_run, result_table
 from pairtile.api.keywords import Keywords
-from pairtile.api.messages import tell, warnings_of_network
-from pairtile.declare.messages import Message, notes_of, warnings_of
-from pairtile.engine.estimator import PreparedInput
+from pairtile.api.prepare import Inputs
+from pairtile.api.settings import Section
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.energy import DuplexEnergy, viennarna_duplex_energy
-from pairtile.methods.mirna_targets.export import with_more_columns
 from pairtile.methods.mirna_targets.fasta import LETTERS
 from pairtile.methods.mirna_targets.kernels.traceback import LINKER
-from pairtile.methods.mirna_targets.prepare import lay_out
-from pairtile.methods.mirna_targets.report_hits import HitsOverview, hits_of
-from pairtile.methods.mirna_targets.score import MirnaTargets, target_edges
-from pairtile.methods.mirna_targets.search import ROWS
-from pairtile.methods.mirna_targets.sequences import as_fasta, as_orthologs, as_pairs
-from pairtile.methods.mirna_targets.tables import hits_table, seed_sites_table
+from pairtile.methods.mirna_targets.score import target_edges
+from pairtile.methods.mirna_targets.sequences import as_fasta, as_pairs
+from pairtile.report.results import Results
+from pairtile.runtime.files import read_table
 
 if TYPE_CHECKING:
-    from pairtile.methods.mirna_targets.keyword_types import MirnaTargetsKeywords
     from pairtile.methods.mirna_targets.sequences import FastaLike, PairsLike
 
     Strings: TypeAlias = list[str] | tuple[str, ...] | NDArray[np.str_] | pd.Series[str]
 
 
-SEARCH: tuple[str, ...] = (
-    "estimator.*",
-    "species",
-    "mirna_names",
-    "ignore_versions",
-    "extras",
-    "backend",
-)
-_KEYWORDS = Keywords(MirnaTargetsConfig, *SEARCH, "on_bad_record")
+SEARCH: tuple[str, ...] = ("estimator.*", "species", "mirna_names", "ignore_versions", "extras")
+KEYWORDS = Keywords(MirnaTargetsConfig, *SEARCH, "on_bad_record")
 
 
-@_KEYWORDS.signature
 def mirna_targets(
     mirnas: FastaLike,
     transcripts: FastaLike,
     *,
     restrict: PairsLike | None = None,
-    **settings: Unpack[MirnaTargetsKeywords],
+    score: float = 140.0,
+    energy: float = 1.0,
+    scale: float = 4.0,
+    gap_open: float = -9.0,
+    gap_extend: float = -4.0,
+    strict: bool = False,
+    energies: bool = True,
+    seed_sites: bool = False,
+    trim: int | None = None,
+    species: Sequence[object] | None = None,
+    mirna_names: str | Sequence[object] | None = None,
+    ignore_versions: bool = False,
+    extras: Section | None = None,
+    backend: Literal["auto", "cpu", "cuda"] = "auto",
+    on_bad_record: Literal["error", "skip"] = "error",
 ) -> pd.DataFrame:
     """Find the sites of transcripts that miRNAs may bind: the hits of miRanda 3.3a, one a row.
 
@@ -70,6 +70,56 @@ def mirna_targets(
     restrict : path, DataFrame or list of pairs, optional
         The pairs to look at, names of miRNA and transcript. Pairs that are not there are left out
         with a warning.
+    score : a number greater than 0 and at most 1e+06
+        Least alignment score of a hit (miRanda's `-sc`). A pair A-U or G-C gives 5, G-U 1, a
+        mismatch -3, all times `scale` at miRNA positions 2 to 8, the seed: a perfect seed alone
+        gives 140, and a miRNA of 22 letters can reach 200.
+    energy : a number
+        A hit's energy must be below this, in kcal/mol (miRanda's `-en`). Stronger binding is more
+        negative: -20 keeps strong duplexes only, 1 keeps nearly all. Whether a hit passes changes
+        no other hit, so hits can also be filtered by energy afterwards.
+    scale : a number of at least 0 and at most 1000
+        How much more the seed counts than the rest of the miRNA: scores and gap penalties at miRNA
+        positions 2 to 8 are multiplied by this (miRanda's `-scale`). 1: no more.
+    gap_open : a number of at least -10000 and at most 0
+        Score of the first base of a gap, 0 or negative (miRanda's `-go`); cut to a whole number, as
+        miRanda does.
+    gap_extend : a number of at least -10000 and at most 0
+        Score of each further base of a gap, 0 or negative (miRanda's `-ge`). With 0 a gap may have
+        any length, and long transcripts take longer.
+    strict : True or False
+        Demand a perfect seed: miRNA positions 2 to 8 all paired by A-U or G-C, without a gap
+        (miRanda's `-strict`). That is seed class 8mer or 7mer-m8.
+    energies : True or False
+        Compute the free energy of each hit's duplex. `False`: it decides nothing, is empty in
+        tables, and stands as 0 in `miranda.txt` (miRanda's `-noenergy`); quicker.
+    seed_sites : True or False
+        Beside miRanda's hits, which stay as they are, take every 8mer, 7mer-m8, 7mer-A1 and 6mer,
+        whatever its alignment score: `seed_sites.tsv` lists them, `targets.tsv` counts them, and it
+        and the network have pairs that have no hit but such a site. With `null`, p of a pair is
+        that of these sites.
+    trim : an integer between 1 and 2147483647, or None
+        Use only so many letters from the start of each transcript (miRanda's `-trim`). None: all.
+    species : a species (hsa), a list of species, or None
+        Species of the miRNAs to search with, of a FASTA file of many such as miRBase's: what their
+        names begin with, `hsa` or a list such as `[hsa, ebv]`. None: all of the file.
+    mirna_names : a list of miRNAs, the path of a file of them, or None
+        The miRNAs of the file to search with: a list of names as in the FASTA file (capitals make
+        no difference), or the path of a file with one a line. None: all of the file.
+    ignore_versions : True or False
+        Whether transcripts and genes are named without the version after the last point, in the
+        FASTA file and in every list and table (ENST00000269305.9 is ENST00000269305). `annotation`
+        is read so in any case.
+    extras : mapping, optional
+        Further columns of `hits.tsv` and `hits.parquet`.
+    backend : auto, cpu or cuda
+        Where to compute. `auto`: a usable GPU, else all CPU cores.
+    on_bad_record : error or skip
+        What to do about records of a FASTA file that cannot be used (no name, no letters, illegal
+        characters, a header in which the file ends). `error`: stop before any work, and name the
+        first. `skip`: go on without them and list them in `items.parquet`. Records that say that
+        there is no sequence, such as BioMart's `Sequence unavailable`, are left out either way, and
+        counted.
 
     Returns
     -------
@@ -119,85 +169,36 @@ def mirna_targets(
       :||||||||| | |||||||
     auUUAUACAACCGUUCUACCUCa
     """
-    config = _KEYWORDS.config(settings, restrict=None if restrict is None else "restrict")
-    found, prepared, hits = searched(config, mirnas, transcripts, restrict, settings)
-    table = frame_of(with_more_columns(hits, prepared.state, config.extras))
-    said = found.messages
-    told = tell([*said, *warnings_of_hits(config, table, said)])
-    sites = seed_sites_frame(found.opened, prepared, table)
-    table.attrs = {
-        **({} if sites is None else {"seed_sites": sites}),
-        "counts": {
-            **{key: prepared.counts[key] for key in ("mirnas_kept", "transcripts_kept", "pairs")},
-            "hits": len(table),
-            "pairs_with_hits": int((table["rank"] == 1).sum()),
-        },
-        "notes": notes_of(told),
-        "warnings": warnings_of(told),
-        "device": found.opened.device.name,
-        "settings": config.model_dump(include={"estimator", "extras"}),
-    }
+    given = locals()
+    inputs = sequence_inputs(mirnas, transcripts, restrict)
+    config = KEYWORDS.config(given, **inputs.names)
+    found, said = finished(*kept_run(config, inputs, 1, backend))
+    table = hits_of(found)
+    settings = {key: found.parameters[key] for key in ("estimator", "extras")}
+    table.attrs.update(attributes(found, said), settings=settings)
+    if config.estimator.seed_sites:
+        table.attrs["seed_sites"] = result_table(found.folder, "seed_sites.tsv", __package__)
     return table
 
 
-def seed_sites_frame(
-    opened: MirnaTargets, prepared: PreparedInput, hits: pd.DataFrame
-) -> pd.DataFrame | None:
-    """``seed_sites.tsv``; None unless asked for."""
-    if not opened.config.estimator.seed_sites:
-        return None
-    return seed_sites_table(opened.seed_sites, prepared.items, opened.state, hits).to_pandas()
+def sequence_inputs(
+    mirnas: FastaLike, transcripts: FastaLike, restrict: PairsLike | None
+) -> Inputs:
+    """Sequences in any form (``as_fasta``) and pairs of them."""
+    inputs = Inputs()
+    inputs.hold("mirnas", as_fasta(mirnas, "mirnas"))
+    inputs.hold("transcripts", as_fasta(transcripts, "transcripts"))
+    if restrict is not None:
+        inputs.hold("restrict", as_pairs(restrict))
+    return inputs
 
 
-def warnings_of_hits(
-    config: MirnaTargetsConfig,
-    hits: pd.DataFrame,
-    found: Sequence[Message],
-    scores: dict[str, NDArray[np.generic]] | None = None,
-) -> list[Message]:
-    """What to beware of in hits, beyond what was ``found`` before; ``scores``: of a null."""
-    network = hits[["mirna", "transcript"]].drop_duplicates()
-    network = network.rename(columns={"mirna": "source", "transcript": "target"})
-    read = HitsOverview(len(hits), {}, np.empty((2, 0), dtype=np.int64), hits)
-    return warnings_of_network(config, network, {}, {}, found, scores, {hits_of: read})
-
-
-def searched(
-    config: MirnaTargetsConfig,
-    mirnas: FastaLike,
-    transcripts: FastaLike,
-    restrict: PairsLike | None,
-    settings: Mapping[str, Any],
-    orthologs: FastaLike | None = None,
-) -> tuple[Scored[MirnaTargets], PreparedInput, pa.Table]:
-    """Sequences in any form (``as_fasta``), searched and prepared as in the workflow, and the hits
-    as its tables describe them."""
-    others = None if orthologs is None else as_orthologs(orthologs, config.reference_species)
-    laid = lay_out(
-        config,
-        as_fasta(mirnas, "mirnas"),
-        as_fasta(transcripts, "transcripts"),
-        others,
-        None if restrict is None else as_pairs(restrict),
-    )
-    seed = settings.get("seed", 1)
-    prepared = MirnaTargets.with_null(config, laid, seed)
-    found = scored(MirnaTargets, config, prepared, seed, settings["backend"])
-    rows = pa.concat_tables(found.merged.batches()).select(ROWS.names).cast(ROWS)
-    hits = hits_table(rows, prepared.items, prepared.state, energies=config.estimator.energies)
-    return found, prepared, hits
-
-
-def frame_of(table: pa.Table) -> pd.DataFrame:
-    """Categories as text: grouping by categories makes rows for what is not there."""
-    fields = [
-        pa.field(field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type)
-        for field in table.schema
-    ]
-    frame = table.cast(pa.schema(fields)).to_pandas()
-    if "energy_kcal_mol" in frame:
-        frame["energy_kcal_mol"] = frame["energy_kcal_mol"].astype(np.float64).round(2)
-    return frame
+def hits_of(found: Results) -> pd.DataFrame:
+    """The hits of an analysis, energies in steps of 0.01 as they are counted."""
+    hits = read_table(found.folder / "hits.parquet")
+    if "energy_kcal_mol" in hits:
+        hits["energy_kcal_mol"] = hits["energy_kcal_mol"].astype(np.float64).round(2)
+    return hits
 
 
 # --- network --------------------------------------------------------------------------------------

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Unpack
+from os import PathLike
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
 import pandas as pd
 
+from pairtile.api.analyse import finished, kept_run, result_table
 from pairtile.api.keywords import Keywords
-from pairtile.api.messages import tell
+from pairtile.api.settings import Section
 from pairtile.declare.messages import HasMessages, Message
-from pairtile.methods.mirna_targets.api import (
-    SEARCH,
-    frame_of,
-    searched,
-    seed_sites_frame,
-    warnings_of_hits,
-)
+from pairtile.methods.mirna_targets.api import SEARCH, hits_of, sequence_inputs
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
-from pairtile.methods.mirna_targets.conservation import conservation_rates
-from pairtile.methods.mirna_targets.export import null_tables, with_more_columns
 from pairtile.methods.mirna_targets.score import ALPHA
-from pairtile.methods.mirna_targets.tables import ranked_targets, targets_table
+from pairtile.methods.mirna_targets.sequences import as_orthologs
 
 if TYPE_CHECKING:
-    from pairtile.methods.mirna_targets.keyword_types import MirnaSignalKeywords
     from pairtile.methods.mirna_targets.sequences import FastaLike, PairsLike
 
 
@@ -57,21 +50,39 @@ class MirnaSignal(HasMessages):
         return f"MirnaSignal: {len(self.targets):,} pairs, {found:,} with q <= {ALPHA}"
 
 
-_KEYWORDS = Keywords(
+KEYWORDS = Keywords(
     MirnaTargetsConfig,
-    *("null.shuffles", "seed", "reference_species", "species_tree"),
+    *("null.shuffles", "reference_species", "species_tree"),
     *("mirna_expression", "transcript_expression", *SEARCH),
 )
 
 
-@_KEYWORDS.signature
 def mirna_signal(
     mirnas: FastaLike,
     transcripts: FastaLike,
     *,
     orthologs: FastaLike | None = None,
     restrict: PairsLike | None = None,
-    **settings: Unpack[MirnaSignalKeywords],
+    shuffles: int = 100,
+    seed: int = 1,
+    reference_species: str | None = None,
+    species_tree: str | PathLike[str] | None = None,
+    mirna_expression: str | PathLike[str] | None = None,
+    transcript_expression: str | PathLike[str] | None = None,
+    score: float = 140.0,
+    energy: float = 1.0,
+    scale: float = 4.0,
+    gap_open: float = -9.0,
+    gap_extend: float = -4.0,
+    strict: bool = False,
+    energies: bool = True,
+    seed_sites: bool = False,
+    trim: int | None = None,
+    species: Sequence[object] | None = None,
+    mirna_names: str | Sequence[object] | None = None,
+    ignore_versions: bool = False,
+    extras: Section | None = None,
+    backend: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> MirnaSignal:
     """Find targets of miRNAs and compare them with those of shuffled miRNAs.
 
@@ -83,6 +94,74 @@ def mirna_signal(
     orthologs : path, mapping, Series or list, optional
         Orthologs of the transcripts, records named ``transcript|species``; or the path of a
         multiple alignment (MAF) whose blocks have a row ``reference_species.transcript``.
+    shuffles : an integer between 20 and 10000
+        So many shuffles of each miRNA. The search takes so many times longer; p-values go down to 1
+        / (shuffles x transcripts).
+    seed : an integer between 0 and 4294967295
+        Start of all random draws (permutations, bootstraps). The same seed gives the same result on
+        any number of chunks and threads.
+    reference_species : a name (text) or None
+        The species of the transcripts, as `orthologs` and `species_tree` call it; records of it are
+        no orthologs. Needed with MAF. None: none of the records is of that species.
+    species_tree : a path (text) or None
+        Tree of the species with branch lengths, Newick. Then tables also say how long the branches
+        are along which a site is kept, and conservation goes by them. Needs `orthologs` and
+        `reference_species`. None: the number of species counts. A relative path starts at the
+        working directory.
+    mirna_expression : a path (text) or None
+        Expression of the miRNAs: a table as for `expression` of other methods, miRNAs (names as in
+        the FASTA file) in rows, samples in columns, normalised. Then tables say how miRNA and
+        transcript are correlated, and whether that is lower than of sites by chance. Needs
+        `transcript_expression` and `null`. None: no correlations. A relative path starts at the
+        working directory.
+    transcript_expression : a path (text) or None
+        Expression of the transcripts (names as in the FASTA file; with `genes` also those of genes)
+        in the samples of `mirna_expression`, by the same names in any order. A relative path starts
+        at the working directory.
+    score : a number greater than 0 and at most 1e+06
+        Least alignment score of a hit (miRanda's `-sc`). A pair A-U or G-C gives 5, G-U 1, a
+        mismatch -3, all times `scale` at miRNA positions 2 to 8, the seed: a perfect seed alone
+        gives 140, and a miRNA of 22 letters can reach 200.
+    energy : a number
+        A hit's energy must be below this, in kcal/mol (miRanda's `-en`). Stronger binding is more
+        negative: -20 keeps strong duplexes only, 1 keeps nearly all. Whether a hit passes changes
+        no other hit, so hits can also be filtered by energy afterwards.
+    scale : a number of at least 0 and at most 1000
+        How much more the seed counts than the rest of the miRNA: scores and gap penalties at miRNA
+        positions 2 to 8 are multiplied by this (miRanda's `-scale`). 1: no more.
+    gap_open : a number of at least -10000 and at most 0
+        Score of the first base of a gap, 0 or negative (miRanda's `-go`); cut to a whole number, as
+        miRanda does.
+    gap_extend : a number of at least -10000 and at most 0
+        Score of each further base of a gap, 0 or negative (miRanda's `-ge`). With 0 a gap may have
+        any length, and long transcripts take longer.
+    strict : True or False
+        Demand a perfect seed: miRNA positions 2 to 8 all paired by A-U or G-C, without a gap
+        (miRanda's `-strict`). That is seed class 8mer or 7mer-m8.
+    energies : True or False
+        Compute the free energy of each hit's duplex. `False`: it decides nothing, is empty in
+        tables, and stands as 0 in `miranda.txt` (miRanda's `-noenergy`); quicker.
+    seed_sites : True or False
+        Beside miRanda's hits, which stay as they are, take every 8mer, 7mer-m8, 7mer-A1 and 6mer,
+        whatever its alignment score: `seed_sites.tsv` lists them, `targets.tsv` counts them, and it
+        and the network have pairs that have no hit but such a site. With `null`, p of a pair is
+        that of these sites.
+    trim : an integer between 1 and 2147483647, or None
+        Use only so many letters from the start of each transcript (miRanda's `-trim`). None: all.
+    species : a species (hsa), a list of species, or None
+        Species of the miRNAs to search with, of a FASTA file of many such as miRBase's: what their
+        names begin with, `hsa` or a list such as `[hsa, ebv]`. None: all of the file.
+    mirna_names : a list of miRNAs, the path of a file of them, or None
+        The miRNAs of the file to search with: a list of names as in the FASTA file (capitals make
+        no difference), or the path of a file with one a line. None: all of the file.
+    ignore_versions : True or False
+        Whether transcripts and genes are named without the version after the last point, in the
+        FASTA file and in every list and table (ENST00000269305.9 is ENST00000269305). `annotation`
+        is read so in any case.
+    extras : mapping, optional
+        Further columns of `hits.tsv` and `hits.parquet`.
+    backend : auto, cpu or cuda
+        Where to compute. `auto`: a usable GPU, else all CPU cores.
 
     Returns
     -------
@@ -113,34 +192,22 @@ def mirna_signal(
         mirna transcript best_seed_class
     0  let-7a        one            8mer
     """
-    config = _KEYWORDS.config(
-        settings,
-        orthologs=None if orthologs is None else "in memory",
-        restrict=None if restrict is None else "restrict",
-    )
-    (opened, merged, found), prepared, hits = searched(
-        config, mirnas, transcripts, restrict, settings, orthologs
-    )
-    counts, pairs = opened.all_null_counts(merged), opened.ranked_pairs(merged)
-    state = prepared.state
-    rates = None if opened.conservation is None else conservation_rates(counts)
-    hits = with_more_columns(hits, state, config.extras, rates)
-    tables = {
-        name: frame_of(table)
-        for name, table in null_tables(
-            counts, prepared.items, config, opened.conservation, opened.evidence.sums
-        ).items()
-    }
-    shown = frame_of(hits)
-    # The report asks whether there is a null.
-    found += warnings_of_hits(config, shown, found, {"null_sites": np.empty(0)})
+    given, inputs = locals(), sequence_inputs(mirnas, transcripts, restrict)
+    if orthologs is not None:
+        inputs.hold("orthologs", as_orthologs(orthologs, reference_species))
+    config = KEYWORDS.config(given, **inputs.names)
+    found, said = finished(*kept_run(config, inputs, seed, backend))
+
+    def table(name: str) -> pd.DataFrame:
+        return result_table(found.folder, f"{name}.tsv", __package__)
+
     return MirnaSignal(
-        targets=frame_of(ranked_targets(targets_table(hits), pairs, prepared.items)),
-        hits=shown,
-        signal=tables["signal.tsv"],
-        signal_curve=tables["signal_curve.tsv"],
-        conservation=tables.get("conservation.tsv"),
-        expression=tables.get("expression.tsv"),
-        seed_sites=seed_sites_frame(opened, prepared, shown),
-        messages=tell(found),
+        targets=table("targets"),
+        hits=hits_of(found),
+        signal=table("signal"),
+        signal_curve=table("signal_curve"),
+        conservation=None if orthologs is None else table("conservation"),
+        expression=None if mirna_expression is None else table("expression"),
+        seed_sites=table("seed_sites") if seed_sites else None,
+        messages=said,
     )

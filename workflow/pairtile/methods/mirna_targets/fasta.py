@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from pairtile.errors import InputError
+from pairtile.io.in_memory import unless_in_memory
 from pairtile.io.names import without_version
 from pairtile.io.text_file import check_file, open_binary
 from pairtile.methods.mirna_targets.scoring import SequenceBatch
@@ -161,6 +162,7 @@ class Fasta:
         return self.text[self.offsets[k] : self.offsets[k + 1]].tobytes().decode("ascii")
 
 
+@unless_in_memory
 def read_fasta(path: str | PathLike[str], key: str = "", on_bad_record: str = "error") -> Fasta:
     """Read a FASTA file, plain or gzip, as miRanda 3.3a reads it.
 

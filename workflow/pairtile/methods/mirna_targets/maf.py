@@ -11,6 +11,7 @@ from os import PathLike
 from typing import NamedTuple
 
 from pairtile.errors import InputError
+from pairtile.io.in_memory import unless_in_memory
 from pairtile.methods.mirna_targets.fasta import LETTERS, Fasta, fasta_of, file_content
 
 _HEADER = b"##maf"
@@ -18,6 +19,7 @@ _LETTERS = LETTERS.encode() + LETTERS.lower().encode()
 _EXPECTED = "s SOURCE START SIZE STRAND SOURCE_SIZE LETTERS"
 
 
+@unless_in_memory
 def read_orthologs(path: str | PathLike[str], key: str, reference: str | None) -> Fasta:
     """Read orthologs, a FASTA file or a multiple alignment (MAF), plain or gzip.
 

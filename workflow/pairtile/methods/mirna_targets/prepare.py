@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
+from pairtile.io.in_memory import unless_in_memory
 from pairtile.io.names import GeneNames, some
 from pairtile.io.regulators import hint_of_names
 from pairtile.io.text_file import open_lines
@@ -44,9 +45,16 @@ _FAULTS_SHOWN = 3
 
 
 def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArrays]:
-    """Read the files of a ``mirna_targets`` section, and ``lay_out`` what they hold.
+    """Read the files of a ``mirna_targets`` section: the records that are used, as items
+    (``items_table``) and state.
 
-    Raises InputError for a file that is missing or damaged, and as ``lay_out``.
+    Letters beyond ``estimator.trim`` are dropped. Transcripts are sorted by what is left of their
+    length, so that neighbours cost about the same; equal ones stay in file order. Row k of the kept
+    miRNAs is item k, row k of the kept transcripts (file order) is item ``n_mirnas + k``.
+
+    Raises InputError for a file that is missing or damaged; for bad records, all of the files in
+    one message, unless ``on_bad_record`` is ``skip``; as ``choose_mirnas``, ``match_restrict`` and
+    what reads the other files.
     """
     mirnas = read_fasta(config.mirnas, "mirnas", "skip")
     transcripts = read_fasta(config.transcripts, "transcripts", "skip")
@@ -54,100 +62,6 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArray
     if config.orthologs is not None:
         orthologs = read_orthologs(config.orthologs, "orthologs", config.reference_species)
     pairs = None if config.restrict is None else read_restrict(config.restrict)
-    return lay_out(config, mirnas, transcripts, orthologs, pairs)
-
-
-def choose_records(
-    config: MirnaTargetsConfig, mirnas: Fasta, transcripts: Fasta
-) -> tuple[Fasta, Fasta, list[Message]]:
-    """The miRNAs that are asked for, each record of both files once, transcripts by the names in
-    their headers; and what there is to say of it (``records``).
-
-    Raises InputError as ``choose_mirnas``.
-    """
-    mirnas, whole = with_whole_headers(mirnas)
-    mirnas, messages = choose_mirnas(mirnas, config.species, config.mirna_names)
-    mirnas, twice = without_duplicates(mirnas)
-    transcripts, twice_too = without_duplicates(transcripts)
-    pattern = ""
-    if transcripts.path != transcripts.key:  # names given in memory are the caller's own
-        transcripts, pattern = take_apart(transcripts)
-    if not pattern:
-        transcripts, whole_too = with_whole_headers(transcripts)
-        whole += whole_too
-    if config.ignore_versions:
-        transcripts = without_versions(transcripts)
-    messages += [*whole, *twice, *twice_too]
-    if pattern:
-        parts = {"gene": transcripts.genes[:1], "symbol": transcripts.symbols[:1]}
-        messages.append(
-            message(
-                "headers_taken_apart",
-                path=transcripts.path,
-                pattern=pattern,
-                name=transcripts.names[0],
-                more="".join(
-                    f", {part} {word}" for part, words in parts.items() for word in words if word
-                ),
-            )
-        )
-    return mirnas, transcripts, messages
-
-
-def messages_on(file: Fasta) -> list[Message]:
-    """What there is to say of the records left out of a file, and of a file without any."""
-    n_read = len(file) + len(file.bad) + file.n_passed
-    empty = [bad for bad in file.bad if bad.placeholder]
-    messages = []
-    if empty:
-        messages.append(
-            message(
-                "no_sequence_given",
-                path=file.path,
-                n=len(empty),
-                of=n_read,
-                example=f"{empty[0].name}: {empty[0].found}",
-            )
-        )
-    if file.faults:
-        messages.append(
-            message(
-                "bad_records_left_out",
-                path=file.path,
-                n=len(file.faults),
-                of=n_read,
-                first="; ".join(bad.message(file.path) for bad in file.faults[:_FAULTS_SHOWN]),
-            )
-        )
-    if not len(file):
-        messages.append(message("no_sequences", path=file.path, key=file.key))
-    if file.key == "mirnas":
-        long = int((file.lengths > LONG_MIRNA).sum())
-        numbers = {"path": file.path, "n": long, "of": len(file), "limit": LONG_MIRNA}
-        if long:
-            messages.append(message("long_mirnas", **numbers, longest=int(file.lengths.max())))
-    return messages
-
-
-def lay_out(
-    config: MirnaTargetsConfig,
-    mirnas: Fasta,
-    transcripts: Fasta,
-    orthologs: Fasta | None,
-    pairs: Sequence[tuple[str, str]] | None,
-) -> PreparedInput[SequenceArrays]:
-    """The records that are used, as items (``items_table``) and state. Genes, expression and the
-    tree are read here.
-
-    Letters beyond ``estimator.trim`` are dropped. Transcripts are sorted by what is left of their
-    length, so that neighbours cost about the same; equal ones stay in file order. Row k of the kept
-    miRNAs is item k, row k of the kept transcripts (file order) is item ``n_mirnas + k``.
-
-    pairs : names of miRNA and transcript, of ``restrict``; None: all.
-
-    Raises InputError for bad records, all of the files in one message, unless ``on_bad_record`` is
-    ``skip``; as ``choose_mirnas``, ``match_restrict`` and what reads the other files.
-    """
     mirnas, transcripts, messages = choose_records(config, mirnas, transcripts)
     files = [mirnas, transcripts, *([] if orthologs is None else [orthologs])]
     if config.on_bad_record == "error":
@@ -236,6 +150,78 @@ def lay_out(
             )
         )
     return PreparedInput(items, state, counts, messages)
+
+
+def choose_records(
+    config: MirnaTargetsConfig, mirnas: Fasta, transcripts: Fasta
+) -> tuple[Fasta, Fasta, list[Message]]:
+    """The miRNAs that are asked for, each record of both files once, transcripts by the names in
+    their headers; and what there is to say of it (``records``).
+
+    Raises InputError as ``choose_mirnas``.
+    """
+    mirnas, whole = with_whole_headers(mirnas)
+    mirnas, messages = choose_mirnas(mirnas, config.species, config.mirna_names)
+    mirnas, twice = without_duplicates(mirnas)
+    transcripts, twice_too = without_duplicates(transcripts)
+    pattern = ""
+    if transcripts.path != transcripts.key:  # names given in memory are the caller's own
+        transcripts, pattern = take_apart(transcripts)
+    if not pattern:
+        transcripts, whole_too = with_whole_headers(transcripts)
+        whole += whole_too
+    if config.ignore_versions:
+        transcripts = without_versions(transcripts)
+    messages += [*whole, *twice, *twice_too]
+    if pattern:
+        parts = {"gene": transcripts.genes[:1], "symbol": transcripts.symbols[:1]}
+        messages.append(
+            message(
+                "headers_taken_apart",
+                path=transcripts.path,
+                pattern=pattern,
+                name=transcripts.names[0],
+                more="".join(
+                    f", {part} {word}" for part, words in parts.items() for word in words if word
+                ),
+            )
+        )
+    return mirnas, transcripts, messages
+
+
+def messages_on(file: Fasta) -> list[Message]:
+    """What there is to say of the records left out of a file, and of a file without any."""
+    n_read = len(file) + len(file.bad) + file.n_passed
+    empty = [bad for bad in file.bad if bad.placeholder]
+    messages = []
+    if empty:
+        messages.append(
+            message(
+                "no_sequence_given",
+                path=file.path,
+                n=len(empty),
+                of=n_read,
+                example=f"{empty[0].name}: {empty[0].found}",
+            )
+        )
+    if file.faults:
+        messages.append(
+            message(
+                "bad_records_left_out",
+                path=file.path,
+                n=len(file.faults),
+                of=n_read,
+                first="; ".join(bad.message(file.path) for bad in file.faults[:_FAULTS_SHOWN]),
+            )
+        )
+    if not len(file):
+        messages.append(message("no_sequences", path=file.path, key=file.key))
+    if file.key == "mirnas":
+        long = int((file.lengths > LONG_MIRNA).sum())
+        numbers = {"path": file.path, "n": long, "of": len(file), "limit": LONG_MIRNA}
+        if long:
+            messages.append(message("long_mirnas", **numbers, longest=int(file.lengths.max())))
+    return messages
 
 
 def header_lines(lines: NDArray[np.uint8]) -> tuple[list[str], list[str]]:
@@ -361,6 +347,7 @@ class Restriction:
     messages: list[Message]
 
 
+@unless_in_memory
 def read_restrict(path: str | PathLike[str]) -> list[tuple[str, str]]:
     """Pairs of miRNA and transcript of a restrict list; see ``read_name_pairs``."""
     return read_name_pairs(path, "miRNA and transcript", (_FIRST_HEADERS, _SECOND_HEADERS))

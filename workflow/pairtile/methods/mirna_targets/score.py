@@ -102,18 +102,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         scratch: Path | None = None,
         sample: bool = False,
     ) -> PreparedInput[SequenceArrays]:
-        return cls.with_null(config, prepare_sequences(config), seed, sample)
-
-    @classmethod
-    def with_null(
-        cls,
-        config: MirnaTargetsConfig,
-        prepared: PreparedInput[SequenceArrays],
-        seed: int,
-        sample: bool = False,
-    ) -> PreparedInput[SequenceArrays]:
-        """Sequences as they were laid out, and the shuffles where there is a null; none of them
-        for a sample."""
+        prepared = prepare_sequences(config)
         if config.null is False:
             return prepared
         if sample:

@@ -70,8 +70,9 @@ def hits_table(
     it count 1/2, 1/3, ... Places off the transcript, and letters other than A C G U T, are left
     out of both sums.
 
-    rows : merged hits (``ROWS``), all or a part of them. items, state : as ``prepare.lay_out``
-    makes them. energies : whether they were computed. A row for each of ``rows``, in their order.
+    rows : merged hits (``ROWS``), all or a part of them. items, state : as
+    ``prepare_sequences`` makes them. energies : whether they were computed. A row for each of
+    ``rows``, in their order.
     """
     given = {name: rows[name].to_numpy() for name in ROWS.names if name not in ALIGNMENT}
     i, j, query_end = given["i"], given["j"], given["query_end"] - 1

@@ -3,85 +3,98 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from os import PathLike
+from dataclasses import dataclass, field, replace
+from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from pairtile.api.analyse import scored
-from pairtile.api.keywords import SAMPLES, TABLE, Keywords, label_keywords, table_keywords
-from pairtile.api.messages import tell, warnings_of_network
-from pairtile.api.prepare import (
-    names_of_samples,
-    places_of_samples,
-    prepared_table,
-    prepared_tables,
-    preprocess_of,
-    stated_samples,
-)
-from pairtile.api.regulators import listed_genes
-from pairtile.api.settings import analysis_config
-from pairtile.api.table import ExpressionLike, Names, as_table
+from pairtile.api.analyse import account, finished, kept_run, read_network, typed
+from pairtile.api.keywords import Keywords
+from pairtile.api.messages import tell
+from pairtile.api.prepare import Inputs, KeptFolder, as_labelled, preprocess_of
+from pairtile.api.settings import Section, analysis_config
+from pairtile.api.table import ExpressionLike, Labels, Names, as_table
 from pairtile.declare.messages import HasMessages, Message, warnings_of
-from pairtile.engine.estimator import Merged, PreparedInput
-from pairtile.gpu.device import Device, choose
-from pairtile.io.annotations import Annotations, Condition
+from pairtile.engine.estimator import Merged
+from pairtile.engine.state import open_state
+from pairtile.gpu.device import choose
+from pairtile.io.annotations import Condition, read_annotations
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, source_values
-from pairtile.methods.multimodal_correlation.conditions import ConditionTests, condition_networks
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.kinc_text import write_cmx, write_emx
 from pairtile.methods.multimodal_correlation.modes import PairModes, packed_masks
 from pairtile.methods.multimodal_correlation.network import (
     MASKS,
-    annotations_in_memory,
+    annotation_cells,
+    condition_entries,
     conditions_tested,
     messages_on_tests,
     mode_counts,
     mode_samples,
-    modes_of_edges,
-    multimodal_network,
 )
-from pairtile.methods.multimodal_correlation.report_results import ModeResults, mode_results
-from pairtile.methods.multimodal_correlation.score import MultimodalCorrelation, state_of
-from pairtile.methods.multimodal_correlation.tables import module_rows
+from pairtile.methods.multimodal_correlation.report_results import (
+    MODULES,
+    NETWORKS,
+    TESTS,
+    network_tables,
+)
 from pairtile.methods.multimodal_correlation.thresholds import (
     RankedPairs,
     Threshold,
     random_matrix_threshold,
     scale_free_threshold,
+    table_of_walk,
 )
-from pairtile.preprocess.value_kind import whole_counts
+from pairtile.runtime.files import read_json, read_table
+from pairtile.steps.analysis_run import AnalysisRun
+from pairtile.steps.network import read_merged
+from pairtile.steps.plan import read_plan
 
-if TYPE_CHECKING:
-    from pairtile.methods.multimodal_correlation.keyword_types import (
-        MultimodalCorrelationKeywords,
-        NetworkKeywords,
-    )
-
-
-_KEYWORDS = Keywords(
+MODES = Keywords(
     MultimodalCorrelationConfig,
     *("estimator.*", "compatibility", "lag", "preprocess", "other_preprocess"),
-    *(*SAMPLES, "seed", *TABLE, "backend"),
 )
-_NETWORK = Keywords(
+NETWORK = Keywords(
     MultimodalCorrelationConfig,
-    *("power", "conditions", "condition_networks", "modules"),
-    defaults={"power": True, "conditions": (), "modules": True},
+    *("annotations", "power", "conditions", "condition_networks", "modules"),
 )
 
 
-@_KEYWORDS.signature
 def multimodal_correlation(
     expression: ExpressionLike,
     *,
     regulators: Sequence[Hashable] | NDArray[np.generic] | None = None,
     other_expression: ExpressionLike | None = None,
-    **settings: Unpack[MultimodalCorrelationKeywords],
+    clustering: Literal["gmm", "none"] = "gmm",
+    correlation: Literal["spearman", "pearson", "bicor", "kendall", "partial"] = "spearman",
+    min_clusters: int = 1,
+    max_clusters: int = 5,
+    criterion: Literal["icl", "bic", "aic"] = "icl",
+    min_samples: int = 30,
+    min_correlation: float = 0.5,
+    max_correlation: float = 1.0,
+    min_expression: float | None = None,
+    max_expression: float | None = None,
+    outliers_before: bool = True,
+    outliers_after: bool = True,
+    restarts: int = 3,
+    compatibility: Literal["none", "kinc"] = "none",
+    lag: int = 0,
+    preprocess: Section | None = None,
+    other_preprocess: Section | None = None,
+    series: Labels | None = None,
+    time: Labels | None = None,
+    step: Mapping[str, float] | None = None,
+    batch: Labels | None = None,
+    seed: int = 1,
+    orientation: Literal["genes_in_rows", "samples_in_rows"] = "genes_in_rows",
+    layer: str | None = "auto",
+    obs: Section | None = None,
+    backend: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> ModeCorrelation:
     """Find the modes of every pair of genes, and the correlation in each.
 
@@ -100,6 +113,89 @@ def multimodal_correlation(
     other_expression : as ``expression``, optional
         A second table of the same samples, matched by name: each of its rows is paired with each
         gene of ``expression``, and is the source of the edge. Not beside ``regulators``.
+    clustering : gmm or none
+        `gmm`: a Gaussian mixture for each pair, one correlation for each of its modes. `none`: one
+        correlation of all samples, as other co-expression tools do; many times faster.
+    correlation : spearman, pearson, bicor, kendall or partial
+        `spearman`: of ranks within the mode; outliers and curves do little harm. `pearson`: of the
+        values. The others need `clustering: none` and take no outliers away. `bicor`: the biweight
+        midcorrelation, of values that weigh less the farther they are from the gene's median.
+        `kendall`: tau-b, by which of two samples is higher; about two thirds as large as
+        Spearman's. `partial`: what is left of Pearson's given all other genes, shrunken towards 0;
+        small where genes are many, so set `min_correlation` to 0.1 or less. Missing values then
+        count as the gene's mean.
+    min_clusters : an integer between 1 and 5
+        Least number of modes to try. 2 and more split every pair, whether or not the data ask for
+        it.
+    max_clusters : an integer between 1 and 5
+        Largest number of modes to try. Each one more makes the search longer; with few samples 2 or
+        3 are enough, since a mode needs `min_samples` to count.
+    criterion : icl, bic or aic
+        What decides the number of modes; the lowest wins. `icl`: takes only modes that are apart.
+        `bic`: also modes that overlap. `aic`: splits most, often too much.
+    min_samples : an integer between 3 and 1000000
+        Least number of samples in a mode, outliers taken away, and of a pair's samples before it is
+        split. Smaller modes get no correlation.
+    min_correlation : a number of at least 0 and at most 1
+        Keep modes whose correlation has at least this size. What is below is counted and not
+        stored; `threshold` cannot go lower. 0 stores every mode (large).
+    max_correlation : a number of at least 0 and at most 1
+        Keep modes whose correlation has at most this size.
+    min_expression : a number, or None
+        Leave out samples in which either gene is below this, in units of the values after
+        `preprocess` (log2 where it was taken). None: no limit.
+    max_expression : a number, or None
+        Leave out samples in which either gene is above this. None: no limit.
+    outliers_before : True or False
+        Leave out a pair's outliers before it is split: values of either gene more than 1.5
+        interquartile ranges beyond its quartiles. Only of `spearman` and `pearson`.
+    outliers_after : True or False
+        Leave out outliers of each mode by the same rule, where the pair has more than one.
+    restarts : an integer between 1 and 100
+        Random starts of each mixture; the best is taken. More find the best split more surely and
+        take longer. Does nothing under `compatibility: kinc`.
+    compatibility : none or kinc
+        `kinc`: the mixtures and the threshold as KINC 3.4.2 computes them, with its faults, to
+        repeat or extend a run of it. `none`: the sound method.
+    lag : an integer between 0 and 1000
+        Of time courses, with `clustering: none`: correlate each gene with the others so many
+        samples later in the same series (`samples.series`, `samples.time`); then edges are
+        directed, `source` comes first, and `threshold` must be `auto` (which takes `fdr`, by genes
+        shifted along their series), `fdr`, `score` or `none`. 0: in the same sample.
+    preprocess : mapping, optional
+        How expression values are cleaned before genes are paired.
+    other_preprocess : mapping, optional
+        How `other_expression` is cleaned, with the keys of `preprocess`. None: with `min_samples`,
+        `drop_constant`, `sample_scale`, `regress_out` and `hidden_factors` of `preprocess`, and all
+        else decided from the table itself.
+    series : array-like [shape: (samples,)], mapping or Series, or None
+        Which time course each sample is of: a label for each, in their order, or by the sample's
+        name. None: one.
+    time : array-like [shape: (samples,)], mapping or Series, or None
+        When each sample was taken: samples are put in this order within their series. None: they
+        stand in the order of time.
+    step : a mapping, or None
+        `{'time': 2, 'tolerance': 0.5}`: how long a step of `time` is; series are cut at others.
+    batch : array-like [shape: (samples,)], mapping or Series, or None
+        Which batch each sample is of.
+    seed : an integer between 0 and 4294967295
+        Start of all random draws (permutations, bootstraps). The same seed gives the same result on
+        any number of chunks and threads.
+    orientation : genes_in_rows or samples_in_rows
+        Which way the table lies. `genes_in_rows`: one gene a line, one sample a column.
+        `samples_in_rows`: the other way round. `.h5ad` files are cells x genes by their format,
+        whatever stands here.
+    layer : auto or the name of a layer (text) or None
+        Which matrix of an `.h5ad` file to read: the name of a layer, for instance `counts`, or
+        `raw` (with its own genes), or `X`, as None does. `auto`: the counts that X was made from,
+        where X is normalised or scaled and they are in the file, of the genes of X; else X.
+        `summary.json` says which. Only for `.h5ad` files.
+    obs : a mapping of columns to a value or a list of values
+        Read only some samples: columns of `obs` of an `.h5ad` file, or of `samples.annotations`
+        beside another expression table, each with a value or a list of values, as `{cell_type: T
+        cell}`; samples that fit all of them are taken.
+    backend : auto, cpu or cuda
+        Where to compute. `auto`: a usable GPU, else all CPU cores.
 
     Returns
     -------
@@ -147,63 +243,46 @@ def multimodal_correlation(
     0  treatment  heat      a      b  positive
     1  treatment  none      a      b  negative
     """
-    labels_of_samples = label_keywords(settings)
-    config = _KEYWORDS.config(
-        {**settings, "preprocess": preprocess_of(expression, settings["preprocess"])},
-        samples=stated_samples(labels_of_samples, settings["step"], settings["preprocess"]),
-        other_expression=None if other_expression is None else "in memory",
+    given = locals() | {"preprocess": preprocess_of(expression, preprocess)}
+    table = as_table(expression, orientation=orientation, layer=layer, obs=obs, sparse=True)
+    inputs, of_samples = Inputs(), {"series": series, "time": time, "batch": batch}
+    config = MODES.config(
+        given,
+        expression=inputs.table(expression, table),
+        other_expression=inputs.other(other_expression, table, regulators is not None),
+        regulators=inputs.genes(regulators, table),
+        samples=inputs.samples(of_samples, table, step, preprocess),
     )
-    table = as_table(expression, **table_keywords(settings), sparse=True)
-    of_regulators, raw = np.empty(0, dtype=np.int32), None
-    if other_expression is not None:
-        if regulators is not None:
-            raise ValueError("other_expression: found it beside regulators")
-        ready, both = prepared_tables(
-            expression, table, other_expression, config, labels_of_samples
-        )
-        prepared, kept, design, found = ready
-        labels: Names = pd.Index(prepared.genes)
-        of_regulators = both.rows
-    else:
-        prepared, kept, design, found = prepared_table(expression, table, config, labels_of_samples)
-        labels = table.labels[kept]
-        raw = whole_counts(table.values)
-    if regulators is not None:
-        listed = listed_genes(regulators, table)
-        of_regulators = listed.among(kept)
-        found += listed.messages(labels)
-    prepared.items.loc[of_regulators, "is_regulator"] = True
-    if raw is not None:
-        raw = raw[kept][:, places_of_samples(table, prepared.samples)]
-    state, of_samples = state_of(prepared, design, config, of_regulators, raw)
-    parameters = {"preprocess": dict(prepared.parameters)}
-    ready_state = PreparedInput(
-        prepared.items, state, prepared.counts, [*found, *of_samples], parameters
-    )
-    seed, backend = int(settings["seed"]), settings["backend"]
-    opened, merged, found = scored(MultimodalCorrelation, config, ready_state, seed, backend)
+    run, folder = kept_run(config, inputs, seed, backend)
+    merged = read_merged(run.run_steps(last="merge"))
+    items, state = read_table(run.folder / "items.parquet"), open_state(run.state)
+    labels = pd.Index(items.loc[items["kept"], "name"])
+    if other_expression is None:
+        labels = as_labelled(table.labels, labels)
+    counts, said = account(run)
     modes = merged.pairs.drop(columns=list(MASKS)).rename(columns={"i": "source", "j": "target"})
     by_correlation = merged.sums["modes_by_correlation"]
     ends = np.linspace(-1.0, 1.0, by_correlation.size + 1)[:-1].round(9)
-    counts = mode_counts(merged.sums)
     return ModeCorrelation(
         modes=named_ends(modes, labels),
-        items=prepared.items,
-        samples=names_of_samples(table, prepared.samples),
+        items=items,
+        samples=as_labelled(table.sample_labels, state["samples"].tolist()),
         labels=labels,
         pairs_by_modes=pd.Series(merged.sums["pairs_by_modes"], name="pairs"),
         modes_by_correlation=pd.Series(by_correlation, index=ends, name="modes"),
         merged=merged,
-        state=state,
-        computed_on=opened.device,
-        counts={**prepared.counts, **counts, "modes": len(modes)},
-        messages=tell(found),
+        state=cast(ModeArrays, state),
+        run=run,
+        folder=folder,
+        device=read_plan(run.plan).device_name,
+        counts={**counts, **mode_counts(merged.sums), "modes": len(modes)},
+        messages=tell(said),
         settings={
             "compatibility": config.compatibility,
             "estimator": config.estimator.model_dump(),
             "lag": config.lag,
-            **parameters,
-            "seed": opened.seed,
+            **read_json(run.record("prepare"))["details"]["parameters"],
+            "seed": seed,
         },
     )
 
@@ -240,7 +319,9 @@ class ModeCorrelation(HasMessages):
     modes_by_correlation: pd.Series
     merged: Merged
     state: ModeArrays
-    computed_on: Device
+    run: AnalysisRun
+    folder: KeptFolder
+    device: str
     counts: dict[str, int] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -253,14 +334,14 @@ class ModeCorrelation(HasMessages):
         )
 
     @property
+    def _config(self) -> MultimodalCorrelationConfig:
+        assert isinstance(self.run.config, MultimodalCorrelationConfig)
+        return self.run.config
+
+    @property
     def _sources(self) -> str:
         """The key that names the sources of edges."""
         return "other_expression" if "columns" in self.state else "regulators"
-
-    @property
-    def device(self) -> str:
-        """Where the modes were computed."""
-        return self.computed_on.name
 
     def members(self, modes: pd.DataFrame | None = None) -> pd.DataFrame:
         """Which samples are in each mode, bool, a row for each mode and a column for each sample.
@@ -292,13 +373,15 @@ class ModeCorrelation(HasMessages):
         names = (str(self.labels[i]), str(self.labels[j]))
         return PairModes.of(rows, source_values(self.state, i), self.state["values"][j], names)
 
-    @_NETWORK.signature
     def network(
         self,
         threshold: str | float | Mapping[str, object] = "auto",
         *,
         annotations: pd.DataFrame | str | PathLike[str] | None = None,
-        **settings: Unpack[NetworkKeywords],
+        power: Section | bool = True,
+        conditions: Sequence[object] = (),
+        condition_networks: Section | None = None,
+        modules: Section | bool = True,
     ) -> ModeNetwork:
         """Make a network of the modes that are strong enough, as the workflow does.
 
@@ -312,6 +395,15 @@ class ModeCorrelation(HasMessages):
         annotations : DataFrame or path, optional
             What is known of the samples, in rows, such as ``adata.obs``: edges are then tested for
             what their samples have in common.
+        power : mapping or bool
+            Removal of modes with too few samples for their correlation, after the threshold;
+            `False` turns it off. Never of partial correlations.
+        conditions : sequence
+            Which columns of `annotations` to test. An empty list: every column that can be tested.
+        condition_networks : mapping, optional
+            Which edges belong to a condition.
+        modules : mapping or bool
+            Groups of genes in the network; `False` turns it off.
 
         Returns
         -------
@@ -325,76 +417,62 @@ class ModeCorrelation(HasMessages):
         InputError
             Annotations that do not fit the samples; link communities of too large a network.
         """
-        asked: object = threshold
+        given, asked = locals() | {"conditions": list(conditions)}, threshold
         if isinstance(threshold, str):
             asked = {"method": threshold}
         elif not isinstance(threshold, Mapping):
             asked = {"method": "score", "score": threshold}
-        config = _NETWORK.config(
-            {**settings, "conditions": list(settings["conditions"])},
+        held = self._config
+        if annotations is not None:
+            given["annotations"] = self.annotation_file(annotations)
+        config = NETWORK.config(
+            given,
             threshold=asked,
             **{self._sources: "in memory"} if self.state["regulators"].size else {},
-            annotations=None if annotations is None else "annotations",
-            compatibility=self.settings["compatibility"],
-            estimator=self.settings["estimator"],
-            lag=self.settings["lag"],
+            compatibility=held.compatibility,
+            estimator=held.estimator.model_dump(),
+            lag=held.lag,
         )
-        found = None
-        if annotations is not None:
-            found = annotations_in_memory(
-                annotations, self.state["samples"].tolist(), config.conditions
-            )
-        made = self._network(config.model_copy(update={"annotations": None}), found)
-        tell(made.messages)
-        return made
-
-    def _network(
-        self, config: MultimodalCorrelationConfig, annotations: Annotations | None
-    ) -> ModeNetwork:
-        """By the rules of ``config``; its ``annotations`` are not read."""
-        made = multimodal_network(
-            config, self.state, self.merged, self.computed_on, annotations, self.settings["seed"]
-        )
-        numbered = made.edges.rename(columns={"source": "i", "target": "j"})
-        edges = named_ends(made.edges, self.labels)
-        tests, tested = ConditionTests([]), edges[["source", "target", "cluster"]]
-        if annotations is not None:
-            masks = modes_of_edges(self.merged, numbered)[list(MASKS)]
-            samples = mode_samples(config, self.state, pd.concat([numbered, masks], axis=1))
-            tests = conditions_tested(config, self.state, samples, annotations.conditions)
-        chosen = condition_networks(edges, tests, config.condition_networks.q_value)
-        modules = pd.DataFrame(columns=["gene", "module", "degree", "degree_in_module"])
         if config.gene_modules is not None:
             raise ValueError("modules: find_modules finds those of wgcna, and eigengenes")
-        if config.modules:
-            modules = module_rows(config.modules, numbered, self.labels.to_numpy())
-        conditions = [] if annotations is None else annotations.conditions
-        read = ModeResults(
-            Path("in memory"), edges, chosen.edges, modules, conditions, made.arrays, number={}
+        update = {key: getattr(config, key) for key in ("threshold", *NETWORK.places)}
+        run = replace(self.run, config=held.model_copy(update=update))
+        # What was removed are the results of another call.
+        found, said = finished(
+            run, self.folder, after="merge", told=(*self.messages, "old_results_removed")
         )
-        counts = {
-            "samples": len(self.state["samples"]),
-            **mode_counts(self.merged.sums),
-            **made.counts,
-        }
-        decided = {"threshold": {"method": made.threshold["method"]}}
-        found = warnings_of_network(
-            config, edges, counts, decided, made.messages, made.arrays, {mode_results: read}
-        )
+        decided = found.summary["threshold"]
+        made = network_tables(found)
         return ModeNetwork(
-            edges=edges,
-            threshold=made.threshold["correlation"],
-            message=str(made.threshold["message"]),
-            curve=read.table("curve"),
-            spacings=read.table("spacings"),
-            tests=tests.table(tested),
-            condition_networks=chosen.edges.drop(columns="mode"),
-            condition_counts=chosen.counts,
-            modules=modules,
-            conditions=conditions,
-            counts=made.counts,
-            messages=[*made.messages, *found],
+            edges=read_network(found.folder, self.labels),
+            threshold=decided["correlation"],
+            message=str(decided["message"]),
+            curve=table_of_walk(found.scores or {}, "curve"),
+            spacings=table_of_walk(found.scores or {}, "spacings"),
+            tests=self._labelled(made.tests, TESTS),
+            condition_networks=self._labelled(made.networks, NETWORKS),
+            condition_counts=made.counts,
+            modules=self._labelled(made.modules, MODULES),
+            conditions=made.conditions,
+            counts=found.counts,
+            messages=said,
         )
+
+    def _labelled(self, table: pd.DataFrame, name: str) -> pd.DataFrame:
+        """A table of the network as read, with labels in place of names."""
+        table = typed(table, name, __package__)
+        ends = table.columns.intersection(["source", "target", "gene"])
+        symbols = [f"{end}_symbol" for end in ends]
+        named = {end: as_labelled(self.labels, table[end]) for end in ends}
+        return table.assign(**named).drop(columns=["symbol", *symbols], errors="ignore")
+
+    def annotation_file(self, annotations: pd.DataFrame | str | PathLike[str]) -> str:
+        """The path of annotations; those in memory are written beside the results."""
+        if isinstance(annotations, str | PathLike):
+            return fspath(annotations)
+        path = Path(self.folder.name) / "annotations.tsv"
+        annotation_cells(annotations).to_csv(path, sep="\t", index_label="name of the sample")
+        return str(path)
 
     def write_kinc(self, folder: str | PathLike[str], name: str = "pairtile") -> None:
         """Write the expression and all modes as KINC's texts: ``NAME.emx.txt`` for ``kinc run
@@ -403,8 +481,7 @@ class ModeCorrelation(HasMessages):
         Genes are the kept ones, in their order. Raises ValueError for partial correlations, modes
         with a lag, or between two tables, which KINC does not know.
         """
-        shared = {key: self.settings[key] for key in ("compatibility", "estimator", "lag")}
-        config = analysis_config(MultimodalCorrelationConfig, expression="in memory", **shared)
+        config = self._config
         if not config.writes_kinc_text or "columns" in self.state:
             raise ValueError(
                 "write_kinc: found partial correlations, modes with a lag, or of two tables; "
@@ -448,7 +525,7 @@ class ModeNetwork(HasMessages):
         The edges of each condition's network, and their numbers by label.
     modules : DataFrame
         ``gene``, ``module``, ``degree``, ``degree_in_module``.
-    conditions : list of Condition
+    conditions : sequence
         Of the samples, as they were tested.
     counts, messages, notes, warnings
         How it came about.
@@ -547,7 +624,8 @@ def condition_tests(
         estimator=found.settings["estimator"],
         compatibility=found.settings["compatibility"],
     )
-    asked = annotations_in_memory(annotations, found.state["samples"].tolist(), config.conditions)
+    samples_, entries = found.state["samples"].tolist(), condition_entries(config.conditions)
+    asked = read_annotations(found.annotation_file(annotations), samples_, entries)
     chosen = found.modes if modes is None else found.modes.loc[modes.index]
     stored = found.merged.pairs.iloc[chosen.index]
     samples = mode_samples(config, found.state, stored)

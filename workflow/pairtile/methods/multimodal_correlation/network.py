@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,15 +15,11 @@ from numpy.typing import NDArray
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import Merged
 from pairtile.engine.network import Network
-from pairtile.errors import InputError
 from pairtile.gpu.device import Device
 from pairtile.io.annotations import (
     Annotations,
-    AnnotationTable,
     Condition,
     ConditionEntry,
-    annotations_of_table,
-    quoted,
     read_annotations,
 )
 from pairtile.io.text_file import EMPTY
@@ -158,62 +152,30 @@ def annotations_of(config: MultimodalCorrelationConfig, state: ModeArrays) -> An
     return read_annotations(
         config.annotations,
         samples,
-        _asked(config.conditions),
+        condition_entries(config.conditions),
         config.samples.unannotated,
         of_group=bool(config.obs),
     )
 
 
-def annotations_in_memory(
-    annotations: pd.DataFrame | str | PathLike[str],
-    samples: Sequence[str],
-    conditions: Sequence[ConditionConfig],
-) -> Annotations:
-    """The conditions of ``samples`` (as text), from a table in memory or the path of one.
+def annotation_cells(annotations: object) -> pd.DataFrame:
+    """A table of annotations in memory as a file would hold it: text, samples as its index.
 
-    Raises
-    ------
-    ValueError
-        ``annotations`` is neither a DataFrame nor a path, or names a sample or column twice.
-    InputError
-        Samples without a row; conditions that are no column or have one value only.
+    Raises ValueError for what is no DataFrame, or names a sample or column twice.
     """
-    asked = _asked(conditions)
-    if isinstance(annotations, str | os.PathLike):
-        return read_annotations(annotations, samples, asked)
     if not isinstance(annotations, pd.DataFrame):
         raise ValueError(
             f"annotations: found {type(annotations).__name__}; expected a DataFrame with samples "
             "as its index, or the path of a table"
         )
-    return annotations_of_table(_annotation_table(annotations, list(samples)), asked)
-
-
-def _annotation_table(frame: pd.DataFrame, samples: list[str]) -> AnnotationTable:
-    rows = pd.Index([str(label) for label in frame.index])
-    columns = [str(label) for label in frame.columns]
-    for kind, labels in (("sample", rows), ("column", pd.Index(columns))):
+    table = annotations.map(_cell)
+    for axis, kind in (("index", "sample"), ("columns", "column")):
+        labels = pd.Index([str(label) for label in getattr(table, axis)])
         if not labels.is_unique:
             twice = labels[labels.duplicated()][0]
             raise ValueError(f"annotations: found {kind} {twice!r} twice; expected each once")
-    place = rows.get_indexer(pd.Index(samples))
-    lacking = [name for name, row in zip(samples, place, strict=True) if row < 0]
-    if lacking:
-        found = f"no row for {len(lacking)} of {len(samples)} samples: {quoted(lacking)}"
-        raise InputError.at(
-            "annotations", "", found, f"a row for every sample (rows: {quoted(list(rows))})"
-        )
-    extra = [name for name in rows if name not in set(samples)]
-    notes: list[Message] = []
-    if extra:
-        found = quoted(extra)
-        notes.append(message("annotations_of_no_sample", n=len(extra), names=found))
-    cells = {
-        name: [_cell(value) for value in frame.iloc[place, k].tolist()]
-        for k, name in enumerate(columns)
-    }
-    places = [f"row {int(row) + 1}" for row in place]
-    return AnnotationTable("annotations", samples, cells, places, notes)
+        setattr(table, axis, labels)
+    return table
 
 
 def _cell(value: Any) -> str:
@@ -226,7 +188,8 @@ def _cell(value: Any) -> str:
     return "" if text in EMPTY else text
 
 
-def _asked(conditions: Sequence[ConditionConfig]) -> list[ConditionEntry]:
+def condition_entries(conditions: Sequence[ConditionConfig]) -> list[ConditionEntry]:
+    """Conditions of the configuration, as they are looked up in annotations."""
     return [ConditionEntry(each.name, each.kind, each.levels) for each in conditions]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from pairtile.declare.tables import empty_table, read_result_table
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, source_values
 from pairtile.methods.multimodal_correlation.conditions import (
+    COUNTS_OF_NETWORK,
     conditions_of_arrays,
     counts_of_network,
     unique_names,
@@ -29,6 +30,7 @@ from pairtile.methods.multimodal_correlation.thresholds import table_of_walk
 from pairtile.report.results import Results
 
 NETWORKS, MODULES, MODES = "condition_networks.tsv", "modules.tsv", "pairs.parquet"
+TESTS = "condition_tests.tsv"
 
 
 Pair = tuple[str, str]
@@ -161,21 +163,50 @@ def mode_results(results: Results) -> ModeResults:
     Raises StoreError naming the file when a table that the analysis asked for is missing or is not
     what its name says.
     """
-    asked, arrays = results.parameters, results.scores or {}
-    networks = _read(results.folder / NETWORKS, asked.get("annotations") is not None)
-    networks["unique"] = networks["unique"].astype(bool)
-    modules = _read(results.folder / MODULES, bool(asked.get("modules")))
+    arrays, tables = results.scores or {}, network_tables(results)
+    networks, modules = tables.networks, tables.modules
     modules = modules[modules["module"] > 0]
     return ModeResults(
         results.folder,
         results.network,
         results.labelled(networks, ["source", "target"]),
         results.labelled(modules, ["gene"]),
-        conditions_of_arrays(arrays),
+        tables.conditions,
         arrays,
         results.rows,
         results.state,
     )
+
+
+class NetworkTables(NamedTuple):
+    """The tables beside a network, with names of genes. ``counts``: a row for each label,
+    ``condition``, ``label`` and ``COUNTS_OF_NETWORK``."""
+
+    tests: pd.DataFrame
+    networks: pd.DataFrame
+    modules: pd.DataFrame
+    conditions: list[Condition]
+
+    @property
+    def counts(self) -> pd.DataFrame:
+        labels = [(each.name, label) for each in self.conditions for label in each.tested_labels]
+        of_label = dict(iter(self.networks.groupby(["condition", "label"])))
+        none = self.networks.iloc[:0]
+        rows = [
+            (*label, *counts_of_network(of_label.get(label, none), ("source", "target")))
+            for label in labels
+        ]
+        return pd.DataFrame(rows, columns=["condition", "label", *COUNTS_OF_NETWORK])
+
+
+def network_tables(results: Results) -> NetworkTables:
+    """As the files of an analysis have them; empty what it does not ask for."""
+    folder, asked = results.folder, results.parameters
+    tested = asked.get("annotations") is not None
+    tests, networks = _read(folder / TESTS, tested), _read(folder / NETWORKS, tested)
+    networks["unique"] = networks["unique"].astype(bool)
+    modules = _read(folder / MODULES, bool(asked.get("modules")))
+    return NetworkTables(tests, networks, modules, conditions_of_arrays(results.scores or {}))
 
 
 def _read(path: Path, asked: bool) -> pd.DataFrame:

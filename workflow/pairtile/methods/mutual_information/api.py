@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pairtile.api.anndata_network import check_storage
-from pairtile.api.keywords import SAMPLES, Keywords, label_keywords, table_keywords
+from pairtile.api.keywords import Keywords
 from pairtile.api.messages import tell
-from pairtile.api.prepare import as_expression, label_table, preparation_of, stated_samples
+from pairtile.api.prepare import Inputs, as_expression, preparation_of
 from pairtile.api.regulators import listed_genes
-from pairtile.api.table import ExpressionLike, ExpressionTable, Matrix, Names, as_table, is_anndata
+from pairtile.api.settings import Section
+from pairtile.api.table import (
+    ExpressionLike,
+    ExpressionTable,
+    Labels,
+    Matrix,
+    Names,
+    as_table,
+    is_anndata,
+)
 from pairtile.declare.messages import Message, warnings_of
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.gpu.device import Device, choose
+from pairtile.io.in_memory import inputs_in_memory
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.null import Null
 from pairtile.methods.mutual_information.prepare import (
@@ -37,12 +47,6 @@ from pairtile.runtime.threads import in_threads
 from pairtile.splines.scorer import BsplineScorer, Weights
 from pairtile.splines.values import scaled
 
-if TYPE_CHECKING:
-    from pairtile.methods.mutual_information.keyword_types import (
-        MutualInformationKeywords,
-        PermutationNullKeywords,
-    )
-
 WEIGHT_SHARE = 0.25
 """Share of free memory that the weights of all columns may take; else they are made again."""
 
@@ -55,17 +59,11 @@ STRIP = 256
 Numbers = NDArray[np.integer]
 """Of genes or samples."""
 
-_SPLINES = ("estimator.*", "preprocess.min_samples", "orientation", "obs", "backend")
-_SCORES = Keywords(MutualInformationConfig, *_SPLINES)
-_NULL = Keywords(
-    MutualInformationConfig,
-    *("null.permutations", "null.kind", *SAMPLES, "seed", *_SPLINES),
-    null="null.kind",
-    defaults={"permutations": 1_000_000},
-)
+_SPLINES = ("estimator.*", "preprocess.min_samples")
+SCORES = Keywords(MutualInformationConfig, *_SPLINES)
+NULL = Keywords(MutualInformationConfig, "null.*", *_SPLINES, null="null.kind")
 
 
-@_SCORES.signature
 def mutual_information(
     expression: ExpressionLike,
     *,
@@ -75,7 +73,15 @@ def mutual_information(
     key_added: str | None = None,
     copy: bool = False,
     dtype: str = "float64",
-    **settings: Unpack[MutualInformationKeywords],
+    bins: Literal["auto"] | int = "auto",
+    order: Literal["auto"] | int = "auto",
+    knots: Literal["clamped", "uniform"] = "clamped",
+    transform: Literal["auto", "rank", "none"] = "auto",
+    precision: Literal["auto", "float64", "mixed"] = "auto",
+    min_samples: int = 20,
+    orientation: Literal["genes_in_rows", "samples_in_rows"] = "genes_in_rows",
+    obs: Section | None = None,
+    backend: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> Any:
     """Mutual information in bits of every pair of genes, by B-splines (Daub et al. 2004).
 
@@ -106,6 +112,46 @@ def mutual_information(
         With ``key_added``: leave the AnnData as it is and return a copy that holds the matrix.
     dtype : {"float64", "float32"}
         Of the result. Large matrices take most of their time to be written, float32 half of it.
+    bins : auto or an integer between 1 and 64
+        Bins into which each gene's values are spread. Mutual information is at most log2(bins)
+        bits. Many bins on few samples raise the score of every pair alike. `auto`: 5 for fewer than
+        200 samples; 6 for ranks of more, or where values have a floor (more than a tenth of a
+        gene's samples at one value); 10 for the values of more; at least `order`.
+    order : auto or an integer between 1 and bins
+        Spline order: over how many neighbouring bins one value is spread. 1: each value falls into
+        one bin (a plain histogram). 3: a smooth quadratic spread, which lessens the noise at bin
+        borders. At most `bins`. `auto`: 4 beside `bins: auto` where that is 5 or 6, else 3 (or
+        `bins`).
+    knots : clamped or uniform
+        What happens at both ends of the range. `clamped`: end knots are repeated, so that the
+        extreme values fall into the end bins, as in the paper and in most tools. `uniform`: evenly
+        spaced knots, as in the authors' own R code; differs by up to 0.05 bits at order 3. For
+        comparison with that code only.
+    transform : auto, rank or none
+        What is binned. `rank`: each gene's ranks; one outlier then cannot push all other samples
+        into one bin, and one null distribution serves all genes. `none`: the values themselves, as
+        older tools do; genes with unlike spreads then get null distributions of their own, which
+        takes longer. `auto`: `none` from 200 samples on, if the values have no floor (in the median
+        gene at most 1 % of the samples share its most common value), else `rank`; docs/quality.md
+        shows on what that rests.
+    precision : auto, float64 or mixed
+        Arithmetic. `float64`: doubles throughout. `mixed`: half-precision weights with
+        single-precision sums, several times faster on a GPU and within 1e-4 bits. `auto`: `mixed`
+        on a GPU, `float64` on the CPU.
+    min_samples : an integer between 3 and 1000000
+        Least number of samples. Genes observed in fewer samples are dropped, and pairs of genes
+        observed together in fewer get no score. Scores from few samples come out too good by
+        chance: go below 20 only if you must.
+    orientation : genes_in_rows or samples_in_rows
+        Which way the table lies. `genes_in_rows`: one gene a line, one sample a column.
+        `samples_in_rows`: the other way round. `.h5ad` files are cells x genes by their format,
+        whatever stands here.
+    obs : a mapping of columns to a value or a list of values
+        Read only some samples: columns of `obs` of an `.h5ad` file, or of `samples.annotations`
+        beside another expression table, each with a value or a list of values, as `{cell_type: T
+        cell}`; samples that fit all of them are taken.
+    backend : auto, cpu or cuda
+        Where to compute. `auto`: a usable GPU, else all CPU cores.
 
     Returns
     -------
@@ -141,10 +187,10 @@ def mutual_information(
     b  1.2  NaN  0.0
     c  0.4  0.0  NaN
     """
-    config = counts_by_rank(_SCORES.config(settings), *preparation_of(expression))
+    config = counts_by_rank(SCORES.config(locals()), *preparation_of(expression))
     if dtype not in ("float64", "float32"):
         raise ValueError(f"dtype: found {dtype!r}; expected 'float64' or 'float32'")
-    table = as_table(expression, **table_keywords({**settings, "layer": _as_it_is(layer)}))
+    table = as_table(expression, orientation=orientation, layer=_as_it_is(layer), obs=obs)
     check_samples(table, config.preprocess.min_samples)
     square = is_anndata(expression) and regulators is None and other is None
     if key_added is not None and not square:
@@ -153,10 +199,10 @@ def mutual_information(
             "regulators and other (varp holds genes x genes)"
         )
     check_storage(expression, key_added, copy)
-    device = choose(settings["backend"])
+    device = choose(backend)
     columns = None
     if other is not None:
-        columns = as_table(other, orientation=settings["orientation"], name="other")
+        columns = as_table(other, orientation=orientation, name="other")
     config = _decided(config, table.values, *([] if columns is None else [columns.values]))
     found = few_samples_warnings(config, table.n_samples)
     if columns is not None:
@@ -169,7 +215,7 @@ def mutual_information(
     if regulators is not None:
         listed = listed_genes(regulators, table)
         rows, of_rows = listed.rows, table.values[listed.rows]
-        found += listed.messages(table.labels)
+        found += listed.messages
     found = tell(found)
     of_columns = None if regulators is None else table.values
     scores = _matrix(of_rows, of_columns, config, device, dtype)
@@ -190,12 +236,26 @@ def _as_it_is(layer: str | None) -> str | None:
     return None if layer == "auto" else layer
 
 
-@_NULL.signature
 def permutation_null(
     expression: ExpressionLike,
     *,
     layer: str | None = "auto",
-    **settings: Unpack[PermutationNullKeywords],
+    permutations: Literal["auto"] | int = 1_000_000,
+    null: Literal["auto", "permutation", "circular_shift", "courses", "blocks"] = "auto",
+    series: Labels | None = None,
+    time: Labels | None = None,
+    step: Mapping[str, float] | None = None,
+    batch: Labels | None = None,
+    seed: int = 1,
+    bins: Literal["auto"] | int = "auto",
+    order: Literal["auto"] | int = "auto",
+    knots: Literal["clamped", "uniform"] = "clamped",
+    transform: Literal["auto", "rank", "none"] = "auto",
+    precision: Literal["auto", "float64", "mixed"] = "auto",
+    min_samples: int = 20,
+    orientation: Literal["genes_in_rows", "samples_in_rows"] = "genes_in_rows",
+    obs: Section | None = None,
+    backend: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> PermutationNull:
     """Score pairs of permuted genes: the null distribution of ``mutual_information``.
 
@@ -209,6 +269,74 @@ def permutation_null(
     ----------
     expression, layer
         As for :func:`mutual_information`: give both the same, and the same settings.
+    permutations : auto or an integer between 100 and 1000000000
+        Scores drawn between genes whose samples are exchanged. A p-value needs at least 10 / p of
+        them; where there are fewer, `p_value` goes on from their tail (`p_method: extrapolated`).
+        `auto` draws as many as `keep` needs, up to 1e8.
+    null : auto, permutation, circular_shift, courses or blocks
+        What is done to the samples of a gene. `permutation`: every sample changes places with any
+        other; right where samples are independent. `circular_shift`: samples are moved along in
+        their order, each series (`samples.series`) within itself; right for time courses, in which
+        neighbours are alike. `courses`: whole series change places with others of equal times (and
+        batch); right for replicates of one stimulus, in which genes go together in time whether or
+        not they act on each other. `blocks`: samples are permuted within their batch
+        (`samples.batch`). `auto`: courses where stated series follow one course, else shifts where
+        series or times are stated, else blocks where batches are, else shifts where neighbours in
+        the table are more alike than in any of 999 random orders, else permutation; `summary.json`
+        says which and why.
+    series : array-like [shape: (samples,)], mapping or Series, or None
+        Which time course each sample is of: a label for each, in their order, or by the sample's
+        name. None: one.
+    time : array-like [shape: (samples,)], mapping or Series, or None
+        When each sample was taken: samples are put in this order within their series. None: they
+        stand in the order of time.
+    step : a mapping, or None
+        `{'time': 2, 'tolerance': 0.5}`: how long a step of `time` is; series are cut at others.
+    batch : array-like [shape: (samples,)], mapping or Series, or None
+        Which batch each sample is of.
+    seed : an integer between 0 and 4294967295
+        Start of all random draws (permutations, bootstraps). The same seed gives the same result on
+        any number of chunks and threads.
+    bins : auto or an integer between 1 and 64
+        Bins into which each gene's values are spread. Mutual information is at most log2(bins)
+        bits. Many bins on few samples raise the score of every pair alike. `auto`: 5 for fewer than
+        200 samples; 6 for ranks of more, or where values have a floor (more than a tenth of a
+        gene's samples at one value); 10 for the values of more; at least `order`.
+    order : auto or an integer between 1 and bins
+        Spline order: over how many neighbouring bins one value is spread. 1: each value falls into
+        one bin (a plain histogram). 3: a smooth quadratic spread, which lessens the noise at bin
+        borders. At most `bins`. `auto`: 4 beside `bins: auto` where that is 5 or 6, else 3 (or
+        `bins`).
+    knots : clamped or uniform
+        What happens at both ends of the range. `clamped`: end knots are repeated, so that the
+        extreme values fall into the end bins, as in the paper and in most tools. `uniform`: evenly
+        spaced knots, as in the authors' own R code; differs by up to 0.05 bits at order 3. For
+        comparison with that code only.
+    transform : auto, rank or none
+        What is binned. `rank`: each gene's ranks; one outlier then cannot push all other samples
+        into one bin, and one null distribution serves all genes. `none`: the values themselves, as
+        older tools do; genes with unlike spreads then get null distributions of their own, which
+        takes longer. `auto`: `none` from 200 samples on, if the values have no floor (in the median
+        gene at most 1 % of the samples share its most common value), else `rank`; docs/quality.md
+        shows on what that rests.
+    precision : auto, float64 or mixed
+        Arithmetic. `float64`: doubles throughout. `mixed`: half-precision weights with
+        single-precision sums, several times faster on a GPU and within 1e-4 bits. `auto`: `mixed`
+        on a GPU, `float64` on the CPU.
+    min_samples : an integer between 3 and 1000000
+        Least number of samples. Genes observed in fewer samples are dropped, and pairs of genes
+        observed together in fewer get no score. Scores from few samples come out too good by
+        chance: go below 20 only if you must.
+    orientation : genes_in_rows or samples_in_rows
+        Which way the table lies. `genes_in_rows`: one gene a line, one sample a column.
+        `samples_in_rows`: the other way round. `.h5ad` files are cells x genes by their format,
+        whatever stands here.
+    obs : a mapping of columns to a value or a list of values
+        Read only some samples: columns of `obs` of an `.h5ad` file, or of `samples.annotations`
+        beside another expression table, each with a value or a list of values, as `{cell_type: T
+        cell}`; samples that fit all of them are taken.
+    backend : auto, cpu or cuda
+        Where to compute. `auto`: a usable GPU, else all CPU cores.
 
     Returns
     -------
@@ -235,16 +363,15 @@ def permutation_null(
     >>> bool(p[0, 1] < 1e-6), bool(p[2, 3] > 0.01)
     (True, True)
     """
-    labels = label_keywords(settings)
-    stated = _NULL.config(settings, samples=stated_samples(labels, settings["step"]))
-    config = counts_by_rank(stated, *preparation_of(expression))
-    table = as_table(expression, **table_keywords({**settings, "layer": _as_it_is(layer)}))
-    min_samples, seed = config.preprocess.min_samples, int(settings["seed"])
+    given, inputs = locals(), Inputs()
+    table = as_table(expression, orientation=orientation, layer=_as_it_is(layer), obs=obs)
+    stated = inputs.samples({"series": series, "time": time, "batch": batch}, table, step)
+    config = NULL.config(given, samples=stated)
+    config = counts_by_rank(config, *preparation_of(expression))
     check_samples(table, min_samples)
-    arranged, design = arrange_samples(
-        as_expression(table), config.samples, table=label_table(labels, table)
-    )
-    device = choose(settings["backend"])
+    with inputs_in_memory(inputs.held):
+        arranged, design = arrange_samples(as_expression(table), config.samples)
+    device = choose(backend)
     if isinstance(expression, Prepared):
         design = design.with_removed(expression.design)
     opened, made = open_analysis(arranged.values, np.empty(0, int), config, device, design)

@@ -3,38 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from pairtile.api.analyse import analysed, messages_of_run
+from pairtile.api.analyse import attributes, finished, kept_run, read_network
 from pairtile.api.anndata_network import add_network, check_storage
-from pairtile.api.keywords import SAMPLES, TABLE, Keywords, label_keywords, table_keywords
-from pairtile.api.messages import tell
-from pairtile.api.prepare import (
-    prepared_table,
-    prepared_tables,
-    preprocess_of,
-    stated_samples,
-)
+from pairtile.api.keywords import Keywords
+from pairtile.api.prepare import Inputs, preprocess_of
 from pairtile.api.regulators import listed_genes
-from pairtile.api.table import ExpressionLike, ExpressionTable, Names, as_table
-from pairtile.declare.messages import notes_of, warnings_of
+from pairtile.api.settings import Section
+from pairtile.api.table import ExpressionLike, ExpressionTable, Labels, as_table
 from pairtile.gpu.device import choose
-from pairtile.io.regulators import FoundRegulators
 from pairtile.methods.mutual_information.api import as_given
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.dpi import data_processing_inequality as surviving_edges
-from pairtile.methods.mutual_information.prepare import state_of_prepared
-from pairtile.methods.mutual_information.scores import auto_score
-from pairtile.report.results import read_results
-
-if TYPE_CHECKING:
-    from pairtile.methods.mutual_information.keyword_types import InferNetworkKeywords
 
 SETTINGS = ("score", "keep", "dpi", "estimator", "null")
 """Keys of the configuration that ``attrs`` of a network names."""
@@ -47,16 +33,13 @@ SMALLEST_SPREAD = 1e-6
 ArrayOrFrame = TypeVar("ArrayOrFrame", NDArray[np.float64], pd.DataFrame)
 
 
-_KEYWORDS = Keywords(
+KEYWORDS = Keywords(
     MutualInformationConfig,
-    *("lag", "score", "keep", "dpi", "preprocess", "other_preprocess", "estimator.*"),
-    *("null.permutations", "null.kind"),
-    *(*SAMPLES, "seed", *TABLE, "backend"),
+    *("lag", "score", "keep", "dpi", "preprocess", "other_preprocess", "estimator.*", "null.*"),
     null="null.kind",
 )
 
 
-@_KEYWORDS.signature
 def infer_network(
     expression: ExpressionLike,
     regulators: Sequence[Hashable] | NDArray[np.generic] | None = None,
@@ -64,7 +47,28 @@ def infer_network(
     other_expression: ExpressionLike | None = None,
     key_added: str | None = None,
     copy: bool = False,
-    **settings: Unpack[InferNetworkKeywords],
+    lag: int = 0,
+    score: Literal["auto", "mi", "clr", "target_z", "combined"] = "auto",
+    keep: Section | str = "auto",
+    dpi: Section | bool | None = None,
+    preprocess: Section | None = None,
+    other_preprocess: Section | None = None,
+    bins: Literal["auto"] | int = "auto",
+    order: Literal["auto"] | int = "auto",
+    knots: Literal["clamped", "uniform"] = "clamped",
+    transform: Literal["auto", "rank", "none"] = "auto",
+    precision: Literal["auto", "float64", "mixed"] = "auto",
+    permutations: Literal["auto"] | int = "auto",
+    null: Literal["auto", "permutation", "circular_shift", "courses", "blocks"] = "auto",
+    series: Labels | None = None,
+    time: Labels | None = None,
+    step: Mapping[str, float] | None = None,
+    batch: Labels | None = None,
+    seed: int = 1,
+    orientation: Literal["genes_in_rows", "samples_in_rows"] = "genes_in_rows",
+    layer: str | None = "auto",
+    obs: Section | None = None,
+    backend: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> Any:
     """Infer a gene network: preparation, mutual information, significance, threshold, DPI.
 
@@ -87,6 +91,109 @@ def infer_network(
         (``varp[key_added]`` and ``uns[key_added]``), and return None.
     copy : bool
         With ``key_added``: return a changed copy of the AnnData.
+    lag : an integer between 0 and 1000
+        Of time courses: pair each gene with the others so many samples later in the same series
+        (`samples.series`, `samples.time`). Edges are then directed, `source` comes first, and the
+        null shifts genes along their series. Only with `score: mi` (which `auto` takes) and without
+        `bootstraps` and `other_expression`; no DPI. 0: in the same sample.
+    score : auto, mi, clr, target_z or combined
+        What ranks the pairs, for `keep`, the order of the network table and the evaluation. `mi`:
+        mutual information itself, in bits. `clr`: context likelihood of relatedness, how far a pair
+        stands out among all pairs of both its genes. `target_z`: how far it stands out among all
+        candidate regulators of the target, in standard deviations; directed. `combined`: `target_z`
+        and what the regulator explains of the target beside all other regulators (partial
+        correlation, also with its square); directed, and against gold standards the best of the
+        four beside `regulators`. `auto`: `combined` beside `regulators`, else `clr`. p- and
+        q-values are those of mutual information whatever stands here; beside `other_expression` all
+        but `mi` are directed.
+    keep : mapping or str
+        Which pairs become edges; give one form. `auto`: `{fdr: 0.05, top_edges: n}` beside
+        `regulators`, else `{fdr: 0.01, top_edges: n}`, with two edges for each gene of the table: a
+        network that can be looked at. `{p_value: x}`: p-value at most x. `{fdr: x}`:
+        Benjamini-Hochberg q-value at most x, in the network behind `dpi`. `{score: x}`: `score` at
+        least x. `{top_edges: n}`: the n best by `score`. `{fdr: x, top_edges: n}`: the n best by
+        `score` of the pairs whose p-values are so small that q is at most x among so few. `all`:
+        every pair (large!).
+    dpi : mapping or bool
+        Removal of indirect edges by the data processing inequality; `False` turns it off. It works
+        on mutual information, after `keep`. With regulators, an edge of a regulator is not removed
+        because of a gene that is none. It makes networks cleaner (precision) and loses some true
+        edges (recall): on for a network to look at, off for a ranking of all candidates.
+    preprocess : mapping, optional
+        How expression values are cleaned before genes are paired.
+    other_preprocess : mapping, optional
+        How `other_expression` is cleaned, with the keys of `preprocess`. None: with `min_samples`,
+        `drop_constant`, `sample_scale`, `regress_out` and `hidden_factors` of `preprocess`, and all
+        else decided from the table itself.
+    bins : auto or an integer between 1 and 64
+        Bins into which each gene's values are spread. Mutual information is at most log2(bins)
+        bits. Many bins on few samples raise the score of every pair alike. `auto`: 5 for fewer than
+        200 samples; 6 for ranks of more, or where values have a floor (more than a tenth of a
+        gene's samples at one value); 10 for the values of more; at least `order`.
+    order : auto or an integer between 1 and bins
+        Spline order: over how many neighbouring bins one value is spread. 1: each value falls into
+        one bin (a plain histogram). 3: a smooth quadratic spread, which lessens the noise at bin
+        borders. At most `bins`. `auto`: 4 beside `bins: auto` where that is 5 or 6, else 3 (or
+        `bins`).
+    knots : clamped or uniform
+        What happens at both ends of the range. `clamped`: end knots are repeated, so that the
+        extreme values fall into the end bins, as in the paper and in most tools. `uniform`: evenly
+        spaced knots, as in the authors' own R code; differs by up to 0.05 bits at order 3. For
+        comparison with that code only.
+    transform : auto, rank or none
+        What is binned. `rank`: each gene's ranks; one outlier then cannot push all other samples
+        into one bin, and one null distribution serves all genes. `none`: the values themselves, as
+        older tools do; genes with unlike spreads then get null distributions of their own, which
+        takes longer. `auto`: `none` from 200 samples on, if the values have no floor (in the median
+        gene at most 1 % of the samples share its most common value), else `rank`; docs/quality.md
+        shows on what that rests.
+    precision : auto, float64 or mixed
+        Arithmetic. `float64`: doubles throughout. `mixed`: half-precision weights with
+        single-precision sums, several times faster on a GPU and within 1e-4 bits. `auto`: `mixed`
+        on a GPU, `float64` on the CPU.
+    permutations : auto or an integer between 100 and 1000000000
+        Scores drawn between genes whose samples are exchanged. A p-value needs at least 10 / p of
+        them; where there are fewer, `p_value` goes on from their tail (`p_method: extrapolated`).
+        `auto` draws as many as `keep` needs, up to 1e8.
+    null : auto, permutation, circular_shift, courses or blocks
+        What is done to the samples of a gene. `permutation`: every sample changes places with any
+        other; right where samples are independent. `circular_shift`: samples are moved along in
+        their order, each series (`samples.series`) within itself; right for time courses, in which
+        neighbours are alike. `courses`: whole series change places with others of equal times (and
+        batch); right for replicates of one stimulus, in which genes go together in time whether or
+        not they act on each other. `blocks`: samples are permuted within their batch
+        (`samples.batch`). `auto`: courses where stated series follow one course, else shifts where
+        series or times are stated, else blocks where batches are, else shifts where neighbours in
+        the table are more alike than in any of 999 random orders, else permutation; `summary.json`
+        says which and why.
+    series : array-like [shape: (samples,)], mapping or Series, or None
+        Which time course each sample is of: a label for each, in their order, or by the sample's
+        name. None: one.
+    time : array-like [shape: (samples,)], mapping or Series, or None
+        When each sample was taken: samples are put in this order within their series. None: they
+        stand in the order of time.
+    step : a mapping, or None
+        `{'time': 2, 'tolerance': 0.5}`: how long a step of `time` is; series are cut at others.
+    batch : array-like [shape: (samples,)], mapping or Series, or None
+        Which batch each sample is of.
+    seed : an integer between 0 and 4294967295
+        Start of all random draws (permutations, bootstraps). The same seed gives the same result on
+        any number of chunks and threads.
+    orientation : genes_in_rows or samples_in_rows
+        Which way the table lies. `genes_in_rows`: one gene a line, one sample a column.
+        `samples_in_rows`: the other way round. `.h5ad` files are cells x genes by their format,
+        whatever stands here.
+    layer : auto or the name of a layer (text) or None
+        Which matrix of an `.h5ad` file to read: the name of a layer, for instance `counts`, or
+        `raw` (with its own genes), or `X`, as None does. `auto`: the counts that X was made from,
+        where X is normalised or scaled and they are in the file, of the genes of X; else X.
+        `summary.json` says which. Only for `.h5ad` files.
+    obs : a mapping of columns to a value or a list of values
+        Read only some samples: columns of `obs` of an `.h5ad` file, or of `samples.annotations`
+        beside another expression table, each with a value or a list of values, as `{cell_type: T
+        cell}`; samples that fit all of them are taken.
+    backend : auto, cpu or cuda
+        Where to compute. `auto`: a usable GPU, else all CPU cores.
 
     Returns
     -------
@@ -102,9 +209,10 @@ def infer_network(
     Raises
     ------
     ValueError
-        As :func:`mutual_information`; or no regulator left after preparation.
+        As :func:`mutual_information`.
     InputError
-        Values that cannot be prepared as asked, see :func:`prepare_expression`.
+        Values that cannot be prepared as asked, see :func:`prepare_expression`; no regulator left
+        after preparation.
     DeviceError
         ``backend="cuda"`` without a GPU.
 
@@ -125,50 +233,27 @@ def infer_network(
     >>> (network["source"][0], network["target"][0]) in true
     True
     """
+    given = locals() | {"preprocess": preprocess_of(expression, preprocess)}
     check_storage(expression, key_added, copy)
-    labels = label_keywords(settings)
-    decided: dict[str, object] = {"preprocess": preprocess_of(expression, settings["preprocess"])}
-    if settings["score"] == "auto" and not settings["lag"]:
-        decided["score"] = auto_score(regulators is not None)
-    samples = stated_samples(labels, settings["step"], settings["preprocess"])
-    if other_expression is not None and (regulators is not None or key_added is not None):
-        raise ValueError("other_expression: found it beside regulators or key_added")
-    config = _KEYWORDS.config(
-        {**settings, **decided},
-        samples=samples,
-        other_expression=None if other_expression is None else "in memory",
+    table = as_table(expression, orientation=orientation, layer=layer, obs=obs, sparse=True)
+    inputs, labels = Inputs(), {"series": series, "time": time, "batch": batch}
+    config = KEYWORDS.config(
+        given,
+        expression=inputs.table(expression, table),
+        other_expression=inputs.other(
+            other_expression, table, bool(key_added or regulators is not None)
+        ),
+        regulators=inputs.genes(regulators, table),
+        samples=inputs.samples(labels, table, step, preprocess),
     )
-    table = as_table(expression, **table_keywords(settings), sparse=True)
-    listed = FoundRegulators(np.empty(0, dtype=np.int32), {}, [])
-    if other_expression is not None:
-        ready, both = prepared_tables(expression, table, other_expression, config, labels)
-        listed, parameters = listed._replace(rows=both.rows), both.parameters
-        genes: Names = pd.Index(ready.prepared.genes)
-    else:
-        ready = prepared_table(expression, table, config, labels)
-        genes, parameters = table.labels[ready.kept], {"preprocess": ready.prepared.parameters}
-    if regulators is not None:
-        asked = listed_genes(regulators, table)
-        listed = FoundRegulators(asked.among(ready.kept), {}, asked.messages(genes))
-    names = pd.Index(ready.prepared.genes)
-    values = np.array(ready.prepared.values, np.float64, order="C")  # the caller's are left alone
-    prepared = replace(ready.prepared, values=values, design=ready.design)
-    state = state_of_prepared(config, prepared, listed, parameters)
-    with analysed(config, state, int(settings["seed"]), settings["backend"], "summary") as run:
-        made, told = read_results(run.folder), tell(messages_of_run(run))
-    edges = made.network
-    for end in ("source", "target"):
-        edges[end] = genes[names.get_indexer(pd.Index(edges[end]))]
+    made, said = finished(*kept_run(config, inputs, seed, backend))
+    edges = read_network(made.folder, table.labels if other_expression is None else None)
     used = {key: made.parameters[key] for key in (*SETTINGS, "preprocess", "seed")}
-    edges.attrs = {
+    edges.attrs = attributes(made, said) | {
         "directed": made.directed,
         "score": made.strength,
-        "counts": made.counts,
         "threshold_bits": made.summary["threshold"]["mi_bits"],
-        "device": made.summary["backend"]["device"],
         "settings": used | {"precision": made.summary["backend"]["precision"]},
-        "notes": notes_of(told),
-        "warnings": warnings_of(told),
     }
     if key_added is None:
         return edges

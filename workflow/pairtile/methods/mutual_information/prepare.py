@@ -23,7 +23,7 @@ from pairtile.methods.mutual_information.config import (
     SplineEstimatorConfig,
 )
 from pairtile.methods.mutual_information.null_design import entropy_classes, measured_samples
-from pairtile.preprocess.expression import Prepared, prepare_expression
+from pairtile.preprocess.expression import prepare_expression
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import dependence_warnings, read_arranged
 from pairtile.preprocess.statistics import row_blocks
@@ -64,17 +64,6 @@ def spline_state(
         parameters = {"preprocess": prepared.parameters}
         genes = GeneNames.of(prepared.items, config.ignore_case, config.ignore_versions)
         found = find_regulators(config.regulators, genes)
-    return state_of_prepared(config, prepared, found, parameters)
-
-
-def state_of_prepared(
-    config: MutualInformationConfig,
-    prepared: Prepared,
-    found: FoundRegulators,
-    parameters: dict[str, dict[str, object]],
-) -> PreparedInput[SplineArrays]:
-    """Scale prepared values, which are overwritten; the arrays of the state are those of
-    ``MutualInformation``. ``parameters``: how each table was prepared, by its key."""
     regulators, counts, absent = found
     items = prepared.items
     counts = {**prepared.counts, **counts}

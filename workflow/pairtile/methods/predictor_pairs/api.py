@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from pathlib import Path
+from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pandas.api.extensions import ExtensionDtype
 
-from pairtile.api.analyse import scored
-from pairtile.api.keywords import TABLE, Keywords, table_keywords
-from pairtile.api.messages import tell, warnings_of_network
-from pairtile.api.prepare import (
-    arranged_table,
-    as_expression,
-    preprocess_of,
-    sample_labels,
-    stated_samples,
-)
-from pairtile.api.regulators import listed_genes
-from pairtile.api.settings import analysis_config
-from pairtile.api.table import ExpressionTable, as_table
-from pairtile.declare.messages import Message, notes_of, warnings_of
+from pairtile.api.analyse import attributes, finished, kept_run
+from pairtile.api.keywords import Keywords
+from pairtile.api.messages import tell
+from pairtile.api.prepare import Inputs, as_labelled, preprocess_of, sample_labels
+from pairtile.api.settings import Section, analysis_config
+from pairtile.api.table import ExpressionTable, Labels, Names, as_table
+from pairtile.declare.messages import notes_of, warnings_of
+from pairtile.engine.state import open_state
+from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.config import (
     PredictorPairsConfig,
     auto_keep,
@@ -35,35 +29,51 @@ from pairtile.methods.predictor_pairs.network import (
     members,
     said_of_auto,
     threshold_warnings,
+    weak_warnings,
 )
-from pairtile.methods.predictor_pairs.prepare import prepare_predictor_input
-from pairtile.methods.predictor_pairs.read_input import PredictorInput, Series, count_levels
-from pairtile.methods.predictor_pairs.report_results import predictor_results, results_of
-from pairtile.methods.predictor_pairs.score import PredictorPairs, draws_of_a_test
-from pairtile.methods.predictor_pairs.state import search_input
-from pairtile.methods.predictor_pairs.tables import named_sets, tested_sets
+from pairtile.methods.predictor_pairs.read_input import Series
+from pairtile.methods.predictor_pairs.report import TEXT
+from pairtile.methods.predictor_pairs.report_results import sets_of_file
+from pairtile.methods.predictor_pairs.score import draws_of_a_test
 from pairtile.simulate import BooleanSimulation
 
-if TYPE_CHECKING:
-    from pairtile.methods.predictor_pairs.keyword_types import PredictorPairsKeywords
+OF_KEEP = ("keep_auto", "kept_by_rank", "keep_cannot_be_met", TEXT.empty.code)
+"""Messages on edges, which ``predictor_edges`` makes."""
 
-_KEYWORDS = Keywords(
+KEYWORDS = Keywords(
     PredictorPairsConfig,
-    *("lag", "series", "time", "step", "quantize", "preprocess", "estimator.*"),
-    *("null.kind", "null.permutations", "seed", *TABLE, "backend"),
+    *("lag", "quantize", "preprocess", "estimator.*", "null.*"),
     include_self="estimator.self",
     null="null.kind",
 )
 
 
-@_KEYWORDS.signature
 def predictor_pairs(
     expression: Any = None,
     *,
     levels: Any = None,
     regulators: Sequence[str | int] | NDArray[np.generic] | None = None,
     targets: Sequence[str | int] | NDArray[np.generic] | None = None,
-    **settings: Unpack[PredictorPairsKeywords],
+    lag: int | Sequence[object] = 1,
+    series: Labels | None = None,
+    time: Labels | None = None,
+    step: Mapping[str, float] | None = None,
+    quantize: Section | None = None,
+    preprocess: Section | None = None,
+    penalty: Literal["no_obs", "none", "poor_obs"] = "no_obs",
+    alpha: float = 1.0,
+    beta: float = 0.8,
+    cardinality: int = 2,
+    top: int = 10,
+    include_self: bool = False,
+    search: Literal["auto", "exhaustive", "sffs"] = "auto",
+    null: Literal["auto", "permutation", "circular_shift", "courses", "blocks"] = "auto",
+    permutations: Literal["auto"] | int = "auto",
+    seed: int = 1,
+    orientation: Literal["genes_in_rows", "samples_in_rows"] = "genes_in_rows",
+    layer: str | None = "auto",
+    obs: Section | None = None,
+    backend: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> pd.DataFrame:
     """Find the pairs of genes (or single genes, or threes) that best tell each gene's next level.
 
@@ -83,6 +93,88 @@ def predictor_pairs(
         Candidate predictors: names of genes (gene numbers for an array) or a mask. None: all.
     targets : sequence, optional
         Genes whose predictors are sought, likewise. None: all.
+    lag : an integer between 0 and 1000, or a list of up to 10 of them
+        Time steps from predictor to target. 1: predictors in one sample, the target in the next of
+        the same series; samples must stand in order of time. 0: both in the same sample, for
+        samples that are no time series. A list, such as [1, 2]: every candidate at each of these
+        lags (columns `lag_1`, ... say which); two lags have four times the pairs.
+    series : array-like [shape: (samples,)], mapping or Series, or None
+        Which time course each sample is of: a label for each, in their order, or by the sample's
+        name. None: one.
+    time : array-like [shape: (samples,)], mapping or Series, or None
+        When each sample was taken: samples are put in this order within their series. None: they
+        stand in the order of time.
+    step : a mapping, or None
+        `{'time': 2, 'tolerance': 0.5}`: how long a step of `time` is; series are cut at others.
+    quantize : mapping, optional
+        How expression values become levels.
+    preprocess : mapping, optional
+        How expression values are cleaned before genes are paired.
+    penalty : no_obs, none or poor_obs
+        How few samples are made up for. With few samples thousands of sets look perfect because
+        most combinations of their levels were seen once or never. `no_obs`: combinations that were
+        never seen count as if they told nothing of the target (weight `alpha`); recommended.
+        `poor_obs`: combinations seen once count as uncertain (`beta`). `none`: the entropy as
+        counted, for comparison.
+    alpha : a number of at least 0
+        Weight of each combination of levels under `penalty: no_obs`, in samples: each counts as if
+        it had been seen so many times more. 0: no penalty.
+    beta : a number greater than 0 and at most 1
+        Under `penalty: poor_obs`, how sure one is of the target's level where a combination was
+        seen once: the probability of the level that was seen; the others share the rest.
+    cardinality : an integer between 1 and 3
+        Predictors in a set. 1: single predictors. 2: pairs; every pair with every target. 3:
+        threes, see `search`; they need many samples (27 combinations of 3 levels).
+    top : an integer between 1 and 1000
+        How many sets to report for each target, best first.
+    include_self : True or False
+        Whether a target may be among its own predictors (its level one step earlier, with `lag:
+        1`). `True` fits genes that keep their level, and hides what else acts on them.
+    search : auto, exhaustive or sffs
+        How sets of `cardinality: 3` are found; smaller ones are always all tried. `exhaustive`:
+        every three. `sffs`: sequential forward floating selection, which starts from each target's
+        best pairs and adds and drops predictors; quick, but may miss the best three. `auto`:
+        exhaustive up to 2e11 threes times targets; the result says which it was.
+    null : auto, permutation, circular_shift, courses or blocks
+        What is done to a target. `permutation`: its levels are shuffled over the samples.
+        `circular_shift`: they are moved along in time, each series within itself, the end coming
+        back in at the start, which keeps the ups and downs of a slow time course; permutation then
+        lets genes pass that have nothing to do with each other. A series of n steps has only n - 1
+        shifts; of several series those are taken after which a target changes its level as often as
+        before. `courses`: whole series change places with others of equal times (and
+        `samples.batch`): for replicates of one stimulus, in which genes go together in time whether
+        or not they act on each other. `blocks`: they are shuffled within each batch of
+        `samples.batch`. `auto`: courses where series follow one course, else shifts where targets
+        keep their level from sample to sample clearly more often than samples in random order
+        would, else `blocks` where batches are stated (these first where samples are no time
+        series), else permutation; `summary.json` says which and why.
+    permutations : auto or an integer between 0 and 100000
+        How many times targets are shuffled, for each composition (targets with equal numbers of
+        samples at each level share their shuffles), or each target is shifted; the best set of each
+        is searched as for a real target, at the same cost. 0: not at all, and no p-values. `auto`:
+        20 or more for each target, or as many as the series have; none where fewer than 5 exchanges
+        of courses are possible. Each target is then compared with the draws of all targets,
+        standardised, and with the tail that is fitted to the best of them: any usual threshold
+        under `keep` can be met. A number: each target is compared with its own draws alone, and no
+        p- or q-value is less than 1 / (permutations + 1).
+    seed : an integer between 0 and 4294967295
+        Start of all random draws (permutations, bootstraps). The same seed gives the same result on
+        any number of chunks and threads.
+    orientation : genes_in_rows or samples_in_rows
+        Which way the table lies. `genes_in_rows`: one gene a line, one sample a column.
+        `samples_in_rows`: the other way round. `.h5ad` files are cells x genes by their format,
+        whatever stands here.
+    layer : auto or the name of a layer (text) or None
+        Which matrix of an `.h5ad` file to read: the name of a layer, for instance `counts`, or
+        `raw` (with its own genes), or `X`, as None does. `auto`: the counts that X was made from,
+        where X is normalised or scaled and they are in the file, of the genes of X; else X.
+        `summary.json` says which. Only for `.h5ad` files.
+    obs : a mapping of columns to a value or a list of values
+        Read only some samples: columns of `obs` of an `.h5ad` file, or of `samples.annotations`
+        beside another expression table, each with a value or a list of values, as `{cell_type: T
+        cell}`; samples that fit all of them are taken.
+    backend : auto, cpu or cuda
+        Where to compute. `auto`: a usable GPU, else all CPU cores.
 
     Returns
     -------
@@ -127,77 +219,41 @@ def predictor_pairs(
     >>> len(edges), true.issuperset(zip(edges["source"], edges["target"]))
     (40, True)
     """
-    series = settings["series"]
+    given = locals() | {"preprocess": preprocess_of(expression, preprocess)}
     if isinstance(levels, BooleanSimulation) and series is None:
         series = levels.series
+    table = one_table(expression, levels, {"orientation": orientation, "layer": layer, "obs": obs})
+    inputs, is_levels = Inputs(), levels is not None
     # Series of levels have a key of their own.
-    of_samples = {"series": series if levels is None else None, "time": settings["time"]}
-    config = _KEYWORDS.config(
-        {**settings, "preprocess": preprocess_of(expression, settings["preprocess"])},
-        # Whatever stands for a path is what messages call the input.
-        expression=None if levels is not None else "expression",
-        levels=None if levels is None else "levels",
-        series=None if series is None or levels is None else "series",
-        samples=stated_samples(of_samples, settings["step"], settings["preprocess"]),
-        regulators=None if regulators is None else "regulators",
-        targets=None if targets is None else "targets",
+    of_samples = {"series": None if is_levels else series, "time": time}
+    kind = "levels" if is_levels else "expression"
+    if is_levels and series is not None:
+        numbers, names = pd.factorize(sample_labels("series", series, table))
+        inputs.hold("series", Series(numbers.astype(np.int32), [str(name) for name in names]))
+    config = KEYWORDS.config(
+        given,
+        **{kind: inputs.table(levels if is_levels else expression, table, kind)},
+        series=inputs.names.get("series"),
+        samples=inputs.samples(of_samples, table, step, preprocess),
+        regulators=inputs.genes(regulators, table),
+        targets=inputs.genes(targets, table, "targets"),
     )
-    seed = int(settings["seed"])
-    table = one_table(expression, levels, table_keywords(settings))
-    listed: dict[str, Any] = {}
-    for key, genes in (("regulators", regulators), ("targets", targets)):
-        listed[key] = None
-        if genes is not None:
-            listed[key] = listed_genes(genes, table, key).names
-    if levels is None:
-        arranged, design = arranged_table(expression, table, config, of_samples)
-        given = PredictorInput(arranged, design=design, **listed)
-    else:
-        held = replace(as_expression(table), source="levels")
-        courses = None
-        if series is not None:
-            numbers, names_of = pd.factorize(sample_labels("series", series, table))
-            courses = Series(numbers.astype(np.int32), [str(name) for name in names_of])
-        n_levels = count_levels(held, asked=config.quantize.levels)
-        given = PredictorInput(held, n_levels, courses, **listed)
-    prepared = prepare_predictor_input(config, given)
-    ready = search_input(config, prepared, seed)
-    opened, merged, said = scored(PredictorPairs, config, ready, seed, settings["backend"])
-    sets = tested_sets(opened, merged)
-    names = pd.Index([str(label) for label in table.labels])
-    labels = table.labels[names.get_indexer(pd.Index(prepared.genes))]
-    found = _labelled(named_sets(sets, labels.to_numpy()), table.labels.dtype)
-    said += opened.warnings(sets)
-    used = {
-        **config.model_dump(include={"lag", "null", "quantize"}),
-        **ready.parameters,
-        "estimator": config.estimator.model_dump() | ready.parameters["estimator"],
-        "seed": seed,
-    }
-    read = results_of(found, ready.state, dict(zip(labels, range(len(labels)), strict=True)))
-    # Whether edges are left is for predictor_edges to say.
-    some = pd.DataFrame({"source": [""], "target": [""]})
-    said += warnings_of_network(
-        config, some, ready.counts, used, said, read={predictor_results: read}
-    )
-    told = tell(said)
-    found.attrs = {
-        "counts": dict(ready.counts)
-        | {"draws_of_a_test": draws_of_a_test(ready.state, config.null.permutations == "auto")},
-        "notes": notes_of(told),
-        "warnings": warnings_of(told),
-        "device": opened.device.name,
-        "settings": used,
-    }
-    return found
+    run, folder = kept_run(config, inputs, seed, backend)
+    found, said = finished(run, folder, told=OF_KEEP)
+    sets = read_sets(found.folder, table.labels)
+    sets.attrs = attributes(found, said) | {"settings": found.parameters}
+    state, pooled = cast(PredictorArrays, open_state(run.state)), config.null.permutations == "auto"
+    sets.attrs["counts"]["draws_of_a_test"] = draws_of_a_test(state, pooled)
+    return sets
 
 
-def _labelled(sets: pd.DataFrame, dtype: np.dtype | ExtensionDtype) -> pd.DataFrame:
-    """Labels in their own type; without the columns of a second predictor where there is none."""
-    if (sets["predictor_2"] == "").all() and len(sets):
-        sets = sets.drop(columns=["predictor_2", "gain_2", "spearman_2"])
-    labels = ["target", *members(sets)]
-    return sets.astype(dict.fromkeys(labels, dtype)) if len(sets) else sets
+def read_sets(folder: Path, labels: Names) -> pd.DataFrame:
+    """``predictors.tsv`` with the caller's labels of genes."""
+    sets = sets_of_file(folder)
+    sets = sets.drop(columns=[name for name in sets if str(name).endswith("_symbol")])
+    for end in ("target", *members(sets)) if len(sets) else ():
+        sets[end] = as_labelled(labels, sets[end])
+    return sets
 
 
 def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "auto") -> pd.DataFrame:
@@ -270,15 +326,9 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "auto"
     drawn = sets.attrs.get("settings", {}).get("null", {})
     said = [] if drawn.get("permutations") == "auto" else threshold_warnings(rule, draws)
     said += [said_of_auto(rule)] if config.keep.rule == "auto" else []
-    kept = results_of(sets.assign(kept=sets.index.isin(chosen.index)))
-    said += warnings_of_network(
-        config,
-        edges,
-        {},
-        {"keep": keep if keep != "auto" else rule},
-        [*map(Message, sets.attrs.get("warnings", [])), *said],
-        read={predictor_results: kept},
-    )
+    best = chosen[chosen["rank"] == 1]
+    said += weak_warnings(best) if keep == "best" else []
+    said += [TEXT.empty] if edges.empty else []
     told = tell(said)
     edges.attrs = {"directed": True, "notes": notes_of(told), "warnings": warnings_of(told)}
     return edges

@@ -22,6 +22,9 @@ message = messages_of(__package__)
 MAX_GAIN_BITS = 2.0
 """No predictor adds more: the entropy of four levels."""
 
+LEVEL = 0.05
+"""p- and q-values at most this are counted at the top of the page."""
+
 SET_NAMES = {1: "predictor", 2: "pair", 3: "triple"}
 """What a set of so many predictors is called."""
 
@@ -150,6 +153,15 @@ def threshold_warnings(keep: KeepSets, draws: int) -> list[Message]:
         return []
     numbers = {"key": keep.rule, "limit": keep.limit, "draws": draws, "least": least}
     return [message("keep_cannot_be_met", **numbers)]
+
+
+def weak_warnings(best: pd.DataFrame) -> list[Message]:
+    """A warning where best sets are kept by rank whatever their p-values."""
+    weak = int((best["p_value"] > LEVEL).sum())
+    if not weak:
+        return []
+    word = SET_NAMES[len(members(best))]
+    return [message("kept_by_rank", word=word, weak=weak, targets=len(best), level=LEVEL)]
 
 
 def threshold_summary(sets: pd.DataFrame, kept: pd.DataFrame, keep: KeepSets) -> dict[str, object]:

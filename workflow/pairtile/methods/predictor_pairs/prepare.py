@@ -83,8 +83,6 @@ def prepare_predictor_input(
         For settings that are not allowed.
     """
     table, levels, n_levels = _levels(config, given, scratch)
-    # Its own counts and messages: the table may be the caller's.
-    table = replace(table, counts=dict(table.counts), messages=list(table.messages))
     design = _design(config, given, table)
     found = _transitions(config, design, table)
     predictors = _chosen("regulators", given.regulators, config, table)
@@ -113,8 +111,7 @@ def _levels(
 ) -> tuple[Prepared, NDArray[np.int8], int]:
     table, n_levels, cleaning = given.table, given.n_levels, config.preprocess
     if n_levels is None:
-        if isinstance(table, Expression):
-            table = prepare_expression(table, cleaning, design=given.design, scratch=scratch)
+        table = prepare_expression(table, cleaning, design=given.design, scratch=scratch)
         return table, quantize(table.values, config.quantize), int(config.quantize.levels)
     assert isinstance(table, Expression)
     as_read = {"sample_scale": False, "hidden_factors": "none", "control_genes": None}

@@ -17,6 +17,7 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.annotations import AnnotationTable
 from pairtile.io.expression import Expression, read_expression
+from pairtile.io.in_memory import unless_in_memory
 from pairtile.io.names import match_samples, some
 from pairtile.io.regulators import read_regulators
 from pairtile.io.symbols import with_symbols
@@ -134,6 +135,7 @@ class Series:
         return config.model_copy(update={"series": column}), table
 
 
+@unless_in_memory
 def read_series(path: str | PathLike[str], samples: Sequence[str]) -> Series:
     """Read a table of sample and series, two fields a line, for the ``samples`` of a table.
 

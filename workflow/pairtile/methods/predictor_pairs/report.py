@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.members import members_section
 from pairtile.methods.predictor_pairs.charts import FIGURES, LEVEL_COLOURS, cell_colour
-from pairtile.methods.predictor_pairs.network import SET_NAMES
+from pairtile.methods.predictor_pairs.network import LEVEL, SET_NAMES, weak_warnings
 from pairtile.methods.predictor_pairs.report_results import (
     GAINS,
     PredictorResults,
@@ -179,9 +179,6 @@ message = messages_of(__package__)
 SAMPLES_EACH = 5
 """Fewer samples than this for each combination of levels, and chance makes good sets."""
 
-LEVEL = 0.05
-"""p- and q-values at most this are counted at the top of the page."""
-
 N_NAMED = 3
 
 
@@ -205,17 +202,14 @@ def warnings(results: Results) -> Iterator[Message]:
 
 
 def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]:
-    best, word = found.best, found.word
+    best = found.best
     if found.draws is not None and not _is_pooled(results):
         least, tested = 1.0 / (1.0 + found.draws), int(best["p_value"].notna().sum())
         if least >= LEVEL / 2 and best["q_value"].min() > LEVEL:
             numbers = {"draws": found.draws, "least": least, "targets": tested}
             yield message("coarse_p_values", level=LEVEL, **numbers)
     if results.parameters.get("keep") == "best":
-        kept = best[best["kept"]]
-        weak = int((kept["p_value"] > LEVEL).sum())
-        if weak:
-            yield message("kept_by_rank", word=word, weak=weak, targets=len(kept), level=LEVEL)
+        yield from weak_warnings(best[best["kept"]])
 
 
 def _is_pooled(results: Results) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -23,7 +24,7 @@ class Levels:
     """The state of a search, and the row of each gene's name in it."""
 
     state: PredictorArrays
-    row: Mapping[Hashable, int] | Mapping[str, int]
+    row: Mapping[str, int]
 
     @property
     def n_levels(self) -> int:
@@ -133,29 +134,26 @@ def predictor_results(results: Results) -> PredictorResults:
     Raises StoreError naming the file when a table is missing or is not what its name says.
     """
     folder = results.folder
+    sets = sets_of_file(folder)
+    kept = read_result_table(folder / HYPEREDGES, __package__)
+    places = pd.MultiIndex.from_frame(sets[["target", "rank"]])
+    sets["kept"] = places.isin(pd.MultiIndex.from_frame(kept[["target", "rank"]]))
+    sets = results.labelled(sets, ["target", *members(sets)])
+    sets["information_bits"] = sets["target_entropy_bits"] - sets["mce_bits"]
+    if not results.state:
+        return PredictorResults(sets)
+    state = cast(PredictorArrays, results.state)
+    draws = np.unique(state["null_class"], return_counts=True)[1]
+    least = int(draws.min()) if draws.size else 0
+    return PredictorResults(sets, Levels(state, results.rows), least)
+
+
+def sets_of_file(folder: Path) -> pd.DataFrame:
+    """``predictors.tsv``; without the columns of a second predictor where there is none."""
     sets = read_result_table(folder / SETS, __package__)
     # Single predictors are written with a second one that has no name.
     unused = [n for n in (2, 3) if f"predictor_{n}" in sets and not sets[f"predictor_{n}"].any()]
     if len(sets):
         kinds = ("predictor", "gain", "spearman")
         sets = sets.drop(columns=[f"{kind}_{n}" for kind in kinds for n in unused])
-    kept = read_result_table(folder / HYPEREDGES, __package__)
-    places = pd.MultiIndex.from_frame(sets[["target", "rank"]])
-    sets["kept"] = places.isin(pd.MultiIndex.from_frame(kept[["target", "rank"]]))
-    sets = results.labelled(sets, ["target", *members(sets)])
-    state = cast(PredictorArrays, results.state) if results.state else None
-    return results_of(sets, state, results.rows)
-
-
-def results_of(
-    sets: pd.DataFrame,
-    state: PredictorArrays | None = None,
-    rows: Mapping[Hashable, int] | Mapping[str, int] | None = None,
-) -> PredictorResults:
-    """From a table of sets, and the state with the row of each gene in it where they are there."""
-    told = sets["target_entropy_bits"] - sets["mce_bits"]
-    sets = sets.assign(information_bits=told)
-    if state is None:
-        return PredictorResults(sets)
-    draws = np.unique(state["null_class"], return_counts=True)[1]
-    return PredictorResults(sets, Levels(state, rows or {}), int(draws.min()) if draws.size else 0)
+    return sets

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from pairtile.api.analyse import analysed, messages_of_run
+from pairtile.api.analyse import finished, kept_run, read_network
 from pairtile.api.keywords import Keywords
-from pairtile.api.messages import tell, warnings_of_network
+from pairtile.api.messages import tell
+from pairtile.api.prepare import Inputs
+from pairtile.api.settings import Section
 from pairtile.declare.messages import HasMessages, Message
-from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
-from pairtile.gpu.device import choose
-from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
 from pairtile.methods.trajectory_correlation.differences import (
@@ -38,50 +35,68 @@ from pairtile.methods.trajectory_correlation.network import (
     path_ends,
     shortest_paths,
 )
-from pairtile.methods.trajectory_correlation.prepare import prepare_trajectory
 from pairtile.methods.trajectory_correlation.read_tables import EXPECTED, SeriesTable, unusable
 from pairtile.methods.trajectory_correlation.read_trajectory import (
     Run,
     Trajectories,
-    trajectories_of,
-    unwrapped,
 )
-from pairtile.methods.trajectory_correlation.report_results import MotionResults, motion_results
-from pairtile.methods.trajectory_correlation.residues import add_contacts
 from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
-from pairtile.methods.trajectory_correlation.state import state_of_series
 from pairtile.methods.trajectory_correlation.tables import no_path, path_table
-from pairtile.methods.trajectory_correlation.time_series import prepare_tables
 from pairtile.methods.trajectory_correlation.unwrap import Frame
-from pairtile.runtime.files import read_json, read_table
-from pairtile.steps.network import read_merged
-from pairtile.steps.plan import read_plan
+from pairtile.runtime.files import read_table
+from pairtile.steps.network import opened_network
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
     from MDAnalysis.coordinates.base import ProtoReader
 
-    from pairtile.methods.trajectory_correlation.keyword_types import TrajectoryCorrelationKeywords
-
     Motion: TypeAlias = ArrayLike | pd.DataFrame | Universe | AtomGroup
 
 _SELECTIONS = ("fit", "reference", "select", "positions")
 _OF_MOLECULES = (*_SELECTIONS, "dihedrals", "distances", "domains")
-_KEYWORDS = Keywords(
+KEYWORDS = Keywords(
     TrajectoryCorrelationConfig,
     *("estimator.*", "unwrap", *_OF_MOLECULES, "variables", "frames", "ensemble", "contacts"),
-    *("pairs", "keep", "score", "seed", "backend"),
-    optional=_SELECTIONS,
+    *("pairs", "keep", "score"),
 )
 
 
-@_KEYWORDS.signature
 def trajectory_correlation(
     trajectory: str | os.PathLike[str] | Motion | Sequence[Motion],
     trajectories: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     *,
     names: Sequence[str] | None = None,
-    **settings: Unpack[TrajectoryCorrelationKeywords],
+    preset: Literal["none", "mdigest", "normi", "dynetan", "netsci"] = "none",
+    kind: Literal["auto", "ksg", "gaussian", "dcc", "bspline", "dihedral"] = "auto",
+    neighbours: int = 6,
+    variant: int = 1,
+    norm: Literal["euclidean", "max"] = "euclidean",
+    scale: Literal["raw", "std"] = "raw",
+    theiler: Literal["auto"] | int = "auto",
+    corrected: bool = True,
+    bins: Literal["auto"] | int = "auto",
+    order: int = 3,
+    transform: Literal["rank", "none"] = "rank",
+    surrogates: int = 20,
+    unwrap: bool = False,
+    fit: bool | str | None = None,
+    reference: Literal["first", "average"] | None = None,
+    select: str | None = None,
+    positions: Literal["atom", "ca", "center_of_mass"] | None = None,
+    dihedrals: Sequence[object] | None = None,
+    distances: Section | None = None,
+    domains: Section | None = None,
+    variables: Literal[
+        "auto", "positions", "coordinates", "displacements", "dihedrals", "distances", "columns"
+    ] = "auto",
+    frames: Section | None = None,
+    ensemble: Literal["auto"] | bool = "auto",
+    contacts: Section | bool | Literal["auto"] = "auto",
+    pairs: Literal["all", "in_contact"] = "all",
+    keep: Section | Literal["all", "auto"] = "auto",
+    score: Literal["auto", "correlation", "correlation_centred"] = "auto",
+    seed: int = 1,
+    backend: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> MotionCorrelation:
     """Find which motions go together: mutual information and correlation of every pair.
 
@@ -99,6 +114,115 @@ def trajectory_correlation(
         Beside the path of a topology: the trajectories, each a replica.
     names : sequence, optional
         Of the variables of an array.
+    preset : none, mdigest, normi, dynetan or netsci
+        Numbers as another tool gives them: decides `neighbours`, `variant`, `norm`, `scale` and
+        `theiler`, whatever stands there. `mdigest`: 5 neighbours, KSG 1, largest coordinate, as
+        they are, no Theiler window. `normi`: the same, each coordinate divided by its standard
+        deviation. `dynetan`: 7 neighbours, KSG 2, divided too. `netsci`: KSG 2, as they are,
+        `neighbours` as given here. Only for `kind: ksg`.
+    kind : auto, ksg, gaussian, dcc, bspline or dihedral
+        `ksg`: nearest neighbours (Kraskov et al. 2004); any dependence, in all dimensions at once;
+        wants 50 effective frames or more. `gaussian`: as if motions were normally distributed
+        (linear mutual information); fast, best of fewer frames, blind to curved dependence. `auto`:
+        `gaussian` where the median variable has fewer than 50 effective frames in a trajectory,
+        else `ksg`; `ksg` wherever a key of it is not at its default. `dcc`: cosine (Pearson)
+        correlation of displacements; blind to motions at right angles. `bspline`: B-spline mutual
+        information, of scalars; of positions the sum over the nine pairs of coordinates. Frames may
+        be missing, in some variables or all. `dihedral`: the same of angles, with splines that
+        close at 360 degrees.
+    neighbours : an integer between 1 and 64
+        Of `ksg`: which nearest neighbour measures the density. Fewer follow finer detail and
+        scatter more. Usual: 3 to 7.
+    variant : an integer between 1 and 2
+        Of `ksg`: the first or the second estimator of Kraskov et al.
+    norm : euclidean or max
+        Of `ksg`: how far apart two frames of one variable are. `euclidean`: the distance; does not
+        depend on how the system is turned. `max`: the largest difference of a coordinate.
+    scale : raw or std
+        Of `ksg`: coordinates as they are (`raw`), or each divided by its own standard deviation
+        (`std`; no longer independent of how the system is turned).
+    theiler : auto or an integer between 0 and 1000000
+        Of `ksg`: frames nearer in time than this are no neighbours, because successive frames are
+        alike whatever the motions have to do with each other. `auto`: twice the correlation time.
+        0: all frames count.
+    corrected : True or False
+        Of `gaussian`: take away the bias of few frames (exact for independent frames): about 0.05
+        nats for two atoms and 100 frames.
+    bins : auto or an integer between 2 and 64
+        Of `bspline` and `dihedral`: bins of a variable. `auto`: 10, for angles 12.
+    order : an integer between 1 and bins
+        Of `bspline` and `dihedral`: spline order. 1: plain histogram; 3: usual.
+    transform : rank or none
+        Of `bspline`: values are replaced by their ranks, so that every bin is used and outliers do
+        no harm, or are taken as they are, from the least to the greatest.
+    surrogates : an integer between 0 and 10000
+        How many times one motion of each pair is shifted in time (the end comes back in at the
+        start) to see what the estimator gives for unrelated motions that are as slow as these: the
+        null of the p-values. Successive frames are no independent samples, and a plain permutation
+        would call everything significant. Each costs as much as the estimate. 0: no p-values.
+    unwrap : True or False
+        Put together what the periodic box breaks, before anything else: molecules become whole,
+        chains that are near each other in the first frame stay so, and their centre lies in the
+        middle of the box. Of the residues of `fit`, `select` and `distances`.
+    fit : least_moving, a selection of atoms (text) or False
+        Atoms on which frames are superposed, to take out the tumbling of the whole (Kabsch, without
+        weights), as a selection of MDAnalysis. Best the rigid part. `least_moving`: those of
+        `protein and name CA` that move least, found by iteration, or all of them where that changes
+        few pairs; this is the default of two analyses of which one is to `compare` with the other.
+        `False`: frames are used as they are, superposed already.
+    reference : first or average
+        What frames are superposed on. `first`: the first frame used of the first trajectory.
+        `average`: the average structure of all frames, which are read once more to find it.
+    select : a selection of atoms (text)
+        Atoms whose motion is analysed, as a selection of MDAnalysis; independent of `fit`.
+    positions : atom, ca or center_of_mass
+        What is one position. `atom`: each selected atom. `ca`: the C-alpha of each residue with a
+        selected atom. `center_of_mass`: of the selected atoms of each residue.
+    dihedrals : a list of phi, psi, omega, chi1, chi2, chi3, chi4, chi5
+        Which angles of each residue are variables, where it has them.
+    distances : a mapping of NAME: [selection, selection]
+        Distances to pair, by name: each between the geometric centres of two selections. No
+        superposition is needed.
+    domains : a mapping of NAME: selection
+        Parts of the molecule to mark in heat maps and tables: a name, and the residues as a
+        selection. A residue of two domains belongs to the first.
+    variables : auto, positions, coordinates, displacements, dihedrals, distances or columns
+        What is paired. `positions`: x, y, z of each, together. `coordinates`: x, y and z of each as
+        three variables of their own. `displacements`: the distance of each from its mean position
+        (a scalar: most of the direction is lost). `dihedrals`: backbone and side-chain angles of
+        the selected residues, see `dihedrals`. `distances`: those listed under `distances`.
+        `columns`: of `time_series`. `auto`: positions; displacements for `kind: bspline`; dihedrals
+        for `kind: dihedral`.
+    frames : mapping, optional
+        Which frames of each trajectory.
+    ensemble : auto, True or False
+        Whether frames are models without an order in time, such as those of an NMR structure: they
+        then count as independent, and the null exchanges models in place of shifting time. `auto`:
+        of PDB files that say NMR, or in which a model is no nearer to the next than to any other;
+        else `False`.
+    contacts : auto, False, or a mapping with keys cutoff and fraction
+        Keep in the network only pairs of residues that touch: communities and paths of a nearly
+        complete network mean little. `False`: all, however far apart. `auto`: `{}` where variables
+        belong to residues, else `False`. Values of all pairs stay in `pairs.parquet` and
+        `matrices.npz`, unless `pairs` says otherwise.
+    pairs : all or in_contact
+        Which pairs are scored. `in_contact`: only those of `contacts`, which are found first, for
+        tens of thousands of atoms; the network is the same. There are then no matrices and maps of
+        all pairs, and no `compare`.
+    keep : auto, {p_value: x}, {fdr: x}, {correlation: x}, {top_edges: x} or all (one of them)
+        Which pairs become edges; give one form. `auto`: `{fdr: 0.05}`, or `all` under `surrogates:
+        0`. `{p_value: x}`: p-value at most x. `{fdr: x}`: q-value at most x. `{correlation: x}`:
+        correlation at least x. `{top_edges: n}`: the n strongest. `all`.
+    score : auto, correlation or correlation_centred
+        What ranks pairs: for `keep: {correlation: x}` and `{top_edges: n}`, communities, paths, the
+        means of residues and the maps of the report. `correlation`: as estimated, which slow
+        motions raise. `correlation_centred`: without the mean of the pair's surrogates, 0 for
+        unrelated motions. `auto`: that, or `correlation` for `kind: dcc` and under `surrogates: 0`.
+    seed : an integer between 0 and 4294967295
+        Start of all random draws (permutations, bootstraps). The same seed gives the same result on
+        any number of chunks and threads.
+    backend : auto, cpu or cuda
+        Where to compute. `auto`: a usable GPU, else all CPU cores.
 
     Returns
     -------
@@ -142,94 +266,62 @@ def trajectory_correlation(
     >>> found.network[["source", "target"]].values.tolist()
     [['a', 'b']]
     """
-    seed = int(settings["seed"])
-    with tempfile.TemporaryDirectory(prefix="pairtile-") as scratch:
-        config, ready, labels = _prepared(trajectory, trajectories, names, settings, scratch)
-        with analysed(config, ready, seed, settings["backend"], "network") as run:
-            pairs, edges = read_merged(run).pairs, read_table(run.folder / "network.parquet")
-            found, record = messages_of_run(run), read_json(run.record("network"))
-            planned = read_plan(run.plan)
-            opened_ = TrajectoryCorrelation(config, ready.state, choose("cpu"), planned.precision)
-            contact = opened_.in_contact(pairs["i"].to_numpy(), pairs["j"].to_numpy())
-    items = ready.items[ready.items["kept"].to_numpy(dtype=bool)].reset_index(drop=True)
+    inputs, settings = Inputs(), locals()
+    with ExitStack() as stack:
+        config, held, labels = _asked(trajectory, trajectories, names, settings, stack)
+        inputs.held |= held
+        run, folder = kept_run(config, inputs, seed, backend)
+        found, said = finished(run, folder)
+    merged, items = (read_table(run.folder / f"{name}.parquet") for name in ("pairs", "items"))
+    opened = opened_network(run, config, "cpu")
+    assert isinstance(opened, TrajectoryCorrelation)
+    items = items[items["kept"]].reset_index(drop=True)
+    if config.topology is not None:
+        labels = pd.Index(items["name"])
     shown = pd.RangeIndex(len(items)) if labels is None else labels
-    for end in ("source", "target"):
-        edges[end] = shown[pd.Index(items["name"].astype(str)).get_indexer(pd.Index(edges[end]))]
-    counts = {**ready.counts, "pairs": len(pairs), **record["counts"]}
-    read = MotionResults(
-        Path("in memory"), items, *(pd.DataFrame() for _ in ("communities", "paths"))
-    )
-    found += warnings_of_network(
-        config, edges, counts, ready.parameters, found, read={motion_results: read}
-    )
-    asked = config.resolved()
     return MotionCorrelation(
         items=items,
-        pairs=pairs,
-        network=edges,
+        pairs=merged,
+        network=read_network(found.folder, shown),
         labels=labels,
-        contacts=contact,
-        counts=counts,
-        community_agreement=record["details"]["threshold"].get("community_agreement", {}),
-        messages=tell(found),
-        device=planned.device_name,
-        settings={
-            **asked,
-            "ensemble": ready.parameters["ensemble"],
-            "estimator": asked["estimator"] | ready.parameters["estimator"],
-            "seed": seed,
-        },
+        contacts=opened.in_contact(merged["i"].to_numpy(), merged["j"].to_numpy()),
+        counts=found.counts,
+        community_agreement=found.summary["threshold"].get("community_agreement", {}),
+        messages=said,
+        device=found.summary["backend"]["device"],
+        settings=found.parameters,
     )
 
 
-def _prepared(
+def _asked(
     trajectory: str | os.PathLike[str] | Motion | Sequence[Motion],
     trajectories: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None,
     names: Sequence[str] | None,
     settings: Mapping[str, Any],
-    scratch: str,
-) -> tuple[TrajectoryCorrelationConfig, PreparedInput[MotionArrays], pd.Index[str] | None]:
-    seed = settings["seed"]
+    stack: ExitStack,
+) -> tuple[TrajectoryCorrelationConfig, dict[str, Any], pd.Index[str] | None]:
+    """The configuration of a call, what is in memory by the names of its files, and the labels of
+    the variables of arrays."""
     if isinstance(trajectory, str | os.PathLike):
         _not_beside(names is not None, "names", "a topology, which names its atoms")
         runs = [trajectories] if isinstance(trajectories, str | os.PathLike) else trajectories
         paths = [os.fspath(path) for path in runs or []]
-        config = _KEYWORDS.config(settings, topology=trajectory, trajectories=paths)
-        ready = _state_of_molecules(config, trajectories_of(config), seed, scratch)
-        return config, ready, _kept_names(ready)
+        return KEYWORDS.config(settings, topology=trajectory, trajectories=paths), {}, None
     _not_beside(trajectories is not None, "trajectories", "anything but the path of a topology")
     sources = trajectory if isinstance(trajectory, list | tuple) else [trajectory]
     universes = [one for one in sources if is_universe(one)]
     if universes and len(universes) == len(sources):
         _not_beside(names is not None, "names", "a Universe, which names its atoms")
         called = [name_of(n) for n in range(len(universes))]
-        config = _KEYWORDS.config(settings, topology="topology", trajectories=called)
-        with opened(universes, config.frames) as source:
-            unwrapped(source, config)
-            files = [str(getattr(one.universe.trajectory, "filename", "")) for one in universes]
-            ready = _state_of_molecules(config, source, seed, scratch, files)
-        return config, ready, _kept_names(ready)
+        config = KEYWORDS.config(settings, topology="topology", trajectories=called)
+        source = OpenTrajectories(universes, config.frames)
+        stack.callback(source.restore)
+        return config, {"topology": source}, None
     for key in _OF_MOLECULES:
         _not_beside(settings[key] is not None, key, "an array, which is taken as it is")
     arrays = as_arrays(trajectory, names)
     config = _config_of_arrays(arrays, settings)
-    prepared = prepare_tables(config, scratch, series_tables(arrays, config))
-    ready = state_of_series(config, prepared, scratch)
-    return config, ready, arrays.labels
-
-
-def _state_of_molecules(
-    config: TrajectoryCorrelationConfig,
-    source: Trajectories,
-    seed: int,
-    scratch: str,
-    files: list[str] | None = None,
-) -> PreparedInput[MotionArrays]:
-    prepared = prepare_trajectory(config, seed, scratch, source)
-    ready = state_of_series(config, prepared, scratch, files)
-    if config.contact_rule:
-        add_contacts(config, ready, source)
-    return ready
+    return config, {one.path: one for one in series_tables(arrays, config)}, arrays.labels
 
 
 def _config_of_arrays(
@@ -241,7 +333,7 @@ def _config_of_arrays(
             f"trajectory: found {arrays.dimensions} dimensions; expected scalars, (frames, "
             "variables), beside kind dihedral"
         )
-    return _KEYWORDS.config(
+    return KEYWORDS.config(
         settings,
         time_series=[name_of(n) for n in range(len(arrays.replicas))],
         table={"dimensions": arrays.dimensions, "angles": "radians" if angles else "none"},
@@ -251,11 +343,6 @@ def _config_of_arrays(
 def _not_beside(found: bool, key: str, what: str) -> None:
     if found:
         raise ValueError(f"{key}: found it beside {what}; expected None")
-
-
-def _kept_names(ready: PreparedInput) -> pd.Index[str]:
-    kept = ready.items["kept"].to_numpy(dtype=bool)
-    return pd.Index(ready.items.loc[kept, "name"].astype(str))
 
 
 # --- result ---------------------------------------------------------------------------------------
@@ -434,6 +521,7 @@ class OpenTrajectories(Trajectories):
         self._universes: dict[tuple[str, ...], Universe] = {
             (name_of(n),): one.universe for n, one in enumerate(sources)
         }
+        self.files = [str(getattr(one.universe.trajectory, "filename", "")) for one in sources]
         self._chosen = [None if one is one.universe else one for one in sources]
         self.universe = sources[0].universe
         self.said = {}
@@ -485,18 +573,6 @@ class OpenTrajectories(Trajectories):
 
     def _show_first(self, run: Run) -> None:
         _ = self._load(run.files)[run.frames[0]]
-
-
-@contextmanager
-def opened(
-    sources: Sequence[Universe | AtomGroup], frames: FramesConfig
-) -> Iterator[OpenTrajectories]:
-    """``OpenTrajectories`` that are restored at the end."""
-    trajectories = OpenTrajectories(sources, frames)
-    try:
-        yield trajectories
-    finally:
-        trajectories.restore()
 
 
 @dataclass(frozen=True)

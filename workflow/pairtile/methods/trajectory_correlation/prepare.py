@@ -20,7 +20,6 @@ from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelation
 from pairtile.methods.trajectory_correlation.read_trajectory import (
     DEFAULT_FIT,
     Run,
-    Trajectories,
     box_of,
     check_finite,
     fit_selection,
@@ -68,7 +67,6 @@ def prepare_trajectory(
     config: TrajectoryCorrelationConfig,
     seed: int,
     scratch: str | os.PathLike[str] | None = None,
-    source: Trajectories | None = None,
 ) -> PreparedInput[MotionArrays]:
     """Read what a section of ``method: trajectory_correlation`` names, and prepare it.
 
@@ -81,8 +79,6 @@ def prepare_trajectory(
     scratch
         Folder for the series, which are written as they are read; it must outlive the result. Best
         on the disk where the state will lie. None: a temporary folder, which goes with the series.
-    source
-        Trajectories that are open already, in place of those that the section names.
 
     Raises
     ------
@@ -99,13 +95,13 @@ def prepare_trajectory(
     if config.time_series:
         return prepare_tables(config, scratch)
     with Scratch(scratch) as folder:
-        return _Preparation(config, source).run(folder)
+        return _Preparation(config).run(folder)
 
 
 class _Preparation:
-    def __init__(self, config: TrajectoryCorrelationConfig, source: Trajectories | None) -> None:
+    def __init__(self, config: TrajectoryCorrelationConfig) -> None:
         self.config = config
-        self.input = source or trajectories_of(config)
+        self.input = trajectories_of(config)
         self.messages: list[Message] = []
         run = self.input.runs[0]
         (_, step), *_ = self.input.read(run, run.frames[:1])

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.errors import ConfigError, InputError
+from pairtile.io.in_memory import unless_in_memory
 from pairtile.io.names import some
 from pairtile.io.text_file import check_file, is_number, open_lines
 
@@ -51,6 +52,7 @@ class SeriesTable:
         return self._blocks(n_frames, missing)
 
 
+@unless_in_memory
 def open_series_table(
     path: str,
     dimensions: int = 1,

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from pairtile.config.addresses import no_file
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import ConfigError, InputError
+from pairtile.io.in_memory import in_memory
 from pairtile.io.names import some
 from pairtile.methods.trajectory_correlation.atoms import (
     NO_CHAIN,
@@ -294,6 +295,7 @@ class Trajectories:
         ConfigError, InputError
             As ``select``; without a periodic box.
         """
+        self._whole = None
         chosen = [self.select(selection, key) for key, selection in selections.items()]
         residues = self.universe.atoms[np.concatenate(chosen)].residues
         run = self.runs[0]
@@ -420,7 +422,10 @@ class Trajectories:
 def trajectories_of(config: TrajectoryCorrelationConfig) -> Trajectories:
     """Those that a section of ``method: trajectory_correlation`` names, in the frames it uses."""
     assert config.topology is not None
-    return unwrapped(Trajectories(config.topology, config.trajectories, config.frames), config)
+    source: Trajectories = in_memory(config.topology) or Trajectories(
+        config.topology, config.trajectories, config.frames
+    )
+    return unwrapped(source, config)
 
 
 def fit_selection(config: TrajectoryCorrelationConfig) -> str:

@@ -28,7 +28,6 @@ from pairtile.methods.trajectory_correlation.atoms import (
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.read_trajectory import (
     DEFAULT_FIT,
-    Trajectories,
     box_of,
     check_finite,
     trajectories_of,
@@ -220,10 +219,7 @@ HEAVY_ATOM_CUTOFF, SINGLE_ATOM_CUTOFF = 4.5, 8.0
 
 
 def trajectory_contacts(
-    config: TrajectoryCorrelationConfig,
-    items: pd.DataFrame,
-    source: Trajectories | None = None,
-    most_frames: int = ALL_FRAMES,
+    config: TrajectoryCorrelationConfig, items: pd.DataFrame, most_frames: int = ALL_FRAMES
 ) -> ContactArrays:
     """Which variables belong to residues that touch, from the frames that the series are made of.
 
@@ -237,8 +233,6 @@ def trajectory_contacts(
         Of ``method: trajectory_correlation`` with ``contacts``, every default filled in.
     items
         As ``prepare_trajectory`` gives them for this section.
-    source
-        Trajectories that are open already, in place of those that the section names.
     most_frames
         Of each trajectory; where it has more, evenly spaced ones.
 
@@ -254,7 +248,7 @@ def trajectory_contacts(
     """
     rule = config.contact_rule
     assert rule is not None
-    source = source or trajectories_of(config)
+    source = trajectories_of(config)
     residues = residues_of(source.universe, source.select(config.select, "select"))
     heavy = residues.atoms[~residues.atoms["hydrogen"]]
     atoms, owner = heavy["number"].to_numpy(), heavy["residue"].to_numpy()
@@ -278,17 +272,16 @@ def trajectory_contacts(
 def add_contacts(
     config: TrajectoryCorrelationConfig,
     prepared: PreparedInput[MotionArrays],
-    source: Trajectories | None = None,
     sample: bool = False,
 ) -> None:
     """Bring the contacts that a section asks for into its prepared state, and count them.
 
-    ``source``: as of ``trajectory_contacts``. ``sample``: of a few frames. Raises what that does,
-    and InputError where only pairs in contact are scored and there are none.
+    ``sample``: of a few frames. Raises what ``trajectory_contacts`` does, and InputError where only
+    pairs in contact are scored and there are none.
     """
     assert config.contact_rule
     frames = CHECK_FRAMES if sample else ALL_FRAMES
-    found = trajectory_contacts(config, prepared.items, source, frames)
+    found = trajectory_contacts(config, prepared.items, frames)
     if sample:
         prepared.messages.append(message("contacts_of_sample", n=frames))
     prepared.state.update(found)

@@ -23,6 +23,7 @@ from scipy.spatial import cKDTree
 from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
+from pairtile.io.in_memory import in_memory
 from pairtile.io.names import some
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
@@ -76,23 +77,14 @@ def trajectory_state(
         As ``prepare_trajectory``; where too many frames repeat others, or too few are left for the
         Theiler window or the surrogates.
     """
-    return state_of_series(config, prepare_trajectory(config, seed, scratch), scratch)
-
-
-def state_of_series(
-    config: TrajectoryCorrelationConfig,
-    prepared: PreparedInput[MotionArrays],
-    scratch: str | os.PathLike[str] | None = None,
-    files: Sequence[str] | None = None,
-) -> PreparedInput[MotionArrays]:
-    """``trajectory_state`` of series that are prepared already; ``files``: of ``is_ensemble``."""
+    prepared = prepare_trajectory(config, seed, scratch)
     runs = config.time_series or config.trajectories
     names = [run if isinstance(run, str) else run[0] for run in runs]
     cyclic = config.estimator.kind == "dihedral"
     prepared = _without_repeated(prepared, config, names, cyclic, scratch)
     replicas = replicas_of(prepared.state)
     lengths = [part.shape[2] for part in replicas]
-    ensemble = is_ensemble(config, replicas, files)
+    ensemble = is_ensemble(config, replicas)
     if ensemble:
         tau = np.full((len(replicas), len(replicas[0])), 0.5)
         prepared.messages.append(message("ensemble"))
@@ -139,24 +131,27 @@ def state_of_series(
 
 
 def is_ensemble(
-    config: TrajectoryCorrelationConfig,
-    replicas: Sequence[NDArray[np.floating]],
-    files: Sequence[str] | None = None,
+    config: TrajectoryCorrelationConfig, replicas: Sequence[NDArray[np.floating]]
 ) -> bool:
     """Whether frames have no order in time: as the section says, or ``auto``.
 
     ``auto``: all files are PDB or mmCIF, and say NMR or have successive models that are no nearer
-    to each other than any two. ``files``: those of the trajectories, where the section does not
-    name them.
+    to each other than any two.
     """
     if config.ensemble != "auto":
         return config.ensemble
-    if files is None:
-        named = config.input_files().items()
-        files = [path for key, path in named if key.startswith("trajectories")]
+    files = files_of(config)
     if not files or not all(_MODELS.search(file) for file in files):
         return False
     return all(map(_says_nmr, files)) or not any(map(successive_are_near, replicas))
+
+
+def files_of(config: TrajectoryCorrelationConfig) -> list[str]:
+    """The files of the trajectories; of Universes in memory, those that they are of."""
+    if config.topology and (source := in_memory(config.topology)):
+        return list(source.files)
+    named = config.input_files().items()
+    return [path for key, path in named if key.startswith("trajectories")]
 
 
 def _says_nmr(file: str) -> bool:

@@ -35,7 +35,7 @@ from pairtile.errors import InputError, StoreError
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.network import path_ends
-from pairtile.methods.trajectory_correlation.read_tables import SeriesTable, open_series_table
+from pairtile.methods.trajectory_correlation.read_tables import open_series_table
 
 message = messages_of(__package__)
 
@@ -216,9 +216,8 @@ class SeriesWriter:
 def prepare_tables(
     config: TrajectoryCorrelationConfig,
     scratch: str | os.PathLike[str] | None = None,
-    tables: Sequence[SeriesTable] | None = None,
 ) -> PreparedInput[MotionArrays]:
-    """Time series from ``tables``, else those under ``time_series``; see ``prepare_trajectory``.
+    """The time series under ``time_series``; see ``prepare_trajectory``.
 
     Raises
     ------
@@ -228,7 +227,7 @@ def prepare_tables(
         If ``paths`` names no column.
     """
     how, frames = config.table, config.frames
-    tables = tables or [
+    tables = [
         open_series_table(path, how.dimensions, how.time, frames.start, frames.stop, frames.step)
         for path in config.time_series
     ]
