@@ -18,9 +18,9 @@ CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "r
 MAX_CORE = 13280
 MAX_OF_METHODS = {  # without their kernels
     "mirna_targets": 5037,
-    "multimodal_correlation": 4093,
+    "multimodal_correlation": 3994,
     "mutual_information": 2772,
-    "predictor_pairs": 2760,
+    "predictor_pairs": 2658,
     "trajectory_correlation": 5633,
 }
 
