@@ -21,9 +21,10 @@ import igraph
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pairtile.config.modules import GeneModulesConfig
 from pairtile.downstream.eigengenes import eigengenes, standardise
 from pairtile.downstream.topological_overlap import Adjacency, soft_power
-from pairtile.downstream.wgcna import WgcnaSettings, wgcna_modules
+from pairtile.downstream.wgcna import wgcna_modules
 from pairtile.gpu.device import choose
 
 from benchmarks.machine import write
@@ -122,7 +123,7 @@ def compare(folder: Path, name: str, network_type: Any, values: Floats) -> dict[
     start = time.perf_counter()
     picked = soft_power(Adjacency(values, network_type, choose("cpu")))
     middle = time.perf_counter()
-    settings = WgcnaSettings(power=picked.power, network_type=network_type)
+    settings = GeneModulesConfig(method="wgcna", power=picked.power, network_type=network_type)
     found = wgcna_modules(values, settings, choose("cpu"))
     ended = time.perf_counter()
     run = read(folder, f"{name}.{network_type}.run.tsv").iloc[0]
@@ -151,7 +152,9 @@ def run() -> dict[str, Any]:
     if REAL.exists():
         real = pd.read_csv(REAL, sep="\t", index_col=0).to_numpy(np.float64)
         tables["B. subtilis, 4,218 genes x 266"] = real
-    wgcna_modules(tables["500 genes x 30"], WgcnaSettings(), choose("cpu"))  # compiled
+    wgcna_modules(
+        tables["500 genes x 30"], GeneModulesConfig(method="wgcna"), choose("cpu")
+    )  # compiled
     results: dict[str, Any] = {}
     for name, values in tables.items():
         with tempfile.TemporaryDirectory() as temporary:

@@ -185,9 +185,9 @@ def targets(kind: str, words: str, tables: int) -> list[dict[str, Any]]:
     found: list[float] = []
     for number in range(tables if kind != "against" else max(5, tables // 10)):
         test = _enrichment(kind, np.random.default_rng([9, len(kind), number]))
-        each.append(float((test.p_value <= LEVEL).mean()))
-        overall.append(float(test.all_p_value <= LEVEL))
-        found.append(float((test.p_value[::2] <= 0.01).mean()))
+        each.append(float((test.each["p_value"] <= LEVEL).mean()))
+        overall.append(float(test.together["p_value"] <= LEVEL))
+        found.append(float((test.each["p_value"][::2] <= 0.01).mean()))
     if kind == "against":
         share = "of these with p <= 0.01"
         return [claim_of_mean(words, share, found, 1.0, COMMAND, low=0.6)]

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from pairtile.io.sparse_rows import SparseRows
 from pairtile.preprocess.value_kind import whole_counts
 from pairtile.statistics.counting_noise import (
+    Counts,
     EqualNoise,
-    equal_noise,
     relative_depths,
 )
 from scipy import sparse, stats
@@ -24,9 +24,12 @@ def drawn(random: np.random.Generator, genes: int, mean: NDArray, spread: NDArra
     return random.poisson(np.exp(rates - spread**2 / 2) * mean).astype(np.uint16), rates
 
 
-def equalised(counts: NDArray, groups: NDArray = GROUPS) -> EqualNoise:
-    keys = np.arange(len(counts), dtype=np.uint64)
-    return equal_noise(np.log2(counts + 1.0), counts, ONES, groups, keys)
+def equalised(
+    counts: NDArray, groups: NDArray = GROUPS, values: NDArray | None = None
+) -> EqualNoise:
+    values = np.log2(counts + 1.0) if values is None else values
+    known = Counts(counts, ONES, np.arange(len(counts), dtype=np.uint64))
+    return known.equalised(values, np.arange(len(counts)), groups)
 
 
 @pytest.mark.parametrize("means", [(100, 2), (40, 10), (5, 1)])
@@ -73,13 +76,12 @@ def test_missing_values_and_samples_in_no_group_stay_what_they_are() -> None:
     groups = np.where(np.arange(400) % 7 == 0, -1, GROUPS).astype(np.int32)
     values = np.log2(counts + 1.0)
     values[:, ::9] = np.nan
-    keys = np.arange(4, dtype=np.uint64)
-    found = equal_noise(values, counts, ONES, groups, keys)
+    found = equalised(counts, groups, values)
     assert (np.isnan(found.values) == np.isnan(values)).all()
     free = (groups < 0) & ~np.isnan(values[0])
     np.testing.assert_allclose(found.values[:, free], values[:, free])
     zeros_missing = np.where(counts == 0, np.nan, np.log2(np.maximum(counts, 1)))
-    found = equal_noise(zeros_missing, counts, ONES, groups, keys)
+    found = equalised(counts, groups, zeros_missing)
     assert found.unequal.all()
     assert np.nanmin(found.values) >= 1.0, "thinned to zero: missing, too"
 
@@ -88,10 +90,10 @@ def test_draws_belong_to_the_gene() -> None:
     counts, _ = drawn(
         np.random.default_rng(5), 6, np.array([100.0, 3.0])[GROUPS], np.full(400, 0.6)
     )
-    keys, order = np.arange(6, dtype=np.uint64), np.array([4, 1, 0])
+    known, order = Counts(counts, ONES, np.arange(6, dtype=np.uint64)), np.array([4, 1, 0])
     values = np.log2(counts + 1.0)
-    whole = equal_noise(values, counts, ONES, GROUPS, keys).values
-    part = equal_noise(values[order], counts[order], ONES, GROUPS, keys[order]).values
+    whole = known.equalised(values, np.arange(6), GROUPS).values
+    part = known.equalised(values[order], order, GROUPS).values
     assert (part == whole[order]).all()
 
 

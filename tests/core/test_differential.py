@@ -16,7 +16,7 @@ from crashes import die_at
 from numpy.typing import NDArray
 from pairtile import InputError, benjamini_hochberg, differential, find_modules
 from pairtile.downstream import group_comparison
-from pairtile.downstream.group_comparison import CLASSES, GroupComparison, PairResults
+from pairtile.downstream.group_comparison import CLASSES, GroupComparison
 from pairtile.downstream.group_scores import within_groups
 from pairtile.downstream.pooled_null import N_BINS, PER_UNIT, joined, pooled_p_values
 from pairtile.gpu.device import Device, choose
@@ -29,7 +29,7 @@ NONE = np.empty(0, np.int32)
 CODES = np.repeat([0, 1], [25, 40]).astype(np.int32)
 
 
-def table_of(tested: PairResults, limit: float = 1.0) -> pd.DataFrame:
+def table_of(tested: GroupComparison, limit: float = 1.0) -> pd.DataFrame:
     whole = pd.concat(tested.blocks(limit))
     return whole.sort_values(["i", "j"], ignore_index=True)
 
@@ -48,7 +48,7 @@ def values_with_modules(genes: int = 30, seed: int = 1) -> NDArray[np.float64]:
 
 def compared(
     values: NDArray[np.float64], score: str = "spearman", device: Device = CPU, draws: int = 40
-) -> PairResults:
+) -> GroupComparison:
     return GroupComparison(values, CODES, score, device, draws=draws).test()
 
 
@@ -154,7 +154,7 @@ def test_permuted_groups_are_tied_as_the_observed_ones_are() -> None:
             np.testing.assert_array_equal(np.isnan(now), np.isnan(was))
 
 
-def in_chunks(folder: Path | None) -> PairResults:
+def in_chunks(folder: Path | None) -> GroupComparison:
     """40 draws of 435 pairs: 8 chunks and the observed one."""
     group_comparison.CHUNK = 5 * 435
     return GroupComparison(values_with_modules(), CODES, "spearman", CPU, draws=40).test(folder)

@@ -121,7 +121,7 @@ def test_ranks_are_tested_as_by_mann_and_whitney(rng: np.random.Generator) -> No
         other = np.delete(scores, rows)
         peer = mannwhitneyu(scores[rows], other, use_continuity=False, method="asymptotic")
         assert found.p_value[k] == pytest.approx(peer.pvalue)
-        assert found.share[k] == pytest.approx(peer.statistic / rows.size / other.size)
+        assert found.effect[k] == pytest.approx(peer.statistic / rows.size / other.size)
 
 
 def test_variance_of_ranks_is_that_of_new_samples(rng: np.random.Generator) -> None:
@@ -141,8 +141,8 @@ def test_variance_of_ranks_is_that_of_new_samples(rng: np.random.Generator) -> N
         assert degrees == n - 2
         found = rank_tests(scores, sets, excess, degrees)
         plain = rank_tests(scores, sets, np.zeros(2), degrees)
-        observed.append((found.share - 0.5) * n_genes)
-        stated.append(((plain.share - 0.5) * n_genes / np.where(plain.z, plain.z, 1)) ** 2)
+        observed.append((found.effect - 0.5) * n_genes)
+        stated.append(((plain.effect - 0.5) * n_genes / np.where(plain.z, plain.z, 1)) ** 2)
         stated[-1] = stated[-1] * found.inflation
     ratio = np.mean(stated, axis=0) / np.var(observed, axis=0)
     assert 0.8 < ratio[0] < 1.4

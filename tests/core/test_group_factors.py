@@ -31,7 +31,7 @@ def table(random: np.random.Generator, hidden: str) -> NDArray[np.float64]:
 def groups_found(values: NDArray[np.float64], seed: int) -> list[int]:
     random = np.random.default_rng([seed, 1])
     permuted = np.stack([random.permutation(GROUPS) for _ in range(200)])
-    return [each.group for each in group_factors(values, GROUPS, permuted)]
+    return [group for group, _, _ in group_factors(values, GROUPS, permuted)]
 
 
 @pytest.mark.parametrize("hidden", ["batches", "cell types"])

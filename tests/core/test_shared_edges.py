@@ -16,7 +16,6 @@ from pairtile.downstream.shared_edges import (
     GroupNetwork,
     edge_differences,
     overlap,
-    sharing,
 )
 from pairtile.statistics.exchangeable import Exchangeable
 from scipy.stats import spearmanr
@@ -49,10 +48,9 @@ def test_numbers_shared_are_counted_among_genes_that_both_have() -> None:
     two = GroupNetwork(edges[1:], np.array([True, True, True, True, False]))
     three = GroupNetwork(edges[2:], np.array([False, False, True, True, True]))
     found = overlap(one, two, np.zeros(5, dtype=int), draws=50)
-    assert (found.first, found.second, found.shared) == (3, 2, 2)
+    assert (found.edges_first, found.edges_second, found.shared) == (3, 2, 2)
     assert found.jaccard == pytest.approx(2 / 3)
     assert overlap(one, three, np.zeros(5, dtype=int), draws=50)[:3] == (1, 1, 1)
-    assert sharing([one, two]).tolist() == [1, 2]
     nothing = GroupNetwork(np.empty((0, 2), dtype=np.int64), one.genes)
     assert overlap(nothing, one, np.zeros(5, dtype=int), draws=10).shared == 0
 
@@ -178,9 +176,9 @@ def test_edges_do_not_differ_by_counting_noise(known: bool | None, codes: list[s
         groups.append(group_of(label, table, edges, **({} if known is None else more)))
     section = {"method": "mutual_information", "expression": "e.tsv"}
     config = load_config({"analyses": {"a": section}}).analyses["a"]
-    found = compare_groups(groups, config, 1)
+    tables, found = compare_groups(groups, config, 1)
     assert [said.code for said in found.messages] == codes
-    differ = int((found.tables["shared_edges.tsv"]["class"] == "different").sum())
+    differ = int((tables["shared_edges.tsv"]["class"] == "different").sum())
     assert differ == 0 if known is False else differ > 10
 
 
@@ -195,11 +193,11 @@ def test_the_tables_of_groups_say_which_have_an_edge_and_where_it_differs(tmp_pa
     section = {"method": "mutual_information", "expression": "e.tsv"}
     section["samples"] = {"annotations": "s.tsv", "batch": "plate"}
     config = load_config({"analyses": {"a": section}}).analyses["a"]
-    found = compare_groups(groups, config, 1)
-    for name, table in found.tables.items():
+    tables, found = compare_groups(groups, config, 1)
+    for name, table in tables.items():
         table.to_csv(tmp_path / name, sep="\t", index=False)
         assert_columns(tmp_path / name, "pairtile.downstream")
-    sizes, overlaps, edges = found.tables.values()
+    sizes, overlaps, edges = tables.values()
     assert sizes["edges"].tolist() == [60, 60]
     assert len(edges) == 120 - overlaps["shared"][0]
     held_by = edges[["in_T_cell", "in_NK"]].sum(axis=1)
@@ -214,7 +212,7 @@ def test_the_tables_of_groups_say_which_have_an_edge_and_where_it_differs(tmp_pa
             "analysis": "all", "split_by": "cell", "pairtile_version": "0", "left_out": {"B": 3},
             "counts": found.counts, "warnings": [],
         },
-        found.tables,
+        tables,
         tmp_path / "figures",
     )  # fmt: skip
     for group in groups:

@@ -59,7 +59,7 @@ def test_missing_values_are_as_many_as_asked() -> None:
         ({"n_modes": 3, "least_share": 0.4}, "least_share is 0.4"),
         ({"max_correlation": 1.0}, "max_correlation is 1.0"),
         ({"missing": 1.0}, "missing is 1.0"),
-        ({"n_samples": 3}, "n_pairs and n_samples are 100 and 3"),
+        ({"n_samples": 3}, "n_samples is 3"),
     ],
 )
 def test_arguments_out_of_range_are_named(change: dict[str, Any], words: str) -> None:

@@ -61,7 +61,7 @@ def test_scores_and_p_values_are_those_of_a_plain_loop() -> None:
         for s in range(16):
             profile = y[targets[s]].mean(axis=0) - y[~targets[s]].mean(axis=0)
             scores[m, s] = x[m] @ profile / np.linalg.norm(profile)
-    np.testing.assert_allclose(found.score, np.diag(scores), atol=1e-12)
+    np.testing.assert_allclose(found.each.score, np.diag(scores), atol=1e-12)
     z, own = [], []
     for m in range(16):
         others = np.delete(scores[m], m)
@@ -72,25 +72,25 @@ def test_scores_and_p_values_are_those_of_a_plain_loop() -> None:
     as_low = np.array([(np.array(z) <= each).sum() for each in own])
     expected = (1 + as_low) / (1 + len(z))
     counted = as_low >= 10  # where fewer are, a fitted tail may say less
-    np.testing.assert_allclose(found.p_sets[counted], expected[counted])
-    assert (found.p_sets[~counted] <= expected[~counted]).all()
+    np.testing.assert_allclose(found.each.p_sets[counted], expected[counted])
+    assert (found.each.p_sets[~counted] <= expected[~counted]).all()
     random = np.random.default_rng(5)
     for m in range(3):
         profile = y[targets[m]].mean(axis=0) - y[~targets[m]].mean(axis=0)
         null = [random.permutation(x[m]) @ profile / np.linalg.norm(profile) for _ in range(4000)]
-        assert found.p_samples[m] == pytest.approx(
+        assert found.each.p_samples[m] == pytest.approx(
             (np.array(null) <= scores[m, m]).mean(), abs=0.05
         )
 
 
 def test_lowered_targets_are_found_and_others_are_not() -> None:
     found = target_enrichment(*_profiles(*tables(effect=0.6)), NONE, draws=2000)
-    assert (found.p_value[::2] < 0.01).all()
-    assert (found.p_value[1::2] > 0.01).all()
-    assert found.all_p_value < 0.002
-    assert (found.r_targets[::2] < found.r_others[::2]).all()
+    assert (found.each.p_value[::2] < 0.01).all()
+    assert (found.each.p_value[1::2] > 0.01).all()
+    assert found.together["p_value"] < 0.002
+    assert (found.each.r_targets[::2] < found.each.r_others[::2]).all()
     nothing = target_enrichment(*_profiles(*tables()), NONE, draws=500)
-    assert nothing.all_p_value > 0.05
+    assert nothing.together["p_value"] > 0.05
 
 
 def test_a_mirna_that_follows_a_module_needs_more_than_that() -> None:
@@ -101,7 +101,7 @@ def test_a_mirna_that_follows_a_module_needs_more_than_that() -> None:
         mirnas[:] = genes[:16] + 0.3 * mirnas
         found = target_enrichment(*_profiles(mirnas, genes, targets), NONE, draws=200)
         for name in called:
-            called[name] += int((getattr(found, name) <= 0.05).sum())
+            called[name] += int((found.each[name] <= 0.05).sum())
     assert called["p_samples"] > 0.1 * 20 * 16
     assert called["p_value"] < 0.08 * 20 * 16
 
@@ -111,8 +111,8 @@ def test_families_are_no_comparison_for_each_other() -> None:
     first = np.arange(16) // 2 * 2
     found = target_enrichment(*_profiles(mirnas, genes, targets[first]), NONE, draws=100)
     assert found.families == 8
-    assert np.isnan(found.p_sets).all()  # too few
-    np.testing.assert_array_equal(found.p_value, found.p_samples)
+    assert np.isnan(found.each.p_sets).all()  # too few
+    np.testing.assert_array_equal(found.each.p_value, found.each.p_samples)
 
 
 def _profiles(

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile import consensus_modules, find_modules, module_preservation, module_traits
+from pairtile.config.modules import GeneModulesConfig
 from pairtile.downstream import module_quality, topological_overlap
 from pairtile.downstream.eigengenes import eigengenes, standardise
 from pairtile.downstream.module_quality import noise_p_values, strength, strength_bound
@@ -19,7 +20,7 @@ from pairtile.downstream.topological_overlap import (
     soft_power,
 )
 from pairtile.downstream.tree_cut import cut_tree
-from pairtile.downstream.wgcna import WgcnaSettings, wgcna_modules
+from pairtile.downstream.wgcna import wgcna_modules
 from pairtile.gpu.device import choose
 from pairtile.preprocess.null_design import NullDesign
 from paths import ROOT
@@ -51,7 +52,9 @@ def same_groups(one: np.ndarray, other: np.ndarray) -> bool:
 @pytest.mark.parametrize("network_type", TYPES)
 def test_power_modules_and_eigengenes_are_those_of_wgcna(name: str, network_type) -> None:
     expected = GOLDEN[f"{name}.{network_type}"]
-    found = wgcna_modules(MADE[name], WgcnaSettings(network_type=network_type), CPU)
+    found = wgcna_modules(
+        MADE[name], GeneModulesConfig(method="wgcna", network_type=network_type), CPU
+    )
     assert found.power == expected["power"]
     fits = soft_power(Adjacency(MADE[name], network_type, CPU)).fits
     np.testing.assert_allclose(fits["r_squared"], expected["r_squared"], atol=1e-9)
@@ -141,7 +144,7 @@ def test_constant_and_empty_genes_are_in_no_module() -> None:
     values = planted_table(TABLES["500 genes x 30"])
     values[:5] = 7.0
     values[5:8] = np.nan
-    found = wgcna_modules(values, WgcnaSettings(power=4), CPU)
+    found = wgcna_modules(values, GeneModulesConfig(method="wgcna", power=4), CPU)
     assert not found.labels[:8].any()
     assert found.labels.max() >= 4
 
@@ -236,14 +239,16 @@ def test_membership_has_no_p_value_by_a_gene_itself() -> None:
     draw = np.random.default_rng(2)
     values = draw.standard_normal((1000, 30))
     values[:4] += 2 * draw.standard_normal(30)
-    from pairtile.downstream.modules import FoundModules, module_tables
+    from pairtile.downstream.modules import module_tables
+    from pairtile.downstream.wgcna import FoundModules
 
     p = []
     for start in range(4, 1000, 3):
         labels = np.zeros(1000, dtype=np.int32)
         labels[[0, 1, 2, 3, start, start + 1, start + 2]] = 1
-        tables = module_tables(values, FoundModules(labels, np.ones(1)), range(1000), range(30))
-        own = tables.membership[tables.membership["member"]].set_index("gene")["p_value"]
+        found = module_tables(values, FoundModules(labels, np.ones(1)), range(1000), range(30))
+        tables = found["module_membership.tsv"]
+        own = tables[tables["member"]].set_index("gene")["p_value"]
         p += own[[start, start + 1, start + 2]].tolist()
         if start > 150:
             break

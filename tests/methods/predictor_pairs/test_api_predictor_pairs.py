@@ -254,7 +254,7 @@ def test_edges_need_the_sets_of_a_search_and_p_values_for_a_threshold() -> None:
         predictor_edges(sets.drop(columns="rank"))
     with pytest.raises(ValueError, match=r"expected best or all \(there are no p-values\)"):
         predictor_edges(sets, {"fdr": 0.05})
-    with pytest.raises(ValueError, match="^keep: found 'top'"):
+    with pytest.raises(ValueError, match=r"^keep: found 'top'"):
         predictor_edges(sets, "top")
 
 

@@ -20,8 +20,12 @@ from naive_predictors import (
     score,
 )
 from pairtile.gpu.device import choose
-from pairtile.methods.predictor_pairs.search import PredictorSearch, SearchSettings
-from pairtile.methods.predictor_pairs.sets import extend_sets, set_entropies
+from pairtile.methods.predictor_pairs.search import (
+    PredictorSearch,
+    SearchSettings,
+    extend_sets,
+    set_entropies,
+)
 
 SAMPLES = st.sampled_from([1, 3, 20, 33, 64, 100, 150])
 

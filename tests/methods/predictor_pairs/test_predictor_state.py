@@ -36,7 +36,7 @@ def state_of(levels: np.ndarray, series: list[int] | None = None, **changes: Any
     courses = None
     if series is not None:
         numbers, found = pd.factorize(np.array(series))
-        courses = Series(numbers.astype(np.int32), [str(name) for name in found], 0)
+        courses = Series(numbers.astype(np.int32), [str(name) for name in found])
     prepared = prepare_predictor_input(
         complete, PredictorInput(table, count_levels(table), courses)
     )

@@ -78,7 +78,7 @@ def test_series_are_numbered_in_the_order_of_the_table(tmp_path: Path, header: s
     assert series.names == ["A", "B"]
     assert series.numbers.tolist() == [0, 0, 1, 0, 1]
     assert series.numbers.dtype == np.int32
-    assert series.n_unused == 0
+    assert not series.notes
 
 
 def test_a_sample_may_be_named_sample(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_sample_may_be_named_sample(tmp_path: Path) -> None:
         write(tmp_path, "sample,1\nother,2\nmore,2\n", "s.csv"), ["sample", "more"]
     )
     assert series.names == ["1", "2"]
-    assert series.n_unused == 1
+    assert [note.numbers["n"] for note in series.notes] == [1]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from pairtile.engine import tiles
 from pairtile.methods.predictor_pairs import tables as predictor_tables
-from pairtile.methods.predictor_pairs.sets import extend_sets
+from pairtile.methods.predictor_pairs.search import extend_sets
 from pairtile.runtime.files import read_arrays, read_json, write_arrays
 from predictor_levels import random_levels, section, write_levels
 from workflow_runs import Analysis, run, write_config

@@ -81,10 +81,7 @@ def enrichment(
         else:
             values = table.values
         n_samples = table.n_samples
-        profiles = [
-            stage.Eigengene("module kME", str(name), profile.to_numpy(dtype=float))
-            for name, profile in eigengenes.iterrows()
-        ]
+        profiles = [(str(n), row.to_numpy(dtype=float)) for n, row in eigengenes.iterrows()]
     symbols = [] if table is None else [table.symbols.get(name, "") for name in genes]
     names = GeneNames(genes, symbols, (), ignore_case, ignore_versions)
     wanted, said = stage.named_lists(lists, names)

@@ -83,7 +83,7 @@ def find_modules(
     >>> found.summary["module"].tolist()
     [1]
     """
-    from pairtile.downstream.modules import Edges, find, module_messages, module_tables
+    from pairtile.downstream.modules import find, module_messages, module_tables
 
     method = "wgcna" if network is None else "leiden"
     config = checked_section(GeneModulesConfig, {"method": method} | settings)
@@ -94,7 +94,7 @@ def find_modules(
     if network is not None:
         source, target = (_rows(table, network[end], "network") for end in ("source", "target"))
         strength = np.ones(len(network)) if weight is None else network[weight].abs().to_numpy()
-        edges = Edges(source, target, strength.astype(np.float64))
+        edges = source, target, strength.astype(np.float64)
     codes = _codes("batch", batch, table)
     design = NullDesign.permutation(table.n_samples)
     if codes is not None:
@@ -103,9 +103,9 @@ def find_modules(
     samples = list(table.sample_labels)
     tables = module_tables(table.values, found, list(table.labels), samples, codes)
     tell(module_messages(found, config, courses=False))
-    tables.modules.attrs |= {"power": found.power, "removed": list(found.removed)}
-    eigengenes = tables.eigengenes.set_index("module")
-    return Modules(tables.modules, tables.summary, eigengenes, tables.membership)
+    modules, summary, eigengenes, membership = tables.values()
+    modules.attrs |= {"power": found.power, "removed": list(found.removed)}
+    return Modules(modules, summary, eigengenes.set_index("module"), membership)
 
 
 def module_traits(
@@ -293,7 +293,6 @@ def consensus_modules(
     30
     """
     from pairtile.downstream import module_preservation as stage
-    from pairtile.downstream.modules import wgcna_settings
 
     if len(expressions) < 2:
         raise ValueError(f"expressions: found {len(expressions)}; expected two tables or more")
@@ -305,7 +304,7 @@ def consensus_modules(
     labels = stage.consensus_modules(
         [table.values for table in tables],
         [float(each) for each in powers],
-        wgcna_settings(config),
+        config,
         choose(backend),
     )
     return pd.DataFrame({"gene": tables[0].labels, "module": labels})

@@ -18,7 +18,7 @@ from pairtile.downstream.activity_scores import (
     univariate_linear_model,
     viper,
 )
-from pairtile.downstream.given import Given
+from pairtile.downstream.given import Q_VALUE, Given
 from pairtile.downstream.label_tests import label_test
 from pairtile.engine.estimator import Written
 from pairtile.io.annotations import Condition
@@ -36,7 +36,6 @@ MIN_TARGETS = 5
 WEIGHTS = ("weight", "spearman", "correlation")
 """Columns that say the sign and size of a relation; the first that a network has."""
 
-Q_VALUE = 0.05
 TESTS = ("regulator", "label", "targets", "units", "effect", "p_value", "q_value", "viper_p_value")
 
 
@@ -128,15 +127,14 @@ def activity_tests(
             notes.append(message("blocks_compared", label=condition.name, n=ulm.units))
         with np.errstate(invalid="ignore", divide="ignore"):
             effect = ulm.effect / spread
-        columns = (regulons.names, condition.name, targets, ulm.units, effect, ulm.p_value)
-        part = pd.DataFrame(dict(zip(TESTS[:6], columns, strict=True)))
-        parts.append(part.assign(viper_p_value=other.p_value))
+        columns = (regulons.names, condition.name, targets, ulm.units, effect, ulm.p_value, np.nan)
+        part = dict(zip(TESTS, (*columns, other.p_value), strict=True))
+        parts.append(pd.DataFrame(part))
     if not parts:
         return pd.DataFrame(columns=list(TESTS)), notes
     table = pd.concat(parts, ignore_index=True)
     table["q_value"] = known_q_values(table["p_value"])
-    table = table.sort_values("p_value", kind="stable", ignore_index=True)
-    return table.reindex(columns=list(TESTS)), notes
+    return table.sort_values("p_value", kind="stable", ignore_index=True), notes
 
 
 def run(given: Given) -> Written:
@@ -156,18 +154,16 @@ def run(given: Given) -> Written:
     ):
         activities[kind] = method(given.values, regulons, scale)
         write_activity(given.folder / file, regulons.names, given.samples, activities[kind])
-    labels = label_columns(given.config) if regulons.names else []
-    found = given.conditions(labels)
-    conditions = found.conditions
+    found = given.conditions(label_columns(given.config) if regulons.names else [])
     tests, said = activity_tests(
-        activities, regulons, conditions, given.blocks, given.degrees_given_up
+        activities, regulons, found.conditions, given.blocks, given.degrees_given_up
     )
     given.write("activity_tests.tsv", tests)
     counts = {
         "activity_regulators": len(regulons.names),
         "activity_regulators_with_few_targets": few,
     }
-    if conditions:
+    if found.conditions:
         counts["activity_tests"] = int(tests["p_value"].notna().sum())
         counts["activity_tests_impossible"] = int(tests["p_value"].isna().sum())
         counts["activity_found"] = int((tests["q_value"] <= Q_VALUE).sum())

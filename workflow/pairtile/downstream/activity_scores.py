@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +20,7 @@ _EPSILON = 2.2e-16  # decoupler's, so that |r| = 1 has a finite t
 Table = Any
 """float64 (genes, samples), NaN where missing; or any of scipy's sparse kinds, of that shape."""
 
-
-def is_sparse(values: Table) -> bool:
-    """Whether a table is one of scipy's sparse kinds."""
-    return bool(sparse.issparse(values))
+is_sparse: Callable[[Table], bool] = sparse.issparse  # its own type narrows too far
 
 
 class Regulons(NamedTuple):
@@ -94,10 +91,26 @@ def univariate_linear_model(
     """
     weights = regulons.weights
     squared = weights.multiply(weights).tocsr()
-    totals = _row_sums(weights), _row_sums(squared)
+    totals = (
+        np.asarray(weights.sum(axis=1), dtype=np.float64)[:, None],
+        np.asarray(squared.sum(axis=1), dtype=np.float64)[:, None],
+    )
     result = np.empty((weights.shape[0], values.shape[1]))
     if is_sparse(values):
-        _fit_sparse(values, weights, totals, scale, result)
+        # A scaled value is a stored one by the inverse of the standard deviation, less an offset of
+        # its gene: sums over the genes need the stored values alone.
+        n_genes = values.shape[0]
+        inverse = np.ones(n_genes) if scale is None else 1 / scale.sd
+        offset = np.zeros(n_genes) if scale is None else scale.mean / scale.sd
+        scaled_weights = (weights @ sparse.diags_array(inverse)).tocsr()
+        columns: Table = sparse.csc_array(values)
+        for begin, end in _sample_blocks(*values.shape):
+            block = columns[:, begin:end].astype(np.float64)
+            sum_y = inverse @ block - offset.sum()
+            sum_yy = inverse**2 @ block.power(2) - 2 * ((inverse * offset) @ block)
+            sum_xy = (scaled_weights @ block).toarray() - (weights @ offset)[:, None]
+            of_y = sum_y, sum_yy + offset @ offset, sum_xy
+            result[:, begin:end] = _slope_t(float(n_genes), *totals, *of_y)
         return result
     for begin, end in _sample_blocks(*values.shape):
         block = _dense(values, begin, end, scale)
@@ -112,34 +125,6 @@ def univariate_linear_model(
         sums = block.sum(axis=0), np.einsum("ij,ij->j", block, block)
         result[:, begin:end] = _slope_t(n_known, sum_x, sum_xx, *sums, weights @ block)
     return result
-
-
-def _row_sums(weights: sparse.csr_array) -> Float64Array:
-    return np.asarray(weights.sum(axis=1), dtype=np.float64)[:, None]
-
-
-def _fit_sparse(
-    values: Table,
-    weights: sparse.csr_array,
-    totals: tuple[Float64Array, Float64Array],
-    scale: Scale | None,
-    result: Float64Array,
-) -> None:
-    """Fill ``result``. A scaled value is a stored one by the inverse of the standard deviation,
-    less an offset of its gene: sums over the genes need the stored values alone."""
-    n_genes = values.shape[0]
-    inverse = np.ones(n_genes) if scale is None else 1 / scale.sd
-    offset = np.zeros(n_genes) if scale is None else scale.mean / scale.sd
-    scaled_weights = (weights @ sparse.diags_array(inverse)).tocsr()
-    columns: Table = sparse.csc_array(values)
-    for begin, end in _sample_blocks(*values.shape):
-        block = columns[:, begin:end].astype(np.float64)
-        squares = block.copy()
-        squares.data = squares.data**2
-        sum_y = inverse @ block - offset.sum()
-        sum_yy = inverse**2 @ squares - 2 * ((inverse * offset) @ block) + offset @ offset
-        sum_xy = (scaled_weights @ block).toarray() - (weights @ offset)[:, None]
-        result[:, begin:end] = _slope_t(float(n_genes), *totals, sum_y, sum_yy, sum_xy)
 
 
 def _slope_t(

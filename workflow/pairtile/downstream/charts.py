@@ -8,7 +8,8 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 
-from pairtile.downstream.enrichment import FILE, Q_VALUE
+from pairtile.downstream.enrichment import FILE
+from pairtile.downstream.given import Q_VALUE
 from pairtile.report.charts import DIVERGING, bars, heat_map, lines, scatter
 from pairtile.report.formats import shortened
 from pairtile.report.method_report import Drawn, FigureMaker, needed

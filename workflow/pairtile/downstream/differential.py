@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from pairtile.arrays import Float64Array, Int32Array
+from pairtile.arrays import Float64Array
 from pairtile.config.downstream import DifferentialConfig
 from pairtile.declare.columns import arrow_schema, declared_columns, with_metadata
 from pairtile.declare.messages import Message, messages_of
@@ -29,7 +30,6 @@ from pairtile.downstream.group_comparison import (
     CLASSES,
     Q_VALUE,
     GroupComparison,
-    PairResults,
 )
 from pairtile.downstream.group_scores import MIN_SAMPLES
 from pairtile.engine.estimator import Written
@@ -78,24 +78,16 @@ class LabelledSamples:
     given_up: int = 0
 
 
-@dataclass(frozen=True)
-class ComparedGroups:
-    """Two labels, how their pairs were tested, and a row for each gene with significant ones."""
+class ComparedGroups(NamedTuple):
+    """Two labels, how their pairs were tested, a row for each gene with significant ones, and the
+    largest p that the table of pairs holds."""
 
     first: str
     second: str
-    tested: PairResults
+    tested: GroupComparison
     hubs: pd.DataFrame
+    limit: float
     messages: list[Message]
-
-    @property
-    def limit(self) -> float:
-        """The largest p that the table of pairs holds."""
-        tested = self.tested
-        for limit in LIMITS:
-            if tested.observed[tested.p <= limit].sum() <= MAX_ROWS:
-                return limit
-        return LIMITS[-1]
 
 
 def large_groups(labels: Sequence[str], name: str = "label") -> list[str]:
@@ -130,65 +122,50 @@ def compared_groups(
     sizes = pd.Series(labels[labels != ""]).value_counts().sort_index()
     small = [f"{label!r} ({sizes[label]})" for label in sizes.index if label not in large]
     said = [message("small_groups", names=", ".join(small), least=MIN_SAMPLES)] if small else []
-    for first, second in combinations(large, 2):
-        codes = np.where(labels == first, 0, np.where(labels == second, 1, -1)).astype(np.int32)
-        yield _compare(samples, codes, (first, second), score, device, said, chunks)
+    for names in combinations(large, 2):
+        between = dict(zip(("first", "second"), names, strict=True))
+        codes = np.select([labels == name for name in names], [0, 1], -1).astype(np.int32)
+        values = samples.values
+        if samples.counts is not None:
+            equal = samples.counts.equalised(np.asarray(values), np.arange(len(values)), codes)
+            if n := int(equal.unequal.sum()):
+                kept = samples.counts.effects_removed
+                code = "unequal_noise_kept" if kept else "noise_made_equal"
+                said.append(message(code, n=n, **between))
+            values = equal.values
+        tested = GroupComparison(
+            values,
+            codes,
+            score,
+            device,
+            exchangeable=samples.exchangeable,
+            regulators=samples.regulators,
+            given_up=samples.given_up,
+        )
+        log.info("%s against %s: %d pairs, %d draws", *names, tested.n_pairs, tested.draws)
+        said += _messages(tested.test(chunks), between)
+        permuted, _ = samples.exchangeable.permute(codes, FACTOR_DRAWS)
+        for group, share, number in group_factors(np.array(values), codes, permuted):
+            said.append(message("factors_of_group", label=names[group], share=share, n=number))
+        rows = {limit: int(tested.observed[tested.p <= limit].sum()) for limit in LIMITS}
+        limit = next((limit for limit, n in rows.items() if n <= MAX_ROWS), LIMITS[-1])
+        if limit < 1.0:
+            left = int(tested.observed[tested.p > limit].sum())
+            said.append(message("pairs_left_out", n=left, p=limit, **between))
+        yield ComparedGroups(*names, tested, _hubs(tested, samples.genes), limit, said)
         said = []
 
 
-def _compare(
-    samples: LabelledSamples,
-    codes: Int32Array,
-    names: tuple[str, str],
-    score: str,
-    device: Device,
-    said: list[Message],
-    chunks: Path | None,
-) -> ComparedGroups:
-    values, between = samples.values, {"first": names[0], "second": names[1]}
-    said = list(said)
-    if samples.counts is not None:
-        rows = np.arange(len(values))
-        equal = samples.counts.equalised(np.asarray(values), rows, codes)
-        if n := int(equal.unequal.sum()):
-            code = "unequal_noise_kept" if samples.counts.effects_removed else "noise_made_equal"
-            said.append(message(code, n=n, **between))
-        values = equal.values
-    comparison = GroupComparison(
-        values,
-        codes,
-        score,
-        device,
-        exchangeable=samples.exchangeable,
-        regulators=samples.regulators,
-        given_up=samples.given_up,
-    )
-    log.info("%s against %s: %d pairs, %d draws", *names, comparison.n_pairs, comparison.draws)
-    tested = comparison.test(chunks)
-    said += _messages(tested, names)
-    permuted, _ = samples.exchangeable.permute(codes, FACTOR_DRAWS)
-    for each in group_factors(np.array(values), codes, permuted):
-        label = names[each.group]
-        said.append(message("factors_of_group", label=label, share=each.share, n=each.number))
-    found = ComparedGroups(*names, tested, _hubs(tested, samples.genes), said)
-    if found.limit < 1.0:
-        left = int(tested.observed[tested.p > found.limit].sum())
-        said.append(message("pairs_left_out", n=left, p=found.limit, **between))
-    return found
-
-
-def _messages(tested: PairResults, names: tuple[str, str]) -> list[Message]:
-    comparison = tested.comparison
-    between = {"first": names[0], "second": names[1]}
-    n_first, n_second = (int((comparison.layout.codes == k).sum()) for k in (0, 1))
-    if not comparison.movable:
-        return [message("labels_not_exchangeable", n=comparison.units, **between)]
+def _messages(tested: GroupComparison, between: dict[str, str]) -> list[Message]:
+    if not tested.movable:
+        return [message("labels_not_exchangeable", n=tested.units, **between)]
     said = []
-    if untested := comparison.n_genes - comparison.genes.size:
+    if untested := tested.n_genes - tested.genes.size:
         said.append(message("genes_untested", n=untested, least=MIN_SAMPLES, **between))
-    irregular = float((comparison.irregular > 0).mean()) if comparison.irregular.size else 0.0
-    if comparison.score == "pearson" and irregular > MAX_IRREGULAR:
+    irregular = float((tested.irregular > 0).mean()) if tested.irregular.size else 0.0
+    if tested.score == "pearson" and irregular > MAX_IRREGULAR:
         said.append(message("irregular_genes", share=irregular, **between))
+    n_first, n_second = np.bincount(tested.layout.codes, minlength=2).tolist()
     numbers = {**between, "n_first": n_first, "n_second": n_second, "pairs": tested.n_tested}
     r = tested.detectable_correlation()
     if np.isnan(r):
@@ -196,10 +173,11 @@ def _messages(tested: PairResults, names: tuple[str, str]) -> list[Message]:
     return [*said, message("detectable_difference", r=r, found=tested.n_differing, **numbers)]
 
 
-def _hubs(tested: PairResults, names: Sequence[object]) -> pd.DataFrame:
+def _hubs(tested: GroupComparison, names: Sequence[object]) -> pd.DataFrame:
     """A row for each gene with significant pairs, those with most first."""
     n_genes = len(names)
-    edges = _edges(tested)
+    edges = pd.concat(tested.blocks(tested.significant_p), ignore_index=True)
+    edges = edges[edges["q"] <= Q_VALUE]
     ends = np.concatenate([edges["i"], edges["j"]]).astype(np.int64)
     kinds = np.tile(edges["kind"], 2)
     pairs = np.bincount(ends, minlength=n_genes)
@@ -207,30 +185,29 @@ def _hubs(tested: PairResults, names: Sequence[object]) -> pd.DataFrame:
     # Permuted counts are known from a few limits on: the one that leaves about as many pairs.
     totals = tested.hubs.sum(axis=1) / 2
     limit = max(0, int((totals >= len(edges)).sum()) - 1)
-    place = np.full(n_genes, -1)
-    place[tested.comparison.genes] = np.arange(tested.comparison.genes.size)
-    observed = tested.hubs[limit][place[rows]]
+    observed = np.zeros(n_genes, np.int64)
+    observed[tested.genes] = tested.hubs[limit]
     chance = np.sort(tested.by_chance[:, limit].ravel())
-    p = (chance.size - np.searchsorted(chance, observed) + 1.0) / (chance.size + 1.0)
+    p = (chance.size - np.searchsorted(chance, observed[rows]) + 1.0) / (chance.size + 1.0)
     strongest = edges.nsmallest(MAX_MODULE_EDGES, "p")
     difference = strongest["score_b"] - strongest["score_a"]
     module = leiden_modules(strongest["i"], strongest["j"], difference, n_genes, seed=1)
     genes = pd.Series(list(names), dtype=object).to_numpy()
-    table = {"gene": genes[rows], "pairs": pairs[rows]}
-    for number, kind in list(enumerate(CLASSES))[1:]:
-        table[kind] = np.bincount(ends[kinds == number], minlength=n_genes)[rows]
-    table |= {
+    of_kind = {
+        kind: np.bincount(ends[kinds == number], minlength=n_genes)[rows]
+        for number, kind in enumerate(CLASSES)
+        if kind
+    }
+    table = {
+        "gene": genes[rows],
+        "pairs": pairs[rows],
+        **of_kind,
         "module": module[rows],
         "p_value": p,
-        "q_value": benjamini_hochberg(p, n_tests=tested.comparison.genes.size),
+        "q_value": benjamini_hochberg(p, n_tests=tested.genes.size),
     }
     found = pd.DataFrame(table)
     return found.sort_values(["pairs", "p_value", "gene"], ascending=[False, True, True])
-
-
-def _edges(tested: PairResults) -> pd.DataFrame:
-    table = pd.concat(tested.blocks(tested.significant_p), ignore_index=True)
-    return table[table["q"] <= Q_VALUE]
 
 
 # --- tables ---

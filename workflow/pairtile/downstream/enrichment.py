@@ -20,7 +20,7 @@ from pairtile.downstream.gene_sets import (
     find_gene_sets,
     read_gene_sets,
 )
-from pairtile.downstream.given import Given
+from pairtile.downstream.given import Q_VALUE, Given
 from pairtile.engine.estimator import Written
 from pairtile.engine.large_table import row_blocks
 from pairtile.io.names import GeneNames
@@ -30,9 +30,6 @@ from pairtile.statistics.dependence import evenly_spaced
 from pairtile.statistics.modules import leiden_modules
 
 message = messages_of(__package__)
-
-Q_VALUE = 0.05
-"""Up to which edges of a condition are listed, and rows are counted as found."""
 
 MAX_SAMPLES = 1000
 """Samples by which correlations of genes are estimated; of more, so many evenly spaced ones."""
@@ -56,24 +53,17 @@ class GeneList(NamedTuple):
     impossible: tuple[int, ...] = ()
 
 
-class Eigengene(NamedTuple):
-    """A profile over the samples that genes are ranked by, float64 (samples,)."""
-
-    kind: str
-    name: str
-    profile: Float64Array
-
-
 def enrichment_table(
     sets: GeneSets,
     genes: Sequence[str],
     lists: Iterable[GeneList],
-    eigengenes: Iterable[Eigengene] = (),
+    eigengenes: Sequence[tuple[str, Float64Array]] = (),
     values: Float64Array | None = None,
     free_samples: int = 0,
 ) -> tuple[pd.DataFrame, dict[str, int]]:
     """Test every set with every list and every eigengene; q-values are over all of these tests.
 
+    eigengenes : name and profile over the samples, float64 (samples,), that genes are ranked by.
     values : float64 (genes, samples), what genes are correlated with eigengenes by.
     free_samples : samples, less the degrees of freedom that were taken off the values before.
 
@@ -81,59 +71,35 @@ def enrichment_table(
     """
     size = np.rint(sets.members.sum(axis=1)).astype(np.int64)
     parts: list[pd.DataFrame] = []
-    tested: list[GeneList | Eigengene] = []
+    tested: list[tuple[str, str]] = []  # kind and name
+    listed_rows: dict[int, Int64Array] = {}
     scores: dict[int, Float64Array] = {}
-    n_tests = few = 0
+    few = 0
     for each in lists:
         if each.rows.size < MIN_SET_GENES:
             few += 1
             continue
         listed, possible = np.zeros(len(genes), dtype=bool), np.ones(len(genes), dtype=bool)
         listed[each.rows], possible[list(each.impossible)] = True, False
-        found = overlap_tests(listed, sets.members, possible)
-        n_tests += size.size
-        rows = np.flatnonzero(found.overlap)
-        expected = found.expected[rows]
-        parts.append(
-            pd.DataFrame(
-                {
-                    "number": len(tested),
-                    "set": rows,
-                    "overlap": found.overlap[rows],
-                    "size": size[rows],
-                    "expected": expected,
-                    "effect": found.overlap[rows] / expected,
-                    "p_value": found.p_value[rows],
-                }
-            )
+        found = overlap_tests(listed, sets.members, possible).assign(
+            number=len(tested), set=np.arange(size.size), size=size
         )
-        tested.append(each)
-    profiles = list(eigengenes)
-    if profiles:
+        parts.append(found[found["overlap"] > 0])
+        listed_rows[len(tested)] = each.rows
+        tested.append((each.kind, each.name))
+    if eigengenes:
         assert values is not None
-        stack = np.stack([each.profile for each in profiles])
+        stack = np.stack([profile for _, profile in eigengenes])
         all_kme = np.concatenate([correlations(values[k], stack) for k in row_blocks(values)])
         taken = evenly_spaced(values.shape[1], MAX_SAMPLES)
         some_values = np.asarray(values[:, taken])
-    for ranking, kme in zip(profiles, all_kme.T if profiles else (), strict=True):
-        excess, degrees = excess_by_profile(
-            kme, some_values, ranking.profile[taken], sets.members, free_samples
-        )
-        ranked = rank_tests(kme, sets.members, excess, degrees)
-        n_tests += size.size
-        parts.append(
-            pd.DataFrame(
-                {
-                    "number": len(tested),
-                    "set": np.arange(size.size),
-                    "size": size,
-                    "effect": ranked.share,
-                    "p_value": ranked.p_value,
-                }
-            )
-        )
-        scores[len(tested)] = kme
-        tested.append(ranking)
+        for (name, profile), kme in zip(eigengenes, all_kme.T, strict=True):
+            noise = excess_by_profile(kme, some_values, profile[taken], sets.members, free_samples)
+            found = rank_tests(kme, sets.members, *noise)[["effect", "p_value"]]
+            parts.append(found.assign(number=len(tested), set=np.arange(size.size), size=size))
+            scores[len(tested)] = kme
+            tested.append(("module kME", name))
+    n_tests = len(tested) * size.size
     columns = ["list", "kind", "gene_set", "overlap", "size", "expected", "effect"]
     counts = {
         "enrichment_lists": len(tested),
@@ -149,20 +115,17 @@ def enrichment_table(
     counts["enrichment_found"] = int((table["q_value"] <= Q_VALUE).sum())
     counts["enrichment_rows_left_out"] = max(0, len(table) - MAX_ROWS)
     table = table.sort_values(["p_value", "number", "set"], ignore_index=True).head(MAX_ROWS)
-    table["list"] = [tested[k].name for k in table["number"]]
-    table["kind"] = [tested[k].kind for k in table["number"]]
+    table = table.reindex(columns=["number", "set", *columns, "p_value", "q_value"])
+    table["kind"] = [tested[k][0] for k in table["number"]]
+    table["list"] = [tested[k][1] for k in table["number"]]
     table["gene_set"] = [sets.names[k] for k in table["set"]]
-    if "overlap" in table:
-        table["overlap"] = table["overlap"].astype("Int64")
-    else:
-        table = table.assign(overlap=np.nan, expected=np.nan).astype({"overlap": "Int64"})
+    table["overlap"] = table["overlap"].astype("Int64")
     member = sets.members
     named = []
     for number, k, effect in zip(table["number"], table["set"], table["effect"], strict=True):
         rows = np.asarray(member.indices[member.indptr[k] : member.indptr[k + 1]], dtype=np.int64)
-        here = tested[number]
-        if isinstance(here, GeneList):
-            rows = rows[np.isin(rows, here.rows)]
+        if number in listed_rows:
+            rows = rows[np.isin(rows, listed_rows[number])]
         else:
             up = scores[number][rows] if effect >= 0.5 else -scores[number][rows]
             rows = rows[np.argsort(-up, kind="stable")[:LEADING_GENES]]
@@ -196,7 +159,7 @@ def _rows(names: Iterable[object], row: Mapping[str, int]) -> Int64Array:
     return np.array([row[str(name)] for name in names], dtype=np.int64)
 
 
-def edge_lists(edges: pd.DataFrame, kind: str, name: str, row: Mapping[str, int]) -> GeneList:
+def edge_list(edges: pd.DataFrame, kind: str, name: str, row: Mapping[str, int]) -> GeneList:
     """The genes of some edges as a list."""
     ends = np.unique(edges[["source", "target"]].to_numpy(dtype=object).ravel().astype(str))
     return GeneList(kind, name, _rows(ends, row))
@@ -249,14 +212,14 @@ def run(given: Given) -> Written:
     for column in network.columns:
         if found := _CONDITION_Q.fullmatch(str(column)):
             chosen = network[network[column] <= Q_VALUE]
-            lists.append(edge_lists(chosen, "condition", found[1], row))
+            lists.append(edge_list(chosen, "condition", found[1], row))
     if getattr(given.config, "differential", None):
         edges = given.table("differential.tsv")
         edges = edges[edges["q_value"] <= Q_VALUE]
         for compared, pairs in edges.groupby("comparison", sort=True):
-            lists.append(edge_lists(pairs, "differential", str(compared), row))
+            lists.append(edge_list(pairs, "differential", str(compared), row))
             for name, group in pairs.groupby("class", sort=True):
-                lists.append(edge_lists(group, "differential", f"{compared}: {name}", row))
+                lists.append(edge_list(group, "differential", f"{compared}: {name}", row))
     free = len(given.samples) - given.degrees_given_up
     table, counts = enrichment_table(sets, given.genes, lists, eigengenes, given.values, free)
     given.write(FILE, table)
@@ -269,7 +232,9 @@ def run(given: Given) -> Written:
     return Written({**sets.counts, **counts}, notes)
 
 
-def _modules(given: Given, row: Mapping[str, int]) -> tuple[list[GeneList], list[Eigengene]]:
+def _modules(
+    given: Given, row: Mapping[str, int]
+) -> tuple[list[GeneList], list[tuple[str, Float64Array]]]:
     """Modules of the stage where it was asked for, else communities of the network; and what genes
     are ranked by: the eigengenes of these."""
     if given.config.gene_modules is not None:
@@ -283,9 +248,8 @@ def _modules(given: Given, row: Mapping[str, int]) -> tuple[list[GeneList], list
     eigengenes = []
     for each in lists:
         if each.rows.size >= MIN_SET_GENES:
-            profile = named.get(each.name)
-            if profile is None:
-                some = each.rows[:: max(1, each.rows.size // MAX_SAMPLES)]
-                profile, _ = eigengene(standardise(given.values[some]))
-            eigengenes.append(Eigengene("module kME", each.name, profile))
+            some = each.rows[:: max(1, each.rows.size // MAX_SAMPLES)]
+            known = named.get(each.name)
+            profile = eigengene(standardise(given.values[some]))[0] if known is None else known
+            eigengenes.append((each.name, profile))
     return lists, eigengenes

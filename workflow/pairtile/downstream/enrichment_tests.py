@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
+import pandas as pd
 from scipy.sparse import csr_array
 from scipy.stats import hypergeom, norm, rankdata, t
 
-from pairtile.arrays import BoolArray, Float64Array, Int64Array
+from pairtile.arrays import BoolArray, Float64Array
 from pairtile.downstream.eigengenes import standardise
 
 MIN_NOISE = 1e-9
 
 
-class Overlaps(NamedTuple):
-    """``overlap`` int64, ``expected`` and ``p_value`` float64: each of shape (sets,)."""
-
-    overlap: Int64Array
-    expected: Float64Array
-    p_value: Float64Array
-
-
 def overlap_tests(
     listed: BoolArray, sets: csr_array, possible: BoolArray | None = None
-) -> Overlaps:
+) -> pd.DataFrame:
     """Hypergeometric test of one list of genes with each set: P(overlap as large, or larger).
+
+    Returns a row for each set: ``overlap``, ``expected``, ``effect`` (the one over the other; NaN
+    or infinite where none is expected) and ``p_value``.
 
     Parameters
     ----------
@@ -47,24 +41,22 @@ def overlap_tests(
     overlap = np.rint(sets @ listed.astype(np.float64)).astype(np.int64)
     total, drawn = int(background.sum()), int(listed.sum())
     p = np.asarray(hypergeom.sf(overlap - 1, total, size.astype(np.int64), drawn))
-    return Overlaps(overlap, size * drawn / max(total, 1), np.clip(p, 0.0, 1.0))
-
-
-class RankTests(NamedTuple):
-    """Each float64 (sets,). ``share``: chance that a gene of the set has a higher score than
-    another, 0.5 expected; ``z``: its distance from that in standard errors; ``p_value``, two-sided;
-    ``inflation``: variance beside that of a random set of as many genes."""
-
-    share: Float64Array
-    z: Float64Array
-    p_value: Float64Array
-    inflation: Float64Array
+    found = {
+        "overlap": overlap,
+        "expected": size * drawn / max(total, 1),
+        "p_value": np.clip(p, 0.0, 1.0),
+    }
+    return pd.DataFrame(found).assign(effect=lambda table: table["overlap"] / table["expected"])
 
 
 def rank_tests(
     scores: Float64Array, sets: csr_array, excess: Float64Array, degrees: float
-) -> RankTests:
+) -> pd.DataFrame:
     """Mean rank of each set's genes among all, correlations of genes respected.
+
+    Returns a row for each set: ``effect``, the chance that a gene of the set has a higher score
+    than another, 0.5 expected; ``z``, its distance from that in standard errors; ``p_value``,
+    two-sided; ``inflation``, variance beside that of a random set of as many genes.
 
     The statistic is that of Mann and Whitney (1947); without ``excess`` z is that of
     ``scipy.stats.mannwhitneyu`` (asymptotic, no correction for continuity). The variance of the
@@ -95,9 +87,10 @@ def rank_tests(
     with np.errstate(invalid="ignore", divide="ignore"):
         z = np.where(drawn > 0, difference / np.sqrt(drawn + added), 0.0)
         freedom = np.where(added > 0, degrees * ((drawn + added) / added) ** 2, np.inf)
-    share = 0.5 + difference / n
-    p = np.asarray(2 * t.sf(np.abs(z), np.minimum(freedom, 1e9)))
-    return RankTests(share, z, p, 1 + added / np.where(drawn > 0, drawn, 1.0))
+    p = 2 * t.sf(np.abs(z), np.minimum(freedom, 1e9))
+    inflation = 1 + added / np.where(drawn > 0, drawn, 1.0)
+    found = {"effect": 0.5 + difference / n, "z": z, "p_value": p, "inflation": inflation}
+    return pd.DataFrame(found)
 
 
 def excess_by_profile(

@@ -33,6 +33,9 @@ from pairtile.preprocess.value_kind import whole_counts
 from pairtile.runtime.files import atomic_path
 from pairtile.statistics.counting_noise import name_keys
 
+Q_VALUE = 0.05
+"""Up to which rows of a stage's table are counted, listed and drawn as found."""
+
 MIN_GENES = 3
 MISSING_GENES = "{path}: found {n} of the analysed genes; expected 3 or more, named alike"
 

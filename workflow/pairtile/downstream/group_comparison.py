@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
@@ -53,6 +52,7 @@ from pairtile.statistics.exchangeable import Exchangeable
 
 P = TypeVar("P")
 R = TypeVar("R")
+Scores = tuple[tuple[DeviceArray, DeviceArray], tuple[DeviceArray, DeviceArray]]
 
 Q_VALUE = 0.05
 """Up to which a difference is given a class, counted for hubs and clustered to modules."""
@@ -94,26 +94,15 @@ CLASSES = ("", "gained", "lost", "reversed", "stronger", "weaker")
 
 
 class Tile(NamedTuple):
-    """Rows and columns of the ordered genes; ``diagonal``: whether both are the same."""
+    """Rows and columns of the ordered genes."""
 
     rows: slice
     columns: slice
-    diagonal: bool
-
-
-@dataclass(frozen=True)
-class Statistics:
-    """Of a tile: Fisher's z of both groups with their degrees of freedom, the statistic ``t`` and
-    the stratum and bin that it falls into, ``nowhere`` where there is no test."""
-
-    z: tuple[DeviceArray, DeviceArray]
-    free: tuple[DeviceArray, DeviceArray]
-    t: DeviceArray
-    place: DeviceArray
 
 
 class GroupComparison:
-    """All pairs of genes between two groups of samples.
+    """All pairs of genes between two groups of samples: ``test`` scores them, and the other methods
+    then tell what it found.
 
     Parameters
     ----------
@@ -131,6 +120,16 @@ class GroupComparison:
         Degrees of freedom that went with effects removed from the values.
     draws : int, optional
         Permutations. None: as many as ``POOL`` asks for.
+
+    Attributes
+    ----------
+    p, q : float64, of each place of a statistic, after ``test``
+    observed : int64
+        How many statistics fell there.
+    weights : float64 (levels,)
+        Of p.
+    hubs, by_chance : int64 (limits, genes), int32 (draws, limits, genes)
+        Pairs of each gene from each of ``HUB_LIMITS``.
     """
 
     def __init__(
@@ -183,9 +182,7 @@ class GroupComparison:
         self.levels = np.searchsorted(edges, fine).astype(np.int32)
         side = TILES[device.backend]
         self.tiles = [
-            Tile(
-                slice(row, min(row + side, r)), slice(column, min(column + side, g)), column == row
-            )
+            Tile(slice(row, min(row + side, r)), slice(column, min(column + side, g)))
             for row in range(0, r, side)
             for column in range(row, g, side)
         ]
@@ -225,7 +222,11 @@ class GroupComparison:
         first, second = (self.scorer.of_group(within, layout, group) for group in (0, 1))
         return first, second
 
-    def _statistics(self, tile: Tile, groups: tuple[Group, Group]) -> Statistics:
+    def _statistics(
+        self, tile: Tile, groups: tuple[Group, Group]
+    ) -> tuple[DeviceArray, DeviceArray, Scores]:
+        """Of a tile: the statistic t, the stratum and bin that it falls into, ``nowhere`` where
+        there is no test, and Fisher's z with its degrees of freedom in each group."""
         xp = self.device.xp
         (a, n_a), (b, n_b) = (
             self.scorer.of_tile(group, tile.rows, tile.columns) for group in groups
@@ -243,11 +244,11 @@ class GroupComparison:
             place = place * N_BINS + bins.astype(np.int32)
         if groups[0].observed is not None or groups[1].observed is not None:
             place[xp.isnan(t)] = self.nowhere
-        if tile.diagonal:
+        if tile.rows.start == tile.columns.start:  # on the diagonal
             rows = xp.arange(*tile.rows.indices(1 << 31)[:2])
             columns = xp.arange(*tile.columns.indices(1 << 31)[:2])
             place[columns <= rows[:, None]] = self.nowhere
-        return Statistics((a, b), (n_a, n_b), t, place)
+        return t, place, ((a, n_a), (b, n_b))
 
     def _count(self, places: Sequence[DeviceArray]) -> Int64Array:
         """How many fall into each place, and of those moved beyond ``nowhere``, int64 (2, all)."""
@@ -255,19 +256,19 @@ class GroupComparison:
         found = xp.bincount(xp.concatenate([each.ravel() for each in places]), minlength=2 * size)
         return np.asarray(self.device.to_host(found), np.int64).reshape(2, size)[:, :-1]
 
-    def _far(self, tile: Tile, found: Statistics) -> Int64Array:
+    def _far(self, tile: Tile, t: DeviceArray, place: DeviceArray) -> Int64Array:
         """How many statistics each gene has from each of ``HUB_LIMITS``, int64 (limits, genes)."""
         xp = self.device.xp
-        size = xp.abs(found.t)
-        far = xp.flatnonzero((size >= HUB_LIMITS[0]) & (found.place != self.nowhere))
+        size = xp.abs(t)
+        far = xp.flatnonzero((size >= HUB_LIMITS[0]) & (place != self.nowhere))
         limit = np.searchsorted(HUB_LIMITS, self.device.to_host(size.ravel()[far]), side="right")
-        row, column = np.divmod(self.device.to_host(far), found.t.shape[1])
+        row, column = np.divmod(self.device.to_host(far), t.shape[1])
         genes = np.concatenate([row + tile.rows.start, column + tile.columns.start])
         n = self.genes.size
         counts = np.bincount(np.tile(limit - 1, 2) * n + genes, minlength=HUB_LIMITS.size * n)
         return counts.reshape(HUB_LIMITS.size, n)[::-1].cumsum(axis=0)[::-1]
 
-    def test(self, chunks: Path | None = None) -> PairResults:
+    def test(self, chunks: Path | None = None) -> GroupComparison:
         """Score all pairs, permute, and find the p- and q-value of each place of a statistic.
 
         chunks : a folder for what is done, from which the same comparison goes on after a run that
@@ -275,26 +276,26 @@ class GroupComparison:
         """
         folder = None if chunks is None else chunks / self._fingerprint()
         first = kept_arrays(folder, "observed", self._observe)
-        observed, hubs = first["observed"], first["hubs"]
+        self.observed, self.hubs = first["observed"], first["hubs"]
         far = np.split(first["far"], np.cumsum(first["far_of_tile"]))[:-1]  # none without tiles
         pool, of_differing = np.zeros((2, self.nowhere), np.int64)
-        by_chance = np.zeros((self.draws, *hubs.shape), np.int32)
+        self.by_chance = np.zeros((self.draws, *self.hubs.shape), np.int32)
         step = max(1, CHUNK // max(1, self.n_pairs))
         for begin in range(0, self.draws if self.movable else 0, step):
             draws = range(begin, min(begin + step, self.draws))
             found = kept_arrays(folder, f"draws-{begin}", partial(self._permute, draws, far))
             pool += found["pool"][0]
             of_differing += found["pool"][1]
-            by_chance[draws.start : draws.stop] = found["hubs"]
+            self.by_chance[draws.start : draws.stop] = found["hubs"]
         # Of pairs left out, as large a share counts after all as chance explains.
         by_chance_far = _beyond(pool + of_differing) / max(self.draws, 1)
-        share = min(1.0, by_chance_far / max(_beyond(observed), 1))
-        counts = observed.reshape(self.shape)
+        share = min(1.0, by_chance_far / max(_beyond(self.observed), 1))
+        counts = self.observed.reshape(self.shape)
         permuted = (pool + share * of_differing).reshape(self.shape)
         p = pooled_p_values(permuted)
-        weights = _weights(counts, joined(permuted.sum(axis=(0, 2))))
-        q = histogram_q_values(counts, p / weights[:, None])
-        return PairResults(self, p.ravel(), q.ravel(), observed, weights, hubs, by_chance)
+        self.weights = _weights(counts, joined(permuted.sum(axis=(0, 2))))
+        self.p, self.q = p.ravel(), histogram_q_values(counts, p / self.weights[:, None]).ravel()
+        return self
 
     def _fingerprint(self) -> str:
         """Of all that the counts depend on."""
@@ -313,11 +314,10 @@ class GroupComparison:
         far: list[Int64Array] = []
 
         def look(tile: Tile) -> tuple[Int64Array, Int64Array, Int64Array]:
-            found = self._statistics(tile, self._observed)
-            differs = self.device.to_host(
-                self.device.xp.flatnonzero(self.device.xp.abs(found.t) >= DIFFERS)
-            )
-            return self._count([found.place])[0], differs.astype(np.int64), self._far(tile, found)
+            t, place, _ = self._statistics(tile, self._observed)
+            xp = self.device.xp
+            differs = self.device.to_host(xp.flatnonzero(xp.abs(t) >= DIFFERS))
+            return self._count([place])[0], differs.astype(np.int64), self._far(tile, t, place)
 
         for counts, differs, of_genes in self._over(look, self.tiles):
             observed += counts
@@ -341,10 +341,10 @@ class GroupComparison:
             ) -> tuple[Int64Array, Int64Array]:
                 places, of_genes = [], []
                 for each in groups:
-                    found = self._statistics(part[0], each)
-                    of_genes.append(self._far(part[0], found))
-                    found.place.ravel()[self.device.xp.asarray(part[1])] += self.nowhere + 1
-                    places.append(found.place)
+                    t, place, _ = self._statistics(part[0], each)
+                    of_genes.append(self._far(part[0], t, place))
+                    place.ravel()[self.device.xp.asarray(part[1])] += self.nowhere + 1
+                    places.append(place)
                 return self._count(places), np.stack(of_genes)
 
             for counts, of_genes in self._over(permute, list(zip(self.tiles, far, strict=True))):
@@ -358,67 +358,93 @@ class GroupComparison:
             return map(work, parts)
         return in_threads(work, parts)
 
-    def blocks(self, p: Float64Array, q: Float64Array, limit: float) -> Iterator[pd.DataFrame]:
-        """Pairs whose p is at most ``limit``, tile by tile; ``p`` and ``q`` of each place.
+    # --- what was found ---
+
+    @property
+    def n_tested(self) -> int:
+        """Pairs with a test."""
+        return int(self.observed.sum())
+
+    @property
+    def n_differing(self) -> int:
+        """Pairs with q <= ``Q_VALUE``; q of an empty place is NaN."""
+        return int(self.observed[self.q <= Q_VALUE].sum())
+
+    @property
+    def significant_p(self) -> float:
+        """The largest p of a pair with q <= ``Q_VALUE``; -1 where there is none."""
+        return float(self.p[self.q <= Q_VALUE].max(initial=-1.0))
+
+    def p_of_rank(self, n: int) -> float:
+        """The least p at which at least ``n`` pairs are, or all."""
+        order = np.argsort(self.p, kind="stable")
+        at = int(np.searchsorted(self.observed[order].cumsum(), n))
+        return float(self.p[order][min(at, order.size - 1)])
+
+    def detectable_correlation(self, power: float = 0.8) -> float:
+        """The least correlation in one group, against none in the other, that is found where no
+        other pair differs; NaN where 0.995 is not."""
+        free = [self.layout.free(group) for group in (0, 1)]
+        z = np.arctanh(np.arange(0.05, 1.0, 0.005))
+        # Of the two groups, the one in which it shows less.
+        mean = z * min(free) / sum(free)
+        t = z / np.sqrt(
+            (1.0 + self.scorer.rank_variance * np.tanh(mean) ** 2) * (1.0 / free[0] + 1.0 / free[1])
+        )
+        level = self.levels[_fine(np, mean)]
+        place = ((t - stats.norm.ppf(power)) * PER_UNIT).astype(np.int64)
+        p = self.p.reshape(self.shape)[0, level, np.clip(place, 0, N_BINS - 1)]
+        allowed = Q_VALUE * self.weights[level] / max(self.n_tested, 1)
+        found = np.flatnonzero((place > 0) & (p <= allowed))
+        return float(np.arange(0.05, 1.0, 0.005)[found[0]]) if found.size else float("nan")
+
+    def blocks(self, limit: float = 1.0) -> Iterator[pd.DataFrame]:
+        """Pairs whose p is at most ``limit``, tile by tile.
 
         Columns: ``i``, ``j`` int32, rows of the table (of regulators, ``i`` is one); ``score_a``,
         ``score_b``, ``z`` float32; ``p``, ``q`` float64; ``kind`` int8, of ``CLASSES``.
         """
         xp = self.device.xp
-        wanted = xp.asarray(np.append(p <= limit, False))
+        wanted = xp.asarray(np.append(self.p <= limit, False))
 
         def make(tile: Tile) -> pd.DataFrame:
-            found = self._statistics(tile, self._observed)
-            far = xp.flatnonzero(wanted[found.place.ravel()])
-            chosen, place = (self.device.to_host(each) for each in (far, found.place.ravel()[far]))
+            t, place, scores = self._statistics(tile, self._observed)
+            far = xp.flatnonzero(wanted[place.ravel()])
+            chosen, at = (self.device.to_host(each) for each in (far, place.ravel()[far]))
 
             def part(array: DeviceArray) -> Float32Array:
                 if np.ndim(array) == 0:
                     return np.full(chosen.size, array, np.float32)
                 return np.asarray(self.device.to_host(array.ravel()[far]))
 
-            row, column = np.divmod(chosen, found.t.shape[1])
-            z, free = [part(each) for each in found.z], [part(each) for each in found.free]
+            row, column = np.divmod(chosen, t.shape[1])
+            (z_a, n_a), (z_b, n_b) = [(part(z), part(free)) for z, free in scores]
             a, b = (
-                self.scorer.scores(*each).astype(np.float32)
-                for each in zip(z, self._observed, free, strict=True)
+                self.scorer.scores(z, group, free).astype(np.float32)
+                for z, group, free in zip((z_a, z_b), self._observed, (n_a, n_b), strict=True)
             )
-            kind = self._kinds((a, b), z, free, q[place] <= Q_VALUE)
-            i = self.genes[row + tile.rows.start]
-            j = self.genes[column + tile.columns.start]
+            # Classes by which groups have a correlation at p <= 0.05, and its signs there.
+            least = stats.norm.isf(0.025)
+            there_a, there_b = (
+                np.abs(z) * np.sqrt(free) >= least for z, free in ((z_a, n_a), (z_b, n_b))
+            )
+            kind = np.where(np.abs(b) > np.abs(a), 4, 5)
+            kind[(np.sign(a) * np.sign(b) < 0) & (there_a == there_b)] = 3
+            kind[there_b & ~there_a], kind[there_a & ~there_b] = 1, 2
             return pd.DataFrame(
                 {
-                    "i": i,
-                    "j": j,
+                    "i": self.genes[row + tile.rows.start],
+                    "j": self.genes[column + tile.columns.start],
                     "score_a": a,
                     "score_b": b,
-                    "z": part(found.t),
-                    "p": p[place],
-                    "q": q[place],
-                    "kind": kind,
+                    "z": part(t),
+                    "p": self.p[at],
+                    "q": self.q[at],
+                    "kind": np.where(self.q[at] <= Q_VALUE, kind, 0).astype(np.int8),
                 }
             )
 
         return self._over(make, self.tiles)
-
-    def _kinds(
-        self,
-        scores: tuple[Float32Array, Float32Array],
-        z: list[Float32Array],
-        free: list[Float32Array],
-        differs: BoolArray,
-    ) -> NDArray[np.int8]:
-        """Classes by which groups have a correlation at p <= 0.05, and its signs there."""
-        there_a, there_b = (
-            np.abs(each) * np.sqrt(n) >= stats.norm.isf(0.025)
-            for each, n in zip(z, free, strict=True)
-        )
-        a, b = scores
-        kind = np.where(np.abs(b) > np.abs(a), 4, 5)
-        opposite = (np.sign(a) * np.sign(b) < 0) & (there_a == there_b)
-        kind[opposite] = 3
-        kind[there_b & ~there_a], kind[there_a & ~there_b] = 1, 2
-        return np.where(differs, kind, 0).astype(np.int8)
 
 
 _FINE, _PER_Z = 1600, 200.0
@@ -471,69 +497,3 @@ def _irregularity(within: Float64Array, codes: Int32Array) -> Int32Array:
         fourth = np.nanmean(part**4, axis=1)
         kurtosis += 0.5 * fourth / np.maximum(variance**2, 1e-30)
     return np.searchsorted(KURTOSES, kurtosis).astype(np.int32)
-
-
-@dataclass(frozen=True)
-class PairResults:
-    """What ``GroupComparison.test`` found.
-
-    p, q : float64, of each place of a statistic. observed : int64, how many statistics fell there.
-    weights : float64 (levels,), of p. hubs : int64 (limits, genes); by_chance : int32
-    (draws, limits, genes), pairs of each gene from each of ``HUB_LIMITS``.
-    """
-
-    comparison: GroupComparison
-    p: Float64Array
-    q: Float64Array
-    observed: Int64Array
-    weights: Float64Array
-    hubs: Int64Array
-    by_chance: Int32Array
-
-    @property
-    def n_tested(self) -> int:
-        """Pairs with a test."""
-        return int(self.observed.sum())
-
-    @property
-    def n_differing(self) -> int:
-        """Pairs with q <= ``Q_VALUE``."""
-        with np.errstate(invalid="ignore"):
-            return int(self.observed[self.q <= Q_VALUE].sum())
-
-    @property
-    def significant_p(self) -> float:
-        """The largest p of a pair with q <= ``Q_VALUE``; -1 where there is none."""
-        with np.errstate(invalid="ignore"):
-            return float(self.p[(self.q <= Q_VALUE) & (self.observed > 0)].max(initial=-1.0))
-
-    def detectable_correlation(self, power: float = 0.8) -> float:
-        """The least correlation in one group, against none in the other, that is found where no
-        other pair differs; NaN where 0.995 is not."""
-        comparison = self.comparison
-        p = self.p.reshape(comparison.shape)[0]
-        allowed = Q_VALUE * self.weights / max(self.n_tested, 1)
-        free = [comparison.layout.free(group) for group in (0, 1)]
-        for r in np.arange(0.05, 1.0, 0.005):
-            z = np.arctanh(r)
-            # Of the two groups, the one in which it shows less.
-            mean = z * min(free) / sum(free)
-            t = z / np.sqrt(
-                (1.0 + comparison.scorer.rank_variance * np.tanh(mean) ** 2)
-                * (1.0 / free[0] + 1.0 / free[1])
-            )
-            level = comparison.levels[int(_fine(np, mean))]
-            place = int((t - stats.norm.ppf(power)) * PER_UNIT)
-            if place > 0 and p[level, min(place, N_BINS - 1)] <= allowed[level]:
-                return float(r)
-        return float("nan")
-
-    def p_of_rank(self, n: int) -> float:
-        """The least p at which at least ``n`` pairs are, or all."""
-        order = np.argsort(self.p, kind="stable")
-        at = int(np.searchsorted(self.observed[order].cumsum(), n))
-        return float(self.p[order][min(at, order.size - 1)])
-
-    def blocks(self, limit: float = 1.0) -> Iterator[pd.DataFrame]:
-        """Pairs whose p is at most ``limit``, as ``GroupComparison.blocks``."""
-        return self.comparison.blocks(self.p, self.q, limit)

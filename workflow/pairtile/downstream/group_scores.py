@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -100,29 +100,13 @@ class Group:
     chance: float = 0.0
 
 
-class Scorer(Protocol):
-    """How pairs are scored."""
-
-    by_rank: bool
-    rank_variance: float
-    """Of Fisher's z: (1 + this r^2) / (n - 3) (Bonett and Wright 2000, Psychometrika 65:23)."""
-
-    def of_group(self, values: Float64Array, layout: Layout, group: int) -> Group:
-        """Values as ``within_groups`` gives them."""
-
-    def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[DeviceArray, DeviceArray]:
-        """Fisher's z, float32 (rows, columns), and its degrees of freedom: a number, or an array
-        where values are missing, NaN where a pair has fewer than ``MIN_SAMPLES``."""
-
-    def scores(self, z: DeviceArray, group: Group, free: DeviceArray) -> DeviceArray:
-        """As the table has them: correlations, or bits."""
-
-
 class Correlations:
     """Spearman's or Pearson's correlation.
 
     Ranks are those of each gene among its own samples of the group: with missing values,
     Spearman's is the correlation of these ranks over the samples that both genes have.
+    ``rank_variance`` of Fisher's z: (1 + this r^2) / (n - 3) (Bonett and Wright 2000, Psychometrika
+    65:23).
     """
 
     def __init__(self, by_rank: bool, device: Device) -> None:
@@ -130,6 +114,7 @@ class Correlations:
         self.rank_variance = 0.5 if by_rank else 0.0
 
     def of_group(self, values: Float64Array, layout: Layout, group: int) -> Group:
+        """Values as ``within_groups`` gives them."""
         part = values[:, layout.codes == group]
         seen = ~np.isnan(part)
         n = np.maximum(seen.sum(axis=1, keepdims=True), 1)
@@ -143,6 +128,8 @@ class Correlations:
         )
 
     def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[DeviceArray, DeviceArray]:
+        """Fisher's z, float32 (rows, columns), and its degrees of freedom: a number, or an array
+        where values are missing, NaN where a pair has fewer than ``MIN_SAMPLES``."""
         xp = self.device.xp
         x, y = group.rows[rows], group.rows[columns]
         r = x @ y.T
@@ -165,6 +152,7 @@ class Correlations:
         return z, xp.where(n >= MIN_SAMPLES, group.free - (group.n - n), np.float32(np.nan))
 
     def scores(self, z: DeviceArray, group: Group, free: DeviceArray) -> DeviceArray:
+        """As the table has them: correlations, or bits."""
         n = group.n if group.observed is None else free - group.free + group.n
         r = np.tanh(z)
         for _ in range(4):  # its bias was taken off
@@ -225,7 +213,7 @@ class Informations:
         return nats / LN_2
 
 
-SCORERS: dict[str, Callable[[Device], Scorer]] = {
+SCORERS: dict[str, Callable[[Device], Correlations | Informations]] = {
     "spearman": lambda device: Correlations(True, device),
     "pearson": lambda device: Correlations(False, device),
     "mi": Informations,

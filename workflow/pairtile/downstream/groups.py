@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,22 +18,22 @@ from pairtile.arrays import Int64Array
 from pairtile.config.downstream import GROUP_TABLES
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.declare.messages import Message, messages_of
+from pairtile.downstream.given import Q_VALUE
 from pairtile.downstream.shared_edges import (
     EdgeDifferences,
     GroupNetwork,
+    Overlap,
     edge_differences,
+    numbered,
     overlap,
-    sharing,
 )
+from pairtile.engine.estimator import Written
 from pairtile.engine.state import open_state
 from pairtile.runtime.files import read_table
 from pairtile.statistics.counting_noise import Counts, name_keys
 from pairtile.statistics.exchangeable import Exchangeable
 
 message = messages_of(__package__)
-
-FDR = 0.05
-"""q-value at most, of an edge that differs between groups."""
 
 
 @dataclass(frozen=True)
@@ -62,16 +61,11 @@ class Group:
         return self.analysis.rpartition(".")[2]
 
 
-class GroupTables(NamedTuple):
-    """The contents of ``GROUP_TABLES``, by name; counts and messages."""
-
-    tables: dict[str, pd.DataFrame]
-    counts: dict[str, int]
-    messages: list[Message]
-
-
-def compare_groups(groups: list[Group], config: TableAnalysis, seed: int) -> GroupTables:
-    """What the networks of groups share, each edge beside all groups, and where edges differ.
+def compare_groups(
+    groups: list[Group], config: TableAnalysis, seed: int
+) -> tuple[dict[str, pd.DataFrame], Written]:
+    """What the networks of groups share, each edge beside all groups, and where edges differ: the
+    contents of ``GROUP_TABLES``, by name, with counts and messages.
 
     Directions are left aside, and so is which of a pair's modes an edge is.
     """
@@ -93,11 +87,14 @@ def compare_groups(groups: list[Group], config: TableAnalysis, seed: int) -> Gro
         for i, j, (source, target) in zip(*pairs, given, strict=True):
             ends.setdefault((min(i, j), max(i, j)), (source, target))
         networks.append(GroupNetwork(own, there))
-    overlaps = _overlap_table(groups, networks, kinds, seed)
+    compared = [
+        (groups[a].label, groups[b].label, *overlap(networks[a], networks[b], kinds, seed))
+        for a, b in combinations(range(len(groups)), 2)
+    ]
+    overlaps = pd.DataFrame(compared, columns=["first", "second", *Overlap._fields])
     everything = np.unique(np.concatenate([network.edges for network in networks]), axis=0)
     found, n_pairs, said = _differences(groups, networks, kinds, everything, names, config)
     edges = _edge_table(groups, networks, everything, found, ends)
-    shared = sharing(networks)
     sizes = pd.DataFrame(
         {
             "group": [group.label for group in groups],
@@ -115,26 +112,14 @@ def compare_groups(groups: list[Group], config: TableAnalysis, seed: int) -> Gro
     counts = {
         "groups": len(groups),
         "edges_of_any_group": len(edges),
-        "edges_of_all_groups": int(shared[-1]),
+        "edges_of_all_groups": int((edges["n_groups"] == len(groups)).sum()),
         "pairs": n_pairs,
         **{f"edges_{name}": int(classes.get(name, 0)) for name in ("specific", "missing")},
     }
     if len(edges) and edges["p_value"].isna().all():
         said.append(message("groups_not_compared"))
-    return GroupTables(dict(zip(GROUP_TABLES, (sizes, overlaps, edges), strict=True)), counts, said)
-
-
-def _overlap_table(
-    groups: list[Group], networks: list[GroupNetwork], kinds: Int64Array, seed: int
-) -> pd.DataFrame:
-    rows = []
-    for a, b in combinations(range(len(groups)), 2):
-        found = overlap(networks[a], networks[b], kinds, seed)
-        labels = groups[a].label, groups[b].label
-        sizes = found.first, found.second, found.shared
-        rows.append((*labels, *sizes, found.jaccard, found.expected, found.p_value))
-    columns = ("first", "second", "edges_first", "edges_second", "shared", "jaccard")
-    return pd.DataFrame(rows, columns=[*columns, "expected", "p_value"])
+    tables = dict(zip(GROUP_TABLES, (sizes, overlaps, edges), strict=True))
+    return tables, Written(counts, said)
 
 
 def _differences(
@@ -166,11 +151,10 @@ def _differences(
     )
     several = np.sum([network.genes for network in networks], axis=0) > 1
     n, special = int(several.sum()), int(kinds[several].sum())
-    n_pairs = n * (n - 1) // 2
+    first = special or n  # regulators, of the pairs of which one is counted
+    n_pairs = first * (n - 1) - first * (first - 1) // 2
     if getattr(config, "other_expression", None) is not None:
         n_pairs = special * (n - special)
-    elif special:
-        n_pairs = special * (n - 1) - special * (special - 1) // 2
     group_of = np.concatenate(labels)
     equal, said = _equal_noise(groups, names[used], np.concatenate(values, axis=1), group_of)
     found = edge_differences(equal, group_of, places.reshape(-1, 2), exchangeable, n_pairs)
@@ -209,15 +193,13 @@ def _edge_table(
 ) -> pd.DataFrame:
     """A row for each edge of any group, those of most groups first."""
     size = networks[0].genes.size
-    codes = edges[:, 0] * size + edges[:, 1]
-    held = [
-        np.isin(codes, network.edges[:, 0] * size + network.edges[:, 1]) for network in networks
-    ]
+    codes = numbered(edges, size)
+    held = [np.isin(codes, numbered(network.edges, size)) for network in networks]
     within = np.stack(held, axis=1)
     n_groups = within.sum(axis=1)
     labels = np.array([group.label for group in groups], dtype=object)
     own = within[np.arange(len(edges)), np.maximum(found.group, 0)]
-    differs = found.q_value <= FDR  # NaN is not
+    differs = found.q_value <= Q_VALUE  # NaN is not
     kind = np.where(n_groups == len(groups), "shared", "open").astype(object)
     kind[differs] = "different"
     kind[differs & ~own & (n_groups == len(groups) - 1)] = "missing"

@@ -96,18 +96,12 @@ def _regulators(results: Results, module: pd.Series) -> list[dict[Hashable, obje
         table[["up", "down"]] = signs.groupby(edges["source"]).mean()
     table["module"] = module.reindex(table.index)
     table = table.rename_axis("name").reset_index()
-    table["identifier"] = table["name"].map(_identifiers(results)).fillna("")
-    return table.sort_values(["targets", "name"], ascending=[False, True]).to_dict("records")
-
-
-def _identifiers(results: Results) -> dict[str, str]:
-    """What items with a symbol are called in the files, where the page's name does not say it."""
+    # What items with a symbol are called in the files, where the page's name does not say it.
     items = results.items.drop_duplicates("name")
-    return {
-        name: identifier
-        for name, identifier in zip(items["name"], items["identifier"], strict=True)
-        if identifier not in name
-    }
+    named = zip(items["name"], items["identifier"], strict=True)
+    identifiers = {name: identifier for name, identifier in named if identifier not in name}
+    table["identifier"] = table["name"].map(identifiers).fillna("")
+    return table.sort_values(["targets", "name"], ascending=[False, True]).to_dict("records")
 
 
 def _modules(results: Results, module: pd.Series) -> list[dict[Hashable, object]]:

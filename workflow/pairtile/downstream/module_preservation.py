@@ -8,13 +8,13 @@ the other table. Consensus: Langfelder and Horvath 2007 (BMC Syst Biol 1:54).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.arrays import Float64Array, Int64Array
+from pairtile.arrays import Float64Array, Int32Array, Int64Array
+from pairtile.config.modules import GeneModulesConfig
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.declare.messages import messages_of
 from pairtile.downstream.eigengenes import correlations, eigengene, standardise
@@ -28,9 +28,8 @@ from pairtile.downstream.topological_overlap import (
     Adjacency,
     NetworkType,
     overlap_distances,
-    soft_power,
 )
-from pairtile.downstream.wgcna import Labels, WgcnaSettings, modules_of_distances
+from pairtile.downstream.wgcna import modules_of_distances, power_of
 from pairtile.engine.estimator import Written
 from pairtile.errors import InputError
 from pairtile.gpu.device import Device
@@ -50,7 +49,7 @@ CALIBRATION_QUANTILE = 0.95
 def preservation_table(
     reference: Float64Array,
     test: Float64Array,
-    labels: Labels,
+    labels: Int32Array,
     *,
     power: float,
     network_type: NetworkType,
@@ -89,7 +88,7 @@ def preservation_table(
         adjacency = np.abs(device.to_host(few.rows(every, power)))
         upper = np.triu_indices(genes.size, 1)
         kme = correlations(values, eigengene(z)[0][None])[:, 0]
-        return _Measures(r[upper], adjacency[upper], adjacency.sum(axis=1), kme)
+        return r[upper], adjacency[upper], adjacency.sum(axis=1), kme
 
     own_table, other_table = ((values, standardise(values)) for values in (reference, test))
     rows = []
@@ -114,28 +113,25 @@ def preservation_table(
     )
 
 
-class _Measures(NamedTuple):
-    """Of a set of genes in a table: correlations and adjacencies of its pairs; of each gene the sum
-    of its adjacencies, and kME."""
-
-    r: Float64Array
-    adjacency: Float64Array
-    connectivity: Float64Array
-    kme: Float64Array
+_Measures = tuple[Float64Array, Float64Array, Float64Array, Float64Array]
+"""Of a set of genes in a table: correlations and adjacencies of its pairs; of each gene the sum of
+its adjacencies (connectivity), and kME."""
 
 
 def _statistics(own: _Measures, other: _Measures) -> Float64Array:
     """Of a set in the test table, beside its module in the reference; the sign of an eigengene is
     that of a mean, which may be about 0, so that means and correlations of kME are without it."""
+    own_r, _, own_connectivity, own_kme = own
+    r, adjacency, connectivity, kme = other
     return np.array(
         [
-            float((other.kme**2).mean()),
-            abs(float((np.sign(own.kme) * other.kme).mean())),
-            float((np.sign(own.r) * other.r).mean()),
-            float(other.adjacency.mean()),
-            _correlation(own.connectivity, other.connectivity),
-            abs(_correlation(own.kme, other.kme)),
-            _correlation(own.r, other.r),
+            float((kme**2).mean()),
+            abs(float((np.sign(own_kme) * kme).mean())),
+            float((np.sign(own_r) * r).mean()),
+            float(adjacency.mean()),
+            _correlation(own_connectivity, connectivity),
+            abs(_correlation(own_kme, kme)),
+            _correlation(own_r, r),
         ]
     )
 
@@ -145,8 +141,11 @@ def _correlation(x: Float64Array, y: Float64Array) -> float:
 
 
 def consensus_modules(
-    tables: Sequence[Float64Array], powers: Sequence[float], settings: WgcnaSettings, device: Device
-) -> Labels:
+    tables: Sequence[Float64Array],
+    powers: Sequence[float],
+    config: GeneModulesConfig,
+    device: Device,
+) -> Int32Array:
     """Modules that all tables share: those of the least topological overlap of each pair.
 
     tables : float64 (genes, samples of each), the same genes in the same order. powers : of each.
@@ -156,7 +155,7 @@ def consensus_modules(
     consensus: NDArray[np.floating] | None = None
     first = 0.0
     for values, power in zip(tables, powers, strict=True):
-        overlap = overlap_distances(Adjacency(values, settings.network_type, device), power)
+        overlap = overlap_distances(Adjacency(values, config.network_type, device), power)
         np.subtract(1.0, overlap, out=overlap)
         quantile = float(np.quantile(overlap, CALIBRATION_QUANTILE))
         if consensus is None:
@@ -166,7 +165,7 @@ def consensus_modules(
             np.minimum(consensus, overlap, out=consensus)
     assert consensus is not None  # there is a table
     np.subtract(1.0, consensus, out=consensus)
-    return modules_of_distances(consensus, tables, settings)
+    return modules_of_distances(consensus, tables, config)
 
 
 def validate(config: TableAnalysis, items: pd.DataFrame) -> None:
@@ -184,14 +183,12 @@ def run(given: Given) -> Written:
     rows, other = given.genes_of_both()
     values = np.asarray(given.values)[rows]
     module = given.table("modules.tsv").set_index("gene")["module"]
-    power = config.power
-    if power == "auto":
-        power = soft_power(Adjacency(values, config.network_type, given.device)).power
+    power, _ = power_of(Adjacency(values, config.network_type, given.device), config)
     table = preservation_table(
         values,
         other,
         module.reindex([given.genes[row] for row in rows]).to_numpy(dtype=np.int32),
-        power=float(power),
+        power=power,
         network_type=config.network_type,
         device=given.device,
         seed=given.seed,

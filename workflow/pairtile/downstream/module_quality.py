@@ -21,8 +21,6 @@ from pairtile.preprocess.null_design import NullDesign
 from pairtile.statistics.hidden_factors import Exchange
 from pairtile.statistics.modules import leiden_modules
 
-Labels = Int32Array
-
 MIN_TABLES, MAX_TABLES = 19, 99
 """Permuted tables: 19 are the fewest that can give p = 0.05."""
 
@@ -47,7 +45,7 @@ def n_tables(n_genes: int) -> int:
     return int(np.clip(_GENES_SQUARED / n**2, MIN_TABLES, MAX_TABLES))
 
 
-def strength(z: Float64Array, labels: Labels) -> Float64Array:
+def strength(z: Float64Array, labels: Int32Array) -> Float64Array:
     """Of each module: the largest eigenvalue of its correlations over what a module of that size
     has at most in noise, about: random genes (Marchenko and Pastur) and the choice among all.
 
@@ -104,8 +102,8 @@ def _noise(size: NDArray[np.integer] | int, genes: int, samples: int) -> Float64
 
 def noise_p_values(
     values: Float64Array,
-    labels: Labels,
-    find: Callable[[Float64Array], list[Labels]],
+    labels: Int32Array,
+    find: Callable[[Float64Array], list[Int32Array]],
     design: NullDesign,
     *,
     seed: int,
@@ -163,7 +161,7 @@ def noise_p_values(
 
 def strongest_pairs_modules(
     values: Float64Array, n_edges: int, min_size: int, resolution: float, seed: int
-) -> list[Labels]:
+) -> list[Int32Array]:
     """Leiden modules of the networks of the ``n_edges`` strongest correlations, and of fewer."""
     z = standardise(values)
     z /= np.maximum(np.sqrt((z * z).sum(axis=1, keepdims=True)), 1e-300)
@@ -179,7 +177,7 @@ def strongest_pairs_modules(
     return found
 
 
-def without_small(labels: Labels, min_size: int) -> Labels:
+def without_small(labels: Int32Array, min_size: int) -> Int32Array:
     """Modules numbered by size, without those of fewer genes than ``min_size``."""
     large = np.bincount(labels) >= min_size
     return np.where(large[labels], labels, 0).astype(np.int32)

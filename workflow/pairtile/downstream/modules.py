@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -27,50 +26,16 @@ from pairtile.downstream.module_quality import (
     strongest_pairs_modules,
     without_small,
 )
-from pairtile.downstream.topological_overlap import Adjacency, soft_power
-from pairtile.downstream.tree_cut import by_size
-from pairtile.downstream.wgcna import WgcnaSettings, wgcna_modules
+from pairtile.downstream.topological_overlap import Adjacency
+from pairtile.downstream.wgcna import FoundModules, power_of, wgcna_modules
 from pairtile.engine.estimator import Written
 from pairtile.gpu.device import Device
 from pairtile.preprocess.null_design import NullDesign, inflation, null_design
-from pairtile.statistics.modules import leiden_modules
+from pairtile.statistics.modules import leiden_modules, renumbered_by_size
 
 message = messages_of(__package__)
 
-Labels = Int32Array
-
 MIN_SIZE_LEIDEN = 5
-
-
-class Edges(NamedTuple):
-    """Of a network: numbers of genes and strength, (edges,)."""
-
-    i: Int64Array
-    j: Int64Array
-    weight: Float64Array
-
-
-@dataclass(frozen=True)
-class FoundModules:
-    """labels : int32 (genes,), 1 the largest, 0 none. p_values : of each module; NaN where none was
-    asked for. removed : genes of each module that was no more than noise. power : of ``wgcna``."""
-
-    labels: Labels
-    p_values: Float64Array
-    removed: tuple[int, ...] = ()
-    power: float = np.nan
-    fitted: bool = True
-
-
-def wgcna_settings(config: GeneModulesConfig) -> WgcnaSettings:
-    return WgcnaSettings(
-        power=None if config.power == "auto" else config.power,
-        network_type=config.network_type,
-        min_size=None if config.min_size == "auto" else config.min_size,
-        cut_height=config.cut_height,
-        deep_split=config.deep_split,
-        merge_height=config.merge_height,
-    )
 
 
 def find(
@@ -80,36 +45,32 @@ def find(
     design: NullDesign,
     *,
     seed: int,
-    edges: Edges | None = None,
+    edges: tuple[Int64Array, Int64Array, Float64Array] | None = None,
     inflation: float = 1.0,
 ) -> FoundModules:
     """Modules of a table, or of the network that was made of it, and their p-values.
 
-    values : float64 (genes, samples), NaN where missing. edges : of ``leiden``.
+    values : float64 (genes, samples), NaN where missing. edges : of ``leiden``, the numbers of
+    both genes and the strength of each.
     design, inflation : as for ``noise_p_values``.
     """
     min_size = MIN_SIZE_LEIDEN if config.min_size == "auto" else config.min_size
-    if config.method == "leiden":
+    if config.method == "wgcna":
+        found = wgcna_modules(values, config, device)
+    else:
         assert edges is not None  # of every caller that asks for leiden
+        n_edges = edges[0].size
         own = leiden_modules(*edges, len(values), resolution=config.resolution, seed=seed)
         found = FoundModules(without_small(own, min_size), np.empty(0))
-    else:
-        settings = wgcna_settings(config)
-        made = wgcna_modules(values, settings, device)
-        chosen = replace(settings, power=made.power)
-        found = FoundModules(made.labels, np.empty(0), power=made.power, fitted=made.fitted)
 
-    def search(noise: Float64Array) -> list[Labels]:
+    def search(noise: Float64Array) -> list[Int32Array]:
         if config.method == "leiden":
-            assert edges is not None
             # As large a share of the pairs, where the table has some of the genes.
-            n_edges = int(np.ceil(edges.i.size * (len(noise) / len(values)) ** 2))
-            return strongest_pairs_modules(noise, n_edges, min_size, config.resolution, seed)
-        powers = {chosen.power}
-        if settings.power is None:
-            powers.add(soft_power(Adjacency(noise, settings.network_type, device)).power)
-        searches = [replace(settings, power=power) for power in powers]
-        return [wgcna_modules(noise, each, device).labels for each in searches]
+            share = int(np.ceil(n_edges * (len(noise) / len(values)) ** 2))
+            return strongest_pairs_modules(noise, share, min_size, config.resolution, seed)
+        own_power, _ = power_of(Adjacency(noise, config.network_type, device), config)
+        tried = [config.model_copy(update={"power": p}) for p in {found.power, own_power}]
+        return [wgcna_modules(noise, each, device).labels for each in tried]
 
     n_modules = int(found.labels.max(initial=0))
     if config.max_p is None or not n_modules:
@@ -121,20 +82,10 @@ def find(
     )  # fmt: skip
     kept = p <= config.max_p
     sizes = np.bincount(found.labels)[1:]
-    labels = by_size(
+    labels = renumbered_by_size(
         np.concatenate([[0], np.where(kept, np.arange(1, p.size + 1), 0)])[found.labels]
     )
     return replace(found, labels=labels, p_values=p[kept], removed=tuple(sizes[~kept].tolist()))
-
-
-@dataclass(frozen=True)
-class ModuleTables:
-    """What is written of modules: see ``columns.toml``."""
-
-    modules: pd.DataFrame
-    summary: pd.DataFrame
-    eigengenes: pd.DataFrame
-    membership: pd.DataFrame
 
 
 def module_tables(
@@ -144,8 +95,8 @@ def module_tables(
     samples: Iterable[object],
     batch: Int32Array | None = None,
     degrees_given_up: int = 0,
-) -> ModuleTables:
-    """Eigengenes, kME with p and hubs of modules.
+) -> dict[str, pd.DataFrame]:
+    """The tables that the stage writes, by file: eigengenes, kME with p and hubs of modules.
 
     kME is Pearson's r of a gene with an eigengene. Its p-value is that of r within batches, by
     Student's t; of a gene of the module, r is with the eigengene less what the gene itself adds.
@@ -192,10 +143,15 @@ def module_tables(
     )
     strength = -membership["kme"].abs()
     membership = membership.iloc[np.lexsort((strength, membership["module"]))]
-    return ModuleTables(modules, summary, eigengenes, membership.reset_index(drop=True))
+    return {
+        "modules.tsv": modules,
+        "module_summary.tsv": summary,
+        "eigengenes.tsv": eigengenes,
+        "module_membership.tsv": membership.reset_index(drop=True),
+    }
 
 
-def _own(kme: Float64Array, labels: Labels) -> Float64Array:
+def _own(kme: Float64Array, labels: Int32Array) -> Float64Array:
     """kME of each gene in its module; NaN without one."""
     padded = np.column_stack([np.full(len(kme), np.nan), kme])
     return np.asarray(padded[np.arange(len(kme)), labels])
@@ -204,7 +160,7 @@ def _own(kme: Float64Array, labels: Labels) -> Float64Array:
 def _kme_p(
     values: Float64Array,
     z: Float64Array,
-    labels: Labels,
+    labels: Int32Array,
     profiles: Float64Array,
     batch: Int32Array | None,
     degrees_given_up: int,
@@ -230,11 +186,11 @@ def run(given: Given) -> Written:
     """Write the tables of modules."""
     config = given.config.gene_modules
     assert config is not None  # the stage was asked for
-    edges = Edges(*given.edges_by_number) if config.method == "leiden" else None
+    edges = given.edges_by_number if config.method == "leiden" else None
     design = null_design("auto", given.known, len(given.samples))
     values = np.asarray(given.values)
     if config.consensus:
-        found = shared_modules(given, values, wgcna_settings(config))
+        found = _shared_modules(given, values, config)
     else:
         found = find(
             values,
@@ -248,12 +204,10 @@ def run(given: Given) -> Written:
     tables = module_tables(
         values, found, given.genes, given.samples, given.batch, given.degrees_given_up
     )
-    given.write("modules.tsv", tables.modules)
-    given.write("module_summary.tsv", tables.summary)
-    given.write("eigengenes.tsv", tables.eigengenes)
-    given.write("module_membership.tsv", tables.membership)
+    for name, table in tables.items():
+        given.write(name, table)
     counts = {
-        "modules_found": len(tables.summary),
+        "modules_found": len(tables["module_summary.tsv"]),
         "module_genes": int((found.labels > 0).sum()),
         "module_genes_unassigned": int((found.labels == 0).sum()),
         "modules_of_noise": len(found.removed),
@@ -261,19 +215,16 @@ def run(given: Given) -> Written:
     return Written(counts, module_messages(found, config, design.kind == "circular_shift"))
 
 
-def shared_modules(given: Given, values: Float64Array, settings: WgcnaSettings) -> FoundModules:
+def _shared_modules(given: Given, values: Float64Array, config: GeneModulesConfig) -> FoundModules:
     """Those that the genes of both tables have in both; each table has its own power."""
     rows, other = given.genes_of_both()
-    tables, powers, fitted = [values[rows], other], [settings.power] * 2, True
-    if settings.power is None:
-        fits = [soft_power(Adjacency(t, settings.network_type, given.device)) for t in tables]
-        powers, fitted = [fit.power for fit in fits], all(fit.fitted for fit in fits)
+    tables = [values[rows], other]
+    kinds = [Adjacency(table, config.network_type, given.device) for table in tables]
+    powers, fitted = zip(*(power_of(kind, config) for kind in kinds), strict=True)
     labels = np.zeros(len(values), dtype=np.int32)
-    labels[rows] = consensus_modules(
-        tables, [float(p or 1) for p in powers], settings, given.device
-    )
-    untested = np.full(int(labels.max(initial=0)), np.nan)
-    return FoundModules(labels, untested, power=float(powers[0] or 1), fitted=fitted)
+    labels[rows] = consensus_modules(tables, powers, config, given.device)
+    n = int(labels.max(initial=0))
+    return FoundModules(labels, np.full(n, np.nan), power=powers[0], fitted=all(fitted))
 
 
 def module_messages(found: FoundModules, config: GeneModulesConfig, courses: bool) -> list[Message]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from pairtile.downstream.given import Q_VALUE
 from pairtile.report.formats import shortened
 from pairtile.report.method_report import (
     CaptionedFigure,
@@ -19,8 +20,6 @@ from pairtile.report.results import Results
 from pairtile.report.text import page_text
 
 SHOWN_ROWS, MAX_TEXT = 20, 80
-LEVEL = 0.05
-"""A trait or a gene set that a module goes with has at most this q-value."""
 NEWS, MODULES = "goes_with", "module_summary.tsv"
 NO_Q = ["viper_p_value"]
 """p-values that no q-value of their table comes from: they stay in the file."""
@@ -52,7 +51,7 @@ def _with_news(results: Results, modules: pd.DataFrame) -> pd.DataFrame:
         table = table[table["kind"] == "module"] if "kind" in table else table
         if table.empty:
             continue
-        tested, table = True, table[table["q_value"] <= LEVEL]
+        tested, table = True, table[table["q_value"] <= Q_VALUE]
         for number, what in zip(table[module].astype(int), table[name], strict=True):
             found.setdefault(number, []).append(what)
     news = [", ".join(found.get(number, ())) for number in modules["module"]]

@@ -3,7 +3,6 @@ whether predicted targets do so more than other genes (``downstream.target_enric
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.arrays import BoolArray, Float64Array, Int64Array
+from pairtile.arrays import Int64Array
 from pairtile.config.preprocess import TwoTableAnalysis
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.given import Given
@@ -79,18 +78,17 @@ def run(given: Given) -> Written:
     found = predicted_pairs(file, names[rows], known)
     design = null_design("auto", given.known, len(given.samples))
     groups = None if design.shifted.any() else design.groups
+    exchange = Exchange(design.groups, design.shifted)
+    wider = inflation(given.known, len(given.samples))
     values = np.asarray(given.values)
-    tables = _Tables(
-        names[rows],
-        rank_profiles(values[rows], groups),
-        rank_profiles(values[genes], groups),
-        Exchange(design.groups, design.shifted),
-        inflation(given.known, len(given.samples)),
-        given.seed,
-    )
+    mirna_ranks, gene_ranks = (rank_profiles(values[part], groups) for part in (rows, genes))
     pairs = found.pairs
     pairs["correlation"] = spearman(values, rows[found.row], values, genes[found.gene])
-    pairs["p_value"] = tables.p_values(found)
+    # One-sided, by pairs of which one had its samples exchanged.
+    null = permuted_correlations(mirna_ranks, gene_ranks, exchange, NULL_CORRELATIONS, given.seed)
+    null *= np.float32(np.sqrt(wider))
+    r = np.einsum("ij,ij->i", mirna_ranks[found.row], gene_ranks[found.gene])
+    pairs["p_value"] = (1.0 + np.searchsorted(null, r, side="right")) / (1.0 + null.size)
     pairs["q_value"] = benjamini_hochberg(pairs["p_value"])
     edges = set(zip(given.network["source"], given.network["target"], strict=True))
     ends = zip(pairs["mirna"], pairs["target"], strict=True)
@@ -100,10 +98,40 @@ def run(given: Given) -> Written:
     given.write("predicted_targets.tsv", against.sort_values(order, kind="stable"))
     targets = np.zeros((rows.size, genes.size), dtype=bool)
     targets[found.row, found.gene] = True
-    summary, quantiles, said = _enrichment(tables, targets)
+    number = targets.sum(axis=1)
+    tested = np.flatnonzero((number >= MIN_TARGETS) & (number < genes.size))
+    said = []
+    summary = pd.DataFrame(columns=ENRICHMENT)
+    quantiles = pd.DataFrame({"share": np.linspace(0.0, 1.0, 101)})
+    quantiles[["r_targets", "r_others"]] = np.nan
+    if tested.size:
+        test = target_enrichment(
+            mirna_ranks[tested],
+            gene_ranks,
+            targets[tested],
+            exchange,
+            seed=given.seed,
+            inflation=wider,
+        )
+        each = test.each.assign(mirna=names[rows[tested]], n_targets=number[tested])
+        each["q_value"] = benjamini_hochberg(each["p_value"])
+        each = each.sort_values(["p_value", "r_targets"], kind="stable")
+        # All miRNAs together come first.
+        together = test.together | {
+            "mirna": "all",
+            "n_targets": int(number[tested].sum()),
+            "r_targets": test.each["r_targets"].mean(),
+            "r_others": test.each["r_others"].mean(),
+            "q_value": test.together["p_value"],
+        }
+        summary = pd.concat([pd.DataFrame([together]), each], ignore_index=True)[[*ENRICHMENT]]
+        r = mirna_ranks[tested] @ gene_ranks.T
+        for name, chosen in (("r_targets", targets[tested]), ("r_others", ~targets[tested])):
+            quantiles[name] = np.quantile(r[chosen], quantiles["share"])
+        if test.families < MIN_FAMILIES:
+            said.append(message("few_target_sets", families=test.families, least=MIN_FAMILIES))
     given.write("target_enrichment.tsv", summary)
     given.write("target_correlations.tsv", quantiles)
-    number = targets.sum(axis=1)
     counts = {
         "predicted_pairs": len(pairs),
         "predicted_pairs_against": len(against),
@@ -112,62 +140,6 @@ def run(given: Given) -> Written:
         "mirnas_with_few_targets": int(((number > 0) & (number < MIN_TARGETS)).sum()),
     }
     return Written(counts, [*found.messages, *said])
-
-
-@dataclass(frozen=True)
-class _Tables:
-    """Names of the miRNAs, rank profiles of these and of the genes, and what may be exchanged."""
-
-    mirnas: NDArray[np.object_]
-    profiles: Float64Array
-    genes: Float64Array
-    exchange: Exchange
-    inflation: float
-    seed: int
-
-    def p_values(self, found: Predicted) -> Float64Array:
-        """One-sided p of each predicted pair, by pairs of which one had its samples exchanged."""
-        draws = NULL_CORRELATIONS
-        null = permuted_correlations(self.profiles, self.genes, self.exchange, draws, self.seed)
-        r = np.einsum("ij,ij->i", self.profiles[found.row], self.genes[found.gene])
-        null *= np.float32(np.sqrt(self.inflation))
-        return (1.0 + np.searchsorted(null, r, side="right")) / (1.0 + null.size)
-
-
-def _enrichment(
-    tables: _Tables, targets: BoolArray
-) -> tuple[pd.DataFrame, pd.DataFrame, list[Message]]:
-    """Tests of all miRNAs together (first) and of each, best first; and how correlations with
-    targets and with other genes are distributed."""
-    number = targets.sum(axis=1)
-    tested = np.flatnonzero((number >= MIN_TARGETS) & (number < targets.shape[1]))
-    shares = np.linspace(0.0, 1.0, 101)
-    if not tested.size:
-        nothing = {"share": shares, "r_targets": np.nan, "r_others": np.nan}
-        return pd.DataFrame(columns=ENRICHMENT), pd.DataFrame(nothing), []
-    profiles, targets = tables.profiles[tested], targets[tested]
-    test = target_enrichment(
-        profiles,
-        tables.genes,
-        targets,
-        tables.exchange,
-        seed=tables.seed,
-        inflation=tables.inflation,
-    )
-    p = (test.p_samples, test.p_sets, test.p_value, benjamini_hochberg(test.p_value))
-    columns = (tables.mirnas[tested], number[tested], test.r_targets, test.r_others, *p)
-    each = pd.DataFrame(dict(zip(ENRICHMENT, columns, strict=True)))
-    each = each.sort_values(["p_value", "r_targets"], kind="stable")
-    of_all = (test.all_p_samples, test.all_p_sets, test.all_p_value, test.all_p_value)
-    mean = (float(test.r_targets.mean()), float(test.r_others.mean()))
-    whole = pd.DataFrame([("all", int(number[tested].sum()), *mean, *of_all)], columns=ENRICHMENT)
-    r = profiles @ tables.genes.T
-    of_set = {"r_targets": r[targets], "r_others": r[~targets]}
-    quantiles = {name: np.quantile(some, shares) for name, some in of_set.items()}
-    few = message("few_target_sets", families=test.families, least=MIN_FAMILIES)
-    said = [few] if test.families < MIN_FAMILIES else []
-    summary = pd.concat([whole, each], ignore_index=True)
-    return summary, pd.DataFrame({"share": shares, **quantiles}), said
 
 
 def predicted_pairs(file: Path, rows: NDArray[np.object_], genes: GeneNames) -> Predicted:

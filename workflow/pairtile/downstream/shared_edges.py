@@ -15,7 +15,6 @@ count as tests.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -54,20 +53,16 @@ class GroupNetwork(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """Edges that two groups share, among the genes that both have: ``shared`` of ``first`` and
-    ``second``; ``expected`` with exchanged names, and the p-value of as many or more."""
+    """Edges that two groups share, among the genes that both have: ``shared`` of those of the
+    first and the second, and of those of either (``jaccard``); ``expected`` with exchanged names,
+    and the p-value of as many or more."""
 
-    first: int
-    second: int
+    edges_first: int
+    edges_second: int
     shared: int
+    jaccard: float
     expected: float
     p_value: float
-
-    @property
-    def jaccard(self) -> float:
-        """Shared edges, of those of either."""
-        either = self.first + self.second - self.shared
-        return self.shared / either if either else float("nan")
 
 
 def overlap(
@@ -85,7 +80,7 @@ def overlap(
     both = one.genes & two.genes
     size = both.size
     first, second = (n.edges[both[n.edges].all(axis=1)] for n in (one, two))
-    codes = np.sort(first[:, 0] * size + first[:, 1])
+    codes = np.sort(numbered(first, size))
     random = np.random.default_rng([seed, 0x73686172])  # "shar"
     if draws is None:
         draws = int(np.clip(LOOKED_UP // max(1, len(second)), MIN_DRAWS, LABEL_DRAWS))
@@ -100,12 +95,19 @@ def overlap(
             name[here] = random.permutation(here)
         found[draw] = _number_of(np.sort(name[second], axis=1), codes, size)
     p = (1.0 + (found >= shared).sum()) / (1.0 + draws)
-    return Overlap(len(first), len(second), shared, float(found.mean()), float(p))
+    either = len(first) + len(second) - shared
+    jaccard = shared / either if either else float("nan")
+    return Overlap(len(first), len(second), shared, jaccard, float(found.mean()), float(p))
+
+
+def numbered(edges: Int64Array, size: int) -> Int64Array:
+    """A number for each pair of so many genes, int64 (E,)."""
+    return edges[:, 0] * size + edges[:, 1]
 
 
 def _number_of(edges: Int64Array, codes: Int64Array, size: int) -> int:
     """How many of some edges are among others, which are ascending codes."""
-    wanted = edges[:, 0] * size + edges[:, 1]
+    wanted = numbered(edges, size)
     place = np.searchsorted(codes, wanted)
     return int((codes[np.minimum(place, codes.size - 1)] == wanted).sum()) if codes.size else 0
 
@@ -231,16 +233,3 @@ def _upper_tail(null: Float64Array, x: Float64Array) -> Float64Array:
     if excess > 0.0:
         p[beyond] = (1.0 + top.size) / (1.0 + null.size) * np.exp(-(x[beyond] - top[0]) / excess)
     return np.asarray(p, dtype=np.float64)
-
-
-def sharing(networks: Sequence[GroupNetwork]) -> Int64Array:
-    """How many edges exactly 1, 2, ... groups have, among genes that all have: int64 (K,)."""
-    everywhere = np.logical_and.reduce([network.genes for network in networks])
-    size = everywhere.size
-    codes = [
-        edges[:, 0] * size + edges[:, 1]
-        for network in networks
-        for edges in [network.edges[everywhere[network.edges].all(axis=1)]]
-    ]
-    times = np.unique(np.concatenate(codes), return_counts=True)[1]
-    return np.bincount(times, minlength=len(networks) + 1)[1:]

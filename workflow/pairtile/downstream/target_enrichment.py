@@ -18,10 +18,11 @@ union of the two null hypotheses does (Berger 1982, Technometrics 24:295).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import repeat
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
@@ -42,28 +43,20 @@ _BLOCK = 1 << 22
 """Values that are permuted together."""
 
 
-@dataclass(frozen=True)
-class TargetEnrichment:
+class TargetEnrichment(NamedTuple):
     """Tests of R regulators, and of all of them together. All p-values are one-sided: small where
     targets go against their regulator.
 
-    r_targets, r_others : float64 (R,), mean rank correlation with its targets, with other genes.
-    score : float64 (R,), t of the regulator with its own set.
-    p_samples, p_sets, p_value : float64 (R,); ``p_sets`` is NaN with too few families of sets, and
-        ``p_value`` the larger of those that are known.
-    all_p_samples, all_p_sets, all_p_value : of the mean over all regulators.
+    each : a row for each regulator: ``r_targets`` and ``r_others``, its mean rank correlation with
+        its targets and with other genes; ``score``, t of the regulator with its own set;
+        ``p_samples``, ``p_sets``, which is NaN with too few families of sets, and ``p_value``, the
+        larger of those that are known.
+    together : ``p_samples``, ``p_sets`` and ``p_value`` of the mean over all regulators.
     families : how many families of sets there are.
     """
 
-    r_targets: Float64Array
-    r_others: Float64Array
-    score: Float64Array
-    p_samples: Float64Array
-    p_sets: Float64Array
-    p_value: Float64Array
-    all_p_samples: float
-    all_p_sets: float
-    all_p_value: float
+    each: pd.DataFrame
+    together: dict[str, float]
     families: int
 
 
@@ -115,20 +108,26 @@ def target_enrichment(
     p_samples, all_p_samples = _against_samples(
         regulators, sets, own, exchange, draws, random, np.sqrt(inflation)
     )
-    family = _families(targets)
+    # A number from 0 for each set; sets that are alike, or joined by others, have the same.
+    some = targets.astype(np.float32)
+    shared = some @ some.T
+    alike = shared >= SAME_FAMILY * (np.diag(shared)[:, None] + np.diag(shared) - shared)
+    family = connected_components(csr_array(alike), directed=False)[1].astype(np.int64)
     p_sets, all_p_sets = _against_sets(scores, family, draws, random)
-    return TargetEnrichment(
-        np.einsum("ij,ij->i", regulators, mean_targets),
-        np.einsum("ij,ij->i", regulators, mean_others),
-        own,
-        p_samples,
-        p_sets,
-        np.fmax(p_samples, p_sets),
-        all_p_samples,
-        all_p_sets,
-        float(np.fmax(all_p_samples, all_p_sets)),
-        int(family.max(initial=-1)) + 1,
-    )
+    each = {
+        "r_targets": np.einsum("ij,ij->i", regulators, mean_targets),
+        "r_others": np.einsum("ij,ij->i", regulators, mean_others),
+        "score": own,
+        "p_samples": p_samples,
+        "p_sets": p_sets,
+        "p_value": np.fmax(p_samples, p_sets),
+    }
+    together = {
+        "p_samples": all_p_samples,
+        "p_sets": all_p_sets,
+        "p_value": float(np.fmax(all_p_samples, all_p_sets)),
+    }
+    return TargetEnrichment(pd.DataFrame(each), together, int(family.max(initial=-1)) + 1)
 
 
 def permuted_correlations(
@@ -162,31 +161,20 @@ def _against_samples(
     scale: float,
 ) -> tuple[Float64Array, float]:
     """p-values of each regulator and of the mean, by exchanged samples."""
-    reached, all_reached, done = np.zeros(own.size, dtype=np.int64), 0, 0
+    reached, all_reached = np.zeros(own.size, dtype=np.int64), 0
     lowest = np.empty((own.size, 0))
     step = max(1, _BLOCK // max(1, regulators.size))
-    while done < draws:
-        number = min(step, draws - done)
-        order = exchange.orders(number, random)
+    for done in range(0, draws, step):
+        order = exchange.orders(min(step, draws - done), random)
         null = scale * np.einsum("rds,rs->rd", regulators[:, order], sets)
         reached += (null <= own[:, None]).sum(axis=1)
         all_reached += int((null.mean(axis=0) <= own.mean()).sum())
         lowest = np.sort(np.hstack([lowest, null]), axis=1)[:, : TAIL_DRAWS + 1]
-        done += number
     p = [
         tail_p_values(*each)
         for each in zip(-own[:, None], reached[:, None], repeat(draws), -lowest)
     ]
     return np.concatenate(p), (1.0 + all_reached) / (1.0 + draws)
-
-
-def _families(targets: BoolArray) -> Int64Array:
-    """A number from 0 for each set; sets that are alike, or joined by others, have the same."""
-    some = targets.astype(np.float32)
-    shared = some @ some.T
-    size = np.diag(shared)
-    alike = shared >= SAME_FAMILY * (size[:, None] + size[None, :] - shared)
-    return np.asarray(connected_components(csr_array(alike), directed=False)[1], dtype=np.int64)
 
 
 def _against_sets(

@@ -58,17 +58,13 @@ class Adjacency:
     device: Device
 
     @property
-    def n_genes(self) -> int:
-        return len(self.values)
-
-    @property
     def dtype(self) -> type[np.floating]:
-        return np.float64 if self.n_genes <= MAX_FLOAT64_GENES else np.float32
+        return np.float64 if len(self.values) <= MAX_FLOAT64_GENES else np.float32
 
     @cached_property
     def blocks(self) -> list[slice]:
         """Of rows: the same on every machine, so that results are."""
-        n = self.n_genes
+        n = len(self.values)
         step = max(64, min(n, TILE_VALUES // max(n, 1)))
         return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
@@ -150,11 +146,23 @@ class SoftPower:
 
 def soft_power(adjacency: Adjacency) -> SoftPower:
     """The lowest power whose network is scale-free (R squared over ``MIN_FIT``)."""
-    connectivity = connectivities(adjacency)
-    rows = []
-    for power, k in zip(POWERS, connectivity, strict=True):
-        r_squared, slope = scale_free_fit(k)
-        rows.append((power, r_squared, slope, float(k.mean())))
+    device, xp = adjacency.device, adjacency.device.xp
+    # Summed adjacency of each gene with all others at each power.
+    connectivity = np.empty((len(POWERS), len(adjacency.values)))
+    for block in adjacency.blocks:
+        base = xp.abs(adjacency.similarities(block))
+        own = xp.arange(block.start, block.stop)
+        base[own - block.start, own] = 0.0
+        raised, reached = base.copy(), 1
+        for row, power in enumerate(POWERS):
+            for _ in range(power - reached):
+                raised *= base
+            reached = power
+            connectivity[row, block] = device.to_host(raised.sum(axis=1, dtype=np.float64))
+    rows = [
+        (power, *scale_free_fit(k), float(k.mean()))
+        for power, k in zip(POWERS, connectivity, strict=True)
+    ]
     fits = pd.DataFrame(rows, columns=["power", "r_squared", "slope", "mean_connectivity"])
     good = fits["power"][fits["r_squared"] > MIN_FIT]
     if len(good):
@@ -162,23 +170,6 @@ def soft_power(adjacency: Adjacency) -> SoftPower:
     n = adjacency.values.shape[1]
     usual = next((power for most, power in _USUAL_POWERS.items() if n < most), 6)
     return SoftPower(float(usual * (1 + (adjacency.network_type == "signed"))), fits, False)
-
-
-def connectivities(adjacency: Adjacency) -> Float64Array:
-    """Summed adjacency of each gene with all others at each of ``POWERS``, (powers, genes)."""
-    device, xp = adjacency.device, adjacency.device.xp
-    found = np.empty((len(POWERS), adjacency.n_genes))
-    for rows in adjacency.blocks:
-        base = xp.abs(adjacency.similarities(rows))
-        own = xp.arange(rows.start, rows.stop)
-        base[own - rows.start, own] = 0.0
-        raised, reached = base.copy(), 1
-        for row, power in enumerate(POWERS):
-            for _ in range(power - reached):
-                raised *= base
-            reached = power
-            found[row, rows] = device.to_host(raised.sum(axis=1, dtype=np.float64))
-    return found
 
 
 def scale_free_fit(k: Float64Array) -> tuple[float, float]:
@@ -209,7 +200,7 @@ def overlap_distances(adjacency: Adjacency, power: float) -> NDArray[np.floating
     an unsigned network (TOMType "signed", as in blockwiseModules).
     """
     device, xp = adjacency.device, adjacency.device.xp
-    n = adjacency.n_genes
+    n = len(adjacency.values)
     out: NDArray[np.floating] = np.empty(n * (n - 1) // 2, dtype=adjacency.dtype)
     blocks = adjacency.blocks
     kept = adjacency.rows(blocks[0], power) if len(blocks) == 1 else None

@@ -10,7 +10,7 @@ import pandas as pd
 from pairtile.arrays import Float64Array, Int32Array
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.eigengenes import correlations
-from pairtile.downstream.given import Given
+from pairtile.downstream.given import Q_VALUE, Given
 from pairtile.downstream.label_tests import indicators, label_test, within
 from pairtile.engine.estimator import Written
 from pairtile.io.annotations import Condition
@@ -19,8 +19,6 @@ from pairtile.statistics.hidden_factors import Exchange
 
 message = messages_of(__package__)
 
-
-Q_VALUE = 0.05
 SHIFTS = 999
 
 MIN_COURSE = 4

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pairtile.arrays import Float64Array, Int32Array, Int64Array
 from pairtile.cpu.njit import njit
+from pairtile.statistics.modules import renumbered_by_size
 
 _CORE_SCATTER = (0.64, 0.73, 0.82, 0.91, 0.95)
 """Largest mean distance in a core by ``deep_split``, as a share of the heights that are cut."""
@@ -50,13 +51,12 @@ class _Cut:
         self.branches: list[_Branch] = []
         self.composite_of = np.full(n, -1)
 
-    def core(self, branch: _Branch) -> list[int]:
-        base = self.min_size / 2 + 1
-        size = len(branch.genes)
-        return branch.genes[: int(base + sqrt(size - base)) if base < size else size]
-
     def core_scatter(self, branch: _Branch) -> float:
-        return float(_mean_distance(self.distances, self.n, np.array(self.core(branch))))
+        """Mean distance of the genes of its core, which are the first that joined."""
+        base, size = self.min_size / 2 + 1, len(branch.genes)
+        core = np.array(branch.genes[: int(base + sqrt(size - base)) if base < size else size])
+        apart = _summed_distances(self.distances, self.n, core, core)
+        return float(apart.sum() / (core.size * (core.size - 1)))
 
     def fails(self, branch: _Branch, height: float) -> tuple[bool, bool]:
         """Whether a branch is no cluster where it joins another, and whether only for its size."""
@@ -74,9 +74,7 @@ class _Cut:
 
     def join(self, one: int, other: int, height: float) -> int:
         """The branch that two become."""
-        small, large = one, other
-        if self.branches[large].size < self.branches[small].size:
-            small, large = large, small
+        small, large = sorted((one, other), key=lambda number: self.branches[number].size)
         fails, too_small = self.fails(self.branches[small], height)
         if not fails:
             fails, too_small = self.fails(self.branches[large], height)
@@ -102,14 +100,6 @@ class _Cut:
         ]
         self.branches.append(_Branch([], lost.size + kept.size, below, simple=False))
         return len(self.branches) - 1
-
-    def add(self, number: int, gene: int) -> None:
-        branch = self.branches[number]
-        branch.size += 1
-        if branch.simple:
-            branch.genes.append(gene)
-        else:
-            self.composite_of[gene] = number
 
 
 def cut_tree(
@@ -152,12 +142,18 @@ def cut_tree(
             found.branches.append(_Branch([one, other], 2))
             branch_of[row] = len(found.branches) - 1
         elif one < n:
-            branch_of[row] = branch_of[other - n]
-            found.add(int(branch_of[row]), one)
+            branch_of[row] = number = int(branch_of[other - n])
+            branch = found.branches[number]
+            branch.size += 1
+            if branch.simple:
+                branch.genes.append(one)
+            else:
+                found.composite_of[one] = number
         else:
-            joined = int(branch_of[one - n]), int(branch_of[other - n])
-            branch_of[row] = found.join(*joined, float(heights[row]))
-    return by_size(_assign(found, cut))
+            branch_of[row] = found.join(
+                int(branch_of[one - n]), int(branch_of[other - n]), float(heights[row])
+            )
+    return renumbered_by_size(_assign(found, cut))
 
 
 def _assign(cut: _Cut, height: float) -> Int64Array:
@@ -176,22 +172,23 @@ def _assign(cut: _Cut, height: float) -> Int64Array:
     n_labels = int(label_of.max(initial=0))
     if not n_labels or (labels > 0).all():
         return labels
-    core_labels = labels.copy()
-    diameters = np.zeros(n_labels + 1)
-    members = [np.flatnonzero(core_labels == label) for label in range(n_labels + 1)]
-    for label in range(1, n_labels + 1):
-        diameters[label] = _diameter(distances, n, members[label])
+    members = [np.flatnonzero(labels == label) for label in range(n_labels + 1)]
+    # Largest mean distance of a gene of a cluster to the others.
+    diameters = [
+        _summed_distances(distances, n, genes, genes).max(initial=0.0) / max(genes.size - 1, 1)
+        for genes in [members[0][:0], *members[1:]]
+    ]
 
     def nearest(genes: Int64Array, composite: int) -> int:
-        if composite < 0:
-            return 0
-        near = sorted({int(label_of[number]) for number in cut.branches[composite].below} - {0})
-        if not near:
-            return 0
-        means = [_mean_between(distances, n, genes, members[label]) for label in near]
-        best = int(np.argmin(means))
-        allowed = max(diameters[near[best]], height)
-        return near[best] if means[best] < allowed else 0
+        below = cut.branches[composite].below if composite >= 0 else []
+        near = sorted({int(label_of[number]) for number in below} - {0})
+        means = [
+            _summed_distances(distances, n, genes, members[label]).sum()
+            / (genes.size * members[label].size)
+            for label in near
+        ]
+        best = int(np.argmin(means)) if near else -1
+        return near[best] if near and means[best] < max(diameters[near[best]], height) else 0
 
     for number in np.unique(small[small > 0]):
         genes = np.flatnonzero(small == number)
@@ -201,51 +198,13 @@ def _assign(cut: _Cut, height: float) -> Int64Array:
     return np.maximum(labels, 0)
 
 
-def by_size(labels: NDArray[np.integer]) -> Int32Array:
-    """Numbered from 1 by falling size, of equals by their number; 0 stays."""
-    sizes = np.bincount(labels)
-    sizes[0] = 0
-    order = np.argsort(-sizes[1:], kind="stable") + 1
-    number = np.zeros(sizes.size, dtype=np.int32)
-    number[order[sizes[order] > 0]] = np.arange(1, (sizes > 0).sum() + 1)
-    return number[labels]
-
-
 @njit(nogil=True)
-def _distance(d, n, i, j):  # type: ignore[no-untyped-def]
-    if i == j:
-        return 0.0
-    if i > j:
-        i, j = j, i
-    return float(d[i * (2 * n - i - 1) // 2 + j - i - 1])
-
-
-@njit(nogil=True)
-def _mean_between(d, n, some, others):  # type: ignore[no-untyped-def]
-    total = 0.0
-    for i in some:
-        for j in others:
-            total += _distance(d, n, i, j)
-    return total / (some.size * others.size)
-
-
-@njit(nogil=True)
-def _mean_distance(d, n, genes):  # type: ignore[no-untyped-def]
-    """Of all pairs of these genes."""
-    total = 0.0
-    for i in genes:
-        for j in genes:
-            total += _distance(d, n, i, j)
-    return total / (genes.size * (genes.size - 1))
-
-
-@njit(nogil=True)
-def _diameter(d, n, genes):  # type: ignore[no-untyped-def]
-    """Largest mean distance of a gene to the others."""
-    largest = 0.0
-    for i in genes:
-        total = 0.0
-        for j in genes:
-            total += _distance(d, n, i, j)
-        largest = max(largest, total / max(genes.size - 1, 1))
-    return largest
+def _summed_distances(d, n, some, others):  # type: ignore[no-untyped-def]
+    """Of each of some genes to all of the others; d: condensed distances of n genes."""
+    found = np.zeros(some.size)
+    for k in range(some.size):
+        for other in others:
+            if some[k] != other:
+                i, j = min(some[k], other), max(some[k], other)
+                found[k] += d[i * (2 * n - i - 1) // 2 + j - i - 1]
+    return found

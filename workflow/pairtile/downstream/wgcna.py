@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,18 +17,17 @@ from scipy.spatial.distance import squareform
 from scipy.special import erfc
 
 from pairtile.arrays import Float64Array, Int32Array
+from pairtile.config.modules import GeneModulesConfig
 from pairtile.downstream.eigengenes import correlations, eigengenes, standardise
 from pairtile.downstream.topological_overlap import (
     Adjacency,
-    NetworkType,
     average_linkage,
     overlap_distances,
     soft_power,
 )
-from pairtile.downstream.tree_cut import by_size, cut_tree
+from pairtile.downstream.tree_cut import cut_tree
 from pairtile.gpu.device import Device
-
-Labels = Int32Array
+from pairtile.statistics.modules import renumbered_by_size
 
 MIN_KME_OF_CORE = 0.5
 """kME that a third of ``min_size`` genes of a module must have."""
@@ -42,72 +40,77 @@ MAX_RATIO_TO_MOVE = 1e-6
 
 
 @dataclass(frozen=True)
-class WgcnaSettings:
-    """power : None: chosen by the scale-free fit. min_size : None: 20, or half of fewer genes.
-    cut_height, deep_split : of the tree. merge_height : 1 - r of eigengenes below which modules
-    become one."""
+class FoundModules:
+    """labels : int32 (genes,), 1 the largest, 0 none. p_values : of each module; NaN where none was
+    asked for. removed : genes of each module that was no more than noise. power : of ``wgcna``.
+    fitted : whether it was given, or made the network scale-free."""
 
-    power: float | None = None
-    network_type: NetworkType = "unsigned"
-    min_size: int | None = None
-    cut_height: float = 0.995
-    deep_split: int = 2
-    merge_height: float = 0.15
-
-    def size_of(self, n_genes: int) -> int:
-        return self.min_size or max(2, min(20, n_genes // 2))
+    labels: Int32Array
+    p_values: Float64Array
+    removed: tuple[int, ...] = ()
+    power: float = np.nan
+    fitted: bool = True
 
 
-class WgcnaModules(NamedTuple):
-    """labels : module of each gene, 1 the largest, 0 none. power : that was taken. fitted : whether
-    it was given, or made the network scale-free."""
+def power_of(adjacency: Adjacency, config: GeneModulesConfig) -> tuple[float, bool]:
+    """The power that is asked for or chosen, and whether it was given or fits (``soft_power``)."""
+    if config.power != "auto":
+        return float(config.power), True
+    chosen = soft_power(adjacency)
+    return chosen.power, chosen.fitted
 
-    labels: Labels
-    power: float
-    fitted: bool
 
-
-def wgcna_modules(values: Float64Array, settings: WgcnaSettings, device: Device) -> WgcnaModules:
-    """Modules of the genes of a table.
+def wgcna_modules(values: Float64Array, config: GeneModulesConfig, device: Device) -> FoundModules:
+    """Modules of the genes of a table, without p-values.
 
     values : float64 (genes, samples), NaN where missing.
     """
-    adjacency = Adjacency(values, settings.network_type, device)
-    chosen = soft_power(adjacency) if settings.power is None else None
-    power = chosen.power if chosen else float(settings.power or 1)
-    distances = overlap_distances(adjacency, power)
-    labels = modules_of_distances(distances, [values], settings)
-    return WgcnaModules(labels, power, chosen is None or chosen.fitted)
+    adjacency = Adjacency(values, config.network_type, device)
+    power, fitted = power_of(adjacency, config)
+    labels = modules_of_distances(overlap_distances(adjacency, power), [values], config)
+    return FoundModules(
+        labels, np.full(int(labels.max(initial=0)), np.nan), power=power, fitted=fitted
+    )
 
 
 def modules_of_distances(
-    distances: NDArray[np.floating], tables: Sequence[Float64Array], settings: WgcnaSettings
-) -> Labels:
+    distances: NDArray[np.floating], tables: Sequence[Float64Array], config: GeneModulesConfig
+) -> Int32Array:
     """From distances of genes (condensed) to modules; the tables, of the same genes, are those
     that eigengenes must be close in to merge, all of them."""
     n = len(tables[0])
-    min_size = settings.size_of(n)
+    min_size = max(2, min(20, n // 2)) if config.min_size == "auto" else config.min_size
     tree = average_linkage(distances.copy(), n)
     labels = cut_tree(
         tree,
         distances,
-        cut_height=settings.cut_height,
-        deep_split=settings.deep_split,
+        cut_height=config.cut_height,
+        deep_split=config.deep_split,
         min_size=min_size,
     )
     standard = [standardise(table) for table in tables]
-    signed = settings.network_type != "unsigned"
+    signed = config.network_type != "unsigned"
     labels = _refine(tables, standard, labels, min_size, signed)
-    return _merge(standard, labels, settings.merge_height)
+    # Modules whose eigengenes are close in all tables become one, until none are.
+    while (count := int(labels.max(initial=0))) > 1:
+        apart = np.max([1 - np.corrcoef(eigengenes(z, labels)) for z in standard], axis=0)
+        apart = (apart + apart.T) / 2
+        np.fill_diagonal(apart, 0.0)
+        merges = linkage(squareform(apart, checks=False), method="average")
+        joined = fcluster(merges, config.merge_height, criterion="distance")
+        if joined.max() == count:
+            break
+        labels = renumbered_by_size(np.concatenate([[0], joined])[labels])
+    return labels
 
 
 def _refine(
     tables: Sequence[Float64Array],
     standard: Sequence[Float64Array],
-    labels: Labels,
+    labels: Int32Array,
     min_size: int,
     sign: bool,
-) -> Labels:
+) -> Int32Array:
     """Without modules that have no core and genes that are far from their eigengene; then genes go
     to the module in which their kME is far more significant. As in WGCNA, kME is that of the
     modules before (with several tables the least of all), its p Fisher's, and sizes are not looked
@@ -137,23 +140,9 @@ def _refine(
             ratio = _fisher_p(best, n) / _fisher_p(own, n)
             moves = (own < best) & (ratio < MAX_RATIO_TO_MOVE)
         labels[genes[moves]] = kme[genes].argmax(axis=1)[moves] + 1
-    return by_size(labels)
+    return renumbered_by_size(labels)
 
 
 def _fisher_p(r: Float64Array, n: int) -> Float64Array:
     with np.errstate(divide="ignore"):
         return np.asarray(erfc(np.abs(np.arctanh(r)) * np.sqrt(max(n - 3, 1) / 2)))
-
-
-def _merge(standard: Sequence[Float64Array], labels: Labels, height: float) -> Labels:
-    """Modules whose eigengenes are close in all tables become one, until none are."""
-    while (n := int(labels.max(initial=0))) > 1:
-        apart = np.max([1 - np.corrcoef(eigengenes(z, labels)) for z in standard], axis=0)
-        apart = (apart + apart.T) / 2
-        np.fill_diagonal(apart, 0.0)
-        tree = linkage(squareform(apart, checks=False), method="average")
-        joined = fcluster(tree, height, criterion="distance")
-        if joined.max() == n:
-            break
-        labels = by_size(np.concatenate([[0], joined])[labels])
-    return labels

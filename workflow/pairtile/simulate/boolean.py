@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.simulate.shared import check_whole, gene_table, stream, write_files
+from pairtile.simulate.shared import check_share, check_whole, gene_table, stream, write_files
 
 TOPOLOGIES = ("erdos_renyi", "barabasi_albert")
 
@@ -83,18 +83,13 @@ def draw_functions(
         if is_xor[gene]:
             outputs[gene] = (inputs.sum(axis=1) + random.integers(q)) % q
             continue
-        drawn = random.integers(0, q, len(inputs))
-        while not _depends_on_all(drawn, q, n_predictors) or (
-            xor_share is not None and _is_xor(drawn, inputs, q)
-        ):
+        wanted = False
+        while not wanted:
             drawn = random.integers(0, q, len(inputs))
+            is_sum = len(np.unique((drawn - inputs.sum(axis=1)) % q)) == 1  # as XOR is
+            wanted = _depends_on_all(drawn, q, n_predictors) and (xor_share is None or not is_sum)
         outputs[gene] = drawn
     return outputs
-
-
-def function_name(outputs: str) -> str:
-    """``A XOR B`` for ``0110``, and so on, for two levels; ``outputs`` where it has no name."""
-    return _NAMES.get(outputs, outputs)
 
 
 def trajectories(
@@ -104,6 +99,9 @@ def trajectories(
     n_steps, perturbed = settings["n_steps"], bool(settings["perturbation"])
     starts = stream(settings["seed"], "starts")
     random = stream(settings["seed"], "perturbation")
+    genes = np.arange(len(predictors))
+    # Of each predictor's level in the number of a combination of levels.
+    places = settings["levels"] ** np.arange(predictors.shape[1])[::-1]
     missing = settings["n_series"] * n_steps
     courses = []
     while missing:
@@ -112,7 +110,11 @@ def trajectories(
         state = starts.integers(0, settings["levels"], len(predictors)).astype(np.int8)
         states, seen = [state], {state.tobytes()}
         while len(states) < length:
-            state = _next_state(state, predictors, outputs, settings, random)
+            state = outputs[genes, state[predictors].astype(np.int64) @ places]
+            if perturbed:
+                hit = random.random(len(genes)) < settings["perturbation"]
+                drawn = random.integers(0, settings["levels"], len(genes))
+                state = np.where(hit, drawn, state).astype(np.int8)
             states.append(state)
             repeated = state.tobytes() in seen
             if repeated and not perturbed and missing - len(states) != 1:
@@ -123,30 +125,10 @@ def trajectories(
     return courses
 
 
-def _next_state(
-    state: NDArray[np.int8],
-    predictors: NDArray[np.int64],
-    outputs: NDArray[np.int8],
-    settings: dict[str, Any],
-    random: np.random.Generator,
-) -> NDArray[np.int8]:
-    n_genes, q = len(state), settings["levels"]
-    combination = state[predictors].astype(np.int64) @ q ** np.arange(predictors.shape[1])[::-1]
-    following = outputs[np.arange(n_genes), combination]
-    if not settings["perturbation"]:
-        return following
-    hit = random.random(n_genes) < settings["perturbation"]
-    return np.where(hit, random.integers(0, q, n_genes), following).astype(np.int8)
-
-
 def _depends_on_all(outputs: NDArray[np.integer], q: int, n_predictors: int) -> bool:
     """Whether each predictor makes a difference for some levels of the others."""
     table = outputs.reshape((q,) * n_predictors)
     return all((np.diff(table, axis=k) != 0).any() for k in range(n_predictors))
-
-
-def _is_xor(outputs: NDArray[np.integer], inputs: NDArray[np.integer], q: int) -> bool:
-    return len(set(((outputs - inputs.sum(axis=1)) % q).tolist())) == 1
 
 
 MAX_LEVELS = 4
@@ -260,27 +242,49 @@ def simulate_boolean(
         "perturbation": perturbation,
         "seed": seed,
     }
-    _check(settings)
+    least = {"n_steps": 2, "n_series": 1, "n_predictors": 1, "levels": 2, "seed": 0}
+    most = {"n_predictors": MAX_PREDICTORS, "levels": MAX_LEVELS}
+    for name, low in least.items():
+        check_whole(name, settings[name], low, most.get(name))
+    check_whole("n_genes", n_genes, n_predictors + 1)
+    if topology not in TOPOLOGIES:
+        raise ValueError(f"topology is {topology!r}; expected {' or '.join(TOPOLOGIES)}")
+    for name in ("noise", "perturbation", "xor_share"):
+        check_share(name, settings[name] or 0.0)
+    if xor_share not in (None, 1) and levels**n_predictors == 2:
+        raise ValueError(
+            "xor_share is for 2 predictors or more; a single one has no other function"
+        )
     predictors = draw_predictors(n_genes, n_predictors, topology, stream(seed, "topology"))
     outputs = draw_functions(n_genes, n_predictors, levels, xor_share, stream(seed, "functions"))
     courses = trajectories(settings, predictors, outputs)
     true_levels = np.ascontiguousarray(np.concatenate(courses).T)
-    measured = _measured(true_levels, levels, noise, stream(seed, "noise"))
+    # Sample by sample, so that the first samples are the same whatever their number.
+    draws = stream(seed, "noise").random((*true_levels.shape[::-1], 2))
+    step = 1 + np.minimum((draws[..., 1] * (levels - 1)).astype(np.int8), levels - 2)
+    flipped = np.where(draws[..., 0] < noise, (true_levels.T + step) % levels, true_levels.T)
+    measured = np.ascontiguousarray(flipped.astype(np.int8).T)
 
-    width, digits = len(str(n_genes)), len(str(n_steps))
-    genes = [f"G{k:0{width}d}" for k in range(1, n_genes + 1)]
+    digits = len(str(n_steps))
+    genes = [f"G{k:0{len(str(n_genes))}d}" for k in range(1, n_genes + 1)]
     series = [f"series{k}" for k, course in enumerate(courses, start=1) for _ in course]
     samples = [
         f"S{k}T{t:0{digits}d}"
         for k, course in enumerate(courses, start=1)
         for t in range(len(course))
     ]
-    truth = _truth(genes, predictors, outputs, levels)
-    edges = pd.DataFrame(
+    names = np.array(genes, dtype=object)
+    written = ["".join(map(str, row)) for row in outputs.tolist()]
+    truth = pd.DataFrame(
         {
-            "source": [genes[p] for row in predictors.tolist() for p in row],
-            "target": np.repeat(np.array(genes, dtype=object), n_predictors),
+            "target": names,
+            **{f"predictor_{k + 1}": names[column] for k, column in enumerate(predictors.T)},
+            "function": [_NAMES.get(text, text) if levels == 2 else text for text in written],
+            "outputs": written,
         }
+    )
+    edges = pd.DataFrame(
+        {"source": names[predictors.ravel()], "target": np.repeat(names, n_predictors)}
     )
     parameters = {"settings": settings, "true_levels": true_levels}
     return BooleanSimulation(measured, genes, samples, series, truth, edges, parameters)
@@ -289,71 +293,10 @@ def simulate_boolean(
 def write_boolean(simulation: BooleanSimulation, folder: Path, command: str) -> None:
     """Write ``levels.tsv.gz``, ``series.tsv`` (sample, series), ``truth.tsv``,
     ``gold_standard.tsv`` (source, target) and a ``README.md`` that names seed and ``command``."""
-    contents: dict[str, str | pd.DataFrame] = {
-        "levels.tsv.gz": gene_table(simulation.levels, simulation.genes, simulation.samples),
-        "series.tsv": pd.DataFrame({"sample": simulation.samples, "series": simulation.series}),
-        "truth.tsv": simulation.truth,
-        "gold_standard.tsv": simulation.edges,
-        "README.md": _readme(simulation, command),
-    }
-    write_files(folder, contents)
-
-
-def _check(settings: dict[str, Any]) -> None:
-    least = {"n_steps": 2, "n_series": 1, "n_predictors": 1, "levels": 2, "seed": 0}
-    most = {"n_predictors": MAX_PREDICTORS, "levels": MAX_LEVELS}
-    for name, low in least.items():
-        check_whole(name, settings[name], low, most.get(name))
-    check_whole("n_genes", settings["n_genes"], settings["n_predictors"] + 1)
-    if settings["topology"] not in TOPOLOGIES:
-        raise ValueError(
-            f"topology is {settings['topology']!r}; expected {' or '.join(TOPOLOGIES)}"
-        )
-    for name in ("noise", "perturbation", "xor_share"):
-        value = settings[name]
-        if not (value is None and name == "xor_share") and not 0 <= value <= 1:
-            raise ValueError(f"{name} is {value}; expected 0 to 1")
-    if (
-        settings["xor_share"] not in (None, 1)
-        and settings["levels"] ** settings["n_predictors"] == 2
-    ):
-        raise ValueError(
-            "xor_share is for 2 predictors or more; a single one has no other function"
-        )
-
-
-def _measured(
-    levels: NDArray[np.int8], q: int, noise: float, random: np.random.Generator
-) -> NDArray[np.int8]:
-    # Sample by sample, so that the first samples are the same whatever their number.
-    shape = levels.shape[::-1]
-    draws = random.random((*shape, 2))
-    flipped = draws[..., 0] < noise
-    step = 1 + np.minimum((draws[..., 1] * (q - 1)).astype(np.int8), q - 2)
-    result = np.where(flipped, (levels.T + step) % q, levels.T).astype(np.int8)
-    return np.ascontiguousarray(result.T)
-
-
-def _truth(
-    genes: list[str], predictors: NDArray[np.int64], outputs: NDArray[np.int8], q: int
-) -> pd.DataFrame:
-    names = np.array(genes, dtype=object)
-    digits = ["".join(str(level) for level in row) for row in outputs.tolist()]
-    return pd.DataFrame(
-        {
-            "target": names,
-            **{f"predictor_{k + 1}": names[column] for k, column in enumerate(predictors.T)},
-            "function": [function_name(text) if q == 2 else text for text in digits],
-            "outputs": digits,
-        }
-    )
-
-
-def _readme(simulation: BooleanSimulation, command: str) -> str:
     settings = simulation.parameters["settings"]
     n_samples, n_series = len(simulation.samples), len(set(simulation.series))
     size = f"{settings['n_genes']} genes, {n_samples} samples in {n_series} series"
-    return f"""# Simulated Boolean network with known truth
+    readme = f"""# Simulated Boolean network with known truth
 
 {size}, {settings["levels"]} levels, {settings["n_predictors"]} predictors of each gene \
 ({settings["topology"]}); seed {settings["seed"]}. Made by
@@ -364,3 +307,13 @@ def _readme(simulation: BooleanSimulation, command: str) -> str:
 sample. `truth.tsv`: predictors and function of each gene. `gold_standard.tsv`: source, target. How:
 `pairtile.simulate.simulate_boolean`.
 """
+    write_files(
+        folder,
+        {
+            "levels.tsv.gz": gene_table(simulation.levels, simulation.genes, simulation.samples),
+            "series.tsv": pd.DataFrame({"sample": simulation.samples, "series": simulation.series}),
+            "truth.tsv": simulation.truth,
+            "gold_standard.tsv": simulation.edges,
+            "README.md": readme,
+        },
+    )

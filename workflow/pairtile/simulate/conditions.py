@@ -114,17 +114,19 @@ def write_conditions(simulation: ConditionsSimulation, folder: Path, command: st
     samples = simulation.annotations["sample"].tolist()
     truth = pd.DataFrame({"gene": simulation.genes, "module": simulation.module})
     sets = ([name, "simulated", *genes] for name, genes in simulation.gene_sets.items())
-    contents: dict[str, str | pd.DataFrame] = {
-        "counts.tsv.gz": gene_table(simulation.counts, simulation.genes, samples),
-        "samples.tsv": simulation.annotations,
-        "regulators.txt": "\n".join(simulation.regulators) + "\n",
-        "gene_sets.gmt": "".join("\t".join(fields) + "\n" for fields in sets),
-        "truth.tsv": truth[truth["module"] != ""],
-        "README.md": (
-            "# Simulated conditions\n\nCounts of control and treated samples with four modules: "
-            "`trait` goes with severity, `treatment` is expressed more under treatment, "
-            "`treated_only` holds together under treatment alone, `plain` is as it is.\n\n"
-            f"Made by:\n\n    {command}\n"
-        ),
-    }
-    write_files(folder, contents)
+    write_files(
+        folder,
+        {
+            "counts.tsv.gz": gene_table(simulation.counts, simulation.genes, samples),
+            "samples.tsv": simulation.annotations,
+            "regulators.txt": "\n".join(simulation.regulators) + "\n",
+            "gene_sets.gmt": "".join("\t".join(fields) + "\n" for fields in sets),
+            "truth.tsv": truth[truth["module"] != ""],
+            "README.md": (
+                "# Simulated conditions\n\nCounts of control and treated samples with four modules"
+                ": `trait` goes with severity, `treatment` is expressed more under treatment, "
+                "`treated_only` holds together under treatment alone, `plain` is as it is.\n\n"
+                f"Made by:\n\n    {command}\n"
+            ),
+        },
+    )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from pairtile.simulate.shared import check_whole, gene_table, stream, write_files
+from pairtile.simulate.shared import check_share, check_whole, gene_table, stream, write_files
 
 _LEAK = (0.02, 0.2)  # expression left when an activator is absent or a repressor abounds
 _HILL = (1.0, 4.0)  # cooperativity
@@ -100,20 +100,44 @@ def simulate_kinetic(
     """
     if n_regulators is None:
         n_regulators = max(1, n_genes // 10)
-    settings: dict[str, float] = {
+    check_whole("n_genes", n_genes, 2)
+    check_whole("n_samples", n_samples, 1)
+    check_whole("seed", seed, 0)
+    check_whole("n_regulators", n_regulators, 1, max(n_genes - 1, 1))
+    check_share("noise", noise, _WIDEST)
+    check_share("spread", spread, _WIDEST)
+    check_share("dropout", dropout, below=True)
+    settings = {
         "n_genes": n_genes,
         "n_samples": n_samples,
         "n_regulators": n_regulators,
+        "seed": seed,
+        "noise": noise,
+        "dropout": dropout,
+        "spread": spread,
     }
-    settings |= {"seed": seed, "noise": noise, "dropout": dropout, "spread": spread}
-    _check(settings)
     # Genes are numbered in the order in which they depend on each other: regulators, then others.
-    edges = _Edges(*_network(n_genes, n_regulators, stream(seed, "network")))
-    edges.draw_kinetics(stream(seed, "kinetics"))
+    source, target = _network(n_genes, n_regulators, stream(seed, "network"))
+    n_edges, kinetics = len(source), stream(seed, "kinetics")
+    edges = _Edges(
+        source,
+        target,
+        np.where(kinetics.random(n_edges) < _REPRESSION, -1, 1).astype(np.int8),
+        kinetics.uniform(*_LEAK, n_edges),
+        kinetics.uniform(*_HILL, n_edges),
+        np.exp(kinetics.normal(0, 0.5, n_edges)),
+    )
     basal = _BASAL * np.exp(stream(seed, "basal").normal(0, 1, n_genes))
     # Half levels lie near the regulator's usual (unperturbed) level, where regulation matters.
     _steady_state(basal[:, None], edges, set_half_levels=True)
-    production = basal[:, None] * _perturbations(n_genes, n_samples, n_regulators, seed, spread)
+    # What production is multiplied by, (samples, genes), so that the first samples are the same
+    # whatever their number.
+    factors = np.exp(spread * stream(seed, "production").normal(size=(n_samples, n_genes)))
+    share, left = _KNOCK_DOWN
+    knocked = stream(seed, "knock-down").random((n_samples, 2))
+    hit = np.flatnonzero(knocked[:, 0] < share)
+    factors[hit, (knocked[hit, 1] * n_regulators).astype(int)] *= left
+    production = basal[:, None] * factors.T
     levels = _steady_state(production, edges)
 
     draws = stream(seed, "noise").normal(size=(n_samples, n_genes)).T
@@ -148,45 +172,41 @@ def simulate_kinetic(
 def write_simulation(simulation: Simulation, folder: Path, command: str) -> None:
     """Write ``expression.tsv.gz`` (6 significant digits), ``regulators.txt``,
     ``gold_standard.tsv`` (source, target) and a ``README.md`` that names seed and ``command``."""
-    contents: dict[str, str | pd.DataFrame] = {
-        "expression.tsv.gz": gene_table(simulation.values, simulation.genes, simulation.samples),
-        "regulators.txt": "".join(f"{name}\n" for name in simulation.regulators),
-        "gold_standard.tsv": simulation.edges[["source", "target"]],
-        "README.md": _readme(simulation, command),
-    }
-    write_files(folder, contents)
+    settings = simulation.parameters["settings"]
+    size = f"{settings['n_genes']} genes x {settings['n_samples']} samples"
+    readme = f"""# Simulated expression with known truth
+
+{size}, {settings["n_regulators"]} regulators, {len(simulation.edges)} edges; \
+seed {settings["seed"]}. Made by
+
+    {command}
+
+`expression.tsv.gz`: genes in rows, linear scale, 6 significant digits. `regulators.txt`: one gene
+a line. `gold_standard.tsv`: source, target. How: `pairtile.simulate.simulate_kinetic`.
+"""
+    write_files(
+        folder,
+        {
+            "expression.tsv.gz": gene_table(
+                simulation.values, simulation.genes, simulation.samples
+            ),
+            "regulators.txt": "".join(f"{name}\n" for name in simulation.regulators),
+            "gold_standard.tsv": simulation.edges[["source", "target"]],
+            "README.md": readme,
+        },
+    )
 
 
-@dataclass
-class _Edges:
-    """Edges and their kinetics; all arrays (edges,), sorted by target."""
+class _Edges(NamedTuple):
+    """Edges and their kinetics; all arrays (edges,), sorted by target. ``half_level`` is drawn over
+    the source's usual level, then set in place."""
 
     source: np.ndarray
     target: np.ndarray
-    sign: np.ndarray = field(init=False)
-    leak: np.ndarray = field(init=False)
-    hill: np.ndarray = field(init=False)
-    half_level: np.ndarray = field(init=False)  # drawn over the source's usual level, then set
-
-    def draw_kinetics(self, random: np.random.Generator) -> None:
-        n_edges = len(self.source)
-        self.sign = np.where(random.random(n_edges) < _REPRESSION, -1, 1).astype(np.int8)
-        self.leak = random.uniform(*_LEAK, n_edges)
-        self.hill = random.uniform(*_HILL, n_edges)
-        self.half_level = np.exp(random.normal(0, 0.5, n_edges))
-
-
-def _check(settings: dict[str, float]) -> None:
-    bounds: dict[str, tuple[int, float | None]]
-    bounds = {"n_genes": (2, None), "n_samples": (1, None), "seed": (0, None)}
-    bounds["n_regulators"] = (1, max(settings["n_genes"] - 1, 1))
-    for name, (low, high) in bounds.items():
-        check_whole(name, settings[name], low, high)
-    for name in ("noise", "spread"):
-        if not 0 <= settings[name] <= _WIDEST:
-            raise ValueError(f"{name} is {settings[name]}; expected 0 to {_WIDEST}")
-    if not 0 <= settings["dropout"] < 1:
-        raise ValueError(f"dropout is {settings['dropout']}; expected 0 to below 1")
+    sign: np.ndarray
+    leak: np.ndarray
+    hill: np.ndarray
+    half_level: np.ndarray
 
 
 def _network(
@@ -211,18 +231,6 @@ def _network(
     return np.array([r for p in parents for r in p], dtype=np.int64), target
 
 
-def _perturbations(
-    n_genes: int, n_samples: int, n_regulators: int, seed: int, spread: float
-) -> np.ndarray:
-    """What the production of each gene is multiplied by in each sample, (genes, samples)."""
-    factors = np.exp(spread * stream(seed, "production").normal(size=(n_samples, n_genes)))
-    chance, left = _KNOCK_DOWN
-    draws = stream(seed, "knock-down").random((n_samples, 2))
-    hit = np.flatnonzero(draws[:, 0] < chance)
-    factors[hit, (draws[hit, 1] * n_regulators).astype(int)] *= left
-    return factors.T
-
-
 def _steady_state(
     production: np.ndarray, edges: _Edges, set_half_levels: bool = False
 ) -> np.ndarray:
@@ -235,18 +243,3 @@ def _steady_state(
         # u / (1 + u) for an activator; a repressor's 1 / (1 + u) is the same of 1 / u.
         levels[target] *= edges.leak[k] + (1 - edges.leak[k]) * (1 - 1 / (1 + u))
     return levels
-
-
-def _readme(simulation: Simulation, command: str) -> str:
-    settings = simulation.parameters["settings"]
-    size = f"{settings['n_genes']} genes x {settings['n_samples']} samples"
-    return f"""# Simulated expression with known truth
-
-{size}, {settings["n_regulators"]} regulators, {len(simulation.edges)} edges; \
-seed {settings["seed"]}. Made by
-
-    {command}
-
-`expression.tsv.gz`: genes in rows, linear scale, 6 significant digits. `regulators.txt`: one gene
-a line. `gold_standard.tsv`: source, target. How: `pairtile.simulate.simulate_kinetic`.
-"""

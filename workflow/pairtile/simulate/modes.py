@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.simulate.shared import gene_table, stream, write_files
+from pairtile.simulate.shared import check_share, check_whole, gene_table, stream, write_files
 
 MAX_MODES = 5
 TRIES = 1000
@@ -61,19 +61,13 @@ def simulate_modes(
 
     Raises ValueError where arguments are out of range, or no such modes can be placed.
     """
-    if not 1 <= n_modes <= MAX_MODES:
-        raise ValueError(f"n_modes is {n_modes}; expected 1 to {MAX_MODES}")
+    check_whole("n_modes", n_modes, 1, MAX_MODES)
     if not 0.0 < least_share * n_modes <= 1.0:
         raise ValueError(f"least_share is {least_share}; expected up to 1 / {n_modes}, above 0")
-    if not 0.0 <= max_correlation < 1.0:
-        raise ValueError(f"max_correlation is {max_correlation}; expected 0 or more, below 1")
-    if not 0.0 <= missing < 1.0:
-        raise ValueError(f"missing is {missing}; expected 0 or more, below 1")
-    if n_pairs < 1 or n_samples < 2 * n_modes:
-        raise ValueError(
-            f"n_pairs and n_samples are {n_pairs} and {n_samples}; expected at least 1 and "
-            f"{2 * n_modes}"
-        )
+    check_share("max_correlation", max_correlation, below=True)
+    check_share("missing", missing, below=True)
+    check_whole("n_pairs", n_pairs, 1)
+    check_whole("n_samples", n_samples, 2 * n_modes)
     random = stream(seed, "modes")
     values = np.empty((2 * n_pairs, n_samples))
     labels = np.empty((n_pairs, n_samples), dtype=np.int8)
@@ -84,7 +78,9 @@ def simulate_modes(
         drawn = random.dirichlet(np.full(n_modes, 2.0))
         weights[pair] = least_share + (1.0 - least_share * n_modes) * drawn
         means[pair], covariances[pair] = _place(random, n_modes, separation, max_correlation)
-        labels[pair] = random.permutation(_labels(weights[pair], n_samples))
+        # Each mode as often as its weight says, rounded so that they add up.
+        ends = np.rint(np.cumsum(weights[pair]) / weights[pair].sum() * n_samples).astype(int)
+        labels[pair] = random.permutation(np.repeat(np.arange(n_modes), np.diff(ends, prepend=0)))
         for mode in range(n_modes):
             members = np.flatnonzero(labels[pair] == mode)
             points = random.multivariate_normal(
@@ -127,22 +123,18 @@ def write_modes(simulation: ModesSimulation, folder: Path, command: str) -> None
             "mode": simulation.labels.ravel() + 1,
         }
     )
-    contents: dict[str, str | pd.DataFrame] = {
-        "expression.tsv.gz": gene_table(simulation.values, genes, samples),
-        "truth.tsv": truth,
-        "README.md": (
-            "# Simulated modes\n\nPairs of genes whose samples fall into modes: log2 values in "
-            "expression.tsv.gz, the mode of each pair and sample in truth.tsv.\n\n"
-            f"Made by:\n\n    {command}\n"
-        ),
-    }
-    write_files(folder, contents)
-
-
-def _labels(weights: NDArray[np.float64], n_samples: int) -> NDArray[np.int8]:
-    """Each mode as often as its weight says, rounded so that they add up."""
-    ends = np.rint(np.cumsum(weights) / weights.sum() * n_samples).astype(int)
-    return np.repeat(np.arange(len(weights)), np.diff(ends, prepend=0)).astype(np.int8)
+    write_files(
+        folder,
+        {
+            "expression.tsv.gz": gene_table(simulation.values, genes, samples),
+            "truth.tsv": truth,
+            "README.md": (
+                "# Simulated modes\n\nPairs of genes whose samples fall into modes: log2 values in "
+                "expression.tsv.gz, the mode of each pair and sample in truth.tsv.\n\n"
+                f"Made by:\n\n    {command}\n"
+            ),
+        },
+    )
 
 
 def _place(
@@ -158,17 +150,11 @@ def _place(
         covariances[:, 0, 0], covariances[:, 1, 1] = spread[:, 0] ** 2, spread[:, 1] ** 2
         covariances[:, 0, 1] = covariances[:, 1, 0] = correlation * spread.prod(axis=1)
         means = 8.0 + random.uniform(-1.0, 1.0, (n_modes, 2)) * width * (1.0 + attempt / TRIES)
-        if _least_distance(means, covariances) >= separation:
+        first, second = np.tril_indices(n_modes, -1)
+        apart = means[first] - means[second]
+        pooled = (covariances[first] + covariances[second]) / 2.0
+        # Squared Mahalanobis distances of every two centres.
+        squared = np.einsum("ki,ki->k", apart, np.linalg.solve(pooled, apart[..., None])[..., 0])
+        if np.sqrt(squared.min(initial=np.inf)) >= separation:
             return means, covariances
     raise ValueError(f"found no place for {n_modes} modes with separation {separation}")
-
-
-def _least_distance(means: NDArray[np.float64], covariances: NDArray[np.float64]) -> float:
-    """The smallest Mahalanobis distance between two means."""
-    least = np.inf
-    for first in range(len(means)):
-        for second in range(first):
-            apart = means[first] - means[second]
-            pooled = (covariances[first] + covariances[second]) / 2.0
-            least = min(least, float(np.sqrt(apart @ np.linalg.solve(pooled, apart))))
-    return least

@@ -34,6 +34,12 @@ def check_whole(name: str, value: float, low: float, high: float | None = None) 
         raise ValueError(f"{name} is {value}; expected a whole number, {allowed}")
 
 
+def check_share(name: str, value: float, high: float = 1.0, *, below: bool = False) -> None:
+    """Raises ValueError unless ``value`` is from 0 to ``high``, or ``below`` it."""
+    if not (0 <= value < high if below else 0 <= value <= high):
+        raise ValueError(f"{name} is {value}; expected 0 to {'below ' * below}{high:g}")
+
+
 def write_files(folder: Path, contents: Mapping[str, str | pd.DataFrame]) -> None:
     """Write texts and tables (by name; numbers with 6 digits) into ``folder``, made when missing;
     names in .gz are packed.

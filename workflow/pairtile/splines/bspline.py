@@ -52,7 +52,7 @@ def _basis(z, first, order, knots, left, right, out):  # type: ignore[no-untyped
 
 @njit()
 def _weights_of(z, bins, order, knots, first, weights):  # type: ignore[no-untyped-def]
-    left, right, basis = np.zeros(order), np.zeros(order), np.zeros(order)
+    left, right = np.zeros(order), np.zeros(order)
     for sample in range(z.size):
         value = z[sample]
         if np.isnan(value):
@@ -62,9 +62,7 @@ def _weights_of(z, bins, order, knots, first, weights):  # type: ignore[no-untyp
         # The last interval is closed, so that the maximum is not lost.
         interval = min(int(np.floor(value)), bins - order)
         first[sample] = interval
-        _basis(value, interval, order, knots, left, right, basis)
-        for a in range(order):
-            weights[sample, a] = basis[a]
+        _basis(value, interval, order, knots, left, right, weights[sample])
 
 
 @njit(parallel=True)

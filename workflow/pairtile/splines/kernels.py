@@ -317,8 +317,7 @@ def mutual_information_tile(
     rows = rows._replace(weights=rows.weights.astype(blocks.dtype))
     # Few rows are spread over all threads rather than grouped.
     group = max(1, min(ROW_GROUP, n_rows // (4 * get_num_threads())))
-    known = marginals or _UNKNOWN
-    _mutual_information(bins, order, group, rows, blocks, known, from_column, out)
+    _mutual_information(bins, order, group, rows, blocks, marginals or _UNKNOWN, from_column, out)
     return out
 
 

@@ -54,15 +54,17 @@ class SplineSettings:
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights of a block of variables in the forms that the backend at hand wants."""
+    """Weights of a block of variables in the forms that the backend at hand wants.
+
+    observed : float32 (variables, samples) of ones and zeros, or None where nothing is missing.
+    marginals : of a complete analysis, on the CPU in float64: what ``marginal_sums`` gives.
+    """
 
     variables: int
     observed: DeviceArray | None
-    """float32 (variables, samples) of ones and zeros, or None where nothing is missing."""
     rows: RowSamples | CupyArray
     columns: NDArray[np.floating] | CupyArray
     marginals: NDArray[np.float64] | None = None
-    """Of a complete analysis, on the CPU in float64: what ``marginal_sums`` gives."""
 
 
 def weights_bytes(bins: int, order: int) -> tuple[int, int]:
@@ -162,21 +164,18 @@ class BsplineScorer:
                 from_column,
                 known,
             )
-        return bits, self._n_samples(rows, columns)
-
-    def _n_samples(self, rows: Weights, columns: Weights) -> DeviceArray | None:
-        known = columns.observed if rows.observed is None else rows.observed
-        if known is None:
-            return None
+        observed = columns.observed if rows.observed is None else rows.observed
+        if observed is None:
+            return bits, None
         xp = self.device.xp
-
-        def observed(w: Weights) -> DeviceArray:
-            if w.observed is not None:
-                return w.observed
-            return xp.ones((w.variables, known.shape[1]), dtype=xp.float32)
-
+        first, second = (
+            xp.ones((w.variables, observed.shape[1]), dtype=xp.float32)
+            if w.observed is None
+            else w.observed
+            for w in (rows, columns)
+        )
         # Exact: float32 holds every integer up to 2^24.
-        return (observed(rows) @ observed(columns).T).astype(xp.int32)
+        return bits, (first @ second.T).astype(xp.int32)
 
     # --- CUDA ---------------------------------------------------------------------------------
 

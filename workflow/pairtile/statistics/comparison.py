@@ -74,6 +74,14 @@ def compare_networks(first: pd.DataFrame, second: pd.DataFrame) -> Comparison:
     hubs = [_hubs(part) for part in (one, two)]
     union = len(one) + len(two) - len(shared)
     a, b = shared["score_first"].to_numpy(), shared["score_second"].to_numpy()
+    sizes = np.abs(a), np.abs(b)
+    ranked = a.size >= 3 and all(np.ptp(size) > 0 for size in sizes)
+    # Of the pairs of items that both networks have, the hypergeometric upper tail.
+    ends = [[part.index.get_level_values(k).isin(both) for k in (0, 1)] for part in (one, two)]
+    among = [part[first & second] for part, (first, second) in zip((one, two), ends, strict=True)]
+    drawn = len(both) * (len(both) - 1) // 2, len(among[0]), len(among[1])
+    n_shared = len(among[0].index.intersection(among[1].index))
+    p_overlap = stats.hypergeom.sf(n_shared - 1, *drawn) if drawn[0] else np.nan
     return Comparison(
         items_first=len(items[0]),
         items_second=len(items[1]),
@@ -82,8 +90,8 @@ def compare_networks(first: pd.DataFrame, second: pd.DataFrame) -> Comparison:
         pairs_second=len(two),
         pairs_shared=len(shared),
         jaccard=len(shared) / union if union else float("nan"),
-        p_overlap=_overlap(one, two, both),
-        rank_correlation=_rank_correlation(np.abs(a), np.abs(b)),
+        p_overlap=float(p_overlap),
+        rank_correlation=float(stats.spearmanr(*sizes).statistic if ranked else np.nan),
         sign_changes=int((a * b < 0).sum()),
         hubs_first=hubs[0],
         hubs_second=hubs[1],
@@ -105,24 +113,3 @@ def _hubs(pairs: pd.DataFrame, number: int = 10) -> list[str]:
     degree = pd.Series(ends, dtype=object).value_counts()
     order = np.lexsort((degree.index.astype(str), -degree.to_numpy()))
     return [str(name) for name in degree.index[order[:number]]]
-
-
-def _overlap(one: pd.DataFrame, two: pd.DataFrame, items: set[str]) -> float:
-    """Hypergeometric upper tail among the pairs of items that both networks have."""
-    among = [
-        part[
-            part.index.get_level_values(0).isin(items) & part.index.get_level_values(1).isin(items)
-        ]
-        for part in (one, two)
-    ]
-    possible = len(items) * (len(items) - 1) // 2
-    shared = len(among[0].index.intersection(among[1].index))
-    if not possible:
-        return float("nan")
-    return float(stats.hypergeom.sf(shared - 1, possible, len(among[0]), len(among[1])))
-
-
-def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
-    if a.size < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
-        return float("nan")
-    return float(stats.spearmanr(a, b).statistic)

@@ -69,69 +69,55 @@ class Counts:
         return cls(counts, relative_depths(counts), keys, removed)
 
     def equalised(self, values: Float64Array, genes: Int64Array, codes: Int32Array) -> EqualNoise:
-        """Values (genes, samples) of some genes, with equal noise in all strata if that can be."""
-        found = equal_noise(values, self.counts[genes], self.depths, codes, self.keys[genes])
-        return found._replace(values=values) if self.effects_removed else found
+        """Values of genes with as much counting noise in each group of samples, if that can be.
+
+        Parameters
+        ----------
+        values : float64 (genes, samples)
+            What is correlated, NaN where missing.
+        genes : int64 (genes,)
+            Their rows of the counts.
+        codes : int32 (samples,)
+            Groups, from 0; -1 for a sample in none.
+
+        Returns
+        -------
+        EqualNoise
+            Genes whose noise is unequal have the logarithm of their thinned counts over the
+            samples' depth, NaN in groups where they say next to nothing; the others keep their
+            values, and so do all where effects were removed.
+        """
+        counts, relative = self.counts[genes], np.ones(codes.size)
+        for group in range(codes.max(initial=-1) + 1):
+            own = codes == group
+            relative[own] = self.depths[own] / self.depths[own].mean() if own.any() else 1.0
+        missing = np.isnan(values)
+        zeros_missing = bool((counts == 0).any() and missing[counts == 0].all())
+        if zeros_missing:
+            missing &= counts > 0
+        kept = np.concatenate(
+            [
+                _kept_shares(np.where(missing[rows], np.nan, counts[rows]), relative, codes)
+                for rows in np.array_split(np.arange(len(values)), 1 + values.size // _BLOCK_VALUES)
+            ]
+        )
+        unequal = np.asarray((np.nan_to_num(kept) < 1.0).any(axis=1))
+        if self.effects_removed:
+            return EqualNoise(values, unequal)
+        out = values.copy()
+        for gene in np.flatnonzero(unequal):
+            share = np.where(codes >= 0, kept[gene][codes], 1.0)
+            random = np.random.default_rng([int(self.keys[genes[gene]]), _DRAWS])
+            thinned = random.binomial(counts[gene].astype(np.int64), np.nan_to_num(share))
+            unknown = missing[gene] | np.isnan(share) | (zeros_missing & (thinned == 0))
+            out[gene] = np.where(unknown, np.nan, np.log2(thinned / relative + 1.0))
+        return EqualNoise(out, unequal)
 
 
 def name_keys(names: Sequence[str]) -> NDArray[np.uint64]:
     """A number for each name, uint64 (names,), that depends on nothing but the name."""
     digests = [hashlib.blake2b(name.encode(), digest_size=8).digest() for name in names]
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
-
-
-def equal_noise(
-    values: Float64Array,
-    counts: NDArray[np.unsignedinteger],
-    factors: Float64Array,
-    groups: Int32Array,
-    keys: NDArray[np.uint64],
-) -> EqualNoise:
-    """Values of genes with as much counting noise in each group of samples.
-
-    Parameters
-    ----------
-    values : float64 (genes, samples)
-        What is correlated, NaN where missing.
-    counts : unsigned integers (genes, samples)
-        That the values were made from; whatever where they are missing.
-    factors : float64 (samples,)
-        Relative depth of the samples.
-    groups : int32 (samples,)
-        From 0; -1 for a sample in none.
-    keys : uint64 (genes,)
-        Of the random draws.
-
-    Returns
-    -------
-    EqualNoise
-        Genes whose noise is unequal have the logarithm of their thinned counts over the samples'
-        depth, NaN in groups where they say next to nothing; the others keep their values.
-    """
-    relative = np.ones(groups.size)
-    for group in range(groups.max(initial=-1) + 1):
-        own = groups == group
-        relative[own] = factors[own] / factors[own].mean() if own.any() else 1.0
-    missing = np.isnan(values)
-    zeros_missing = bool((counts == 0).any() and missing[counts == 0].all())
-    if zeros_missing:
-        missing &= counts > 0
-    kept = np.concatenate(
-        [
-            _kept_shares(np.where(missing[rows], np.nan, counts[rows]), relative, groups)
-            for rows in np.array_split(np.arange(len(values)), 1 + values.size // _BLOCK_VALUES)
-        ]
-    )
-    unequal = np.asarray((np.nan_to_num(kept) < 1.0).any(axis=1))
-    out = values.copy()
-    grouped = groups >= 0
-    for gene in np.flatnonzero(unequal):
-        share = np.where(grouped, kept[gene][groups], 1.0)
-        random = np.random.default_rng([int(keys[gene]), _DRAWS])
-        thinned = random.binomial(counts[gene].astype(np.int64), np.nan_to_num(share))
-        unknown = missing[gene] | np.isnan(share) | (zeros_missing & (thinned == 0))
-        out[gene] = np.where(unknown, np.nan, np.log2(thinned / relative + 1.0))
-    return EqualNoise(out, unequal)
 
 
 def relative_depths(counts: NDArray[np.unsignedinteger]) -> Float64Array:

@@ -283,24 +283,20 @@ def _is_unordered_course(gram: Float64Array) -> bool:
     """Whether the median sample has two others close to it, and its tenth far less so: in a group
     of samples, the tenth is as close. So it is also without the first components, which may be
     modules: of a few, samples are close to some others too."""
-    n = len(gram)
-    if n < 2 * MAX_COPIES:
+    if len(gram) < 2 * MAX_COPIES:
         return False
-    second, tenth = _nearness(gram)
-    if second < MIN_NEIGHBOUR_CORRELATION or second - tenth < NEAR_GAP:
-        return False
-    second, tenth = _nearness(_without(gram, _leading(gram, N_MODULES)[1]))
-    return second - tenth >= MIN_GAP_WITHOUT_MODULES
-
-
-def _nearness(gram: Float64Array) -> tuple[float, float]:
-    """Correlation of the median sample with its second and its tenth nearest."""
-    size = np.sqrt(np.maximum(np.diag(gram), 1e-300))
-    correlation = gram / np.outer(size, size)
-    np.fill_diagonal(correlation, -2.0)
-    nearest = -np.sort(-correlation, axis=1)[:, :MAX_COPIES]
-    second, tenth = np.median(nearest[:, [1, MAX_COPIES - 1]], axis=0)
-    return float(second), float(tenth)
+    steps = ((0, MIN_NEIGHBOUR_CORRELATION, NEAR_GAP), (N_MODULES, -1.0, MIN_GAP_WITHOUT_MODULES))
+    for n_removed, least, gap in steps:
+        if n_removed:
+            gram = _without(gram, _leading(gram, n_removed)[1])
+        size = np.sqrt(np.maximum(np.diag(gram), 1e-300))
+        correlation = gram / np.outer(size, size)
+        np.fill_diagonal(correlation, -2.0)
+        nearest = -np.sort(-correlation, axis=1)[:, :MAX_COPIES]
+        second, tenth = np.median(nearest[:, [1, MAX_COPIES - 1]], axis=0)
+        if second < least or second - tenth < gap:
+            return False
+    return True
 
 
 def _without(gram: Float64Array, basis: Float64Array) -> Float64Array:

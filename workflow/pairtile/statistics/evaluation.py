@@ -17,16 +17,17 @@ WHOLE_TABLE = 0.75
 
 @dataclass(frozen=True)
 class Truth:
-    """The gold standard in numbers; edge source -> target is ``source * n_genes + target``."""
+    """The gold standard in numbers; edge source -> target is ``source * n_genes + target``.
+
+    universe : ``all`` or ``targets``: see ``pairtile.evaluate``. edges : those that are true and
+    judged, ascending. is_source, is_judged_target : of each gene, whether it may be a source, and
+    whether edges to it are judged.
+    """
 
     universe: str
-    """``all`` or ``targets``: see ``pairtile.evaluate``."""
     edges: Int64Array
-    """Edges that are true and judged, ascending."""
     is_source: BoolArray
-    """Of each gene: whether it may be a source."""
     is_judged_target: BoolArray
-    """Of each gene: whether edges to it are judged."""
 
     @property
     def n_genes(self) -> int:
@@ -340,7 +341,14 @@ def evaluate(
     )
     pair_curve = _curve_of_pairs(edge, score, truth, top)
     edge, score = _strongest(edge, score, top)
-    _refuse_repeated(edge, index)
+    ascending = np.sort(edge)
+    repeated = ascending[1:][ascending[1:] == ascending[:-1]]
+    if repeated.size:
+        one, other = (index[number] for number in divmod(int(repeated[0]), len(index)))
+        raise ValueError(
+            f"edge {one!r} -> {other!r} occurs twice; expected once "
+            "(an undirected edge has one row)"
+        )
     judged = truth.judges(edge)
     curve, n_ranked = ranking_curve(
         score,
@@ -443,17 +451,6 @@ def _strongest(edge: Int64Array, score: Float64Array, top: int) -> tuple[Int64Ar
     last = np.partition(score, len(score) - top)[len(score) - top]
     reached = score >= last - 1e-9 * np.abs(score).max()  # keeps every tie with the last whole
     return edge[reached], score[reached]
-
-
-def _refuse_repeated(edge: Int64Array, index: pd.Index[str]) -> None:
-    ascending = np.sort(edge)
-    repeated = np.flatnonzero(ascending[1:] == ascending[:-1])
-    if len(repeated):
-        source, target = divmod(int(ascending[repeated[0]]), len(index))
-        raise ValueError(
-            f"edge {index[source]!r} -> {index[target]!r} occurs twice; expected once "
-            "(an undirected edge has one row)"
-        )
 
 
 def _judge_network(

@@ -6,7 +6,7 @@ have nothing to do with each other are then correlated differently.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,7 @@ MIN_SAMPLES = 20
 P_VALUE = 0.01
 
 
-@dataclass(frozen=True)
-class GroupFactors:
+class GroupFactors(NamedTuple):
     """``group``: its number. ``share``: of the variance in it that its hidden factors hold.
     ``number``: of these factors."""
 

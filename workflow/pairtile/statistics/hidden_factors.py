@@ -48,8 +48,8 @@ MIN_GENES = 50
 MAX_COMPONENTS = 50
 """More are not looked at: the weakest of so many relate few genes by themselves."""
 
-PROMAX_POWER = 4
-"""Of promax, as its authors propose."""
+PROMAX_POWER, VARIMAX_STEPS = 4, 200
+"""Of promax, as its authors propose; and rotations that it tries, at most."""
 
 
 @dataclass(frozen=True)
@@ -244,11 +244,11 @@ def _largest_by_chance(
     return found
 
 
-def _varimax(loadings: Float64Array, steps: int = 200) -> Float64Array:
-    """The rotation that makes squared loadings of each component vary most."""
+def _promax(loadings: Float64Array, components: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """Loadings and scores turned to simple structure, scores correlated with variance 1."""
     n, k = loadings.shape
     rotation, reached = np.eye(k), 0.0
-    for _ in range(steps):
+    for _ in range(VARIMAX_STEPS):  # squared loadings of each component are to vary most
         turned = loadings @ rotation
         squares = turned * turned  # a power of 3 takes ten times as long
         gradient = loadings.T @ (turned * (squares - squares.sum(axis=0) / n))
@@ -257,12 +257,6 @@ def _varimax(loadings: Float64Array, steps: int = 200) -> Float64Array:
         if sizes.sum() < reached * (1 + 1e-8):
             break
         reached = float(sizes.sum())
-    return rotation
-
-
-def _promax(loadings: Float64Array, components: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """Loadings and scores turned to simple structure, scores correlated with variance 1."""
-    rotation = _varimax(loadings)
     turned = loadings @ rotation
     target = turned * np.abs(turned) ** (PROMAX_POWER - 1)
     oblique = np.linalg.lstsq(turned, target, rcond=None)[0]

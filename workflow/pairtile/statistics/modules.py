@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, diags_array, triu
 
 from pairtile.arrays import Float64Array, Int32Array, Int64Array
@@ -243,10 +243,14 @@ def leiden(
 
 def by_size(found: Int64Array) -> Int32Array:
     """Numbers from 1 on by size, of equals by the first member."""
-    _, first, rows, sizes = np.unique(
-        found, return_index=True, return_inverse=True, return_counts=True
-    )
-    number = np.empty(sizes.size, dtype=np.int32)
-    number[np.lexsort((first, -sizes))] = np.arange(1, sizes.size + 1)
-    numbered: Int32Array = number[rows]
-    return numbered
+    return renumbered_by_size(pd.factorize(found)[0] + 1)
+
+
+def renumbered_by_size(labels: NDArray[np.integer]) -> Int32Array:
+    """Numbered from 1 by falling size, of equals by their number; 0 stays."""
+    sizes = np.bincount(labels, minlength=1)
+    sizes[0] = 0
+    order = np.argsort(-sizes[1:], kind="stable") + 1
+    number = np.zeros(sizes.size, dtype=np.int32)
+    number[order[sizes[order] > 0]] = np.arange(1, (sizes > 0).sum() + 1)
+    return number[labels]

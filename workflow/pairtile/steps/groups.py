@@ -52,11 +52,11 @@ def groups(
     ):
         labels = split.groups.values()
         read = [Group.read(verified(p).parent, n) for p, n in zip(networks, labels, strict=True)]
-        found = compare_groups(read, config, seed)
+        tables, found = compare_groups(read, config, seed)
         step.count(**found.counts)
         said = [*doubts_of(split, summaries), *_left_out(split), *found.messages]
         step.say(*said, *_remove_old_results(out, config))
-        for file, table in found.tables.items():
+        for file, table in tables.items():
             with atomic_path(out / file) as temporary:
                 table.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
         summary: dict[str, object] = {
@@ -71,7 +71,7 @@ def groups(
             "warnings": warnings_of(step.messages),
             "notes": notes_of(step.messages),
         }
-        page = groups_page(summary, found.tables, out / "figures")
+        page = groups_page(summary, tables, out / "figures")
         with atomic_path(out / "report.html") as temporary:
             temporary.write_text(page, encoding="utf-8", newline="\n")
         write_json(out / "summary.json", summary)

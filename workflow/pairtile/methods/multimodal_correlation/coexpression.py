@@ -22,7 +22,6 @@ from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.kernels.coexpression import (
     MIN_OF_LABEL,
     Contrasts,
-    Edges,
     Strata,
     compare_strata,
 )
@@ -102,7 +101,7 @@ def differential_coexpression(
         rows = block.rows
         usable = np.ascontiguousarray(block.usable & seen[i[rows]] & seen[j[rows]])
         part = Contrasts(*(np.full((len(usable), n_contrasts), np.nan) for _ in Contrasts._fields))
-        compare_strata(Edges(i[rows], j[rows], values, usable), strata, part)
+        compare_strata(i[rows], j[rows], values, usable, strata, part)
         for whole, here in zip(found, part, strict=True):
             whole[rows] = here
         progress.advance(len(usable))

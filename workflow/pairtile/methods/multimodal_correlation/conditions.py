@@ -19,18 +19,18 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special, stats
 
+from pairtile.arrays import Float64Array, Int64Array, UInt8Array
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.coexpression import (
     detectable_correlation,
     differential_coexpression,
 )
 from pairtile.methods.multimodal_correlation.kernels.mode_statistics import (
-    ModeArrays,
     ModeMoments,
     group_moments,
     unexplained_shares,
 )
-from pairtile.methods.multimodal_correlation.modes import ModeBlock, ModeSamples
+from pairtile.methods.multimodal_correlation.modes import ModeSamples
 from pairtile.statistics.correction import known_q_values
 from pairtile.statistics.counting_noise import Counts
 from pairtile.statistics.exchangeable import Exchangeable
@@ -271,7 +271,7 @@ def regression(modes: ModeSamples, numbers: NDArray[np.float64]) -> dict[str, ND
     """
     n, rank = np.zeros(len(modes), np.int32), np.zeros(len(modes), np.int32)
     y = np.asarray(numbers, dtype=np.float64)
-    left = unexplained_shares(_for_kernels(modes), y, COLLINEAR, n, rank)
+    left = unexplained_shares(*_for_kernels(modes), y, COLLINEAR, n, rank)
     free = n - rank - 1
     tested = (free >= 1) & ~np.isnan(left) & (rank > 0)
     p, r_squared = np.full(len(modes), np.nan), np.full(len(modes), np.nan)
@@ -281,8 +281,10 @@ def regression(modes: ModeSamples, numbers: NDArray[np.float64]) -> dict[str, ND
     return {"n": n, "p_value": p, "r_squared": r_squared}
 
 
-def _for_kernels(modes: ModeSamples) -> ModeArrays:
-    return ModeArrays(
+def _for_kernels(
+    modes: ModeSamples,
+) -> tuple[Int64Array, Int64Array, UInt8Array, Float64Array]:
+    return (
         modes.i.astype(np.int64),
         modes.j.astype(np.int64),
         np.ascontiguousarray(modes.members),
@@ -294,40 +296,6 @@ def _for_kernels(modes: ModeSamples) -> ModeArrays:
 
 MAX_NAMED = 6
 """Labels of which it is said what could have been found: those with most samples."""
-
-
-@dataclass(frozen=True)
-class TestedEdges:
-    """How far one condition's tests of co-expression reach.
-
-    edges, tested : edges of the network, and those tested for some label.
-    labels : ``MAX_NAMED`` of the labels that are tested; ``""`` alone for a trend.
-    samples : of each of them, the samples with it.
-    detectable : of each, the least ``detectable_correlation`` at the level that the limit of q
-        leaves to the only edge that differs; NaN where there is none.
-    """
-
-    edges: int
-    tested: int
-    labels: list[str]
-    samples: list[int]
-    detectable: list[float]
-
-    def in_words(self) -> str:
-        """``r = 0.9 or more under Heat (12 samples) ..., against r = 0 under the others``."""
-        found = dict(zip(self.labels, self.detectable, strict=True))
-        if np.isnan(self.detectable).all():
-            fewest, most = min(self.samples), max(self.samples)
-            sizes = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
-            return f"no correlation, however large, with {sizes} samples of a label"
-        if self.labels == [""]:
-            size = _size(found[""]) or "no r, however large,"
-            return f"{size} at the highest values, against r = 0 at the lowest"
-        named = [
-            f"{_size(found[label]) or 'no r, however large,'} under {label} ({n} samples)"
-            for label, n in zip(self.labels, self.samples, strict=True)
-        ]
-        return f"{', '.join(named)}, against r = 0 under the others"
 
 
 def _size(r: float) -> str:
@@ -344,23 +312,45 @@ def tested_edges(
     exchangeable: Exchangeable,
     spearman: bool,
     q_value: float,
-) -> TestedEdges:
-    """Of the tests of one condition, with the limit of q of its networks."""
+) -> dict[str, Any]:
+    """How far the tests of one condition reach, with the limit of q of its networks: the numbers
+    of the messages on them.
+
+    ``edges``, ``tested``: edges of the network, and those tested for some label. Where there are
+    such, for ``MAX_NAMED`` of the labels, or the trend: ``detectable``, the least
+    ``detectable_correlation`` at the level that the limit of q leaves to the only edge that
+    differs (None where there is none), and ``found``, the same in words, such as ``r = 0.9 or more
+    under Heat (12 samples) ..., against r = 0 under the others``.
+    """
     own = [test for test in tests.tests if test.condition == condition.name]
     tested = ~np.isnan([test.results["coexpression_p_value"] for test in own])
-    level = q_value / max(1, int(tested.sum()))
+    numbers = {"edges": tested.shape[1], "tested": int(tested.any(axis=0).sum())}
+    if not numbers["tested"]:
+        return numbers
+    level = q_value / int(tested.sum())
     sizes = [int((condition.codes == k).sum()) for k in range(len(own))]
     if condition.kind != "categorical":
         sizes = [int(condition.known.sum())]
-    largest = sorted(range(len(own)), key=lambda k: -sizes[k]) if tested.any() else []
-    named = sorted(largest[:MAX_NAMED])
-    return TestedEdges(
-        tested.shape[1],
-        int(tested.any(axis=0).sum()),
-        [own[k].label for k in named],
-        [sizes[k] for k in named],
-        [detectable_correlation(condition, k, exchangeable, spearman, level) for k in named],
-    )
+    named = sorted(sorted(range(len(own)), key=lambda k: -sizes[k])[:MAX_NAMED])
+    detectable = [
+        detectable_correlation(condition, k, exchangeable, spearman, level) for k in named
+    ]
+    least = [_size(r) or "no r, however large," for r in detectable]
+    if np.isnan(detectable).all():
+        of_named = [sizes[k] for k in named]
+        fewest, most = min(of_named), max(of_named)
+        size = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+        found = f"no correlation, however large, with {size} samples of a label"
+    elif condition.kind != "categorical":
+        found = f"{least[0]} at the highest values, against r = 0 at the lowest"
+    else:
+        under = [
+            f"{size} under {own[k].label} ({sizes[k]} samples)"
+            for k, size in zip(named, least, strict=True)
+        ]
+        found = f"{', '.join(under)}, against r = 0 under the others"
+    known = [None if np.isnan(r) else r for r in detectable]
+    return numbers | {"detectable": known, "found": found}
 
 
 # --- networks of single conditions ---
@@ -403,11 +393,31 @@ def condition_networks(
         label, and either direction of its trend counts.
     """
     pair = ["source", "target"] if "source" in modes else ["i", "j"]
-    parts = [_network(modes, pair, test, q_value) for test in tests.tests]
     columns = [*LABEL, *pair, "cluster", "correlation", "p_value", "q_value", "r_squared"]
     columns += ["direction", "unique", "mode"]
+    of_counts = [*LABEL, *COUNTS_OF_NETWORK]
+    parts = []
+    for test in tests.tests:
+        results = test.results
+        met = results["coexpression_q_value"].to_numpy() <= q_value  # NaN is not
+        if test.kind == ENRICHMENT:
+            difference = (results["r_label"] - results["r_others"]).to_numpy()
+            met &= modes["correlation"].to_numpy() * difference > 0.0
+        rows = np.flatnonzero(met)
+        chosen = results.iloc[rows]
+        part = modes[[*pair, "cluster", "correlation"]].iloc[rows]
+        parts.append(
+            part.assign(
+                condition=test.condition,
+                label=test.label,
+                p_value=chosen["coexpression_p_value"].to_numpy(),
+                q_value=chosen["coexpression_q_value"].to_numpy(),
+                r_squared=chosen["r_squared"].to_numpy(dtype=np.float64),
+                mode=rows,
+            )
+        )
     if not parts:
-        return ConditionNetworks(pd.DataFrame(columns=columns), _counts(tests, [], pair))
+        return ConditionNetworks(pd.DataFrame(columns=columns), pd.DataFrame(columns=of_counts))
     edges = pd.concat(parts, ignore_index=True)
     edges["direction"] = np.where(edges["correlation"] < 0.0, "negative", "positive")
     n_labels = edges.drop_duplicates([*LABEL, *pair]).groupby(["condition", *pair]).size()
@@ -415,32 +425,11 @@ def condition_networks(
     edges["unique"] = n_labels.reindex(of_edge).to_numpy() == 1
     # By position, not by name: the network of a label may be empty, and is counted too.
     ends = np.cumsum([len(part) for part in parts])
-    networks = [edges.iloc[end - len(part) : end] for part, end in zip(parts, ends, strict=True)]
-    return ConditionNetworks(edges[columns], _counts(tests, networks, pair))
-
-
-def _network(
-    modes: pd.DataFrame, pair: list[str], test: ConditionTest, q_value: float
-) -> pd.DataFrame:
-    results = test.results
-    met = results["coexpression_q_value"].to_numpy() <= q_value  # NaN is not
-    if test.kind == ENRICHMENT:
-        difference = (results["r_label"] - results["r_others"]).to_numpy()
-        met &= modes["correlation"].to_numpy() * difference > 0.0
-    rows = np.flatnonzero(met)
-    chosen = results.iloc[rows]
-    return (
-        modes[[*pair, "cluster", "correlation"]]
-        .iloc[rows]
-        .assign(
-            condition=test.condition,
-            label=test.label,
-            p_value=chosen["coexpression_p_value"].to_numpy(),
-            q_value=chosen["coexpression_q_value"].to_numpy(),
-            r_squared=chosen["r_squared"].to_numpy(dtype=np.float64),
-            mode=rows,
-        )
-    )
+    counts = [
+        (test.condition, test.label, *counts_of_network(edges[end - len(part) : end], pair))
+        for test, part, end in zip(tests.tests, parts, ends, strict=True)
+    ]
+    return ConditionNetworks(edges[columns], pd.DataFrame(counts, columns=of_counts))
 
 
 COUNTS_OF_NETWORK = ("modes", "positive", "negative", "gene_pairs", "unique_gene_pairs", "genes")
@@ -458,14 +447,6 @@ def counts_of_network(network: pd.DataFrame, pair: Sequence[str]) -> tuple[int, 
         int(pairs["unique"].astype(bool).sum()),
         len(pd.unique(pairs[list(pair)].to_numpy().ravel())),
     )
-
-
-def _counts(tests: ConditionTests, networks: list[pd.DataFrame], pair: list[str]) -> pd.DataFrame:
-    rows = [
-        (test.condition, test.label, *counts_of_network(network, pair))
-        for test, network in zip(tests.tests, networks, strict=True)
-    ]
-    return pd.DataFrame(rows, columns=[*LABEL, *COUNTS_OF_NETWORK])
 
 
 # --- bias ---
@@ -500,19 +481,26 @@ def mode_bias(
     are all those that the mode does not hold.
     """
     size = len(modes)
-    welch = _welch(modes)
     lacking = np.zeros((2, size), np.int64)
     categorical = [condition for condition in conditions if condition.kind == "categorical"]
-    tables = [np.zeros((size, 2, len(c.labels)), np.int32) for c in categorical]
+    has_label = [
+        (each.codes[:, None] == np.arange(len(each.labels))).astype(np.float32)
+        for each in categorical
+    ]
+    # Samples by label, seen in both genes and missing in either.
+    tables = [np.zeros((size, 2, each.shape[1]), np.int32) for each in has_label]
     for block in modes.blocks():
         lacking[0, block.rows] = (block.observed_j & ~block.observed_i).sum(axis=1)
         lacking[1, block.rows] = (block.observed_i & ~block.observed_j).sum(axis=1)
-        for condition, table in zip(categorical, tables, strict=True):
-            table[block.rows] = _label_table(block, condition)
+        seen = (block.observed_i & block.observed_j).astype(np.float32)
+        for of_label, table in zip(has_label, tables, strict=True):
+            table[block.rows, 0] = seen @ of_label  # exact: counts are far below 2^24
+            table[block.rows, 1] = of_label.sum(axis=0) - table[block.rows, 0]
     either, fewer = lacking.sum(axis=0), lacking.min(axis=0)
     missing = np.minimum(1.0, 2.0 * stats.binom.cdf(fewer, np.maximum(either, 1), 0.5))
     missing[either == 0] = 1.0
-    result = dict(zip(("source_welch_p_value", "target_welch_p_value"), welch, strict=True))
+    source, target = _welch(modes)
+    result = {"source_welch_p_value": source, "target_welch_p_value": target}
     result["missing_p_value"] = missing
     names = unique_names([(condition.name,) for condition in categorical])
     for name, table in zip(names, tables, strict=True):
@@ -525,33 +513,16 @@ def _welch(modes: ModeSamples) -> NDArray[np.float64]:
     shape = (2, 2, len(modes))
     n, mean, sd = np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape)
     outliers = np.zeros((0, 0), np.uint8) if modes.outliers is None else modes.outliers
-    group_moments(_for_kernels(modes), outliers, modes.inside(), ModeMoments(n, mean, sd))
+    group_moments(*_for_kernels(modes), outliers, modes.inside(), ModeMoments(n, mean, sd))
     p = np.full((2, len(modes)), np.nan)
-    for gene in range(2):
-        defined = (n[gene] > 1).all(axis=0) & (sd[gene] > 0.0).any(axis=0)
-        apart = mean[gene, 0, defined] - mean[gene, 1, defined]
-        spread = sd[gene][:, defined]
-        scale = spread.max(axis=0)  # the fourth power of a tiny spread would be 0
-        size = n[gene][:, defined]
-        test = stats.ttest_ind_from_stats(
-            apart / scale,
-            spread[0] / scale,
-            size[0],
-            np.zeros(len(scale)),
-            spread[1] / scale,
-            size[1],
-            equal_var=False,
-        )
-        p[gene, defined] = test.pvalue
+    defined = (n > 1).all(axis=1) & (sd > 0.0).any(axis=1)
+    (n_1, n_2), (sd_1, sd_2) = (each.swapaxes(0, 1)[:, defined] for each in (n, sd))
+    apart = (mean[:, 0] - mean[:, 1])[defined]
+    scale = np.maximum(sd_1, sd_2)  # the fourth power of a tiny spread would be 0
+    p[defined] = stats.ttest_ind_from_stats(
+        apart / scale, sd_1 / scale, n_1, np.zeros_like(scale), sd_2 / scale, n_2, equal_var=False
+    ).pvalue
     return p
-
-
-def _label_table(block: ModeBlock, condition: Condition) -> NDArray[np.int32]:
-    """Samples by label, (B, 2, L): seen in both genes, and missing in either."""
-    seen = (block.observed_i & block.observed_j).astype(np.float32)
-    has_label = (condition.codes[:, None] == np.arange(len(condition.labels))).astype(np.float32)
-    counted = seen @ has_label  # exact: counts are far below 2^24
-    return np.stack([counted, has_label.sum(axis=0) - counted], axis=1).astype(np.int32)
 
 
 def _independence(table: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -563,7 +534,11 @@ def _independence(table: NDArray[np.int32]) -> NDArray[np.float64]:
     if not defined.size or table.shape[2] < 2:
         return p
     if table.shape[2] > 2:
-        p[defined] = _chi_square(table[defined].astype(np.float64))
+        seen = table[defined].astype(np.float64)
+        rows, columns = (seen.sum(axis=axis, keepdims=True) for axis in (2, 1))
+        expected = rows * columns / seen.sum(axis=(1, 2), keepdims=True)
+        distance = ((seen - expected) ** 2 / expected).sum(axis=(1, 2))
+        p[defined] = stats.chi2.sf(distance, table.shape[2] - 1)
         return p
     # Pairs share few different tables, which two numbers identify: those missing, by label.
     missing, place = np.unique(table[defined, 1], axis=0, return_inverse=True)
@@ -571,13 +546,6 @@ def _independence(table: NDArray[np.int32]) -> NDArray[np.float64]:
     of_table = [stats.fisher_exact(np.stack([total - row, row])).pvalue for row in missing]
     p[defined] = np.array(of_table)[place.ravel()]
     return p
-
-
-def _chi_square(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    n = table.sum(axis=(1, 2), keepdims=True)
-    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=2, keepdims=True) / n
-    distance = ((table - expected) ** 2 / expected).sum(axis=(1, 2))
-    return np.asarray(stats.chi2.sf(distance, table.shape[2] - 1), dtype=np.float64)
 
 
 # --- as arrays, so that a file of arrays can hold them ---
@@ -593,9 +561,9 @@ def arrays_of_conditions(conditions: Sequence[Condition]) -> dict[str, NDArray[n
         _KINDS: np.array([each.kind for each in conditions], dtype=np.str_),
     }
     for k, each in enumerate(conditions):
-        arrays[f"condition_{k}_labels"] = np.array(each.labels, dtype=np.str_)
-        arrays[f"condition_{k}_codes"] = each.codes
-        arrays[f"condition_{k}_numbers"] = each.numbers
+        labels = np.array(each.labels, dtype=np.str_)
+        found = {"labels": labels, "codes": each.codes, "numbers": each.numbers}
+        arrays |= {f"condition_{k}_{name}": array for name, array in found.items()}
     return arrays
 
 

@@ -221,9 +221,7 @@ _SAME = 1e-6  # eigenvalues closer than this count as one
 
 def distinct(eigenvalues: NDArray[np.float64]) -> NDArray[np.float64]:
     """Eigenvalues that lie more than 1e-6 above the one before; ``eigenvalues`` rising."""
-    if not eigenvalues.size:
-        return eigenvalues
-    return eigenvalues[np.concatenate([[True], np.diff(eigenvalues) > _SAME])]
+    return eigenvalues[np.diff(eigenvalues, prepend=-np.inf) > _SAME]
 
 
 def unfolded_spacings(eigenvalues: NDArray[np.float64], pace: int) -> NDArray[np.float64]:

@@ -39,20 +39,10 @@ SLAB_SIGNS = 1 << 26
 2^24 pairs, which single precision counts exactly."""
 
 
-class Concordance(NamedTuple):
-    """Of each pair of genes, (rows, columns), whole numbers: ``total``, pairs of samples whose
-    order agrees less those where it disagrees; ``untied_x`` and ``untied_y``, those there in both
-    genes that are not tied in the one and in the other."""
-
-    total: DeviceArray
-    untied_x: DeviceArray
-    untied_y: DeviceArray
-
-    def tau_b(self, xp: ModuleType) -> DeviceArray:
-        """Float64 (rows, columns); NaN where a gene is constant."""
-        product = self.untied_x.astype(np.float64) * self.untied_y
-        tau = self.total / xp.sqrt(xp.where(product > 0.0, product, np.nan))
-        return xp.clip(tau, -1.0, 1.0)
+Concordance = tuple[DeviceArray, DeviceArray, DeviceArray]
+"""Of each pair of genes, (rows, columns), whole numbers: pairs of samples whose order agrees less
+those where it disagrees; and those there in both genes that are not tied in the one, and in the
+other."""
 
 
 class Codes(NamedTuple):
@@ -91,10 +81,10 @@ def concordance_by_bits(x: Codes, y: Codes, diagonal: int) -> Concordance:
             add_both(differ_x, both_y, diagonal, untied_x)
             add_both(both_x, differ_y, diagonal, untied_y)
     if not plain:
-        return Concordance(total, untied_x, untied_y)
+        return total, untied_x, untied_y
     pairs = n * (n - 1) // 2
     every = np.full(shape, pairs, dtype=np.int64)
-    return Concordance(pairs - 2 * total, every, every)
+    return pairs - 2 * total, every, every
 
 
 def _planes(codes: NDArray[np.int32], samples: slice, plain: bool) -> NDArray[np.uint64]:
@@ -148,7 +138,7 @@ def concordance_by_products(x: Codes, y: Codes, xp: ModuleType) -> Concordance:
     if plain:
         untied_x += n * (n - 1) // 2
         untied_y = untied_x
-    return Concordance(total, untied_x, untied_y)
+    return total, untied_x, untied_y
 
 
 def _signs(
@@ -170,34 +160,33 @@ def _product(a: DeviceArray, b: DeviceArray, xp: ModuleType) -> DeviceArray:
     return out
 
 
-class TieSums(NamedTuple):
-    """Of the groups of t equal values of a gene in some samples, float64 (entries,): the sums of
-    t (t - 1) / 2, of t (t - 1) (t - 2) and of t (t - 1) (2 t + 5)."""
+def sums_of_ties(codes: NDArray[np.int32], members: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Of the groups of t equal values of a gene in some samples, float64 (3, entries): the sums of
+    t (t - 1) / 2, of t (t - 1) (t - 2) and of t (t - 1) (2 t + 5).
 
-    pairs: NDArray[np.float64]
-    third: NDArray[np.float64]
-    second: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, codes: NDArray[np.int32], members: NDArray[np.bool_]) -> TieSums:
-        """codes : int32 (entries, samples), in the order of the values. members : bool (entries,
-        samples), which of them count."""
-        found = np.empty((len(codes), 3), dtype=np.int64)
-        tie_sums(codes, members, found)
-        return cls(*found.T.astype(np.float64))
+    codes : int32 (entries, samples), in the order of the values. members : bool (entries,
+    samples), which of them count.
+    """
+    found = np.empty((len(codes), 3), dtype=np.int64)
+    tie_sums(codes, members, found)
+    return found.T.astype(np.float64)
 
 
 def kendall_p_values(
-    tau: NDArray[np.floating], n_samples: NDArray[np.integer], x: TieSums, y: TieSums
+    tau: NDArray[np.floating], n_samples: NDArray[np.integer], ties: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Two-sided p-values of tau-b, float64 (entries,), by the normal distribution with the variance
     that it has with these ties where two genes have nothing to do with each other (Kendall 1970,
-    Rank Correlation Methods, section 4.4; as ``scipy.stats.kendalltau(method="asymptotic")``)."""
+    Rank Correlation Methods, section 4.4; as ``scipy.stats.kendalltau(method="asymptotic")``).
+
+    ties : (3, 2, entries), ``sums_of_ties`` of both genes.
+    """
     n = n_samples.astype(np.float64)
+    (pairs_x, pairs_y), (third_x, third_y), (second_x, second_y) = ties
     ordered = n * (n - 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = (ordered * (2.0 * n + 5.0) - x.second - y.second) / 18.0
-        variance += 2.0 * x.pairs * y.pairs / ordered
-        variance += np.where(n > 2, x.third * y.third / (9.0 * ordered * (n - 2.0)), 0.0)
-        total = tau * np.sqrt((ordered / 2.0 - x.pairs) * (ordered / 2.0 - y.pairs))
+        variance = (ordered * (2.0 * n + 5.0) - second_x - second_y) / 18.0
+        variance += 2.0 * pairs_x * pairs_y / ordered
+        variance += np.where(n > 2, third_x * third_y / (9.0 * ordered * (n - 2.0)), 0.0)
+        total = tau * np.sqrt((ordered / 2.0 - pairs_x) * (ordered / 2.0 - pairs_y))
         return np.asarray(special.erfc(np.abs(total) / np.sqrt(2.0 * variance)))

@@ -31,7 +31,7 @@ from pairtile.methods.multimodal_correlation.kernels.pair_mixtures import (
     Tallies,
     modes_of_pairs,
 )
-from pairtile.methods.multimodal_correlation.modes import tukey_outliers
+from pairtile.methods.multimodal_correlation.modes import tukey_outliers, within_limits
 
 CRITERIA = ("aic", "bic", "icl")
 
@@ -228,12 +228,8 @@ def mixture_genes(
         raise ValueError(f"keys have shape {keys.shape}; expected ({n_genes},)")
     if n_samples > MAX_SAMPLES:
         raise ValueError(f"there are {n_samples:,} samples; expected up to {MAX_SAMPLES:,}")
-    usable = np.isfinite(values)
     with np.errstate(invalid="ignore", over="ignore"):
-        if min_expression is not None:
-            usable &= values >= min_expression
-        if max_expression is not None:
-            usable &= values <= max_expression
+        usable = within_limits(values, min_expression, max_expression)
         if single:
             values = values.astype(np.float32).astype(np.float64)
             usable &= np.isfinite(values)
@@ -296,14 +292,23 @@ class MixturesCpu:
         """
         rows = np.ascontiguousarray(rows, dtype=np.int64)
         columns = np.ascontiguousarray(columns, dtype=np.int64)
-        if upper:
-            row, column = np.triu_indices(len(rows), 1)
-        else:
-            row, column = (part.ravel() for part in np.indices((len(rows), len(columns))))
+        every = np.indices((len(rows), len(columns)), dtype=np.int32)
+        row, column = every[:, every[0] < every[1]] if upper else every.reshape(2, -1)
         blocks = [slice(begin, begin + BLOCK) for begin in range(0, len(row), BLOCK)]
 
+        entries, n_samples = BLOCK * self.rules.k_max, self.genes.values.shape[1]
+
         def run(block: slice) -> tuple[dict[str, NDArray[np.generic]], Tallies]:
-            return self._block(rows, columns, row[block], column[block])
+            room = mode_arrays(entries, n_samples)
+            del room["row"], room["column"]
+            found, tallies = Found(pair=np.empty(entries, dtype=np.int64), **room), _tallies()
+            genes = rows[row[block]], columns[column[block]]
+            kept = modes_of_pairs(self.genes, self.rules, *genes, found, tallies)
+            pair = found.pair[:kept]
+            # Copies: a block keeps few modes, and its room is large.
+            taken = {name: array[:kept].copy() for name, array in room.items()}
+            taken |= {"row": row[block][pair], "column": column[block][pair]}
+            return taken, tallies
 
         if self.threads > 1 and len(blocks) > 1:
             with ThreadPoolExecutor(self.threads) as pool:
@@ -319,27 +324,7 @@ class MixturesCpu:
         )
         counts = {"pairs": len(row), "modes_kept": sum(len(part["row"]) for part in found)}
         counts |= dict(zip(COUNTS, sums.counts.tolist(), strict=True))
-        n_samples = self.genes.values.shape[1]
         return Modes.joined(found, n_samples, counts, sums.by_modes, sums.by_correlation)
-
-    def _block(
-        self,
-        rows: NDArray[np.int64],
-        columns: NDArray[np.int64],
-        row: NDArray[np.intp],
-        column: NDArray[np.intp],
-    ) -> tuple[dict[str, NDArray[np.generic]], Tallies]:
-        """The kept modes of the pairs of these places in ``rows`` and ``columns``."""
-        entries = len(row) * self.rules.k_max
-        room = mode_arrays(entries, self.genes.values.shape[1])
-        del room["row"], room["column"]
-        found, tallies = Found(pair=np.empty(entries, dtype=np.int64), **room), _tallies()
-        kept = modes_of_pairs(self.genes, self.rules, rows[row], columns[column], found, tallies)
-        pair = found.pair[:kept]
-        # Copies: a block keeps few modes, and its room is large.
-        taken = {name: array[:kept].copy() for name, array in room.items()}
-        taken |= {"row": row[pair].astype(np.int32), "column": column[pair].astype(np.int32)}
-        return taken, tallies
 
 
 def _tallies() -> Tallies:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+
+from pairtile.arrays import DeviceArray
 
 BLOCK_CELLS = 1 << 18
 """Modes times samples that are worked on at once: a few MB with all that is made of them."""
@@ -92,15 +95,25 @@ class ModeSamples:
 
     def inside(self) -> NDArray[np.bool_]:
         """Which values are observed and within the limits of expression, bool (genes, S)."""
-        inside = ~np.isnan(self.values)
-        if self.min_expression is not None:
-            inside &= self.values >= self.min_expression
-        if self.max_expression is not None:
-            inside &= self.values <= self.max_expression
-        return inside
+        return within_limits(self.values, self.min_expression, self.max_expression)
 
     def _bits(self, masks: NDArray[np.uint8]) -> NDArray[np.bool_]:
         return np.unpackbits(masks, axis=1, count=self.n_samples).astype(bool)
+
+
+def within_limits(
+    values: DeviceArray,
+    min_expression: float | None,
+    max_expression: float | None,
+    xp: ModuleType = np,
+) -> DeviceArray:
+    """Which values are finite and within the limits of expression; None: no limit."""
+    inside = xp.isfinite(values)
+    if min_expression is not None:
+        inside &= values >= min_expression
+    if max_expression is not None:
+        inside &= values <= max_expression
+    return inside
 
 
 def tukey_outliers(values: NDArray[np.floating], usable: NDArray[np.bool_]) -> NDArray[np.bool_]:

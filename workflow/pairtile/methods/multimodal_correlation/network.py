@@ -95,15 +95,14 @@ def multimodal_network(
     InputError
         If the annotations do not fit the samples.
     """
-    sought = _sought(config, state, merged, device, seed)
-    found = sought.found
-    modes, counts = _strong_modes(config, merged, sought)
+    asked, found, rates, on_threshold = _sought(config, state, merged, device, seed)
+    modes, counts = _strong_modes(config, merged, asked, found, rates)
     outcome = f"{found.message.removesuffix('.')}."
     if found.threshold is None:
-        messages = [message("no_threshold", reason=outcome), *sought.messages]
+        messages = [message("no_threshold", reason=outcome), *on_threshold]
     else:
         outcome = outcome[0].upper() + outcome[1:]
-        messages = [message("threshold_found", outcome=outcome), *sought.messages]
+        messages = [message("threshold_found", outcome=outcome), *on_threshold]
     samples = mode_samples(config, state, modes)
     columns: dict[str, NDArray[np.generic]] = {}
     arrays = arrays_of_walk(found)
@@ -116,7 +115,7 @@ def multimodal_network(
         messages += messages_on_tests(config, state, tests, annotations.conditions, counts["pairs"])
     if config.estimator.clustering == "gmm":
         columns |= mode_bias(samples, [] if annotations is None else annotations.conditions)
-    tested = ["q_value"] if sought.rates else []
+    tested = ["q_value"] if rates else []
     first = [*KEYS, *_REPORTED, *tested, *(["power"] if config.power else [])]
     edges = pd.concat(
         [modes[first], pd.DataFrame(columns, index=modes.index), modes[list(_ALSO)]], axis=1
@@ -129,7 +128,7 @@ def multimodal_network(
         directed=config.lag > 0,
         counts=counts,
         threshold={
-            "method": sought.asked.method,
+            "method": asked.method,
             "correlation": found.threshold,
             "message": found.message,
         },
@@ -251,23 +250,15 @@ def strongest_modes(batches: Iterable[pa.Table]) -> pd.DataFrame:
     return table.groupby(["i", "j"], sort=True, as_index=False)["correlation"].max()
 
 
-class _Sought(NamedTuple):
-    """The threshold's section with ``auto`` decided, what was found by it, and what to say."""
-
-    asked: ThresholdConfig
-    found: Threshold
-    rates: _FalseDiscoveries | None
-    messages: list[Message]
-
-
 def _sought(
     config: MultimodalCorrelationConfig,
     state: ModeArrays,
     merged: Merged,
     device: Device,
     seed: int,
-) -> _Sought:
-    """Seek the threshold; ``auto`` takes ``rmt`` where it holds, else ``fdr``."""
+) -> tuple[ThresholdConfig, Threshold, _FalseDiscoveries | None, list[Message]]:
+    """Seek the threshold; ``auto`` takes ``rmt`` where it holds, else ``fdr``. The section with
+    ``auto`` decided, what was found by it, its rates, and messages."""
     genes, asked = int(state["values"].shape[0]), config.threshold
     null_of = cache(lambda pairs: mode_null(config, state, device, seed, pairs))
     messages: list[Message] = []
@@ -283,17 +274,17 @@ def _sought(
         if asked.method == "rmt":
             if chance:
                 messages.append(message("rmt_holds" if holds else "rmt_does_not_hold", **chance))
-            return _Sought(asked, walked, None, messages)
+            return asked, walked, None, messages
         if holds:
             messages.append(message("threshold_auto_rmt", **chance))
-            return _Sought(asked.taking("rmt"), walked, None, messages)
+            return asked.taking("rmt"), walked, None, messages
         if chance:
             messages.append(message("threshold_auto_chance", **chance, allowed=CHANCE_SHARE))
         else:
             messages.append(message("threshold_auto_not_found", outcome=walked.message))
         asked = asked.taking("fdr")
     if asked.method != "fdr":
-        return _Sought(asked, _threshold(asked, merged, genes, device), None, messages)
+        return asked, _threshold(asked, merged, genes, device), None, messages
     assert asked.fdr is not None
     null = null_of(draws_needed(genes, asked.fdr))
     orders = log_orders(np.asarray(state["values"]))
@@ -301,7 +292,7 @@ def _sought(
     found = rates.threshold
     if walked is not None:  # the page shows why it was not taken
         found = replace(found, curve=walked.curve, spacings=walked.spacings)
-    return _Sought(asked, found, rates, messages)
+    return asked, found, rates, messages
 
 
 def _against_rmt(config: MultimodalCorrelationConfig, genes: int) -> Message | None:
@@ -404,11 +395,14 @@ def _expected_by_chance(threshold: float, merged: Merged, null: ModeNull) -> dic
 
 
 def _strong_modes(
-    config: MultimodalCorrelationConfig, merged: Merged, sought: _Sought
+    config: MultimodalCorrelationConfig,
+    merged: Merged,
+    asked: ThresholdConfig,
+    found: Threshold,
+    rates: _FalseDiscoveries | None,
 ) -> tuple[pd.DataFrame, dict[str, int]]:
     """Modes above the threshold with enough power, with their masks, by falling correlation; and
     all counts of modes."""
-    asked, found, rates, _ = sought
     limit = np.float32(np.inf if found.threshold is None else found.threshold)
     parts, begin = [], 0
     for batch in merged.batches([*KEYS, *_REPORTED, *_ALSO, *MASKS]):
@@ -422,8 +416,11 @@ def _strong_modes(
     modes = pd.concat(parts, ignore_index=True)
     above = len(modes)
     if config.power:
+        r = modes["correlation"].to_numpy()
+        if config.estimator.correlation == "kendall":
+            r = np.sin(0.5 * np.pi * r)  # of normal values that have this tau (Kruskal 1958)
         reached, strong = power_filter(
-            _as_pearson(modes["correlation"].to_numpy(), config.estimator.correlation),
+            r,
             modes["n_samples"].to_numpy(),
             config.power.alpha,
             config.power.power,
@@ -437,11 +434,6 @@ def _strong_modes(
         **(rates.counts if rates else {}),
     }
     return modes.iloc[order].reset_index(drop=True), counts
-
-
-def _as_pearson(r: NDArray[np.floating], kind: str) -> NDArray[np.floating]:
-    """The correlation of normal values that has this tau (Kruskal 1958): power is known of that."""
-    return np.sin(0.5 * np.pi * r) if kind == "kendall" else r
 
 
 def messages_on_tests(
@@ -458,19 +450,20 @@ def messages_on_tests(
     found = []
     for condition in conditions:
         reach = tested_edges(tests, condition, Exchangeable.of(state), spearman, limit)
-        numbers = {"condition": condition.name, "edges": reach.edges, "tested": reach.tested}
-        if reach.tested:
-            detectable = [None if np.isnan(r) else r for r in reach.detectable]
-            numbers |= {"pairs": pairs, "q": limit, "detectable": detectable}
-            numbers["found"] = reach.in_words()
+        numbers = {"condition": condition.name, **reach}
+        if reach["tested"]:
+            numbers |= {"pairs": pairs, "q": limit}
             found.append(message("condition_tested", **numbers))
-        elif reach.edges:
+        elif reach["edges"]:
             found.append(message("condition_untested", **numbers))
-        marks = _counting_noise(tests, condition)
+        # The mark of an edge is the same in all tests of a condition.
+        own = [test.results for test in tests.tests if test.condition == condition.name]
+        marks = own[0]["counting_noise"] if own else pd.Series(dtype=object)
         for mark, code in _ON_NOISE.items():
             if n := int((marks == mark).sum()):
                 found.append(message(code, **numbers, n=n))
-        found += _hidden_factors(state, condition)
+        if condition.kind == "categorical":  # of ordered conditions nothing is said
+            found += _hidden_factors(state, condition)
     return found
 
 
@@ -481,16 +474,8 @@ _ON_NOISE = {
 }
 
 
-def _counting_noise(tests: ConditionTests, condition: Condition) -> NDArray[np.generic]:
-    """The mark of each edge, the same in all tests of a condition."""
-    own = (test.results for test in tests.tests if test.condition == condition.name)
-    return next((results["counting_noise"].to_numpy() for results in own), np.empty(0, object))
-
-
 def _hidden_factors(state: ModeArrays, condition: Condition) -> list[Message]:
-    """What most genes share under a label only; of ordered conditions nothing is said."""
-    if condition.kind != "categorical":
-        return []
+    """What most genes share under a label only."""
     genes, codes = evenly_spaced(len(state["values"]), MAX_GENES), np.asarray(condition.codes)
     values = np.asarray(state["values"])[genes]
     if (counts := Counts.of(state)) is not None:

@@ -35,10 +35,10 @@ from pairtile.methods.multimodal_correlation.config import (
     MultimodalCorrelationConfig,
 )
 from pairtile.methods.multimodal_correlation.kendall import (
-    TieSums,
     concordance_by_bits,
     concordance_by_products,
     kendall_p_values,
+    sums_of_ties,
 )
 from pairtile.methods.multimodal_correlation.kernels.plain_correlation import (
     ABOVE,
@@ -52,7 +52,6 @@ from pairtile.methods.multimodal_correlation.kernels.plain_correlation import (
     TOO_FEW,
     Kept,
     Limits,
-    MaskedSums,
     count_rows,
     describe_entries,
     finish_masked_products,
@@ -68,6 +67,7 @@ from pairtile.methods.multimodal_correlation.mixtures import (
     Modes,
     pair_mixtures,
 )
+from pairtile.methods.multimodal_correlation.modes import within_limits
 from pairtile.methods.multimodal_correlation.p_values import correlation_p_value
 from pairtile.methods.multimodal_correlation.partial_correlation import PartialCorrelations
 from pairtile.methods.multimodal_correlation.plain_correlation_cuda import CudaBlocks
@@ -120,6 +120,7 @@ class PlainCorrelation:
         self.device = device
         self.n_genes, self.n_samples = values.shape
         self.lagged = lagged
+        self._first_target = 0 if lagged is None else self.n_genes
         if lagged is not None:
             values = np.concatenate([values[:, samples] for samples in lagged])
         if estimator.correlation not in ("pearson", "spearman"):
@@ -156,7 +157,7 @@ class PlainCorrelation:
         are sources and columns targets, no gene is paired with itself, and ``samples`` are those of
         the targets.
         """
-        columns = self._targets(columns)
+        columns = columns + self._first_target
         with self._blocks.held():
             self._genes.prepare(np.concatenate([rows, columns]))
             height = min(MAX_ROWS, max(1, self._blocks.cells // max(1, len(columns))))
@@ -226,7 +227,19 @@ class PlainCorrelation:
         known_x, known_y = ~genes.of_pair[x_genes], ~genes.of_pair[y_genes]
         all_whole = whole_x.all() and whole_y.all()
         if pearson and not all_whole and known_x.any() and known_y.any():
-            self._masked_products(x, y, r, n)
+            # Sums over the samples that count in both genes: of values, squares, products, ones.
+            value_x, mask_x = genes.masked_rows(x)
+            value_y, mask_y = genes.masked_rows(y)
+            sums = (
+                value_x @ mask_y.T,
+                mask_x @ value_y.T,
+                (value_x * value_x) @ mask_y.T,
+                mask_x @ (value_y * value_y).T,
+                mask_x @ mask_y.T,
+            )
+            xp.matmul(value_x, value_y.T, out=r)
+            of_pair = (genes.arrays.of_pair[x], genes.arrays.of_pair[y])
+            self._blocks.finish_masked_products(sums, of_pair, r, n)
         elif whole_x.any() and whole_y.any():
             xp.matmul(genes.rows[x], genes.rows[y].T, out=r)
             lengths = (genes.lengths[x], genes.lengths[y])
@@ -248,9 +261,14 @@ class PlainCorrelation:
             n = (there[0] @ there[1].T).astype(np.int32)
         if genes.n_samples < MIN_SAMPLES:
             return xp.full(n.shape, np.nan), n
-        if self.device.backend == "cpu":
-            return concordance_by_bits(of_x, of_y, diagonal).tau_b(xp), n
-        return concordance_by_products(of_x, of_y, xp).tau_b(xp), n
+        total, untied_x, untied_y = (
+            concordance_by_bits(of_x, of_y, diagonal)
+            if self.device.backend == "cpu"
+            else concordance_by_products(of_x, of_y, xp)
+        )
+        product = untied_x.astype(np.float64) * untied_y
+        tau = total / xp.sqrt(xp.where(product > 0.0, product, np.nan))  # a constant gene has none
+        return xp.clip(tau, -1.0, 1.0), n
 
     def _bicor_of_pairs(
         self, x: DeviceArray, y: DeviceArray, diagonal: int, r: DeviceArray, n: DeviceArray
@@ -269,24 +287,6 @@ class PlainCorrelation:
 
         parts = range(0, len(row), step)
         list(in_threads(fill, parts) if self.device.backend == "cpu" else map(fill, parts))
-
-    def _masked_products(
-        self, x: Int64Array, y: Int64Array, r: Float64Array, n: Int32Array
-    ) -> None:
-        """Sums over the samples that count in both genes: of values, squares, products, ones."""
-        genes, xp = self._genes, self.device.xp
-        value_x, mask_x = genes.masked_rows(x)
-        value_y, mask_y = genes.masked_rows(y)
-        sums = MaskedSums(
-            value_x @ mask_y.T,
-            mask_x @ value_y.T,
-            (value_x * value_x) @ mask_y.T,
-            mask_x @ (value_y * value_y).T,
-            mask_x @ mask_y.T,
-        )
-        xp.matmul(value_x, value_y.T, out=r)
-        of_pair = (genes.arrays.of_pair[x], genes.arrays.of_pair[y])
-        self._blocks.finish_masked_products(sums, of_pair, r, n)
 
     # --- all strips -----------------------------------------------------------------------------
 
@@ -320,31 +320,24 @@ class PlainCorrelation:
         bits[:, self.lagged.target] = np.unpackbits(masks, axis=1, count=self._genes.n_samples)
         return np.packbits(bits, axis=1)
 
-    def _targets(self, columns: Int64Array) -> Int64Array:
-        return columns if self.lagged is None else columns + self.n_genes
-
     # --- p-values -------------------------------------------------------------------------------
 
     def p_values(self, modes: Modes, rows: Int64Array, columns: Int64Array) -> Float64Array:
         """Two-sided p-values of no relation, float64 (entries,), of the modes of a tile: with the
         ties of each pair (Kendall), or the means of both rows (bicor)."""
-        x, y = rows[modes.row], self._targets(columns)[modes.column]
-        if self.estimator.correlation == "kendall":
-            return self._kendall_p_values(modes, x, y)
+        x, y = rows[modes.row], (columns + self._first_target)[modes.column]
         r, n = modes.correlation.astype(np.float64), modes.n_samples
         if self.estimator.correlation == "bicor":
             slant = self.device.to_host(self._genes.slant)
             expected, left = slant[x] * slant[y], (1.0 - slant[x] ** 2) * (1.0 - slant[y] ** 2)
             r = np.clip((r - expected) / np.sqrt(left), -1.0, 1.0)
-        return correlation_p_value(r, n)
-
-    def _kendall_p_values(self, modes: Modes, x: Int64Array, y: Int64Array) -> Float64Array:
-        genes, at = np.unique(np.concatenate([x, y]), return_inverse=True)
-        codes = self.device.to_host(self._genes.codes(self.device.xp.asarray(genes)).values)
-        sums = np.array(TieSums.of(codes, codes >= 0))[:, at].reshape(3, 2, -1)
-        own = (codes >= 0).sum(axis=1)[at].reshape(2, -1)
+        if self.estimator.correlation != "kendall":
+            return correlation_p_value(r, n)
+        genes, at = np.unique(np.stack([x, y]), return_inverse=True)
         at = at.reshape(2, -1)
-        fewer = np.flatnonzero((own != modes.n_samples).any(axis=0))
+        codes = self.device.to_host(self._genes.codes(self.device.xp.asarray(genes)).values)
+        ties = sums_of_ties(codes, codes >= 0)[:, at]
+        fewer = np.flatnonzero(((codes >= 0).sum(axis=1)[at] != n).any(axis=0))
         step = max(1, (1 << 24) // self.n_samples)
         for begin in range(0, fewer.size, step):  # ties among the samples that the pair has left
             here = fewer[begin : begin + step]
@@ -352,19 +345,13 @@ class PlainCorrelation:
             if self.lagged is not None:
                 members = members[:, self.lagged.target]
             for k, of_gene in enumerate(at[:, here]):
-                sums[:, k, here] = TieSums.of(codes[of_gene], members)
-        return kendall_p_values(
-            modes.correlation, modes.n_samples, TieSums(*sums[:, 0]), TieSums(*sums[:, 1])
-        )
+                ties[:, k, here] = sums_of_ties(codes[of_gene], members)
+        return kendall_p_values(modes.correlation, n, ties)
 
 
 def _means_for_missing(values: Float64Array, estimator: MixtureEstimatorConfig) -> Float64Array:
     """Values with the gene's mean where they are missing or out of range."""
-    usable = np.isfinite(values)
-    if estimator.min_expression is not None:
-        usable &= values >= estimator.min_expression
-    if estimator.max_expression is not None:
-        usable &= values <= estimator.max_expression
+    usable = within_limits(values, estimator.min_expression, estimator.max_expression)
     if usable.all():
         return values
     total, count = np.where(usable, values, 0.0).sum(axis=1), usable.sum(axis=1)
@@ -436,7 +423,7 @@ class CpuBlocks:
 
     def finish_masked_products(
         self,
-        sums: MaskedSums,
+        sums: tuple[Float64Array, ...],
         of_pair: tuple[UInt8Array, UInt8Array],
         r: Float64Array,
         n: Int32Array,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from pairtile.methods.multimodal_correlation.kernels.plain_correlation import (
     R_BINS,
     Kept,
     Limits,
-    MaskedSums,
 )
 from pairtile.methods.multimodal_correlation.plain_correlation_genes import Genes, cuda_module
 
@@ -61,29 +59,23 @@ class CudaBlocks:
         self._warp_bytes = 4 * (words + (4 * (words + 1) if spearman else 0))
         self._warps = max(1, min(WARPS, SHARED_BYTES // self._warp_bytes))
         if self._warp_bytes > SHARED_BYTES:
-            self._ask_for_shared_memory()
+            most = genes.device.xp.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
+            if self._warp_bytes > most:
+                raise DeviceError(
+                    f"correlation: found {genes.n_samples} samples, {self._warp_bytes} bytes of "
+                    f"shared memory for a pair; expected at most {most} on this GPU, or backend: "
+                    "cpu"
+                )
+            for name in ("pair_correlations", "describe_entries"):
+                self._kernels[name].max_dynamic_shared_size_bytes = self._warp_bytes
         free = genes.device.free_bytes()
         self.cells = max(1, min(MAX_CELLS, int(MEMORY_SHARE * free) // CELL_BYTES))
         octets = -(-genes.n_samples // 8)
         self._batch = max(1, int(MEMORY_SHARE * free) // (2 * octets + 40))
         self._args = (*genes.arrays, np.int32(words))
 
-    def _ask_for_shared_memory(self) -> None:
-        import cupy
-
-        most = cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
-        if self._warp_bytes > most:
-            raise DeviceError(
-                f"correlation: found {self.genes.n_samples} samples, {self._warp_bytes} bytes of "
-                f"shared memory for a pair; expected at most {most} on this GPU, or backend: cpu"
-            )
-        for name in ("pair_correlations", "describe_entries"):
-            self._kernels[name].max_dynamic_shared_size_bytes = self._warp_bytes
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Nothing to hold to: threads are the GPU's."""
-        yield
+    held = nullcontext
+    """Nothing to hold to: threads are the GPU's."""
 
     def upload(self, numbers: Int64Array) -> Int64Array:
         """Numbers of genes as the kernels take them."""
@@ -108,7 +100,7 @@ class CudaBlocks:
 
     def finish_masked_products(
         self,
-        sums: MaskedSums,
+        sums: tuple[Float64Array, ...],
         of_pair: tuple[UInt8Array, UInt8Array],
         r: Float64Array,
         n: Int32Array,
@@ -178,14 +170,9 @@ class CudaBlocks:
         xp = self.genes.device.xp
         entries, octets = len(kept.row), -(-self.genes.n_samples // 8)
         moments = np.empty((5, entries), dtype=np.float32)
+        members, outliers = (np.zeros((entries, octets), dtype=np.uint8) for _ in range(2))
         if whole:
-            every = np.packbits(np.ones(self.genes.n_samples, dtype=np.uint8))
-            members = np.empty((entries, octets), dtype=np.uint8)
-            members[:] = every
-            outliers = np.zeros((entries, octets), dtype=np.uint8)
-        else:
-            members = np.empty((entries, octets), dtype=np.uint8)
-            outliers = np.empty((entries, octets), dtype=np.uint8)
+            members[:] = np.packbits(np.ones(self.genes.n_samples, dtype=np.uint8))
         for begin in range(0, entries, self._batch):
             part = slice(begin, min(entries, begin + self._batch))
             size = part.stop - begin

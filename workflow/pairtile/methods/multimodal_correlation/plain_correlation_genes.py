@@ -24,6 +24,7 @@ from pairtile.methods.multimodal_correlation.kernels.plain_correlation import (
     GeneArrays,
     tie_groups,
 )
+from pairtile.methods.multimodal_correlation.modes import within_limits
 
 KERNELS = Path(__file__).parent / "kernels"
 
@@ -137,11 +138,7 @@ class Genes:
         xp, arrays, estimator = self.device.xp, self.arrays, self.estimator
         at = xp.asarray(genes)
         values = arrays.values[at]
-        usable = xp.isfinite(values)
-        if estimator.min_expression is not None:
-            usable &= values >= estimator.min_expression
-        if estimator.max_expression is not None:
-            usable &= values <= estimator.max_expression
+        usable = within_limits(values, estimator.min_expression, estimator.max_expression, xp)
         counts = usable.sum(axis=1)
         complete = counts == self.n_samples
         plain = not (self._ranked or estimator.outliers_before)
@@ -150,7 +147,7 @@ class Genes:
             centre = values[:, : self.n_samples].mean(axis=1)
         else:
             inside, centre = self._in_order(at, values, usable, counts)
-        self._set_marks(at, usable, inside)
+        arrays.usable[at], arrays.inside[at] = self._packed(usable), self._packed(inside)
         centre = xp.where(xp.isfinite(centre), centre, 0.0)
         self._centre[at] = centre
         moved = xp.where(inside, values - centre[:, None], 0.0)
@@ -248,10 +245,6 @@ class Genes:
         self.rows[at] = rows
         self.lengths[at] = (rows * rows).sum(axis=1)
 
-    def _set_marks(self, at: Int64Array, usable: BoolArray, inside: BoolArray) -> None:
-        self.arrays.usable[at] = self._packed(usable)
-        self.arrays.inside[at] = self._packed(inside)
-
     def _packed(self, marks: BoolArray) -> BoolArray:
         """Bit k of word w is sample 32 w + k, on the GPU; on the CPU one byte for each sample."""
         if self.device.backend == "cpu":
@@ -267,18 +260,15 @@ class Genes:
         return xp.unpackbits(octets, bitorder="little").reshape(len(marks), 32 * marks.shape[1])
 
 
-def _macros(samples: int, spearman: bool) -> dict[str, str | int]:
-    words = -(-samples // WORD)
-    fits = words * (2 * samples + 2) ** 2 < 1 << 32
-    return {
-        "INDEX": "unsigned short" if WORD * words <= 1 << 16 else "unsigned int",
-        "SUM": "unsigned int" if fits else "unsigned long long",
-        "SPEARMAN": int(spearman),
-    }
-
-
 def cuda_module(samples: int, spearman: bool) -> CupyModule:
     """The CUDA kernels, for tables of so many samples."""
     from pairtile.gpu import compiling
 
-    return compiling.load(KERNELS / "plain_correlation.cu", _macros(samples, spearman))
+    words = -(-samples // WORD)
+    fits = words * (2 * samples + 2) ** 2 < 1 << 32
+    macros = {
+        "INDEX": "unsigned short" if WORD * words <= 1 << 16 else "unsigned int",
+        "SUM": "unsigned int" if fits else "unsigned long long",
+        "SPEARMAN": int(spearman),
+    }
+    return compiling.load(KERNELS / "plain_correlation.cu", macros)

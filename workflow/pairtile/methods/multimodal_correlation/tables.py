@@ -45,7 +45,10 @@ def write_tables(
     network = merged.network
     if network is None:
         raise ValueError("found no network; expected the one that the tables are of")
-    edges = _numbered(network, items)
+    number = pd.Series(np.arange(len(items), dtype=np.int32), index=items["name"])
+    number = number[items["kept"].to_numpy()]
+    i, j = (number.loc[network[end]].to_numpy() for end in ("source", "target"))
+    edges = network.assign(i=i, j=j)
     modes = modes_of_edges(merged, edges)
     edges = pd.concat([edges, modes[list(MASKS)]], axis=1)
     done = Written()
@@ -56,7 +59,12 @@ def write_tables(
     tests = ConditionTests([])
     if annotations is not None:
         tests = conditions_tested(config, state, samples, annotations.conditions)
-        _write_tests(edges, items, tests, folder / "condition_tests.tsv")
+        named = add_symbols(edges[["source", "target", "cluster"]], items)
+        path = folder / "condition_tests.tsv"
+        with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as out:
+            for start in range(0, max(len(named), 1), ROWS):
+                part = tests.table(named, slice(start, start + ROWS))
+                part.to_csv(out, sep="\t", index=False, header=start == 0, lineterminator="\n")
         chosen = condition_networks(edges, tests, config.condition_networks.q_value)
         table = add_symbols(chosen.edges.drop(columns="mode"), items)
         _write_frame(table, folder / "condition_networks.tsv")
@@ -76,27 +84,9 @@ def write_tables(
     return done
 
 
-def _numbered(network: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
-    """The network with the genes' numbers as i and j."""
-    number = pd.Series(np.arange(len(items), dtype=np.int32), index=items["name"])
-    number = number[items["kept"].to_numpy()]
-    ends = {"i": "source", "j": "target"}
-    return network.assign(**{k: number.loc[network[end]].to_numpy() for k, end in ends.items()})
-
-
 def _write_frame(table: pd.DataFrame, path: Path) -> None:
     with atomic_path(path) as temporary:
         table.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
-
-
-def _write_tests(
-    edges: pd.DataFrame, items: pd.DataFrame, tests: ConditionTests, path: Path
-) -> None:
-    modes = add_symbols(edges[["source", "target", "cluster"]], items)
-    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as out:
-        for start in range(0, max(len(modes), 1), ROWS):
-            part = tests.table(modes, slice(start, start + ROWS))
-            part.to_csv(out, sep="\t", index=False, header=start == 0, lineterminator="\n")
 
 
 def module_rows(

@@ -180,136 +180,115 @@ def random_matrix_threshold(
             f"min_eigenvalues: found {min_eigenvalues}; expected at least {MIN_EIGENVALUES}"
         )
     lowest = start if pairs.lowest is None else pairs.lowest
-    search = _RandomMatrixSearch(pairs, rule, min_eigenvalues, device or _CPU)
-    trouble = ""
+    solver = NetworkEigenvalues(pairs.n_genes, device or _CPU)
+    rows: list[dict[str, float]] = []
+    row: dict[str, float] = {"edges_above": -1}
+    shown: dict[str, tuple[float, NDArray[np.float64]]] = {}
+    found, last, highest_after, trouble = None, None, -np.inf, ""
     for threshold in walk(start, step, stop, lowest, single=rule == "kinc"):
-        try:
-            search.step(threshold)
-        except PartTooLargeError as error:
-            trouble = f"at {threshold:.6g} {error}"
-            break
-        if search.ended:
-            break
-    return search.outcome(start, trouble)
-
-
-class _RandomMatrixSearch:
-    """The walk: curve and state so far."""
-
-    def __init__(self, pairs: RankedPairs, rule: str, least: int, device: Device) -> None:
-        self.ended = False
-        self._pairs = pairs
-        self._rule = rule
-        self._least = least
-        self._solver = NetworkEigenvalues(pairs.n_genes, device)
-        self._rows: list[dict[str, float]] = []
-        self._last: float | None = None  # threshold with a chi-square below SEPARATE
-        self._highest_after = -np.inf
-        self._values = np.empty(0)  # distinct eigenvalues of the last step
-        self._shown: dict[str, tuple[float, NDArray[np.float64]]] = {}
-
-    def step(self, threshold: float) -> None:
-        count = self._pairs.count(threshold)
-        if self._rows and self._rows[-1]["edges_above"] == count:
-            row = {**self._rows[-1], "threshold": threshold}  # the same network
-        else:
-            row = {"threshold": threshold, "edges_above": count, **self._measure(count)}
-        self._rows.append(row)
-        chi = row["chi_square"]
+        count = pairs.count(threshold)
+        if row["edges_above"] != count:  # else it is the same network
+            i, j, r = pairs.i[:count], pairs.j[:count], pairs.r[:count]
+            present = np.zeros(pairs.n_genes, dtype=bool)
+            present[j] = True
+            if rule == "kinc":
+                inside = present[i]
+                i, j, r = i[inside], j[inside], r[inside]
+            else:
+                present[i] = True
+            genes = np.flatnonzero(present)
+            try:
+                values = distinct(solver.of(genes, i, j, r)) if genes.size else np.empty(0)
+            except PartTooLargeError as error:
+                trouble = f"at {threshold:.6g} {error}"
+                break
+            chi = chi_square(values) if values.size >= min_eigenvalues else np.nan
+            row = {"edges_above": count, "genes": genes.size, "edges": i.size}
+            row |= {"eigenvalues": values.size, "chi_square": chi}
+        rows.append({**row, "threshold": threshold})
         if np.isnan(chi):
-            return
-        here = (threshold, self._values)
-        self._shown.setdefault("first", here)
-        self._shown["last"] = here
+            continue
+        here = (threshold, values)
+        shown.setdefault("first", here)
+        shown["last"] = here
         if chi < SEPARATE:
-            self._last, self._highest_after = threshold, -np.inf
-            self._shown["threshold"] = here
-        elif self._last is not None:
-            self._highest_after = max(self._highest_after, chi)
-            self.ended = chi >= RANDOM
-
-    def _measure(self, count: int) -> dict[str, float]:
-        i, j, r = self._pairs.i[:count], self._pairs.j[:count], self._pairs.r[:count]
-        present = np.zeros(self._pairs.n_genes, dtype=bool)
-        present[j] = True
-        if self._rule == "kinc":
-            inside = present[i]
-            i, j, r = i[inside], j[inside], r[inside]
-        else:
-            present[i] = True
-        genes = np.flatnonzero(present)
-        self._values = distinct(self._solver.of(genes, i, j, r)) if genes.size else np.empty(0)
-        enough = self._values.size >= self._least
-        return {
-            "genes": genes.size,
-            "edges": i.size,
-            "eigenvalues": self._values.size,
-            "chi_square": chi_square(self._values) if enough else np.nan,
-        }
-
-    def outcome(self, start: float, trouble: str) -> Threshold:
-        columns = ["threshold", "genes", "edges", "eigenvalues", "chi_square"]
-        curve = pd.DataFrame(self._rows, columns=columns)
-        curve = curve.astype({"threshold": float, "chi_square": float})
-        found = self._last if self.ended else None
-        if found is None:
-            self._shown.pop("threshold", None)
-        shown = [
-            spacing_density(values).assign(threshold=threshold)
-            for threshold, values in dict(self._shown.values()).items()
-        ]
-        spacings = pd.concat(shown, ignore_index=True) if shown else pd.DataFrame()
-        message = self._message(curve, found, start, trouble)
-        return Threshold(found, curve, message, spacings)
-
-    def _message(self, curve: pd.DataFrame, found: float | None, start: float, trouble: str) -> str:
-        if found is not None:
-            row = curve[curve["threshold"] == found].iloc[0]
-            return (
-                f"threshold {found:.6g}: the last with a chi-square below {SEPARATE:g} "
-                f"({row['chi_square']:.1f}, {int(row['genes']):,} genes, {int(row['edges']):,} "
-                f"edges); at {curve['threshold'].iloc[-1]:.6g} it is "
-                f"{curve['chi_square'].iloc[-1]:.1f}"
-            )
-        if curve.empty:
-            if trouble:
-                return f"no threshold found: {trouble}. {_MEMORY}{_OTHER}"
-            return (
-                f"no threshold found: the weakest pair has |r| = {self._pairs.size[-1]:.6g}, above "
-                f"the start of the walk, {start:g}. Keep weaker pairs (a lower "
-                f"estimator.min_correlation), or {_OTHER}"
-            )
-        begin, end = curve["threshold"].iloc[0], curve["threshold"].iloc[-1]
-        none = f"no threshold found between {begin:.6g} and {end:.6g}"
-        chi = curve["chi_square"]
-        if trouble:
-            return f"{none}: {trouble}. {_MEMORY}{_OTHER}"
-        if chi.isna().all():
-            return (
-                f"{none}: at most {int(curve['eigenvalues'].max())} distinct eigenvalues, of "
-                f"{int(curve['genes'].max())} genes; {self._least} are needed. Keep weaker pairs "
-                f"(a lower estimator.min_correlation), or {_OTHER}"
-            )
-        if self._last is None:
-            return (
-                f"{none}: chi-square never falls below {SEPARATE:g} (least {chi.min():.1f}). Even "
-                "the strongest correlations tie genes together, as few samples, outliers or data "
-                f"that are not normalised make them. Look at the data, begin higher (start), or "
-                f"{_OTHER}"
-            )
-        highest = (
-            f"the highest after that is {self._highest_after:.1f}"
-            if np.isfinite(self._highest_after)
-            else "and none follows"
+            shown["threshold"] = here
+            last, highest_after = threshold, -np.inf
+        elif last is not None:
+            highest_after = max(highest_after, chi)
+            if chi >= RANDOM:
+                found = last
+                break
+    columns = ["threshold", "genes", "edges", "eigenvalues", "chi_square"]
+    curve = pd.DataFrame(rows, columns=columns)
+    curve = curve.astype({"threshold": float, "chi_square": float})
+    if found is None:
+        shown.pop("threshold", None)
+        fallen = None if last is None else (last, highest_after)
+        message = _no_rmt_threshold(pairs, curve, start, min_eigenvalues, fallen, trouble)
+    else:
+        at = curve[curve["threshold"] == found].iloc[0]
+        message = (
+            f"threshold {found:.6g}: the last with a chi-square below {SEPARATE:g} "
+            f"({at['chi_square']:.1f}, {int(at['genes']):,} genes, {int(at['edges']):,} "
+            f"edges); at {threshold:.6g} it is {chi:.1f}"
         )
+    shares = [
+        spacing_density(values).assign(threshold=threshold)
+        for threshold, values in dict(shown.values()).items()
+    ]
+    spacings = pd.concat(shares, ignore_index=True) if shares else pd.DataFrame()
+    return Threshold(found, curve, message, spacings)
+
+
+def _none_between(curve: pd.DataFrame) -> str:
+    steps = curve["threshold"]
+    return f"no threshold found between {steps.iloc[0]:.6g} and {steps.iloc[-1]:.6g}"
+
+
+def _no_rmt_threshold(
+    pairs: RankedPairs,
+    curve: pd.DataFrame,
+    start: float,
+    least: int,
+    fallen: tuple[float, float] | None,
+    trouble: str,
+) -> str:
+    """Why there is none. ``fallen``: the last threshold with a chi-square below ``SEPARATE``, and
+    the highest chi-square after it."""
+    none = "no threshold found" if curve.empty else _none_between(curve)
+    if trouble:
         return (
-            f"{none}: chi-square is below {SEPARATE:g} down to {self._last:.6g}, but never "
-            f"reaches {RANDOM:g} after it ({highest}). Keep weaker pairs (a lower "
-            f"estimator.min_correlation), so that the walk can go on, or {_OTHER}"
+            f"{none}: {trouble}. Take a device with more memory (backend: cpu, where the GPU's is "
+            f"short), or {_OTHER}"
         )
+    weaker = "Keep weaker pairs (a lower estimator.min_correlation)"
+    if curve.empty:
+        return (
+            f"{none}: the weakest pair has |r| = {pairs.size[-1]:.6g}, above the start of the "
+            f"walk, {start:g}. {weaker}, or {_OTHER}"
+        )
+    if curve["chi_square"].isna().all():
+        return (
+            f"{none}: at most {int(curve['eigenvalues'].max())} distinct eigenvalues, of "
+            f"{int(curve['genes'].max())} genes; {least} are needed. {weaker}, or {_OTHER}"
+        )
+    if fallen is None:
+        return (
+            f"{none}: chi-square never falls below {SEPARATE:g} (least "
+            f"{curve['chi_square'].min():.1f}). Even the strongest correlations tie genes "
+            "together, as few samples, outliers or data that are not normalised make them. Look "
+            f"at the data, begin higher (start), or {_OTHER}"
+        )
+    last, highest = fallen
+    seen = np.isfinite(highest)
+    after = f"the highest after that is {highest:.1f}" if seen else "and none follows"
+    return (
+        f"{none}: chi-square is below {SEPARATE:g} down to {last:.6g}, but never reaches "
+        f"{RANDOM:g} after it ({after}). {weaker}, so that the walk can go on, or {_OTHER}"
+    )
 
 
-_MEMORY = "Take a device with more memory (backend: cpu, where the GPU's is short), or "
 _OTHER = "take threshold: {method: fdr}, {method: power_law} or {method: score, score: x}"
 
 
@@ -385,22 +364,17 @@ def scale_free_threshold(
         for ends in (pairs.i[done:count], pairs.j[done:count]):
             degree += np.bincount(ends, minlength=pairs.n_genes)
         done = count
-        rows.append(_degree_row(threshold, count, degree[degree > 0], min_genes))
+        present = degree[degree > 0]
+        line = (np.nan, np.nan)
+        if present.size >= max(min_genes, 1):
+            line = scale_free_fit(present)[:2]
+        mean = float(present.mean()) if present.size else 0.0
+        rows.append((threshold, present.size, count, mean, int(degree.max(initial=0)), *line))
     columns = ["threshold", "genes", "edges", "mean_degree", "max_degree", "fit", "slope"]
     curve = pd.DataFrame(rows, columns=columns)
     good = curve[curve["fit"] >= fit]
     found = float(good["threshold"].iloc[-1]) if len(good) else None
     return Threshold(found, curve, _power_law_message(curve, found, fit, min_genes))
-
-
-def _degree_row(
-    threshold: float, edges: int, degree: NDArray[np.int64], min_genes: int
-) -> tuple[float, int, int, float, int, float, float]:
-    fitted = scale_free_fit(degree) if degree.size >= max(min_genes, 1) else None
-    mean = float(degree.mean()) if degree.size else 0.0
-    most = int(degree.max()) if degree.size else 0
-    line = (fitted.fit, fitted.slope) if fitted else (np.nan, np.nan)
-    return (threshold, degree.size, edges, mean, most, *line)
 
 
 def _power_law_message(curve: pd.DataFrame, found: float | None, fit: float, min_genes: int) -> str:
@@ -416,10 +390,7 @@ def _power_law_message(curve: pd.DataFrame, found: float | None, fit: float, min
             f"threshold {found:.6g}: the lowest with a power-law fit of at least {fit:g} "
             f"({row['fit']:.3f}, {int(row['genes']):,} genes, {int(row['edges']):,} edges)"
         )
-    none = (
-        f"no threshold found between {curve['threshold'].iloc[0]:.6g} and "
-        f"{curve['threshold'].iloc[-1]:.6g}"
-    )
+    none = _none_between(curve)
     if curve["fit"].isna().all():
         return (
             f"{none}: nowhere are there {min_genes} genes, of at least {_MIN_BINS} different "

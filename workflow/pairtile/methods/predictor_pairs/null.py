@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,27 +160,22 @@ def targets_within_batches(
     return _of_each_target(targets, draws, seed, 0x62617463)
 
 
-class Courses(NamedTuple):
-    """Samples of series that may change places, by groups; in how many ways; and a clause that says
-    which series follow one course, empty where shifts and permutations do."""
-
-    places: list[list[NDArray[np.int64]]]
-    exchanges: int
-    clause: str
-
-
 def found_courses(
     targets: NDArray[np.int8],
     series: NDArray[np.integer],
     moments: NDArray[np.float64],
     batch: NDArray[np.int32] | None,
-) -> Courses:
-    """Of levels (targets, transitions), -1 where missing; ``batch``: (transitions,) if stated."""
+) -> tuple[list[list[NDArray[np.int64]]], str]:
+    """Samples of series that may change places, by groups; and a clause that says which series
+    follow one course, empty where shifts and permutations do.
+
+    targets : levels (targets, transitions), -1 where missing. batch : (transitions,) if stated.
+    """
     values = np.where(targets < 0, np.nan, targets.astype(np.float64))
     found = common_courses(values, series.astype(np.int32), moments)
     group = found.group[np.unique(series, return_inverse=True)[1]]
-    places = replicate_courses(series, moments, [group, *([] if batch is None else [batch])])
-    return Courses(places, most_exchanges(places), found.clause("levels of a target"))
+    alike: list[NDArray[np.integer]] = [group, *([] if batch is None else [batch])]
+    return replicate_courses(series, moments, alike), found.clause("levels of a target")
 
 
 def replicate_courses(

@@ -83,13 +83,36 @@ def prepare_predictor_input(
         For settings that are not allowed.
     """
     table, levels, n_levels = _levels(config, given, scratch)
-    design = _design(config, given, table)
+    design, series = given.design or SampleDesign.unknown(), given.series
+    if series is not None:
+        table.messages.extend(series.notes)
+        design = replace(design, series=series.numbers, series_labels=series.names)
+    if design.series.size:
+        table.counts["series"] = int(design.series.max()) + 1
+    else:  # without any series all samples are one
+        n_samples = len(table.samples)
+        design = replace(design, series=np.zeros(n_samples, dtype=np.int32))
+        if config.lag:
+            table.messages.append(message("columns_as_times", samples=n_samples))
     found = _transitions(config, design, table)
     predictors = _chosen("regulators", given.regulators, config, table)
     targets = _chosen("targets", given.targets, config, table)
-    _check_candidates(config, predictors, targets, table)
-    _describe_levels(levels, n_levels, targets, table)
-    items = _items(table.items, levels, n_levels)
+    wanted = config.estimator.cardinality
+    own = 0 if config.estimator.self else np.isin(targets, predictors).astype(int)
+    lacking = int((np.broadcast_to(predictors.size - own, targets.shape) < wanted).sum())
+    if lacking == targets.size:
+        raise InputError.at(
+            config.regulators or config.table,
+            "",
+            f"{predictors.size} candidate predictors among the kept genes",
+            f"at least {wanted} beside the target for estimator.cardinality: {wanted}",
+        )
+    if lacking:
+        table.messages.append(
+            message("few_candidates", n=lacking, targets=targets.size, wanted=wanted)
+        )
+    items = table.items.assign(is_target=False)
+    _describe_levels(levels, n_levels, targets, table, items)
     if config.regulators is not None:
         items.loc[predictors, "is_regulator"] = True
     items.loc[targets, "is_target"] = True
@@ -127,21 +150,6 @@ def _levels(
     return prepared, levels, n_levels
 
 
-def _design(config: PredictorPairsConfig, given: PredictorInput, table: Prepared) -> SampleDesign:
-    """What is stated of the samples; without any series all are one."""
-    design, series = given.design or SampleDesign.unknown(), given.series
-    if series is not None:
-        table.messages.extend(series.notes)
-        design = replace(design, series=series.numbers, series_labels=series.names)
-    if design.series.size:
-        table.counts["series"] = int(design.series.max()) + 1
-        return design
-    n_samples = len(table.samples)
-    if config.lag:
-        table.messages.append(message("columns_as_times", samples=n_samples))
-    return replace(design, series=np.zeros(n_samples, dtype=np.int32))
-
-
 def _transitions(
     config: PredictorPairsConfig, design: SampleDesign, table: Prepared
 ) -> Transitions:
@@ -153,11 +161,19 @@ def _transitions(
         )
     found, left = whole, ""
     if design.step is not None:
-        found = whole.of_length(design.stretches)
+        # Those that take steps of the length that is stated, by stretches of such steps.
+        source, target, stretches = whole.source_samples, whole.target_samples, design.stretches
+        even = stretches[source] == stretches[target]
+        series = np.unique(stretches[source[even]], return_inverse=True)[1].astype(np.int32)
+        found = replace(
+            whole, source_samples=source[even], target_samples=target[even], series=series
+        )
         left = f", {len(whole) - len(found)} left out by samples.step"
         table.counts["transitions_left_out"] = len(whole) - len(found)
     elif lag and design.times.size:
-        table.messages.extend(found.uneven(design.times, lag))
+        lengths = design.times[found.target_samples] - design.times[found.source_samples]
+        if lengths.max() > UNEVEN * lengths.min():
+            table.messages.append(_uneven_steps(lengths, lag))
     table.counts["transitions"] = len(found)
     if len(found) < least:
         raise InputError.at(
@@ -190,33 +206,20 @@ def _chosen(
     return rows
 
 
-def _check_candidates(
-    config: PredictorPairsConfig,
-    predictors: NDArray[np.int32],
+def _describe_levels(
+    levels: NDArray[np.int8],
+    n_levels: int,
     targets: NDArray[np.int32],
     table: Prepared,
-) -> None:
-    wanted = config.estimator.cardinality
-    own = 0 if config.estimator.self else np.isin(targets, predictors).astype(int)
-    lacking = int((np.broadcast_to(predictors.size - own, targets.shape) < wanted).sum())
-    if lacking == targets.size:
-        raise InputError.at(
-            config.regulators or config.table,
-            "",
-            f"{predictors.size} candidate predictors among the kept genes",
-            f"at least {wanted} beside the target for estimator.cardinality: {wanted}",
-        )
-    if lacking:
-        table.messages.append(
-            message("few_candidates", n=lacking, targets=targets.size, wanted=wanted)
-        )
-
-
-def _describe_levels(
-    levels: NDArray[np.int8], n_levels: int, targets: NDArray[np.int32], table: Prepared
+    items: pd.DataFrame,
 ) -> None:
     """What the levels look like, and what that means for the search."""
-    used = sum((levels == level).any(axis=1).astype(int) for level in range(n_levels))
+    used = np.zeros(len(levels), dtype=np.int64)
+    for level in range(n_levels):
+        counts = np.zeros(len(items), dtype=np.int32)
+        counts[: len(levels)] = (levels == level).sum(axis=1)
+        items[f"n_level_{level}"] = counts
+        used += counts[: len(levels)] > 0
     single = np.flatnonzero(used <= 1)
     table.counts["levels"] = n_levels
     table.counts["levels_missing"] = int((levels == MISSING_LEVEL).sum())
@@ -229,14 +232,21 @@ def _describe_levels(
         table.messages.append(message("targets_constant", n=n_targets, targets=targets.size))
 
 
-def _items(items: pd.DataFrame, levels: NDArray[np.int8], n_levels: int) -> pd.DataFrame:
-    items = items.copy()
-    items["is_target"] = False
-    for level in range(n_levels):
-        counts = np.zeros(len(items), dtype=np.int32)
-        counts[: len(levels)] = (levels == level).sum(axis=1)
-        items[f"n_level_{level}"] = counts
-    return items
+def _uneven_steps(lengths: NDArray[np.float64], lag: int) -> Message:
+    # Six digits: differences of decimal fractions are off by rounding.
+    common = Counter(f"{length:.6g}" for length in lengths).most_common()
+    shown = [f"{length} ({n})" for length, n in common[:_SHOWN_STEPS]]
+    if len(common) > _SHOWN_STEPS:
+        shown.append(f"{len(common) - _SHOWN_STEPS} more")
+    return message(
+        "uneven_steps",
+        transitions=len(lengths),
+        shortest=float(lengths.min()),
+        longest=float(lengths.max()),
+        step=float(common[0][0]) / lag,
+        of_step=common[0][1],
+        lengths=", ".join(shown),
+    )
 
 
 @dataclass(frozen=True)
@@ -257,37 +267,6 @@ class Transitions:
 
     def __len__(self) -> int:
         return len(self.target_samples)
-
-    def of_length(self, stretches: NDArray[np.int32]) -> Transitions:
-        """Those that take steps of the length that is stated, by stretches of such steps."""
-        source, target = self.source_samples, self.target_samples
-        even = stretches[source] == stretches[target]
-        series = np.unique(stretches[source[even]], return_inverse=True)[1].astype(np.int32)
-        return replace(
-            self, source_samples=source[even], target_samples=target[even], series=series
-        )
-
-    def uneven(self, times: NDArray[np.float64], lag: int) -> list[Message]:
-        """A warning with the lengths of the transitions, where they differ."""
-        lengths = times[self.target_samples] - times[self.source_samples]
-        if lengths.max() <= UNEVEN * lengths.min():
-            return []
-        # Six digits: differences of decimal fractions are off by rounding.
-        common = Counter(f"{length:.6g}" for length in lengths).most_common()
-        shown = [f"{length} ({n})" for length, n in common[:_SHOWN_STEPS]]
-        if len(common) > _SHOWN_STEPS:
-            shown.append(f"{len(common) - _SHOWN_STEPS} more")
-        return [
-            message(
-                "uneven_steps",
-                transitions=len(self),
-                shortest=float(lengths.min()),
-                longest=float(lengths.max()),
-                step=float(common[0][0]) / lag,
-                of_step=common[0][1],
-                lengths=", ".join(shown),
-            )
-        ]
 
 
 def transitions(series: NDArray[np.int32], lag: int, source: str = "series") -> Transitions:

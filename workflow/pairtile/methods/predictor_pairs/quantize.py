@@ -57,12 +57,35 @@ def _block_levels(values: NDArray[np.float64], settings: QuantizeConfig) -> NDAr
     observed = ~np.isnan(values)
     low = np.where(observed, values, np.inf).min(axis=1, initial=np.inf)
     high = np.where(observed, values, -np.inf).max(axis=1, initial=-np.inf)
-    compared = values
+    n, compared = observed.sum(axis=1), values
     if rule in ("mean_split", "extreme_split"):
-        compared = _zscores(values, observed, np.maximum(np.abs(low), np.abs(high)))
-        borders = _borders_of_z(compared, rule, levels)
+        # z-scores (ddof 1), NaN in a row without spread. Powers of two change no digit of z, and
+        # keep squares from over- and underflow.
+        exponents = np.frexp(np.where(n > 0, np.maximum(np.abs(low), np.abs(high)), 1.0))[1]
+        scaled = np.ldexp(values, -exponents[:, None])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            centred = scaled - (np.where(observed, scaled, 0.0).sum(axis=1) / n)[:, None]
+            squares = np.where(observed, centred, 0.0) ** 2
+            compared = z = centred / np.sqrt(squares.sum(axis=1) / (n - 1))[:, None]
+        z[~np.isfinite(z)] = np.nan
+        if rule == "extreme_split":
+            low_z = np.fmin.reduce(z, axis=1, initial=np.inf)
+            high_z = np.fmax.reduce(z, axis=1, initial=-np.inf)
+            borders = np.stack([low_z, high_z], axis=1) / 3
+        elif levels == 2:
+            borders = np.zeros((len(z), 1))
+        else:
+            with np.errstate(invalid="ignore"):
+                sides = [
+                    np.where(side, z, 0.0).sum(axis=1) / side.sum(axis=1)
+                    for side in (z < 0, z >= 0)
+                ]
+            borders = np.stack(sides, axis=1) / 3
     elif rule == "quantile":
-        borders = _quantiles(values, levels)
+        ordered = np.sort(values, axis=1)  # NaN last
+        # In whole numbers, so that no rounding decides: ceil(n k / levels), counted from 1.
+        ranks = [-(-n * k // levels) for k in range(1, levels)]
+        borders = np.take_along_axis(ordered, np.maximum(np.stack(ranks, axis=1) - 1, 0), axis=1)
     elif rule == "kmeans":
         borders = kmeans_borders(values, levels)
     else:
@@ -74,48 +97,6 @@ def _block_levels(values: NDArray[np.float64], settings: QuantizeConfig) -> NDAr
     result[low >= high] = 0
     result[~observed] = MISSING_LEVEL
     return result
-
-
-def _zscores(
-    values: NDArray[np.float64], observed: NDArray[np.bool_], greatest: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """z-scores of each row's observed values (ddof 1); NaN for a row without spread.
-
-    ``greatest``: the greatest absolute value of each row.
-    """
-    n = observed.sum(axis=1)
-    # Powers of two change no digit of z, and keep squares from over- and underflow.
-    exponents = np.frexp(np.where(n > 0, greatest, 1.0))[1]
-    values = np.ldexp(values, -exponents[:, None])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.where(observed, values, 0.0).sum(axis=1) / n
-        centred = values - mean[:, None]
-        squares = np.where(observed, centred, 0.0) ** 2
-        z: NDArray[np.float64] = centred / np.sqrt(squares.sum(axis=1) / (n - 1))[:, None]
-    z[~np.isfinite(z)] = np.nan
-    return z
-
-
-def _borders_of_z(z: NDArray[np.float64], rule: str, levels: int) -> NDArray[np.float64]:
-    """Borders by ``mean_split`` and ``extreme_split``, as z-scores."""
-    if rule == "extreme_split":
-        low = np.fmin.reduce(z, axis=1, initial=np.inf)
-        high = np.fmax.reduce(z, axis=1, initial=-np.inf)
-        return np.stack([low, high], axis=1) / 3
-    if levels == 2:
-        return np.zeros((len(z), 1))
-    with np.errstate(invalid="ignore"):
-        means = [np.where(side, z, 0.0).sum(axis=1) / side.sum(axis=1) for side in (z < 0, z >= 0)]
-    return np.stack(means, axis=1) / 3
-
-
-def _quantiles(values: NDArray[np.float64], levels: int) -> NDArray[np.float64]:
-    ordered = np.sort(values, axis=1)  # NaN last
-    n = (~np.isnan(values)).sum(axis=1)
-    # In whole numbers, so that no rounding decides: ceil(n k / levels), counted from 1.
-    ranks = [-(-n * k // levels) for k in range(1, levels)]
-    at = np.maximum(np.stack(ranks, axis=1) - 1, 0)
-    return np.take_along_axis(ordered, at, axis=1)
 
 
 def kmeans_borders(values: NDArray[np.float64], n_clusters: int) -> NDArray[np.float64]:

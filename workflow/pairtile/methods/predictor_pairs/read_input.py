@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.config.samples import SamplesConfig
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.annotations import AnnotationTable
@@ -106,33 +105,14 @@ class Series:
     """The series of samples.
 
     ``numbers``: int32, shape (samples,), the position in ``names`` for each sample of the table.
-    ``names``: in the order in which their first samples stand in the table. ``n_unused``: samples
+    ``names``: in the order in which their first samples stand in the table. ``notes``: on samples
     of the file ``path`` that are not in the table.
     """
 
     numbers: NDArray[np.int32]
     names: list[str]
-    n_unused: int = 0
+    notes: Sequence[Message] = ()
     path: str = "series"
-
-    @property
-    def notes(self) -> list[Message]:
-        """What reading passed over."""
-        if not self.n_unused:
-            return []
-        return [message("series_of_no_sample", n=self.n_unused, file=self.path)]
-
-    def beside(
-        self, samples: Sequence[str], config: SamplesConfig, table: AnnotationTable | None
-    ) -> tuple[SamplesConfig, AnnotationTable]:
-        """The section ``samples`` and its annotations, with these series as a column of theirs."""
-        if table is None:
-            places = [f"sample {name!r}" for name in samples]
-            table = AnnotationTable(self.path, list(samples), {}, places, [])
-        column = f"series of {self.path}"
-        columns = table.columns | {column: [self.names[k] for k in self.numbers]}
-        table = replace(table, columns=columns, notes=[*table.notes, *self.notes])
-        return config.model_copy(update={"series": column}), table
 
 
 @unless_in_memory
@@ -180,7 +160,8 @@ def read_series(path: str | PathLike[str], samples: Sequence[str]) -> Series:
         np.array([series_of[matched[sample]][0] for sample in samples], dtype=object)
     )
     n_unused = len(set(series_of) - set(matched.values()))
-    return Series(numbers.astype(np.int32), list(names), n_unused, str(path))
+    notes = [message("series_of_no_sample", n=n_unused, file=str(path))] if n_unused else []
+    return Series(numbers.astype(np.int32), list(names), notes, str(path))
 
 
 @dataclass(frozen=True)
@@ -206,9 +187,8 @@ def read_predictor_input(
 ) -> PredictorInput:
     """Read the files that a section names; a large table is mapped from a file in ``scratch``."""
     series = design = n_levels = None
-    if config.levels is None:
-        table, design = _read_arranged(config, scratch)
-    else:
+    effects = config.preprocess.regress_out
+    if config.levels is not None:
         table = read_expression(
             config.levels,
             config.orientation,
@@ -219,6 +199,21 @@ def read_predictor_input(
         table = with_symbols(table, config.names)
         n_levels = count_levels(table, config.orientation, config.quantize.levels)
         series = None if config.series is None else read_series(config.series, table.samples)
+    elif config.series is None:
+        table, design = read_arranged(config, scratch)
+    else:  # series are stated in a file of their own: a column beside others
+        table, about = annotated_samples(
+            read_samples(config, scratch), config.samples, effects, scratch
+        )
+        courses = read_series(config.series, table.samples)
+        if about is None:
+            places = [f"sample {name!r}" for name in table.samples]
+            about = AnnotationTable(courses.path, list(table.samples), {}, places, [])
+        column = f"series of {courses.path}"
+        columns = about.columns | {column: [courses.names[k] for k in courses.numbers]}
+        about = replace(about, columns=columns, notes=[*about.notes, *courses.notes])
+        samples = config.samples.model_copy(update={"series": column})
+        table, design = arrange_samples(table, samples, effects, scratch, about)
     return PredictorInput(
         table,
         n_levels,
@@ -227,19 +222,3 @@ def read_predictor_input(
         None if config.targets is None else read_regulators(config.targets, "target"),
         design,
     )
-
-
-def _read_arranged(
-    config: PredictorPairsConfig, scratch: Path | None
-) -> tuple[Expression, SampleDesign]:
-    """As ``read_arranged``; series may be stated in a file of their own."""
-    effects = config.preprocess.regress_out
-    if config.series is None:
-        return read_arranged(config, scratch)
-    expression, table = annotated_samples(
-        read_samples(config, scratch), config.samples, effects, scratch
-    )
-    samples, table = read_series(config.series, expression.samples).beside(
-        expression.samples, config.samples, table
-    )
-    return arrange_samples(expression, samples, effects, scratch, table)

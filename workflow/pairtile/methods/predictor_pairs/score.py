@@ -154,31 +154,26 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
 
     def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
         middle = min(max(self.n_targets, tile.row_begin), tile.row_end)
-        parts = [
-            self._best(begin, end, top, tile)
-            for begin, end, top in (
-                (tile.row_begin, middle, self.top),
-                (middle, tile.row_end, self.null_top),
+        parts = []
+        for begin, end, top in (
+            (tile.row_begin, middle, self.top),
+            (middle, tile.row_end, self.null_top),
+        ):
+            if end == begin:
+                continue
+            rows = slice(begin, end)
+            known = self._best_keys.get(begin, np.full((end - begin, top), ANY_KEY))
+            best = self.searches[top].best(
+                self.target_levels(rows),
+                self.excluded(rows),
+                tile.column_begin,
+                tile.column_end,
+                max_key=known[:, -1].copy(),
             )
-            if end > begin
-        ]
-        rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        return rows, {"sets": np.array([sets_in(self.state, tile)], dtype=np.int64)}
-
-    def _best(self, begin: int, end: int, top: int, tile: Tile) -> Rows:
-        rows = slice(begin, end)
-        known = self._best_keys.get(begin)
-        if known is None:
-            known = np.full((end - begin, top), ANY_KEY, dtype=np.int64)
-        best = self.searches[top].best(
-            self.target_levels(rows),
-            self.excluded(rows),
-            tile.column_begin,
-            tile.column_end,
-            max_key=known[:, -1].copy(),
-        )
-        self._best_keys[begin] = best_keys(known, best)
-        return rows_found(self.state, best, begin)
+            self._best_keys[begin] = best_keys(known, best)
+            parts.append(rows_found(self.state, best, begin))
+        found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return found, {"sets": np.array([sets_in(self.state, tile)], dtype=np.int64)}
 
     def reduce_band(self, rows: pa.Table) -> pa.Table:
         """The best sets of each target among those of all tiles, with their ties added up."""

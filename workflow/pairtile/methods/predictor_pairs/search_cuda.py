@@ -16,7 +16,6 @@ and are passed over.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -140,14 +139,9 @@ MAX_PREFIX_BYTES = 1 << 28
 """Planes of the first two of three predictors that are made at a time, where memory allows."""
 
 
-@dataclass(frozen=True)
-class SetPrefixes:
-    """Sets less their last predictor: planes uint32 (n, q^(c-1), stride), int64 codes, and the
-    last predictor of each int32 (n,)."""
-
-    planes: CupyArray
-    codes: CupyArray
-    last: NDArray[np.int32]
+SetPrefixes = tuple[CupyArray, CupyArray, NDArray[np.int32]]
+"""Sets less their last predictor: planes uint32 (n, q^(c-1), stride), int64 codes, and the last
+predictor of each int32 (n,)."""
 
 
 class CudaPredictors:
@@ -215,11 +209,11 @@ class CudaPredictors:
         if self.settings.cardinality == 1:
             everything = np.zeros((1, self.n_samples), dtype=np.int8)
             planes = self.on_gpu(bit_planes(everything, 1))
-            yield SetPrefixes(planes, xp.zeros(1, dtype=np.int64), np.full(1, -1, dtype=np.int32))
+            yield planes, xp.zeros(1, dtype=np.int64), np.full(1, -1, dtype=np.int32)
         elif self.settings.cardinality == 2:
             first = np.arange(first_begin, first_end, dtype=np.int32)
             planes = self.planes[first_begin:first_end]
-            yield SetPrefixes(planes, xp.asarray(first, dtype=np.int64), first)
+            yield planes, xp.asarray(first, dtype=np.int64), first
         else:
             prefix_bytes = min(MAX_PREFIX_BYTES, self.device.free_bytes() // 8)
             portion = max(1, prefix_bytes // (levels * levels * stride * 4))
@@ -227,7 +221,7 @@ class CudaPredictors:
                 a, b = xp.asarray(first), xp.asarray(second)
                 planes = self.planes[a][:, :, None] & self.planes[b][:, None]
                 codes = (a.astype(np.int64) << CODE_BITS) | b
-                yield SetPrefixes(planes.reshape(len(a), levels * levels, stride), codes, second)
+                yield planes.reshape(len(a), levels * levels, stride), codes, second
 
 
 def _pairs(
@@ -376,7 +370,7 @@ class _TargetSearch:
         single = predictors.settings.cardinality == 1
         finals = (first_begin, first_end) if single else (0, n_predictors)
         for prefixes in predictors.prefixes(first_begin, first_end):
-            blocks = all_blocks(prefixes.last, *finals)
+            blocks = all_blocks(prefixes[2], *finals)
             first = self.row_length - predictors.settings.top
             if self.cut_is_known:  # two batches: only ties can be too many, and show in the first
                 first = max(first, int(n_sets(blocks).sum()) // GROWTH)
@@ -387,7 +381,8 @@ class _TargetSearch:
     def _search(self, prefixes: SetPrefixes, batch: Blocks, final_end: int) -> None:
         """Search one batch, repeatedly for targets that had more candidates than there is room."""
         p, xp, settings = self.predictors, self.predictors.cupy, self.predictors.settings
-        last = xp.asarray(prefixes.last)
+        planes, codes, last = prefixes
+        last_on_gpu = xp.asarray(last)
         again = np.arange(self.n_targets, dtype=np.int32)
         while len(again):
             columns = xp.asarray(again)
@@ -396,10 +391,10 @@ class _TargetSearch:
                 (len(blocks), -(-len(again) // tile)),
                 (THREADS,),
                 (
-                    prefixes.planes,
-                    prefixes.codes,
-                    last,
-                    np.int32(len(prefixes.last)),
+                    planes,
+                    codes,
+                    last_on_gpu,
+                    np.int32(len(last)),
                     p.planes,
                     np.int32(final_end),
                     self.planes,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import comb
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +13,10 @@ from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
 from pairtile.methods.predictor_pairs.null import (
     MIN_SHIFTS,
-    Courses,
     NullTargets,
     exchanged_courses,
     found_courses,
+    most_exchanges,
     permuted_targets,
     shifted_targets,
     targets_within_batches,
@@ -62,12 +61,19 @@ def search_input(
     search = "exhaustive"
     if asked == 3:
         triples = comb(n_predictors, 3) * n_targets
-        search, said = _search_of_triples(config.estimator.search, triples)
-        messages.append(said)
+        work = f"{triples:,} triples of predictors times targets"
+        way = config.estimator.search
+        if way == "exhaustive" or (way == "auto" and triples <= EXHAUSTIVE_TRIPLES):
+            messages.append(message("every_triple", work=work))
+        else:
+            search = "sffs"
+            reason = (
+                "are too many to score all" if way == "auto" else "are not all scored, as asked"
+            )
+            messages.append(message("triples_by_sffs", work=work, reason=reason))
     cardinality = asked if search == "exhaustive" else 2
-    chosen = _chosen_null(config, prepared, seed)
-    null = chosen.targets
-    messages += chosen.messages
+    kind, null, on_null = _chosen_null(config, prepared, seed)
+    messages += on_null
     stated, transitions = prepared.design.state, prepared.transitions
     state: PredictorArrays = {
         **stated,
@@ -88,21 +94,12 @@ def search_input(
     if lags.size > 1:
         state["lags"] = lags
     parameters = prepared.parameters | {"estimator": {"search": search}}
-    parameters["null"] = {"kind": chosen.kind}
+    parameters["null"] = {"kind": kind}
     counts = prepared.counts | {"null_draws": len(null.levels)}
     if not _is_ordered(config):
         dependence, _ = dependence_arrays(prepared.values, stated)
         messages += dependence_warnings(dependence, config)
     return PreparedInput(prepared.items, state, counts, messages, parameters)
-
-
-def _search_of_triples(asked: str, triples: int) -> tuple[str, Message]:
-    """How triples are searched, and the sentence that says so."""
-    work = f"{triples:,} triples of predictors times targets"
-    if asked == "exhaustive" or (asked == "auto" and triples <= EXHAUSTIVE_TRIPLES):
-        return "exhaustive", message("every_triple", work=work)
-    reason = "are too many to score all" if asked == "auto" else "are not all scored, as asked"
-    return "sffs", message("triples_by_sffs", work=work, reason=reason)
 
 
 def _is_ordered(config: PredictorPairsConfig) -> bool:
@@ -111,35 +108,34 @@ def _is_ordered(config: PredictorPairsConfig) -> bool:
     return bool(config.lag or config.series or stated)
 
 
-class ChosenNull(NamedTuple):
-    """The shuffled targets, and what there is to say of them."""
-
-    kind: str
-    targets: NullTargets
-    messages: list[Message]
-
-
 def _chosen_null(
     config: PredictorPairsConfig, prepared: PreparedPredictors, seed: int
-) -> ChosenNull:
-    """The null that the section asks for. Warnings: what it does not keep, the order of samples
-    under permutation, drifts under shifts, a course that series have in common."""
+) -> tuple[str, NullTargets, list[Message]]:
+    """Kind and shuffled targets of the null that the section asks for. Warnings: what it does not
+    keep, the order of samples under permutation, drifts under shifts, a course that series have in
+    common."""
     asked, series, stated = config.null, prepared.transitions.series, prepared.design.state
     samples = prepared.transitions.target_samples
     targets = prepared.levels[np.ix_(prepared.targets, samples)]
     batch, times = stated.get("sample_batch"), stated.get("sample_time")
     batch = None if batch is None else batch[samples]
     times = None if times is None else times[samples]
-    slow, courses = None, Courses([], 0, "")
+    slow, common = "", ""
+    courses: list[list[NDArray[np.int64]]] = []
     if asked.permutations != 0:
-        slow = _slowness(targets, series, prepared.n_levels)
-        courses = found_courses(targets, series, moments_of(series, times), batch)
+        kept, chance = kept_levels(targets, series, prepared.n_levels)
+        if kept - chance >= SLOW:  # permutation would make chance look rarer than it is
+            slow = (
+                f"targets keep their level in {kept:.0%} of the steps, where samples in random "
+                f"order would in {chance:.0%}"
+            )
+        courses, common = found_courses(targets, series, moments_of(series, times), batch)
     kind, reason = str(asked.kind), "as set"
     if asked.kind == "auto":
         kind = "circular_shift" if slow else "permutation"
         reason = slow or "targets keep their level no more often than in random order"
-        if courses.clause:
-            kind, reason = "courses", courses.clause
+        if common:
+            kind, reason = "courses", common
         elif batch is not None and not (slow and _is_ordered(config)):
             kind, reason = "blocks", "samples.batch states batches"
     number = None if asked.permutations == "auto" else int(asked.permutations)
@@ -147,25 +143,25 @@ def _chosen_null(
     if kind == "circular_shift":
         null = shifted_targets(targets, series, number, seed)
     elif kind == "courses":
-        exchanges = courses.exchanges
+        exchanges = most_exchanges(courses)
         # Nobody asked for these draws, each costs a search, and so few would tell nothing.
         if exchanges < (MIN_SHIFTS if asked.permutations == "auto" else 1):
             number = 0
-            why = courses.clause or "null.kind is courses"
+            why = common or "null.kind is courses"
             n_series = int(np.unique(series).size)
             of_series = {"series": n_series, "exchanges": exchanges, "least": MIN_SHIFTS}
             said.append(message("too_few_courses", why=why, **of_series))
-        null = exchanged_courses(targets, courses.places, number, seed)
+        null = exchanged_courses(targets, courses, number, seed)
     elif kind == "blocks":
         assert batch is not None  # the configuration asks for samples.batch
         null = targets_within_batches(targets, batch, number, seed)
     else:
         null = permuted_targets(targets, prepared.n_levels, number, seed)
         # With lag 0, samples have an order only where a table of series says so.
-        if slow is not None and _is_ordered(config):
+        if slow and _is_ordered(config):
             said.append(message("levels_change_slowly", slow=slow))
-    if courses.clause and kind != "courses":
-        said.append(common_course_warning(courses.clause, kind))
+    if common and kind != "courses":
+        said.append(common_course_warning(common, kind))
     if asked.permutations != 0 and kind != "courses":
         values = np.where(targets < 0, np.nan, targets.astype(np.float64))
         drifting = trending_share(values, series)
@@ -174,7 +170,7 @@ def _chosen_null(
     if len(null.levels):
         said.append(message("null_of_targets", kind=kind, reason=reason))
         said.append(_draws(kind, null, number))
-    return ChosenNull(kind, null, said)
+    return kind, null, said
 
 
 def _draws(kind: str, null: NullTargets, asked: int | None) -> Message:
@@ -194,17 +190,6 @@ def _draws(kind: str, null: NullTargets, asked: int | None) -> Message:
         few = "few" if kind == "courses" else "short"
         text += f" (the series are too {few} for the {asked:,} asked for)"
     return message("least_p_value", draws=text, least=1 / (draws + 1))
-
-
-def _slowness(targets: NDArray[np.int8], series: NDArray[np.integer], n_levels: int) -> str | None:
-    """How slowly levels change, where permutation would make chance look rarer than it is."""
-    kept, chance = kept_levels(targets, series, n_levels)
-    if kept - chance < SLOW:
-        return None
-    return (
-        f"targets keep their level in {kept:.0%} of the steps, where samples in random order "
-        f"would in {chance:.0%}"
-    )
 
 
 def kept_levels(

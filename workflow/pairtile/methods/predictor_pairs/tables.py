@@ -16,8 +16,12 @@ from pairtile.methods.predictor_pairs.best_sets import SET_COLUMNS, rows_found
 from pairtile.methods.predictor_pairs.network import members, set_q_values
 from pairtile.methods.predictor_pairs.null import pooled_p_values, search_p_values
 from pairtile.methods.predictor_pairs.predictor_levels import PredictorLevels
-from pairtile.methods.predictor_pairs.search import PredictorSearch
-from pairtile.methods.predictor_pairs.sets import extend_sets, set_entropies, set_modes
+from pairtile.methods.predictor_pairs.search import (
+    PredictorSearch,
+    extend_sets,
+    set_entropies,
+    set_modes,
+)
 from pairtile.preprocess.null_design import inflation
 from pairtile.runtime.files import atomic_path
 from pairtile.statistics.ranks import spearman
@@ -39,7 +43,10 @@ def tested_sets(opened: PredictorLevels, merged: Merged) -> pd.DataFrame:
     }
     if stored:
         return pd.DataFrame(stored)
-    sets = _searched(opened, merged.pairs)
+    sets = _grown(opened, merged.pairs) if opened.sffs else merged.pairs
+    sets = sets.rename(columns={c: f"predictor_{n}" for n, c in enumerate(SET_COLUMNS, start=1)})
+    if opened.config.estimator.cardinality == 3:
+        sets["search"] = "sffs" if opened.sffs else "exhaustive"
     real = sets[sets["target_row"] < opened.n_targets].reset_index(drop=True)
     drawn = sets[sets["target_row"] >= opened.n_targets]
     real = real.assign(**_entropies(opened, real), **_signs(opened, real))
@@ -89,26 +96,14 @@ def write_predictor_tables(
 def named_sets(sets: pd.DataFrame, names: NDArray[np.object_]) -> pd.DataFrame:
     """The columns of ``predictors.tsv``, with names in place of item numbers."""
     names = np.append(names.astype(object), "")
-    columns = {"target": names[sets["target"].to_numpy()], "rank": sets["rank"].to_numpy()}
-    for column in members(sets):
-        columns[column] = names[sets[column].to_numpy()]
-    told = ["mce_bits", "target_entropy_bits", "n_ties", "imp_bits", "p_value", "q_value"]
-    told += ["mi_bits", *(f"gain_{k + 1}" for k in range(len(members(sets))))]
-    told += [*(f"spearman_{k + 1}" for k in range(len(members(sets)))), "n_samples"]
-    told += [str(column) for column in sets if str(column).startswith(("mode_", "lag_"))]
-    table = pd.DataFrame(columns | {name: sets[name].to_numpy() for name in told})
-    if "search" in sets:
-        table["search"] = sets["search"].to_numpy()
-    return table
-
-
-def _searched(opened: PredictorLevels, pairs: pd.DataFrame) -> pd.DataFrame:
-    """The merged rows with columns ``predictor_1`` ..., grown to triples where SFFS is asked."""
-    sets = _grown(opened, pairs) if opened.sffs else pairs
-    sets = sets.rename(columns={c: f"predictor_{n}" for n, c in enumerate(SET_COLUMNS, start=1)})
-    if opened.config.estimator.cardinality == 3:
-        sets["search"] = "sffs" if opened.sffs else "exhaustive"
-    return sets
+    genes = members(sets)
+    columns = ["target", "rank", *genes, "mce_bits", "target_entropy_bits", "n_ties", "imp_bits"]
+    columns += ["p_value", "q_value", "mi_bits", *(f"gain_{k + 1}" for k in range(len(genes)))]
+    columns += [*(f"spearman_{k + 1}" for k in range(len(genes))), "n_samples"]
+    columns += [str(column) for column in sets if str(column).startswith(("mode_", "lag_"))]
+    columns += ["search"] if "search" in sets else []
+    named = {column: names[sets[column].to_numpy()] for column in ("target", *genes)}
+    return sets[columns].assign(**named).reset_index(drop=True)
 
 
 def _grown(opened: PredictorLevels, pairs: pd.DataFrame) -> pd.DataFrame:

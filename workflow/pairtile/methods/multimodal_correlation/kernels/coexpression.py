@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
+from pairtile.arrays import Float64Array, Int32Array
 from pairtile.cpu.njit import njit
 
 MIN_OF_STRATUM = 4
@@ -16,15 +16,6 @@ MIN_OF_STRATUM = 4
 
 MIN_OF_LABEL = 8
 """Samples that a label, and all others together, must have for a test."""
-
-
-class Edges(NamedTuple):
-    """``i``, ``j``: int64 (B,), rows of ``values`` float64 (genes, S). ``usable``: bool (B, S)."""
-
-    i: Int64Array
-    j: Int64Array
-    values: Float64Array
-    usable: BoolArray
 
 
 class Strata(NamedTuple):
@@ -54,17 +45,19 @@ class Contrasts(NamedTuple):
 
 
 @njit(parallel=True)
-def compare_strata(edges, strata, out):  # type: ignore[no-untyped-def]
-    """Fill ``out``: Contrasts of edges."""
-    for edge in prange(edges.i.size):
-        _compare(edge, edges, strata, out)
+def compare_strata(i, j, values, usable, strata, out):  # type: ignore[no-untyped-def]
+    """Fill ``out``: Contrasts of edges.
+
+    i, j : int64 (B,), rows of ``values``, float64 (genes, S). usable : bool (B, S).
+    """
+    for edge in prange(i.size):
+        _compare(edge, values[i[edge]], values[j[edge]], usable[edge], strata, out)
 
 
 @njit()
-def _compare(edge, edges, strata, out):  # type: ignore[no-untyped-def]
-    x, y = edges.values[edges.i[edge]], edges.values[edges.j[edge]]
+def _compare(edge, x, y, usable, strata, out):  # type: ignore[no-untyped-def]
     n_contrasts = out.difference.shape[1]
-    codes = np.where(edges.usable[edge], strata.codes, np.int32(-1))
+    codes = np.where(usable, strata.codes, np.int32(-1))
     u, v = np.zeros(x.size), np.zeros(x.size)
     for stratum in range(strata.n_strata):
         members = np.flatnonzero(codes == stratum)

@@ -21,16 +21,6 @@ MODES_AT_ONCE = 256
 """Modes that share the scratch memory of one turn of a thread."""
 
 
-class ModeArrays(NamedTuple):
-    """M modes of S samples. i, j: int64 (M,), rows of ``values``; members: uint8
-    (M, ceil(S / 8)); values: float64 (genes, S), finite for members."""
-
-    i: Int64Array
-    j: Int64Array
-    members: UInt8Array
-    values: Float64Array
-
-
 class ModeMoments(NamedTuple):
     """Of both genes in both groups: n int64, mean and sd float64, (2 genes, 2 groups, M). The
     standard deviation (divisor n - 1) is 0 exactly where all values are the same, and for n < 2."""
@@ -42,12 +32,21 @@ class ModeMoments(NamedTuple):
 
 @njit(parallel=True, nogil=True)
 def unexplained_shares(
-    modes: ModeArrays, y: Float64Array, collinear: float, size: Int32Array, rank: Int32Array
+    i: Int64Array,
+    j: Int64Array,
+    members: UInt8Array,
+    values: Float64Array,
+    y: Float64Array,
+    collinear: float,
+    size: Int32Array,
+    rank: Int32Array,
 ) -> Float64Array:
     """Share of y's variance that least squares on g_i, g_j, g_i g_j leaves, 1 - R^2.
 
     Parameters
     ----------
+    i, j : int64 (M,), rows of ``values``, float64 (genes, S), finite for members.
+    members : uint8 (M, ceil(S / 8)), the samples of each mode.
     y : float64 (S,), NaN where unknown: such samples are left out.
     collinear : a regressor less than this share of which is its own says nothing.
     size, rank : int32 (M,), out: samples, and regressors that say something of their own.
@@ -56,7 +55,6 @@ def unexplained_shares(
     -------
     float64 (M,), NaN where y is constant or there is no sample.
     """
-    i, j, members, values = modes.i, modes.j, modes.members, modes.values
     left = np.full(i.size, np.nan)
     for turn in prange((i.size + MODES_AT_ONCE - 1) // MODES_AT_ONCE):
         columns = np.empty((3, y.size))
@@ -98,17 +96,23 @@ def unexplained_shares(
 
 @njit(parallel=True, nogil=True)
 def group_moments(
-    modes: ModeArrays, outliers: UInt8Array, inside: BoolArray, moments: ModeMoments
+    i: Int64Array,
+    j: Int64Array,
+    members: UInt8Array,
+    values: Float64Array,
+    outliers: UInt8Array,
+    inside: BoolArray,
+    moments: ModeMoments,
 ) -> None:
     """Number, mean and standard deviation of both genes in a mode, and in the other usable samples.
 
     Parameters
     ----------
+    i, j, members, values : as in ``unexplained_shares``.
     outliers : uint8 (M, ceil(S / 8)), or (0, 0): none.
     inside : bool (genes, S), the samples of a gene that may take part.
     moments : filled
     """
-    i, j, members, values = modes.i, modes.j, modes.members, modes.values
     n, mean, sd = moments.n, moments.mean, moments.sd
     n_samples = values.shape[1]
     for turn in prange((i.size + MODES_AT_ONCE - 1) // MODES_AT_ONCE):

@@ -12,6 +12,7 @@ sums of ranks are whole numbers.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import NamedTuple
 
 import numpy as np
@@ -88,27 +89,13 @@ class Genes(NamedTuple):
     log_n: Float64Array
 
 
-class Found(NamedTuple):
-    """Where the kept modes of a block of pairs are written, one after another: the number of the
-    pair, and arrays of ``mixtures.Modes``."""
-
-    pair: Int64Array
-    cluster: Int32Array
-    n_clusters: Int32Array
-    n_samples: Int32Array
-    n_modes: Int32Array
-    n_usable: Int32Array
-    correlation: Float32Array
-    weight: Float32Array
-    mean_i: Float32Array
-    mean_j: Float32Array
-    variance_i: Float32Array
-    variance_j: Float32Array
-    covariance: Float32Array
-    log_likelihood: Float32Array
-    criterion: Float32Array
-    samples: UInt8Array
-    outliers: UInt8Array
+Found = namedtuple(
+    "Found",
+    "pair cluster n_clusters n_samples n_modes n_usable correlation weight mean_i mean_j "
+    "variance_i variance_j covariance log_likelihood criterion samples outliers",
+)
+"""Where the kept modes of a block of pairs are written, one after another: the number of the pair,
+and arrays of ``mixtures.Modes``."""
 
 
 class Tallies(NamedTuple):

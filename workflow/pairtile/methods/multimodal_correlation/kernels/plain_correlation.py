@@ -83,17 +83,6 @@ class Limits(NamedTuple):
     digits: the pair is left to do."""
 
 
-class MaskedSums(NamedTuple):
-    """Sums over the samples that both genes have, float64 (rows, columns): of each gene's values
-    and of their squares; ``counts``, how many samples there are."""
-
-    x: Float64Array
-    y: Float64Array
-    square_x: Float64Array
-    square_y: Float64Array
-    counts: Float64Array
-
-
 class Kept(NamedTuple):
     """Pairs kept of a block (arrays of the device), and counts of all its pairs (on the host)."""
 
@@ -153,8 +142,10 @@ def finish_products(lengths, whole, samples, nearly, r, n):  # type: ignore[no-u
 
 @njit(parallel=True, nogil=True)
 def finish_masked_products(sums, of_pair, limits, r, n):  # type: ignore[no-untyped-def]
-    """Pearson's r from ``MaskedSums``, in place.
+    """Pearson's r from sums over the samples that both genes have, in place.
 
+    sums     float64 (rows, columns): of each gene's values (two), of their squares (two), and how
+             many samples there are
     of_pair  of the rows' and the columns' genes, uint8: whether outliers must be found pair by pair
     limits   ``Limits``; pairs with fewer samples than ``least`` are not computed
     r, n     (rows, columns): r holds the sums of products
