@@ -32,13 +32,14 @@ def names_in(drawing: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize("directed", [False, True])
 def test_the_page_holds_the_network_whatever_its_names(directed: bool, tmp_path: Path) -> None:
     network, items = chain(AWKWARD, directed), items_table(AWKWARD, 3)
-    path = write(tmp_path, "html", network, items, directed=directed)
+    ranked_by = "target_z" if directed else "clr"
+    path = write(tmp_path, "html", network, items, directed=directed, score=ranked_by)
     drawing = drawing_of(path)
     names = names_in(drawing)
     assert sorted(names) == sorted(AWKWARD)
     edges = {(names[s], names[t]): score for s, t, score in drawing["edges"]}
     ends = zip(network["source"], network["target"], strict=True)
-    scores = network["target_z" if directed else "clr"].map(lambda score: float(f"{score:.4g}"))
+    scores = network[ranked_by].map(lambda score: float(f"{score:.4g}"))
     assert edges == dict(zip(ends, scores, strict=True))
     for script in parsed(path).iter("script"):  # no name has become one
         assert dict(script.attrib) in ({}, {"type": "application/json", "id": "network-data"})
@@ -54,7 +55,7 @@ def test_the_page_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
 def test_edges_far_below_average_for_their_target_come_last(tmp_path: Path) -> None:
     network = chain(AWKWARD).drop(columns="clr")
     network["target_z"] = np.linspace(-9, 3, len(network))
-    drawing = drawing_of(write(tmp_path, "html", network, items_table(AWKWARD)))
+    drawing = drawing_of(write(tmp_path, "html", network, items_table(AWKWARD), score="target_z"))
     shown = [score for _, _, score in drawing["edges"]]
     assert shown == sorted(shown, reverse=True)
     assert shown[-1] == -9
@@ -82,7 +83,8 @@ def test_nodes_know_all_their_edges_and_lie_apart(tmp_path: Path) -> None:
 def test_edges_without_a_score_come_last(tmp_path: Path) -> None:
     network = chain(AWKWARD)
     network.loc[2, "clr"] = np.nan
-    edges = drawing_of(write(tmp_path, "html", network, items_table(AWKWARD)))["edges"]
+    path = write(tmp_path, "html", network, items_table(AWKWARD), score="clr")
+    edges = drawing_of(path)["edges"]
     assert [k for k, edge in enumerate(edges) if edge[2] is None] == [len(network) - 1]
 
 

@@ -57,8 +57,8 @@ def test_notes_stand_under_their_steps_in_the_order_of_the_steps(tmp_path: Path)
 
 def test_the_summary_keeps_notes_by_step_and_all_together(tmp_path: Path) -> None:
     for step in STEPS:
-        record = {"step": step, "counts": {}, "details": {}, "seconds": 0.1}
-        record |= {"peak_memory_bytes": 1, "peak_gpu_memory_bytes": 0}
+        record = {"step": step, "counts": {}, "details": {}, "files": {}}
+        record |= {"seconds": 0.1, "peak_memory_bytes": 1, "peak_gpu_memory_bytes": 0}
         texts = [] if step == "merge" else [f"Note of {step}.", "Said twice."]
         record["messages"] = [Message(text, "said", "note").as_json() for text in texts]
         path = tmp_path / "steps" / f"{step}.json"

@@ -97,12 +97,12 @@ def write(
     items: pd.DataFrame,
     *,
     directed: bool = False,
+    score: str | None = None,
 ) -> Path:
-    """Export a network into ``folder`` under its usual name."""
+    """Export a network, ranked by ``score``, into ``folder`` under its usual name."""
     path = folder / f"network.{EXPORT_FORMATS[format].suffix}"
-    export_network(
-        network, items, format, path, directed=directed, name='demo "1" <α>', metadata=METADATA
-    )
+    about = {"directed": directed, "name": 'demo "1" <α>', "metadata": METADATA}
+    export_network(network, items, format, path, score=score, **about)
     return path
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from pairtile.declare.columns import explained
 from pairtile.methods.mutual_information.scores import MUTUAL_INFORMATION, SCORES
-from pairtile.report.references import read_references
+from pairtile.report.text import read_references
 from paths import ROOT
 
 PACKAGE = "pairtile.methods.mutual_information"
@@ -128,9 +128,10 @@ def test_each_score_has_its_column_and_its_papers(score) -> None:
 def test_one_place_knows_scores_by_name() -> None:
     names = {score.name for score in SCORES.values()} - {MUTUAL_INFORMATION.name, "clr"}
     assert len(names) >= 2  # two of other meanings are left out: clr also is a normalisation
-    found = {
+    found = {  # but for the signature of `infer_network`, which a test holds equal to the model
         path.name
         for path in (ROOT / "workflow/pairtile").rglob("*.py")
+        if path.name != "api_network.py"
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and node.value in names
     }

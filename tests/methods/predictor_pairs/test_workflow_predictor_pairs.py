@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.engine import tiles
+from pairtile.engine.custody import Custody, custody
 from pairtile.methods.predictor_pairs import tables as predictor_tables
 from pairtile.methods.predictor_pairs.search import extend_sets
 from pairtile.runtime.files import read_arrays, read_json, write_arrays
@@ -106,9 +107,10 @@ def test_triples_are_grown_once_and_judged_alike_by_every_step(
     once = [path.read_bytes() for path in files]
     # Without what the network step stored, the later steps find the same by themselves.
     scores = analysis.out / "scores.npz"
-    arrays = read_arrays(scores)
-    write_arrays(scores, {k: v for k, v in arrays.items() if not k.startswith("set_")})
-    assert len(read_arrays(scores)) < len(arrays)
+    with custody(Custody(analysis.out, analysis.model, analysis.seed, "network")):
+        arrays = read_arrays(scores)
+        write_arrays(scores, {k: v for k, v in arrays.items() if not k.startswith("set_")})
+        assert len(read_arrays(scores)) < len(arrays)
     analysis.tables().evaluate()
     assert len(grown) == 3
     assert [path.read_bytes() for path in files] == once

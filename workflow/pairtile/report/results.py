@@ -41,6 +41,8 @@ def read_results(folder: str | os.PathLike[str], summary: dict[str, Any] | None 
     """
     folder, judged = Path(folder), Path(folder) / "evaluation.json"
     summary = summary or read_json(folder / "summary.json")
+    # One that is asked for no more is removed by the summary; it is of another configuration.
+    evaluated = judged.is_file() and summary["parameters"].get("gold_standard", judged)
     items = _read(folder / "items.parquet", {"name", "kept", "reason"})
     network = _read(folder / "network.parquet", {"source", "target"})
     results = Results(
@@ -48,7 +50,7 @@ def read_results(folder: str | os.PathLike[str], summary: dict[str, Any] | None 
         items=items,
         network=network.drop(columns=["source_symbol", "target_symbol"], errors="ignore"),
         summary=summary,
-        evaluation=read_json(judged) if judged.is_file() else None,
+        evaluation=read_json(judged) if evaluated else None,
         scores=_read_arrays(folder / "scores.npz"),
         labels=unique_labels(items) if "symbol" in items else {},
     )

@@ -173,7 +173,7 @@ class Core(NamedTuple):
         before = np.arange(len(table)) - 1
         before[table["step"] == 0] += table["length"][table["step"] == 0]
         levels = {gene: np.full(len(table), level) for gene, level in self.fixed.items()}
-        levels |= {gene: table[network.names[gene]].to_numpy() for gene in self.kept}
+        levels |= {gene: table[network.names[gene]].to_numpy(np.int64) for gene in self.kept}
         for gene in reversed(self.outputs):
             inputs = tuple(levels[k][before] for k in network.inputs[gene])
             levels[gene] = network.tables[gene][inputs]
