@@ -20,7 +20,6 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +29,7 @@ from pairtile.engine.estimator import Merged
 from pairtile.engine.merging import MERGED_ROW_GROUP
 from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information import network
-from pairtile.methods.mutual_information.config import MutualInformationConfig
+from pairtile.methods.mutual_information.config import MutualInformationConfig, auto_keep
 from pairtile.methods.mutual_information.null import Null
 from pairtile.runtime.host_memory import peak_host_bytes
 
@@ -70,21 +69,21 @@ def measure(path: Path, genes: int, case: str) -> dict[str, Any]:
     n_pairs = genes * (genes - 1) // 2
     config = analysis_config(MutualInformationConfig, **MEASURED_MI | CASES[case])
     if case == "clr":
-        config = config.model_copy(update={"keep": config.keep.decided(genes, False)})
+        config = config.model_copy(update={"keep": auto_keep(genes, False)})
     draws = np.sort(np.random.default_rng(2).gamma(3.0, 0.02, DRAWS) * SAMPLES)
     null = Null([draws.astype(np.float32)], np.zeros(genes, dtype=np.int8))
+    of_gamma = np.full(genes, 0.4), np.full(genes, 0.28)  # of gamma(2, 0.2)
+    ranked = network.PairScores(genes, config.ranked_by, None, lambda role: of_gamma)
     analysis: Any = SimpleNamespace(
         config=config,
         state={"z": np.broadcast_to(0.0, (genes, SAMPLES))},
         device=choose("cpu"),
         null_of=Null.from_arrays,
+        pair_scores=lambda scan: ranked,
     )
     merged = Merged(path, {"pairs_scored": np.array([n_pairs])}, null.arrays())
-    of_gamma = np.full(genes, 0.4), np.full(genes, 0.28)  # of gamma(2, 0.2)
-    roles = network.GeneRoles(genes, None, lambda role: of_gamma)
     start, cpu = time.perf_counter(), time.process_time()
-    with mock.patch.object(network, "_genes", return_value=roles):
-        found = network.infer_network(analysis, merged)
+    found = network.infer_network(analysis, merged)
     return {
         "genes": genes,
         "pairs": n_pairs,

@@ -178,20 +178,16 @@ def browser(profile: Path, *flags: str) -> Iterator[Page]:
         os.close(ours_in)
 
 
-HEIGHT = 900  # of the window
+EDGE, BEYOND = {"width": 10, "height": 100_000}, {"captureBeyondViewport": True}
 
 
 def resize(page: Page, width: int) -> None:
     """Make the page so wide, and wait until it is at rest."""
-    size = {"width": width, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     page.call("Emulation.setDeviceMetricsOverride", **size)
     page.wait_for(f"innerWidth === {width}")
-    # What is out of view, such as a structure, follows the width only where it is drawn: one
-    # screenful after the other. (A screenshot of all at once may never end on a busy machine.)
-    drawn = "new Promise(requestAnimationFrame)"
-    for top in [*range(0, page.ask("document.documentElement.scrollHeight"), HEIGHT), 0]:
-        scrolled = f"scrollTo(0, {top}), {drawn}"
-        page.call("Runtime.evaluate", expression=scrolled, awaitPromise=True)
+    # What is out of view, such as a structure, follows the width only where it is drawn.
+    page.call("Page.captureScreenshot", clip={"x": 0, "y": 0, "scale": 0.1} | EDGE, **BEYOND)
     heights = [0]
     while len(set(heights[-4:])) > 1 or len(heights) < 5:
         time.sleep(0.1)
@@ -209,7 +205,7 @@ def screenshot(page: Page) -> NDArray[np.float32]:
     for top in range(0, height, SLICE):
         high = min(SLICE, height - top) // 2 * 2
         clip = {"x": 0, "y": top, "width": width, "height": high, "scale": SCALE}
-        shot = page.call("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)["data"]
+        shot = page.call("Page.captureScreenshot", clip=clip, **BEYOND)["data"]
         slices.append(matplotlib.image.imread(io.BytesIO(base64.b64decode(shot)))[..., :3])
     return np.concatenate(slices)
 

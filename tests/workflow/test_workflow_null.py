@@ -10,7 +10,6 @@ import pytest
 from pairtile.engine.estimator import estimator_of
 from pairtile.engine.stages import NullStage
 from pairtile.method import methods
-from pairtile.runtime.files import read_json, write_json
 from small_analyses import ANALYSES
 from workflow_runs import run, write_config
 
@@ -58,9 +57,3 @@ def test_a_run_without_a_null_makes_no_file_of_it_and_a_second_does_nothing(
     assert [name for name in files if (out / name).exists()] == []
     assert "null" not in json.loads((out / "summary.json").read_text())["steps"]
     assert run(folder, *targets).done_before
-
-    # An older plan does not say: then there was a null for each method.
-    plan = read_json(out / "plan.json")
-    assert plan.pop("null") is False
-    write_json(out / "plan.json", plan)
-    assert "null" in run(folder, *targets, "-n").rules

@@ -34,6 +34,7 @@ def read_result_table(path: Path, package: str) -> pd.DataFrame:
             sep="\t",
             dtype=dict.fromkeys(texts, str),
             keep_default_na=False,
+            float_precision="round_trip",
             na_values={column: [""] for column in header if column not in texts},
         )
     except (OSError, ValueError) as error:

@@ -105,6 +105,10 @@ class Custody:
         if name := self._name(path):
             self.files[name] = checksum
 
+    def files_left(self) -> dict[str, str]:
+        """What was written, but for chunks that were removed once they were merged."""
+        return {name: one for name, one in self.files.items() if (self._folder / name).exists()}
+
     def settings(self, step: str) -> str:
         """The digest of what decides what a step writes, but for what was prepared."""
         if step not in self._known:

@@ -298,6 +298,7 @@ def unequal_factors(values: NDArray[np.float64]) -> SizeFactors | None:
 
     values : float64 (genes, samples), NaN where missing.
     """
+    values = values[:: -(-values.size // _BLOCK) or 1]  # of many genes some
     logs = np.log2(values[(values > 0.0).all(axis=1)])
     if len(logs) < min(MIN_POSITIVE, (len(values) + 1) // 2):
         return None

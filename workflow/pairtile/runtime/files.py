@@ -46,6 +46,9 @@ class Owner(Protocol):
     def add(self, path: Path, checksum: str) -> None:
         """Take note of a new file."""
 
+    def files_left(self) -> dict[str, str]:
+        """Name -> checksum of the new files that are there still."""
+
 
 OWNER: ContextVar[Owner | None] = ContextVar("OWNER", default=None)
 """Of the files that are written and read now."""

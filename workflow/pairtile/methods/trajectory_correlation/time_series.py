@@ -289,7 +289,8 @@ def moments_of(series: NDArray[np.floating], offsets: Int64Array, cyclic: bool) 
     found = Moments(
         np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape), np.zeros(shape[:2], bool)
     )
-    for some in variable_blocks(series):
+    # Each block is there several times, as it is and in sums.
+    for some in variable_blocks(series, BLOCK_BYTES // 16):
         block = np.asarray(series[some], dtype=np.float64)
         for replica, (begin, end) in enumerate(pairwise(offsets)):
             # Frame after frame, all variables at once: one pass over the memory for each sum.
@@ -358,10 +359,10 @@ def new_series(path: Path, shape: tuple[int, int, int], dtype: np.dtype) -> Path
     return path
 
 
-def variable_blocks(series: NDArray[np.floating]) -> list[slice]:
+def variable_blocks(series: NDArray[np.floating], block_bytes: int = 0) -> list[slice]:
     """Some variables at a time, all frames of them."""
     n_variables, d, n_frames = series.shape
-    size = max(1, BLOCK_BYTES // (8 * d * n_frames))
+    size = max(1, (block_bytes or BLOCK_BYTES) // (8 * d * n_frames))
     return [slice(k, min(k + size, n_variables)) for k in range(0, n_variables, size)]
 
 
