@@ -18,7 +18,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
+import pyarrow.compute as pc
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.large_table import GrowingTable, count
@@ -380,7 +380,8 @@ _PIECE = 1 << 23
 
 _NOT_BLANK = re.compile(rb"[^\r\n]")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-_MISSING = sorted(MISSING)
+_MISSING = pa.array(sorted(MISSING))
+_IN_QUOTES = {"pattern": '^"([^"]*)"$', "replacement": r"\1"}
 
 
 class Rows(NamedTuple):
@@ -464,43 +465,67 @@ def _pieces(stream: BinaryIO, layout: Layout) -> Iterator[bytes]:
 
 
 def _parse(layout: Layout, text: bytes) -> Rows | None:
-    """Row names and values of whole lines; None, or an error of Arrow, where anything is odd."""
+    """Row names and values of whole lines; None where there is anything odd.
+
+    Cells are split and turned to numbers as one long column, row after row: a column of Arrow for
+    each of the table's would cost more than its cells where rows are few and wide.
+    """
     if b"\0" in text:
         return None
-    numbers = [str(k) for k in layout.fields]
-    words = [str(layout.name_field), str(layout.symbol_field)][
-        : 1 + (layout.symbol_field is not None)
-    ]
-    comments = layout.comments
-
-    def of_other_width(row: pa.csv.InvalidRow) -> str:
-        return "skip" if comments and row.text.startswith(comments) else "error"
-
-    table = pa.csv.read_csv(
-        pa.BufferReader(text),
-        pa.csv.ReadOptions(
-            use_threads=False,
-            block_size=len(text) + 1,
-            column_names=[*map(str, range(layout.width))],
-        ),
-        pa.csv.ParseOptions(delimiter=layout.delimiter, invalid_row_handler=of_other_width),
-        pa.csv.ConvertOptions(
-            column_types=dict.fromkeys(numbers, pa.float64()) | dict.fromkeys(words, pa.string()),
-            include_columns=[*words, *numbers],
-            null_values=_MISSING,
-            decimal_point="," if layout.marks == "decimal comma" else ".",
-        ),
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    whole = pa.StringArray.from_buffers(
+        1, pa.py_buffer(np.array([0, len(text)], dtype=np.int32)), pa.py_buffer(text)
     )
-    values = np.empty((table.num_rows, len(numbers)))
-    missing = 0
-    for k, column in enumerate(table.columns[len(words) :]):
-        values[:, k] = column.to_numpy()
-        missing += column.null_count
-    if np.isnan(values).sum() > missing or np.isinf(values).any():
+    whole.validate(full=True)  # UTF-8
+    lines = pc.split_pattern(whole, "\n").flatten()
+    lines = lines.filter(pc.not_equal(lines, ""))
+    for mark in layout.comments:
+        lines = lines.filter(pc.invert(pc.starts_with(lines, mark)))
+    parts = pc.split_pattern(lines, layout.delimiter, max_splits=layout.labels)
+    names, rest = pc.list_element(parts, layout.name_field), pc.list_element(parts, layout.labels)
+    symbols = (
+        names[:0] if layout.symbol_field is None else pc.list_element(parts, layout.symbol_field)
+    )
+    split = pc.split_pattern(rest, layout.delimiter)
+    cells = split.flatten()
+    if b'"' in text:
+        names, cells, symbols = (
+            pc.replace_substring_regex(found, **_IN_QUOTES) for found in (names, cells, symbols)
+        )
+        if pc.any(pc.match_substring(names, '"')).as_py():
+            return None
+    offsets = split.offsets.to_numpy()
+    n_cells = layout.width - layout.labels
+    if (np.diff(offsets) != n_cells).any():
         return None
-    names, *symbols = ([name.strip() for name in table[k].to_pylist()] for k in words)
-    quoted = layout.delimiter == "\t" and any('"' in name for name in names)
-    return None if quoted else Rows(names, values, *(symbols or [[]]))
+    if len(layout.fields) < n_cells:
+        begins = n_cells * np.arange(len(lines))
+        cells = cells.take(pa.array(np.add.outer(begins - layout.labels, layout.fields).ravel()))
+    if layout.marks == "decimal comma":
+        if pc.any(pc.match_substring(cells, ".")).as_py():
+            return None
+        cells = pc.replace_substring(cells, ",", ".")
+    values = _numbers_of(cells)
+    if values is None:
+        return None
+    stripped = ([text.strip() for text in found.to_pylist()] for found in (names, symbols))
+    return Rows(next(stripped), values.reshape(len(lines), -1), next(stripped))
+
+
+def _numbers_of(cells: pa.StringArray) -> np.ndarray | None:
+    """The numbers in cells, NaN where one is missing; None where one is anything else."""
+    try:
+        values = pc.cast(cells, pa.float64()).to_numpy()
+        if np.isfinite(values).all():
+            return np.asarray(values)
+    except pa.ArrowInvalid:
+        pass  # a cell that is missing, or has blanks around it
+    cells = pc.ascii_trim_whitespace(cells)
+    missing = pc.is_in(cells, _MISSING)
+    values = pc.cast(pc.if_else(missing, None, cells), pa.float64()).to_numpy(zero_copy_only=False)
+    odd = ~np.isfinite(values) & ~missing.to_numpy(zero_copy_only=False)
+    return None if odd.any() else values
 
 
 # The careful way through a text table: line by line, so that a fault's place can be named.
