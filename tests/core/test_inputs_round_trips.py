@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from pairtile.errors import InputError
 from pairtile.io.expression import read_expression
 from scipy import io, sparse
 
@@ -100,3 +101,13 @@ def test_a_10x_folder_comes_back_as_it_was_written(counts: np.ndarray) -> None:
         ):
             (folder / f"{file}.tsv").write_text("".join(f"{letter}{k}\n" for k in range(n)))
         np.testing.assert_array_equal(read_expression(folder).values, counts)
+
+
+def test_few_values_do_not_say_that_one_stands_for_missing(tmp_path: Path) -> None:
+    """-3 twice beside 0 and 1: in a table of six values that is a value like others."""
+    few = pd.DataFrame([[0.0, 0, 0], [1, -3, -3]], index=["a", "b"], columns=["s1", "s2", "s3"])
+    np.testing.assert_array_equal(read_expression(_text(few, tmp_path, "t.csv")).values, few)
+    many = pd.DataFrame(np.tile([0.0, 1.0], (20, 2)), [f"g{k}" for k in range(20)]).add_prefix("s")
+    many.iloc[:2, 0] = -3.0
+    with pytest.raises(InputError, match="-3 in 2 cells"):
+        read_expression(_text(many, tmp_path, "t.csv"))
