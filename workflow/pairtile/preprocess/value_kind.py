@@ -266,7 +266,12 @@ def undo_scaling(
         totals = linear.sum(axis=1)
         equal = totals.std() <= MAX_TOTALS_VARIATION * totals.mean()
         factors = unequal_factors(linear.T) if logarithm else None
-        if factors and (equal or factors.followed) and isinstance(values, np.ndarray):
+        if (
+            factors
+            and isinstance(values, np.ndarray)
+            # Where no common sum tells how, zeros do: 1 was added where there are some.
+            and (equal or (factors.followed and ("1 +" in how) == (scale.zero_share > 0.0)))
+        ):
             shares = empty_table(values.shape, scratch)
             for rows in row_blocks(values.shape):
                 shares[rows] = inverse(values[rows])
