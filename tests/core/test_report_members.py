@@ -130,7 +130,7 @@ def test_modules_without_news_are_folded(tmp_path: Path) -> None:
     summary = {"module": [1, 2, 3], "genes": [9, 8, 7], "variance_explained": 0.5}
     summary |= {"p_value": 0.01, "hub": ["a", "b", "c"], "hub_kme": 0.9}
     traits = {"module": [1, 2, 2], "trait": ["age", "age", "sex"], "labels": "", "units": 9}
-    traits |= {"correlation": 0.5, "p_value": [0.5, 1e-9, 1e-9], "q_value": [0.5, 1e-8, 1e-8]}
+    traits |= {"correlation": 0.5, "means": "", "p_value": [0.5, 1e-9, 1e-9], "q_value": [0.5, 1e-8, 1e-8]}
     made = table_section("module_summary.tsv", "Modules")
     found = read_results(folder)
     found.summary["counts"] |= {"module_genes": 24, "module_genes_unassigned": 0}
@@ -138,9 +138,9 @@ def test_modules_without_news_are_folded(tmp_path: Path) -> None:
         pd.DataFrame(table).to_csv(folder / f"{name}.tsv", sep="\t", index=False)
         section = made(found, [])
         assert section is not None
-        shown, folded = ([row[0] for row in section.values[key]] for key in ("rows", "folded"))
+        shown, folded = ([row[0][0] for row in section.values[key]] for key in ("rows", "folded"))
         # Nothing was tested at first: then all are shown.
         assert (shown, folded) == (
             (["1", "2", "3"], []) if table is summary else (["2"], ["1", "3"])
         )
-    assert section.values["rows"][0][-1] == "age, sex"
+    assert section.values["rows"][0][-1][0] == "age, sex"

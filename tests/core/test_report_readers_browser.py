@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import axe_core_python
 import motion_reports
 import planted_modes
 import predictor_levels
@@ -97,6 +98,7 @@ TOO_WIDE = """[...document.querySelectorAll("body *")].filter((e) => {
     }
     return e.getBoundingClientRect().right > document.documentElement.clientWidth + 1;
   }).map((e) => e.outerHTML.slice(0, 80))"""
+AXE = Path(axe_core_python.__file__).parent / "axe.min.js"
 PAPER_WIDTH = 794  # A4 at 96 dots an inch
 
 
@@ -124,6 +126,21 @@ def test_texts_stand_out_in_both_schemes_and_controls_have_names(address: str, p
         papers.append(page.ask("getComputedStyle(document.body).backgroundColor"))
     assert papers[0] != papers[1]
     assert page.ask(NAMELESS) == []
+
+
+def test_axe_finds_nothing_that_keeps_readers_out(address: str, page: Page) -> None:
+    page.open(address)
+    page.ask("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+    page.ask(f"{AXE.read_text(encoding='utf-8')};0")
+    run = "axe.run(document).then((r) => ({passed: r.passes.length, found: r.violations.map(%s)}))"
+    each = "(v) => [v.id, v.nodes.map((n) => n.html.slice(0, 100))]"
+    for width in (1400, 400):
+        resize(page, width)
+        checked = page.ask(run % each)
+        assert checked["found"] == []
+        assert checked["passed"] > 20
+    page.ask("document.querySelector('#network-canvas').insertAdjacentHTML('afterend', '<img>')")
+    assert [name for name, _ in page.ask(run % each)["found"]] == ["image-alt"]
 
 
 def test_a_phone_shows_it_without_scrolling_sideways(address: str, page: Page) -> None:

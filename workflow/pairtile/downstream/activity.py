@@ -19,7 +19,7 @@ from pairtile.downstream.activity_scores import (
     viper,
 )
 from pairtile.downstream.given import Q_VALUE, Given
-from pairtile.downstream.label_tests import label_test
+from pairtile.downstream.label_tests import label_means, label_test
 from pairtile.engine.estimator import Written
 from pairtile.io.annotations import Condition
 from pairtile.io.names import GeneNames
@@ -36,7 +36,10 @@ MIN_TARGETS = 5
 WEIGHTS = ("weight", "spearman", "correlation")
 """Columns that say the sign and size of a relation; the first that a network has."""
 
-TESTS = ("regulator", "label", "targets", "units", "effect", "p_value", "q_value", "viper_p_value")
+TESTS = (
+    "regulator", "label", "targets", "units", "effect", "means", "p_value", "q_value",
+    "viper_p_value",
+)  # fmt: skip
 
 
 def regulons_of(
@@ -127,9 +130,10 @@ def activity_tests(
             notes.append(message("blocks_compared", label=condition.name, n=ulm.units))
         with np.errstate(invalid="ignore", divide="ignore"):
             effect = ulm.effect / spread
-        columns = (regulons.names, condition.name, targets, ulm.units, effect, ulm.p_value, np.nan)
-        part = dict(zip(TESTS, (*columns, other.p_value), strict=True))
-        parts.append(pd.DataFrame(part))
+        means = label_means(activities["ulm"], condition)
+        columns = (regulons.names, condition.name, targets, ulm.units, effect, means)
+        part = zip(TESTS, (*columns, ulm.p_value, np.nan, other.p_value), strict=True)
+        parts.append(pd.DataFrame(dict(part)))
     if not parts:
         return pd.DataFrame(columns=list(TESTS)), notes
     table = pd.concat(parts, ignore_index=True)
@@ -147,13 +151,15 @@ def run(given: Given) -> Written:
     if not regulons.names:
         notes.append(message("no_activity", n=MIN_TARGETS))
     scale = gene_scale(given.values)
+    label = dict(zip(given.genes, given.labels, strict=True))
+    names = [label[name] for name in regulons.names]
     activities = {}
     for kind, method, file in (
         ("ulm", univariate_linear_model, "activity.tsv"),
         ("viper", viper, "activity_viper.tsv"),
     ):
         activities[kind] = method(given.values, regulons, scale)
-        write_activity(given.folder / file, regulons.names, given.samples, activities[kind])
+        write_activity(given.folder / file, names, given.samples, activities[kind])
     found = given.conditions(label_columns(given.config) if regulons.names else [])
     tests, said = activity_tests(
         activities, regulons, found.conditions, given.blocks, given.degrees_given_up

@@ -95,7 +95,7 @@ def activity_figure(results: Results) -> Drawn:
     standard deviations from the mean of each."""
     path = results.folder / "activity.tsv"
     needed(path.is_file())
-    tests = results.table("activity_tests.tsv", __package__)
+    tests = results.labelled(results.table("activity_tests.tsv", __package__), ["regulator"])
     with path.open(encoding="utf-8") as lines:
         n_samples = lines.readline().count("\t")
     taken = np.unique(np.linspace(0, n_samples - 1, min(n_samples, MAX_COLUMNS)).astype(int))
@@ -110,7 +110,7 @@ def activity_figure(results: Results) -> Drawn:
     values = shown.to_numpy(dtype=float)
     spread = np.nanstd(values, axis=1, keepdims=True)
     z = (values - np.nanmean(values, axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
-    names = [str(results.labels.get(name, name)) for name in shown.index]
+    names = [*map(str, shown.index)]
     drawn = heat_map(
         z, "activity (standard deviations)", cmap=DIVERGING, limits=(-3.0, 3.0), aspect="auto",
         rows={k: shortened(name) for k, name in enumerate(names)}, xlabel="samples",

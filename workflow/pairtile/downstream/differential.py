@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from pairtile.arrays import Float64Array
 from pairtile.config.downstream import DifferentialConfig
-from pairtile.declare.columns import arrow_schema, declared_columns, with_metadata
+from pairtile.declare.columns import arrow_schema, with_metadata
 from pairtile.declare.messages import Message, messages_of
+from pairtile.declare.tables import empty_table
 from pairtile.downstream.given import Given
 from pairtile.downstream.group_comparison import (
     CLASSES,
@@ -300,8 +301,7 @@ def _not_compared(given: Given, reason: str) -> Written:
     with atomic_path(given.folder / TABLE) as temporary:
         pq.write_table(schema.empty_table(), temporary)
     given.write(BEST, schema.empty_table().to_pandas())
-    hubs = [name for columns in declared_columns(__package__, HUBS) for name in columns.names]
-    given.write(HUBS, pd.DataFrame(columns=hubs))
+    given.write(HUBS, empty_table(__package__, HUBS))
     counts = {"differential_tested": 0, "differential_significant": 0}
     return Written(counts, [message("group_not_compared", reason=reason)])
 

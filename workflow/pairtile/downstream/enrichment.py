@@ -221,7 +221,12 @@ def run(given: Given) -> Written:
             for name, group in pairs.groupby("class", sort=True):
                 lists.append(edge_list(group, "differential", f"{compared}: {name}", row))
     free = len(given.samples) - given.degrees_given_up
-    table, counts = enrichment_table(sets, given.genes, lists, eigengenes, given.values, free)
+    labels = given.labels
+    called = [
+        each._replace(name=labels[row[each.name]]) if each.kind == "regulon" else each
+        for each in lists
+    ]
+    table, counts = enrichment_table(sets, labels, called, eigengenes, given.values, free)
     given.write(FILE, table)
     notes = list(sets.messages)
     unknown = sets.counts["gene_set_names_unknown"]

@@ -25,6 +25,7 @@ from pairtile.io.annotations import (
 from pairtile.io.expression import Expression, read_expression
 from pairtile.io.names import GeneNames
 from pairtile.io.networks.table import NetworkTable
+from pairtile.io.symbols import add_symbols, unique_labels
 from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import read_arranged
@@ -32,6 +33,9 @@ from pairtile.preprocess.two_tables import read_two_tables
 from pairtile.preprocess.value_kind import whole_counts
 from pairtile.runtime.files import atomic_path
 from pairtile.statistics.counting_noise import name_keys
+
+GENE_COLUMNS = ("source", "target", "gene", "regulator", "hub")
+"""Of the tables of stages: names of genes, beside which symbols stand where there are any."""
 
 Q_VALUE = 0.05
 """Up to which rows of a stage's table are counted, listed and drawn as found."""
@@ -177,6 +181,12 @@ class Given:
         return table.source[apart], table.target[apart], weight[apart]
 
     @property
+    def labels(self) -> list[str]:
+        """What people call the genes: symbols where the table has them, else their names."""
+        found = unique_labels(self.items) if "symbol" in self.items else {}
+        return [found.get(gene, gene) for gene in self.genes]
+
+    @property
     def degrees_given_up(self) -> int:
         """Degrees of freedom that went with effects removed from the values."""
         return int(np.sum(self.known.get("degrees_given_up", 0)))
@@ -222,5 +232,7 @@ class Given:
 
     def write(self, name: str, table: pd.DataFrame) -> None:
         """Write a table with a header and tabs, whole or not at all."""
+        if named := [column for column in GENE_COLUMNS if column in table]:
+            table = add_symbols(table, self.items, named)
         with atomic_path(self.folder / name) as temporary:
             table.to_csv(temporary, sep="\t", index=False, lineterminator="\n")

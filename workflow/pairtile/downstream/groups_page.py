@@ -47,7 +47,7 @@ def groups_page(summary: Summary, tables: Mapping[str, pd.DataFrame], figures: P
             sentences=text.sentences("groups_findings"),
             above="The edges that differ most between groups",
             headings=[shared.values["headings"][k] for k in brief],
-            rows=[[row[k] for k in brief] for row in shared.values["rows"][:ANSWER_ROWS]],
+            rows=[[row[k][0] for k in brief] for row in shared.values["rows"][:ANSWER_ROWS]],
             pictures=pictures[:1],
         ),
         PageSection(

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import f as f_distribution
+from scipy.stats import sem, t
 
 from pairtile.arrays import Float64Array, Int32Array, Int64Array
 from pairtile.io.annotations import Condition
@@ -83,6 +84,26 @@ def label_test(
 def indicators(codes: NDArray[np.integer]) -> Float64Array:
     """float64 (samples, codes): 1 where a sample has a code, from 0."""
     return (codes[:, None] == np.arange(codes.max(initial=0) + 1)).astype(np.float64)
+
+
+def label_means(profiles: Float64Array, condition: Condition) -> list[str]:
+    """Which label is higher in each profile, float64 (profiles, samples), and by how much: labels
+    by their means, highest first, each in standard deviations of the profile with the half width of
+    its 95 % interval (Student's t; none for a label of one sample). "" for numbers."""
+    if condition.kind != "categorical":
+        return [""] * len(profiles)
+    spread = np.nanstd(profiles, axis=1, keepdims=True)
+    z = (profiles - np.nanmean(profiles, axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
+    found = []
+    for row in z:
+        of_label = {}
+        for code, label in enumerate(condition.labels):
+            some = row[(condition.codes == code) & ~np.isnan(row)]
+            half = t.ppf(0.975, some.size - 1) * sem(some) if some.size > 1 else np.nan
+            text = f"{label} {some.mean():.2f}" if some.size else f"{label} unknown"
+            of_label[text + (f" ± {half:.2f}" if half == half else "")] = some.mean()
+        found.append(", ".join(sorted(of_label, key=of_label.__getitem__, reverse=True)))
+    return found
 
 
 def _means(columns: Float64Array, block: NDArray[np.integer]) -> Float64Array:

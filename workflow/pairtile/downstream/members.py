@@ -12,7 +12,7 @@ from pairtile.io.networks.table import SIGNED_COLUMN
 from pairtile.report.formats import listed
 from pairtile.report.method_report import CaptionedFigure, PageSection, needed
 from pairtile.report.results import Results
-from pairtile.report.sections.network import drawn
+from pairtile.report.sections.network import SAVED_TABLE, drawn
 from pairtile.statistics.modules import module_table
 
 MAX_REGULATORS = 2000
@@ -51,11 +51,8 @@ def members_section(results: Results, pictures: list[CaptionedFigure]) -> PageSe
             "columns": list(found.columns),
             "text": results.text,
         },
-        scripts=(
-            "datatables.min.js", "searchable_table.js", "save_file.js", "save_rows.js",
-            "members_tables.js",
-        ),
-    )  # fmt: skip
+        scripts=(*SAVED_TABLE, "saved_tables.js"),
+    )
 
 
 def node_groups(results: Results) -> Grouping:

@@ -1,4 +1,4 @@
-"""What the page shows of the stages: figures, and a section with the first rows of each table."""
+"""What the page shows of the stages: a section with each of their tables."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pairtile.downstream.given import Q_VALUE
-from pairtile.report.formats import shortened
+from pairtile.downstream.given import GENE_COLUMNS, Q_VALUE
 from pairtile.report.method_report import (
     CaptionedFigure,
     PageSection,
@@ -15,29 +14,33 @@ from pairtile.report.method_report import (
     headings,
     needed,
 )
-from pairtile.report.packed_columns import table_cells
+from pairtile.report.packed_columns import cells
 from pairtile.report.results import Results
+from pairtile.report.sections.network import SAVED_TABLE
 from pairtile.report.text import page_text
 
-SHOWN_ROWS, MAX_TEXT = 20, 80
+MAX_ROWS = 2000
+"""Of a table that stand in the page: the whole of most."""
 NEWS, MODULES = "goes_with", "module_summary.tsv"
 NO_Q = ["viper_p_value"]
 """p-values that no q-value of their table comes from: they stay in the file."""
 
 
 def table_section(file: str, title: str) -> SectionMaker:
-    """The section that shows the first rows of a stage's table, where the analysis has it; above it
-    stands the macro ``about_STEM`` of ``text.md.j2``."""
+    """The section that shows a stage's table, where the analysis has it, surest rows first; above
+    it stands the macro ``about_STEM`` of ``text.md.j2``."""
 
     def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
         needed((results.folder / file).is_file())
         table = results.table(file, __package__)
         intro = page_text(results).text(f"about_{Path(file).stem}", rows=len(table))
-        table = table.drop(columns=NO_Q, errors="ignore")
+        symbols = [f"{column}_symbol" for column in GENE_COLUMNS]
+        table = table.drop(columns=[*NO_Q, *symbols], errors="ignore")
         if file == MODULES:
             table = _with_news(results, table)
-        ends = [name for name in ("source", "target", "gene", "regulator") if name in table]
-        return table_of_page(results.labelled(table, [*ends, "hub"]), file, title, intro)
+        if "q_value" in table:
+            table = table.sort_values(["q_value", "p_value"], kind="stable")
+        return table_of_page(results.labelled(table, GENE_COLUMNS), file, title, intro)
 
     return section
 
@@ -59,12 +62,12 @@ def _with_news(results: Results, modules: pd.DataFrame) -> pd.DataFrame:
 
 
 def table_of_page(table: pd.DataFrame, file: str, title: str, intro: str) -> PageSection:
-    """The first rows of a table as it is written in ``file``, or of some of its columns; those
-    without news, where it has such a column, are folded."""
+    """A table as it is written in ``file``, or some of its columns: to search, to sort and to save.
+    Rows without news, where it has such a column, are folded."""
     plain = table[NEWS] == "" if NEWS in table else pd.Series(False, table.index)
     rows, folded = (
-        [tuple(shortened(cell, MAX_TEXT) for cell in row) for row in table_cells(part)]
-        for part in (table[~plain].head(SHOWN_ROWS), table[plain].head(SHOWN_ROWS))
+        list(zip(*(cells(column) for _, column in part.head(MAX_ROWS).items()), strict=True))
+        for part in (table[~plain], table[plain])
     )
     return PageSection(
         id=Path(file).stem.replace("_", "-"),
@@ -78,6 +81,7 @@ def table_of_page(table: pd.DataFrame, file: str, title: str, intro: str) -> Pag
             "total": len(table),
             "file": file,
         },
+        scripts=(*SAVED_TABLE, "saved_tables.js"),
     )
 
 

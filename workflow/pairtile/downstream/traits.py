@@ -11,7 +11,7 @@ from pairtile.arrays import Float64Array, Int32Array
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.eigengenes import correlations
 from pairtile.downstream.given import Q_VALUE, Given
-from pairtile.downstream.label_tests import indicators, label_test, within
+from pairtile.downstream.label_tests import indicators, label_means, label_test, within
 from pairtile.engine.estimator import Written
 from pairtile.io.annotations import Condition
 from pairtile.statistics.correction import known_q_values
@@ -98,8 +98,9 @@ def module_trait_tests(
         columns = {"module": np.arange(1, len(p) + 1), "trait": trait.name}
         columns |= {"labels": ", ".join(trait.labels), "units": test.units}
         r = multiple_correlation(eigengenes[:, known], x[known])
-        parts.append(pd.DataFrame(columns | {"correlation": r, "p_value": p}))
-    names = ["module", "trait", "labels", "units", "correlation", "p_value", "q_value"]
+        columns |= {"correlation": r, "means": label_means(eigengenes, trait), "p_value": p}
+        parts.append(pd.DataFrame(columns))
+    names = ["module", "trait", "labels", "units", "correlation", "means", "p_value", "q_value"]
     if not parts:
         return pd.DataFrame(columns=names), notes
     table = pd.concat(parts, ignore_index=True)

@@ -88,7 +88,8 @@ def add_symbols(
     named = table.copy()
     place = 1 + max(table.columns.tolist().index(column) for column in columns)
     for number, column in enumerate(columns):
-        named.insert(place + number, f"{column}_symbol", named[column].map(symbols).fillna(""))
+        of_names = named[column].astype(str).map(symbols).fillna("")
+        named.insert(place + number, f"{column}_symbol", of_names)
     return named
 
 

@@ -137,7 +137,7 @@ def _dumps(value: object, **options: object) -> str:
 
 def _script_names(sections: list[PageSection]) -> list[str]:
     named = [name for section in sections for name in section.scripts]
-    return list(dict.fromkeys(["errors.js", "choose.js", *named, "ready.js"]))
+    return list(dict.fromkeys(["errors.js", "choose.js", "scrolling.js", *named, "ready.js"]))
 
 
 def _script(name: str) -> Markup:

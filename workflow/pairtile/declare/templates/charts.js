@@ -39,6 +39,7 @@
     const box = document.createElement("div");
     box.className = "chart";
     image.before(box);
+    scrolling.observe(box);
     const view = new vega.View(vega.parse(vegaLite.compile(spec).spec, null, { ast: true }), {
       expr: vega.expressionInterpreter,
       container: box,

@@ -88,6 +88,9 @@ def _verdicts(results: Results, edges: pd.DataFrame) -> list[int] | None:
 
 # The edges as a table to sort and search: those of the drawing, from the data that it has.
 
+SAVED_TABLE = ("datatables.min.js", "searchable_table.js", "save_file.js", "save_rows.js")
+"""Scripts of a table that can be searched, sorted and saved."""
+
 FIRST_ROWS = 50
 """Rows of one page; so many are in the page as text, for readers without JavaScript."""
 
@@ -128,10 +131,10 @@ def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
             "text": results.text,
         },
         scripts=(
-            "datatables.min.js", "searchable_table.js", "save_file.js", "save_rows.js",
-            "network_data.js", "packed_columns.js", "table_columns.js", "edges_table.js",
+            *SAVED_TABLE,
+            *("network_data.js", "packed_columns.js", "table_columns.js", "edges_table.js"),
         ),
-    )  # fmt: skip
+    )
 
 
 def ends(results: Results) -> list[str]:

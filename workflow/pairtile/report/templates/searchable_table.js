@@ -31,6 +31,8 @@ function searchableTable(table, zeroRecords, more = {}) {
     event.preventDefault();
     event.target.click();
   });
+  made.table().container().querySelector("nav")
+    ?.setAttribute("aria-label", `pages of ${table.id.replaceAll("-", " ")}`);
   table.dataset.enhanced = "true";
   return made;
 }

@@ -1,8 +1,6 @@
-// The tables of regulators and of modules.
+// Tables whose rows stand in the page, to search, sort and save.
 "use strict";
-for (const name of ["regulators", "modules"]) {
-  const table = document.getElementById(`${name}-table`);
-  if (!table) continue;
+for (const table of document.querySelectorAll("table[data-save]")) {
   const made = searchableTable(table, "None matches.");
   // Without the words that open a long list.
   const text = (cell) => {
@@ -10,5 +8,5 @@ for (const name of ["regulators", "modules"]) {
     for (const summary of copy.querySelectorAll("summary")) summary.remove();
     return copy.textContent.trim();
   };
-  saveRows(made, name, (row) => [...made.row(row).node().cells].map(text));
+  saveRows(made, table.dataset.save, (row) => [...made.row(row).node().cells].map(text));
 }
