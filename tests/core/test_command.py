@@ -326,6 +326,15 @@ def test_compare_reads_results_and_tells_what_is_shared(
     text = capsys.readouterr().out
     assert "shared items: none" in text
     assert "nan" not in text
+    one.iloc[:0].to_csv(tmp_path / "empty.tsv", sep="\t", index=False)
+    assert main(["compare", given_paths[0], str(tmp_path / "empty.tsv")]) == 0
+    assert f"{tmp_path / 'empty.tsv'}: an empty network" in capsys.readouterr().out
+    pd.DataFrame({"group": ["x", "y"], "analysis": ["s.x", "s.y"]}).to_csv(
+        tmp_path / "one/groups.tsv", sep="\t", index=False
+    )
+    assert main(["compare", *given_paths]) == 1
+    assert f"one of {tmp_path / 's.x'}, {tmp_path / 's.y'}" in capsys.readouterr().err
+    (tmp_path / "one/groups.tsv").unlink()
     assert main(["compare", given_paths[0], str(tmp_path / "nothing")]) == 1
     assert "nothing: found No such file or directory; expected" in capsys.readouterr().err
     (tmp_path / "bad.tsv").write_text("x\ty\n1\t2\n")

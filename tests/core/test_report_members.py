@@ -130,7 +130,12 @@ def test_modules_without_news_are_folded(tmp_path: Path) -> None:
     summary = {"module": [1, 2, 3], "genes": [9, 8, 7], "variance_explained": 0.5}
     summary |= {"p_value": 0.01, "hub": ["a", "b", "c"], "hub_kme": 0.9}
     traits = {"module": [1, 2, 2], "trait": ["age", "age", "sex"], "labels": "", "units": 9}
-    traits |= {"correlation": 0.5, "means": "", "p_value": [0.5, 1e-9, 1e-9], "q_value": [0.5, 1e-8, 1e-8]}
+    traits |= {
+        "correlation": 0.5,
+        "means": "",
+        "p_value": [0.5, 1e-9, 1e-9],
+        "q_value": [0.5, 1e-8, 1e-8],
+    }
     made = table_section("module_summary.tsv", "Modules")
     found = read_results(folder)
     found.summary["counts"] |= {"module_genes": 24, "module_genes_unassigned": 0}

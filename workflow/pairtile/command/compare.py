@@ -10,15 +10,20 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from pairtile.config.models import UsedBy, marked
+from pairtile.config.root import models
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.adj import is_adj, read_adj
-from pairtile.io.names import GeneNames
+from pairtile.io.names import GeneNames, kind_of_names
 from pairtile.io.networks.table import VALUE_COLUMNS
 from pairtile.runtime.files import read_json
 from pairtile.statistics.comparison import Comparison, compare_networks
 
 message = messages_of(__package__)
+
+_BEFORE = {"prepare", "score", "network"}
+"""Steps that make a network."""
 
 
 def compare(first: Path, second: Path, as_json: bool = False) -> str:
@@ -38,7 +43,7 @@ def compare(first: Path, second: Path, as_json: bool = False) -> str:
     if as_json:
         content = found.as_dict() | {"settings_that_differ": differ, "notes": said}
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    lines = [*_lines(found, str(first), str(second)), *said]
+    lines = [*_lines(found, one, two, str(first), str(second)), *said]
     if differ:
         lines += ["", f"warning: {_on_settings(differ, str(first))}"]
     return "\n".join(lines) + "\n"
@@ -57,16 +62,19 @@ def _names_of(network: pd.DataFrame) -> GeneNames:
 def differing_settings(first: Path, second: Path) -> dict[str, list[object]]:
     """Settings that have other values in the two analyses, by names such as ``estimator.bins``.
 
-    ``auto`` counts as it was decided. Data (files, ``obs``) and what only the run needs are left
-    aside; empty where a network has no ``summary.json`` beside it.
+    ``auto`` counts as it was decided. Data (files, ``obs``), what only the run needs and what
+    follows the network (modules, traits, exports) are left aside; empty where a network has no
+    ``summary.json`` beside it.
     """
     found = [_settings(path) for path in (first, second)]
     one, two = (settings for settings, _ in found)
-    aside = {"seed", "chunks", "reuse", "export", "obs", *found[0][1], *found[1][1]}
     if not one or not two:
         return {}
     if one["method"] != two["method"]:
         return {"method": [one["method"], two["method"]]}
+    marks = marked(models()[str(one["method"])], UsedBy)
+    after = {key for key, mark in marks.items() if not _BEFORE & {*mark.steps}}
+    aside = {"seed", "chunks", "reuse", "obs", *after, *found[0][1], *found[1][1]}
     differ = differences(one, two)
     return {key: values for key, values in differ.items() if key.split(".")[0] not in aside}
 
@@ -128,6 +136,10 @@ def read_network(path: Path) -> pd.DataFrame:
         As ``compare``.
     """
     file = path / "network.parquet" if path.is_dir() else path
+    if (groups := path / "groups.tsv").is_file():
+        names = pd.read_csv(groups, sep="\t", dtype=str)["analysis"]
+        one_of = ", ".join(str(path.parent / name) for name in names)
+        raise InputError.at(path, "", "the groups of a table that was split", f"one of {one_of}")
     if is_adj(file):
         rows = [row for _, row in read_adj(file)]
         return pd.DataFrame(rows, columns=["source", "target", "score"]).astype({"score": float})
@@ -149,15 +161,28 @@ def read_network(path: Path) -> pd.DataFrame:
     return table[["source", "target", *symbols]].assign(score=table[score].astype(float))
 
 
-def _lines(found: Comparison, first: str, second: str) -> list[str]:
+def _lines(
+    found: Comparison, one: pd.DataFrame, two: pd.DataFrame, first: str, second: str
+) -> list[str]:
     width = max(len(first), len(second))
     sizes = [
         f"{first:{width}}  {found.pairs_first:,} pairs of {found.items_first:,} items",
         f"{second:{width}}  {found.pairs_second:,} pairs of {found.items_second:,} items",
         "",
     ]
+    if empty := [name for name, edges in ((first, one), (second, two)) if edges.empty]:
+        return [*sizes, *(f"{name}: an empty network" for name in empty)]
     if not found.items_shared:
-        return [*sizes, "shared items: none (are the names of both of one kind?)"]
+        kinds = (kind_of_names(some["target"].tolist()) for some in (one, two))
+        return [*sizes, "shared items: none ({}; {})".format(*kinds)]
+    symbols = {
+        name: symbol
+        for some in (one, two)
+        for end in ("source", "target")
+        for name, symbol in zip(some[end], some.get(f"{end}_symbol", some[end]), strict=True)
+    }
+    called = lambda hubs: ", ".join(symbols[hub] or hub for hub in hubs) or "none"  # noqa: E731
+    shared = found.shared_hubs
     return [
         *sizes,
         f"shared items: {found.items_shared:,}",
@@ -165,11 +190,7 @@ def _lines(found: Comparison, first: str, second: str) -> list[str]:
         f"or more at random: {found.p_overlap:.2g})",
         f"rank correlation of their scores: {found.rank_correlation:.3f}",
         f"opposite signs: {found.sign_changes:,}",
-        f"hubs of both: {', '.join(found.shared_hubs) or 'none'}",
-        f"only of {first}: {_rest(found.hubs_first, found.shared_hubs)}",
-        f"only of {second}: {_rest(found.hubs_second, found.shared_hubs)}",
+        f"hubs of both: {called(found.shared_hubs)}",
+        f"only of {first}: {called(hub for hub in found.hubs_first if hub not in shared)}",
+        f"only of {second}: {called(hub for hub in found.hubs_second if hub not in shared)}",
     ]
-
-
-def _rest(hubs: list[str], shared: list[str]) -> str:
-    return ", ".join(hub for hub in hubs if hub not in shared) or "none"

@@ -7,3 +7,4 @@ const scrolling = new ResizeObserver((seen) => {
     else target.removeAttribute("tabindex");
   }
 });
+for (const box of document.querySelectorAll(".table-scroll")) scrolling.observe(box);
