@@ -16,6 +16,7 @@ from pairtile.downstream.given import Given
 from pairtile.errors import ConfigError, InputError
 from pairtile.gpu.device import choose
 from pydantic import ValidationError
+from scipy.stats import sem, t
 
 GENES, SAMPLES = 160, 36
 
@@ -87,6 +88,30 @@ def test_modules_and_the_trait_of_one_are_found(given: Given, method: str) -> No
     first = given.table("module_traits.tsv").iloc[0]
     assert (first["trait"], first["labels"], first["units"]) == ("drug", "d0, d1", SAMPLES)
     assert first["correlation"] > 0.5
+
+
+def test_symbols_stand_beside_names_and_labels_in_the_order_of_their_means(
+    given: Given, tmp_path: Path
+) -> None:
+    symbols = [f"S{k // 2}" if k < 2 else f"S{k}" for k in range(GENES)]  # one of two genes
+    given = replace(given, items=given.items.assign(symbol=symbols), folder=tmp_path)
+    modules.run(given)
+    traits.run(given)
+    symbol = dict(zip(given.genes, symbols, strict=True))
+    for file, column in (("modules.tsv", "gene"), ("module_summary.tsv", "hub")):
+        assert_columns(given.folder / file, "pairtile.downstream")
+        table = given.table(file)
+        assert table[f"{column}_symbol"].tolist() == table[column].map(symbol).tolist()
+    assert given.labels[:3] == ["S0 (g0)", "S0 (g1)", "S2"]
+    eigengenes = given.table("eigengenes.tsv").set_index("module").to_numpy(dtype=float)
+    z = (eigengenes[0] - eigengenes[0].mean()) / eigengenes[0].std()
+    drug = np.array(given.annotations["drug"])
+    expected = []
+    for label in ("d1", "d0"):  # the higher one first
+        some = z[drug == label]
+        half = np.diff(t.interval(0.95, some.size - 1, some.mean(), sem(some)))[0] / 2
+        expected.append(f"{label} {some.mean():.2f} ± {half:.2f}")
+    assert given.table("module_traits.tsv")["means"][0] == ", ".join(expected)
 
 
 @pytest.fixture

@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from pairtile.downstream.page import table_section
 from pairtile.report import write_report
+from pairtile.report.page import render_sections
 from pairtile.report.results import read_results
 from pairtile.runtime.files import write_json
 from report_pages import page_of, part, read_page
@@ -149,3 +151,23 @@ def test_modules_without_news_are_folded(tmp_path: Path) -> None:
             (["1", "2", "3"], []) if table is summary else (["2"], ["1", "3"])
         )
     assert section.values["rows"][0][-1][0] == "age, sex"
+
+
+def test_a_table_of_a_stage_is_whole_and_surest_rows_come_first(tmp_path: Path) -> None:
+    folder = write_results(tmp_path / "demo")
+    n = 2500
+    columns = {"gene": [f"gene{k:05d}" for k in range(n)], "pairs": 1, "module": 1}
+    columns |= dict.fromkeys(("gained", "lost", "reversed", "stronger", "weaker"), 0)
+    q = np.linspace(1, 0, n)
+    table = pd.DataFrame(columns | {"p_value": q, "q_value": q, "comparison": "b vs a"})
+    made = table_section("differential_hubs.tsv", "Genes")
+    for rows in (1999, n):
+        table.head(rows).to_csv(folder / "differential_hubs.tsv", sep="\t", index=False)
+        section = made(read_results(folder), [])
+        shown = [row[0][0] for row in section.values["rows"]]
+        assert shown == table["gene"].head(rows).tolist()[::-1][:2000]
+        page = render_sections(
+            name="", kind="", headline="", n_warnings=0, version="", sections=[section]
+        )
+        assert ("The first 2,000 of the 2,500 rows" in page) == (rows == n)
+        assert page.count("<tr><td>gene") == len(shown)

@@ -79,6 +79,19 @@ def test_partners_of_every_item_are_those_of_the_whole_table(
         assert np.isnan(ranked[len(known) :]).all()
 
 
+def test_items_are_called_by_their_symbols_and_found_by_either_name(tmp_path: Path) -> None:
+    write_store(tmp_path / "a")
+    symbols = [f"S{k // 2}" if k < 4 else f"S{k}" for k in range(N_ITEMS)]  # two are shared
+    items = pd.read_parquet(tmp_path / "a/items.parquet").assign(symbol=symbols)
+    write_parquet(tmp_path / "a/items.parquet", items, PACKAGE)
+    store = PairStore(tmp_path / "a")
+    assert store.names[[0, 3, 9]].tolist() == ["S0 (gene0)", "S1 (gene3)", "S9"]
+    asked = ("S9", "gene9", "S0 (gene0)", "gene0", "S0", "S1234")
+    assert [store.number(name) for name in asked] == [9, 9, 0, 0, None, None]
+    (ends, _), *_ = store.named(store.best(), 1)
+    assert all(end.startswith("S") for end in ends)
+
+
 def test_pairs_from_any_threshold_are_counted_and_listed_exactly(tmp_path: Path) -> None:
     pairs = write_store(tmp_path / "a", "correlation")
     store = PairStore(tmp_path / "a")

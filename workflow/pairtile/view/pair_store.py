@@ -29,6 +29,7 @@ from pairtile.engine.custody import check_finished
 from pairtile.errors import StoreError
 from pairtile.io.names import GeneNames
 from pairtile.io.networks.table import SIGNED_COLUMN, VALUE_COLUMNS
+from pairtile.io.symbols import unique_labels
 from pairtile.runtime.files import read_json, read_table, write_arrays, write_json
 from pairtile.runtime.user_cache import user_cache
 
@@ -82,12 +83,14 @@ class Store:
         check_finished(folder, "items.parquet", self.FILE)
         items = read_table(folder / "items.parquet").assign(kept=True)
         self._items = GeneNames.of(items, False, False)
-        self.names = np.array(self._items.names)
+        self.labels = unique_labels(items) if "symbol" in items else {}
+        self.names = np.array([self.labels.get(name, name) for name in self._items.names])
 
     def number(self, name: str) -> int | None:
-        """The row of an item in items.parquet, by its name, or a symbol or the like that is its
-        alone; None where there is no such item."""
-        found = self._items.find([name]).rows.get(name, [])
+        """The row of an item in items.parquet, by what the page calls it, its name, or a symbol or
+        the like that is its alone; None where there is no such item."""
+        called = np.flatnonzero(self.names == name).tolist()
+        found = called or self._items.find([name]).rows.get(name, [])
         return found[0] if len(found) == 1 else None
 
     def check_unchanged(self) -> None:

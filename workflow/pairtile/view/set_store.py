@@ -25,7 +25,8 @@ class SetStore(Store):
         table = read_result_table(self.path, methods()[self.summary["method"]].package)
         table = table.sort_values(self.score, ascending=False, kind="stable")
         self.columns = ("target", *(c for c in map(str, table) if c.startswith("predictor_")))
-        self._sets = table[[*self.columns]].to_numpy(dtype=str)
+        named = table[[*self.columns]].map(lambda name: self.labels.get(name, name))
+        self._sets = named.to_numpy(dtype=str)
         self._score = table[self.score].to_numpy(dtype=np.float32)
         self.rows = len(table)
 
