@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -21,10 +22,12 @@ from pairtile.config import load_config
 from pairtile.config.root import models
 from pairtile.errors import ConfigError
 from pairtile.method import methods
+from pairtile.report.results import read_results
 from pairtile.runtime.files import write_json
 from pairtile.runtime.progress import MARK
 from pairtile.statistics.comparison import compare_networks
 from programs import python
+from result_files import write_results
 from scipy import stats
 from small_trajectories import adenylate_kinase_files
 from small_trajectories import write as write_trajectory
@@ -298,6 +301,33 @@ def test_simulate_is_the_simulation(tmp_path: Path) -> None:
     out = tmp_path / "made"
     assert main(["simulate", "--genes", "12", "--samples", "9", "--out", str(out)]) == 0
     assert len(pd.read_csv(next(out.glob("expression.tsv*")), sep="\t")) == 12
+
+
+def test_a_figure_for_a_paper_is_as_wide_as_asked_with_its_numbers_beside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_results(tmp_path / "demo")
+    monkeypatch.chdir(tmp_path)
+    asked = ["figure", "degree_distribution", "--analysis", str(folder)]
+    assert main([*asked, "--width", "85mm", "--format", "svg"]) == 0
+    svg = Path("demo_degree_distribution.svg").read_text()
+    points = float(re.search(r'<svg[^>]* width="([\d.]+)pt"', svg)[1])  # type: ignore[index]
+    assert points == pytest.approx(85 / 25.4 * 72, rel=1e-3)
+    assert "<text" in svg
+    numbers = pd.read_csv("demo_degree_distribution.tsv", sep="\t")
+    degrees = read_results(folder).degree
+    of_genes = numbers[numbers["series"] == "edges of a gene"].set_index("x")["y"]
+    assert of_genes[1] == (degrees >= 1).sum()
+    assert main([*asked, "--format", "pdf"]) == 0
+    assert Path("demo_degree_distribution.pdf").read_bytes().startswith(b"%PDF")
+    for wrong, said in (
+        (["--width", "wide"], "found wide; expected millimetres"),
+        (["--colour-by", "sex"], "expected one of activity, module_genes"),
+    ):
+        assert main([*asked, *wrong]) == 1
+        assert said in capsys.readouterr().err
+    assert main(["figure", "nothing", "--analysis", str(folder)]) == 1
+    assert "found 'nothing'; expected one of score_distribution" in capsys.readouterr().err
 
 
 def test_compare_reads_results_and_tells_what_is_shared(

@@ -85,6 +85,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from pairtile.view.server import view
 
             view(options.folder, options.port)
+        elif options.command == "figure":
+            from pairtile.command.figure import figure
+
+            out = Path(f"{options.analysis.resolve().name}_{options.name}.{options.format}")
+            table = figure(options.analysis, options.name, out, options.width, options.colour_by)
+            print(f"{out}, its numbers in {table}")
         else:
             from pairtile.command.compare import compare
 
@@ -172,6 +178,14 @@ def _parser() -> argparse.ArgumentParser:
     view.add_argument("folder", type=Path, help="results/NAME of a finished analysis; or results")
     view.add_argument("--port", type=int, default=0, help="without: one that is free")
     commands.add_parser("simulate", help="simulate an experiment with known truth", add_help=False)
+    figure = commands.add_parser("figure", help="a figure of the page for a paper, with its data")
+    figure.add_argument("name", help="of the files in results/NAME/figures, without suffix")
+    figure.add_argument("--analysis", type=Path, required=True, help="results/NAME")
+    figure.add_argument("--format", choices=("svg", "pdf", "png"), default="svg")
+    figure.add_argument("--width", help="such as 85mm; without: as on the page")
+    figure.add_argument(
+        "--colour-by", default="", help="the annotation by which samples stand in order"
+    )
     compare = commands.add_parser("compare", help="compare two networks")
     for name in ("first", "second"):
         compare.add_argument(

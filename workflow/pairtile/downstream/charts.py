@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import permutations
 
 import numpy as np
 import pandas as pd
 
+from pairtile.arrays import Int64Array
+from pairtile.downstream.eigengenes import standardise
 from pairtile.downstream.enrichment import FILE
 from pairtile.downstream.given import Q_VALUE
-from pairtile.report.charts import DIVERGING, bars, heat_map, lines, scatter
+from pairtile.engine.state import open_state
+from pairtile.io.annotations import KIND_LIMIT
+from pairtile.report.charts import DIVERGING, Ticks, bars, heat_map, lines, scatter
 from pairtile.report.formats import shortened
 from pairtile.report.method_report import Drawn, FigureMaker, needed
 from pairtile.report.results import Results
 
 SHOWN = 20
 """Sets, or regulators, in a figure."""
+
+BY_SAMPLE = {"module_genes", "activity"}
+"""Figures whose samples stand in the order of an annotation."""
 
 MAX_COLUMNS = 400
 """Samples of the heat map; of more, so many evenly spaced ones."""
@@ -90,6 +97,55 @@ def enrichment_figure(results: Results) -> Drawn:
     return Drawn(drawn, {"shown": len(shown)})
 
 
+def samples_in_order(results: Results, samples: Sequence[str]) -> tuple[Int64Array, Ticks, str]:
+    """Samples by an annotation: their order, what to write below them, and the name of the axis.
+
+    The column is ``results.colour_by``, else the first label that the analysis names, else none:
+    then samples are in the order of the table. Of numbers the ends are written, of labels each
+    where its samples are. Raises ValueError for a column that there is not.
+    """
+    stated = open_state(results.folder / "values")
+    columns, order = stated["columns"].tolist(), np.arange(len(samples))
+    compared = (results.parameters.get("differential") or {}).get("label")
+    column = results.colour_by or next(iter([*results.parameters["traits"], compared]))
+    if results.colour_by and column not in columns:
+        raise ValueError(f"colour_by: found {column!r}; expected one of {', '.join(columns)}")
+    if column is None:
+        return order, {}, "samples"
+    row = pd.Index(stated["samples"]).get_indexer(pd.Index(samples))
+    cells = pd.Series(np.asarray(stated["cells"][columns.index(column)])[row])
+    numbers = pd.to_numeric(cells, errors="coerce")
+    if numbers.notna().all() and numbers.nunique() > KIND_LIMIT:
+        order = np.argsort(numbers.to_numpy(), kind="stable")
+        ticks = {float(place): str(cells[order[place]]) for place in (0, len(order) - 1)}
+    else:
+        order = np.argsort(cells.to_numpy(dtype=str), kind="stable")
+        places = pd.Series(order.argsort()).groupby(cells).mean()
+        ticks = {place: shortened(str(label) or "none") for label, place in places.items()}
+    return order, ticks, f"samples, by {column}"
+
+
+def module_genes(results: Results) -> Drawn:
+    """The values of the genes of modules in the samples, each gene standardised."""
+    needed((results.folder / "eigengenes.tsv").is_file())
+    members = needed(results.table("modules.tsv", __package__).query("module > 0"))
+    stated = open_state(results.folder / "values")
+    rows = pd.Index(stated["genes"]).get_indexer(pd.Index(members["gene"]))
+    samples = stated["samples"].tolist()
+    order, ticks, xlabel = samples_in_order(results, samples)
+    values = standardise(np.asarray(stated["values"][rows][:, order]))
+    names = results.labelled(members, ["gene"])["gene"].tolist()
+    number = members["module"].to_numpy()
+    centres = pd.Series(np.arange(len(number))).groupby(number).mean().head(MAX_MODULES)
+    drawn = heat_map(
+        values, "standard deviations", cmap=DIVERGING,
+        limits=(-3.0, 3.0), aspect="auto", columns=ticks, xlabel=xlabel,
+        rows={float(place): str(module) for module, place in centres.items()}, ylabel="module",
+        hover={"gene": names, "sample": [samples[k] for k in order]}, size=(6.4, 5.0),
+    )  # fmt: skip
+    return Drawn(drawn, {"genes": len(names), "modules": len(np.unique(number)), "by": xlabel})
+
+
 def activity_figure(results: Results) -> Drawn:
     """The regulators that go with a label most clearly, else those that vary most: activities as
     standard deviations from the mean of each."""
@@ -107,18 +163,21 @@ def activity_figure(results: Results) -> Drawn:
     order = tested if len(tested) else activity.std(axis=1).astype(float).nlargest(SHOWN).index
     shown = needed(activity.loc[order[:SHOWN]])
     needed(shown.shape[1] > 1)
+    samples, ticks, xlabel = samples_in_order(results, [*map(str, shown.columns)])
+    shown = shown.iloc[:, samples]
     values = shown.to_numpy(dtype=float)
     spread = np.nanstd(values, axis=1, keepdims=True)
     z = (values - np.nanmean(values, axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
     names = [*map(str, shown.index)]
     drawn = heat_map(
         z, "activity (standard deviations)", cmap=DIVERGING, limits=(-3.0, 3.0), aspect="auto",
-        rows={k: shortened(name) for k, name in enumerate(names)}, xlabel="samples",
+        rows={k: shortened(name) for k, name in enumerate(names)}, columns=ticks, xlabel=xlabel,
         hover={"regulator": names, "sample": [*map(str, shown.columns)]},
         size=(6.4, 1.6 + 0.25 * len(shown)),
     )  # fmt: skip
     return Drawn(
-        drawn, {"shown": len(shown), "found": bool(len(tested)), "samples": shown.shape[1]}
+        drawn,
+        {"shown": len(shown), "found": len(tested), "samples": shown.shape[1], "by": xlabel},
     )
 
 
@@ -138,6 +197,7 @@ FIGURES: Mapping[str, FigureMaker] = {
     "target_correlations": target_correlations,
     "differential": differential_figure,
     "module_traits": module_traits_figure,
+    "module_genes": module_genes,
     "enrichment": enrichment_figure,
     "activity": activity_figure,
 }

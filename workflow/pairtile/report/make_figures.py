@@ -31,6 +31,10 @@ def draw_figure(results: Results, name: str) -> Figure:
     figures = figures_of(results)
     if name not in figures:
         raise ValueError(f"figure: found {name!r}; expected one of {', '.join(figures)}")
+    if results.colour_by and name not in (by_sample := resolve_name(f"{PACKAGE}.charts:BY_SAMPLE")):
+        raise ValueError(
+            f"colour_by: found the figure {name}; expected one of {', '.join(sorted(by_sample))}"
+        )
     drawn = made_of(results, figures[name])
     if drawn is None:
         raise ValueError(f"figure: {name} cannot be drawn from the results of {results.name}")

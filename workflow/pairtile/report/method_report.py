@@ -234,6 +234,7 @@ class Results:
     evaluation: dict[str, Any] | None = None
     scores: dict[str, np.ndarray] | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
+    colour_by: str = ""
     read: dict[Callable[[Results], Any], Any] = field(default_factory=dict, repr=False)
     kept: object = field(default=None, repr=False)
     """What removes a temporary folder when it goes."""
@@ -263,17 +264,19 @@ class Results:
         """What a reader should beware of."""
         return list(self.summary.get("warnings") or [])
 
-    def figure(self, name: str) -> Figure:
+    def figure(self, name: str, colour_by: str = "") -> Figure:
         """A figure of the page, which a notebook shows and ``savefig`` writes.
 
-        name : of the files in ``figures``, such as ``score_distribution``.
+        name : of the files in ``figures``, such as ``score_distribution``. colour_by : the
+        annotation by which samples stand in order, where the figure shows samples.
 
         Raises
         ------
         ValueError
-            A figure that there is not, or that these results do not allow.
+            A figure or a column that there is not, or that these results do not allow.
         """
-        drawn: Figure = resolve_name("pairtile.report.make_figures:draw_figure")(self, name)
+        draw = resolve_name("pairtile.report.make_figures:draw_figure")
+        drawn: Figure = draw(replace(self, colour_by=colour_by), name)
         return drawn
 
     @cached_property

@@ -60,6 +60,7 @@ STYLE: dict[str, object] = {
     # The same input gives the same bytes: fixed ids, text kept as text.
     "svg.hashsalt": "pairtile",
     "svg.fonttype": "none",
+    "pdf.fonttype": 42,
 }
 
 
