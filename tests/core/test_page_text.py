@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
 
 import jinja2
 import pairtile
 import pytest
+from pairtile.config.downstream import PACKAGE, STAGES
 from pairtile.method import methods
 from pairtile.report.figures import COMMON_FIGURES
 from pairtile.report.results import read_results
@@ -78,3 +80,30 @@ def test_every_sentence_and_key_number_declares_where_its_evidence_is(template: 
 
 def test_lines_are_joined_and_no_break_spaces_stay() -> None:
     assert joined(" a\n  b\n, c\u00a0d \n.\n") == "a b, c\u00a0d."
+
+
+def test_every_stage_has_its_sentences_in_the_methods_paragraph(tmp_path: Path) -> None:
+    """A stage that ran is told of, and one that did not is not."""
+    template = files(PACKAGE).joinpath("text.md.j2").read_text(encoding="utf-8")
+    told = re.findall(r"\{\{ (\w+)_methods\(\) \}\}", template)
+    assert sorted(told) == sorted(stage.name for stage in STAGES)
+    results = read_results(write_results(tmp_path / "demo"))
+    samples: dict[str, str | None] = {"batch": None, "series": None}
+    parameters = results.summary["parameters"]
+    parameters |= {"differential": {"label": "sex", "score": "spearman"}, "samples": samples}
+    parameters["modules"] = {"method": "leiden"}
+    counts = ("modules_found", "modules_elsewhere", "module_trait_tests", "differential_tested",
+              "enrichment_tests", "activity_regulators")  # fmt: skip
+    bare, _ = PageText(results).cited("stages_methods")
+    assert bare == ""
+    parameters["mirna_targets"] = "mirna"
+    length = len(PageText(results).cited("stages_methods")[0])
+    assert length > 50
+    for count in counts:
+        results.summary["counts"][count] = 7
+        paragraph, _ = PageText(results).cited("stages_methods")
+        assert len(paragraph) > length + 50, count
+        length = len(paragraph)
+    assert "fixed effects" not in paragraph
+    samples["batch"] = "plate"
+    assert "with batches as fixed effects" in PageText(results).cited("stages_methods")[0]

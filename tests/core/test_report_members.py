@@ -171,3 +171,23 @@ def test_a_table_of_a_stage_is_whole_and_surest_rows_come_first(tmp_path: Path) 
         )
         assert ("The first 2,000 of the 2,500 rows" in page) == (rows == n)
         assert page.count("<tr><td>gene") == len(shown)
+
+
+def test_modules_of_the_stage_have_one_number_and_one_size_all_over_the_page(
+    tmp_path: Path,
+) -> None:
+    folder = analysis(tmp_path / "demo")
+    number = {**dict.fromkeys("acde", 2), **dict.fromkeys("bgh", 1), "alone": 2, "f": 0}
+    genes = pd.DataFrame({"gene": [*number], "module": [*number.values()]})
+    genes.assign(kme=0.9, p_value=0.01).to_csv(folder / "modules.tsv", sep="\t", index=False)
+    (folder / "module_membership.tsv").write_text("")
+    page_of(folder)
+    shown = {row[0]: row[4] for row in table(folder, "regulators")}
+    assert shown == {name: str(number[name]) for name in "abg"}
+    modules = {row[0]: row for row in table(folder, "modules")}
+    # One that has no edge counts.
+    assert {name: row[1] for name, row in modules.items()} == {"1": "3", "2": "5"}
+    assert "alone" in modules["2"][-1]
+    drawing = json.loads(read_page(folder).xpath("//script[@id='network-data']")[0].text)
+    groups = {name: group for name, _, _, _, _, group, *_ in drawing["nodes"]}
+    assert groups == {name: number.get(name, 0) for name in groups}

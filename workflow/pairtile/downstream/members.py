@@ -10,7 +10,12 @@ import pandas as pd
 from pairtile.io.networks.drawing import MAX_MODULES, Grouping
 from pairtile.io.networks.table import SIGNED_COLUMN
 from pairtile.report.formats import listed
-from pairtile.report.method_report import CaptionedFigure, PageSection, needed
+from pairtile.report.method_report import (
+    CaptionedFigure,
+    PageSection,
+    module_of_gene,
+    needed,
+)
 from pairtile.report.results import Results
 from pairtile.report.sections.network import SAVED_TABLE, drawn
 from pairtile.statistics.modules import module_table
@@ -27,8 +32,8 @@ def members_section(results: Results, pictures: list[CaptionedFigure]) -> PageSe
     For methods whose items are genes: they name it among their sections.
     """
     needed(results.network)
-    found = results.cached(node_groups)
-    module = pd.Series(found.of_node, index=results.degree.index)
+    found, names = results.cached(node_groups)
+    module = pd.Series(found.of_node, index=names)
     regulators = _regulators(results, module) if results.directed else []
     source = results.text.regulator if results.regulators else "source"
     sources = f"{source}s"
@@ -55,17 +60,19 @@ def members_section(results: Results, pictures: list[CaptionedFigure]) -> PageSe
     )
 
 
-def node_groups(results: Results) -> Grouping:
-    """The groups of all genes with an edge, in the order of ``results.degree``: those that the
-    analysis has found, else those of the drawing."""
+def node_groups(results: Results) -> tuple[Grouping, pd.Index[str]]:
+    """The groups of all genes with an edge, in the order of ``results.degree``, then of those
+    without one that are in a module: what the analysis has found, else those of the drawing."""
+    of_stage = results.cached(module_of_gene)
     names = results.degree.index
+    names = names.append(of_stage.index[of_stage > 0].difference(names, sort=False))
     given = results.method_report.grouping(results, names)
     if given is not None:
-        return given
+        return given, names
     data = results.cached(drawn)
     of_node = pd.Series({name: number for name, _, _, _, _, number, *_ in data["nodes"]})
     groups = of_node.reindex(names, fill_value=0).to_numpy(dtype=np.int64)
-    return Grouping(groups, data["word"], data["words"], data["how"])
+    return Grouping(groups, data["word"], data["words"], data["how"]), names
 
 
 def _signs(edges: pd.DataFrame) -> pd.DataFrame | None:
@@ -109,7 +116,7 @@ def _modules(results: Results, module: pd.Series) -> list[dict[Hashable, object]
     numbers = module.to_numpy()
     # Pairs are counted, whatever their edges are worth.
     table = module_table(numbers, first, second, np.ones(len(edges)))
-    more = results.cached(node_groups).columns
+    more = results.cached(node_groups)[0].columns
     rows = []
     for row in table.head(MAX_MODULES).to_dict("records"):
         number = int(row["module"])

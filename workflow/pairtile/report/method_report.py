@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.config.downstream import PACKAGE
 from pairtile.declare.columns import explained
 from pairtile.declare.messages import Message, messages_of
 from pairtile.declare.tables import empty_table, read_result_table
@@ -188,6 +189,26 @@ def best_edges(results: Results) -> tuple[str, pd.DataFrame]:
     return f"The strongest {results.text.edge}s", shown
 
 
+def stage_modules(results: Results, names: pd.Index[str]) -> Grouping | None:
+    """The modules of the stage that finds them, where the analysis has asked for it."""
+    from pairtile.io.networks.drawing import Grouping
+
+    module = results.cached(module_of_gene)
+    if module.empty:
+        return None
+    found = module.reindex(names, fill_value=0).to_numpy(dtype=np.int64)
+    return Grouping(found, "module", "modules", "")
+
+
+def module_of_gene(results: Results) -> pd.Series:
+    """The number of each gene's module in ``modules.tsv`` of the stage, by what the page calls it;
+    empty where it did not run."""
+    if not (results.folder / "module_membership.tsv").is_file():
+        return pd.Series(dtype=np.int64)
+    table = results.labelled(results.table("modules.tsv", PACKAGE), ["gene"])
+    return table.set_index("gene")["module"]
+
+
 @dataclass(frozen=True)
 class MethodReport:
     """What the report says and shows of one method.
@@ -203,7 +224,8 @@ class MethodReport:
         Sections of the method's own; they follow the figures.
     grouping
         The groups of nodes that the analysis itself has found, from the results and the names of
-        the nodes; None where it found none: then the page finds communities by Leiden.
+        the nodes; None where it found none: then the page finds communities by Leiden. Without it:
+        those of the stage ``modules``.
     answer
         What the first screen shows.
     """
@@ -211,7 +233,7 @@ class MethodReport:
     text: MethodText
     figures: Mapping[str, FigureMaker] | None = None
     sections: tuple[SectionMaker, ...] = field(default=())
-    grouping: Callable[[Results, pd.Index[str]], Grouping | None] = lambda results, names: None
+    grouping: Callable[[Results, pd.Index[str]], Grouping | None] = field(default=stage_modules)
     answer: Answer = field(default=Answer(best_edges))
 
 
