@@ -1,6 +1,7 @@
 """How much faster several GPUs of one host are than one, without a scheduler.
 
     python -m benchmarks.bench_gpus [CASE ...]
+    python -m benchmarks.bench_gpus --predict
 
 Each case is one analysis. Its chunks (of ``mutual_information`` its bootstraps) are computed by
 Snakemake with ``--resources gpu=N``, N all GPUs of the host first, then half of them, down to one;
@@ -10,6 +11,9 @@ are in memory. ``seconds`` are those from the start of the first of these jobs t
 last, with Snakemake and the start of every job; ``efficiency`` is the time on one GPU over N times
 that on N.
 On a machine without GPUs a small size runs on the CPU, to try the script.
+
+``--predict`` says from the measured times what four and eight GPUs will take, so that a run there
+is a check (``predicted``).
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ from pairtile.gpu.device import threads, visible_gpus
 
 from benchmarks.bench_trajectory_correlation import moving
 from benchmarks.bench_workflow import ROOT, expression, write_genome, write_table
-from benchmarks.machine import MEASURED_MI, write
+from benchmarks.machine import MEASURED_MI, RESULTS, write
 
 Inputs = Callable[[Path, bool], dict[str, Any]]
 
@@ -142,6 +146,44 @@ def run(cases: list[str] | None = None) -> dict[str, Any]:
     return results
 
 
+def predicted() -> dict[str, Any]:
+    """Times on four and eight GPUs, from ``gpus_*.json``, written to ``gpus_predicted.json``.
+
+    J jobs on N GPUs take ceil(J / N) rounds of ``job`` + (N - 1) ``beside`` seconds: a job alone,
+    and what each job beside it costs it of the host they share. Both are fitted by least squares to
+    what was measured; ``misfit`` is the largest relative error there. ``*_of_60_s``: the efficiency
+    of work that takes 60 s or longer on one GPU, in as many jobs, but one for each GPU at least.
+    """
+    results: dict[str, Any] = {}
+    for path in sorted(RESULTS.glob("gpus_[0-9]*.json")):
+        content = json.loads(path.read_text())
+        for case, entry in content["results"].items():
+            if case == "gpus":
+                continue
+            jobs = entry["jobs"]
+            seconds = {
+                int(key.rpartition("_")[2]): value
+                for key, value in entry.items()
+                if key.startswith("seconds_on_")
+            }
+            design = [[-(-jobs // n), -(-jobs // n) * (n - 1)] for n in seconds]
+            (job, beside), *_ = np.linalg.lstsq(design, [*seconds.values()])
+            fitted = np.array(design) @ (job, beside) / [*seconds.values()]
+            found = {"device": content["device"], "jobs": jobs, "job": job, "beside": beside}
+            found["misfit"] = float(np.abs(fitted - 1).max())
+            for n in (4, 8):
+                rounds, many = -(-jobs // n), max(jobs, n)
+                found[f"seconds_on_{n}"] = rounds * (job + (n - 1) * beside)
+                found[f"efficiency_on_{n}"] = jobs * job / (n * found[f"seconds_on_{n}"])
+                longer = max(jobs * job, 60.0) / many
+                of_60 = -(-many // n) * (longer + (n - 1) * beside)
+                found[f"efficiency_on_{n}_of_60_s"] = many * longer / (n * of_60)
+            results[case] = found
+    content = {"benchmark": "gpus_predicted", "from": "gpus_*.json", "results": results}
+    (RESULTS / "gpus_predicted.json").write_text(json.dumps(content, indent=2) + "\n")
+    return results
+
+
 def _scaling(folder: Path, timed: str, gpus: int) -> dict[str, Any]:
     chunks = _files(folder, "bench", "chunks", gpus)
     if timed == "bootstraps":
@@ -200,4 +242,7 @@ def _begun(log: Path, run_start: float) -> float:
 
 
 if __name__ == "__main__":
-    run(sys.argv[1:] or None)
+    if sys.argv[1:] == ["--predict"]:
+        print(json.dumps(predicted(), indent=2))
+    else:
+        run(sys.argv[1:] or None)

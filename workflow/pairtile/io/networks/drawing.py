@@ -169,7 +169,9 @@ def _categories(
     texts = {
         str(column).replace("_", " "): edges[column].fillna("").astype(str)
         for column in edges.select_dtypes(["object", "string"])
+        # A text that nearly every edge has of its own, such as positions, sorts nothing.
         if column not in _NO_CATEGORY
+        and edges[column].nunique() <= max(MAX_VALUES, len(edges) // 10)
     }
     if SIGNED_COLUMN in edges:
         signs = np.where(edges[SIGNED_COLUMN] < 0, "negative", "positive")
