@@ -147,7 +147,7 @@ def run(cases: list[str] | None = None) -> dict[str, Any]:
 
 
 def predicted() -> dict[str, Any]:
-    """Times on four and eight GPUs, from ``gpus_*.json``, written to ``gpus_predicted.json``.
+    """Times on four and eight GPUs, from ``gpus_N.DEVICE.json``, to ``gpus_predicted.DEVICE.json``.
 
     J jobs on N GPUs take ceil(J / N) rounds of ``job`` + (N - 1) ``beside`` seconds: a job alone,
     and what each job beside it costs it of the host they share. Both are fitted by least squares to
@@ -157,6 +157,7 @@ def predicted() -> dict[str, Any]:
     results: dict[str, Any] = {}
     for path in sorted(RESULTS.glob("gpus_[0-9]*.json")):
         content = json.loads(path.read_text())
+        own: dict[str, Any] = {}
         for case, entry in content["results"].items():
             if case == "gpus":
                 continue
@@ -169,7 +170,7 @@ def predicted() -> dict[str, Any]:
             design = [[-(-jobs // n), -(-jobs // n) * (n - 1)] for n in seconds]
             (job, beside), *_ = np.linalg.lstsq(design, [*seconds.values()])
             fitted = np.array(design) @ (job, beside) / [*seconds.values()]
-            found = {"device": content["device"], "jobs": jobs, "job": job, "beside": beside}
+            found = {"jobs": jobs, "job": job, "beside": beside}
             found["misfit"] = float(np.abs(fitted - 1).max())
             for n in (4, 8):
                 rounds, many = -(-jobs // n), max(jobs, n)
@@ -178,9 +179,11 @@ def predicted() -> dict[str, Any]:
                 longer = max(jobs * job, 60.0) / many
                 of_60 = -(-many // n) * (longer + (n - 1) * beside)
                 found[f"efficiency_on_{n}_of_60_s"] = many * longer / (n * of_60)
-            results[case] = found
-    content = {"benchmark": "gpus_predicted", "from": "gpus_*.json", "results": results}
-    (RESULTS / "gpus_predicted.json").write_text(json.dumps(content, indent=2) + "\n")
+            own[case] = found
+        made = {"benchmark": "gpus_predicted", "from": path.name, "results": own}
+        device = path.name.partition(".")[2]
+        (RESULTS / f"gpus_predicted.{device}").write_text(json.dumps(made, indent=2) + "\n")
+        results |= own
     return results
 
 
