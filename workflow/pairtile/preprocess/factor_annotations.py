@@ -45,8 +45,9 @@ column takes off: 11 % of unrelated pairs have p <= 0.05."""
 # not relatives: at most so many samples each, at least so many groups.
 ONE_SPECIMEN, MAX_COPIES, MIN_SPECIMENS = 0.7, 10, 20
 
-COPY_CORRELATION = 0.7
-"""Least correlation of samples that are named as copies."""
+COPY_CORRELATION, MIN_COMPARED = 0.7, 20
+"""Least correlation of samples that are named as copies; genes of which fewer may agree by
+chance, where they have few levels."""
 
 # Swaps are looked for among at most so many labels, of so many samples each; where more than this
 # share of the samples is closer to others, labels do not go with the values at all.
@@ -144,7 +145,8 @@ def look_at_annotations(
     table = AnnotationTable("samples", list(names), columns, [""] * len(names), [])
     labels = {name: [cells[k] for k in samples] for name, cells in columns.items()}
     shown = [names[k] for k in samples]
-    rest = removed = orthonormal(design.removed[samples])
+    stated = design.removed if design.removed.size else np.empty((values.shape[1], 0))
+    rest = removed = orthonormal(stated[samples])
     found: list[Message] = []
     if not design.series.size:
         terms = [term.of(samples) for term in _terms(table)]
@@ -247,7 +249,7 @@ def _copies(
     near = near_copies_of(gram, n_genes, COPY_CORRELATION, by_chance)
     groups = sorted({tuple(sorted((k, *of))) for k, of in enumerate(near) if of})
     copied = {k for group in groups for k in group}
-    if not 0 < len(copied) <= NEAR_COPIES_SHARE * len(names):
+    if len(rows) < MIN_COMPARED or not 0 < len(copied) <= NEAR_COPIES_SHARE * len(names):
         return []
     line = "Leave one of each out, or state under samples.replicate which they are"
     for name, cells in labels.items():
