@@ -49,7 +49,7 @@ MIN_POSITIVE = 20
 """Genes above zero in every sample on which size factors can rest (or half of all genes)."""
 
 MIN_PANEL = 50
-"""Genes that all follow a factor of the sample, by which it is told: fewer may be of two modules."""
+"""Genes that all follow a factor of the sample, by which it is told: fewer may be two modules."""
 
 MIN_FACTOR_VARIANCE = 0.01
 """Of a gene's variance, from which size factors are unequal: a correlation of 0.01 between all
