@@ -257,8 +257,11 @@ def _of_anndata(
 
         def column(key: str) -> list[str]:
             if key not in adata.obs:
-                held = ", ".join(map(repr, adata.obs)) or "none"
-                raise refuse("obs", f"no column {key!r}", f"one of {held}")
+                raise refuse(
+                    "obs",
+                    f"no column {key!r}",
+                    f"one of {', '.join(map(repr, adata.obs)) or 'none'}",
+                )
             return [as_text(value) for value in adata.obs[key]]
 
         chosen = chosen_cells(column, obs, refuse)

@@ -126,7 +126,10 @@ def refuse_other_forms(
     """
     fields = [[text.strip() for text in field] for field in zip(*rows, strict=True)]
     keys = [k for k, name in enumerate(names) if not is_annotation(name)]
-    shares = [np.mean([_is_value(text) for text in field]) for field in fields]
+    shares = [
+        np.mean([x in MISSING or is_number(x.replace(",", ".")) or is_marked(x) for x in field])
+        for field in fields
+    ]
     numbers = {k for k in keys[1:] if shares[k] == 1.0}
     words = {0, *(k for k in keys if shares[k] == 0.0)}
     n_different = [len(set(field)) for field in fields]
@@ -147,9 +150,11 @@ def refuse_other_forms(
                 not re.search("gene|symbol|probe|protein|feature|transcript", names[k].lower())
             ),
         )
-        pivot = f"index={names[gene]!r}, columns={names[sample]!r}"
         value = names[max(numbers - {gene, sample})]
-        cure = f"t.reset_index().pivot({pivot}, values={value!r})"
+        cure = (
+            f"t.reset_index().pivot(index={names[gene]!r}, columns={names[sample]!r}, "
+            f"values={value!r})"
+        )
         found = f"the long form, with a row for each {names[gene]!r} and {names[sample]!r}"
     elif kinds:
         # One whose name is no part of another's, so that the command finds it alone.
@@ -169,10 +174,6 @@ def refuse_other_forms(
             ".to_csv('table.tsv', sep='\\t')\""
         )
     raise InputError.at(table, "line 1" * ("csv" in read), found, expected)
-
-
-def _is_value(text: str) -> bool:
-    return text in MISSING or is_number(text.replace(",", ".")) or is_marked(text)
 
 
 def notes_of_columns(

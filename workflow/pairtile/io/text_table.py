@@ -241,18 +241,19 @@ def _check_header(
     several marks come together: they are in no order; they are fractions as the cells are, or whole
     as these, and not larger; some are the same; the name before them is like those of the rows.
     """
-    columns = [k for k in range(1, len(header)) if all(_value(row[k]) is not None for row in rows)]
+    above, *cells = [[number(text.replace(",", ".")) for text in row] for row in (header, *rows)]
+    columns = [k for k in range(1, len(header)) if all(row[k] is not None for row in cells)]
     names = [header[k].strip() for k in columns]
-    values = [_value(name) for name in names]
+    values = [above[k] for k in columns]
     numbers = [x for x in values if x is not None and not math.isnan(x)]
     if numbers and None not in values and len(header) == len(head.header):
         found = np.array(numbers)
-        cells = np.array([_value(row[k]) for row in rows for k in columns], dtype=float)
+        below = np.array([row[k] for row in cells for k in columns], dtype=float)
         marks = (
             numbers != sorted(numbers)
             and numbers != sorted(numbers, key=lambda x: (x % 1.0, x)),  # 1.1, 2.1, 1.2, 2.2
-            abs(found).max() <= 10.0 * np.nanmax(abs(cells), initial=0.0)
-            and (found % 1.0 > 0.0).any() == (np.mean(cells % 1.0 > 0.0) > 0.5),
+            abs(found).max() <= 10.0 * np.nanmax(abs(below), initial=0.0)
+            and (found % 1.0 > 0.0).any() == (np.mean(below % 1.0 > 0.0) > 0.5),
             alike := _shape(header[0]) in map(_shape, (row[0] for row in rows)),
             alike and re.search(r"\d{4}", header[0]) is not None,
             any(len(name.partition(".")[2]) > 2 for name in names),
@@ -275,10 +276,6 @@ def _check_header(
             raise InputError.at(path, f"line {line}", f"a second header line ({words})", cure)
         notes.append(message("label_line", line=line, name=fields[0], words=words))
     return notes
-
-
-def _value(text: str) -> float | None:
-    return number(text.strip().replace(",", "."))
 
 
 def _shape(name: str) -> str:

@@ -285,7 +285,7 @@ def prepare_expression(
         account.say("effects_removed", columns=", ".join(design.effects))
     controls = None if chosen.control_genes is None else _controls(expression, chosen, account)
     design = _without_hidden_factors(out, chosen, design, account, controls)
-    design, said = look_at_annotations(before, out, design, expression.samples)
+    design, said = look_at_annotations(before, out, design, quality)
     account.messages += said
     kept = _left(expression, chosen, account)
     _warn_of_samples(out, expression, account)

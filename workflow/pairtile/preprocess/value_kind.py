@@ -45,11 +45,9 @@ MAX_LOGARITHM = 64.0
 MAX_TOTALS_VARIATION = 0.01
 """Relative standard deviation of totals up to which values are shares of them, as TPM are."""
 
-MIN_POSITIVE = 20
-"""Genes above zero in every sample on which size factors can rest (or half of all genes)."""
-
-MIN_PANEL = 50
-"""Genes that all follow a factor of the sample, by which it is told: fewer may be two modules."""
+MIN_POSITIVE, MIN_PANEL = 20, 50
+"""Genes above zero in every sample on which size factors can rest (or half of all genes); genes
+that follow a factor of the sample, by which it is told: fewer may be two modules."""
 
 MIN_FACTOR_VARIANCE = 0.01
 """Of a gene's variance, from which size factors are unequal: a correlation of 0.01 between all
