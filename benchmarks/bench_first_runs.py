@@ -162,6 +162,28 @@ class Experiment:
         return self.grade([(self.ids[a], self.ids[b]) for a, b in zip(rows, columns, strict=True)])
 
 
+PAGE = Path(__file__).parents[1] / "docs/evidence.md"
+BEGIN, END = "<!-- table: bench_first_runs -->", "<!-- end of table -->"
+
+
+def table(results: dict[str, Any]) -> str:
+    """The results as Markdown: edges, precision, recall of each network."""
+
+    def shown(grade: dict[str, float] | None) -> str:
+        return f"{grade['edges']}, {grade['precision']:.2f}, {grade['recall']:.2f}" if grade else ""
+
+    lines = [
+        "| kind of file | samples | first run | the line that a warning names | usual tool |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for name, found in results["kinds"].items():
+        first = shown(found.get("first")) or f"refused: {found['refused']}"
+        line = f"`{', '.join(found['line'])}`: {shown(found['after'])}" if "line" in found else ""
+        usual = f"{found['usual']['precision']:.2f}, {found['usual']['recall']:.2f}"
+        lines.append(f"| {name} | {found['samples']} | {first} | {line} | {usual} |")
+    return "\n".join(lines)
+
+
 KINDS: dict[str, tuple[int, Callable[[Experiment], None]]] = {}
 
 
@@ -357,6 +379,8 @@ def main() -> None:
                     kinds[name]["after"] = e.grade(found[0])
     results["kinds"] = kinds
     print(json.dumps(results, indent=1), write("first_runs", "cpu", results))
+    head, _, rest = PAGE.read_text().partition(BEGIN)
+    PAGE.write_text(f"{head}{BEGIN}\n\n{table(results)}\n\n{END}{rest.partition(END)[2]}")
 
 
 def _below(folder: str, keys: Any) -> Any:
@@ -370,7 +394,7 @@ def _below(folder: str, keys: Any) -> Any:
 def _refusal(printed: str, key: str) -> str:
     """What was said of an input of this kind."""
     lines = [line.strip() for line in printed.splitlines() if f"{key}/" in line and "found" in line]
-    return re.sub(rf"^.*{key}/", "", lines[0]) if lines else ""
+    return re.sub(rf"^.*?{key}/\S+?: |; expected .*$", "", lines[0]) if lines else ""
 
 
 if __name__ == "__main__":

@@ -309,6 +309,38 @@ def test_the_long_form_is_refused_with_a_command(
         read_expression(tmp_path / "t.csv")
 
 
+@pytest.mark.parametrize("order", ["by gene", "by sample", "none"])
+def test_the_long_form_is_known_in_any_format_and_order(tmp_path: Path, order: str) -> None:
+    random = np.random.default_rng(2)
+    wide = pd.DataFrame(
+        random.poisson(90, (300, 60)),
+        index=pd.Index([f"G{k}" for k in range(300)], name="gene"),
+        columns=pd.Index([f"S{k:02d}" for k in range(60)], name="sample"),
+    )
+    frame = wide.stack().rename("reads").reset_index()
+    if order == "by sample":
+        frame = frame.sort_values("sample", kind="stable", ignore_index=True)
+    elif order == "none":
+        frame = frame.sample(frac=1, random_state=1, ignore_index=True)
+    frame.to_csv(tmp_path / "t.tsv", sep="\t", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    cure = r"t.reset_index\(\).pivot\(index='gene', columns='sample', values='reads'\)"
+    for name, reads in (("t.tsv", "read_csv"), ("t.parquet", "read_parquet")):
+        with pytest.raises(InputError, match=rf"long form.*{reads}.*{cure}.to_csv") as refused:
+            read_expression(tmp_path / name)
+        command = str(refused.value).partition('python -c "')[2].rpartition('"')[0]
+        code = command.replace("'table.tsv'", repr(str(tmp_path / "table.tsv")))
+        exec(code, {})  # the line that the message gives makes a table that is read
+        made = read_expression(tmp_path / "table.tsv")
+        np.testing.assert_array_equal(
+            made.values, wide.loc[made.genes, made.samples].to_numpy(float)
+        )
+    for table in (frame, frame.set_index("gene")):
+        with pytest.raises(InputError, match=rf"expression: found the long form.*t: {cure}"):
+            pairtile.infer_network(table)
+    assert pairtile.prepare_expression(wide).genes == list(wide.index)
+
+
 STATISTICS = {
     "Total": COUNTS.sum(axis=1),
     "Gesamt": COUNTS.sum(axis=1),

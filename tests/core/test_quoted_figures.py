@@ -10,7 +10,8 @@ from documents import NAMES, PAGES, text_of
 from paths import ROOT
 from quoted_figures import FILE, RESULTS, figures, quotes, stored, unknown
 
-from benchmarks.validity.__main__ import BEGIN, END, table
+from benchmarks import bench_first_runs
+from benchmarks.validity import __main__ as validity
 
 QUOTING = [
     pytest.param(page, id=name)
@@ -43,8 +44,17 @@ def test_a_file_of_results_is_quoted_or_named_somewhere():
 
 def test_the_table_of_validity_is_the_one_of_its_file():
     page = text_of(ROOT / "docs/validity.md")
-    shown = page.partition(BEGIN)[2].partition(END)[0]
-    assert shown.strip() == table(json.loads((RESULTS / "validity.json").read_text())).strip()
+    shown = page.partition(validity.BEGIN)[2].partition(validity.END)[0]
+    table = validity.table(json.loads((RESULTS / "validity.json").read_text()))
+    assert shown.strip() == table.strip()
+
+
+def test_the_table_of_first_runs_is_the_one_of_its_file():
+    page = text_of(bench_first_runs.PAGE)
+    shown = page.partition(bench_first_runs.BEGIN)[2].partition(bench_first_runs.END)[0]
+    [path] = RESULTS.glob("first_runs.*.json")
+    assert shown.strip() == bench_first_runs.table(json.loads(path.read_text())["results"])
+    assert f"`{path.name}`" in page
 
 
 @pytest.mark.parametrize(

@@ -300,3 +300,27 @@ def test_obs_and_places_of_an_anndata_file_are_looked_at(tmp_path: Path) -> None
     assert table.others == {"depth": ["5", "7"], "spatial": ["0 1.5", "4 5"]}
     asked = read_obs(tmp_path / "t.h5ad", ["spatial"], ["y"])
     assert asked.columns == {"spatial": ["2 3"]}
+
+
+def test_totals_of_the_table_itself_are_not_named() -> None:
+    """They go with every module: taken off, they tie unrelated genes to each other."""
+    random = np.random.default_rng(3)
+    donor = random.choice(["d1", "d2"], 400)
+    levels = 0.6 * random.normal(size=(GENES, 400)) + shifted(random, donor, 1.0)
+    levels[:30] += 0.6 * random.normal(size=400)  # a module
+    counts = random.poisson(np.exp(levels) * random.lognormal(0.0, 0.4, 400)).astype(float)
+    data = anndata.AnnData(
+        counts.T,
+        obs=pd.DataFrame({"donor": donor, "n_genes": (counts > 0).sum(axis=0)}).set_axis(
+            [f"c{k}" for k in range(400)]
+        ),
+    )
+    data.obs["total_counts"] = counts.sum(axis=0)
+    [said] = [m for m in prepare_expression(data).messages if m.code in NAMED]
+    assert "preprocess: {regress_out: [donor]}" in said
+    regulators = list(data.var_names[::10])
+    by_name = infer_network(data, regulators=regulators, batch="donor", backend="cpu")
+    by_label = infer_network(data, regulators=regulators, batch=donor, backend="cpu")
+    pd.testing.assert_frame_equal(by_name, by_label)
+    with pytest.raises(ValueError, match=r"batch: found 'plate'.*a column of obs"):
+        infer_network(data, batch="plate")

@@ -59,6 +59,29 @@ def test_replicates_are_averaged_and_courses_put_in_order(tmp_path: Path) -> Non
     assert design.counts == {"samples_averaged": 1, "sample_series": 2, "sample_batch": 2}
 
 
+@pytest.mark.parametrize("unknown", ["-99", ""])
+def test_a_code_under_regress_out_is_refused_with_what_leaves_the_sample_out(
+    tmp_path: Path, unknown: str
+) -> None:
+    sheet = tmp_path / "samples.tsv"
+    rows = ["sample\tRIN", *(f"s{k}\t{8 - k / 10:.1f}" for k in range(1, 13)), f"s13\t{unknown}"]
+    sheet.write_text("\n".join(rows) + "\n")
+    given = Expression(np.random.default_rng(1).normal(size=(3, 13)), list("xyz"), names_of(13))
+    config = SamplesConfig(annotations=str(sheet))
+    with pytest.raises(InputError, match=r"sample 's13'.*unannotated: leave_out"):
+        arrange_samples(given, config, ("RIN",))
+    sheet.write_text("\n".join(rows[:-1]) + "\n")
+    found, design = arrange_samples(
+        given, config.model_copy(update={"unannotated": "leave_out"}), ("RIN",)
+    )
+    assert found.samples == names_of(12)
+    assert design.covariates.shape == (12, 1)
+
+
+def names_of(n: int) -> list[str]:
+    return [f"s{k}" for k in range(1, n + 1)]
+
+
 def test_counts_of_cells_are_summed_by_a_column_of_obs(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     counts = rng.poisson(60.0, size=(4, 60)).astype(float)

@@ -249,6 +249,16 @@ def test_what_moves_all_genes_alike_is_the_samples(
     assert abs(agree) < 0.02
 
 
+def test_two_modules_of_a_small_panel_are_no_factor_of_the_sample() -> None:
+    """All thirty genes follow one of two modules: their logarithms stay as they are."""
+    random = np.random.default_rng(5)
+    modules = np.repeat(random.normal(size=(2, 40)) + 0.7 * random.normal(size=40), 15, axis=0)
+    given = random.normal(8.0, 1.0, (30, 1)) + 0.8 * modules + 0.3 * random.normal(size=(30, 40))
+    prepared = prepare_expression(table(given))
+    assert not {"logarithms_undone", "samples_normalised"} & {m.code for m in prepared.messages}
+    np.testing.assert_array_equal(prepared.values, given)
+
+
 def test_small_whole_numbers_that_may_be_counts_or_levels_are_asked_for() -> None:
     """Of 300 unrelated genes, a fifth of the pairs would have |r| > .18, a twentieth should."""
     random = np.random.default_rng(1)

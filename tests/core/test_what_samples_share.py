@@ -233,3 +233,23 @@ def test_control_genes_spare_large_modules(tmp_path: Path) -> None:
 def test_factors_that_would_take_all_of_a_gene_are_refused() -> None:
     with pytest.raises(InputError, match=r"hidden_factors: found 40; expected at most 29 of this"):
         prepare_expression(unrelated(4, genes=30), hidden_factors=40)
+
+
+def test_equal_samples_are_said_where_nothing_is_known_of_them() -> None:
+    values = unrelated(0)
+    values[:, 7] = values[:, 60]
+    [said] = [m for m in prepare_expression(values + 8).messages if m.code == "copied_samples"]
+    assert "7 = 60" in said
+    assert "the same values" in said
+    levels = np.random.default_rng(0).integers(0, 2, (8, 40)).astype(float)  # equal by chance
+    assert "copied_samples" not in codes(prepare_expression(levels).messages)
+
+
+def test_samples_at_one_end_of_a_module_are_no_copies() -> None:
+    random = np.random.default_rng(5)
+    values = random.normal(size=(120, 200))
+    values[:30] += 1.5 * random.standard_t(4, 200)
+    assert "copied_samples" not in codes(prepare_expression(values + 20).messages)
+    values[:, 5] = values[:, 9] + 0.3 * random.normal(size=120)
+    [said] = [m for m in prepare_expression(values + 20).messages if m.code == "copied_samples"]
+    assert "5 = 9" in said

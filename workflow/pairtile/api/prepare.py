@@ -356,8 +356,8 @@ def sample_labels(name: str, given: object, table: ExpressionTable) -> NDArray[n
     name
         What messages call the labels.
     given
-        One label for each sample, in their order; or, for samples with names, a mapping or a pandas
-        Series from sample to label.
+        One label for each sample, in their order; for samples with names a mapping or a pandas
+        Series from sample to label; of an AnnData the name of a column of ``obs``.
 
     Raises
     ------
@@ -365,11 +365,15 @@ def sample_labels(name: str, given: object, table: ExpressionTable) -> NDArray[n
         Labels of another number than there are samples; samples without a label; a mapping for
         samples without names.
     """
+    if isinstance(given, str) and table.obs is not None and given in table.obs:
+        given = table.obs[given]
     if isinstance(given, pd.Series | Mapping):
         labels = _by_name(name, pd.Series(given), table)
     elif isinstance(given, str) or not isinstance(given, _LISTS):
-        expected = "a label for each sample, or a mapping from sample to label"
-        raise ValueError(f"{name}: found {given!r:.60}; expected {expected}")
+        raise ValueError(
+            f"{name}: found {given!r:.60}; expected a label for each sample, a mapping from sample "
+            "to label, or of an AnnData a column of obs"
+        )
     else:
         labels = np.asarray(given)
     if labels.shape != (table.n_samples,):

@@ -133,6 +133,8 @@ def as_table(
     ValueError
         Not two-dimensional, not numbers, infinite values, fewer than 2 genes or 3 samples,
         repeated names, an unknown orientation or layer.
+    InputError
+        A DataFrame in the long form, or with several columns of values for each sample.
     """
     if orientation not in ORIENTATIONS:
         raise ValueError(
@@ -156,7 +158,7 @@ def as_table(
                 )
         notes, symbols = [], getattr(expression, "other_names", {})
         if isinstance(expression, pd.DataFrame):
-            expression, symbols, notes = _without_annotations(expression, orientation)
+            expression, symbols, notes = _without_annotations(expression, orientation, name)
         raw, genes, samples = _parts(expression)
     if orientation == "samples_in_rows" and _has_free_orientation(expression):
         nested = isinstance(raw, list | tuple)
@@ -187,12 +189,12 @@ def as_table(
 
 
 def _without_annotations(
-    frame: pd.DataFrame, orientation: str
+    frame: pd.DataFrame, orientation: str, name: str
 ) -> tuple[pd.DataFrame, Mapping[str, str], list[Message]]:
     """A DataFrame as files are read: without columns that are no samples, names from a column of
     text where the index has none; with symbols of its genes."""
     head = frame.head(max(3, min(FIRST_ROWS, FIRST_CELLS // max(frame.shape[1], 1))))
-    chosen = choose_columns(head, Kinds.of(orientation))
+    chosen = choose_columns(head, Kinds.of(orientation), name)
     index = frame.index if chosen.names is None else pd.Index(frame.iloc[:, chosen.names])
     symbols: dict[str, str] = {}
     if chosen.symbols is not None:
@@ -255,8 +257,11 @@ def _of_anndata(
 
         def column(key: str) -> list[str]:
             if key not in adata.obs:
-                held = ", ".join(map(repr, adata.obs)) or "none"
-                raise refuse("obs", f"no column {key!r}", f"one of {held}")
+                raise refuse(
+                    "obs",
+                    f"no column {key!r}",
+                    f"one of {', '.join(map(repr, adata.obs)) or 'none'}",
+                )
             return [as_text(value) for value in adata.obs[key]]
 
         chosen = chosen_cells(column, obs, refuse)

@@ -59,9 +59,10 @@ def _open(path: str | PathLike[str], expected: str) -> Iterator[h5py.File]:
     check_file(path)
 
     def fault(name: str, link: object) -> InputError | None:
+        stored = file[name] if isinstance(link, h5py.HardLink) else None
         if isinstance(link, h5py.ExternalLink):
             found = f"a link to {link.filename}"
-        elif isinstance(link, h5py.HardLink) and _lies_elsewhere(file[name]):
+        elif isinstance(stored, h5py.Dataset) and (stored.external or stored.is_virtual):
             found = "values that lie elsewhere"
         else:
             return None
@@ -72,11 +73,6 @@ def _open(path: str | PathLike[str], expected: str) -> Iterator[h5py.File]:
         if found is not None:
             raise found
         yield file
-
-
-def _lies_elsewhere(stored: Stored) -> bool:
-    """Whether this is an external or a virtual dataset."""
-    return hasattr(stored, "is_virtual") and bool(stored.external or stored.is_virtual)
 
 
 def read_h5ad(

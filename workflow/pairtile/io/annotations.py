@@ -342,7 +342,10 @@ def _condition(table: AnnotationTable, entry: ConditionEntry) -> Condition:
     kind = _kind(numbers) if entry.kind == "auto" else entry.kind
     unknown = np.full(len(cells), np.nan)
     if kind == "categorical":
-        labels = sorted({c for c in cells if c}, key=lambda c: _label_order(c, value_of[c]))
+        labels = sorted(
+            {c for c in cells if c},
+            key=lambda c: (math.isnan(value_of[c]), np.nan_to_num(value_of[c]), c),
+        )
         return Condition(entry.name, kind, tuple(labels), _codes(cells, labels), unknown)
     if kind == "ordinal" and entry.levels is not None:
         levels = list(entry.levels)
@@ -392,7 +395,3 @@ def refuse_cells(
             raise InputError.at(
                 table.path, place, repr(cell) if cell else "an empty cell", expected
             )
-
-
-def _label_order(label: str, number: float) -> tuple[int, float, str]:
-    return (1, 0.0, label) if math.isnan(number) else (0, number, label)

@@ -116,7 +116,7 @@ def _chosen(
     if named_by_index:
         head.index = pd.Index(head.iloc[:, index[0]], dtype=object)
     rest = [k for k in range(len(schema)) if k not in index]
-    found = choose_columns(head.iloc[:, rest], kinds)
+    found = choose_columns(head.iloc[:, rest], kinds, path, f"pd.read_parquet({str(path)!r})")
     names_at = index[0] if index and found.names is None else None
     if found.names is not None:
         names_at = rest[found.names]

@@ -43,7 +43,8 @@ def read_gold_standard(path: str | PathLike[str]) -> pd.DataFrame:
         no number, or no true edge at all.
     """
     rows = read_adj(path) if is_adj(path) else read_list(path, find_delimiter(path), r"\S+ +\S")
-    has_header = bool(rows) and not is_adj(path) and _is_header(rows[0][1])
+    above = [field.lower() for field in rows[0][1][:2]] if rows and not is_adj(path) else []
+    has_header = len(above) > 1 and above[0] in _SOURCE_HEADERS and above[1] in _TARGET_HEADERS
     if has_header:
         rows = rows[1:]
     if not rows:
@@ -76,11 +77,6 @@ def with_spelling_of(edges: pd.DataFrame, genes: GeneNames) -> tuple[pd.DataFram
     spelled, said = genes.spell(edges, ends, "names of the gold standard")
     regulating = spelled[spelled["source"] != spelled["target"]]
     return regulating.drop_duplicates(ends, ignore_index=True), said
-
-
-def _is_header(fields: list[str]) -> bool:
-    names = [field.lower() for field in fields]
-    return len(names) > 1 and names[0] in _SOURCE_HEADERS and names[1] in _TARGET_HEADERS
 
 
 def _is_true(path: str | PathLike[str], row: Row, width: int) -> bool:

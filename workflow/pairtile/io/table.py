@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from os import PathLike
 from typing import NamedTuple
 
@@ -13,8 +15,9 @@ import pandas as pd
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.large_table import count
 from pairtile.errors import InputError
-from pairtile.io.by_products import converted_names, find_columns
+from pairtile.io.by_products import converted_names, find_columns, is_annotation
 from pairtile.io.names import some
+from pairtile.io.number_marks import is_marked
 from pairtile.io.sparse_rows import Values, stored_values
 from pairtile.io.text_file import MISSING, is_number
 
@@ -74,22 +77,30 @@ class ChosenColumns(NamedTuple):
     notes: list[Message]
 
 
-def choose_columns(head: pd.DataFrame, kinds: Kinds) -> ChosenColumns:
+def choose_columns(
+    head: pd.DataFrame, kinds: Kinds, table: str | PathLike[str], read: str = ""
+) -> ChosenColumns:
     """What the columns of a table are, by its first rows: annotations, results of tests and the
     like are left out (``find_columns``). Names are the index if it is text, else the first column
-    of text."""
+    of text. ``table``, ``read``: as ``refuse_other_forms`` takes them."""
     names, by_name = [str(name).strip() for name in head.columns], kinds.column == "sample"
     texts = np.full(head.shape, "1", dtype=object)
     for k in range(len(names)):
         if by_name or not pd.api.types.is_numeric_dtype(head.dtypes.iloc[k]):
             column = head.iloc[:, k]
             texts[:, k] = column.astype(object).where(column.notna(), "").astype(str)
-    annotations, no_samples, symbols, _ = find_columns(names, texts.tolist(), MISSING, by_name)
+    rows = texts.tolist()
+    annotations, no_samples, symbols, several = find_columns(names, rows, MISSING, by_name)
     at_names = None
     if pd.api.types.is_numeric_dtype(head.index.dtype):
         text = [k for k in range(len(names)) if pd.api.types.infer_dtype(head.iloc[:, k]) in _TEXT]
         words = [k for k in text if not all(map(is_number, texts[:, k]))]
         at_names = next(iter(words or text[: len(text) == 1]), None)
+    if by_name:
+        own = int(at_names is None)  # the index holds names
+        header = [str(head.index.name or "index")] * own + names
+        cells = [[str(label)] * own + row for label, row in zip(head.index, rows, strict=True)]
+        refuse_other_forms(table, read, header, cells, several)
     of_rows = [k for k in annotations if k != at_names]
     left_out = {*annotations, *no_samples, at_names}
     notes = notes_of_columns(names, of_rows, no_samples, kinds)
@@ -98,6 +109,71 @@ def choose_columns(head: pd.DataFrame, kinds: Kinds) -> ChosenColumns:
         notes.append(message("symbols_in_table", column=names[at_symbols]))
     values = [k for k in range(len(names)) if k not in left_out]
     return ChosenColumns(values, at_names, at_symbols, notes)
+
+
+def refuse_other_forms(
+    table: str | PathLike[str],
+    read: str,
+    names: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    kinds: Mapping[str, Sequence[int]],
+) -> None:
+    """Refuse a table with a row for each gene and sample, and one with several columns of values
+    (``kinds``) for a sample.
+
+    ``read``: what reads it in pandas; "": it is in memory. ``names``: those of all fields, names of
+    the rows first. ``rows``: the first few.
+    """
+    fields = [[text.strip() for text in field] for field in zip(*rows, strict=True)]
+    keys = [k for k, name in enumerate(names) if not is_annotation(name)]
+    shares = [
+        np.mean([x in MISSING or is_number(x.replace(",", ".")) or is_marked(x) for x in field])
+        for field in fields
+    ]
+    numbers = {k for k in keys[1:] if shares[k] == 1.0}
+    words = {0, *(k for k in keys if shares[k] == 0.0)}
+    n_different = [len(set(field)) for field in fields]
+    pairs = [
+        (i, j)
+        for i, j in combinations(keys, 2)
+        if i in words
+        and (j in words or (j in numbers and (2 * n_different[i] <= len(rows) or len(keys) == 3)))
+        # A few rows in any order hold hardly a gene and a sample twice.
+        and min(n_different[i], n_different[j]) <= len(rows) / (1 if j in words else 2)
+        and 0 < len(numbers - {j}) < 3
+        and len(set(zip(fields[i], fields[j], strict=True))) == len(rows)
+    ]
+    if pairs:
+        gene, sample = sorted(
+            pairs[0],
+            key=lambda k: (
+                not re.search("gene|symbol|probe|protein|feature|transcript", names[k].lower())
+            ),
+        )
+        value = names[max(numbers - {gene, sample})]
+        cure = (
+            f"t.reset_index().pivot(index={names[gene]!r}, columns={names[sample]!r}, "
+            f"values={value!r})"
+        )
+        found = f"the long form, with a row for each {names[gene]!r} and {names[sample]!r}"
+    elif kinds:
+        # One whose name is no part of another's, so that the command finds it alone.
+        alone = [kind for kind in kinds if not any(kind in k for k in kinds if k != kind)]
+        like = min(alone, key=lambda k: ("lfq" not in k, not re.search("count|reads", k)))
+        cure = f"t.filter(regex=r'(?i){like.replace('_', '[ ._-]*')}')"
+        shown = ", ".join(f"{kind} ({len(at)})" for kind, at in kinds.items())
+        of = "each" if max(map(len, kinds.values())) > 1 else "one"
+        found = f"several columns of numbers of {of} sample: {shown}"
+    else:
+        return
+    expected = f"one column for each sample of the study, which this makes of a table t: {cure}"
+    if read:
+        expected = (
+            "one column for each sample of the study, which this writes (join the tables of "
+            f'several files): python -c "import pandas as pd; t = {read}; {cure}'
+            ".to_csv('table.tsv', sep='\\t')\""
+        )
+    raise InputError.at(table, "line 1" * ("csv" in read), found, expected)
 
 
 def notes_of_columns(

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, combinations, islice
+from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.large_table import GrowingTable, count
 from pairtile.errors import InputError
-from pairtile.io.by_products import by_product_rows, find_columns, is_annotation
+from pairtile.io.by_products import by_product_rows, find_columns
 from pairtile.io.names import some
 from pairtile.io.number_marks import Marks, find_marks, is_marked, without_marks
 from pairtile.io.table import (
@@ -35,6 +35,7 @@ from pairtile.io.table import (
     has_name_fault,
     listed,
     notes_of_columns,
+    refuse_other_forms,
 )
 from pairtile.io.text_file import (
     ABOVE,
@@ -108,10 +109,13 @@ def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
     )
     if by_name:
         header = [head.header[0] if first == 2 else "", *names]
-        _refuse_other_forms(path, delimiter, header, alike, several)
+        mark = r"\t" if delimiter == "\t" else delimiter
+        read = f"pd.read_csv({str(path)!r}, sep='{mark}', index_col=0)"
+        refuse_other_forms(path, read, header, alike, several)
     left_out = sorted([*annotations, *no_samples])
     unnamed = first == 1 or head.header[0].strip() in _NO_NAME
-    numbered = symbols == 0 and unnamed and _are_row_numbers(alike)
+    counted = [[str(first + k) for k in range(len(alike))] for first in (0, 1)]
+    numbered = symbols == 0 and unnamed and [fields[0].strip() for fields in alike] in counted
     if numbered:
         notes.append(message("row_numbers", column=names[0]))
         symbols = None
@@ -237,18 +241,19 @@ def _check_header(
     several marks come together: they are in no order; they are fractions as the cells are, or whole
     as these, and not larger; some are the same; the name before them is like those of the rows.
     """
-    columns = [k for k in range(1, len(header)) if all(_value(row[k]) is not None for row in rows)]
+    above, *cells = [[number(text.replace(",", ".")) for text in row] for row in (header, *rows)]
+    columns = [k for k in range(1, len(header)) if all(row[k] is not None for row in cells)]
     names = [header[k].strip() for k in columns]
-    values = [_value(name) for name in names]
+    values = [above[k] for k in columns]
     numbers = [x for x in values if x is not None and not math.isnan(x)]
     if numbers and None not in values and len(header) == len(head.header):
         found = np.array(numbers)
-        cells = np.array([_value(row[k]) for row in rows for k in columns], dtype=float)
+        below = np.array([row[k] for row in cells for k in columns], dtype=float)
         marks = (
             numbers != sorted(numbers)
             and numbers != sorted(numbers, key=lambda x: (x % 1.0, x)),  # 1.1, 2.1, 1.2, 2.2
-            abs(found).max() <= 10.0 * np.nanmax(abs(cells), initial=0.0)
-            and (found % 1.0 > 0.0).any() == (np.mean(cells % 1.0 > 0.0) > 0.5),
+            abs(found).max() <= 10.0 * np.nanmax(abs(below), initial=0.0)
+            and (found % 1.0 > 0.0).any() == (np.mean(below % 1.0 > 0.0) > 0.5),
             alike := _shape(header[0]) in map(_shape, (row[0] for row in rows)),
             alike and re.search(r"\d{4}", header[0]) is not None,
             any(len(name.partition(".")[2]) > 2 for name in names),
@@ -273,74 +278,13 @@ def _check_header(
     return notes
 
 
-def _value(text: str) -> float | None:
-    return number(text.strip().replace(",", "."))
-
-
 def _shape(name: str) -> str:
     letters = re.sub(r"[^\W\d_]+", lambda part: "A" if part[0].isupper() else "a", name.strip())
     return re.sub(r"\d+", "9", letters)  # TP53 is A9
 
 
-def _refuse_other_forms(
-    path: str | PathLike[str],
-    delimiter: str,
-    names: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    kinds: Mapping[str, Sequence[int]],
-) -> None:
-    """Refuse a table with a row for each gene and sample, and one with several columns of values
-    (``kinds``) for a sample; ``names`` are those of all fields."""
-    fields = [[text.strip() for text in field] for field in zip(*rows, strict=True)]
-    keys = [k for k, name in enumerate(names) if not is_annotation(name)]
-    shares = [np.mean([_value(x) is not None or is_marked(x) for x in field]) for field in fields]
-    numbers = {k for k in keys[1:] if shares[k] == 1.0}
-    words = {0, *(k for k in keys if shares[k] == 0.0)}
-    repeated = [2 * len(set(field)) <= len(rows) for field in fields]
-    pairs = [
-        (i, j)
-        for i, j in combinations(keys, 2)
-        if i in words
-        and (j in words or (j in numbers and (repeated[i] or len(keys) == 3)))
-        and (repeated[i] or repeated[j])
-        and 0 < len(numbers - {j}) < 3
-        and len(set(zip(fields[i], fields[j], strict=True))) == len(rows)
-    ]
-    if pairs:
-        gene, sample = sorted(pairs[0], key=lambda k: not re.search(_OF_GENES, names[k].lower()))
-        value = names[max(numbers - {gene, sample})]
-        pivot = f"index={names[gene]!r}, columns={names[sample]!r}, values={value!r}"
-        cure = f"t.reset_index().pivot({pivot})"
-        found = f"the long form, with a row for each {names[gene]!r} and {names[sample]!r}"
-    elif kinds:
-        # One whose name is no part of another's, so that the command finds it alone.
-        alone = [kind for kind in kinds if not any(kind in k for k in kinds if k != kind)]
-        like = min(alone, key=lambda k: ("lfq" not in k, not re.search("count|reads", k)))
-        cure = f"t.filter(regex=r'(?i){like.replace('_', '[ ._-]*')}')"
-        shown = ", ".join(f"{kind} ({len(at)})" for kind, at in kinds.items())
-        of = "each" if max(map(len, kinds.values())) > 1 else "one"
-        found = f"several columns of numbers of {of} sample: {shown}"
-    else:
-        return
-    mark = r"\t" if delimiter == "\t" else delimiter
-    raise InputError.at(
-        path,
-        "line 1",
-        found,
-        "one column for each sample of the study, which this writes (join the tables of several "
-        f"files): python -c \"import pandas as pd; t = pd.read_csv({str(path)!r}, sep='{mark}', "
-        f"index_col=0); {cure}.to_csv('table.tsv', sep='\\t')\"",
-    )
-
-
-_OF_GENES = "gene|symbol|probe|protein|feature|transcript"
 _NO_NAME = ("", "Unnamed: 0", "index")
 """Headers of the first column where programs write the numbers of the rows there."""
-
-
-def _are_row_numbers(rows: Sequence[Sequence[str]]) -> bool:
-    begin = 1 - (rows[0][0].strip() == "0")
-    return [fields[0].strip() for fields in rows] == [str(begin + k) for k in range(len(rows))]
 
 
 def check_columns(
@@ -424,8 +368,9 @@ def read_fast(
     fractions = (
         0 if layout.marks != "point" else count(lambda part: np.mod(part, 1.0) > 0.0, values)
     )
-    if fractions and fractions == count(_may_part_thousands, values):
-        return None if "points" in _find_marks(path, layout) else Rows(names, values, symbols)
+    parted = fractions and fractions == count(_may_part_thousands, values)
+    if parted and "points" in _find_marks(path, layout):
+        return None
     return Rows(names, values, symbols)
 
 
@@ -639,7 +584,8 @@ def read_text_table(path: str | PathLike[str], kinds: Kinds, scratch: Path | Non
     Raises InputError: see ``find_layout`` and ``read_careful``.
     """
     table = read_rows(path, find_layout(path, kinds), scratch)
-    if all(_is_fraction(name) for name in table.rows):
+    # Whole numbers may be names (Entrez identifiers); decimal fractions are values.
+    if all((number(name) or 0.0) % 1.0 > 0.0 for name in table.rows):
         raise InputError.at(
             path,
             "first column",
@@ -665,11 +611,3 @@ def read_rows(path: str | PathLike[str], layout: Layout, scratch: Path | None = 
         if symbol not in MISSING
     }
     return Table(values, names, layout.columns, notes, named)
-
-
-def _is_fraction(text: str) -> bool:
-    # Whole numbers may be names (Entrez identifiers); decimal fractions are values.
-    try:
-        return not float(text).is_integer()
-    except (ValueError, OverflowError):
-        return False

@@ -81,9 +81,6 @@ MIN_DEPTH_VARIANCE, MIN_DEPTH_GENES = 0.25, 250
 genes that are above zero in every sample. Compendia of many conditions reach 0.2; genes of a small
 panel may rise and fall together for their own reasons."""
 
-MIN_PANEL = 50
-"""Genes that all follow a factor of the sample, from which it is divided by."""
-
 TOTALS = {"cpm": 1e6, "cp10k": 1e4}
 """Sums to which samples are scaled."""
 
@@ -281,18 +278,15 @@ def prepare_expression(
             release(out)
     out = _normalize_log(out, kept, chosen, account)
     chosen = _equal_spread(out, chosen, scale, account)
-    known = bool(design.annotations or design.others or design.surfaces)
-    before = Looked.at(out) if known else None
-    if before is not None:
-        design = with_surfaces(design, before)
+    before = Looked.at(out)
+    design = with_surfaces(design, before)
     if design.covariates.size:
         remove_effects(out, design.covariates)
         account.say("effects_removed", columns=", ".join(design.effects))
     controls = None if chosen.control_genes is None else _controls(expression, chosen, account)
     design = _without_hidden_factors(out, chosen, design, account, controls)
-    if before is not None:
-        design, said = look_at_annotations(before, out, design, expression.samples)
-        account.messages += said
+    design, said = look_at_annotations(before, out, design, quality)
+    account.messages += said
     kept = _left(expression, chosen, account)
     _warn_of_samples(out, expression, account)
     genes = [expression.genes[k] for k in kept]
@@ -506,7 +500,7 @@ def _chosen_for_unequal_samples(
     shares = counted.totals.std() <= MAX_TOTALS_VARIATION * counted.totals.mean()
     large = unequal.factor**2 > MIN_DEPTH_VARIANCE * unequal.gene**2
     of_depth = large and unequal.n_genes >= MIN_DEPTH_GENES
-    if not (shares or of_depth or (unequal.followed and unequal.n_genes >= MIN_PANEL)):
+    if not (shares or of_depth or unequal.followed):
         return chosen
     code = "shares_normalised" if shares else "samples_normalised"
     account.say(code, factor=unequal.factor, genes=unequal.gene)

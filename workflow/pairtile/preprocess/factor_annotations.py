@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.state import copy_rows
 from pairtile.errors import InputError
-from pairtile.io.annotations import AnnotationTable
+from pairtile.io.annotations import AnnotationTable, read_numbers
 from pairtile.io.names import some
+from pairtile.preprocess.quality import SampleQuality
 from pairtile.preprocess.samples import NEAR_COPIES_SHARE, SampleDesign, parts_of, term_of
 from pairtile.runtime.threads import one_blas_thread
 from pairtile.statistics.dependence import evenly_spaced, near_copies_of
@@ -45,8 +46,9 @@ column takes off: 11 % of unrelated pairs have p <= 0.05."""
 # not relatives: at most so many samples each, at least so many groups.
 ONE_SPECIMEN, MAX_COPIES, MIN_SPECIMENS = 0.7, 10, 20
 
-COPY_CORRELATION = 0.7
-"""Least correlation of samples that are named as copies."""
+COPY_CORRELATION, MIN_COMPARED, SAME_NUMBERS = 0.7, 20, 0.95
+"""Least correlation of samples that are named as copies; genes of which fewer may agree by
+chance, where they have few levels; least correlation of a column of totals with these."""
 
 # Swaps are looked for among at most so many labels, of so many samples each; where more than this
 # share of the samples is closer to others, labels do not go with the values at all.
@@ -131,23 +133,28 @@ def with_surfaces(design: SampleDesign, looked: Looked) -> SampleDesign:
 
 @one_blas_thread()
 def look_at_annotations(
-    before: Looked, values: NDArray[np.float64], design: SampleDesign, names: Sequence[str]
+    before: Looked, values: NDArray[np.float64], design: SampleDesign, quality: SampleQuality
 ) -> tuple[SampleDesign, list[Message]]:
     """Hold every annotation against what samples share; the design with what the named ones would
-    take off. Not in time courses that are stated: their nulls keep what neighbours share.
+    take off. Not in time courses that are stated: their nulls keep what neighbours share. Nor
+    totals and numbers of genes seen: every gene is a part of these, and genes of one module most,
+    so that to take them off ties unrelated genes to each other.
 
     before : values before effects are removed. values : float64 (genes, samples), prepared.
+    quality : the samples as they were read.
     """
     after = Looked.at(values)
     samples, rows = after.samples, after.rows
     columns = {**design.annotations, **design.others}
-    table = AnnotationTable("samples", list(names), columns, [""] * len(names), [])
+    stated = design.removed if design.removed.size else np.empty((values.shape[1], 0))
+    table = AnnotationTable("samples", quality.samples, columns, [""] * len(stated), [])
     labels = {name: [cells[k] for k in samples] for name, cells in columns.items()}
-    shown = [names[k] for k in samples]
-    rest = removed = orthonormal(design.removed[samples])
+    shown = [quality.samples[k] for k in samples]
+    rest = removed = orthonormal(stated[samples])
     found: list[Message] = []
     if not design.series.size:
-        terms = [term.of(samples) for term in _terms(table)]
+        others = {name: cells for name, cells in columns.items() if not _is_size(quality, cells)}
+        terms = [term.of(samples) for term in _terms(replace(table, columns=others))]
         if chosen := explaining_terms(rows, terms, removed):
             found.append(_named(rows, removed, chosen, labels, design.effects))
             every = [term_of(term.name, table).whole(taken.shape[1]) for term, taken in chosen]
@@ -187,6 +194,16 @@ def _terms(table: AnnotationTable) -> list[Term]:
             parts = ":".join(parts_of(first.name) + parts_of(second.name))
             found.append(Term(f"smooth({parts})", places, True))
     return found
+
+
+def _is_size(quality: SampleQuality, cells: Sequence[str]) -> bool:
+    """Whether a column is one of totals or of numbers of genes seen, by rank correlation."""
+    alike = (
+        pd.DataFrame([quality.size, quality.zeros, read_numbers(cells).values])
+        .T.corr("spearman", min_periods=len(cells) // 2)
+        .abs()
+    )
+    return bool(alike.loc[2, :1].max() >= SAME_NUMBERS)
 
 
 def _named(
@@ -240,14 +257,15 @@ def _copies(
     names: Sequence[str],
 ) -> list[Message]:
     """A few samples that are copies of others; many are warned of as near copies."""
-    rest = rows - (rows @ known) @ known.T
-    # Genes of a module count as few genes.
-    n_genes = int(1 / (1 / len(rest) + max(Left.of(rows, known).excess, 0.0)))
-    gram, by_chance = rest.T @ rest / len(rest), 0.05 / len(names)
-    near = near_copies_of(gram, n_genes, COPY_CORRELATION, by_chance)
+    # By signs: of two samples at one end of a module, which agree in its genes alone, the products
+    # of these would be most of the sum. Genes of a module count as few genes, a sign as 0.4 of one.
+    signs = np.sign(rows - (rows @ known) @ known.T)
+    n_genes = int(1 / (2.5 / len(rows) + max(Left.of(rows, known).excess, 0.0)))
+    gram = np.sin(0.5 * np.pi / len(rows) * (signs.T @ signs))
+    near = near_copies_of(gram, n_genes, COPY_CORRELATION, 0.05 / len(names))
     groups = sorted({tuple(sorted((k, *of))) for k, of in enumerate(near) if of})
     copied = {k for group in groups for k in group}
-    if not 0 < len(copied) <= NEAR_COPIES_SHARE * len(names):
+    if len(rows) < MIN_COMPARED or not 0 < len(copied) <= NEAR_COPIES_SHARE * len(names):
         return []
     line = "Leave one of each out, or state under samples.replicate which they are"
     for name, cells in labels.items():

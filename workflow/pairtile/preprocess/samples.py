@@ -21,7 +21,6 @@ from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.anndata_file import read_obs
 from pairtile.io.annotations import (
-    NO_CODE,
     AnnotationTable,
     quoted,
     read_annotation_table,
@@ -55,7 +54,10 @@ MIN_SHARE_LEFT = 1 / 3
 FEW_DEGREES = 10
 """Below which it is warned of: only correlations above .6 differ from none at p = .05."""
 
-_FILLED = "a value for every sample (leave samples without one out of the table)"
+_FILLED = (
+    "a value for every sample (to leave out those without one, take their rows out of this table "
+    "and set samples: {unannotated: leave_out})"
+)
 
 
 @dataclass(frozen=True)
@@ -539,7 +541,7 @@ def term_of(name: str, table: AnnotationTable) -> Term:
         numbers = read_numbers(cells)
         refuse_cells(table, part, [""], _FILLED)
         refuse_cells(table, part, stray_cells(cells), "a number, as in most cells of the column")
-        refuse_cells(table, part, numbers.code, NO_CODE)
+        refuse_cells(table, part, numbers.code, f"no code of a missing value, but {_FILLED}")
         n_labels, values = len(set(cells)), numbers.values
         if n_labels == len(cells) and numbers.stray:
             found = f"a label of its own for each of {n_labels} samples ({quoted(cells)})"

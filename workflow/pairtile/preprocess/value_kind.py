@@ -45,8 +45,9 @@ MAX_LOGARITHM = 64.0
 MAX_TOTALS_VARIATION = 0.01
 """Relative standard deviation of totals up to which values are shares of them, as TPM are."""
 
-MIN_POSITIVE = 20
-"""Genes above zero in every sample on which size factors can rest (or half of all genes)."""
+MIN_POSITIVE, MIN_PANEL = 20, 50
+"""Genes above zero in every sample on which size factors can rest (or half of all genes); genes
+that follow a factor of the sample, by which it is told: fewer may be two modules."""
 
 MIN_FACTOR_VARIANCE = 0.01
 """Of a gene's variance, from which size factors are unequal: a correlation of 0.01 between all
@@ -319,7 +320,7 @@ def unequal_factors(values: NDArray[np.float64]) -> SizeFactors | None:
     off = np.median(np.abs(slopes - 1.0)) / NORMAL_MEDIAN  # robust to genes of other causes
     alike = off**2 - np.median(noise) < MAX_SLOPE_SPREAD**2
     followed = bool(alike and (slopes < 0.0).mean() <= MAX_AGAINST)
-    return SizeFactors(float(factors.std()), genes, len(logs), followed)
+    return SizeFactors(float(factors.std()), genes, len(logs), followed and len(logs) >= MIN_PANEL)
 
 
 def _small_values_are_whole(linear: NDArray[np.float64]) -> bool:

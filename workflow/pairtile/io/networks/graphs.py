@@ -144,7 +144,8 @@ WIDTHS = (1.0, 6.0)
 def _cx2_style(network: NetworkTable) -> dict[str, object]:
     """The style in which Cytoscape shows the network: nodes called by symbol or name, regulators as
     diamonds; edges as wide as their ``weight``, in the colour of their sign where they have one."""
-    nodes = {"NODE_LABEL": _passed_on("symbol" if "symbol" in network.genes else "name")}
+    label = {"attribute": "symbol" if "symbol" in network.genes else "name", "type": "string"}
+    nodes = {"NODE_LABEL": {"type": "PASSTHROUGH", "definition": label}}
     if network.is_regulator.any():
         for key, shown in (("NODE_SHAPE", "diamond"), ("NODE_BACKGROUND_COLOR", REGULATOR)):
             one = {"attribute": "role", "type": "string", "map": [{"v": "regulator", "vp": shown}]}
@@ -170,10 +171,6 @@ def _cx2_style(network: NetworkTable) -> dict[str, object]:
         "nodeMapping": nodes,
         "edgeMapping": edges,
     }
-
-
-def _passed_on(attribute: str) -> dict[str, object]:
-    return {"type": "PASSTHROUGH", "definition": {"attribute": attribute, "type": "string"}}
 
 
 def _continuous(attribute: str, at: Sequence[float], shown: Sequence[object]) -> dict[str, object]:

@@ -175,7 +175,7 @@ def infer_network(
     step : a mapping, or None
         `{'time': 2, 'tolerance': 0.5}`: how long a step of `time` is; series are cut at others.
     batch : array-like [shape: (samples,)], mapping or Series, or None
-        Which batch each sample is of.
+        Which batch each sample is of; of an AnnData also the name of a column of `obs`.
     seed : an integer between 0 and 4294967295
         Start of all random draws (permutations, bootstraps). The same seed gives the same result on
         any number of chunks and threads.

@@ -362,8 +362,8 @@ class TrajectoryCorrelationConfig(Analysis):
         yield Rule(
             len(kinds) > 1 or "auto" in kinds,
             "compare",
-            "the same estimator.kind stated in both (values of two kinds differ by themselves, "
-            f"and auto may decide otherwise in each; here {listed(kinds)})",
+            "the same estimator.kind stated in both, such as estimator: {kind: gaussian} (values "
+            f"of two kinds differ, and auto may take another in each; here {listed(kinds)})",
         )
 
     def resolve_auto(self) -> Mapping[str, object]:
