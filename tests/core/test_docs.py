@@ -26,9 +26,9 @@ from documents import (
     text_of,
 )
 from pairtile import __version__
-from pairtile.config import load_config
 from pairtile.config.downstream import GROUP_TABLES, STAGES
 from pairtile.config.export_formats import FORMAT_OF_SUFFIX
+from pairtile.config.load import load_config
 from pairtile.config.models import Analysis, models_in
 from pairtile.config.root import Config, models
 from pairtile.declare.columns import declared_columns, declared_files

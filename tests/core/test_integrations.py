@@ -11,7 +11,7 @@ import pytest
 import yaml
 from pairtile import __version__
 from pairtile.command import main
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from paths import ROOT
 
 NEXTFLOW, GALAXY = ROOT / "integrations/nf-core", ROOT / "integrations/galaxy"

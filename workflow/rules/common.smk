@@ -5,14 +5,18 @@ import shlex
 import sys
 import time
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from pairtile.config.addresses import scheme
-from pairtile.config import check_inputs_exist, check_results_writable
-from pairtile.config.load import read_mapping_file
+from pairtile.config.load import (
+    check_inputs_exist,
+    check_results_writable,
+    read_mapping_file,
+)
 from pairtile.errors import ConfigError, PairtileError, StoreError
 from pairtile.runtime.end_together import ENDS_WITH, end_with_run
 from pairtile.runtime.files import file_format, read_json_once
@@ -103,6 +107,19 @@ def hold_results_for_this_run():
         logger.info("the run before was killed: its locks are released")
 
 
+def check_jobs_can_import():
+    """Refuse a run whose jobs would have Snakemake's own packages alone, which suffice to read the
+    rules, for --lint and for a dry run."""
+    needed = ("numpy", "pandas", "pyarrow", "scipy", "numba", "matplotlib")
+    missing = [name for name in needed if find_spec(name) is None]
+    if missing and jobs_run_in_this_environment():
+        logger.error(
+            f"pairtile: found no {', '.join(missing)} where snakemake runs, and jobs run there; "
+            f"expected an installed pairtile ({INSTALL}), or jobs elsewhere (--sdm conda)"
+        )
+        sys.exit(1)
+
+
 # Files of each analysis that were made with other settings: Snakemake would not know of those that
 # were copied from another.
 OTHER_SETTINGS = {}
@@ -115,6 +132,7 @@ def start_run():
         return
     starts_jobs = internals.starts_jobs(workflow)
     if starts_jobs:
+        check_jobs_can_import()
         try:
             if not DEFAULT_STORAGE:
                 check_results_writable(CONFIG)

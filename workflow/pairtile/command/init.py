@@ -38,12 +38,7 @@ def init(method: str | None, out: Path | None = None, force: bool = False) -> st
 def example(method: str) -> Path:
     """The example of a method: of its package, or of pairtile's own."""
     own = get_method(method).folder / "example.yaml"
-    return own if own.is_file() else examples() / f"{method}.yaml"
-
-
-def examples() -> Path:
-    """The folder of example configurations."""
-    return workflow_folder() / "config" / "examples"
+    return own if own.is_file() else workflow_folder() / f"config/examples/{method}.yaml"
 
 
 def _first_sentence(text: str | None) -> str:

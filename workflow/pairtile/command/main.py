@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from pairtile.command.short import OneNetwork, demo, network
 
             if options.command == "demo":
-                return demo(for_snakemake)
+                return demo(for_snakemake, options.files)
             return network(
                 OneNetwork(*(getattr(options, name) for name in OneNetwork._fields)), for_snakemake
             )
@@ -141,7 +141,8 @@ def _parser() -> argparse.ArgumentParser:
         epilog="What stands after -- is for Snakemake: pairtile run my.yaml -- --cores 4 --dry-run",
     )
     run.add_argument("config", type=Path, help="YAML or JSON; results go to the working directory")
-    commands.add_parser("demo", help="run the demo here: results/demo/report.html")
+    short = commands.add_parser("demo", help="run the demo here: results/demo/report.html")
+    short.add_argument("--files", action="store_true", help="only lay its files into config/")
     network = commands.add_parser(
         "network",
         help="a network of one table, without a configuration file",
