@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
@@ -275,11 +276,28 @@ def test_citation_file_is_complete_and_of_this_version():
     assert citation["license"] == "BSD-3-Clause"
 
 
-def test_pages_deploy_this_version():
-    for page in (ROOT / "README.md", ROOT / "docs/module.md"):
-        assert re.findall(r"snakedeploy deploy-workflow .* --tag v(.+)", text_of(page)) == [
-            __version__
-        ]
+INSTALL = ROOT / "docs/install.md"
+INSTALLS = re.compile(
+    r"pip install [^`\n]*(pairtile|-e |--editable|'?\.\[|\s\.$)|ghcr\.io/pairtile|deploy-workflow"
+    r"|conda (create|install)[^`\n]*pairtile",
+    re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != INSTALL], ids=str)
+def test_only_one_page_says_how_to_install(page):
+    """What stands once is hedged once, until there is a release."""
+    if page.name not in ("CHANGELOG.md", "CONTRIBUTING.md"):
+        assert INSTALLS.findall(text_of(page)) == []
+
+
+def test_that_page_says_what_needs_a_release():
+    before, hedged = text_of(INSTALL).split("**From the first release on.**")
+    assert not re.search(r"pip install pairtile|ghcr|deploy-workflow|bioconda pairtile", before)
+    assert re.findall(r"deploy-workflow .* --tag v(.+)", hedged) == [__version__]
+    extras = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]["optional-dependencies"]
+    named = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| `.*?\|", hedged, re.MULTILINE))))
+    assert named == set(extras) - {"test", "test-storage", "docs"}
 
 
 def test_changelog_has_a_place_for_this_version():

@@ -70,7 +70,8 @@ ANALYSIS = f"{CONFIG.results}/{{analysis}}"
 LOGS = f"{ANALYSIS}/logs"
 STEPS = f"{ANALYSIS}/steps"
 # From the folder of the rules, as Snakemake looks for it, also in a workflow fetched from elsewhere.
-ENVIRONMENT = "../../envs/pairtile.yaml"
+ON_GPU = internals.resource_given(workflow, "gpu") is not None
+ENVIRONMENT = f"../../envs/pairtile{'-gpu' * ON_GPU}.yaml"
 
 
 wildcard_constraints:
