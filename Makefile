@@ -149,12 +149,15 @@ lock: $(VENV)/.stamp
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/$(LOCK) --output-file envs/requirements.lock.txt
 	$(BIN)/$(LOCK) --extra cuda12 --output-file envs/requirements-cuda12.lock.txt
+	sed -n 's/^requires = \["\(.*\)"\]/\1/p' pyproject.toml | $(BIN)/uv pip compile - --quiet --upgrade \
+		--generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links \
+		--custom-compile-command 'make lock' --output-file envs/build.txt
 
 registries: $(VENV)/.stamp
 	PYTHONPATH=workflow $(BIN)/python registries/generate.py
 
 # In an environment of its own: what lists packages needs some.
-sbom: $(VENV)/.stamp
+sbom:
 	$(PYTHON) -m venv --clear $(VENV)-sbom
 	$(VENV)-sbom/bin/python -m pip install --quiet 'cyclonedx-bom>=7,<8'
 	mkdir -p dist
