@@ -4,7 +4,7 @@
     python registries/generate.py --sdist dist/pairtile-0.2.0.tar.gz   # the recipe with its checksum
 
 Environments of conda (``envs/*.yaml``), the recipe for bioconda, a tool for Galaxy of each method and
-the module for nf-core: none of them is edited by hand. ``make registries`` runs this, and
+the modules for nf-core, the bibliography of the paper: none of them is edited by hand. ``make registries`` runs this, and
 ``tests/core/test_registries.py`` compares each file with what is written here.
 """
 
@@ -144,6 +144,17 @@ def recipe_text(sha256: str) -> str:
     )
 
 
+def bibliography_text() -> str:
+    """What the paper cites: entries of the package's own references, and those of other programs."""
+    cited = set(re.findall(r"@([A-Z]+(?:_[A-Z0-9]+)+)", (ROOT / "paper/paper.md").read_text()))
+    sources = sorted((ROOT / "workflow/pairtile").rglob("references.bib"))
+    entries: dict[str, str] = {}
+    for path in (*sources, ROOT / "registries/other_programs.bib"):
+        for entry in re.findall(r"^@.*?^}", path.read_text(encoding="utf-8"), re.M | re.S):
+            entries.setdefault(re.findall(r"\{(\w+),", entry)[0], entry)
+    return "\n\n".join(entries[key] for key in sorted(cited)) + "\n"
+
+
 def files(sha256: str = UNKNOWN_CHECKSUM) -> Iterator[tuple[str, str]]:
     """Path from the top of the repository, text."""
     yield "envs/pairtile.yaml", environment_text()
@@ -151,6 +162,7 @@ def files(sha256: str = UNKNOWN_CHECKSUM) -> Iterator[tuple[str, str]]:
     yield "registries/bioconda/meta.yaml", recipe_text(sha256)
     for method in TOOLS:
         yield f"registries/galaxy/pairtile_{method}.xml", tool_text(method, __version__)
+    yield "paper/paper.bib", bibliography_text()
     yield "registries/galaxy/.shed.yml", shed_text(HOME)
     demo = ROOT / "config/demo"
     for name, text in module_files(__version__, HOME, PROJECT["description"], demo):
