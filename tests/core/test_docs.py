@@ -311,6 +311,10 @@ def test_workflow_catalog_finds_what_it_needs():
     assert set(usage) == {"mandatory-flags", "software-stack-deployment", "report"}
     for name in ("workflow/Snakefile", "config/README.md"):
         assert (ROOT / name).is_file()
+    # tests/workflow/test_snakemake_alone.py runs jobs in such an environment.
+    assert usage["software-stack-deployment"]["conda"] is True
+    assert "config/README.md" in usage["mandatory-flags"]["desc"]
+    assert "docs/install.md" in text_of(ROOT / "config/README.md")
 
 
 def test_the_columns_and_files_of_the_example_in_r_are_those_of_a_run():

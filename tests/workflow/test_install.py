@@ -7,12 +7,15 @@ the image that ``make container`` built for that of the registry.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -103,6 +106,66 @@ def test_the_modules_for_nf_core_pass_its_linter_as_far_as_it_goes_offline(tmp_p
         failed = set(re.findall(r"(\w+): (?=[A-Z])", said.partition("Failed")[2]))
         assert failed <= {"docker_tag", "singularity_tag"}, said
         assert int(re.findall(r"(\d+) Tests Passed", said)[-1]) > 40
+
+
+def test_packages_carry_no_tests() -> None:
+    """Nor notes, benchmarks or what is generated for registries."""
+    wheel, sdist = (next((ROOT / "dist").glob(f"*{end}")) for end in (".whl", ".tar.gz"))
+    with zipfile.ZipFile(wheel) as packed:
+        names = packed.namelist()
+    assert not [
+        name for name in names if re.search(r"(^|/)(tests?|benchmarks)/|test_\w+\.py$", name)
+    ]
+    tops = {name.partition("/")[0] for name in names}
+    assert {top.partition("-")[0] for top in tops} == {"pairtile"}
+    with tarfile.open(sdist) as packed:
+        names = [name.partition("/")[2] for name in packed.getnames()]
+    assert "workflow/pairtile/__init__.py" in names
+    assert not [name for name in names if name.startswith(("tests", "benchmarks", "registries"))]
+
+
+@pytest.mark.parametrize("resolution", ["lowest-direct", "highest"])
+def test_the_wheel_runs_with_the_oldest_and_the_newest_that_it_allows(
+    tmp_path: Path, resolution: str
+) -> None:
+    """For every Python that is found here (in CI each has a job); the oldest packages have wheels
+    for the oldest Python alone."""
+    tools = clean_environment(tmp_path / "tools", "uv")
+    find = [tools / "uv", "python", "find", "--no-python-downloads"]
+    found = [
+        subprocess.run([*find, f"3.{minor}"], capture_output=True, text=True)
+        for minor in range(11, 15)
+    ]
+    pythons = [done.stdout.strip() for done in found if done.returncode == 0]
+    assert pythons
+    pythons = pythons[:1] if resolution == "lowest-direct" else pythons
+    print(*pythons, sep="\n")
+    for number, python in enumerate(pythons):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        compile_it = [tools / "uv", "pip", "compile", "--quiet", "--resolution", resolution]
+        compile_it += [ROOT / "pyproject.toml", "--python", python]
+        subprocess.run([*compile_it, "--output-file", folder / "pins.txt"], check=True)
+        subprocess.run([python, "-m", "venv", folder / "environment"], check=True)
+        path = folder / "environment/bin"
+        wheel = str(next((ROOT / "dist").glob("*.whl")))
+        install = [path / "python", "-m", "pip", "install", "-q", wheel]
+        subprocess.run([*install, "--constraint", folder / "pins.txt"], check=True)
+        (folder / "empty").mkdir()
+        follow("$ pairtile demo", folder / "empty", path)
+
+
+def test_the_bill_of_materials_lists_what_is_locked(tmp_path: Path) -> None:
+    subprocess.run(["make", "sbom", f"VENV={tmp_path / 'venv'}"], cwd=ROOT, check=True)
+    listed = json.loads((ROOT / "dist/sbom.cdx.json").read_text())
+    assert (listed["bomFormat"], listed["metadata"]["component"]["name"]) == (
+        "CycloneDX",
+        "pairtile",
+    )
+    locked = set(
+        re.findall(r"^([\w.-]+)==", (ROOT / "envs/requirements.lock.txt").read_text(), re.M)
+    )
+    assert {part["name"] for part in listed["components"]} == locked
 
 
 def test_the_locks_are_those_of_pyproject(tmp_path: Path) -> None:

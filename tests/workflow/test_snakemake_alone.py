@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import sysconfig
+import venv
 from importlib import metadata
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from programs import snakemake
 from small_analyses import ANALYSES
 from workflow_runs import BASE, HANGS_SECONDS, ROOT, Run, environment
 
@@ -20,6 +23,8 @@ pytestmark = pytest.mark.workflow
 
 WITHOUT = """
 import sys
+import sysconfig
+import venv
 from importlib.abc import MetaPathFinder
 
 class Missing(MetaPathFinder):
@@ -37,13 +42,20 @@ main()
 """
 
 CONDA = """#!/bin/sh
+here=$(dirname $(dirname "$0"))
 case "$*" in
   "--version") echo conda 25.9.0;;
-  "info --json") echo '{"conda_version": "25.9.0", "platform": "linux-64", "conda_prefix": "/c"}';;
+  "info --json")
+    echo "{\\"conda_version\\": \\"25.9.0\\", \\"platform\\": \\"linux-64\\", \\"conda_prefix\\": \\"$here\\"}";;
   *channel_priority*) echo '{"get": {"channel_priority": "strict"}}';;
+  *create*) for prefix; do true; done; cp -rs "$here/environment" "${prefix%/}";;
+  clean*) ;;
   *) exit 3;;
 esac
 """
+"""Stands in for conda: what it makes is a copy of a folder that is there already."""
+
+ACTIVATE = 'export CONDA_PREFIX="$1" PATH="$1/bin:$PATH"\n'
 
 
 def brought_by(package: str) -> set[str]:
@@ -98,6 +110,22 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def path_with_conda(folder: Path) -> str:
+    """A PATH on which conda's place is taken, with an environment that holds what is installed
+    here, but for pairtile."""
+    (folder / "conda/bin").mkdir(parents=True)
+    (folder / "conda/bin/conda").write_text(CONDA)
+    (folder / "conda/bin/conda").chmod(0o755)
+    (folder / "conda/bin/activate").write_text(ACTIVATE)
+    environment = folder / "conda/environment"
+    venv.create(environment)
+    packages = next(environment.glob("lib/python*/site-packages"))
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if "pairtile" not in path.name:
+            (packages / path.name).symlink_to(path)
+    return f"{folder / 'conda/bin'}{os.pathsep}{os.environ['PATH']}"
+
+
 GIVEN = ("--snakefile", str(ROOT / "Snakefile"), "--configfile", "config.yaml", "--cores", "2")
 
 
@@ -108,11 +136,7 @@ def test_numpy_and_pandas_are_not_among_what_snakemake_brings() -> None:
 
 @pytest.mark.parametrize("asked", [["--lint"], ["-n"], ["-n", "--sdm", "conda"]])
 def test_rules_are_read_checked_and_planned(folder: Path, asked: list[str]) -> None:
-    (folder / "bin").mkdir()
-    (folder / "bin/conda").write_text(CONDA)  # stands in: nothing is installed by a dry run
-    (folder / "bin/conda").chmod(0o755)
-    path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    done = snakemake_alone(folder, *GIVEN, *asked, PATH=path)
+    done = snakemake_alone(folder, *GIVEN, *asked, PATH=path_with_conda(folder))
     assert done.code == 0, done.text
     if "-n" in asked:
         assert "This was a dry-run" in done.text
@@ -121,10 +145,29 @@ def test_rules_are_read_checked_and_planned(folder: Path, asked: list[str]) -> N
         assert "envs/pairtile.yaml will be created" in done.text
 
 
-def test_a_run_is_refused_with_the_command_that_installs_the_checkout(folder: Path) -> None:
-    done = snakemake_alone(folder, *GIVEN)
+@pytest.mark.parametrize("more", [[], ["--sdm", "conda"]])
+def test_a_run_is_refused_with_the_command_that_installs_the_checkout(
+    folder: Path, more: list[str]
+) -> None:
+    done = snakemake_alone(folder, *GIVEN, *more, PATH=path_with_conda(folder))
     assert done.code == 1, done.text
     [line] = [line for line in done.text.splitlines() if line.startswith("pairtile: found no")]
     assert f"{sys.executable} -m pip install {ROOT}" in line
     assert "Traceback" not in done.text
     assert not (folder / "results").exists()
+
+
+@pytest.mark.complete
+def test_jobs_in_a_conda_environment_find_the_package_beside_the_rules(folder: Path) -> None:
+    """It is not in the environment: Snakemake has scripts look where it looks itself, at last."""
+    section = yaml.safe_load((folder / "config.yaml").read_text())["analyses"]["mutual_information"]
+    (folder / "config.yaml").write_text(yaml.safe_dump({"analyses": {"net": section}}))
+    path = path_with_conda(folder)
+    inside = folder / "conda/environment/bin/python"
+    looked = [inside, "-c", "import numpy, pairtile"]
+    found = subprocess.run(looked, capture_output=True, text=True, env=environment())
+    assert "No module named 'pairtile'" in found.stderr
+    done = snakemake(folder, *GIVEN, "--sdm", "conda", PATH=path)
+    assert done.code == 0, done.text
+    assert "Activating conda environment" in done.text
+    assert (folder / "results/net/report.html").is_file()

@@ -108,15 +108,16 @@ def hold_results_for_this_run():
         logger.info("the run before was killed: its locks are released")
 
 
-def check_jobs_can_import():
-    """Refuse a run whose jobs would have Snakemake's own packages alone, which suffice to read the
-    rules, for --lint and for a dry run."""
+def check_packages():
+    """Refuse a run beside Snakemake's own packages alone, which suffice to read the rules, for
+    --lint and for a dry run. Files of a run are read here, too, wherever its jobs are.
+    """
     needed = ("numpy", "pandas", "pyarrow", "scipy", "numba", "matplotlib")
     missing = [name for name in needed if find_spec(name) is None]
-    if missing and jobs_run_in_this_environment():
+    if missing:
         logger.error(
-            f"pairtile: found no {', '.join(missing)} where snakemake runs, and jobs run there; "
-            f"expected an installed pairtile ({INSTALL}), or jobs elsewhere (--sdm conda)"
+            f"pairtile: found no {', '.join(missing)} where snakemake runs; expected an installed "
+            f"pairtile ({INSTALL}); jobs may have environments of their own (--sdm)"
         )
         sys.exit(1)
 
@@ -133,7 +134,7 @@ def start_run():
         return
     starts_jobs = internals.starts_jobs(workflow)
     if starts_jobs:
-        check_jobs_can_import()
+        check_packages()
         try:
             if not DEFAULT_STORAGE:
                 check_results_writable(CONFIG)
