@@ -46,7 +46,7 @@ here=$(dirname $(dirname "$0"))
 case "$*" in
   "--version") echo conda 25.9.0;;
   "info --json")
-    echo "{\\"conda_version\\": \\"25.9.0\\", \\"platform\\": \\"linux-64\\", \\"conda_prefix\\": \\"$here\\"}";;
+    printf '{"conda_version": "25.9.0", "platform": "linux-64", "conda_prefix": "%s"}' "$here";;
   *channel_priority*) echo '{"get": {"channel_priority": "strict"}}';;
   *create*) for prefix; do true; done; cp -rs "$here/environment" "${prefix%/}";;
   clean*) ;;

@@ -58,8 +58,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.command == "crate":
             from pairtile.command.crate import write_crate
 
-            number = write_crate(options.config, options.out)
-            print(f"{options.out}: {number} results, with configuration and input files")
+            print(
+                f"{options.out}: {write_crate(options.config, options.out)} results, with "
+                "configuration and input files"
+            )
         elif options.command == "reproduce":
             from pairtile.command.crate import reproduce
             from pairtile.report.formats import counted
