@@ -3,7 +3,9 @@
 # make test-complete  what they leave out: long tests, all architectures of CUDA
 # make test-oldest  the tests with the oldest dependencies that pyproject.toml allows
 # make wheel      build the packages into dist/, install each into a new environment, run the demo
-# make test-install  the README's ways in, in clean environments
+# make test-install  the ways in of docs/install.md, in clean environments; linters of registries
+# make registries  write the files for conda, Galaxy and nf-core from pyproject.toml and settings
+# make sbom       list all that is locked as CycloneDX, in dist/sbom.cdx.json
 # make container  build the image of Containerfile, run the demo in it (CONTAINER=docker without podman)
 # make test-next-snakemake  the tests that touch Snakemake, with its main branch
 # make gpu-test   tests of the CUDA kernels (needs a GPU and CuPy)
@@ -29,7 +31,7 @@ CORES ?= $(shell nproc 2>/dev/null || echo 2)
 .DELETE_ON_ERROR:
 # Else every program of every test would compile the whole package anew.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: demo setup test lint types unit test-oldest wheel test-install container test-next-snakemake test-slurm test-storage test-faults test-fuzz mutations nightly lock audit gpu-test bench validity quality compare-peers docs rule-graphs clean
+.PHONY: demo setup test lint types unit test-oldest wheel test-install registries sbom container test-next-snakemake test-slurm test-storage test-faults test-fuzz mutations nightly lock audit gpu-test bench validity quality compare-peers docs rule-graphs clean
 
 demo: setup
 	$(BIN)/snakemake --cores $(CORES)
@@ -96,9 +98,8 @@ wheel: $(VENV)/.stamp
 		test -s results/demo/report.html) || exit 1; \
 	done
 
-# The commands of the README in clean environments, with these packages.
+# The commands of docs/install.md in clean environments, with these packages; linters of registries.
 test-install: $(VENV)/.stamp-test wheel
-	$(BIN)/python -m pip install --quiet py-rattler-build
 	$(BIN)/python -m pytest -m install tests/workflow/test_install.py
 
 CONTAINER ?= podman
@@ -148,6 +149,20 @@ lock: $(VENV)/.stamp
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/$(LOCK) --output-file envs/requirements.lock.txt
 	$(BIN)/$(LOCK) --extra cuda12 --output-file envs/requirements-cuda12.lock.txt
+	sed -n 's/^requires = \["\(.*\)"\]/\1/p' pyproject.toml | $(BIN)/uv pip compile - --quiet --upgrade \
+		--generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links \
+		--custom-compile-command 'make lock' --output-file envs/build.txt
+
+registries: $(VENV)/.stamp
+	PYTHONPATH=workflow $(BIN)/python registries/generate.py
+
+# In an environment of its own: what lists packages needs some.
+sbom:
+	$(PYTHON) -m venv --clear $(VENV)-sbom
+	$(VENV)-sbom/bin/python -m pip install --quiet 'cyclonedx-bom>=7,<8'
+	mkdir -p dist
+	$(VENV)-sbom/bin/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application \
+		--output-reproducible --output-file dist/sbom.cdx.json envs/requirements.lock.txt
 
 audit: $(VENV)/.stamp
 	$(BIN)/python -m pip install --quiet pip-audit

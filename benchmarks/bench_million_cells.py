@@ -34,7 +34,7 @@ BLOCK = 500
 STEP = """
 import json, sys, time, resource
 from pathlib import Path
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.steps.analysis_run import AnalysisRun, Step, steps_of
 step, content, out = sys.argv[1], json.loads(sys.argv[2]), Path(sys.argv[3])
 given = load_config(content)

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.runtime.files import read_json
 from pairtile.steps.analysis_run import AnalysisRun
 

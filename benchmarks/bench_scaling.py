@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse
 from pairtile.command.warm import try_method
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.engine import tiles
 from pairtile.engine.chunk_file import ChunkHeader, write_chunk
 from pairtile.method import Method, methods
@@ -122,7 +122,7 @@ def measure_plan(genes: int) -> dict[str, Any]:
 PREPARE = """
 import json, sys, time
 from pathlib import Path
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.runtime.host_memory import peak_host_bytes
 from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.prepare import prepare
@@ -265,7 +265,7 @@ def measure_jobs(folder: Path, chunks: int) -> dict[str, Any]:
 MERGE = """
 import json, sys, time
 from pathlib import Path
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.runtime.host_memory import peak_host_bytes
 from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.merge import merge

@@ -22,6 +22,7 @@ OUTSIDE = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "LICENSE": "LICENSE.txt",
+    "SECURITY.md": "security-policy.md",
 }
 """Path in the repository -> path in the site, where it is another."""
 

@@ -9,7 +9,7 @@ import numpy as np
 import pairtile
 import pandas as pd
 import pytest
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.io.expression import Expression
 from pairtile.simulate.modes import simulate_modes
 
@@ -23,7 +23,7 @@ def test_public_name_is_there_and_documented(name: str) -> None:
 
 
 def test_unknown_names_are_refused_as_for_any_module() -> None:
-    with pytest.raises(AttributeError, match=r"pairtile.* nothing"):
+    with pytest.raises(AttributeError, match=r"pairtile.*nothing"):
         _ = pairtile.nothing  # type: ignore[attr-defined]
     with pytest.raises(ImportError):
         exec("from pairtile import nothing")

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pairtile.command import main
 from pairtile.command.run import relay
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.config.root import models
 from pairtile.errors import ConfigError
 from pairtile.method import methods

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pairtile.config import check_inputs_exist, check_results_writable, load_config
+from pairtile.config.load import check_inputs_exist, check_results_writable, load_config
 from pairtile.errors import ConfigError
 
 NOT_TEXT = "found a name that YAML does not read as text"

@@ -12,10 +12,10 @@ import yaml
 from fuzz import cases
 from hypothesis import given
 from hypothesis import strategies as st
-from pairtile.config import Config, load_config
 from pairtile.config.describe import json_schema
+from pairtile.config.load import load_config
 from pairtile.config.models import models_in
-from pairtile.config.root import models
+from pairtile.config.root import Config, models
 from pairtile.errors import ConfigError
 
 SCHEMA = jsonschema.Draft202012Validator(json_schema())

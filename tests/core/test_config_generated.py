@@ -10,7 +10,6 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from pairtile.config import Analysis, Config, load_config
 from pairtile.config.describe import (
     README_FILE,
     SCHEMA_FILE,
@@ -19,8 +18,9 @@ from pairtile.config.describe import (
     schema_text,
     write,
 )
-from pairtile.config.models import ConfigModel, models_in
-from pairtile.config.root import models
+from pairtile.config.load import load_config
+from pairtile.config.models import Analysis, ConfigModel, models_in
+from pairtile.config.root import Config, models
 
 ROOT = Path(__file__).resolve().parents[2]
 STALE = "is not what the models say: run python -m pairtile.config.describe"
@@ -132,7 +132,7 @@ def assert_complete(given: dict[str, Any], section: type[ConfigModel]) -> None:
 
 
 def test_demo_names_files_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pairtile.config import check_inputs_exist
+    from pairtile.config.load import check_inputs_exist
 
     monkeypatch.chdir(ROOT)
     check_inputs_exist(load_config("config/config.yaml"))

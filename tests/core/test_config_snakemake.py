@@ -11,7 +11,7 @@ from programs import PYTHONPATH, snakemake
 
 SNAKEFILE = """
 import json
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.errors import ConfigError
 
 configfile: "config.yaml"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from expression_defaults import EXPRESSION_DEFAULTS
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from programs import python
 from pydantic import ValidationError

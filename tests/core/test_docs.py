@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,9 +27,9 @@ from documents import (
     text_of,
 )
 from pairtile import __version__
-from pairtile.config import load_config
 from pairtile.config.downstream import GROUP_TABLES, STAGES
 from pairtile.config.export_formats import FORMAT_OF_SUFFIX
+from pairtile.config.load import load_config
 from pairtile.config.models import Analysis, models_in
 from pairtile.config.root import Config, models
 from pairtile.declare.columns import declared_columns, declared_files
@@ -275,11 +276,28 @@ def test_citation_file_is_complete_and_of_this_version():
     assert citation["license"] == "BSD-3-Clause"
 
 
-def test_pages_deploy_this_version():
-    for page in (ROOT / "README.md", ROOT / "docs/module.md"):
-        assert re.findall(r"snakedeploy deploy-workflow .* --tag v(.+)", text_of(page)) == [
-            __version__
-        ]
+INSTALL = ROOT / "docs/install.md"
+INSTALLS = re.compile(
+    r"pip install [^`\n]*(pairtile|-e |--editable|'?\.\[|\s\.$)|ghcr\.io/pairtile|deploy-workflow"
+    r"|conda (create|install)[^`\n]*pairtile",
+    re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != INSTALL], ids=str)
+def test_only_one_page_says_how_to_install(page):
+    """What stands once is hedged once, until there is a release."""
+    if page.name not in ("CHANGELOG.md", "CONTRIBUTING.md"):
+        assert INSTALLS.findall(text_of(page)) == []
+
+
+def test_that_page_says_what_needs_a_release():
+    before, hedged = text_of(INSTALL).split("**From the first release on.**")
+    assert not re.search(r"pip install pairtile|ghcr|deploy-workflow|bioconda pairtile", before)
+    assert re.findall(r"deploy-workflow .* --tag v(.+)", hedged) == [__version__]
+    extras = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]["optional-dependencies"]
+    named = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| `.*?\|", hedged, re.MULTILINE))))
+    assert named == set(extras) - {"test", "test-storage", "docs"}
 
 
 def test_changelog_has_a_place_for_this_version():
@@ -293,6 +311,10 @@ def test_workflow_catalog_finds_what_it_needs():
     assert set(usage) == {"mandatory-flags", "software-stack-deployment", "report"}
     for name in ("workflow/Snakefile", "config/README.md"):
         assert (ROOT / name).is_file()
+    # tests/workflow/test_snakemake_alone.py runs jobs in such an environment.
+    assert usage["software-stack-deployment"]["conda"] is True
+    assert "config/README.md" in usage["mandatory-flags"]["desc"]
+    assert "docs/install.md" in text_of(ROOT / "config/README.md")
 
 
 def test_the_columns_and_files_of_the_example_in_r_are_those_of_a_run():

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import pytest
-from documents import text_of
+from documents import PAGES, text_of
 from paths import ROOT
 from quoted_figures import figures
 
@@ -20,6 +20,7 @@ ROW = re.compile(
     r"\| `(?P<command>[^`]+)` \|"
 )
 ROWS = [row.groupdict() for row in ROW.finditer(text_of(ROOT / "docs/evidence.md"))]
+RESULTS = ROOT / "benchmarks/results"
 QUICK = [row["command"] for row in ROWS if row["command"].startswith("pytest ")]
 
 
@@ -35,6 +36,50 @@ def test_the_figure_stands_where_the_row_says(row):
         found = found[int(key) if isinstance(found, list) else key]
     [figure] = figures(row["figure"], with_unit=False)
     assert figure.is_(found), found
+
+
+NUMBERS = {"one of five runs": 5, "one of 17 runs": 17}
+
+
+@pytest.mark.parametrize("words", NUMBERS)
+def test_a_claim_of_one_run_says_of_how_many(words):
+    [row] = [row for row in ROWS if words in row["claim"]]
+    assert len(json.loads((ROOT / row["file"]).read_text())["runs"]) == NUMBERS[words]
+
+
+def test_the_comparison_with_kinc_counts_the_same_runs():
+    runs = json.loads((ROOT / "tests/golden/built/kinc.json").read_text())["runs"]
+    assert len(runs) == 5
+    assert "by five settings (`tests/golden/built`)" in text_of(ROOT / "docs/comparison.md")
+
+
+def test_the_number_of_faults_stands_once_as_it_was_measured():
+    """The list may be longer: what was added since the last time is tried the next time."""
+    found = json.loads((ROOT / "benchmarks/results/mutations.json").read_text())
+    assert found["faults"] == len(found["outcomes"])
+    stated = {
+        page.name: re.findall(
+            r"(?:Faults put|faults? .{0,40}notice)[^|]*?\b(\d{3})\b", text_of(page)
+        )
+        for page in PAGES
+    }
+    assert {name: numbers for name, numbers in stated.items() if numbers} == {
+        "evidence.md": [str(found["faults"])]
+    }
+
+
+def test_the_mean_of_dream4_is_one_figure_by_each_rule():
+    results = json.loads((RESULTS / "quality.intel-r-xeon-r-processor.json").read_text())["results"]
+    mean = results["combined, auto"]["dream4_mean"]
+    [row] = [row for row in ROWS if "DREAM4" in row["claim"]]
+    assert float(row["figure"]) == round(mean, 3)
+    page = text_of(ROOT / "docs/quality.md")
+    [first] = re.findall(r"\| \*\*combined, auto .*\*\*(\.\d+)\*\* \|\n", page)
+    assert float(first) == round(mean, 3)
+    other = json.loads((RESULTS / "peer_rankings.intel-r-xeon-r-processor.json").read_text())
+    [peers] = re.findall(r"^\| combined \| (\S+) \|", page.partition("## Other programs")[2], re.M)
+    assert float(peers) == round(other["results"]["DREAM4, 100 samples"]["combined"][0], 3)
+    assert "another mean" in page  # the rules differ, and the page says so
 
 
 @pytest.mark.parametrize("command", sorted({row["command"] for row in ROWS}))

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from browser_page import IN_BROWSER, Page, canvas, drawn_samples, look_at
 from pairtile.engine.state import write_state
-from pairtile.report import write_report
+from pairtile.report.page import write_report
 from result_files import AWKWARD, write_results
 
 pytestmark = [pytest.mark.complete, *IN_BROWSER]

@@ -13,8 +13,8 @@ import pytest
 import scipy.sparse
 import xarray
 from export_networks import AWKWARD, METADATA, chain, items_table, write
-from pairtile.config import load_config
 from pairtile.config.export_formats import EXPORT_FORMATS
+from pairtile.config.load import load_config
 from pairtile.errors import ConfigError
 from zarr.storage import ZipStore
 

@@ -105,7 +105,7 @@ def test_a_gene_without_edges_or_a_network_without_genes_is_no_error(
 def test_names_that_formats_cannot_hold_are_refused_by_name(
     format: str, name: str, seen: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match=f"{seen}.*rename the gene"):
+    with pytest.raises(InputError, match=f"{seen}.*names without control characters"):
         write(tmp_path, format, chain(["a", name]), items_table(["a", name]))
     assert list(tmp_path.iterdir()) == []
 

@@ -9,7 +9,7 @@ import pytest
 from fuzz import cases, damaged, laughs, time_limit
 from hypothesis import given
 from hypothesis import strategies as st
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.errors import ConfigError
 from paths import ROOT
 

@@ -33,6 +33,18 @@ def test_commands_are_targets_of_the_makefile(path):
     assert {word for word in made if "=" not in word} <= targets
 
 
+def test_the_steps_of_a_release_name_commands_that_are_there():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    steps = text.partition("\n## Release\n")[2].partition("\n## ")[0]
+    assert [*map(int, re.findall(r"^(\d+)\. ", steps, re.MULTILINE))] == [*range(1, 12)]
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = [word for found in re.findall(r"`make ([\w -]+)`", steps) for word in found.split()]
+    assert len(named) >= 8
+    assert set(named) <= targets
+    files = re.findall(r"`((?:registries|paper|docs|workflow)/[\w./-]+)`", steps)
+    assert [name for name in files if not (ROOT / name).exists()] == []
+
+
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_actions_are_pinned_to_a_commit(path):
     used = re.findall(r"uses: (.*)", path.read_text())

@@ -309,17 +309,52 @@ def test_names_columns_and_settings_stay_text_in_every_format(format: str, tmp_p
 # --- names that no table can hold ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["a\tb", "a\nb", "a\rb", "a\x1b[31mb", "a\x00b", "a\x85b"])
-def test_a_name_with_a_control_character_is_refused_before_anything_is_computed(
-    name: str, tmp_path: Path
-) -> None:
+def write_gene(folder: Path, name: str) -> dict[str, Any]:
     samples = [f"s{k}" for k in range(30)]
     values = np.random.default_rng(0).normal(size=(6, 30)).round(3)
-    pd.DataFrame(values, [name, *"bcdef"], samples).to_parquet(tmp_path / "expression.parquet")
-    analysis = Analysis(tmp_path, {"expression": "expression.parquet"})
+    pd.DataFrame(values, [name, *"bcdef"], samples).to_parquet(folder / "given.parquet")
+    return {"method": "mutual_information", "expression": "given.parquet"}
+
+
+def write_sample(folder: Path, name: str) -> dict[str, Any]:
+    samples = [name, *(f"s{k}" for k in range(29))]
+    values = np.random.default_rng(0).normal(size=(6, 30)).round(3)
+    pd.DataFrame(values, [*"abcdef"], samples).to_parquet(folder / "given.parquet")
+    return {"method": "mutual_information", "expression": "given.parquet"}
+
+
+def write_record(folder: Path, name: str) -> dict[str, Any]:
+    (folder / "given.fa").write_text(f">{name}\nUGAGGUAGUAGGUUGUAUAGUU\n")
+    (folder / "utr3.fa").write_text(">a\nACGUACGUACGU\n")
+    return {"method": "mirna_targets", "mirnas": "given.fa", "transcripts": "utr3.fa"}
+
+
+def write_variable(folder: Path, name: str) -> dict[str, Any]:
+    values = np.random.default_rng(0).normal(size=(60, 3)).round(3)
+    np.savetxt(folder / "given.tsv", values, delimiter="\t", header=f"{name}\tb\tc", comments="")
+    return {"method": "trajectory_correlation", "time_series": ["given.tsv"]}
+
+
+# Of FASTA and of text, tab and line ends separate.
+IN_TABLES = ["a\tb", "a\nb", "a\rb", "a\x1b[31mb", "a\x00b", "a\x7fb", "a\x85b"]
+GIVEN = [(write, name) for write in (write_gene, write_sample) for name in IN_TABLES]
+GIVEN += [
+    (write, name)
+    for write in (write_record, write_variable)
+    for name in IN_TABLES[3:]
+    if name != "a\x00b"
+]
+
+
+@pytest.mark.parametrize(("write", "name"), GIVEN)
+def test_a_name_with_a_control_character_is_refused_before_anything_is_computed(
+    write: Callable[[Path, str], dict[str, Any]], name: str, tmp_path: Path
+) -> None:
+    """The same way everywhere: genes, samples, records of FASTA, variables."""
+    analysis = Analysis(tmp_path, write(tmp_path, name))
     with pytest.raises(InputError, match="names without control characters") as raised:
         analysis.prepare()
-    assert "expression.parquet: name " in str(raised.value)
+    assert re.search(r"given\.\w+: \w+ 'a", str(raised.value))
     assert str(raised.value).count("found") == 1
     assert str(raised.value).isprintable()
     assert not (analysis.out / "items.parquet").exists()

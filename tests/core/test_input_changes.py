@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.io.input_files import describe_inputs
 from pairtile.runtime.files import file_digest, file_format, write_json
 from pairtile.runtime.input_changes import YOUNG_SECONDS, file_stamp, input_changed

@@ -176,7 +176,7 @@ import sys
 from pathlib import Path
 from pairtile.engine import large_table
 large_table.IN_MEMORY_BYTES = 1 << 24
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.runtime.host_memory import peak_host_bytes
 from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.prepare import prepare

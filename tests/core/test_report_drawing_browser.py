@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from browser_page import IN_BROWSER, Page, canvas, choose
-from pairtile.report import write_report
+from pairtile.report.page import write_report
 from result_files import AWKWARD, write_large, write_results
 
 pytestmark = [pytest.mark.complete, *IN_BROWSER]

@@ -14,8 +14,8 @@ from made_up_results import allows, drawn, made_up_results
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.image import imread
-from pairtile.report import write_report
 from pairtile.report.charts import bars, scatter
+from pairtile.report.page import write_report
 from pairtile.report.results import Results, read_results
 from pairtile.report.style import figure_of_panels, save_figure, save_figures, styled
 from result_files import write_results

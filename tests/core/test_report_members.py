@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.downstream.page import table_section
-from pairtile.report import write_report
-from pairtile.report.page import render_sections
+from pairtile.report.page import render_sections, write_report
 from pairtile.report.results import read_results
 from pairtile.runtime.files import write_json
 from report_pages import page_of, part, read_page

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from browser_page import IN_BROWSER, Page, canvas, choose
-from pairtile.report import write_report
+from pairtile.report.page import write_report
 from result_files import LARGE, MODULES, write_large, write_results
 
 pytestmark = [pytest.mark.complete, *IN_BROWSER]

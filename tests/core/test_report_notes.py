@@ -9,7 +9,7 @@ from typing import Any
 import lxml.html
 import numpy as np
 import pandas as pd
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.declare.messages import Message
 from pairtile.engine.state import write_state
 from pairtile.report.page import render_page

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.errors import StoreError
-from pairtile.report import write_report
+from pairtile.report.page import write_report
 from pairtile.report.results import read_results
 from pairtile.report.text import page_text, read_references
 from pairtile.runtime.files import read_json, write_json

@@ -22,7 +22,7 @@ import predictor_levels
 import pytest
 from browser_page import IN_BROWSER, SCALE, Page, resize, screenshot
 from mirna_results import write_mirna_results
-from pairtile.report import write_report
+from pairtile.report.page import write_report
 from result_files import write_results
 
 pytestmark = [pytest.mark.complete, *IN_BROWSER]

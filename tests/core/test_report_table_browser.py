@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from browser_page import IN_BROWSER, Page, table_rows
-from pairtile.report import write_report
 from pairtile.report.formats import count, number
 from pairtile.report.packed_columns import pack_column, to_digits
+from pairtile.report.page import write_report
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json, write_json
 from report_pages import unpacked

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from declared_columns import assert_columns
 from numpy.typing import NDArray
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.downstream.groups import Group, compare_groups
 from pairtile.downstream.groups_page import groups_page
 from pairtile.downstream.shared_edges import (

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.io.gold_standard import read_gold_standard
 from pairtile.methods.predictor_pairs.prepare import prepare_predictors, transitions
 from pairtile.simulate import BooleanSimulation, main, simulate_boolean, write_boolean

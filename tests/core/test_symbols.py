@@ -84,7 +84,7 @@ def test_symbols_stand_after_the_columns_of_names() -> None:
         ("g1\tA\tB\n", "line 1: found 3 fields; expected 2"),
         ("g1\n", "line 1: found 1 field; expected 2"),
         ("\tA\n", "line 1: found an empty identifier"),
-        ("g1\tA\x07\n", "line 1: found .* expected no control character"),
+        ("g1\tA\x07\n", "line 1, symbol .* the character .* expected names without control"),
         ("x\tA\n", "none of its 1 names"),
     ],
 )

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from declared_columns import assert_columns
 from numpy.typing import NDArray
-from pairtile.config import load_config
 from pairtile.config.downstream import STAGES
+from pairtile.config.load import load_config
 from pairtile.downstream.given import Given
 from pairtile.downstream.predicted_targets import predicted_pairs, run
 from pairtile.downstream.target_enrichment import rank_profiles, target_enrichment

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile import infer_network, multimodal_correlation, mutual_information
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.config.preprocess import TwoTableAnalysis
 from pairtile.errors import ConfigError, InputError
 from pairtile.gpu.device import choose

@@ -8,9 +8,9 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from pairtile.config import load_config
 from pairtile.config.describe import json_schema
 from pairtile.config.export_formats import EXPORT_FORMATS
+from pairtile.config.load import load_config
 from pairtile.config.root import models
 from paths import ROOT
 

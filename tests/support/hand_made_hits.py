@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.engine.estimator import PreparedInput, Written
 from pairtile.methods.mirna_targets.export import write_hits
 from pairtile.methods.mirna_targets.prepare import prepare_sequences

@@ -14,9 +14,9 @@ from typing import Any
 
 import pairtile
 from pairtile.api.keywords import Keywords
-from pairtile.config import Config
 from pairtile.config.downstream import DifferentialConfig
 from pairtile.config.preprocess import Preprocess, TableAnalysis
+from pairtile.config.root import Config
 from pairtile.methods.mirna_targets import api as hits
 from pairtile.methods.mirna_targets import api_signal as signal
 from pairtile.methods.multimodal_correlation import api as modes

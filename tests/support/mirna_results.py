@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.score import target_edges
 from pairtile.methods.mirna_targets.tables import targets_table, write_arrow_tsv

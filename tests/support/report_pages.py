@@ -9,8 +9,7 @@ from typing import Any
 
 import lxml.html
 import numpy as np
-from pairtile.report import write_report
-from pairtile.report.page import render_page
+from pairtile.report.page import render_page, write_report
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pairtile.report import write_report
+from pairtile.report.page import write_report
 from pairtile.runtime.files import read_json, write_json
 
 AWKWARD = ["<script>alert(1)</script>", "</script><b>x", '"quoted" & $x_1$', "naïve µ-gène", "-->"]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.config.models import InputFile, marked
 from pairtile.config.root import model_of
 from pairtile.engine.estimator import estimator_of

@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from pairtile.config import load_config
 from pairtile.config.addresses import download_path
+from pairtile.config.load import load_config
 from pairtile.errors import ConfigError, InputError
 from pairtile.io.input_files import local_inputs
 from pairtile.runtime.files import read_json

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from fuzz import laughs
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.errors import ConfigError, InputError
 from pairtile.io import text_file
 from pairtile.io.annotations import read_annotations

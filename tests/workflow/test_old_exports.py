@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.runtime.files import read_json
 from pairtile.steps.result_files import ResultFiles
 from workflow_runs import Analysis, write_data

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from pairtile import snakemake_internals as internals
+from programs import python
 from snakemake.io import _IOFile
 from snakemake.settings.types import DeploymentSettings, StorageSettings
 from snakemake_interface_executor_plugins.settings import DeploymentMethod
@@ -324,3 +325,26 @@ def test_events_of_a_run_whose_logger_says_nothing(of_run: dict[str, Any]) -> No
     # Snakemake's own word on how it ended.
     after = events[events.index(["Message", "100 % over", 30]) :]
     assert any(event[0] == "Message" and event[2] == 40 for event in after)
+
+
+def test_after_sigterm_what_is_just_started_gets_the_signal_too() -> None:
+    code = """
+from threading import Semaphore
+import snakemake.api
+from pairtile import snakemake_internals as internals
+from snakemake import workflow
+import sys
+shell = sys.modules["snakemake.shell"]
+
+def ends(command):
+    return shell.sp.Popen(command, shell=True, stdout=shell.sp.PIPE).wait()
+
+internals.end_when_told()
+print(ends("true"))
+scheduler = workflow.JobScheduler.__new__(workflow.JobScheduler)
+scheduler._open_jobs = Semaphore(0)
+scheduler.exit_gracefully(15)
+assert scheduler._open_jobs.acquire(timeout=10)
+print(ends("exec sleep 60"))
+"""
+    assert python(code).split() == ["0", "-15"]

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
-import yaml
 from programs import python
 from workflow_runs import ROOT
 
 SCRIPTS = sorted((ROOT / "scripts").glob("*.py"))
 RULE_FILES = sorted((ROOT / "workflow/rules").glob("*.smk"))
-
-CONDA_NAMES = {"snakemake": "snakemake-minimal", "igraph": "python-igraph"}
-CONDA_NAMES |= {"matplotlib": "matplotlib-base", "ViennaRNA": "viennarna"}
-CONDA_NAMES |= {"MDAnalysis": "mdanalysis"}
-"""PyPI name -> name of the same package on conda-forge or bioconda."""
 
 
 def rules() -> dict[str, str]:
@@ -68,26 +61,7 @@ def test_what_scripts_import_first_is_light() -> None:
     assert python(code).strip() == "[]"
 
 
-def requirement(text: str) -> tuple[str, str]:
-    """Name and version bounds, of either form: ``name>=1,<2`` or ``name >=1,<2``."""
-    found = re.fullmatch(r"([A-Za-z0-9_.-]+)\s*([<>=!~].*)?", text)
-    assert found, text
-    return found[1], found[2] or ""
-
-
-def test_the_conda_environment_has_the_dependencies_of_the_package() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = {}
-    for text in project["dependencies"]:
-        name, bounds = requirement(text)
-        wanted[CONDA_NAMES.get(name, name)] = bounds
-    wanted["python"] = project["requires-python"]
-    given = yaml.safe_load((ROOT / "envs/pairtile.yaml").read_text())["dependencies"]
-    assert dict(requirement(text) for text in given) == wanted
-
-
-def test_there_is_one_environment_and_every_rule_uses_it() -> None:
-    assert [path.name for path in (ROOT / "envs").glob("*.yaml")] == ["pairtile.yaml"]
+def test_every_rule_uses_the_environment() -> None:
     for name, text in rules().items():
         assert re.search(r"^ +conda:\n +ENVIRONMENT$", text, re.M), name
 
@@ -98,4 +72,4 @@ def test_the_image_of_the_workflow_is_the_one_that_is_built_and_that_pages_name(
         f'container: f"docker://{image}:{{VERSION}}"' in (ROOT / "workflow/Snakefile").read_text()
     )
     assert f"IMAGE ?= {image}\n" in (ROOT / "Makefile").read_text()
-    assert f" {image} demo\n" in (ROOT / "README.md").read_text()
+    assert f" {image} demo\n" in (ROOT / "docs/install.md").read_text()

@@ -1,4 +1,4 @@
-"""The public names, for type checkers and for ``lazy_loader``, which imports each on first use."""
+"""The public names, for type checkers and for ``__init__.py``, which imports each on first use."""
 
 from .api.analyse import analyse as analyse
 from .api.anndata_network import add_network as add_network

@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -164,9 +165,12 @@ def end_when_told() -> None:
 
     In Snakemake 9.27.1 (``JobScheduler``) the handler waits for a lock that its own thread holds
     while it chooses jobs, so that the run never ends; and jobs that were chosen are still started.
-    Here it only sets a flag, and wakes the loop from another thread. Another scheduler than the
-    default stays as asked for (``--scheduler``).
+    Here it only sets a flag, and wakes the loop from another thread; a process that a job was just
+    about to start gets the signal, too. Another scheduler than the default stays as asked for
+    (``--scheduler``).
     """
+    from types import SimpleNamespace
+
     from snakemake import workflow as module
     from snakemake.scheduling.job_scheduler import JobScheduler
     from snakemake.scheduling.milp import Scheduler as ProgrammeScheduler
@@ -179,6 +183,7 @@ def end_when_told() -> None:
 
         def exit_gracefully(self, *_: object) -> None:
             self._user_kill = "graceful"
+            told.append(True)  # takes no lock
             _thread.start_new_thread(self._open_jobs.release, ())
 
         def run(self, jobs: Iterable[object], executor: object = None) -> None:
@@ -189,7 +194,19 @@ def end_when_told() -> None:
                 self.running.difference_update(jobs)
             self._open_jobs.release()
 
+    told: list[bool] = []
+    shell = import_module("snakemake.shell")
+
+    class Process(shell.sp.Popen):  # type: ignore[name-defined]
+        def __init__(self, *given: object, **keys: object) -> None:
+            super().__init__(*given, **keys)
+            if told:
+                self.terminate()
+
     module.JobScheduler = PromptScheduler
+    shell.sp = SimpleNamespace(  # type: ignore[attr-defined]
+        **vars(shell.sp) | {"Popen": Process}
+    )
 
 
 @cache

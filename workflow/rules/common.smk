@@ -5,14 +5,18 @@ import shlex
 import sys
 import time
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from pairtile.config.addresses import scheme
-from pairtile.config import check_inputs_exist, check_results_writable
-from pairtile.config.load import read_mapping_file
+from pairtile.config.load import (
+    check_inputs_exist,
+    check_results_writable,
+    read_mapping_file,
+)
 from pairtile.errors import ConfigError, PairtileError, StoreError
 from pairtile.runtime.end_together import ENDS_WITH, end_with_run
 from pairtile.runtime.files import file_format, read_json_once
@@ -66,7 +70,8 @@ ANALYSIS = f"{CONFIG.results}/{{analysis}}"
 LOGS = f"{ANALYSIS}/logs"
 STEPS = f"{ANALYSIS}/steps"
 # From the folder of the rules, as Snakemake looks for it, also in a workflow fetched from elsewhere.
-ENVIRONMENT = "../../envs/pairtile.yaml"
+ON_GPU = internals.resource_given(workflow, "gpu") is not None
+ENVIRONMENT = f"../../envs/pairtile{'-gpu' * ON_GPU}.yaml"
 
 
 wildcard_constraints:
@@ -103,6 +108,20 @@ def hold_results_for_this_run():
         logger.info("the run before was killed: its locks are released")
 
 
+def check_packages():
+    """Refuse a run beside Snakemake's own packages alone, which suffice to read the rules, for
+    --lint and for a dry run. Files of a run are read here, too, wherever its jobs are.
+    """
+    needed = ("numpy", "pandas", "pyarrow", "scipy", "numba", "matplotlib")
+    missing = [name for name in needed if find_spec(name) is None]
+    if missing:
+        logger.error(
+            f"pairtile: found no {', '.join(missing)} where snakemake runs; expected an installed "
+            f"pairtile ({INSTALL}); jobs may have environments of their own (--sdm)"
+        )
+        sys.exit(1)
+
+
 # Files of each analysis that were made with other settings: Snakemake would not know of those that
 # were copied from another.
 OTHER_SETTINGS = {}
@@ -115,6 +134,7 @@ def start_run():
         return
     starts_jobs = internals.starts_jobs(workflow)
     if starts_jobs:
+        check_packages()
         try:
             if not DEFAULT_STORAGE:
                 check_results_writable(CONFIG)

@@ -21,7 +21,7 @@ from pairtile.methods.mirna_targets.report_hits import (
     read_targets,
     seed_columns,
 )
-from pairtile.report import write_report
+from pairtile.report.page import write_report
 
 
 @pytest.fixture(scope="module")

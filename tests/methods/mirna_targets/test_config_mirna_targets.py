@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from pairtile.config import check_inputs_exist, load_config
+from pairtile.config.load import check_inputs_exist, load_config
 from pairtile.errors import ConfigError
 from pairtile.methods.mirna_targets.config import TABLES, MirnaTargetsConfig
 

@@ -135,14 +135,16 @@ def test_unique_names_are_unique_and_the_first_of_each_stays(names: list[str]) -
 def test_strange_names_fit_tables_and_networks_and_stay_as_they_are_for_miranda(
     tmp_path: Path,
 ) -> None:
-    prepared = prepare(tmp_path, b">\xb5\x01 a\tb\xe9\r\nACGU\n>=1+2\nACGU\n", ">\u00b5\nACGUA\n")
+    prepared = prepare(tmp_path, b">\xb5 a\tb\xe9\r\nACGU\n>=1+2\nACGU\n", ">\u00b5\nACGUA\n")
+    [renamed] = [m.numbers["shown"] for m in prepared.messages if m.code == "names_taken"]
+    assert renamed == "\ufffd as \\xb5 (record 1)"  # what a reader sees of each differs
     items = prepared.items
-    assert items["name"].tolist() == ["\\xb5\\x01", "=1+2", "µ"]
+    assert items["name"].tolist() == ["\\xb5", "=1+2", "µ"]
     assert items["header"].tolist() == ["a\\x09b\\xe9", "", ""]
     lines = prepared.state["mirna_lines"].tobytes()
-    assert lines == b"\xb5\x01 a\tb\xe9\r\n=1+2 \n"
+    assert lines == b"\xb5 a\tb\xe9\r\n=1+2 \n"
     names, _ = header_lines(prepared.state["mirna_lines"])
-    assert names[0].encode("utf-8", "surrogateescape") == b"\xb5\x01"
+    assert names[0].encode("utf-8", "surrogateescape") == b"\xb5"
     items.to_parquet(tmp_path / "items.parquet")
     assert pd.read_parquet(tmp_path / "items.parquet")["name"].tolist() == items["name"].tolist()
     edges = pd.DataFrame({"source": ["=1+2"], "target": ["µ"], "correlation": [1.0]})

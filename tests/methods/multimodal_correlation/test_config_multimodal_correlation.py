@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 from expression_defaults import EXPRESSION_DEFAULTS
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.errors import ConfigError
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.engine import tiles
 from pairtile.methods.multimodal_correlation import score as method
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig

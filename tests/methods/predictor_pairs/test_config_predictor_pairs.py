@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 from expression_defaults import EXPRESSION_DEFAULTS
-from pairtile.config import load_config
 from pairtile.config.describe import json_schema
+from pairtile.config.load import load_config
 from pairtile.errors import ConfigError
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from message_codes import codes
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.engine.estimator import PreparedInput
 from pairtile.io.expression import Expression
 from pairtile.methods.predictor_pairs import state as predictor_state

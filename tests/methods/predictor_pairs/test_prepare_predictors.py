@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from message_codes import numbers_by_code
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.errors import InputError
 from pairtile.io.expression import read_expression
 from pairtile.methods.predictor_pairs.config import QuantizeConfig

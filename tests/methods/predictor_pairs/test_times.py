@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from message_codes import codes
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.errors import ConfigError, InputError
 from pairtile.io.text_file import is_number
 from pairtile.methods.predictor_pairs.prepare import PreparedPredictors, prepare_predictors

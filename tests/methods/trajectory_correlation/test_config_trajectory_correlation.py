@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.errors import ConfigError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import PRESETS

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from message_codes import numbers_by_code
 from pairtile import trajectory_correlation
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.methods.trajectory_correlation.differences import fit_warnings
 from pairtile.methods.trajectory_correlation.residues import selection_of
 from scipy.spatial.transform import Rotation

@@ -15,7 +15,7 @@ from pairtile.api.messages import tell
 from pairtile.api.prepare import Inputs, KeptFolder, as_labelled
 from pairtile.api.settings import checked_analysis
 from pairtile.api.table import Names, is_anndata
-from pairtile.config import check_inputs_exist
+from pairtile.config.load import check_inputs_exist
 from pairtile.config.models import Analysis, InputFile, marked
 from pairtile.config.root import models
 from pairtile.declare.columns import explained

@@ -12,9 +12,10 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from pydantic import ValidationError
 
-from pairtile.config import Analysis, Config, load_config
-from pairtile.config.models import ConfigModel, InputFile, marked
+from pairtile.config.load import load_config
+from pairtile.config.models import Analysis, ConfigModel, InputFile, marked
 from pairtile.config.problems import line, problems
+from pairtile.config.root import Config
 from pairtile.errors import ConfigError
 from pairtile.steps.analysis_run import NAME
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pairtile.config import check_inputs_exist, check_results_writable
 from pairtile.config.addresses import scheme
 from pairtile.config.downstream import label_columns
+from pairtile.config.load import check_inputs_exist, check_results_writable
 from pairtile.config.models import Analysis
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.declare.messages import Message, notes_of, warnings_of

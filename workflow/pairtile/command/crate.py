@@ -364,7 +364,7 @@ def _new_crate() -> ROCrate:
         from rocrate.model import ContextEntity
         from rocrate.rocrate import ROCrate
     except ImportError as error:
-        message = "found no package rocrate; expected pip install 'pairtile[crate]'"
+        message = "found no package rocrate; expected the extra crate of pairtile, which brings it"
         raise ConfigError(message) from error
     crate = ROCrate(version="1.1")  # what the profiles are written for
     crate.metadata.extra_terms["sha256"] = "https://schema.org/sha256"  # younger than 1.1

@@ -22,7 +22,8 @@ def init(method: str | None, out: Path | None = None, force: bool = False) -> st
     """
     names = models()
     if method is None:
-        return "".join(f"{name}: {_first_sentence(names[name].__doc__)}\n" for name in names)
+        texts = {name: " ".join((names[name].__doc__ or "").split()) for name in names}
+        return "".join(f"{name}: {texts[name].partition('. ')[0].rstrip('.')}\n" for name in names)
     if method not in names:
         raise ConfigError(f"found method {method!r}; expected one of {', '.join(names)}")
     text = example(method).read_text(encoding="utf-8")
@@ -38,13 +39,4 @@ def init(method: str | None, out: Path | None = None, force: bool = False) -> st
 def example(method: str) -> Path:
     """The example of a method: of its package, or of pairtile's own."""
     own = get_method(method).folder / "example.yaml"
-    return own if own.is_file() else examples() / f"{method}.yaml"
-
-
-def examples() -> Path:
-    """The folder of example configurations."""
-    return workflow_folder() / "config" / "examples"
-
-
-def _first_sentence(text: str | None) -> str:
-    return " ".join((text or "").split()).partition(". ")[0].rstrip(".")
+    return own if own.is_file() else workflow_folder() / f"config/examples/{method}.yaml"

@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from pairtile.command.short import OneNetwork, demo, network
 
             if options.command == "demo":
-                return demo(for_snakemake)
+                return demo(for_snakemake, options.files)
             return network(
                 OneNetwork(*(getattr(options, name) for name in OneNetwork._fields)), for_snakemake
             )
@@ -58,8 +58,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.command == "crate":
             from pairtile.command.crate import write_crate
 
-            number = write_crate(options.config, options.out)
-            print(f"{options.out}: {number} results, with configuration and input files")
+            print(
+                f"{options.out}: {write_crate(options.config, options.out)} results, with "
+                "configuration and input files"
+            )
         elif options.command == "reproduce":
             from pairtile.command.crate import reproduce
             from pairtile.report.formats import counted
@@ -147,7 +149,8 @@ def _parser() -> argparse.ArgumentParser:
         epilog="What stands after -- is for Snakemake: pairtile run my.yaml -- --cores 4 --dry-run",
     )
     run.add_argument("config", type=Path, help="YAML or JSON; results go to the working directory")
-    commands.add_parser("demo", help="run the demo here: results/demo/report.html")
+    short = commands.add_parser("demo", help="run the demo here: results/demo/report.html")
+    short.add_argument("--files", action="store_true", help="only lay its files into config/")
     network = commands.add_parser(
         "network",
         help="a network of one table, without a configuration file",

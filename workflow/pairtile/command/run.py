@@ -59,13 +59,19 @@ def run(config: Path, arguments: Sequence[str] = ()) -> int:
     os.environ[COMMAND] = shlex.join(
         ["pairtile", "run", str(config), *bool(arguments) * ["--"], *arguments]
     )
-    own = ["--snakefile", str(SNAKEFILE), "--configfile", str(config)]
     flags = {argument.partition("=")[0] for argument in arguments}
     all_cores = not flags & {"--cores", "-c", "--jobs", "-j", "--profile"}
-    if all_cores:
-        own += ["--cores", "all"]
+    own = ["--snakefile", str(SNAKEFILE), "--configfile", str(config)]
     # -P: a file in the user's folder must not take the place of a module.
-    command = [sys.executable, "-P", "-m", "snakemake", *own, *arguments]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "snakemake",
+        *own,
+        *all_cores * ["--cores", "all"],
+        *arguments,
+    ]
     serve = sys.platform == "linux" and all_cores and not flags & _STARTS_NO_JOB
     with (
         _fork_server(serve, gpu="gpu" in flags) as start_server,
@@ -87,8 +93,10 @@ def run(config: Path, arguments: Sequence[str] = ()) -> int:
         told = relay(process.stderr, say, everything="--logger" in flags)
         code = process.wait()
     if code and received:
-        name = signal.Signals(received[0]).name
-        _print(f"pairtile run: stopped by {name}; the same command goes on from here.")
+        _print(
+            f"pairtile run: stopped by {signal.Signals(received[0]).name}; the same command goes "
+            "on from here."
+        )
         return 128 + received[0]
     if code and not told:
         _print(f"pairtile run: Snakemake ended with exit code {code} before any job.")
@@ -103,13 +111,9 @@ def _signals_handed_on(group: int) -> Iterator[list[int]]:
     received: list[int] = []
 
     def hand_on(number: int, frame: FrameType | None) -> None:
-        sent = number
-        if number == signal.SIGTSTP:
-            sent = signal.SIGSTOP
-        elif number != signal.SIGCONT and received:
-            sent = signal.SIGKILL
+        sent: dict[int, int] = {signal.SIGTSTP: signal.SIGSTOP, signal.SIGCONT: number}
         with suppress(ProcessLookupError):  # it has just ended
-            os.killpg(group, sent)
+            os.killpg(group, sent.get(number, signal.SIGKILL if received else number))
         if number == signal.SIGTSTP:
             os.kill(os.getpid(), signal.SIGSTOP)
         elif number != signal.SIGCONT:

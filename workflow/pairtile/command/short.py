@@ -16,22 +16,22 @@ from pairtile.errors import ConfigError
 from pairtile.runtime.files import atomic_path
 
 
-def demo(arguments: Sequence[str] = ()) -> int:
-    """Lay the demo's configuration and data into ``config/`` here, and run it; the exit code.
+def demo(arguments: Sequence[str] = (), only_files: bool = False) -> int:
+    """Lay the demo's configuration and data into ``config/`` here, and run it, unless
+    ``only_files`` are wanted; the exit code.
 
     Raises
     ------
     ConfigError
         Where another ``config/config.yaml`` is in its place.
     """
-    source, here = workflow_folder() / "config", Path("config")
-    config = here / "config.yaml"
+    source, config = workflow_folder() / "config", Path("config/config.yaml")
     if not config.exists():
-        shutil.copytree(source / "demo", here / "demo", dirs_exist_ok=True)
+        shutil.copytree(source / "demo", "config/demo", dirs_exist_ok=True)
         shutil.copyfile(source / "config.yaml", config)
     elif config.read_bytes() != (source / "config.yaml").read_bytes():
         raise ConfigError(f"{config}: is there already, and not the demo's; use an empty folder")
-    return run(config, arguments)
+    return 0 if only_files else run(config, arguments)
 
 
 class OneNetwork(NamedTuple):

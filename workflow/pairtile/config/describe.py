@@ -34,7 +34,7 @@ _INTRODUCTION = """\
 
     snakemake --cores all --configfile my_config.yaml
 
-The least that does something:
+A minimal configuration:
 
 ```yaml
 analyses:
@@ -43,6 +43,10 @@ analyses:
     expression: my_expression.tsv
 ```
 
+- **Install** the package where `snakemake` runs, in the version of the workflow, as
+  `docs/install.md` says. Snakemake alone can check the rules (`--lint`) and plan a run (`-n`). Jobs
+  may have an image of their own (`--sdm apptainer`) or an environment (`--sdm conda`; beside
+  `--resources gpu=N` one with CuPy).
 - **Paths** that are relative start at the working directory (`snakemake --directory` sets it), not
   at the configuration file.
 - **Every key but the required ones has a default**; the key can be left out, and so can a whole

@@ -79,4 +79,4 @@ def exported_formats(export: Literal["auto"] | tuple[str, ...], n_edges: float) 
 def lacking_packages(name: str) -> str:
     """What a format needs and is not installed, in words; "" where nothing is lacking."""
     lacking = [package for package in EXPORT_FORMATS[name].packages if find_spec(package) is None]
-    return f"{' and '.join(lacking)} (pip install 'pairtile[{name}]')" if lacking else ""
+    return f"{' and '.join(lacking)} (the extra {name} of pairtile brings it)" if lacking else ""

@@ -129,7 +129,7 @@ def choose(backend: str = "auto") -> Device:
     if backend == "cuda":
         raise DeviceError(
             f"backend: found cuda, but {problem}; expected a CUDA device and CuPy "
-            "(in a checkout: pip install -e '.[cuda12]' or '.[cuda13]'), or backend: auto or cpu"
+            "(the extra cuda12 or cuda13 of pairtile brings it), or backend: auto or cpu"
         )
     return Device("cpu", f"{_cpu_name()}, {threads()} threads", problem)
 

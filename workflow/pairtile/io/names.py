@@ -40,6 +40,9 @@ _KINDS = {
     "symbols as of mouse or rat": r"[A-Z][a-z]+(\d|-|Rik\b|[a-z])*",
     "symbols as of bacteria": r"[a-z]{3}[A-Z]\d?",
 }
+UNUSABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+"""What tables, XML and HDF5 cannot hold, and halves of characters (bytes that are no UTF-8)."""
+
 _R_RESERVED = {"if", "else", "repeat", "while", "function", "for", "next", "break", "in"} | {
     *("TRUE", "FALSE", "NULL", "Inf", "NaN", "NA"),
 }
@@ -48,6 +51,21 @@ _R_RESERVED = {"if", "else", "repeat", "while", "function", "for", "next", "brea
 def some(names: Sequence[str], limit: int = _SHOWN) -> str:
     """The first few names."""
     return ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")
+
+
+def check_characters(file: str | PathLike[str], kind: str, names: Iterable[str]) -> None:
+    """Refuse names with characters that tables and networks cannot hold, of whatever ``kind``.
+
+    Raises
+    ------
+    InputError
+        Naming the file, the first such name and its character.
+    """
+    for name in names:
+        if found := UNUSABLE.search(name):
+            place, character = f"{kind} {name!r}", f"the character {found.group()!r}"
+            expected = "names without control characters, as tables and networks cannot hold them"
+            raise InputError.at(file, place, character, expected)
 
 
 def without_version(name: str) -> str:

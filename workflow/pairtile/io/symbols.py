@@ -11,7 +11,7 @@ import pandas as pd
 from pairtile.declare.messages import messages_of
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
-from pairtile.io.names import GeneNames
+from pairtile.io.names import GeneNames, check_characters
 from pairtile.io.regulators import none_found
 from pairtile.io.text_file import find_delimiter, read_list
 
@@ -43,8 +43,7 @@ def read_symbols(path: str | PathLike[str]) -> dict[str, str]:
         if seen.setdefault(identifier, line) != line:
             found = f"the identifier {identifier!r}, as in line {seen[identifier]}"
             raise InputError.at(path, place, found, "each identifier once")
-        if not symbol.replace("\xa0", " ").isprintable():
-            raise InputError.at(path, place, f"{symbol!r}", "no control character")
+        check_characters(path, f"{place}, symbol", [symbol])
         if symbol:
             symbols[identifier] = symbol
     return symbols

@@ -16,7 +16,7 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.large_table import count
 from pairtile.errors import InputError
 from pairtile.io.by_products import converted_names, find_columns, is_annotation
-from pairtile.io.names import some
+from pairtile.io.names import check_characters, some
 from pairtile.io.number_marks import is_marked
 from pairtile.io.sparse_rows import Values, stored_values
 from pairtile.io.text_file import MISSING, is_number
@@ -201,7 +201,8 @@ def check_names(
     place: Callable[[Sequence[int]], str] = lambda positions: "",
     repeated: bool = False,
 ) -> None:
-    """Refuse empty names, and those that are there twice unless they may be ``repeated``.
+    """Refuse empty names, those with control characters, and those that are there twice unless they
+    may be ``repeated``.
 
     ``place`` turns positions in ``names`` into text on where they stand in the file
     ("lines 3 and 9"). Raises InputError with the first few names and places.
@@ -214,6 +215,7 @@ def check_names(
             f"{_count(len(empty), f'{kind} without a name', f'{kind}s without a name')}",
             f"a name for each {kind}",
         )
+    check_characters(file, kind, names)
     if repeated or not has_name_fault(names):
         return
     where: dict[str, list[int]] = {}

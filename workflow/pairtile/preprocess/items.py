@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pairtile.declare.messages import Message, messages_of
-from pairtile.errors import InputError
+from pairtile.io.names import UNUSABLE
 from pairtile.preprocess.statistics import RowStatistics
 
 message = messages_of(__package__)
@@ -99,36 +99,13 @@ def items_table(
 
 # Names of items that every table and network can hold, each of them once.
 
-# What tables, XML and spreadsheets cannot hold, and halves of characters (bytes that are no UTF-8).
-_UNUSABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-
 # What a spreadsheet computes; signed numbers are numbers.
 _FORMULA = re.compile(r"[=@]|[+-](?![0-9.]+$)")
 
 
 def printable(text: str) -> str:
     """``text`` with characters that tables cannot hold written out (``\\x09``, ``\\xb5``)."""
-    return _UNUSABLE.sub(lambda found: _written_out(ord(found.group())), text)
-
-
-def check_item_names(file: str, names: Sequence[str]) -> list[Message]:
-    """Refuse names that tables and networks cannot hold; warnings as ``formula_warnings``.
-
-    Raises
-    ------
-    InputError
-        Naming the first name with such a character, and ``file``.
-    """
-    for name in names:
-        found = _UNUSABLE.search(name)
-        if found:
-            raise InputError.at(
-                file,
-                f"name {name!r}",
-                f"the character {found.group()!r}",
-                "names without control characters, as tables and networks cannot hold them",
-            )
-    return formula_warnings(names)
+    return UNUSABLE.sub(lambda found: _written_out(ord(found.group())), text)
 
 
 def formula_warnings(names: Sequence[str]) -> list[Message]:

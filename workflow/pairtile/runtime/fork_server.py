@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from pairtile.runtime.end_together import end_with_parent
 
 if TYPE_CHECKING:
-    from pairtile.config import Config
+    from pairtile.config.root import Config
 
 VARIABLE = "PAIRTILE_FORK_SERVER"
 """Name of the server's socket, in the environment of jobs."""

@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pairtile.engine.estimator import estimator_of
 from pairtile.engine.state import scratch_beside, write_state
 from pairtile.io.input_files import describe_inputs
+from pairtile.io.names import check_characters
 from pairtile.method import get_method
-from pairtile.preprocess.items import check_item_names
+from pairtile.preprocess.items import formula_warnings
 from pairtile.runtime.files import write_parquet
 from pairtile.runtime.record import recorded
 from pairtile.steps.analysis_run import AnalysisRun
@@ -39,7 +40,8 @@ def prepare(run: AnalysisRun) -> None:
         items_kept = prepared.items.loc[prepared.items["kept"], "name"].tolist()
         first = next((given["path"] for given in described.result().values()), "")
         step.count(**prepared.counts)
-        step.say(*prepared.messages, *check_item_names(first, items_kept))
+        check_characters(first, "name", items_kept)
+        step.say(*prepared.messages, *formula_warnings(items_kept))
         step.details["parameters"] = prepared.parameters
         step.details["inputs"] = described.result()
         write_state(run.state, prepared.state, scratch)

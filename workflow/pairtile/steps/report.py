@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pairtile.engine.custody import note_files
 from pairtile.gpu.device import threads
-from pairtile.report import write_report
+from pairtile.report.page import write_report
 from pairtile.runtime.record import recorded
 from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.view.index import write_index

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from pairtile.errors import InputError
+from pairtile.io.names import check_characters
 
 VALUE_COLUMNS = ("mi_bits", "mi_nats", "correlation", "score")
 """What an edge is worth in its own unit; the first that a network has is its value."""
@@ -26,10 +25,6 @@ NODE_COLUMNS = (
 """Columns of the items table that become attributes of a node; ``role`` and ``degree`` are made."""
 
 SYMBOL_COLUMNS = ("source_symbol", "target_symbol")
-
-# XML 1.0 has no place for control characters and a few others, tab-separated lines none for tab
-# and newline, HDF5 none for NUL. Such a name is a slip in the input; one rule serves all formats.
-_UNUSABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 Scalar = str | int | float | bool
 
@@ -81,7 +76,7 @@ class NetworkTable:
         index = pd.Index(genes["name"].astype(object))
         if not index.is_unique:
             raise ValueError(f"gene {index[index.duplicated()][0]!r} is named twice in items")
-        _check_names(index)
+        check_characters("network", "gene", index)
         return cls(
             edges=network.reset_index(drop=True),
             genes=genes,
@@ -192,16 +187,6 @@ def _rows(ends: pd.Series, index: pd.Index) -> np.ndarray:
         unknown = ends.iloc[int((rows < 0).argmax())]
         raise ValueError(f"{ends.name} {unknown!r} is not a kept gene of the items table")
     return rows
-
-
-def _check_names(names: Iterable[str]) -> None:
-    for name in names:
-        found = _UNUSABLE.search(name)
-        if found:
-            raise InputError(
-                f"gene {name!r}: found the character {found.group()!r}; expected a name without "
-                "control characters, as network formats cannot hold them: rename the gene"
-            )
 
 
 def _scalar(value: object) -> Scalar:

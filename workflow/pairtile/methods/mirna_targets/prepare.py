@@ -15,7 +15,7 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.io.in_memory import unless_in_memory
-from pairtile.io.names import GeneNames, some
+from pairtile.io.names import GeneNames, check_characters, some
 from pairtile.io.regulators import hint_of_names
 from pairtile.io.text_file import open_lines
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
@@ -237,21 +237,19 @@ def header_lines(lines: NDArray[np.uint8]) -> tuple[list[str], list[str]]:
 
 def _lines(fasta: Fasta) -> NDArray[np.uint8]:
     """Header lines with one blank after the name, whatever white space stood there."""
-    pairs = zip(fasta.first_words, fasta.headers, strict=True)
-    text = "".join(f"{name} {header}\n" for name, header in pairs)
+    text = "".join(map("{} {}\n".format, fasta.first_words, fasta.headers))
     return np.frombuffer(text.encode("utf-8", "surrogateescape"), dtype=np.uint8)
 
 
 def message_of_names(renamed: Sequence[tuple[str, str]], items: pd.DataFrame) -> list[Message]:
     """What there is to say of names that were changed (``items_table``)."""
-    if not renamed:
-        return []
     record = dict(zip(items["name"][::-1], items["record"][::-1], strict=True))
     texts = []
-    for old, new in ((printable(old), new) for old, new in renamed):
+    for old, new in renamed:
         first = f" after that of record {record[old]}" if old in record and old != new else ""
-        texts.append(f"{old} as {new} (record {record[new]}{first})")
-    return [message("names_taken", n=len(renamed), shown=some(texts))]
+        shown = old.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        texts.append(f"{shown} as {new} (record {record[new]}{first})")
+    return [message("names_taken", n=len(texts), shown=some(texts))] if texts else []
 
 
 # --- items ----------------------------------------------------------------------------------------
@@ -271,6 +269,10 @@ def items_table(mirnas: Fasta, transcripts: Fasta) -> tuple[pd.DataFrame, list[t
     in the table).
     """
     files = ((MIRNA, mirnas), (TRANSCRIPT, transcripts))
+    for kind, fasta in files:  # bytes that are no UTF-8 may stand
+        check_characters(
+            fasta.path, kind, (name.encode("utf-8", "replace").decode() for name in fasta.names)
+        )
     originals = [name for _, fasta in files for name in fasta.names]
     unique = unique_names([printable(name) for name in originals])
     renamed = [(a, b) for a, b in zip(originals, unique, strict=True) if a != b]
@@ -284,12 +286,12 @@ def items_table(mirnas: Fasta, transcripts: Fasta) -> tuple[pd.DataFrame, list[t
         for kind, fasta in files
         for bad in fasta.bad
     ]
-    names = [*unique, *(printable(bad.name) for _, fasta in files for bad in fasta.bad)]
     columns = ["kept", "reason", "kind", "length", "header", "record"]
     items = pd.DataFrame([*kept, *left_out], columns=columns)
     items = items.astype({"kept": bool, "length": np.int32, "record": np.int32})
     items.insert(0, "item", np.arange(len(items), dtype=np.int32))
-    items.insert(1, "name", pd.Series(names, dtype=object))
+    unique += [printable(bad.name) for _, fasta in files for bad in fasta.bad]
+    items.insert(1, "name", pd.Series(unique, dtype=object))
     items["is_regulator"] = (items["kind"] == MIRNA) & items["kept"]
     for column, values in (("symbol", transcripts.symbols), ("gene", transcripts.genes)):
         if values:
