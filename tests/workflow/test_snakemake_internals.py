@@ -73,7 +73,7 @@ def nothing(wildcards):
 
 
 rule all:
-    input: "out/removed.txt", "forced.txt", "kept.txt", "process.txt", "modules.json", "never.txt"
+    input: "out/removed.txt", "forced.txt", "kept.txt", "process.txt", "never.txt"
 
 rule removed:
     output: "out/removed.txt"
@@ -94,10 +94,6 @@ rule process:
     run:
         open(output[0], "w").write(str(internals.is_main_process(workflow)))
 
-rule modules:
-    output: "modules.json"
-    script: "modules.py"
-
 rule never:
     output: "never.txt"
     log: "logs/never.log"
@@ -105,13 +101,6 @@ rule never:
 
 onerror:
     logger.warning("100 % over")
-"""
-
-SCRIPT = """
-import json, sys
-
-with open(snakemake.output[0], "w") as file:
-    json.dump(sorted(sys.modules), file)
 """
 
 SILENT = """
@@ -150,7 +139,6 @@ def snakemake(folder: Path, *arguments: str) -> tuple[int, dict[str, Any], str]:
     (plugin / "__init__.py").write_text(SILENT)
     (folder / "Snakefile").write_text(SNAKEFILE)
     (folder / "importing.smk").write_text(IMPORTING)
-    (folder / "modules.py").write_text(SCRIPT)
     (folder / "more.yaml").write_text("key: 1\n")
     (folder / "out").mkdir()
     for name in ("out/removed.txt", "forced.txt", "kept.txt"):
@@ -307,10 +295,6 @@ def test_drop_outdated_copy(tmp_path: Path) -> None:
         assert path.exists() == stays
 
 
-def test_job_modules(of_run: dict[str, Any], folder: Path) -> None:
-    assert set(internals.JOB_MODULES) <= set(json.loads((folder / "modules.json").read_text()))
-
-
 def test_events_of_a_run_whose_logger_says_nothing(of_run: dict[str, Any]) -> None:
     events = of_run["events"]
     started = {event[2]: event for event in events if event[0] == "JobStarted"}
@@ -319,7 +303,7 @@ def test_events_of_a_run_whose_logger_says_nothing(of_run: dict[str, Any]) -> No
     assert started["forced"][3] == ""
     assert ["JobFinished", number] in events
     assert ["JobFailed", started["never"][1], "never", ["logs/never.log"]] in events
-    assert ["StepsDone", 4, 6] in events
+    assert ["StepsDone", 3, 5] in events
     assert ["Message", "100 % over", 30] in events
     # Snakemake's own word on how it ended.
     after = events[events.index(["Message", "100 % over", 30]) :]

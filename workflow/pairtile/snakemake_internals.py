@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from snakemake.io import _IOFile
     from snakemake.workflow import Workflow
 
-JOB_MODULES = ("snakemake.logging", "snakemake.iocontainers")
-"""What the preamble of a script imports (Snakemake 9.27.1)."""
-
 
 # --- what a run was given ---------------------------------------------------------------------
 

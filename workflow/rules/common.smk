@@ -16,7 +16,6 @@ from pairtile.config.load import read_mapping_file
 from pairtile.errors import ConfigError, PairtileError, StoreError
 from pairtile.runtime.end_together import ENDS_WITH, end_with_run
 from pairtile.runtime.files import file_format, read_json_once
-from pairtile.runtime.fork_server import VARIABLE, listen, start_fork_server_for
 from pairtile.runtime.job import Deferred
 from pairtile.runtime.progress import (
     PROGRESS,
@@ -82,15 +81,6 @@ def jobs_run_in_this_environment():
     return submits_through("local") and not internals.deploys_software(workflow)
 
 
-def start_jobs_faster():
-    """Import once what jobs import: many of them compute for less time than that takes."""
-    # The server needs sockets of Linux; pairtile run may have started it already.
-    if sys.platform == "linux" and VARIABLE not in os.environ:
-        gpu = internals.resource_given(workflow, "gpu") is not None
-        start_fork_server_for(CONFIG, listen(), workflow.cores, gpu)
-    internals.start_jobs_without_limit(workflow)
-
-
 def hold_results_for_this_run():
     """Refuse a run while another works on the same results, and release what a killed one held."""
     from pairtile.runtime.results_lock import hold_results, mark_run
@@ -124,9 +114,7 @@ def start_run():
             sys.exit(1)
         if jobs_run_in_this_environment():
             os.environ[ENDS_WITH] = str(os.getpid())
-            start_jobs_faster()
-        else:
-            os.environ.pop(VARIABLE, None)
+            internals.start_jobs_without_limit(workflow)
     # What an earlier run left is taken over only whole.
     for run in runs_of(CONFIG):
         if run.folder.is_dir():

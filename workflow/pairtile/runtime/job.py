@@ -18,14 +18,10 @@ from typing import Any
 from pairtile.errors import PairtileError, StoreError
 from pairtile.runtime.end_together import end_with_parent, end_with_run
 from pairtile.runtime.files import full_disk, writing
-from pairtile.runtime.fork_server import hand_over
 
 
 class Deferred:
-    """An object that a script is given and makes inside its job, not when Snakemake starts it.
-
-    Making it imports its class, with pydantic and more, which a forked job need not do again.
-    """
+    """An object that a script is given and makes inside its job, whose threads are set by then."""
 
     def __init__(self, value: object) -> None:
         self._pickled = pickle.dumps(value)
@@ -46,7 +42,6 @@ def job(snakemake: Any, threads: int | None = None) -> Iterator[None]:
     """
     end_with_parent()
     end_with_run()
-    hand_over()
     _limit_threads(threads or snakemake.threads)
     log = logging.getLogger("pairtile")
     try:
@@ -89,13 +84,6 @@ def no_memory(out: str | os.PathLike[str], error: MemoryError) -> StoreError:
 def _limit_threads(threads: int) -> None:
     for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[variable] = str(threads)
-    if "numba" in sys.modules:  # forked from a server, which has read the variables
-        import numba
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-        numba.config.reload_config()
-        numba.set_num_threads(threads)
-        threadpool_limits(threads)
 
 
 def _log_to(path: Path) -> None:
