@@ -82,8 +82,8 @@ rule removed:
 
 rule forced:
     input: nothing
-    output: "forced.txt"
-    shell: "touch {output}"
+    output: internals.kept("forced.txt")
+    shell: "echo again >> {output}"
 
 rule kept:
     output: "kept.txt"
@@ -95,9 +95,9 @@ rule process:
         open(output[0], "w").write(str(internals.is_main_process(workflow)))
 
 rule never:
-    output: "never.txt"
+    output: internals.kept("never.txt")
     log: "logs/never.log"
-    shell: "false"
+    shell: "touch {output}; false"
 
 onerror:
     logger.warning("100 % over")
@@ -142,7 +142,7 @@ def snakemake(folder: Path, *arguments: str) -> tuple[int, dict[str, Any], str]:
     (folder / "more.yaml").write_text("key: 1\n")
     (folder / "out").mkdir()
     for name in ("out/removed.txt", "forced.txt", "kept.txt"):
-        (folder / name).touch()
+        (folder / name).write_text("before\n")
     locks = folder / ".snakemake/locks"
     locks.mkdir(parents=True)
     (locks / "0.output.lock").write_text("out/removed.txt\n")  # of a killed run
@@ -293,6 +293,12 @@ def test_drop_outdated_copy(tmp_path: Path) -> None:
         os.utime(path, (time, time))
         internals.drop_outdated_copy(Copy(path))
         assert path.exists() == stays
+
+
+def test_kept(of_run: dict[str, Any], folder: Path) -> None:
+    """An output is there as it was when its job starts, and stays where it fails."""
+    assert (folder / "forced.txt").read_text() == "before\nagain\n"
+    assert (folder / "never.txt").exists()
 
 
 def test_events_of_a_run_whose_logger_says_nothing(of_run: dict[str, Any]) -> None:
