@@ -26,10 +26,14 @@ ANALYSES: dict[str, dict[str, Any]] = {
     "mutual_information": TABLE | {"score": "mi", "gold_standard": "gold.tsv", "bootstraps": 2},
     "multimodal_correlation": TABLE | {"annotations": "samples.tsv", "conditions": ["group"]},
     "predictor_pairs": TABLE,
-    "mirna_targets": {"mirnas": "mirnas.fa", "transcripts": "transcripts.fa"},
-    "trajectory_correlation": {"time_series": ["series.npy"], "communities": ["leiden"]},
+    "mirna_targets": {"mirnas": "mirnas.fa", "transcripts": "transcripts.fa", "chunks": 2},
+    "trajectory_correlation": {
+        "time_series": ["series.npy"],
+        "communities": ["leiden"],
+        "chunks": 2,
+    },
 }
-"""For each method an analysis with the steps that it can have of such data (a score that needs no
+"""For each method an analysis, cut into chunks, with the steps that it can have of such data (a score that needs no
 first pass: with one, chunk and merge stand in a circle)."""
 
 

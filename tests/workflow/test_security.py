@@ -251,7 +251,6 @@ def test_only_named_modules_start_programs_or_open_addresses() -> None:
     assert starters == {
         "workflow/pairtile/command/run.py",
         "workflow/pairtile/command/warm.py",
-        "workflow/pairtile/runtime/fork_server.py",
         "workflow/pairtile/steps/summary.py",
     }
     openers = {

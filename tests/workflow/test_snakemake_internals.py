@@ -74,7 +74,7 @@ def nothing(wildcards):
 
 
 rule all:
-    input: "out/removed.txt", "forced.txt", "kept.txt", "process.txt", "modules.json", "never.txt"
+    input: "out/removed.txt", "forced.txt", "kept.txt", "process.txt", "never.txt"
 
 rule removed:
     output: "out/removed.txt"
@@ -83,8 +83,8 @@ rule removed:
 
 rule forced:
     input: nothing
-    output: "forced.txt"
-    shell: "touch {output}"
+    output: internals.kept("forced.txt")
+    shell: "echo again >> {output}"
 
 rule kept:
     output: "kept.txt"
@@ -95,24 +95,13 @@ rule process:
     run:
         open(output[0], "w").write(str(internals.is_main_process(workflow)))
 
-rule modules:
-    output: "modules.json"
-    script: "modules.py"
-
 rule never:
-    output: "never.txt"
+    output: internals.kept("never.txt")
     log: "logs/never.log"
-    shell: "false"
+    shell: "touch {output}; false"
 
 onerror:
     logger.warning("100 % over")
-"""
-
-SCRIPT = """
-import json, sys
-
-with open(snakemake.output[0], "w") as file:
-    json.dump(sorted(sys.modules), file)
 """
 
 SILENT = """
@@ -151,11 +140,10 @@ def snakemake(folder: Path, *arguments: str) -> tuple[int, dict[str, Any], str]:
     (plugin / "__init__.py").write_text(SILENT)
     (folder / "Snakefile").write_text(SNAKEFILE)
     (folder / "importing.smk").write_text(IMPORTING)
-    (folder / "modules.py").write_text(SCRIPT)
     (folder / "more.yaml").write_text("key: 1\n")
     (folder / "out").mkdir()
     for name in ("out/removed.txt", "forced.txt", "kept.txt"):
-        (folder / name).touch()
+        (folder / name).write_text("before\n")
     locks = folder / ".snakemake/locks"
     locks.mkdir(parents=True)
     (locks / "0.output.lock").write_text("out/removed.txt\n")  # of a killed run
@@ -308,8 +296,10 @@ def test_drop_outdated_copy(tmp_path: Path) -> None:
         assert path.exists() == stays
 
 
-def test_job_modules(of_run: dict[str, Any], folder: Path) -> None:
-    assert set(internals.JOB_MODULES) <= set(json.loads((folder / "modules.json").read_text()))
+def test_kept(of_run: dict[str, Any], folder: Path) -> None:
+    """An output is there as it was when its job starts, and stays where it fails."""
+    assert (folder / "forced.txt").read_text() == "before\nagain\n"
+    assert (folder / "never.txt").exists()
 
 
 def test_events_of_a_run_whose_logger_says_nothing(of_run: dict[str, Any]) -> None:
@@ -320,7 +310,7 @@ def test_events_of_a_run_whose_logger_says_nothing(of_run: dict[str, Any]) -> No
     assert started["forced"][3] == ""
     assert ["JobFinished", number] in events
     assert ["JobFailed", started["never"][1], "never", ["logs/never.log"]] in events
-    assert ["StepsDone", 4, 6] in events
+    assert ["StepsDone", 3, 5] in events
     assert ["Message", "100 % over", 30] in events
     # Snakemake's own word on how it ended.
     after = events[events.index(["Message", "100 % over", 30]) :]

@@ -68,12 +68,6 @@ class Method:
         """The folder of the method's package."""
         return Path(import_module(self.package).__path__[0])
 
-    @property
-    def modules(self) -> tuple[str, ...]:
-        """Full names of the modules of its parts, those that compute first."""
-        parts = self.config, self.estimator, self.report
-        return tuple(f"{self.package}.{part.partition(':')[0]}" for part in parts if part)
-
     def part(self, name: str) -> Any:
         """A part, imported. Each room gives those of its own types: ``config.root.models``,
         ``engine.estimator.estimator_of``, ``report.method_report``."""

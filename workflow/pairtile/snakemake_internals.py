@@ -11,7 +11,7 @@ from __future__ import annotations
 import _thread
 import logging
 import os
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Awaitable, Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -20,9 +20,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.io import _IOFile
     from snakemake.workflow import Workflow
-
-JOB_MODULES = ("snakemake.logging", "snakemake.iocontainers")
-"""What the preamble of a script imports (Snakemake 9.27.1)."""
 
 
 # --- what a run was given ---------------------------------------------------------------------
@@ -207,6 +204,28 @@ def end_when_told() -> None:
     shell.sp = SimpleNamespace(  # type: ignore[attr-defined]
         **vars(shell.sp) | {"Popen": Process}
     )
+
+
+def kept(path: str) -> str:
+    """Mark an output: its job finds all of its outputs as they were left, and leaves them where it
+    fails. Snakemake removes both, or, of outputs with its flag ``update``, keeps a copy, which it
+    makes only once for a folder (Snakemake 9.27.1: ``Job``)."""
+    from snakemake.io import flag, is_flagged
+    from snakemake.jobs import Job
+
+    def unless_kept(remove: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+        async def of_job(self: Job, *given: object) -> None:
+            if not is_flagged(self.output[0], "kept"):
+                await remove(self, *given)
+
+        return of_job
+
+    if not hasattr(Job, "keeps_marked"):
+        Job.keeps_marked = True
+        Job.remove_existing_output = unless_kept(Job.remove_existing_output)
+        Job.cleanup = unless_kept(Job.cleanup)
+    marked: str = flag(path, "kept")
+    return marked
 
 
 @cache

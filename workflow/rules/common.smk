@@ -20,7 +20,6 @@ from pairtile.config.load import (
 from pairtile.errors import ConfigError, PairtileError, StoreError
 from pairtile.runtime.end_together import ENDS_WITH, end_with_run
 from pairtile.runtime.files import file_format, read_json_once
-from pairtile.runtime.fork_server import VARIABLE, listen, start_fork_server_for
 from pairtile.runtime.job import Deferred
 from pairtile.runtime.progress import (
     PROGRESS,
@@ -30,7 +29,7 @@ from pairtile.runtime.progress import (
     print_marked,
 )
 from pairtile.runtime.record import COMMAND
-from pairtile.runtime.requests import is_little, read_requests
+from pairtile.runtime.requests import is_little, is_small, read_requests
 from pairtile.runtime.user_cache import do_without_a_home
 from pairtile.steps.analysis_run import AnalysisRun, Step, runs_of
 from pairtile.steps.split import load_run
@@ -74,9 +73,19 @@ ON_GPU = internals.resource_given(workflow, "gpu") is not None
 ENVIRONMENT = f"../../envs/pairtile{'-gpu' * ON_GPU}.yaml"
 
 
+# Those that are computed in one job each; all others are cut into steps and chunks.
+SMALL = {
+    name: analysis
+    for name, analysis in CONFIG.analyses.items()
+    if is_small(analysis) and not DEFAULT_STORAGE
+}
+LARGE = {name: a for name, a in CONFIG.analyses.items() if name not in SMALL}
+OF_GROUPS = {group for split in CONFIG.splits.values() for group in split.groups}
+
+
 wildcard_constraints:
     # Not those that are split: they have no network of their own.
-    analysis="".join(f"(?!{re.escape(name)}/)" for name in CONFIG.splits)
+    analysis="".join(f"(?!{re.escape(name)}/)" for name in (*CONFIG.splits, *SMALL))
     + "[A-Za-z0-9][A-Za-z0-9_.-]*",
     stage="scan|chunks",
     chunk=r"tiles-[0-9]+-[0-9]+",
@@ -85,15 +94,6 @@ wildcard_constraints:
 def jobs_run_in_this_environment():
     """Whether jobs have this machine and this Python: no cluster, no container, no conda."""
     return submits_through("local") and not internals.deploys_software(workflow)
-
-
-def start_jobs_faster():
-    """Import once what jobs import: many of them compute for less time than that takes."""
-    # The server needs sockets of Linux; pairtile run may have started it already.
-    if sys.platform == "linux" and VARIABLE not in os.environ:
-        gpu = internals.resource_given(workflow, "gpu") is not None
-        start_fork_server_for(CONFIG, listen(), workflow.cores, gpu)
-    internals.start_jobs_without_limit(workflow)
 
 
 def hold_results_for_this_run():
@@ -144,9 +144,7 @@ def start_run():
             sys.exit(1)
         if jobs_run_in_this_environment():
             os.environ[ENDS_WITH] = str(os.getpid())
-            start_jobs_faster()
-        else:
-            os.environ.pop(VARIABLE, None)
+            internals.start_jobs_without_limit(workflow)
     # What an earlier run left is taken over only whole.
     for run in runs_of(CONFIG):
         if run.folder.is_dir():
@@ -154,6 +152,8 @@ def start_run():
 
             found = remove_damaged(run, dry_run=not starts_jobs)
             OTHER_SETTINGS[run.name] = [str(path) for path in found.other_settings]
+            if run.name in SMALL and not analysis_run(run.name).is_whole():
+                OTHER_SETTINGS[run.name] = [str(run.record("report"))]
             for path, message in found.damaged.items():
                 logger.warning(f"made again if needed: {message}")
                 if not starts_jobs:
@@ -169,10 +169,22 @@ def compared_by_content(path):
     return not (scheme(path) or DEFAULT_STORAGE or IMPORTED)
 
 
-def analysis_run(name, **told):
+def analysis_run(name):
     """An analysis as its steps are given it; the script says where folder and inputs are."""
     folder = Path(CONFIG.results) / name
-    return AnalysisRun(name, CONFIG.analyses[name], folder, **told)
+    return AnalysisRun(
+        name,
+        CONFIG.analyses[name],
+        folder,
+        seed=CONFIG.seed,
+        backend=CONFIG.backend,
+        checksums=CONFIG.checksums,
+        gpus=number_of_gpus(),
+        on_cluster=not submits_through("local"),
+        in_storage=DEFAULT_STORAGE,
+        in_one_job=name in SMALL,
+        of_group=name in OF_GROUPS,
+    )
 
 
 def work_of(*steps, wildcards=()):
@@ -181,15 +193,7 @@ def work_of(*steps, wildcards=()):
     """
 
     def work(found):
-        run = analysis_run(
-            found.analysis,
-            seed=CONFIG.seed,
-            backend=CONFIG.backend,
-            checksums=CONFIG.checksums,
-            gpus=number_of_gpus(),
-            on_cluster=not submits_through("local"),
-            in_storage=DEFAULT_STORAGE,
-        )
+        run = analysis_run(found.analysis)
         more = [getattr(found, name) for name in wildcards]
         more = [int(value) if value.isdecimal() else value for value in more]
         return Deferred(
@@ -197,6 +201,11 @@ def work_of(*steps, wildcards=()):
         )
 
     return work
+
+
+def runs_of_share(names, wildcards):
+    """The params of a job that computes some small analyses."""
+    return Deferred([analysis_run(name) for name in names])
 
 
 def settings_for(step):

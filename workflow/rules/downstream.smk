@@ -24,7 +24,7 @@ rule values:
         "../../scripts/step.py"
 
 
-for STAGE, ANALYSES in stage_rules(CONFIG.analyses).items():
+for STAGE, ANALYSES in stage_rules(LARGE).items():
 
     rule:
         name:

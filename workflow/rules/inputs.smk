@@ -51,7 +51,7 @@ def graphs():
 
         return files
 
-    return [of(name) for name, a in CONFIG.analyses.items() if a.export == "auto"]
+    return [of(name) for name, a in LARGE.items() if a.export == "auto"]
 
 
 @cache
@@ -62,7 +62,7 @@ def analyses_to_check():
     """
     if IMPORTED or not MAIN_PROCESS or internals.keeps_going(workflow):
         return []
-    folders = {name: f"{CONFIG.results}/{name}/" for name in CONFIG.analyses}
+    folders = {name: f"{CONFIG.results}/{name}/" for name in LARGE}
     targets = internals.targets_given(workflow)
     if (
         all(target.startswith(tuple(folders.values())) for target in targets)

@@ -1,5 +1,5 @@
 # Tables that a method has beside the network: one rule for each such method of the run.
-for TABLE_RULE, (TABLES, ANALYSES) in table_rules(CONFIG.analyses).items():
+for TABLE_RULE, (TABLES, ANALYSES) in table_rules(LARGE).items():
 
     rule:
         name:

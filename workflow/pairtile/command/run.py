@@ -17,7 +17,6 @@ from types import FrameType
 from pairtile.command.workflow_folder import workflow_folder
 from pairtile.errors import ConfigError
 from pairtile.runtime.end_together import ENDS_WITH, end_with_parent
-from pairtile.runtime.fork_server import VARIABLE, listen, start_fork_server_for
 from pairtile.runtime.progress import ENDING, MARK, PROGRESS
 from pairtile.runtime.record import COMMAND
 
@@ -31,8 +30,6 @@ _TOLD = re.compile(
 TELL_SECONDS, KILL_SECONDS = 5, 15
 """After the first signal: when a person is told that the run has not ended, and when it is killed.
 """
-
-_STARTS_NO_JOB = {"-n", "--dry-run", "--dryrun", "--unlock", "--report", "--summary", "--touch"}
 
 
 def run(config: Path, arguments: Sequence[str] = ()) -> int:
@@ -60,21 +57,11 @@ def run(config: Path, arguments: Sequence[str] = ()) -> int:
         ["pairtile", "run", str(config), *bool(arguments) * ["--"], *arguments]
     )
     flags = {argument.partition("=")[0] for argument in arguments}
-    all_cores = not flags & {"--cores", "-c", "--jobs", "-j", "--profile"}
-    own = ["--snakefile", str(SNAKEFILE), "--configfile", str(config)]
+    if not flags & {"--cores", "-c", "--jobs", "-j", "--profile"}:
+        own += ["--cores", "all"]
     # -P: a file in the user's folder must not take the place of a module.
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "snakemake",
-        *own,
-        *all_cores * ["--cores", "all"],
-        *arguments,
-    ]
-    serve = sys.platform == "linux" and all_cores and not flags & _STARTS_NO_JOB
+    command = [sys.executable, "-P", "-m", "snakemake", *own, *arguments]
     with (
-        _fork_server(serve, gpu="gpu" in flags) as start_server,
         subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -88,7 +75,6 @@ def run(config: Path, arguments: Sequence[str] = ()) -> int:
         _signals_handed_on(process.pid) as received,
     ):
         assert process.stderr is not None
-        start_server(config, process.pid)
         say = partial(_print, unless=received)  # what is interrupted has tracebacks to give
         told = relay(process.stderr, say, everything="--logger" in flags)
         code = process.wait()
@@ -172,33 +158,6 @@ def relay(lines: Iterable[str], say: Callable[[str], None], everything: bool = F
         for line in kept:
             say(line)
     return ended
-
-
-@contextmanager
-def _fork_server(wanted: bool, gpu: bool) -> Iterator[Callable[[Path, int], None]]:
-    """Gives a function that starts a server with what the jobs of a configuration import, while
-    Snakemake starts, in its process group. The server ends afterwards."""
-    listening = listen() if wanted else None
-    server = None
-
-    def start(config: Path, group: int) -> None:
-        nonlocal server
-        if listening is None:
-            return
-        from pairtile.steps.split import load_run  # pydantic takes as long as a small job
-
-        with listening, suppress(ConfigError):  # without a server, jobs must not wait for one
-            known = load_run(config)  # Snakemake says what is wrong with it
-            threads = len(os.sched_getaffinity(0))
-            server = start_fork_server_for(known, listening, threads, gpu, group)
-
-    try:
-        yield start
-    finally:
-        os.environ.pop(VARIABLE, None)
-        if server is not None:
-            server.kill()
-            server.wait()
 
 
 def _print(line: str, unless: Sequence[object] = ()) -> None:

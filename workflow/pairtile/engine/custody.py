@@ -76,6 +76,8 @@ class Custody:
         self.files: dict[str, str] = {}
         """Name in the folder -> checksum, of what was written."""
         self.step = step
+        self.made_from = ""
+        """Digest of what the step makes its files from."""
         self._folder, self._seed = folder.absolute(), seed
         # What was read of the input, the state holds.
         self._config = config.with_inputs(dict.fromkeys(config.input_files(), "input"))
@@ -105,9 +107,10 @@ class Custody:
         if name := self._name(path):
             self.files[name] = checksum
 
-    def files_left(self) -> dict[str, str]:
+    def account(self) -> dict[str, object]:
         """What was written, but for chunks that were removed once they were merged."""
-        return {name: one for name, one in self.files.items() if (self._folder / name).exists()}
+        left = {name: one for name, one in self.files.items() if (self._folder / name).exists()}
+        return {"files": left, "made_from": self.made_from}
 
     def settings(self, step: str) -> str:
         """The digest of what decides what a step writes, but for what was prepared."""

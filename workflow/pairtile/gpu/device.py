@@ -143,6 +143,13 @@ def planned_device(backend: str) -> Device:
     return choose(backend)
 
 
+def hold_gpu() -> None:
+    """Keep a GPU of this host to the end of this process (``leased_gpu``)."""
+    lease = leased_gpu("cuda")
+    lease.__enter__()
+    _HELD.append(lease)
+
+
 def visible_gpus() -> list[str]:
     """The GPUs of this host that CUDA_VISIBLE_DEVICES leaves, read without loading CUDA (which
     fixes the device)."""
@@ -150,6 +157,8 @@ def visible_gpus() -> list[str]:
     named = os.environ.get("CUDA_VISIBLE_DEVICES", there).split(",")
     return [gpu.strip() for gpu in named if gpu.strip() not in HIDDEN]
 
+
+_HELD: list[object] = []
 
 ALLOCATIONS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID")
 """Where schedulers write the number of the job that a process is in."""

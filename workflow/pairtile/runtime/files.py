@@ -46,8 +46,8 @@ class Owner(Protocol):
     def add(self, path: Path, checksum: str) -> None:
         """Take note of a new file."""
 
-    def files_left(self) -> dict[str, str]:
-        """Name -> checksum of the new files that are there still."""
+    def account(self) -> dict[str, object]:
+        """For the record of the step: new files that are there still, and what they are made of."""
 
 
 OWNER: ContextVar[Owner | None] = ContextVar("OWNER", default=None)

@@ -18,14 +18,12 @@ from typing import Any
 from pairtile.errors import PairtileError, StoreError
 from pairtile.runtime.end_together import end_with_parent, end_with_run
 from pairtile.runtime.files import full_disk, writing
-from pairtile.runtime.fork_server import hand_over
+
+_FORM = logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S")
 
 
 class Deferred:
-    """An object that a script is given and makes inside its job, not when Snakemake starts it.
-
-    Making it imports its class, with pydantic and more, which a forked job need not do again.
-    """
+    """An object that a script is given and makes inside its job, whose threads are set by then."""
 
     def __init__(self, value: object) -> None:
         self._pickled = pickle.dumps(value)
@@ -46,35 +44,44 @@ def job(snakemake: Any, threads: int | None = None) -> Iterator[None]:
     """
     end_with_parent()
     end_with_run()
-    hand_over()
     _limit_threads(threads or snakemake.threads)
     log = logging.getLogger("pairtile")
     try:
-        with writing(snakemake.log[0]):
-            _log_to(Path(snakemake.log[0]))
-        if getattr(snakemake.resources, "gpu", 0):
-            from pairtile.gpu.device import leased_gpu
+        with logged_to(Path(snakemake.log[0]), logging.StreamHandler(sys.stderr)):
+            if getattr(snakemake.resources, "gpu", 0):
+                from pairtile.gpu.device import leased_gpu
 
-            with leased_gpu("cuda") as gpu:
-                if gpu is not None:
-                    log.info("GPU %s", gpu)
+                with leased_gpu("cuda") as gpu:
+                    if gpu is not None:
+                        log.info("GPU %s", gpu)
+                    yield
+            else:
                 yield
-        else:
-            yield
-    except PairtileError as error:
-        log.error("%s", error)
-        sys.exit(1)
-    except MemoryError as error:
-        traceback.clear_frames(error.__traceback__)  # lets go of the arrays that filled it
-        log.error("%s", no_memory(snakemake.output[0], error))
-        sys.exit(1)
     except Exception as error:
-        full = full_disk(snakemake.output[0], error) if isinstance(error, OSError) else None
-        if full:
-            log.error("%s", full)
+        if say(error, snakemake.output[0]):
             sys.exit(1)
-        log.exception("a defect of pairtile: please report it with this log")
         raise
+
+
+def say(error: Exception, out: str | os.PathLike[str]) -> bool:
+    """Log, once, what a person has to know of an error on making the file ``out``; whether it is no
+    defect of pairtile."""
+    known: Exception | None = None
+    if isinstance(error, MemoryError):
+        traceback.clear_frames(error.__traceback__)  # lets go of the arrays that filled it
+        known = no_memory(out, error)
+    elif isinstance(error, PairtileError):
+        known = error
+    elif isinstance(error, OSError):
+        known = full_disk(out, error)
+    if not getattr(error, "was_said", False):
+        log = logging.getLogger("pairtile")
+        if known:
+            log.error("%s", known)
+        else:
+            log.exception("a defect of pairtile: please report it with this log", exc_info=error)
+        vars(error)["was_said"] = True
+    return known is not None
 
 
 def no_memory(out: str | os.PathLike[str], error: MemoryError) -> StoreError:
@@ -89,22 +96,33 @@ def no_memory(out: str | os.PathLike[str], error: MemoryError) -> StoreError:
 def _limit_threads(threads: int) -> None:
     for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[variable] = str(threads)
-    if "numba" in sys.modules:  # forked from a server, which has read the variables
-        import numba
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-        numba.config.reload_config()
-        numba.set_num_threads(threads)
-        threadpool_limits(threads)
 
 
-def _log_to(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    form = logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S")
+@contextmanager
+def logged_to(path: Path, *others: logging.Handler) -> Iterator[None]:
+    """Log to a new file, and by other handlers, an error included. All files but the innermost get
+    errors alone."""
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handlers = (logging.FileHandler(path, mode="w"), *others)
     log = logging.getLogger("pairtile")
     log.setLevel(logging.INFO)
     # A log that cannot be written, as on a full disk, must not hide what is said of it.
     logging.raiseExceptions = False
-    for handler in (logging.FileHandler(path, mode="w"), logging.StreamHandler(sys.stderr)):
-        handler.setFormatter(form)
+    outer = [handler for handler in log.handlers if isinstance(handler, logging.FileHandler)]
+    for handler in handlers:
+        handler.setFormatter(_FORM)
         log.addHandler(handler)
+    for handler in outer:
+        handler.setLevel(logging.ERROR)
+    try:
+        yield
+    except Exception as error:
+        say(error, path.parent.parent)
+        raise
+    finally:
+        for handler in outer:
+            handler.setLevel(logging.NOTSET)
+        for handler in handlers:
+            log.removeHandler(handler)
+            handler.close()

@@ -108,7 +108,7 @@ class TimeLeft:
     def start(self, job: int, analysis: str, rule: str) -> None:
         """A job of an analysis starts."""
         # There is a rule for the tables of each method.
-        rule = "tables" if rule.startswith("tables") else rule
+        rule = next((part for part in ("tables", "analyse") if rule.startswith(part)), rule)
         self.started[job] = analysis, rule, self.clock()
         if analysis not in self.to_come:
             self.unplanned.add(analysis)
@@ -118,8 +118,9 @@ class TimeLeft:
         if job not in self.started:
             return
         analysis, rule, start = self.started.pop(job)
-        if rule == "plan":
+        if rule in ("plan", "analyse"):
             self.unplanned.discard(analysis)
+        if rule == "plan":
             jobs = self.planned(analysis)
             self.to_come[analysis] = {rule: [each] * n for rule, (n, each) in jobs.items()}
         elif expected := self.to_come.get(analysis, {}).get(rule):

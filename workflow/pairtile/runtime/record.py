@@ -62,7 +62,7 @@ def recorded(step: str, path: str | os.PathLike[str] | None = None) -> Iterator[
     if path is not None:
         content = asdict(replace(record, messages=[]))
         content["messages"] = [message.as_json() for message in record.messages]
-        content["files"] = owner.files_left() if (owner := OWNER.get()) else {}
+        content |= owner.account() if (owner := OWNER.get()) else {"files": {}}
         del content["started"]
         write_json(path, content)
 

@@ -10,10 +10,13 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from pairtile.config.downstream import stages_of
 from pairtile.config.export_formats import EXPORT_FORMATS, FORMAT_OF_SUFFIX
+from pairtile.config.models import Analysis
 from pairtile.runtime.files import read_json
 
 Paths = str | Iterable[str | os.PathLike[str]]
@@ -31,6 +34,12 @@ TIME_FACTOR = 4
 
 MIN_MINUTES = 15
 """A job's start, its imports and compilation, on a slow shared file system."""
+
+SMALL_JOBS = 8
+"""The most jobs for all small analyses of a run; the same wherever it runs, as rules must be."""
+
+SMALL_SECONDS = 30.0
+"""Of a small analysis, on a slow machine."""
 
 LITTLE_BYTES = 1 << 20
 LITTLE_SECONDS = 1.0
@@ -194,6 +203,37 @@ def is_little(read: Paths, plan: PlannedRequests | None, cores: int) -> bool:
         return False
     # What is not there yet may be large.
     return 0 < file_bytes(read) < LITTLE_BYTES
+
+
+def is_small(config: Analysis) -> bool:
+    """Whether an analysis is one job, judged by what costs nothing to look at: settings, and sizes
+    of input files that are here."""
+    from_others = (*config.other_results(), *(s.of_analysis for s in stages_of(config)))
+    key, _, inner = config.jobs.many_draws.partition(".")
+    draws = getattr(getattr(config, key, None), inner, None) if key else None
+    files = {*config.input_files().values()} - {*config.later_inputs().values()}
+    return (
+        config.chunks == "auto"
+        and not (draws or any(from_others) or getattr(config, "reuse", None))
+        and all(map(os.path.exists, files))
+        and sum(
+            part.stat().st_size * UNPACKED.get(part.suffix.lower(), 1) for part in _files(files)
+        )
+        <= config.jobs.small_bytes
+    )
+
+
+def shares(small: Iterable[str]) -> list[list[str]]:
+    """Small analyses, by the jobs that compute them: each pays once for a start and for imports."""
+    names = list(small)
+    jobs = min(len(names), SMALL_JOBS)
+    ends = [job * len(names) // max(1, jobs) for job in range(jobs + 1)]
+    return [names[a:b] for a, b in pairwise(ends)]
+
+
+def small_memory(input: Paths) -> float:
+    """Memory of a job of small analyses: what they read counts little beside what they compute."""
+    return 3 * START_BYTES + 20 * data_bytes(input)
 
 
 def tiles_bytes(plan: PlannedRequests | None) -> float:

@@ -7,18 +7,25 @@ these steps. Each is the function of its name in the module of its name, is give
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from pairtile.config.downstream import stages_of
+from pairtile import __version__
+from pairtile.config.downstream import STAGES, stages_of
 from pairtile.config.models import Analysis
 from pairtile.config.root import Config
-from pairtile.engine.custody import Custody, custody
+from pairtile.engine.custody import Custody, custody, verified_by_record
+from pairtile.engine.state import MANIFEST, verified_state
+from pairtile.errors import StoreError
 from pairtile.io.in_memory import inputs_in_memory
-from pairtile.runtime.files import read_json
+from pairtile.runtime.files import checksum_of, json_digest, read_json, verified
+from pairtile.runtime.input_changes import input_changed
+from pairtile.runtime.job import logged_to
 from pairtile.steps.result_files import ResultFiles, chunk_name
 
 NAME = "library"
@@ -32,6 +39,36 @@ class Step(NamedTuple):
     name: str
     arguments: tuple[object, ...] = ()
     module: str = ""
+
+    @property
+    def file(self) -> str:
+        """Of its log, and of its record where it has one, without the ending."""
+        match self:
+            case Step("export", (suffix,)):
+                return f"export.{suffix}"
+            case Step("chunk", (stage, chunk)):
+                return f"{stage}/{chunk}"
+            case Step("bootstrap", (int(first), int(last))):
+                return f"bootstraps/{first:05d}-{last:05d}"
+        return self.name
+
+
+log = logging.getLogger("pairtile")
+
+_READS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("network_data", "plan", "values"), ("prepare",)),
+    **dict.fromkeys(("null", "merge_scan"), ("plan",)),
+    # Chunks and bootstraps are what plan, null and first pass make them.
+    "merge": ("plan", "null", "merge_scan"),
+    "network": ("prepare", "network_data", "plan", "null", "merge_scan", "merge"),
+    "tables": ("prepare", "network_data", "plan", "null", "merge", "network"),
+    "evaluate": ("prepare", "plan", "merge_scan", "merge", "network"),
+    **{s.name: ("prepare", "plan", "network", "values", *s.reads) for s in STAGES},
+    "export": ("prepare", "network", "tables"),
+}
+"""Step with a record -> those of which it reads what they wrote; the page reads all."""
+
+_PAGE = Step("report", (True,))
 
 
 @dataclass(frozen=True)
@@ -63,6 +100,11 @@ class AnalysisRun:
         Inputs in memory, by what stands for their path (``io.in_memory``).
     is_check
         Nothing follows the plan: what takes long is not computed for it.
+    in_one_job
+        All steps, of a small analysis, run in this process, which then keeps the GPU that it
+        plans for.
+    of_group
+        It is compared with others of its kind, which takes its values.
     """
 
     name: str
@@ -77,6 +119,8 @@ class AnalysisRun:
     in_storage: bool = False
     given: Mapping[str, object] = field(default_factory=dict)
     is_check: bool = False
+    in_one_job: bool = False
+    of_group: bool = False
 
     @property
     def files(self) -> ResultFiles:
@@ -111,9 +155,83 @@ class AnalysisRun:
         """Run one step; what it reads in the folder must be of this analysis."""
         name = step.module or step.name
         function = getattr(import_module(f"pairtile.steps.{name}"), name)
-        owner = Custody(self.folder, self.config, self.seed, step.name)
+        owner = self._owner(step)
+        if step.name not in ("chunk", "bootstrap"):  # without a record
+            owner.made_from = self._made_from(step)
         with inputs_in_memory(self.given), custody(owner):
             function(self, *step.arguments)
+
+    def make(self) -> None:
+        """Run the steps that are not done (``is_made``), in order, each with a log of its own."""
+        whole = self.is_made(_PAGE)
+        for step in steps_of(self):
+            if whole if step.name in ("summary", "report") else self.is_made(step):
+                continue
+            # Until the page is made again, the analysis is not whole.
+            self.record("report").unlink(missing_ok=True)
+            whole = False
+            own = self.folder / f"logs/{step.file}.log"
+            with logged_to(own):
+                self.run(step if step.name != "report" else _PAGE)
+            log.info("%s: done (%s)", step.file, own)
+
+    def is_whole(self) -> bool:
+        """Whether every step is done."""
+        try:
+            return all(self.is_made(step) for step in steps_of(self))
+        except (StoreError, KeyError):
+            return False
+
+    def is_made(self, step: Step) -> bool:
+        """Whether what a step writes is there, whole, and made from the settings, the input and the
+        files of earlier steps that are there now."""
+        try:
+            with custody(self._owner(step)):
+                read_json(self.state / MANIFEST)  # says whose files these have to be
+                if step.name == "chunk":
+                    return self._has_chunk(*map(str, step.arguments))
+                if step.name == "bootstrap":
+                    return verified(self.folder / f"{step.file}.parquet").exists()
+                if step.name == "summary":
+                    return verified(self.folder / "summary.json").exists()
+                record = read_json(self.record(step.file))
+                for name, checksum in record["files"].items():
+                    if verified_by_record(self.folder / name, checksum).name == MANIFEST:
+                        verified_state((self.folder / name).parent)
+            if record["made_from"] != self._made_from(step):
+                return False
+        except (StoreError, KeyError):
+            return False
+        inputs = self.local_inputs(step.name).items()
+        changed = (input_changed(self.record(step.file), key, path) for key, path in inputs)
+        return all(answer is False for answer in changed)
+
+    def _owner(self, step: Step) -> Custody:
+        return Custody(self.folder, self.config, self.seed, step.name)
+
+    def _has_chunk(self, stage: str, name: str) -> bool:
+        from pairtile.steps.merge import damaged_chunks
+        from pairtile.steps.plan import read_plan
+
+        path = self.folder / stage / f"{name}.parquet"
+        return not damaged_chunks([path], read_plan(self.plan).stage_fingerprint(stage))
+
+    def _made_from(self, step: Step) -> str:
+        """Digest of what a step makes its files from, beside settings and input files of its
+        own."""
+        found: dict[str, object] = {"version": __version__}
+        if step.name == "plan":
+            found["backend"] = self.backend
+        for name in _READS.get(step.name, ()):
+            with suppress(StoreError, KeyError), custody(self._owner(step)):
+                record = read_json(self.record(name))
+                read = record["details"].get("inputs", {})
+                found[name] = [record["files"], [one["sha256"] for one in read.values()]]
+        if step.name == "report":
+            records = map(Path, self.files.records(read_json(self.plan)))
+            there = (*records, self.folder / "summary.json")
+            found |= {path.name: checksum_of(path) for path in there if path.exists()}
+        return json_digest(found)
 
     def run_steps(self, after: str = "", last: str = "summary") -> Self:
         """Run the steps that follow one (by default all), in order, to another and with it (by
@@ -127,6 +245,18 @@ class AnalysisRun:
             if begun:
                 self.run(step)
         return self
+
+
+def make_all(runs: Iterable[AnalysisRun]) -> None:
+    """``make`` each; what goes wrong in one is logged, and raised when all others are done."""
+    faults = []
+    for run in runs:
+        try:
+            run.make()
+        except Exception as error:
+            faults.append(error)
+    if faults:
+        raise faults[0]
 
 
 def runs_of(config: Config) -> Iterator[AnalysisRun]:
@@ -160,9 +290,10 @@ def steps_of(run: AnalysisRun) -> Iterator[Step]:
         yield Step("tables")
     if run.files.evaluation():
         yield Step("evaluate")
-    if stages := stages_of(config):
+    stages = stages_of(config)
+    if stages or run.of_group:
         yield Step("values")
-        yield from (Step(stage.name, (stage.name,), "downstream") for stage in stages)
+    yield from (Step(stage.name, (stage.name,), "downstream") for stage in stages)
     n_edges = read_json(run.record("network"))["details"]["edges"]
     exports = (path.removeprefix(f"{run.folder}/network.") for path in run.files.exports(n_edges))
     yield from (Step("export", (suffix,)) for suffix in exports if suffix != "parquet")

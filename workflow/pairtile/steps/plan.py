@@ -35,7 +35,7 @@ from pairtile.engine.time_estimate import (
     step_seconds,
 )
 from pairtile.errors import StoreError
-from pairtile.gpu.device import Device, choose, planned_device, threads, visible_gpus
+from pairtile.gpu.device import Device, choose, hold_gpu, planned_device, threads, visible_gpus
 from pairtile.runtime.files import json_digest, read_arrays, read_json, read_table, write_json
 from pairtile.runtime.record import recorded
 from pairtile.steps.analysis_run import AnalysisRun
@@ -165,7 +165,7 @@ def plan(run: AnalysisRun) -> None:
         bootstraps = n_bootstraps(method, config)
         work = [cost.tile(tile) for tile in space.tiles(*cost.tile_edges)]
         cpu_work = passes * sum(work) + cost.null + cost.network
-        device = _device(run.backend, cpu_work / cost.per_second, bootstraps)
+        device = _device(run, cpu_work / cost.per_second, bootstraps)
         cost = method.cost(whole, state, device.backend, threads())
         tiles = space.tiles(*cost.tile_edges)
         work = [cost.tile(tile) for tile in tiles]
@@ -252,11 +252,13 @@ def plan(run: AnalysisRun) -> None:
                 step.say(message("fewer_chunks", asked=asked, tiles=len(tiles)))
 
 
-def _device(backend: str, cpu_seconds: float, bootstraps: int) -> Device:
+def _device(run: AnalysisRun, cpu_seconds: float, bootstraps: int) -> Device:
     """The device to plan for. Where ``auto`` may choose, a GPU that takes longer to start than the
     CPU to do all the work is not started."""
-    if backend != "auto" or bootstraps or cpu_seconds >= GPU_START_SECONDS:
-        return planned_device(backend)
+    if run.backend != "auto" or bootstraps or cpu_seconds >= GPU_START_SECONDS:
+        if run.in_one_job and run.backend == "auto":  # else the job has it already
+            hold_gpu()
+        return planned_device(run.backend)
     reason = f"less than {GPU_START_SECONDS:g} s of work, which a GPU takes to start"
     return replace(choose("cpu"), reason=reason)
 

@@ -37,6 +37,14 @@ class ResultFiles:
         tables = [*self.tables(), *self.stages()]
         return [*self.paths(names), *self.evaluation(), *tables, *self.exports()]
 
+    def outputs(self, of_group: bool) -> tuple[list[str], list[str]]:
+        """Files and folders of a job that makes all of the analysis. ``of_group``: it is compared
+        with others of its kind, which takes its values."""
+        more = ["plan.json", "chunks.npz", "scores.npz", "steps/report.json"]
+        files = [*self.wanted(), *self.network_data(), *self.paths(more)]
+        folders = ["state", "figures", *["values"] * bool(of_group or self.stages())]
+        return list(dict.fromkeys(files)), self.paths(folders)
+
     def no_longer_wanted(self, n_edges: int) -> list[str]:
         """What another configuration of the analysis made, and this one does not ask for."""
         exports = (f"network.{suffix}" for suffix in FORMAT_OF_SUFFIX)

@@ -357,7 +357,9 @@ class MirnaTargetsConfig(Analysis):
         " With millions of edges, take `tsv` alone.",
     )
 
-    jobs: ClassVar[JobNeeds] = JobNeeds(prepare_seed=True, network_gpu=False, cores_with_gpu=True)
+    jobs: ClassVar[JobNeeds] = JobNeeds(
+        prepare_seed=True, network_gpu=False, cores_with_gpu=True, many_draws="null.shuffles"
+    )
     tables: ClassVar[tuple[str, ...]] = (
         TABLES + SEED_TABLES + NULL_TABLES + ORTHOLOG_TABLES + EXPRESSION_TABLES
     )

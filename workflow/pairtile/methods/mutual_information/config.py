@@ -415,4 +415,6 @@ class MutualInformationConfig(TwoTableAnalysis):
             return 4
         return 20 if self.directed else 12
 
-    jobs: ClassVar[JobNeeds] = JobNeeds(report_state=True)
+    jobs: ClassVar[JobNeeds] = JobNeeds(
+        report_state=True, small_bytes=1 << 21, many_draws="bootstraps.number"
+    )

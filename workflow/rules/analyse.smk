@@ -1,0 +1,55 @@
+# Small analyses: all their steps in a job or a few, which leave out what is done already. Plans, chunks
+# and all other files are those of large ones.
+from pairtile.runtime.requests import shares
+
+
+def inputs_of(names):
+    """An input function: the files of the configuration that some small analyses read. Whether
+    their content is what results were made of was found out before (``start_run``)."""
+
+    def files(wildcards):
+        for name in names:
+            internals.make_again(workflow, OTHER_SETTINGS.get(name, ()))
+        paths = [path for n in names for path in SMALL[n].input_files().values()]
+        return [ancient(path) if compared_by_content(path) else path for path in paths]
+
+    return files
+
+
+for NUMBER, NAMES in enumerate(shares(SMALL)):
+
+    rule:
+        name:
+            f"analyse_{NUMBER + 1}"
+        input:
+            inputs_of(NAMES),
+        output:
+            [
+                internals.kept(file)
+                for name in NAMES
+                for file in files_of(name).outputs(name in OF_GROUPS)[0]
+            ],
+            [
+                directory(folder)
+                for name in NAMES
+                for folder in files_of(name).outputs(name in OF_GROUPS)[1]
+            ],
+        log:
+            f"{CONFIG.results}/{NAMES[0]}/logs/analyse.log",
+        priority: 100
+        conda:
+            ENVIRONMENT
+        threads: max(1, (internals.cores_given(workflow) or 1) // len(shares(SMALL)))
+        resources:
+            **asks(
+                lambda wildcards, input: requests.small_memory(input),
+                partial(lambda n, *_: n * requests.SMALL_SECONDS, len(NAMES)),
+                least=30,
+                gpu=lambda wildcards, input: int(CONFIG.backend == "cuda") or None,
+            ),
+        params:
+            work=partial(runs_of_share, NAMES),
+        message:
+            f"{', '.join(NAMES)}: all steps"
+        script:
+            "../../scripts/analyse.py"
