@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pairtile.config import load_config
+from pairtile.config.modules import GeneModulesConfig
+from pairtile.downstream.modules import seconds
 from pairtile.engine.time_estimate import BOOTSTRAP_SECONDS, in_words, step_seconds
+from pairtile.runtime.progress import planned_jobs
 from pairtile.runtime.record import Progress, Stopwatch
+from pairtile.steps.analysis_run import AnalysisRun, Step
+from workflow_runs import write_config, write_data
 
 
 def test_a_stopwatch_counts_nested_starts_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,3 +61,37 @@ def test_every_step_has_its_part_and_what_is_not_there_none() -> None:
     assert in_words({"chunk": 60.0, "null": 10.0, "merge": 1.0, "report": 4.0}) == (
         "about 75 s (chunk 60 s, null 10 s, report 4 s)"
     )
+
+
+def test_stages_after_the_network_are_part_of_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were none of it: a run of 20 minutes was said to take 10 seconds."""
+    monkeypatch.chdir(tmp_path)
+    samples = write_data(tmp_path, genes=40, samples=40).samples
+    lines = ["sample\tgroup", *(f"{name}\t{'ab'[k % 2]}" for k, name in enumerate(samples))]
+    (tmp_path / "samples.tsv").write_text("\n".join(lines) + "\n")
+    asked = {
+        "modules": {"method": "wgcna"},
+        "samples": {"annotations": "samples.tsv"},
+        "differential": {"label": "group"},
+    }
+    found = {}
+    for name, section in (("plain", {}), ("stages", asked)):
+        config = load_config(write_config(tmp_path, {name: section}))
+        run = AnalysisRun(name, config.analyses[name], tmp_path / "results" / name, backend="cpu")
+        for step in ("prepare", "plan"):
+            run.run(Step(step))
+        found[name] = planned_jobs(tmp_path / "results", name)
+    assert {"values", "modules", "differential"} == found["stages"].keys() - found["plain"].keys()
+    modules, more, noise = (
+        config.analyses["stages"].model_copy(update={"modules": GeneModulesConfig(**each)})
+        for each in (
+            {"method": "wgcna", "max_p": None},
+            {"method": "wgcna"},
+            {"method": "leiden"},
+        )
+    )
+    assert seconds(modules, 12_000, 2) > 5 * seconds(modules, 4_000, 2)
+    assert seconds(more, 12_000, 2) > 2 * seconds(modules, 12_000, 2)
+    assert seconds(more, 12_000, 2) > seconds(noise, 12_000, 2) > 0.0
