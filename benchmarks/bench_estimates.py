@@ -43,6 +43,18 @@ def runs(folder: Path) -> dict[str, dict[str, Any]]:
             "threshold": {"method": "score", "score": 0.8},
             **({"estimator": {"clustering": "none"}} if genes == 1500 else {}),
         }
+    samples = ["sample\tgroup", *(f"sample{k}\t{'xy'[k % 2]}" for k in range(150))]
+    (folder / "samples.tsv").write_text("\n".join(samples) + "\n")
+    for name, stage in (
+        ("WGCNA's modules", {"modules": {"method": "wgcna"}}),
+        ("modules of the network", {"modules": {"method": "leiden"}}),
+        ("pairs that differ", {"differential": {"label": "group"}}),
+    ):
+        found[f"{name}, 4000 x 150"] = {
+            **found["mutual information, 4000 x 150"],
+            "samples": {"annotations": "samples.tsv"},
+            **stage,
+        }
     found |= public()
     try:
         from MDAnalysisTests import datafiles

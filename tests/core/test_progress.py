@@ -11,11 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pairtile.command.run import _TOLD
+from pairtile.config import load_config
 from pairtile.engine.chunk_progress import ChunkProgress
 from pairtile.engine.estimator import Merged
 from pairtile.engine.tiles import Chunk
+from pairtile.runtime.files import write_json
 from pairtile.runtime.progress import FailedJobs, RunProgress
-from pairtile.runtime.record import about
+from pairtile.runtime.record import Progress, about, recorded
 from pairtile.snakemake_internals import (
     JobFailed,
     JobFinished,
@@ -23,6 +26,9 @@ from pairtile.snakemake_internals import (
     Message,
     StepsDone,
 )
+from pairtile.steps.analysis_run import AnalysisRun, steps_of
+from small_analyses import ANALYSES
+from workflow_runs import write_config
 
 CHUNKS = [Chunk(4 * k, 4 * k + 3, 100.0) for k in range(10)]
 
@@ -197,3 +203,67 @@ def test_a_job_that_ended_well_when_tried_again_has_not_failed() -> None:
     failed.hear(JobFailed(4, "all", ()))
     failed.hear(JobFinished(3))
     assert failed.logs() == [("chunk", "a/2.log"), ("chunk", "b/3.log")]
+
+
+@pytest.fixture
+def quick_clock(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """Of which five seconds are a tenth of one."""
+    monkeypatch.setattr("pairtile.runtime.record.FIRST_SECONDS", 0.04)
+    monkeypatch.setattr("pairtile.runtime.record.EVERY_SECONDS", 0.1)
+    monkeypatch.setattr(Progress, "latest", -1.0)
+    caplog.set_level("INFO", "pairtile")
+
+
+def test_a_step_that_goes_on_says_so(
+    tmp_path: Path, quick_clock: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    details = {"estimated_seconds": {"network": 40.0, "tables": 0.01}}
+    write_json(tmp_path / "plan.json", {"details": details})
+    with recorded("network", tmp_path / "network.json"):
+        time.sleep(0.5)
+    lines = [line for line in caplog.messages if "so far" in line]
+    assert len(lines) >= 2
+    assert all(_TOLD.match(f"12:00:00 INFO {line}") for line in lines)
+    assert lines[0] == "network: 0 s so far, 0 %, about 40 s left"
+    caplog.clear()
+    with recorded("tables", tmp_path / "tables.json"):
+        time.sleep(0.2)
+    assert caplog.messages[0] == "tables: 0 s so far"  # longer than expected
+    with pytest.raises(ZeroDivisionError), recorded("chunks 1"):  # no plan knows it
+        divmod(1, time.sleep(0.2) or 0)
+    n = len(caplog.messages)
+    assert caplog.messages[-1] == "chunks 1: 0 s so far"
+    time.sleep(0.3)
+    assert len(caplog.messages) == n
+
+
+def test_a_step_that_says_how_far_it_is_is_not_spoken_for(
+    quick_clock: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    with recorded("network"):
+        progress = Progress(10, "rows")
+        for _ in range(9):
+            time.sleep(0.11)
+            progress.advance(1)
+    said = [line for line in caplog.messages if "so far" in line]
+    assert len([line for line in caplog.messages if "rows done" in line]) >= 5
+    assert len(said) <= 3
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_every_step_of_every_method_is_seen_to_go_on(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    monkeypatch.setattr(
+        "pairtile.runtime.record._show_that_it_goes_on",
+        lambda record, expected, ended: seen.append(record.step.split()[0]),
+    )
+    monkeypatch.chdir(tmp_path)
+    write, section = ANALYSES[name]
+    write(tmp_path)
+    config = load_config(write_config(tmp_path, {"a": section}))
+    run = AnalysisRun("a", config.analyses["a"], tmp_path / "results/a", backend="cpu")
+    ran = [step.name for step in steps_of(run) if run.run(step) is None]
+    assert {"prepare", "plan", "chunk", "merge", "network", "report"} <= set(ran)
+    assert [{"chunks": "chunk", "scan": "chunk"}.get(step, step) for step in seen] == ran

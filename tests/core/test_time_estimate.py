@@ -1,90 +1,20 @@
-"""The time that a run is said to take: a sample of a tile, and what the steps add to it."""
+"""The time that a run is said to take, and what compiling has to do with it."""
 
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from pairtile.engine.estimator import Cost
-from pairtile.engine.stages import FirstPass
-from pairtile.engine.tiles import PairSpace, Tile
-from pairtile.engine.time_estimate import (
-    BOOTSTRAP_SECONDS,
-    in_words,
-    is_worth_sampling,
-    sampled_speed,
-    step_seconds,
-)
+from pairtile.config import load_config
+from pairtile.config.modules import GeneModulesConfig
+from pairtile.downstream.modules import seconds
+from pairtile.engine.time_estimate import BOOTSTRAP_SECONDS, in_words, step_seconds
+from pairtile.runtime.progress import planned_jobs
 from pairtile.runtime.record import Progress, Stopwatch
-
-SPACE = PairSpace("triangle", 2000, 2000)
-
-
-class Pretend:
-    """Takes 0.03 s for a tile and scores so many pairs a second; the first has to compile."""
-
-    opened = 0
-
-    def __init__(self, rate: float) -> None:
-        self.rate = rate
-        self.config = self.state = None
-        self.parts: list[Tile] = []
-        Pretend.opened += 1
-
-    def score_tile(self, tile: Tile, selection: Any) -> None:
-        self._take(tile)
-
-    def _take(self, tile: Tile) -> None:
-        compiling = 100.0 if Pretend.opened == 1 else 0.0
-        CLOCK[0] += compiling + 0.03 + SPACE.pairs_in(tile) / self.rate
-
-
-class PretendFirst(Pretend, FirstPass[Any]):
-    """The same with a first pass, which is what is sampled."""
-
-    @classmethod
-    def needs_scan(cls, config: Any) -> bool:
-        return True
-
-    def scan_tile(self, tile: Tile) -> Any:
-        self._take(tile)
-
-    def score_tile(self, tile: Tile, selection: Any) -> None:
-        raise AssertionError("the second pass is not sampled")
-
-
-CLOCK = np.zeros(1)
-
-
-@pytest.mark.parametrize("rate", [300.0, 1e4, 1e6, 1e9])
-@pytest.mark.parametrize("kind", [Pretend, PretendFirst])
-def test_a_sample_finds_the_rate_within_a_second_whatever_compiling_takes(
-    rate: float, kind: type[Pretend], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(time, "perf_counter", lambda: float(CLOCK[0]))
-    CLOCK[0] = Pretend.opened = 0
-    tiles = SPACE.tiles()
-    cost = Cost(rate / 3, SPACE.pairs_in)
-    found = sampled_speed(lambda: kind(rate), tiles, cost)  # type: ignore[arg-type,return-value]
-    assert found.of_work == pytest.approx(1.0 / rate, rel=0.02)
-    assert found.of_a_tile == pytest.approx(0.03 + 1.0 / rate, rel=1e-3)
-    assert CLOCK[0] < 102.0
-
-
-@pytest.mark.parametrize(
-    ("seconds", "edge", "worth"),
-    [
-        (1.0, 1000, False),  # over before it is estimated
-        (60.0, 1000, True),
-        (10.0, 12, False),  # the first part would be half of it
-        (3600.0, 100, False),
-        (3600.0, 300, True),
-    ],
-)
-def test_only_much_work_is_sampled(seconds: float, edge: int, worth: bool) -> None:
-    assert is_worth_sampling(seconds, [Tile(0, 0, edge, 0, edge)]) == worth
+from pairtile.steps.analysis_run import AnalysisRun, Step
+from workflow_runs import write_config, write_data
 
 
 def test_a_stopwatch_counts_nested_starts_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,11 +52,46 @@ def test_compiling_is_no_part_of_the_rate_of_what_is_drawn(
 
 def test_every_step_has_its_part_and_what_is_not_there_none() -> None:
     asked: dict[str, Any] = {"tiles": 30.0, "passes": 2, "null": 10.0, "network": 0.0}
-    small = step_seconds(**asked, bootstraps=0, tables=False)
+    small = step_seconds(**asked, bootstraps=0, tables=False, others={})
     assert small["chunk"] == 60.0
     assert not {"bootstrap", "tables"} & set(small)
-    large = step_seconds(**asked, bootstraps=10, tables=True)
+    large = step_seconds(**asked, bootstraps=10, tables=True, others={"modules": 50.0})
+    assert large["modules"] == 50.0
     assert large["bootstrap"] == pytest.approx(10 * (70.0 + BOOTSTRAP_SECONDS))
     assert in_words({"chunk": 60.0, "null": 10.0, "merge": 1.0, "report": 4.0}) == (
         "about 75 s (chunk 60 s, null 10 s, report 4 s)"
     )
+
+
+def test_stages_after_the_network_are_part_of_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were none of it: a run of 20 minutes was said to take 10 seconds."""
+    monkeypatch.chdir(tmp_path)
+    samples = write_data(tmp_path, genes=40, samples=40).samples
+    lines = ["sample\tgroup", *(f"{name}\t{'ab'[k % 2]}" for k, name in enumerate(samples))]
+    (tmp_path / "samples.tsv").write_text("\n".join(lines) + "\n")
+    asked = {
+        "modules": {"method": "wgcna"},
+        "samples": {"annotations": "samples.tsv"},
+        "differential": {"label": "group"},
+    }
+    found = {}
+    for name, section in (("plain", {}), ("stages", asked)):
+        config = load_config(write_config(tmp_path, {name: section}))
+        run = AnalysisRun(name, config.analyses[name], tmp_path / "results" / name, backend="cpu")
+        for step in ("prepare", "plan"):
+            run.run(Step(step))
+        found[name] = planned_jobs(tmp_path / "results", name)
+    assert {"values", "modules", "differential"} == found["stages"].keys() - found["plain"].keys()
+    modules, more, noise = (
+        config.analyses["stages"].model_copy(update={"modules": GeneModulesConfig(**each)})
+        for each in (
+            {"method": "wgcna", "max_p": None},
+            {"method": "wgcna"},
+            {"method": "leiden"},
+        )
+    )
+    assert seconds(modules, 12_000, 2) > 5 * seconds(modules, 4_000, 2)
+    assert seconds(more, 12_000, 2) > 2 * seconds(modules, 12_000, 2)
+    assert seconds(more, 12_000, 2) > seconds(noise, 12_000, 2) > 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import igraph
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 from pairtile import consensus_modules, find_modules, module_preservation, module_traits
 from pairtile.config.modules import GeneModulesConfig
-from pairtile.downstream import module_quality, topological_overlap
+from pairtile.downstream import module_quality, modules, topological_overlap, wgcna
 from pairtile.downstream.eigengenes import eigengenes, standardise
 from pairtile.downstream.module_quality import noise_p_values, strength, strength_bound
 from pairtile.downstream.topological_overlap import (
@@ -101,13 +102,15 @@ def naive_distances(values: np.ndarray, power: float, network_type: str) -> np.n
 @pytest.mark.parametrize("network_type", TYPES)
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("held", [150 * 150, 150 * 64, 150])
 def test_tiles_of_any_size_give_the_overlap_of_the_definition(
-    network_type, missing: float, dtype, monkeypatch: pytest.MonkeyPatch
+    network_type, missing: float, dtype, held: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draw = np.random.default_rng(3)
     values = planted_table(TABLES["500 genes x 30"])[:150]
     values[draw.random(values.shape) < missing] = np.nan
-    monkeypatch.setattr(topological_overlap, "TILE_VALUES", 150 * 64)
+    monkeypatch.setattr(topological_overlap, "HELD_VALUES", held)
+    monkeypatch.setattr(topological_overlap, "BLOCK_VALUES", 1)
     monkeypatch.setattr(
         topological_overlap, "MAX_FLOAT64_GENES", 1000 if dtype is np.float64 else 100
     )
@@ -152,6 +155,53 @@ def test_constant_and_empty_genes_are_in_no_module() -> None:
 @pytest.fixture
 def few_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module_quality, "MAX_TABLES", 19)
+
+
+@pytest.mark.parametrize("network_type", TYPES)
+def test_single_precision_finds_the_same_modules(
+    network_type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = GeneModulesConfig(method="wgcna", network_type=network_type)
+    double = wgcna_modules(MADE["close"], config, CPU)
+    monkeypatch.setattr(topological_overlap, "MAX_FLOAT64_GENES", 1)
+    single = wgcna_modules(MADE["close"], config, CPU)
+    assert single.power == double.power
+    np.testing.assert_array_equal(single.labels, double.labels)
+
+
+def test_a_search_that_was_ended_goes_on_after_its_last_permuted_table(
+    tmp_path: Path, few_tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values, design = MADE["planted"][:200], NullDesign.permutation(30)
+    tables, searches = [], []
+    bound, cut = module_quality.strength_bound, wgcna.cut_tree
+
+    def find(chunks: Path | None = tmp_path, most: int = 19, power: int = 2):
+        def counted(z: np.ndarray) -> float:
+            if len(tables) == most:
+                raise KeyboardInterrupt
+            tables.append(z)
+            return bound(z)
+
+        monkeypatch.setattr(module_quality, "strength_bound", counted)
+        monkeypatch.setattr(wgcna, "cut_tree", lambda *a, **k: searches.append(a) or cut(*a, **k))
+        tables.clear()
+        searches.clear()
+        config = GeneModulesConfig(method="wgcna", power=power, max_p=0.5)
+        return modules.find(values, config, CPU, design, seed=1, chunks=chunks)
+
+    whole = find(chunks=None)
+    assert len(tables) == 19
+    of_tables = len(searches) - 1
+    with pytest.raises(KeyboardInterrupt):
+        find(most=7)
+    again = find()
+    assert len(tables) == 19 - 7
+    assert len(searches) < of_tables
+    np.testing.assert_array_equal(again.labels, whole.labels)
+    np.testing.assert_array_equal(again.p_values, whole.p_values)
+    find(power=3)  # nothing is taken of another search
+    assert len(tables) == 19
 
 
 def test_modules_of_noise_are_left_out_and_planted_ones_kept(few_tables) -> None:

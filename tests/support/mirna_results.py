@@ -14,7 +14,7 @@ from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.score import target_edges
 from pairtile.methods.mirna_targets.tables import targets_table, write_arrow_tsv
 from pairtile.report.results import read_results, warnings_of_results
-from pairtile.runtime.files import write_json
+from pairtile.runtime.files import write_arrays, write_json
 
 ALIGNMENTS = [
     (
@@ -63,14 +63,14 @@ def write_mirna_results(
     score = hits["score"].to_numpy()
     energy = np.nan_to_num(hits["energy_kcal_mol"].to_numpy().astype(float))
     edges, energy_edges = np.arange(201) * 5.0, -np.arange(161)[::-1] * 0.5
-    np.savez(
-        folder / "scores.npz",
-        edges=edges,
-        counts=np.histogram(score, edges)[0],
-        threshold=np.array(140.0),
-        energy_edges=energy_edges,
-        energy_counts=np.histogram(energy, energy_edges)[0],
-    )
+    arrays = {
+        "edges": edges,
+        "counts": np.histogram(score, edges)[0],
+        "threshold": np.array(140.0),
+        "energy_edges": energy_edges,
+        "energy_counts": np.histogram(energy, energy_edges)[0],
+    }
+    write_arrays(folder / "scores.npz", arrays)
     section = {
         "method": "mirna_targets",
         "mirnas": "mirnas.fa",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from pairtile.report.page import write_report
-from pairtile.runtime.files import read_json, write_json
+from pairtile.runtime.files import read_json, write_arrays, write_json
 
 AWKWARD = ["<script>alert(1)</script>", "</script><b>x", '"quoted" & $x_1$', "naïve µ-gène", "-->"]
 
@@ -33,7 +33,7 @@ def write_results(
     items.to_parquet(folder / "items.parquet")
     network.to_parquet(folder / "network.parquet")
     scores = _scores(rng, pairs=n_genes * (n_regulators or n_genes) // 2)
-    np.savez(folder / "scores.npz", **scores)
+    write_arrays(folder / "scores.npz", scores)
     summary = _summary(items, network, scores, score, bootstraps, gold)
     write_json(folder / "summary.json", summary)
     if gold:

@@ -8,6 +8,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from MDAnalysis.lib.mdamath import triclinic_vectors
 from pairtile.errors import ConfigError, InputError
 from pairtile.methods.trajectory_correlation import network as residue_network
 from pairtile.methods.trajectory_correlation.differences import difference, matched_items
@@ -197,6 +198,38 @@ def test_residues_touch_across_the_periodic_box_and_not_with_themselves():
     found = [touching_residues(positions, given, owner, 3, cutoff=4.0) for given in (box, None)]
     assert [part.nnz for part in found] == [1, 0]
     assert found[0][0, 1] == 1
+
+
+@pytest.mark.parametrize(
+    ("lengths", "angles"),
+    [
+        (None, None),
+        ((31, 23, 17), (90, 90, 90)),
+        ((24, 24, 24), (60, 60, 90)),  # rhombic dodecahedron
+        ((24, 24, 24), (70.53, 109.47, 70.53)),  # truncated octahedron
+        ((30, 22, 19), (90, 110, 90)),
+        ((8, 8, 60), (90, 90, 90)),  # narrower than two cutoffs
+    ],
+)
+def test_residues_touch_as_their_nearest_images_do(lengths, angles):
+    rng = np.random.default_rng(5)
+    positions = rng.uniform(-40, 40, (150, 3)).astype(np.float32)  # in several images of the box
+    apart = positions[:, None].astype(float) - positions
+    box, distance = None, np.linalg.norm(apart, axis=-1)
+    if lengths:
+        box = np.array([*lengths, *angles], dtype=np.float32)
+        axes = triclinic_vectors(box).astype(float)
+        nearest = apart - np.rint(apart @ np.linalg.inv(axes)) @ axes
+        shifts = np.array(list(itertools.product((-1, 0, 1), repeat=3))) @ axes
+        distance = np.linalg.norm(nearest[..., None, :] + shifts, axis=-1).min(axis=-1)
+    nearest_atoms = distance.reshape(50, 3, 50, 3).min(axis=(1, 3))
+    found = touching_residues(positions, box, np.arange(150) // 3, 50, cutoff=4.5).toarray()
+    above = np.triu_indices(50, 1)
+    assert set(np.unique(found[above])) == {0, 1}
+    assert not np.tril(found).any()
+    # Single precision may decide what is this near to the cutoff.
+    clear = np.abs(nearest_atoms[above] - 4.5) > 1e-4
+    assert (found[above] == (nearest_atoms[above] <= 4.5))[clear].all()
 
 
 def items(names: list[str], dropped: tuple[str, ...] = ()) -> pd.DataFrame:

@@ -273,7 +273,6 @@ def test_a_long_analysis_is_told_what_is_cheaper(
         "    time_series: [run0.npy]\n    table: {dimensions: 3}\n    estimator: {kind: KIND}\n"
     )
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pairtile.engine.time_estimate.WORTH_SAMPLING_SECONDS", 1e9)
     config = (tmp_path / "config.yaml").read_text()
     found = {}
     for kind in ("ksg", "gaussian"):

@@ -108,8 +108,7 @@ def plan_lines(planned: dict[str, Any]) -> list[str]:
         f"work: {planned['work']:,} {planned['work_unit']} in {counted(planned['tiles'], 'tile')}, "
         f"{counted(len(planned['chunks']), 'chunk')}" + (", in two passes" if passes == 2 else ""),
     ]
-    if "memory_bytes" in planned:
-        lines.append(f"memory of a chunk: about {memory(planned['memory_bytes'])}")
+    lines.append(f"memory of a chunk: about {memory(planned['memory_bytes'])}")
     if planned["bootstraps"]:
         number = sum(job["last"] - job["first"] + 1 for job in planned["bootstraps"])
         lines.append(f"bootstraps: {number}, each about as long as the network itself")
@@ -120,4 +119,4 @@ def time_line(details: Mapping[str, Any], prepare_seconds: float) -> str:
     """How long a run takes, from the details of the plan's record."""
     before = {"start": START_SECONDS, "prepare": prepare_seconds}
     whole = in_words({**before, **details["estimated_seconds"]})
-    return f"time: {whole}, {details['estimated_by']}; a first run compiles besides"
+    return f"time: {whole}, by the cost model; a first run compiles besides"

@@ -23,7 +23,8 @@ from pairtile.runtime.record import COMMAND
 SNAKEFILE = workflow_folder() / "Snakefile"
 
 _TOLD = re.compile(
-    r"\d\d:\d\d:\d\d ((WARNING|ERROR) |INFO (Compiling |Waiting |Time left: |.*\d ?%.* left$))"
+    r"\d\d:\d\d:\d\d ((WARNING|ERROR) |"
+    r"INFO (Compiling |Waiting |Time left: |.* so far\b|.*\d ?%.* left$))"
 )
 """Of the log of a job: warnings, errors, what makes it wait, and how far a long one is."""
 

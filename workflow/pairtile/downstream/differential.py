@@ -23,12 +23,16 @@ from numpy.typing import NDArray
 
 from pairtile.arrays import Float64Array
 from pairtile.config.downstream import DifferentialConfig
+from pairtile.config.preprocess import TableAnalysis
 from pairtile.declare.columns import arrow_schema, with_metadata
 from pairtile.declare.messages import Message, messages_of
 from pairtile.declare.tables import empty_table
 from pairtile.downstream.given import Given
 from pairtile.downstream.group_comparison import (
     CLASSES,
+    INFORMATION_COST,
+    MIN_DRAWS,
+    POOL,
     Q_VALUE,
     GroupComparison,
 )
@@ -249,6 +253,12 @@ def best_pairs(
     whole = pd.concat(found.tested.blocks(found.tested.p_of_rank(most)), ignore_index=True)
     order = np.lexsort([whole["j"], whole["i"], -whole["z"].abs(), whole["p"]])[:most]
     return rows_of_pairs(whole.iloc[order].reset_index(drop=True), found, genes, groups)
+
+
+def seconds(config: TableAnalysis, genes: int, threads: int) -> float:
+    """What the stage takes for all pairs of so many genes in two groups."""
+    cost = INFORMATION_COST if getattr(config.differential, "score", "") == "mi" else 1
+    return 5e-8 * max(POOL, cost * MIN_DRAWS * genes**2 / 2) / threads
 
 
 def run(given: Given) -> Written:

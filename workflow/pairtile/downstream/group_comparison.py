@@ -16,7 +16,6 @@ all pairs is held. What the first passes count is kept in chunks, each of which 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -28,7 +27,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from pairtile import __version__
 from pairtile.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
 from pairtile.downstream.group_scores import (
     MIN_SAMPLES,
@@ -46,7 +44,7 @@ from pairtile.downstream.pooled_null import (
     pooled_p_values,
 )
 from pairtile.gpu.device import Device, DeviceArray
-from pairtile.runtime.files import kept_arrays
+from pairtile.runtime.files import kept_arrays, work_folder
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.exchangeable import Exchangeable
 
@@ -274,7 +272,9 @@ class GroupComparison:
         chunks : a folder for what is done, from which the same comparison goes on after a run that
         was ended; of another one nothing is taken. None: nothing is kept.
         """
-        folder = None if chunks is None else chunks / self._fingerprint()
+        stated = (self.score, self.layout.given_up, self.n_rows, CHUNK, self.tiles)
+        of = self.within, self.layout.codes, self.layout.batch, self.permuted
+        folder = work_folder(chunks, (*stated, self.device.backend), *of)
         first = kept_arrays(folder, "observed", self._observe)
         self.observed, self.hubs = first["observed"], first["hubs"]
         far = np.split(first["far"], np.cumsum(first["far_of_tile"]))[:-1]  # none without tiles
@@ -296,16 +296,6 @@ class GroupComparison:
         self.weights = _weights(counts, joined(permuted.sum(axis=(0, 2))))
         self.p, self.q = p.ravel(), histogram_q_values(counts, p / self.weights[:, None]).ravel()
         return self
-
-    def _fingerprint(self) -> str:
-        """Of all that the counts depend on."""
-        digest = hashlib.blake2b(digest_size=16)
-        for array in (self.within, self.layout.codes, self.layout.batch, self.permuted):
-            digest.update(f"{array.shape}".encode())
-            digest.update(array.tobytes())
-        stated = (__version__, self.score, self.layout.given_up, self.n_rows, CHUNK, self.tiles)
-        digest.update(repr((*stated, self.device.backend)).encode())
-        return digest.hexdigest()
 
     def _observe(self) -> dict[str, Int64Array]:
         """Counts of the statistics of all pairs, and which of each tile differ."""

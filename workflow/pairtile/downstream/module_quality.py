@@ -10,6 +10,8 @@ which any module has as large a one, so that it holds over all modules at once.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,8 @@ from scipy.linalg import eigh
 from pairtile.arrays import Float64Array, Int32Array, Int64Array
 from pairtile.downstream.eigengenes import eigengene, standardise
 from pairtile.preprocess.null_design import NullDesign
+from pairtile.runtime.files import kept_arrays
+from pairtile.runtime.record import Progress
 from pairtile.statistics.hidden_factors import Exchange
 from pairtile.statistics.modules import leiden_modules
 
@@ -110,6 +114,7 @@ def noise_p_values(
     inflation: float = 1.0,
     tables: int | None = None,
     limit: float = 1.0,
+    folder: Path | None = None,
 ) -> Float64Array:
     """p of each module, float64 (modules,): (1 + tables with a stronger one) / (1 + tables).
 
@@ -133,29 +138,38 @@ def noise_p_values(
     limit : float
         p above it need not be exact, only above it: no search is made where every module that may
         have a smaller one is stronger than any that the table can have.
+    folder : Path, optional
+        Where the tables that are done are kept (``runtime.files.kept_arrays``).
     """
     observed = strength(standardise(values), labels)
     if not observed.size:
         return observed
-    exceeded = np.ones(observed.size)
     count = tables or n_tables(len(values))
     exchange = Exchange(design.groups, design.shifted)
-    for table in range(count):
+
+    def strongest(table: int, least: float) -> dict[str, Float64Array]:
+        """Of the modules of a permuted table; below 0 where all are weaker than the least."""
         rng = np.random.default_rng([seed, table])
         some = values
         if len(values) > MAX_GENES:
             some = values[np.sort(rng.choice(len(values), MAX_GENES, replace=False))]
         noise = exchange.exchanged(some, rng)
         z = standardise(noise)
+        if least > strength_bound(z) * inflation:
+            return {"strength": np.array([-1.0])}
+        found = [strength(z, found).max(initial=0.0) for found in find(noise)]
+        return {"strength": np.array([max(found, default=0.0)])}
+
+    exceeded = np.ones(observed.size)
+    progress = Progress(count, "permuted tables")
+    for table in range(count):
         open_ones = observed[exceeded / (1 + count) <= limit]
         if not open_ones.size:
             break
-        if open_ones.min() > strength_bound(z) * inflation:
-            continue
-        largest = max(
-            (float(strength(z, found).max(initial=0.0)) for found in find(noise)), default=0.0
-        )
+        of_table = partial(strongest, table, open_ones.min())
+        largest = float(kept_arrays(folder, f"noise-{table}", of_table)["strength"][0])
         exceeded += largest * inflation >= observed
+        progress.advance(1)
     return exceeded / (1 + count)
 
 

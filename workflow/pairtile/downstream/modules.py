@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from pairtile.arrays import Float64Array, Int32Array, Int64Array
 from pairtile.config.modules import GeneModulesConfig
+from pairtile.config.preprocess import TableAnalysis
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.eigengenes import (
     correlation_p,
@@ -21,21 +24,26 @@ from pairtile.downstream.eigengenes import (
 from pairtile.downstream.given import Given
 from pairtile.downstream.module_preservation import consensus_modules
 from pairtile.downstream.module_quality import (
+    MAX_GENES,
     n_tables,
     noise_p_values,
     strongest_pairs_modules,
     without_small,
 )
 from pairtile.downstream.topological_overlap import Adjacency
-from pairtile.downstream.wgcna import FoundModules, power_of, wgcna_modules
+from pairtile.downstream.wgcna import FoundModules, power_of, search_seconds, wgcna_modules
 from pairtile.engine.estimator import Written
 from pairtile.gpu.device import Device
 from pairtile.preprocess.null_design import NullDesign, inflation, null_design
+from pairtile.runtime.files import work_folder
 from pairtile.statistics.modules import leiden_modules, renumbered_by_size
 
 message = messages_of(__package__)
 
 MIN_SIZE_LEIDEN = 5
+
+CHUNKS = "module_chunks"
+"""The folder of what is done of a run that was ended; a whole run leaves none."""
 
 
 def find(
@@ -47,16 +55,21 @@ def find(
     seed: int,
     edges: tuple[Int64Array, Int64Array, Float64Array] | None = None,
     inflation: float = 1.0,
+    chunks: Path | None = None,
 ) -> FoundModules:
     """Modules of a table, or of the network that was made of it, and their p-values.
 
     values : float64 (genes, samples), NaN where missing. edges : of ``leiden``, the numbers of
     both genes and the strength of each.
     design, inflation : as for ``noise_p_values``.
+    chunks : a folder for what is done, from which the same search goes on after a run that was
+    ended. None: nothing is kept.
     """
+    stated = config.model_dump(), seed, inflation, device.backend
+    folder = work_folder(chunks, stated, values, design.groups, design.shifted, *(edges or ()))
     min_size = MIN_SIZE_LEIDEN if config.min_size == "auto" else config.min_size
     if config.method == "wgcna":
-        found = wgcna_modules(values, config, device)
+        found = wgcna_modules(values, config, device, folder)
     else:
         assert edges is not None  # of every caller that asks for leiden
         n_edges = edges[0].size
@@ -78,7 +91,7 @@ def find(
     tables = max(n_tables(len(values)), int(np.ceil(1 / config.max_p)) - 1)
     p = noise_p_values(
         values, found.labels, search, design,
-        seed=seed, inflation=inflation, tables=tables, limit=config.max_p,
+        seed=seed, inflation=inflation, tables=tables, limit=config.max_p, folder=folder,
     )  # fmt: skip
     kept = p <= config.max_p
     sizes = np.bincount(found.labels)[1:]
@@ -182,6 +195,16 @@ def _kme_p(
     return correlation_p(np.clip(r, -1.0, 1.0), degrees.astype(np.float64))
 
 
+def seconds(config: TableAnalysis, genes: int, threads: int) -> float:
+    """What the stage takes for so many genes: its search, and those in permuted tables."""
+    asked, some = config.gene_modules, min(genes, MAX_GENES)
+    assert asked is not None  # the stage was asked for
+    tables = 0 if asked.max_p is None or asked.consensus else n_tables(genes)
+    if asked.method == "leiden":
+        return 6e-8 * tables * some**2
+    return search_seconds(genes, threads) + 2 * tables * search_seconds(some, threads)
+
+
 def run(given: Given) -> Written:
     """Write the tables of modules."""
     config = given.config.gene_modules
@@ -200,12 +223,14 @@ def run(given: Given) -> Written:
             seed=given.seed,
             edges=edges,
             inflation=inflation(given.known, len(given.samples)),
+            chunks=given.folder / CHUNKS,
         )
     tables = module_tables(
         values, found, given.genes, given.samples, given.batch, given.degrees_given_up
     )
     for name, table in tables.items():
         given.write(name, table)
+    shutil.rmtree(given.folder / CHUNKS, ignore_errors=True)
     counts = {
         "modules_found": len(tables["module_summary.tsv"]),
         "module_genes": int((found.labels > 0).sum()),

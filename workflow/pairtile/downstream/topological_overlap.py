@@ -3,9 +3,9 @@
 Adjacency and topological overlap are those of Zhang and Horvath 2005 (Stat Appl Genet Mol Biol
 4:17), computed exactly in tiles. What grows with the square of the genes is one array, the
 distances of all pairs (upper triangle by rows, as ``scipy.spatial.distance.pdist`` lays them out):
-in float64 up to ``MAX_FLOAT64_GENES``, in float32 above, which is 5 GB for 50,000 genes. A tile
-needs two blocks of ``TILE_VALUES`` adjacencies beside it, on the CPU or the GPU. The tree needs the
-same array once more, as it is overwritten.
+in float64 up to ``MAX_FLOAT64_GENES``, in float32 above, which is 5 GB for 50,000 genes. Beside it
+``HELD_VALUES`` adjacencies are held, on the CPU or the GPU. The tree needs the array of distances
+once more, as it is overwritten.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from pairtile.arrays import Float64Array
 from pairtile.cpu.njit import njit
 from pairtile.gpu.device import Device, DeviceArray
+from pairtile.runtime.record import Progress
 
 NetworkType = Literal["unsigned", "signed", "signed_hybrid"]
 
@@ -31,11 +32,13 @@ POWERS = (*range(1, 11), *range(12, 21, 2))
 MIN_FIT = 0.85
 """R squared of the scale-free fit that a power must exceed."""
 
-MAX_FLOAT64_GENES = 16_384
-"""Genes above which distances are float32."""
+MAX_FLOAT64_GENES = 2_048
+"""Genes above which adjacencies and distances are float32: half of the time and memory, and the
+same modules (benchmarks/bench_wgcna.py)."""
 
-TILE_VALUES = 1 << 26
-"""Adjacencies of a block of genes with all genes."""
+HELD_VALUES, BLOCK_VALUES = 3 << 26, 1 << 22
+"""Adjacencies that are held, and those that are computed at once: few enough that their memory is
+used again."""
 
 N_BINS = 10
 """Of connectivities, for the scale-free fit."""
@@ -61,12 +64,11 @@ class Adjacency:
     def dtype(self) -> type[np.floating]:
         return np.float64 if len(self.values) <= MAX_FLOAT64_GENES else np.float32
 
-    @cached_property
-    def blocks(self) -> list[slice]:
-        """Of rows: the same on every machine, so that results are."""
-        n = len(self.values)
-        step = max(64, min(n, TILE_VALUES // max(n, 1)))
-        return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+    def blocks(self, rows: slice) -> list[slice]:
+        """Of these rows: the same on every machine, so that results are."""
+        step = max(64, BLOCK_VALUES // max(len(self.values), 1))
+        starts = range(rows.start, rows.stop, step)
+        return [slice(start, min(start + step, rows.stop)) for start in starts]
 
     @cached_property
     def _genes(self) -> tuple[DeviceArray, DeviceArray]:
@@ -118,6 +120,14 @@ class Adjacency:
         found[own - rows.start, own] = 0.0
         return found
 
+    def held(self, rows: slice, power: float) -> DeviceArray:
+        """The same of many genes, made a block at a time."""
+        shape = rows.stop - rows.start, len(self.values)
+        found = self.device.xp.empty(shape, dtype=self.dtype)
+        for block in self.blocks(rows):
+            found[block.start - rows.start : block.stop - rows.start] = self.rows(block, power)
+        return found
+
 
 def _power(xp: ModuleType, base: DeviceArray, power: float) -> DeviceArray:
     """Of numbers from 0 to 1; whole powers by squaring, which is ten times as fast."""
@@ -149,7 +159,7 @@ def soft_power(adjacency: Adjacency) -> SoftPower:
     device, xp = adjacency.device, adjacency.device.xp
     # Summed adjacency of each gene with all others at each power.
     connectivity = np.empty((len(POWERS), len(adjacency.values)))
-    for block in adjacency.blocks:
+    for block in adjacency.blocks(slice(0, len(adjacency.values))):
         base = xp.abs(adjacency.similarities(block))
         own = xp.arange(block.start, block.stop)
         base[own - block.start, own] = 0.0
@@ -202,23 +212,31 @@ def overlap_distances(adjacency: Adjacency, power: float) -> NDArray[np.floating
     device, xp = adjacency.device, adjacency.device.xp
     n = len(adjacency.values)
     out: NDArray[np.floating] = np.empty(n * (n - 1) // 2, dtype=adjacency.dtype)
-    blocks = adjacency.blocks
-    kept = adjacency.rows(blocks[0], power) if len(blocks) == 1 else None
+    whole = adjacency.held(slice(0, n), power) if n * n <= HELD_VALUES else None
     k = xp.empty(n, dtype=adjacency.dtype)
-    for rows in blocks:
-        block = adjacency.rows(rows, power) if kept is None else kept
-        k[rows] = xp.abs(block).sum(axis=1)
-    for first, rows in enumerate(blocks):
-        own = adjacency.rows(rows, power) if kept is None else kept
-        for columns in blocks[first:]:
-            other = own if columns == rows else adjacency.rows(columns, power)
-            tile = own @ other.T
-            direct = own[:, columns]
+    for block in adjacency.blocks(slice(0, n)):
+        own = adjacency.rows(block, power) if whole is None else whole[block]
+        k[block] = xp.abs(own).sum(axis=1)
+    step = max(1, min(n, HELD_VALUES // max(n, 1)))
+    progress = Progress(n * n / 2, "pairs of genes")
+    for first in range(0, n, step):
+        last = min(first + step, n)
+        own = adjacency.held(slice(first, last), power) if whole is None else whole
+        blocks = *adjacency.blocks(slice(first, last)), *adjacency.blocks(slice(last, n))
+        for columns in blocks:
+            if columns.stop <= last:
+                other = own[columns.start - first : columns.stop - first]
+            else:
+                other = adjacency.rows(columns, power)
+            rows = slice(first, min(last, columns.stop))  # none of those below the diagonal
+            part = own[: rows.stop - first]
+            tile, direct = part @ other.T, part[:, columns]
             tile += direct
             xp.abs(tile, out=tile)
             tile /= xp.minimum(k[rows, None], k[None, columns]) + 1.0 - xp.abs(direct)
             xp.subtract(1.0, tile, out=tile)
-            _store(device.to_host(tile), rows.start, columns.start, n, out)
+            _store(device.to_host(tile), first, columns.start, n, out)
+            progress.advance(tile.size)
     return out
 
 
@@ -247,49 +265,38 @@ def average_linkage(distances: NDArray[np.floating], n: int) -> Float64Array:
 
 
 @njit(nogil=True)
+def place_of(x, y, n):  # type: ignore[no-untyped-def]
+    """Where the distance of two of n genes stands among the condensed ones."""
+    i, j = min(x, y), max(x, y)
+    return i * (2 * n - i - 1) // 2 + j - i - 1
+
+
+@njit(nogil=True)
 def _nearest_neighbour_chain(d, n, merges, heights):  # type: ignore[no-untyped-def]
     size = np.ones(n, dtype=np.int64)
     following = np.arange(1, n + 1)  # clusters that are left, linked in order
     before = np.arange(-1, n - 1)
-    start = 0
+    start, length = 0, 0
     chain = np.empty(n, dtype=np.int64)
-    length = 0
     for merge in range(n - 1):
         if length == 0:
-            chain[0] = start
-            length = 1
+            chain[0], length = start, 1
         while True:
             x = chain[length - 1]
-            y = -1
-            nearest = np.inf
-            if length > 1:
-                y = chain[length - 2]
-                i, j = min(x, y), max(x, y)
-                nearest = d[i * (2 * n - i - 1) // 2 + j - i - 1]
+            last = chain[length - 2] if length > 1 else -1
+            y, nearest = last, d[place_of(x, last, n)] if length > 1 else np.inf
             other = start
-            while other < x:
-                distance = d[other * (2 * n - other - 1) // 2 + x - other - 1]
-                if distance < nearest:
-                    nearest = distance
-                    y = other
-                other = following[other]
-            other = following[x]
-            row = x * (2 * n - x - 1) // 2 - x - 1
             while other < n:
-                distance = d[row + other]
-                if distance < nearest:
-                    nearest = distance
-                    y = other
+                if other != x and d[place_of(other, x, n)] < nearest:
+                    y, nearest = other, d[place_of(other, x, n)]
                 other = following[other]
-            if length > 1 and y == chain[length - 2]:
+            if length > 1 and y == last:
                 break
             chain[length] = y
             length += 1
         length -= 2
         x, y = min(x, y), max(x, y)
-        merges[merge, 0] = x
-        merges[merge, 1] = y
-        heights[merge] = nearest
+        merges[merge], heights[merge] = (x, y), nearest
         # y takes the place of both.
         if x == start:
             start = following[x]
@@ -303,10 +310,7 @@ def _nearest_neighbour_chain(d, n, merges, heights):  # type: ignore[no-untyped-
         other = start
         while other < n:
             if other != y:
-                i, j = min(other, y), max(other, y)
-                to_y = i * (2 * n - i - 1) // 2 + j - i - 1
-                i, j = min(other, x), max(other, x)
-                to_x = i * (2 * n - i - 1) // 2 + j - i - 1
+                to_x, to_y = place_of(other, x, n), place_of(other, y, n)
                 d[to_y] = share_x * d[to_x] + share_y * d[to_y]
             other = following[other]
 

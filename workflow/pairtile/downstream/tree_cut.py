@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pairtile.arrays import Float64Array, Int32Array, Int64Array
 from pairtile.cpu.njit import njit
+from pairtile.downstream.topological_overlap import place_of
 from pairtile.statistics.modules import renumbered_by_size
 
 _CORE_SCATTER = (0.64, 0.73, 0.82, 0.91, 0.95)
@@ -205,6 +206,5 @@ def _summed_distances(d, n, some, others):  # type: ignore[no-untyped-def]
     for k in range(some.size):
         for other in others:
             if some[k] != other:
-                i, j = min(some[k], other), max(some[k], other)
-                found[k] += d[i * (2 * n - i - 1) // 2 + j - i - 1]
+                found[k] += d[place_of(some[k], other, n)]
     return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from pairtile.downstream.topological_overlap import (
 )
 from pairtile.downstream.tree_cut import cut_tree
 from pairtile.gpu.device import Device
+from pairtile.runtime.files import kept_arrays
 from pairtile.statistics.modules import renumbered_by_size
 
 MIN_KME_OF_CORE = 0.5
@@ -52,6 +54,11 @@ class FoundModules:
     fitted: bool = True
 
 
+def search_seconds(genes: int, threads: int) -> float:
+    """What ``wgcna_modules`` takes: products of adjacencies, by all threads; powers and tree."""
+    return 6e-12 * genes**3 / threads + 8.5e-8 * genes**2
+
+
 def power_of(adjacency: Adjacency, config: GeneModulesConfig) -> tuple[float, bool]:
     """The power that is asked for or chosen, and whether it was given or fits (``soft_power``)."""
     if config.power != "auto":
@@ -60,17 +67,25 @@ def power_of(adjacency: Adjacency, config: GeneModulesConfig) -> tuple[float, bo
     return chosen.power, chosen.fitted
 
 
-def wgcna_modules(values: Float64Array, config: GeneModulesConfig, device: Device) -> FoundModules:
+def wgcna_modules(
+    values: Float64Array, config: GeneModulesConfig, device: Device, folder: Path | None = None
+) -> FoundModules:
     """Modules of the genes of a table, without p-values.
 
-    values : float64 (genes, samples), NaN where missing.
+    values : float64 (genes, samples), NaN where missing. folder : where they are kept, for a search
+    that is ended before its p-values are known.
     """
-    adjacency = Adjacency(values, config.network_type, device)
-    power, fitted = power_of(adjacency, config)
-    labels = modules_of_distances(overlap_distances(adjacency, power), [values], config)
-    return FoundModules(
-        labels, np.full(int(labels.max(initial=0)), np.nan), power=power, fitted=fitted
-    )
+
+    def search() -> dict[str, Float64Array]:
+        adjacency = Adjacency(values, config.network_type, device)
+        chosen = power_of(adjacency, config)
+        labels = modules_of_distances(overlap_distances(adjacency, chosen[0]), [values], config)
+        return {"labels": labels.astype(np.float64), "power": np.array(chosen, dtype=np.float64)}
+
+    found = kept_arrays(folder, "wgcna", search)
+    labels, (power, fitted) = found["labels"].astype(np.int32), found["power"].tolist()
+    nothing = np.full(int(labels.max(initial=0)), np.nan)
+    return FoundModules(labels, nothing, power=power, fitted=bool(fitted))
 
 
 def modules_of_distances(

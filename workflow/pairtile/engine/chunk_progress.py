@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pairtile.engine.tiles import Chunk
-from pairtile.runtime.record import COMPILING, EVERY_SECONDS, about
+from pairtile.runtime.record import COMPILING, EVERY_SECONDS, Progress, about
 
 log = logging.getLogger("pairtile")
 
@@ -68,7 +68,7 @@ class ChunkProgress:
 
     def say(self) -> None:
         """Log the line."""
-        self.last = time.time()
+        self.last, Progress.latest = time.time(), time.perf_counter()
         log.info("%s", self.line(self.last))
 
     def line(self, now: float) -> str:

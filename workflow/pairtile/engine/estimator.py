@@ -125,11 +125,11 @@ class Cost:
     """How the tiles of an analysis are computed on one backend, and what they cost.
 
     per_second : work done in a second, on the machines of docs/speed.md. Chunks are cut by it, so
-    it must not vary from run to run; what people are told is measured beside it
-    (``time_estimate``). tile : work of a tile, which progress counts; in ``unit``. null, network :
-    work of the null, and of what the network computes like tiles. tile_edges : rows and columns of
-    a tile. precision : name of the number type. cheaper : settings that take less time, as they
-    stand in a configuration: the share of the time that all tiles then take.
+    it must not vary from run to run. tile : work of a tile, which progress counts; in ``unit``.
+    null, network : work of the null, and of what the network computes like tiles. data_seconds : of
+    what is read for the network alone. tile_edges : rows and columns of a tile. precision : name of
+    the number type. cheaper : settings that take less time, as they stand in a configuration: the
+    share of the time that all tiles then take.
     """
 
     per_second: float
@@ -137,6 +137,7 @@ class Cost:
     unit: str = "pairs"
     null: int = 0
     network: int = 0
+    data_seconds: float = 0.0
     tile_edges: tuple[int, int] = field(default_factory=lambda: (tiles.TILE_EDGE, tiles.TILE_EDGE))
     precision: str = "float64"
     cheaper: Mapping[str, float] = field(default_factory=dict)

@@ -126,13 +126,11 @@ def _environment() -> jinja2.Environment:
     environment.filters["number"] = formats.number
     environment.filters["percent"] = formats.percent
     environment.filters["base64"] = lambda content: base64.b64encode(content).decode("ascii")
-    environment.policies["json.dumps_function"] = _dumps
+    # Without spaces, and without NaN, which no browser reads.
+    environment.policies["json.dumps_function"] = lambda value, **options: json.dumps(
+        value, separators=(",", ":"), allow_nan=False, ensure_ascii=False
+    )
     return environment
-
-
-def _dumps(value: object, **options: object) -> str:
-    """JSON without spaces and without NaN, which no browser reads."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
 
 
 def _script_names(sections: list[PageSection]) -> list[str]:

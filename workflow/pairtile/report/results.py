@@ -6,14 +6,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from pairtile.declare.messages import Message
 from pairtile.errors import StoreError
 from pairtile.io.symbols import unique_labels
 from pairtile.report.method_report import Results
-from pairtile.runtime.files import read_json
+from pairtile.runtime.files import read_arrays, read_json
 
 
 def read_results(folder: str | os.PathLike[str], summary: dict[str, Any] | None = None) -> Results:
@@ -51,7 +50,7 @@ def read_results(folder: str | os.PathLike[str], summary: dict[str, Any] | None 
         network=network.drop(columns=["source_symbol", "target_symbol"], errors="ignore"),
         summary=summary,
         evaluation=read_json(judged) if evaluated else None,
-        scores=_read_arrays(folder / "scores.npz"),
+        scores=read_arrays(folder / "scores.npz") if (folder / "scores.npz").is_file() else None,
         labels=unique_labels(items) if "symbol" in items else {},
     )
     results.items = results.labelled(items.assign(identifier=items["name"]), ["name"])
@@ -74,16 +73,8 @@ def _read(path: Path, columns: set[str]) -> pd.DataFrame:
         table = pd.read_parquet(path)
     except (OSError, ValueError) as error:
         raise StoreError.at(path, "", f"an unreadable file ({error})", "a Parquet table") from error
-    missing = sorted(columns - set(table.columns))
-    if missing:
+    if missing := sorted(columns - set(table.columns)):
         raise StoreError.at(
             path, "columns", ", ".join(map(str, table.columns)) or "none", ", ".join(missing)
         )
     return table
-
-
-def _read_arrays(path: Path) -> dict[str, np.ndarray] | None:
-    if not path.is_file():
-        return None
-    with np.load(path, allow_pickle=False) as content:
-        return {key: content[key] for key in content.files}

@@ -22,8 +22,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from pairtile import __version__
 from pairtile.declare.columns import with_metadata
 from pairtile.errors import StoreError
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
     from pydantic import BaseModel
+
+Kept = TypeVar("Kept", bound="np.generic")
 
 
 class Owner(Protocol):
@@ -163,9 +166,20 @@ def read_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
         return dict(arrays)
 
 
+def work_folder(parent: Path | None, stated: object, *arrays: NDArray[np.generic]) -> Path | None:
+    """The folder below ``parent`` for the parts (``kept_arrays``) of a work that depends on what is
+    stated, by its ``repr``, and on these arrays; None where nothing is kept."""
+    if parent is None:
+        return None
+    digest = hashlib.blake2b(repr((__version__, stated)).encode(), digest_size=16)
+    for array in arrays:
+        digest.update(f"{array.dtype} {array.shape}".encode() + array.tobytes())
+    return parent / digest.hexdigest()
+
+
 def kept_arrays(
-    folder: Path | None, name: str, make: Callable[[], dict[str, NDArray[np.int64]]]
-) -> dict[str, NDArray[np.int64]]:
+    folder: Path | None, name: str, make: Callable[[], dict[str, NDArray[Kept]]]
+) -> dict[str, NDArray[Kept]]:
     """The arrays of ``folder/NAME.npz``, made and written first where they are not there or are
     damaged: so that work which is ended goes on after its last part. None: made, not written."""
     if folder is None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 
 from pairtile.declare.messages import Message
 from pairtile.runtime.files import OWNER, write_json
@@ -50,12 +53,21 @@ class StepRecord:
             log.info("%s: %s", name.replace("_", " "), f"{int(number):,}")
 
 
+FIRST_SECONDS, EVERY_SECONDS = 2.0, 5.0
+"""When a step that goes on says so, and how often a line about progress is logged at most."""
+
+
 @contextmanager
 def recorded(step: str, path: str | os.PathLike[str] | None = None) -> Iterator[StepRecord]:
     """Time a step; when it ends without error, write its record to ``path`` as JSON,
-    with the checksums of the files that it wrote."""
-    record = StepRecord(step)
-    yield record
+    with the checksums of the files that it wrote. Until then it is seen to go on."""
+    record, ended = StepRecord(step), threading.Event()
+    seen = record, _expected_seconds(step, path), ended
+    threading.Thread(target=_show_that_it_goes_on, args=seen, daemon=True).start()
+    try:
+        yield record
+    finally:
+        ended.set()
     record.seconds = round(record.elapsed(), 3)
     record.peak_memory_bytes = peak_host_bytes()
     log.info("%s: %.1f s, at most %.2f GiB", step, record.seconds, peak_host_bytes() / 2**30)
@@ -65,6 +77,26 @@ def recorded(step: str, path: str | os.PathLike[str] | None = None) -> Iterator[
         content |= owner.account() if (owner := OWNER.get()) else {"files": {}}
         del content["started"]
         write_json(path, content)
+
+
+def _expected_seconds(step: str, path: str | os.PathLike[str] | None) -> float:
+    """What the plan whose record lies beside ``path`` says of a step; 0 where none does. It is only
+    shown, so that a plan of other settings does no harm."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        plan = json.loads(Path(path or "").with_name("plan.json").read_text(encoding="utf-8"))
+        return float(plan["details"]["estimated_seconds"][step.split()[0]])
+    return 0.0
+
+
+def _show_that_it_goes_on(record: StepRecord, expected: float, ended: threading.Event) -> None:
+    """Log how long a step has worked, where nothing else says how far it is."""
+    wait = FIRST_SECONDS
+    while not ended.wait(wait):
+        wait, elapsed = EVERY_SECONDS, record.elapsed()
+        if time.perf_counter() - Progress.latest < EVERY_SECONDS:
+            continue
+        left = f", {100 * elapsed / max(expected, elapsed):.0f} %, {about(expected - elapsed)} left"
+        log.info("%s: %.0f s so far%s", record.step, elapsed, left * (elapsed < expected))
 
 
 class Stopwatch:
@@ -95,12 +127,11 @@ COMPILING = Stopwatch()
 the rest of a job will take."""
 
 
-EVERY_SECONDS = 5.0
-"""A line about progress is logged at most so often."""
-
-
 class Progress:
     """Logs how much of a long job is done, its rate and the time left, at most every 5 s."""
+
+    latest = -EVERY_SECONDS
+    """When any line of progress was logged."""
 
     def __init__(self, total: float, what: str) -> None:
         self.total = total
@@ -114,7 +145,7 @@ class Progress:
         self.done += amount
         now = time.perf_counter()
         if now - self.last >= EVERY_SECONDS and 0 < self.done < self.total:
-            self.last = now
+            self.last = Progress.latest = now
             compiling = COMPILING.seconds() - self.compiled_before
             rate = self.done / max(now - self.start - compiling, 1e-9)
             left = (self.total - self.done) / rate

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pairtile.config.downstream import PACKAGE, stages_of
+from pairtile.config.downstream import PACKAGE, Stage, stages_of
 from pairtile.config.models import Analysis
 from pairtile.engine.chunk_file import Arrays
 from pairtile.engine.estimator import estimator_of
@@ -49,3 +49,10 @@ def validate_inputs(config: Analysis, state: Arrays, items: pd.DataFrame) -> Non
         validate = getattr(import_module(f"{PACKAGE}.{stage.name}"), "validate", None)
         if validate is not None:
             validate(config, items)
+
+
+def stage_seconds(stage: Stage, config: Analysis, genes: int, threads: int) -> float:
+    """What a stage takes, by its ``seconds`` where it has to compute much."""
+    seconds = getattr(import_module(f"{PACKAGE}.{stage.name}"), "seconds", None)
+    # Half a second for the start of its job and its files.
+    return 0.5 + (seconds(config, genes, threads) if seconds else 0.0)

@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from pairtile import __version__
+from pairtile.config.downstream import stages_of
 from pairtile.config.models import Analysis
 from pairtile.declare.messages import messages_of
 from pairtile.engine.chunk_file import FORMAT_VERSION
@@ -27,13 +28,7 @@ from pairtile.engine.tiles import (
     number_of_jobs,
     plan_chunks,
 )
-from pairtile.engine.time_estimate import (
-    Speed,
-    in_words,
-    is_worth_sampling,
-    sampled_speed,
-    step_seconds,
-)
+from pairtile.engine.time_estimate import in_words, step_seconds
 from pairtile.errors import StoreError
 from pairtile.gpu.device import Device, choose, hold_gpu, planned_device, threads, visible_gpus
 from pairtile.runtime.files import json_digest, read_arrays, read_json, read_table, write_json
@@ -46,6 +41,9 @@ log = logging.getLogger("pairtile")
 
 GPU_START_SECONDS = 1.0
 """What CUDA takes to start in the jobs of an analysis: 0.4 s in each, seen beside an H200."""
+
+GPU_THREADS = 30
+"""Threads whose work in the stages after the network a GPU does."""
 
 BESIDE_TILES_SECONDS = {"cpu": 0.5, "cuda": 0.2}
 """Of a bootstrap, beside its tiles: a null, DPI and files."""
@@ -140,7 +138,7 @@ def plan(run: AnalysisRun) -> None:
     later steps use are refused here, as these would.
     """
     # Every job imports this module, and only this one reads inputs of later steps.
-    from pairtile.steps.later_inputs import validate_inputs
+    from pairtile.steps.later_inputs import stage_seconds, validate_inputs
 
     config, seed = run.config.for_step("plan"), run.seed
     with recorded("plan", run.record("plan")) as step:
@@ -158,7 +156,8 @@ def plan(run: AnalysisRun) -> None:
         step.details["parameters"] = decided
         step.say(*said)
         whole, _ = method.resolve_auto(run.config, state)
-        validate_inputs(whole, state, read_table(run.folder / "items.parquet"))
+        items = read_table(run.folder / "items.parquet")
+        validate_inputs(whole, state, items)
         space = method.space(state)
         cost = method.cost(whole, state, "cpu", threads())
         passes = 2 if needs_scan(method, config) else 1
@@ -172,21 +171,20 @@ def plan(run: AnalysisRun) -> None:
         rate, precision = cost.per_second, cost.precision
         seconds = [amount / rate for amount in work]
 
-        def opened() -> Estimator:
-            return method(config, state, device, precision, seed)
-
-        modelled = passes * sum(seconds) + (cost.null + cost.network) / rate
-        here, how = Speed(0.0, 1.0 / rate), "by the cost model"
-        on_cpu = device.backend == "cpu" and not run.is_check
-        if on_cpu and is_worth_sampling(modelled, tiles):
-            here, how = sampled_speed(opened, tiles, cost), "by a sample"
+        others = {"network_data": cost.data_seconds} if whole.needs_network_data else {}
+        if stages := stages_of(whole):
+            others |= {"values": read_json(run.record("prepare"))["seconds"]}
+            workers = GPU_THREADS if device.backend == "cuda" else threads()
+            genes = int(items["kept"].sum())
+            others |= {stage.name: stage_seconds(stage, whole, genes, workers) for stage in stages}
         estimate = step_seconds(
-            tiles=len(tiles) * here.of_a_tile + sum(work) * here.of_work,
+            tiles=sum(seconds),
             passes=passes,
-            null=cost.null * here.of_work,
-            network=cost.network * here.of_work,
+            null=cost.null / rate,
+            network=cost.network / rate,
             bootstraps=bootstraps,
             tables=bool(config.tables),
+            others=others,
         )
         at_once = _at_once(device.backend, run.gpus)
         wanted_seconds = CLUSTER_SECONDS if run.on_cluster else CHUNK_SECONDS
@@ -239,13 +237,12 @@ def plan(run: AnalysisRun) -> None:
         step.say(message("backend_chosen", **where, precision=precision))
         step.say(message("work_planned", work=sum(work), unit=cost.unit, n=len(chunks)))
         step.details["estimated_seconds"] = estimate
-        step.details["estimated_by"] = how
         if (total := sum(estimate.values())) > LONG_SECONDS:
             step.details["cheaper_seconds"] = {
                 setting: total - (1.0 - share) * estimate.get("chunk", 0.0)
                 for setting, share in cost.cheaper.items()
             }
-        log.info("Time left: %s (%s).", in_words(estimate), how)
+        log.info("Time left: %s.", in_words(estimate))
         if chunks and chunks[0].first == 0 and config.chunks != "auto":
             asked = int(config.chunks)
             if asked > len(chunks):

@@ -98,9 +98,7 @@ class MotionPairs:
 
     def _moved(self, shift: Shift) -> Shift | None:
         """None for no shift at all."""
-        if np.ndim(shift):
-            return shift
-        return int(shift) % self.n_frames or None
+        return shift if np.ndim(shift) else int(shift) % self.n_frames or None
 
     def dcc_block(
         self,

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.spatial import cKDTree
 
 from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
@@ -274,28 +275,27 @@ def add_contacts(
     prepared: PreparedInput[MotionArrays],
     sample: bool = False,
 ) -> None:
-    """Bring the contacts that a section asks for into its prepared state, and count them.
+    """Bring the contacts of a section with ``pairs: in_contact`` into its prepared state, and count
+    them.
 
-    ``sample``: of a few frames. Raises what ``trajectory_contacts`` does, and InputError where only
-    pairs in contact are scored and there are none.
+    ``sample``: of a few frames. Raises what ``trajectory_contacts`` does, and InputError where
+    there are none.
     """
     assert config.contact_rule
-    frames = CHECK_FRAMES if sample else ALL_FRAMES
-    found = trajectory_contacts(config, prepared.items, frames)
+    found = trajectory_contacts(config, prepared.items, CHECK_FRAMES if sample else ALL_FRAMES)
     if sample:
-        prepared.messages.append(message("contacts_of_sample", n=frames))
+        prepared.messages.append(message("contacts_of_sample", n=CHECK_FRAMES))
     prepared.state.update(found)
     fraction = config.contact_rule.fraction
     prepared.counts["contacts"] = pairs_in_contact(found, fraction)[0].size
-    if config.pairs == "in_contact":
-        if not prepared.counts["contacts"]:
-            raise InputError.at(
-                str(config.topology),
-                "pairs: in_contact",
-                f"no pair in contact in {fraction:.0%} of the frames",
-                "some, or a larger contacts.cutoff, a smaller contacts.fraction, pairs: all",
-            )
-        prepared.state["only_contacts"] = np.array(True)
+    if not prepared.counts["contacts"]:
+        raise InputError.at(
+            str(config.topology),
+            "pairs: in_contact",
+            f"no pair in contact in {fraction:.0%} of the frames",
+            "some, or a larger contacts.cutoff, a smaller contacts.fraction, pairs: all",
+        )
+    prepared.state["only_contacts"] = np.array(True)
 
 
 def contact_cutoff(owner: NDArray[np.int64]) -> float:
@@ -303,7 +303,7 @@ def contact_cutoff(owner: NDArray[np.int64]) -> float:
 
     ``owner``: the residue of each heavy atom.
     """
-    single = np.median(np.bincount(owner)) == 1 if owner.size else False
+    single = owner.size and np.median(np.bincount(owner)) == 1
     return SINGLE_ATOM_CUTOFF if single else HEAVY_ATOM_CUTOFF
 
 
@@ -319,15 +319,20 @@ def touching_residues(
     ``positions``: of the heavy atoms in Angstrom; with a box, the nearest images count.
     ``residue``: the residue of each. ``cutoff``: distance in Angstrom of two atoms that touch.
     """
-    from MDAnalysis.lib.distances import self_capped_distance
+    # Not MDAnalysis' self_capped_distance: a tree of SciPy is quicker than its own, and its grid
+    # misses pairs in boxes of two slanted axes before 2.11.
+    if box is not None:
+        from MDAnalysis.lib.distances import apply_PBC, augment_coordinates
 
-    pairs = self_capped_distance(positions, cutoff, box=box, return_distances=False)
+        positions = apply_PBC(positions, box)
+        images, imaged = augment_coordinates(positions, box, cutoff)
+        positions, residue = np.vstack([positions, images]), np.append(residue, residue[imaged])
+    pairs = cKDTree(positions).query_pairs(cutoff, output_type="ndarray")
     ends = np.sort(residue[pairs], axis=1)
     low, high = ends[ends[:, 0] < ends[:, 1]].T
-    ones = np.ones(low.size, dtype=np.int64)
-    result = sparse.csr_array((ones, (low, high)), shape=(n_residues, n_residues))
-    result.data[:] = 1  # however many of their atoms do
-    return result
+    # Of truth values, so that it is 1 however many of their atoms touch.
+    found = np.ones(low.size, dtype=bool), (low, high)
+    return sparse.csr_array(found, shape=(n_residues, n_residues)).astype(np.int64)
 
 
 def variable_contacts(
@@ -402,5 +407,4 @@ def _seldom(share: NDArray[np.floating], fraction: float) -> NDArray[np.bool_]:
 
 
 def _keys(i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
-    low = np.minimum(i, j).astype(np.int64)
-    return (low << 32) | np.maximum(i, j).astype(np.int64)
+    return (np.minimum(i, j).astype(np.int64) << 32) | np.maximum(i, j).astype(np.int64)

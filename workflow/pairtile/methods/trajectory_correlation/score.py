@@ -185,8 +185,11 @@ class TrajectoryCorrelation(
         if config.estimator.kind == "ksg":
             gaussian = config.estimator.model_copy(update={"kind": "gaussian"})
             other = config.model_copy(update={"estimator": gaussian})
-            fewer: MotionArrays = {**state, "series": state["series"][:, :, ::FEWER_FRAMES]}
-            fewer["replica_offsets"] = np.asarray(state["replica_offsets"]) // FEWER_FRAMES
+            fewer: MotionArrays = {
+                **state,
+                "series": state["series"][:, :, ::FEWER_FRAMES],
+                "replica_offsets": np.asarray(state["replica_offsets"]) // FEWER_FRAMES,
+            }
             step = FEWER_FRAMES * config.frames.step
             cheaper = {
                 "estimator: {kind: gaussian}": now
@@ -194,8 +197,13 @@ class TrajectoryCorrelation(
                 f"frames: {{step: {step}}}": now
                 / pairs_per_second(config, fewer, backend, threads),
             }
-        pairs = cls.space(state).pairs_in
-        return Cost(now, pairs, tile_edges=_tile_edges(config, state), cheaper=cheaper)
+        pairs, edges = cls.space(state).pairs_in, _tile_edges(config, state)
+        # Of reading a frame, and of its contacts for each heavy atom.
+        elements = state["structure"]["element"] if "structure" in state else np.empty(0)
+        data = int(state["replica_offsets"][-1]) * (
+            1e-3 + 1.5e-6 * np.count_nonzero(elements != "H")
+        )
+        return Cost(now, pairs, data_seconds=data, tile_edges=edges, cheaper=cheaper)
 
     @classmethod
     def chunk_parameters(cls, config: TrajectoryCorrelationConfig) -> dict[str, object]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from pairtile.config.downstream import PACKAGE
 from pairtile.declare.columns import Columns, declared_columns, declared_counts, declared_files
@@ -81,13 +80,29 @@ def run_section(results: Results, pictures: list[CaptionedFigure]) -> PageSectio
         title="What was run",
         template="section_run.html.j2",
         values={
-            "inputs": _inputs(summary.get("inputs") or {}),
+            "inputs": [
+                (
+                    spaced(key),
+                    str(entry.get("path", "")),
+                    memory(entry["bytes"]) if entry.get("bytes") is not None else "",
+                    str(entry.get("sha256", "")),
+                )
+                for key, entry in (summary.get("inputs") or {}).items()
+                if isinstance(entry, Mapping)
+            ],
             "parameters": flattened(results.parameters),
             "backend": summary.get("backend") or {},
             "counts": [
                 (key, names.get(key) or spaced(key), count(n)) for key, n in results.counts.items()
             ],
-            "steps": _steps(summary.get("steps") or {}),
+            "steps": [
+                (
+                    spaced(name),
+                    duration(float(step.get("seconds") or 0)),
+                    memory(peak) if (peak := step.get("peak_memory_bytes")) else "–",
+                )
+                for name, step in (summary.get("steps") or {}).items()
+            ],
             "versions": [
                 ("pairtile", summary.get("pairtile_version", "")),
                 *(row for row in (summary.get("versions") or {}).items() if row[1]),
@@ -113,30 +128,6 @@ def _as_written(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     # YAML reads 1e-05 as a word and 1.0e-05 as a number.
     return text.replace("e-", ".0e-") if isinstance(value, float) and "." not in text else text
-
-
-def _inputs(inputs: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, str, str]]:
-    return [
-        (
-            spaced(key),
-            str(entry.get("path", "")),
-            memory(entry["bytes"]) if entry.get("bytes") is not None else "",
-            str(entry.get("sha256", "")),
-        )
-        for key, entry in inputs.items()
-        if isinstance(entry, Mapping)
-    ]
-
-
-def _steps(steps: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, str]]:
-    return [
-        (
-            spaced(name),
-            duration(float(step.get("seconds") or 0)),
-            memory(peak) if (peak := step.get("peak_memory_bytes")) else "–",
-        )
-        for name, step in steps.items()
-    ]
 
 
 # The files of results: what they hold, and what their columns mean.
