@@ -34,19 +34,19 @@ message = messages_of(__package__)
 
 LEVEL = 0.05
 
+# More are not looked at.
 MAX_GENES, MAX_SAMPLES = 500, 1000
-"""More are not looked at."""
 
+# Excess of the mean squared correlation over that of unrelated genes, in units of it, that a column
+# takes off: 11 % of unrelated pairs have p <= 0.05.
 SEVERE = 0.5
-"""Excess of the mean squared correlation over that of unrelated genes, in units of it, that a
-column takes off: 11 % of unrelated pairs have p <= 0.05."""
 
 # Small groups with this share of the variance between them are measurements of one specimen, and
 # not relatives: at most so many samples each, at least so many groups.
 ONE_SPECIMEN, MAX_COPIES, MIN_SPECIMENS = 0.7, 10, 20
 
+# Least correlation of samples that are named as copies.
 COPY_CORRELATION = 0.7
-"""Least correlation of samples that are named as copies."""
 
 # Swaps are looked for among at most so many labels, of so many samples each; where more than this
 # share of the samples is closer to others, labels do not go with the values at all.
