@@ -13,13 +13,13 @@ PACKAGE = ROOT / "workflow/pairtile"
 
 # Statements of Python that the package, its core and each method may have: these numbers only ever
 # go down. Write the new one when there are fewer.
-MAX_PACKAGE = 45507
+MAX_PACKAGE = 45499
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
-MAX_CORE = 13502
+MAX_CORE = 13500
 MAX_OF_METHODS = {  # without their kernels
     "mirna_targets": 5017,
     "multimodal_correlation": 3976,
-    "mutual_information": 2717,
+    "mutual_information": 2701,
     "predictor_pairs": 2644,
     "trajectory_correlation": 5485,
 }
