@@ -27,6 +27,11 @@ def claim(
     }
 
 
+def commanded(rows: list[dict[str, Any]], command: str) -> list[dict[str, Any]]:
+    """The same rows, as those of another command."""
+    return [row | {"command": command} for row in rows]
+
+
 def claim_of_mean(
     scenario: str,
     what: str,

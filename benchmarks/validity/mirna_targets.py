@@ -149,8 +149,6 @@ def run(quick: bool) -> list[dict[str, Any]]:
     return [
         *without_targets(tables),
         *shuffled,
-        *planted_sites(2 if quick else 8),
-        *orders(3 if quick else 10),
         *kept_by_chance(tables),
         *kept_sites(2 if quick else 8),
         *expression_without_repression(tables),

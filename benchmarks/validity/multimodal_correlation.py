@@ -47,10 +47,6 @@ def run(quick: bool) -> list[dict[str, Any]]:
             replicates(600 if quick else 3000),
             *unequal_counts(400 if quick else 2000),
             *hidden_under_one_label(10 if quick else 20),
-            *false_edges(1 if quick else 6),
-            noise(60 if quick else 400),
-            *slow_samples(3 if quick else 20),
-            *small_modular_tables(3 if quick else 20),
         ]
 
 

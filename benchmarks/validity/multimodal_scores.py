@@ -41,7 +41,6 @@ def run(quick: bool) -> list[dict[str, Any]]:
             *modules(4 if quick else 20),
             *unrelated(20 if quick else 100),
             *direct_relations(4 if quick else 20),
-            *courses(10 if quick else 60),
         ]
 
 

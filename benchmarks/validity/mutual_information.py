@@ -32,14 +32,10 @@ from scipy.signal import lfilter
 from benchmarks.validity.cells import cells, one_large_gene
 from benchmarks.validity.claims import claim_of_mean, mean_at_most
 from benchmarks.validity.consensus import consensus
-from benchmarks.validity.delivered import delivered
 from benchmarks.validity.unstated import (
     HIDDEN,
-    factors_removed,
     five_modules,
     hidden,
-    shares_and_spreads,
-    unstated,
 )
 
 Floats = NDArray[np.float64]
@@ -448,7 +444,7 @@ def _pairs(values: Floats | Prepared, keep: dict[str, Any], **stated: Any) -> se
 
 
 def makers() -> dict[str, tuple[Callable[[np.random.Generator], Floats], str]]:
-    """Tables of which nothing is stated, and the message that each must have."""
+    """Tables of which nothing is stated, and the messages of which each must have one."""
     return {
         "two batches 1 SD apart": (lambda draw: two_batches(draw, 1.0)[0], "groups_of_samples"),
         "two batches 2 SD apart": (lambda draw: two_batches(draw, 2.0)[0], "groups_of_samples"),
@@ -470,7 +466,7 @@ def makers() -> dict[str, tuple[Callable[[np.random.Generator], Floats], str]]:
                 lambda draw, phi=phi: draw.permutation(  # type: ignore[misc]
                     autoregressive(draw, 100, phi), axis=1
                 ),
-                "unordered_course",
+                "hidden_factors samples_alike groups_of_samples",
             )
             for phi in (0.8, 0.9)
         },
@@ -547,15 +543,11 @@ def run(quick: bool) -> list[dict[str, Any]]:
         *false_positives(n_tables),
         *small_p_values(2 * n_tables),
         *counts_of_cells(n_tables),
-        *unstated(makers(), n_tables),
-        *factors_removed(quick),
-        *shares_and_spreads(n_tables),
         *shifted_public_data(),
         *shared_samples(n_tables),
         *discoveries(n_tables),
         *stated_batches(n_tables),
         *removed_effects(n_tables),
         *combined(2 * n_tables),
-        *delivered(2 * n_tables),
         *consensus(quick),
     ]

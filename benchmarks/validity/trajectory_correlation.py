@@ -263,10 +263,4 @@ def run(quick: bool) -> list[dict[str, Any]]:
             rows += correlations(tau, frames, 24)
         rows += correlations(20, 2000, groups, kind="gaussian")
         rows += correlations(20, 2000, 8, kind="ksg")
-    rows += p_values(groups)
-    rows += unlike_replicas(groups)
-    rows += communities(10 if quick else 40)
-    rows += drifts(4 if quick else 20)
-    rows += ensembles(10 if quick else 40)
-    rows += states(6 if quick else 20)
     return rows

@@ -19,7 +19,7 @@ MAX_CORE = 13496
 MAX_OF_METHODS = {  # without their kernels
     "mirna_targets": 5017,
     "multimodal_correlation": 3976,
-    "mutual_information": 2717,
+    "mutual_information": 2701,
     "predictor_pairs": 2644,
     "trajectory_correlation": 5484,
 }

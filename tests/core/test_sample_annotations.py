@@ -20,7 +20,6 @@ from pairtile.preprocess.expression import Prepared
 from pairtile.preprocess.expression import prepare_expression as prepare
 from pairtile.preprocess.null_design import dependence_arrays
 from pairtile.preprocess.samples import arrange_samples
-from pairtile.statistics.dependence import measure_dependence
 from pairtile.statistics.hidden_factors import find_hidden_factors
 from pairtile.statistics.sample_effects import Left, orthonormal
 from scipy.ndimage import gaussian_filter
@@ -89,7 +88,7 @@ def test_labels_that_explain_are_named_and_others_are_not(seed: int) -> None:
     assert "preprocess: {regress_out: [tissue]}" in said
     # What a column explains is not warned of again.
     shares, _ = dependence_arrays(found.values, found.design.state)
-    assert (shares.factors, shares.groups, shares.unordered_course) == (0, (), False)
+    assert (shares.factors, shares.groups, shares.alike) == (0, (), 0.0)
     assert dependence_arrays(found.values, {})[0].groups
     cured = prepared(values, sheet, ("tissue",))
     assert named_of(cured) == ()
@@ -177,16 +176,17 @@ def test_good_tables_have_no_column_named(kind: str) -> None:
         found = prepared(values, irrelevant(random, 40))
         named += bool(found.warnings)
         shares, _ = dependence_arrays(found.values, found.design.state)
-        assert (shares.factors, shares.groups, shares.unordered_course) == (0, (), False)
+        assert (shares.factors, shares.groups, shares.alike) == (0, (), 0.0)
     assert named <= 1
 
 
-def test_strong_modules_are_no_course() -> None:
+def test_strong_modules_are_none_of_samples() -> None:
     for seed in range(5):
         random = np.random.default_rng(seed)
         modules = np.repeat(random.normal(size=(2, 60)), GENES // 2, axis=0)
         values = modules + 0.6 * random.normal(size=(GENES, 60))
-        assert not measure_dependence(values).unordered_course
+        found, _ = dependence_arrays(values, {})
+        assert (found.factors, found.alike) == (0, 0.0)
 
 
 def test_degrees_that_effects_took_are_no_factors() -> None:

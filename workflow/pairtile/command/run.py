@@ -57,6 +57,7 @@ def run(config: Path, arguments: Sequence[str] = ()) -> int:
     os.environ[COMMAND] = shlex.join(
         ["pairtile", "run", str(config), *bool(arguments) * ["--"], *arguments]
     )
+    own = ["--snakefile", str(SNAKEFILE), "--configfile", str(config)]
     flags = {argument.partition("=")[0] for argument in arguments}
     if not flags & {"--cores", "-c", "--jobs", "-j", "--profile"}:
         own += ["--cores", "all"]

@@ -61,6 +61,7 @@ from pairtile.preprocess.value_kind import (
     unequal_factors,
 )
 from pairtile.runtime.threads import in_threads
+from pairtile.statistics.hidden_factors import MIN_GENES as MIN_GENES_OF_FACTORS
 from pairtile.statistics.hidden_factors import without_factors
 
 MIN_GENES = 2
@@ -342,7 +343,12 @@ def _without_hidden_factors(
             "this table: half as many as samples, fewer than genes, no more than control genes"
         )
     if number is None and not factors.strong:
-        account.say("no_hidden_factors")
+        why = "no component that is spread over the genes is strong enough to relate them"
+        if len(values) < MIN_GENES_OF_FACTORS and controls is None:
+            why = (
+                f"among fewer than {MIN_GENES_OF_FACTORS} genes a factor is not told from a module"
+            )
+        account.say("no_hidden_factors", why=why)
         return design
     for rows in row_blocks(values.shape):
         values[rows] = without_factors(values[rows], factors)

@@ -28,6 +28,7 @@ from pairtile.statistics.dependence import (
 )
 from pairtile.statistics.hidden_factors import (
     MAX_SAMPLES,
+    MIN_GENES,
     Exchange,
     HiddenFactors,
     find_hidden_factors,
@@ -36,12 +37,16 @@ from pairtile.statistics.sample_effects import indicators, orthonormal
 
 message = messages_of(__package__)
 
+# Longest over shortest step in time, from which steps are called uneven.
 UNEVEN = 1.1
-"""Longest over shortest step in time, from which steps are called uneven."""
 
+# Share of drifting genes that is warned of. 5 % of fast ones drift by chance, 10 to 25 % of slow
+# ones in a short course, 35 to 60 % of random walks, all that follow a trend.
 DRIFTING = 0.3
-"""Share of drifting genes that is warned of. 5 % of fast ones drift by chance, 10 to 25 % of slow
-ones in a short course, 35 to 60 % of random walks, all that follow a trend."""
+
+
+# Share of pairs with p <= 0.05 from which it is said that genes are too few to tell why.
+MAX_PASSING = 0.1
 
 
 class CourseSteps(NamedTuple):
@@ -84,7 +89,8 @@ def dependence_arrays(
     """How samples depend on each other, and what a state keeps of it for ``null_design``.
 
     ``order_autocorrelation``: the mean over genes at lag 1, and the largest mean of 999 random
-    orders. ``drifting``: the share of genes that drift along the samples.
+    orders. ``drifting``: the share of genes that drift along the samples. ``correlation_width``:
+    of ``Spread``, at least 1.
 
     values : float64 (genes, samples), NaN where missing. stated : ``SampleDesign.state``.
     """
@@ -102,10 +108,15 @@ def dependence_arrays(
         "order_autocorrelation": np.array([found.mean, found.chance]),
         "drifting": np.array([trending_share(values, series)]),
     }
-    if "hidden_factors" not in stated:
-        factors = hidden_factors(values, stated | arrays, most_samples=MAX_SAMPLES, removed=removed)
-        if factors.strong:
-            found = replace(found, factors=len(factors.shares), factor_share=factors.share)
+    factors = hidden_factors(values, stated | arrays, most_samples=MAX_SAMPLES, removed=removed)
+    spread = factors.spread
+    arrays["correlation_width"] = np.array([max(spread.width, 1.0)])
+    if factors.strong and "hidden_factors" not in stated:
+        found = replace(found, factors=len(factors.shares), factor_share=factors.share)
+    elif spread.wide and spread.passing < 0.5:  # where more are related, none of them is not
+        found = replace(found, alike=spread.unrelated)
+    elif len(values) < MIN_GENES and spread.passing > MAX_PASSING:
+        found = replace(found, unknown=spread.passing)
     return found, arrays
 
 

@@ -23,6 +23,7 @@ class SampleArrays(TypedDict, total=False):
     | factor_labels | (factors, samples) | its values |
     | order_autocorrelation | (2,) | ``null_design.dependence_arrays`` |
     | drifting | (1,) | share of genes that drift along the samples |
+    | correlation_width | (1,) | variance of correlations of unrelated genes, over that by chance |
     | quality_* | (samples,) | ``quality.SampleQuality``; ``labels`` of the groups |
     | component_* | | the first two principal components of the prepared values |
     """
@@ -38,6 +39,7 @@ class SampleArrays(TypedDict, total=False):
     factor_labels: NDArray[np.str_]
     order_autocorrelation: NDArray[np.float64]
     drifting: NDArray[np.float64]
+    correlation_width: NDArray[np.float64]
     quality_samples: NDArray[np.str_]
     quality_counted: NDArray[np.bool_]
     quality_size: NDArray[np.float64]

@@ -42,17 +42,17 @@ from pairtile.statistics.sample_effects import Term, indicators, orthonormal
 
 message = messages_of(__package__)
 
+# Of all samples; fewer change p-values little.
 NEAR_COPIES_SHARE = 0.2
-"""Of all samples; fewer change p-values little."""
 
+# Degrees of freedom that effects must leave: with fewer, unrelated genes are correlated .99.
 MIN_DEGREES = 3
-"""Degrees of freedom that effects must leave: with fewer, unrelated genes are correlated .99."""
 
+# Of the samples, that must be left, too: labels of one or two samples each take all but noise.
 MIN_SHARE_LEFT = 1 / 3
-"""Of the samples, that must be left, too: labels of one or two samples each take all but noise."""
 
+# Below which it is warned of: only correlations above .6 differ from none at p = .05.
 FEW_DEGREES = 10
-"""Below which it is warned of: only correlations above .6 differ from none at p = .05."""
 
 _FILLED = (
     "a value for every sample (to leave out those without one, take their rows out of this table "
@@ -391,18 +391,19 @@ def dependence_warnings(found: Dependence, config: TableAnalysis) -> list[Messag
     # What is alike within a series stays so in nulls, which shift genes along each series.
     kept = stated.replicate or stated.series
     copied = found.near_copies > NEAR_COPIES_SHARE * found.n_samples
-    in_time = found.ordered or stated.series or stated.time
     if copied and not kept:
         warnings.append(message("near_copies", n=found.near_copies, samples=found.n_samples))
-    if found.unordered_course and not (copied or in_time):
-        warnings.append(message("unordered_course"))
-    elif found.groups and not stated.series:
+    if found.groups and not stated.series:
         sizes = f"{', '.join(map(str, found.groups[:-1]))} and {found.groups[-1]}"
         slow = ", or slow change along the samples," if found.ordered else ""
         warnings.append(message("groups_of_samples", sizes=sizes, slow=slow))
     elif found.factors:
         share = found.factor_share
         warnings.append(message("hidden_factors", n=found.factors, share=share))
+    elif found.alike and not (copied and not kept):
+        warnings.append(message("samples_alike", share=found.alike))
+    elif found.unknown:
+        warnings.append(message("few_genes_to_tell", share=found.unknown))
     return warnings
 
 
@@ -516,8 +517,8 @@ def _codes(
     return np.asarray(codes, dtype=np.int32), [str(label) for label in labels]
 
 
+# How ``regress_out`` asks for a smooth curve over a column, or a surface over two (``x:y``).
 _SMOOTH = re.compile(r"smooth\((.+)\)")
-"""How ``regress_out`` asks for a smooth curve over a column, or a surface over two (``x:y``)."""
 
 
 def parts_of(name: str) -> list[str]:

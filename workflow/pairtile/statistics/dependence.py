@@ -18,42 +18,34 @@ from pairtile.engine.state import copy_rows, release
 from pairtile.runtime.threads import in_threads
 
 MAX_GENES = 1000
+# More are not looked at: evenly spaced genes, the first samples.
 MAX_SAMPLES = 2000
-"""More are not looked at: evenly spaced genes, the first samples."""
 
 MAX_SHIFTS = 200
 N_ORDERS = 999
 NEAR_CORRELATION = 0.5
 NEAR_GAP = 0.25
+# Share of the samples of independent genes that may have another so close to them: with few genes,
+# many samples are close to some other by chance.
 NEAR_BY_CHANCE = 0.05
-"""Share of the samples of independent genes that may have another so close to them: with few genes,
-many samples are close to some other by chance."""
 
 MAX_COPIES = 10
-MIN_NEIGHBOUR_CORRELATION = 0.6
-"""Least correlation of a sample with its second nearest in a course: neighbours in an
-autoregressive one with coefficient 0.8 have 0.65 to 0.8."""
-
-N_MODULES, MIN_GAP_WITHOUT_MODULES = 3, 0.2
-"""Without so many components, autoregressive courses (coefficient 0.8 and more, 40 to 100 samples)
-have a gap of 0.3 to 0.45 from the second to the tenth nearest, modules at most 0.1."""
-
 MAX_GROUPS = 5
+# Share of the components' variance that lies between groups of samples; of two groups of normal
+# values 0.64, of uniform ones 0.75, and less for more groups on as many components but one.
 SPLIT_SHARE = 0.85
-"""Share of the components' variance that lies between groups of samples; of two groups of normal
-values 0.64, of uniform ones 0.75, and less for more groups on as many components but one."""
 
+# Least share of all variance that these components must hold to count.
 COMPONENT_SHARE = 0.1
-"""Least share of all variance that these components must hold to count."""
 
+# Share of all samples, and three of them.
 MIN_OF_GROUP = 0.05
-"""Share of all samples, and three of them."""
 
+# Samples that are compared with all others together.
 _SAMPLES = 250
-"""Samples that are compared with all others together."""
 
+# Values that are looked at together for drifts along series.
 _DRIFTING_VALUES = 1 << 22
-"""Values that are looked at together for drifts along series."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +60,12 @@ class Dependence:
         between batches or ``groups`` taken off.
     groups : sizes of the groups into which the first components split the samples, ascending; none
         where they do not.
-    unordered_course : whether samples are close to a few others, and to the next ones less and
-        less, as in a time course whose columns are in another order.
     n_samples : how many were looked at.
     factors, factor_share : hidden factors that are strong enough to relate genes, and what share
         of the variance they hold.
+    alike : of unrelated pairs of genes the share with p <= 0.05, where samples seem to be alike;
+        else 0.
+    unknown : of all pairs, where genes are too few to tell.
     """
 
     autocorrelation: Float64Array
@@ -80,10 +73,11 @@ class Dependence:
     chance: float
     near_copies: int
     groups: tuple[int, ...]
-    unordered_course: bool
     n_samples: int
     factors: int = 0
     factor_share: float = 0.0
+    alike: float = 0.0
+    unknown: float = 0.0
 
     @property
     def ordered(self) -> bool:
@@ -131,9 +125,7 @@ def measure_dependence(
     within = _without(gram, member / np.sqrt(member.sum(axis=0)))
     near_copies = sum(map(bool, near_copies_of(within, varied)))
     sizes = tuple(sorted(np.bincount(groups).tolist())) if groups.any() else ()
-    return Dependence(
-        autocorrelation, mean, chance, near_copies, sizes, _is_unordered_course(gram), n_samples
-    )
+    return Dependence(autocorrelation, mean, chance, near_copies, sizes, n_samples)
 
 
 def evenly_spaced(n: int, most: int) -> Int64Array:
@@ -277,26 +269,6 @@ def near_copies_of(
         return [row[:k].tolist() for row, k in zip(order, number, strict=True)]
 
     return [found for part in in_threads(near, range(0, n, _SAMPLES)) for found in part]
-
-
-def _is_unordered_course(gram: Float64Array) -> bool:
-    """Whether the median sample has two others close to it, and its tenth far less so: in a group
-    of samples, the tenth is as close. So it is also without the first components, which may be
-    modules: of a few, samples are close to some others too."""
-    if len(gram) < 2 * MAX_COPIES:
-        return False
-    steps = ((0, MIN_NEIGHBOUR_CORRELATION, NEAR_GAP), (N_MODULES, -1.0, MIN_GAP_WITHOUT_MODULES))
-    for n_removed, least, gap in steps:
-        if n_removed:
-            gram = _without(gram, _leading(gram, n_removed)[1])
-        size = np.sqrt(np.maximum(np.diag(gram), 1e-300))
-        correlation = gram / np.outer(size, size)
-        np.fill_diagonal(correlation, -2.0)
-        nearest = -np.sort(-correlation, axis=1)[:, :MAX_COPIES]
-        second, tenth = np.median(nearest[:, [1, MAX_COPIES - 1]], axis=0)
-        if second < least or second - tenth < gap:
-            return False
-    return True
 
 
 def _without(gram: Float64Array, basis: Float64Array) -> Float64Array:

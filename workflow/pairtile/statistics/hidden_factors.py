@@ -10,6 +10,7 @@ several modules explain equally much.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,39 +18,71 @@ from scipy import special
 
 from pairtile.arrays import BoolArray, Float64Array, Int64Array
 from pairtile.runtime.threads import in_threads
-from pairtile.statistics.dependence import standardised
+from pairtile.statistics.dependence import evenly_spaced, standardised
 from pairtile.statistics.ranks import average_ranks
-from pairtile.statistics.sample_effects import Left, orthonormal
+from pairtile.statistics.sample_effects import MIN_DEGREES
 
 PERMUTATIONS = 10
+# Least participation ratio of a hidden factor: normal loadings on all genes have 1/3.
 MIN_PARTICIPATION = 0.2
-"""Least participation ratio of a hidden factor: normal loadings on all genes have 1/3."""
 
+# Least share of the genes that a hidden factor loads on, and 1 over the square root of the genes
+# for the error of that share: modules of up to a third of the genes do not reach it.
 MIN_BREADTH = 0.4
-"""Least share of the genes that a hidden factor loads on, and 1 over the square root of the genes
-for the error of that share: modules of up to a third of the genes do not reach it."""
 
+# From this ratio on, factors make false edges; without any, it is at most 1.17 in 900 tables.
 MIN_STRENGTH = 1.2
-"""From this ratio on, factors make false edges; without any, it is at most 1.17 in 900 tables."""
 
-MIN_GAIN = 0.1
-"""Least excess of the mean squared correlation over that of unrelated genes, in units of it, that
-factors which matter make: with 0.1 more, 6 % of unrelated pairs have p <= 0.05."""
-
+# Enough to warn of factors.
 MAX_SAMPLES = 1000
-"""Enough to warn of factors."""
 
+# Standard errors within which correlations are taken for those of unrelated genes.
+CENTRE = 1.5
+
+# Least variance of unrelated correlations, in units of chance, that is warned of: 6.8 % of
+# unrelated pairs then have p <= 0.05.
+MIN_WIDTH = 1.15
+
+# Least share of the pairs with p <= 0.05 that the width of the centre accounts for: samples that
+# are alike widen the correlations of every gene as a whole (0.9 to 2), modules and networks have
+# tails (0.3 to 0.9).
+MIN_SHAPE = 0.9
+
+# Genes whose correlations are looked at; samples among which their shape is: of more, hardly any
+# correlation is left near 0; genes of a group at least, and groups at most.
+MAX_SPREAD_GENES, SHAPE_SAMPLES, GENES_OF_A_GROUP, MAX_GROUPS = 300, 100, 8, 12
+
+# Rows of a matrix up to which all eigenvalues are found sooner than the largest alone.
 MAX_DENSE = 300
-"""Rows of a matrix up to which all eigenvalues are found sooner than the largest alone."""
 
+# Of fewer, a module of a few genes is spread over a fifth of them.
 MIN_GENES = 50
-"""Of fewer, a module of a few genes is spread over a fifth of them."""
 
+# More are not looked at: the weakest of so many relate few genes by themselves.
 MAX_COMPONENTS = 50
-"""More are not looked at: the weakest of so many relate few genes by themselves."""
 
+# Of promax, as its authors propose; and rotations that it tries, at most.
 PROMAX_POWER, VARIMAX_STEPS = 4, 200
-"""Of promax, as its authors propose; and rotations that it tries, at most."""
+
+
+class Spread(NamedTuple):
+    """How far correlations of genes spread.
+
+    width : variance of the correlations of unrelated genes, over that by chance. chance : the
+    largest of exchanged tables. unrelated : share of unrelated pairs with p <= 0.05. passing : of
+    all. shape : pairs with p <= 0.05 that there are if all genes are unrelated, over ``passing``.
+    """
+
+    width: float
+    chance: float
+    unrelated: float
+    passing: float
+    shape: float
+
+    @property
+    def wide(self) -> bool:
+        """Whether samples that are alike, and no network, make it."""
+        return self.width > max(self.chance, MIN_WIDTH) and self.shape >= MIN_SHAPE
 
 
 @dataclass(frozen=True)
@@ -63,9 +96,9 @@ class HiddenFactors:
         overlap. share : what goes with all of them.
     strength : sum over genes and samples of the squares that the strongest holds, over the largest
         that a component of unrelated genes holds; 0 without factors.
-    broad : whether one of them loads on enough genes to be none of a module.
-    gain : excess of the mean squared correlation of genes that goes with them, over that of
-        unrelated genes.
+    broad : whether one of them loads on enough genes to be none of a module, and correlations
+        spread as samples make them, not networks.
+    spread : of the correlations of all genes.
     """
 
     scores: Float64Array
@@ -73,13 +106,13 @@ class HiddenFactors:
     shares: Float64Array
     share: float
     strength: float
-    gain: float
     broad: bool
+    spread: Spread
 
     @property
     def strong(self) -> bool:
         """Whether the factors are strong enough to relate genes by themselves."""
-        return min(self.strength / MIN_STRENGTH, self.gain / MIN_GAIN) >= 1 and self.broad
+        return self.strength >= MIN_STRENGTH and self.broad
 
 
 @dataclass(frozen=True)
@@ -169,21 +202,20 @@ def find_hidden_factors(
     broad = total**2 > MIN_PARTICIPATION * len(scored) * (weights**2).sum(axis=0)
     # Of genes that a component does not load on, half are nearer to 0 than the quartile of chance.
     near = (np.abs(loadings) < special.ndtri(0.75) / np.sqrt(n_samples)).mean(axis=0)
-    breadth = float((1 - 2 * near)[broad].max(initial=0.0))
+    breadth = (1 - 2 * near)[broad].max(initial=0.0) - 1 / np.sqrt(len(scored))
     broad |= number is not None or of_controls
     order = np.flatnonzero(broad)[np.argsort(-total[broad], kind="stable")]
     scores, inverse = components[order], np.linalg.pinv(components)[:, order]
     rest = scored - (scored @ inverse) @ scores
-    before = orthonormal(np.empty((n_samples, 0)) if removed is None else removed)
-    now, left = (Left.of(scored, basis) for basis in (before, orthonormal(scores.T, before)))
+    spread = _spread(scored, exchange, random, removed)
     return HiddenFactors(
         scores=scores,
         weights=inverse,
         shares=total[order] / len(scored),
         share=float(1.0 - (rest**2).sum() / max((scored**2).sum(), 1.0)),
         strength=float(total[order].max(initial=0.0) * n_samples / chance**2) if chance else 0.0,
-        broad=of_controls or breadth > MIN_BREADTH + 1 / np.sqrt(len(scored)),
-        gain=(now.excess - left.excess) * left.free if len(scores) else 0.0,
+        broad=of_controls or (bool(breadth > MIN_BREADTH) and spread.wide),
+        spread=spread,
     )
 
 
@@ -242,6 +274,72 @@ def _largest_by_chance(
         if found >= enough:
             break
     return found
+
+
+def _spread(
+    scored: Float64Array,
+    exchange: Exchange,
+    random: np.random.Generator,
+    removed: Float64Array | None,
+) -> Spread:
+    """The empirical null of the correlations, from their centre (Efron 2004, J Am Stat Assoc
+    99:96): related pairs, which lie far out, do not make it wider. Genes follow a factor unequally:
+    those that correlate alike are taken together to tell how many pairs it makes significant."""
+    some = scored[evenly_spaced(len(scored), MAX_SPREAD_GENES)]
+    some = some[some.any(axis=1)]
+    n, samples = some.shape
+    free = samples - 1 - (0 if removed is None else removed.shape[1])
+    if n < 3 or free < MIN_DEGREES:
+        return Spread(1.0, 1.0, 0.05, 0.05, 1.0)
+    wide = -special.ndtri(0.025)
+
+    def others(rows: Float64Array) -> Float64Array:
+        z = np.abs(rows @ rows.T) * (free / samples / rows.shape[1]) ** 0.5
+        return np.asarray(z[~np.eye(n, dtype=bool)].reshape(n, n - 1))
+
+    z = others(some)
+    exchanged = (_without(exchange.exchanged(some, random), removed) for _ in range(PERMUTATIONS))
+    by_chance = np.array([_width(others(rows)) for rows in exchanged])
+    width, chance = _width(z) / by_chance.mean(), by_chance.max() / by_chance.mean()
+    passing = float((z > wide).mean())
+    z = others(standardised(some[:, evenly_spaced(samples, SHAPE_SAMPLES)]))
+    order = np.argsort(np.median(z, axis=1))
+    parts = np.array_split(order, max(1, min(MAX_GROUPS, n // GENES_OF_A_GROUP)))
+    accounted = sum(part.size * _passing(_width(z[part])) for part in parts) / n
+    shape = accounted / max((z > wide).mean(), 1 / z.size)
+    return Spread(float(width), float(chance), _passing(width), passing, float(shape))
+
+
+def _passing(width: float) -> float:
+    """Share of p <= 0.05 of correlations that have so many times their variance by chance."""
+    return float(2.0 * special.ndtr(special.ndtri(0.025) / width**0.5))
+
+
+def _width(z: Float64Array) -> float:
+    """The variance of a normal distribution about 0 whose values within ``CENTRE`` have the mean
+    square that these have there."""
+    squares = z[z < CENTRE] ** 2
+    return float(np.interp(squares.mean(), _SQUARES, _WIDTHS)) if squares.size else _WIDTHS[-1]
+
+
+def root_of_alike(scored: Float64Array, width: float) -> Float64Array:
+    """The symmetric root, float64 (samples, samples), of a covariance of samples under which
+    correlations of unrelated genes have ``width`` times their variance by chance.
+
+    scored : float64 (genes, samples), rows of mean 0 and variance 1. Their covariance of samples is
+    shrunken towards none: chance and related genes made it, too.
+    """
+    gram = scored.T @ scored / len(scored)
+    np.fill_diagonal(gram, 0.0)
+    least = max(float((gram**2).sum()), 1e-300)
+    gram *= min(1.0, ((width - 1.0) * len(gram) / least) ** 0.5)
+    sizes, vectors = np.linalg.eigh(np.eye(len(gram)) + gram)
+    return np.asarray((vectors * np.sqrt(np.maximum(sizes, 0.0))) @ vectors.T)
+
+
+_WIDTHS = np.geomspace(0.1, 100.0, 1000)
+_SQUARES = _WIDTHS * special.gammainc(1.5, CENTRE**2 / 2 / _WIDTHS)
+_SQUARES /= special.gammainc(0.5, CENTRE**2 / 2 / _WIDTHS)
 
 
 def _promax(loadings: Float64Array, components: Float64Array) -> tuple[Float64Array, Float64Array]:

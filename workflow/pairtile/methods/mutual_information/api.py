@@ -61,7 +61,9 @@ Numbers = NDArray[np.integer]
 
 _SPLINES = ("estimator.*", "preprocess.min_samples")
 SCORES = Keywords(MutualInformationConfig, *_SPLINES)
-NULL = Keywords(MutualInformationConfig, "null.*", *_SPLINES, null="null.kind")
+NULL = Keywords(
+    MutualInformationConfig, "null.permutations", "null.kind", *_SPLINES, null="null.kind"
+)
 
 
 def mutual_information(

@@ -59,6 +59,7 @@ def infer_network(
     transform: Literal["auto", "rank", "none"] = "auto",
     precision: Literal["auto", "float64", "mixed"] = "auto",
     permutations: Literal["auto"] | int = "auto",
+    samples_alike: bool = False,
     null: Literal["auto", "permutation", "circular_shift", "courses", "blocks"] = "auto",
     series: Labels | None = None,
     time: Labels | None = None,
@@ -155,6 +156,11 @@ def infer_network(
         Scores drawn between genes whose samples are exchanged. A p-value needs at least 10 / p of
         them; where there are fewer, `p_value` goes on from their tail (`p_method: extrapolated`).
         `auto` draws as many as `keep` needs, up to 1e8.
+    samples_alike : true or false
+        Whether samples of unrelated genes are drawn as much alike as those of the table are
+        (relatives, pools), beside what `kind` does. How alike: the correlations of samples over all
+        genes, shrunken until unrelated genes correlate as widely as those of the table that
+        correlate least. It costs power where most genes are related.
     null : auto, permutation, circular_shift, courses or blocks
         What is done to the samples of a gene. `permutation`: every sample changes places with any
         other; right where samples are independent. `circular_shift`: samples are moved along in

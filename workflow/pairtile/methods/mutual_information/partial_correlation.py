@@ -35,14 +35,14 @@ from pairtile.methods.mutual_information.arrays import SplineArrays
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.shrinkage import DeviceArray, correlation_sums, standardised
 
+# Regulators that are copies of each other leave nothing to invert without some.
 MIN_SHRINKAGE = 1e-3
-"""Regulators that are copies of each other leave nothing to invert without some."""
 
+# Genes that are fitted together.
 _BLOCK = 1024
-"""Genes that are fitted together."""
 
+# Listed pairs that a thread scores together.
 _LISTED = 1 << 14
-"""Listed pairs that a thread scores together."""
 
 
 class _Part(NamedTuple):
@@ -162,7 +162,8 @@ class PartialCorrelation:
         if self._by_rank:
             observed = (values == values).sum(axis=1)[:, None]
             rank = values * ((observed - 1) / self._top) + 0.5
-            values = _normal_quantile(rank / xp.maximum(observed, 1), xp)
+            special = import_module("scipy.special" if xp is np else "cupyx.scipy.special")
+            values = special.ndtri(rank / xp.maximum(observed, 1))
         return standardised(values, xp)
 
 
@@ -221,8 +222,3 @@ def _filters(
     filters = (1.0 - lam) / values.shape[1] * fit(values)
     omega = (1.0 - (filters * values).sum(axis=1)) / lam
     return filters / (omega**0.5)[:, None], omega
-
-
-def _normal_quantile(share: DeviceArray, xp: ModuleType) -> DeviceArray:
-    special = import_module("scipy.special" if xp is np else "cupyx.scipy.special")
-    return special.ndtri(share)

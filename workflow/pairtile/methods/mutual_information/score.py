@@ -29,7 +29,7 @@ from pairtile.engine.network import Network
 from pairtile.engine.scoring import score_tiles
 from pairtile.engine.selection import Selection
 from pairtile.engine.stages import BootstrapNetwork, Bootstraps, FirstPass, NullStage
-from pairtile.engine.state import release
+from pairtile.engine.state import copy_rows, release
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.gpu.device import Device
 from pairtile.methods.mutual_information.arrays import MAX_SAMPLES, SplineArrays
@@ -84,21 +84,23 @@ from pairtile.methods.mutual_information.tiles import (
 from pairtile.preprocess.null_design import NullDesign, inflation, null_design
 from pairtile.splines.scorer import BsplineScorer, Weights, weights_bytes
 from pairtile.splines.values import marginal_entropies
+from pairtile.statistics.dependence import MAX_GENES, evenly_spaced
+from pairtile.statistics.hidden_factors import normal_scores, root_of_alike
 from pairtile.statistics.ranks import row_orders
 
 message = messages_of(__package__)
 
+# With a gold standard, the best so many edges are kept for evaluation, as DREAM5 asks.
 RANKED_EDGES = 100_000
-"""With a gold standard, the best so many edges are kept for evaluation, as DREAM5 asks."""
 
+# Most weights that a job on the CPU keeps for its next tiles, and asks memory for.
 KEPT_BYTES = 8 << 30
-"""Most weights that a job on the CPU keeps for its next tiles, and asks memory for."""
 
+# Draws of each null, for each pair of classes, where two nulls are compared.
 COMPARED_DRAWS = 10_000
-"""Draws of each null, for each pair of classes, where two nulls are compared."""
 
+# Chunks keep this much (relative) below a threshold; the network step applies it exactly.
 SLACK = 1e-6
-"""Chunks keep this much (relative) below a threshold; the network step applies it exactly."""
 
 
 def _complete(state: SplineArrays) -> bool:
@@ -306,11 +308,14 @@ class MutualInformation(
         z = self.state["z"] if self._original is None else self._original
         factor = inflation(self.state, z.shape[1], design.kind)
         n = self._null_samples(self.config, self.state)
-        removed = None
+        removed = alike = None
         if self._original is None and design.kind == "permutation" and n < z.shape[1]:
             z, design = self.state["z_some"], NullDesign.permutation(n)
         elif factor != 1.0 and self._resampling is None and "columns" not in self.state:
             removed = self.state.get("removed")  # of two tables each has lost its own
+        if self.config.null.samples_alike:
+            some = normal_scores(copy_rows(z, evenly_spaced(len(z), MAX_GENES)))
+            alike = root_of_alike(some, float(self.state["correlation_width"][0]))
         return draw_null(
             self.scorer,
             NullGenes(
@@ -327,6 +332,7 @@ class MutualInformation(
             resampling=self._resampling,
             removed=removed,
             inflation=factor if removed is None else 1.0,
+            alike=alike,
         )
 
     def null_messages(self, seed: int) -> list[Message]:
