@@ -35,12 +35,12 @@ message = messages_of(__package__)
 
 LEVEL = 0.05
 
-# More are not looked at.
 MAX_GENES, MAX_SAMPLES = 500, 1000
+"""More are not looked at."""
 
-# Excess of the mean squared correlation over that of unrelated genes, in units of it, that a column
-# takes off: 11 % of unrelated pairs have p <= 0.05.
 SEVERE = 0.5
+"""Excess of the mean squared correlation over that of unrelated genes, in units of it, that a
+column takes off: 11 % of unrelated pairs have p <= 0.05."""
 
 # Small groups with this share of the variance between them are measurements of one specimen, and
 # not relatives: at most so many samples each, at least so many groups.

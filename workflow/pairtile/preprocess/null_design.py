@@ -37,12 +37,12 @@ from pairtile.statistics.sample_effects import indicators, orthonormal
 
 message = messages_of(__package__)
 
-# Longest over shortest step in time, from which steps are called uneven.
 UNEVEN = 1.1
+"""Longest over shortest step in time, from which steps are called uneven."""
 
-# Share of drifting genes that is warned of. 5 % of fast ones drift by chance, 10 to 25 % of slow
-# ones in a short course, 35 to 60 % of random walks, all that follow a trend.
 DRIFTING = 0.3
+"""Share of drifting genes that is warned of. 5 % of fast ones drift by chance, 10 to 25 % of slow
+ones in a short course, 35 to 60 % of random walks, all that follow a trend."""
 
 
 # Share of pairs with p <= 0.05 from which it is said that genes are too few to tell why.

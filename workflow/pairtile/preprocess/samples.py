@@ -42,17 +42,17 @@ from pairtile.statistics.sample_effects import Term, indicators, orthonormal
 
 message = messages_of(__package__)
 
-# Of all samples; fewer change p-values little.
 NEAR_COPIES_SHARE = 0.2
+"""Of all samples; fewer change p-values little."""
 
-# Degrees of freedom that effects must leave: with fewer, unrelated genes are correlated .99.
 MIN_DEGREES = 3
+"""Degrees of freedom that effects must leave: with fewer, unrelated genes are correlated .99."""
 
-# Of the samples, that must be left, too: labels of one or two samples each take all but noise.
 MIN_SHARE_LEFT = 1 / 3
+"""Of the samples, that must be left, too: labels of one or two samples each take all but noise."""
 
-# Below which it is warned of: only correlations above .6 differ from none at p = .05.
 FEW_DEGREES = 10
+"""Below which it is warned of: only correlations above .6 differ from none at p = .05."""
 
 _FILLED = (
     "a value for every sample (to leave out those without one, take their rows out of this table "
@@ -517,8 +517,8 @@ def _codes(
     return np.asarray(codes, dtype=np.int32), [str(label) for label in labels]
 
 
-# How ``regress_out`` asks for a smooth curve over a column, or a surface over two (``x:y``).
 _SMOOTH = re.compile(r"smooth\((.+)\)")
+"""How ``regress_out`` asks for a smooth curve over a column, or a surface over two (``x:y``)."""
 
 
 def parts_of(name: str) -> list[str]:

@@ -21,15 +21,15 @@ from pairtile.statistics.hidden_factors import MAX_SAMPLES, MIN_GENES, normal_sc
 # samples that are equal have up to 0.07.
 MIN_SPREAD_SD = 0.13
 
-# Least correlation of spreads with own spreads: lognormal noise has 0.75 to 0.99, tables without
-# has less than 0.65.
 MIN_OWN_CORRELATION = 0.7
+"""Least correlation of spreads with own spreads: lognormal noise has 0.75 to 0.99, tables without
+has less than 0.65."""
 
-# Median absolute deviations up to which a value counts: three standard deviations if normal.
 MAX_DEVIATION = 4.5
+"""Median absolute deviations up to which a value counts: three standard deviations if normal."""
 
-# Of the variance of a gene: samples that are predicted from more samples than there are genes.
 RIDGE = 0.3
+"""Of the variance of a gene: samples that are predicted from more samples than there are genes."""
 
 
 @one_blas_thread()

@@ -19,20 +19,20 @@ from numpy.typing import NDArray
 
 from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 
-# Share of a gene's variance in a group that its rate must have: below it, next to no correlation is
-# left to compare.
 MIN_SHARE = 0.1
+"""Share of a gene's variance in a group that its rate must have: below it, next to no correlation
+is left to compare."""
 
-# Standard errors of a difference of Fisher's z by which unequal noise of a gene may move it, at r =
-# 0.6: two genes make 5.4 % of 5 % false calls.
 MAX_SHIFT = 0.1
+"""Standard errors of a difference of Fisher's z by which unequal noise of a gene may move it, at
+r = 0.6: two genes make 5.4 % of 5 % false calls."""
 
-# Chi-square over its degrees of freedom, from which means, or spreads, of groups are not taken for
-# the same: a smaller difference is chance, and thinning for it would waste reads.
 UNLIKE = 2.0
+"""Chi-square over its degrees of freedom, from which means, or spreads, of groups are not taken for
+the same: a smaller difference is chance, and thinning for it would waste reads."""
 
-# That are counted in every sample, for the samples' depths to rest on them; and that they do.
 MIN_GENES, MAX_GENES = 20, 2000
+"""That are counted in every sample, for the samples' depths to rest on them; and that they do."""
 
 _DRAWS, _BLOCK_VALUES = 0x7468696E, 1 << 20
 

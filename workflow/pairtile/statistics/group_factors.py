@@ -19,8 +19,8 @@ from pairtile.statistics.hidden_factors import (
     normal_scores,
 )
 
-# Of a group, without which nothing is looked for.
 MIN_SAMPLES = 20
+"""Of a group, without which nothing is looked for."""
 
 P_VALUE = 0.01
 

@@ -23,18 +23,18 @@ from pairtile.statistics.ranks import average_ranks
 from pairtile.statistics.sample_effects import MIN_DEGREES
 
 PERMUTATIONS = 10
-# Least participation ratio of a hidden factor: normal loadings on all genes have 1/3.
 MIN_PARTICIPATION = 0.2
+"""Least participation ratio of a hidden factor: normal loadings on all genes have 1/3."""
 
-# Least share of the genes that a hidden factor loads on, and 1 over the square root of the genes
-# for the error of that share: modules of up to a third of the genes do not reach it.
 MIN_BREADTH = 0.4
+"""Least share of the genes that a hidden factor loads on, and 1 over the square root of the genes
+for the error of that share: modules of up to a third of the genes do not reach it."""
 
-# From this ratio on, factors make false edges; without any, it is at most 1.17 in 900 tables.
 MIN_STRENGTH = 1.2
+"""From this ratio on, factors make false edges; without any, it is at most 1.17 in 900 tables."""
 
-# Enough to warn of factors.
 MAX_SAMPLES = 1000
+"""Enough to warn of factors."""
 
 # Standard errors within which correlations are taken for those of unrelated genes.
 CENTRE = 1.5
@@ -52,17 +52,17 @@ MIN_SHAPE = 0.9
 # correlation is left near 0; genes of a group at least, and groups at most.
 MAX_SPREAD_GENES, SHAPE_SAMPLES, GENES_OF_A_GROUP, MAX_GROUPS = 300, 100, 8, 12
 
-# Rows of a matrix up to which all eigenvalues are found sooner than the largest alone.
 MAX_DENSE = 300
+"""Rows of a matrix up to which all eigenvalues are found sooner than the largest alone."""
 
-# Of fewer, a module of a few genes is spread over a fifth of them.
 MIN_GENES = 50
+"""Of fewer, a module of a few genes is spread over a fifth of them."""
 
-# More are not looked at: the weakest of so many relate few genes by themselves.
 MAX_COMPONENTS = 50
+"""More are not looked at: the weakest of so many relate few genes by themselves."""
 
-# Of promax, as its authors propose; and rotations that it tries, at most.
 PROMAX_POWER, VARIMAX_STEPS = 4, 200
+"""Of promax, as its authors propose; and rotations that it tries, at most."""
 
 
 class Spread(NamedTuple):

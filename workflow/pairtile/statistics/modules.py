@@ -14,8 +14,8 @@ from pairtile.errors import InputError
 
 _MAX_RUNS = 10  # draws differ in what they find; the best is taken
 _EDGES_IN_ALL = 1_000_000  # of all runs together; a run takes some ten seconds for a million
-# Pairs of edges that share a gene, above which ``link_communities`` refuses.
 MAX_MEETINGS = 100_000_000
+"""Pairs of edges that share a gene, above which ``link_communities`` refuses."""
 
 
 def leiden_modules(

@@ -26,15 +26,15 @@ TESTED_GENES = 200
 # Waves of a curve and of a surface that are tested, however many are taken off.
 TESTED_WAVES = (5, 8)
 
-# Least excess, in units of 1 / f, that the first term named takes off: with 0.1 more, 6 % of
-# unrelated pairs have p <= 0.05. Others beside it need none.
 MIN_GAIN = 0.1
+"""Least excess, in units of 1 / f, that the first term named takes off: with 0.1 more, 6 % of
+unrelated pairs have p <= 0.05. Others beside it need none."""
 
-# Degrees of freedom that must be left.
 MIN_DEGREES = 5
+"""Degrees of freedom that must be left."""
 
-# Of the degrees of freedom.
 MAX_WAVES = 1 / 3
+"""Of the degrees of freedom."""
 
 
 class Term(NamedTuple):

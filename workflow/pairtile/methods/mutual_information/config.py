@@ -37,24 +37,24 @@ from pairtile.methods.mutual_information.scores import (
     auto_score,
 )
 
-# Steps that depend on what makes an edge: all but the preparation.
 SCORING_STEPS = UsedBy("plan", "score", "network", "evaluate")
+"""Steps that depend on what makes an edge: all but the preparation."""
 
 MAX_BOOTSTRAPS = 10_000
-# Share of distinct samples in a bootstrap sample of the same size: 1 - 1/e.
 SUBSAMPLE_FRACTION = 0.632
+"""Share of distinct samples in a bootstrap sample of the same size: 1 - 1/e."""
 
 
 MANY_SAMPLES = 200
 FLOOR_SHARE = 0.01
-# Of ``estimator: auto``: raw values rank edges better from so many samples on, unless many of them
-# lie at one value (zeros, a detection limit), which then is an outlier for all others.
 MAX_FLOOR_OF_5_BINS = 0.1
+"""Of ``estimator: auto``: raw values rank edges better from so many samples on, unless many of them
+lie at one value (zeros, a detection limit), which then is an outlier for all others."""
 
 AUTO_FDR = {True: 0.05, False: 0.01}
-# Of ``keep: auto``: where precision and recall balance on the sets of docs/quality.md. The false
-# discovery rate is by whether there is a list of regulators.
 EDGES_PER_GENE = 2
+"""Of ``keep: auto``: where precision and recall balance on the sets of docs/quality.md. The false
+discovery rate is by whether there is a list of regulators."""
 
 
 if TYPE_CHECKING:

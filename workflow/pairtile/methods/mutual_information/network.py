@@ -43,18 +43,18 @@ from pairtile.runtime.threads import in_threads
 
 message = messages_of(__package__)
 
-# How many unrelated pairs of the whole table are expected to have p-values as small as the pairs
-# that come first in a network with a false discovery rate (Bonferroni).
 SURE = 0.05
+"""How many unrelated pairs of the whole table are expected to have p-values as small as the pairs
+that come first in a network with a false discovery rate (Bonferroni)."""
 
-# Pairs that are worked on together, where there may be very many.
 _PART = 1 << 18
+"""Pairs that are worked on together, where there may be very many."""
 
-# Up to so many pairs, their p-values are held; of more they are computed where needed.
 HELD_PAIRS = 1 << 25
+"""Up to so many pairs, their p-values are held; of more they are computed where needed."""
 
-# Share of the scored pairs that may be kept by significance without a warning.
 MANY_PAIRS = 0.2
+"""Share of the scored pairs that may be kept by significance without a warning."""
 
 
 class GeneAnalysis(Protocol):
@@ -110,8 +110,8 @@ class Pairs:
         return Pairs(self.i[which], self.j[which], self.mi_bits[which], self.n_samples[which])
 
 
-# Some of many pairs: their numbers, a mask, or a range.
 Which = NDArray[np.integer] | BoolArray | slice
+"""Some of many pairs: their numbers, a mask, or a range."""
 
 
 class Significance(NamedTuple):

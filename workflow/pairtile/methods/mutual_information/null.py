@@ -41,22 +41,22 @@ from pairtile.statistics.sample_effects import orthonormal
 if TYPE_CHECKING:
     import pandas as pd
 
-# Exceedances needed for an empirical p-value; below, the tail is extrapolated.
 RESOLVED = 10
+"""Exceedances needed for an empirical p-value; below, the tail is extrapolated."""
 
-# The same of genes that are shifted along their series: shifts by nearly as much give nearly the
-# same score, and a course has few that differ. With 10, 8 % of tables of unrelated genes in one
-# course of 100 samples had an edge at fdr 0.05, with 100 4.5 % (autocorrelation 0.8, 200 tables).
 RESOLVED_SHIFTS = 100
+"""The same of genes that are shifted along their series: shifts by nearly as much give nearly the
+same score, and a course has few that differ. With 10, 8 % of tables of unrelated genes in one
+course of 100 samples had an edge at fdr 0.05, with 100 4.5 % (autocorrelation 0.8, 200 tables)."""
 
-# Share of the null to which the log-linear tail is fitted.
 TAIL_SHARE = 0.01
+"""Share of the null to which the log-linear tail is fitted."""
 
-# Of fitting effects to rows with missing values.
 MISSING_ROUNDS = 10
+"""Of fitting effects to rows with missing values."""
 
-# Of each draw of a null: the statistic itself, joined with the others, and sorted.
 STATISTIC_BYTES = 12
+"""Of each draw of a null: the statistic itself, joined with the others, and sorted."""
 
 
 def permutations_needed(permutations: int | str, keep: KeepGenePairs, n_pairs: int) -> int:

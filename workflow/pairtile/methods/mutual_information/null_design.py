@@ -28,17 +28,17 @@ from pairtile.statistics.dependence import Dependence
 
 message = messages_of(__package__)
 
-# Genes whose entropies (5th to 95th percentile) lie within this share one null.
 ENTROPY_SPREAD_BITS = 0.1
+"""Genes whose entropies (5th to 95th percentile) lie within this share one null."""
 
-# Likewise for the share of samples in which genes are observed.
 OBSERVED_SPREAD = 0.05
+"""Likewise for the share of samples in which genes are observed."""
 
-# Likewise for autocorrelation, where samples are shifted.
 AUTOCORRELATION_SPREAD = 0.3
+"""Likewise for autocorrelation, where samples are shifted."""
 
-# Likewise for how far genes follow the course that series have in common.
 COURSE_SPREAD = 0.3
+"""Likewise for how far genes follow the course that series have in common."""
 
 MAX_CLASSES = 4
 

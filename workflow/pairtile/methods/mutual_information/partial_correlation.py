@@ -35,14 +35,14 @@ from pairtile.methods.mutual_information.arrays import SplineArrays
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.shrinkage import DeviceArray, correlation_sums, standardised
 
-# Regulators that are copies of each other leave nothing to invert without some.
 MIN_SHRINKAGE = 1e-3
+"""Regulators that are copies of each other leave nothing to invert without some."""
 
-# Genes that are fitted together.
 _BLOCK = 1024
+"""Genes that are fitted together."""
 
-# Listed pairs that a thread scores together.
 _LISTED = 1 << 14
+"""Listed pairs that a thread scores together."""
 
 
 class _Part(NamedTuple):

@@ -37,11 +37,11 @@ from pairtile.statistics.dependence import MAX_GENES, evenly_spaced
 message = messages_of(__package__)
 
 SAMPLES_PER_BIN = 10
-# Fewer samples for each of more bins are warned of (docs/quality.md compares bins).
 FEW_BINS = 6
+"""Fewer samples for each of more bins are warned of (docs/quality.md compares bins)."""
 
-# Values that are ranked and scaled together, by all cores.
 _BLOCK_VALUES = 1 << 24
+"""Values that are ranked and scaled together, by all cores."""
 
 
 def spline_state(

@@ -90,17 +90,17 @@ from pairtile.statistics.ranks import row_orders
 
 message = messages_of(__package__)
 
-# With a gold standard, the best so many edges are kept for evaluation, as DREAM5 asks.
 RANKED_EDGES = 100_000
+"""With a gold standard, the best so many edges are kept for evaluation, as DREAM5 asks."""
 
-# Most weights that a job on the CPU keeps for its next tiles, and asks memory for.
 KEPT_BYTES = 8 << 30
+"""Most weights that a job on the CPU keeps for its next tiles, and asks memory for."""
 
-# Draws of each null, for each pair of classes, where two nulls are compared.
 COMPARED_DRAWS = 10_000
+"""Draws of each null, for each pair of classes, where two nulls are compared."""
 
-# Chunks keep this much (relative) below a threshold; the network step applies it exactly.
 SLACK = 1e-6
+"""Chunks keep this much (relative) below a threshold; the network step applies it exactly."""
 
 
 def _complete(state: SplineArrays) -> bool:
