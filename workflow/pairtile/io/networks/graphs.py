@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pairtile.io.networks.table import NetworkTable, Scalar
 
 if TYPE_CHECKING:
@@ -23,7 +25,8 @@ def networkx_graph(network: NetworkTable) -> nx.Graph:
     """
     import networkx as nx
 
-    repeated = network.has_parallel_edges()
+    # A pair may have several rows, one for each of its modes, say.
+    repeated = len(np.unique(network.end_pairs(), axis=0)) < len(network.edges)
     kinds = {
         (False, False): nx.Graph,
         (False, True): nx.MultiGraph,
@@ -135,16 +138,21 @@ POSITIVE, NEGATIVE, NEUTRAL = "#D55E00", "#0072B2", "#9AA5B1"
 NODE, REGULATOR = "#56B4E9", "#E69F00"
 """Colours that the colour-blind can tell apart (Okabe and Ito)."""
 
-SIGNED_COLUMNS = ("spearman", "correlation")
-"""Columns whose sign is that of the relation."""
-
 WIDTHS = (1.0, 6.0)
 
 
 def _cx2_style(network: NetworkTable) -> dict[str, object]:
     """The style in which Cytoscape shows the network: nodes called by symbol or name, regulators as
     diamonds; edges as wide as their ``weight``, in the colour of their sign where they have one."""
-    nodes = {"NODE_LABEL": _passed_on("symbol" if "symbol" in network.genes else "name")}
+    nodes = {
+        "NODE_LABEL": {
+            "type": "PASSTHROUGH",
+            "definition": {
+                "attribute": "symbol" if "symbol" in network.genes else "name",
+                "type": "string",
+            },
+        }
+    }
     if network.is_regulator.any():
         for key, shown in (("NODE_SHAPE", "diamond"), ("NODE_BACKGROUND_COLOR", REGULATOR)):
             one = {"attribute": "role", "type": "string", "map": [{"v": "regulator", "vp": shown}]}
@@ -154,7 +162,10 @@ def _cx2_style(network: NetworkTable) -> dict[str, object]:
     low, high = weight.min(), weight.max()
     if low < high:
         edges["EDGE_WIDTH"] = _continuous("weight", [float(low), float(high)], WIDTHS)
-    signed = next((column for column in SIGNED_COLUMNS if column in network.columns), None)
+    # The column whose sign is that of the relation.
+    signed = next(
+        (column for column in ("spearman", "correlation") if column in network.columns), None
+    )
     if signed is not None:
         edges["EDGE_LINE_COLOR"] = _continuous(signed, [0.0], (NEGATIVE, POSITIVE))
     return {
@@ -170,10 +181,6 @@ def _cx2_style(network: NetworkTable) -> dict[str, object]:
         "nodeMapping": nodes,
         "edgeMapping": edges,
     }
-
-
-def _passed_on(attribute: str) -> dict[str, object]:
-    return {"type": "PASSTHROUGH", "definition": {"attribute": attribute, "type": "string"}}
 
 
 def _continuous(attribute: str, at: Sequence[float], shown: Sequence[object]) -> dict[str, object]:

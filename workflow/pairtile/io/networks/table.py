@@ -25,8 +25,6 @@ NODE_COLUMNS = (
 )
 """Columns of the items table that become attributes of a node; ``role`` and ``degree`` are made."""
 
-SYMBOL_COLUMNS = ("source_symbol", "target_symbol")
-
 # XML 1.0 has no place for control characters and a few others, tab-separated lines none for tab
 # and newline, HDF5 none for NUL. Such a name is a slip in the input; one rule serves all formats.
 _UNUSABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -81,7 +79,13 @@ class NetworkTable:
         index = pd.Index(genes["name"].astype(object))
         if not index.is_unique:
             raise ValueError(f"gene {index[index.duplicated()][0]!r} is named twice in items")
-        _check_names(index)
+        for gene in index:
+            if found := _UNUSABLE.search(gene):
+                raise InputError(
+                    f"gene {gene!r}: found the character {found.group()!r}; expected a name "
+                    "without control characters, as network formats cannot hold them: rename the "
+                    "gene"
+                )
         return cls(
             edges=network.reset_index(drop=True),
             genes=genes,
@@ -107,7 +111,12 @@ class NetworkTable:
     @property
     def score_column(self) -> str:
         """The column that edges are ranked by."""
-        return self.score or _first_known(self.edges, VALUE_COLUMNS)
+        if self.score:
+            return self.score
+        # The first that is there and holds a number; of empty ones the first.
+        there = _numbers_of_edges(self.edges, VALUE_COLUMNS)
+        known = (column for column in there if self.edges[column].notna().any())
+        return next(known, there[0])
 
     @property
     def names(self) -> list[str]:
@@ -125,10 +134,6 @@ class NetworkTable:
         """Both ends of each edge, int64, shape (edges, 2); the lower first if undirected."""
         pairs = np.stack([self.source, self.target], axis=1)
         return pairs if self.directed else np.sort(pairs, axis=1)
-
-    def has_parallel_edges(self) -> bool:
-        """Whether a pair has several rows, one for each of its modes, say."""
-        return len(np.unique(self.end_pairs(), axis=0)) < len(self.edges)
 
     def linked_genes(self) -> np.ndarray:
         """Rows of ``genes`` with at least one edge, ascending."""
@@ -155,17 +160,10 @@ class NetworkTable:
             genes["role"] = np.where(self.is_regulator, "regulator", "target")
         return _records(genes.iloc[rows][[c for c in NODE_COLUMNS if c in genes]])
 
-    def edge_records(self, rows: np.ndarray | None = None) -> list[dict[str, Scalar]]:
-        """Attributes of the edges (``rows``); missing values, and nodes' symbols, are left out."""
-        edges = self.edges[[c for c in self.columns if c not in SYMBOL_COLUMNS]]
-        return _records(edges if rows is None else edges.iloc[rows])
-
-
-def _first_known(edges: pd.DataFrame, columns: Iterable[str]) -> str:
-    """The first of the columns that is there and holds a number; of empty ones the first."""
-    there = _numbers_of_edges(edges, columns)
-    known = (column for column in there if edges[column].notna().any())
-    return next(known, there[0])
+    def edge_records(self) -> list[dict[str, Scalar]]:
+        """Attributes of the edges; missing values, and nodes' symbols, are left out."""
+        symbols = ("source_symbol", "target_symbol")
+        return _records(self.edges[[c for c in self.columns if c not in symbols]])
 
 
 def _numbers_of_edges(edges: pd.DataFrame, columns: Iterable[str]) -> list[str]:
@@ -192,16 +190,6 @@ def _rows(ends: pd.Series, index: pd.Index) -> np.ndarray:
         unknown = ends.iloc[int((rows < 0).argmax())]
         raise ValueError(f"{ends.name} {unknown!r} is not a kept gene of the items table")
     return rows
-
-
-def _check_names(names: Iterable[str]) -> None:
-    for name in names:
-        found = _UNUSABLE.search(name)
-        if found:
-            raise InputError(
-                f"gene {name!r}: found the character {found.group()!r}; expected a name without "
-                "control characters, as network formats cannot hold them: rename the gene"
-            )
 
 
 def _scalar(value: object) -> Scalar:
