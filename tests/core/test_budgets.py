@@ -13,7 +13,7 @@ PACKAGE = ROOT / "workflow/pairtile"
 
 # Statements of Python that the package, its core and each method may have: these numbers only ever
 # go down. Write the new one when there are fewer.
-MAX_PACKAGE = 45364
+MAX_PACKAGE = 45201
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
 MAX_CORE = 13473
 MAX_OF_METHODS = {  # without their kernels
@@ -21,11 +21,11 @@ MAX_OF_METHODS = {  # without their kernels
     "multimodal_correlation": 3976,
     "mutual_information": 2717,
     "predictor_pairs": 2552,
-    "trajectory_correlation": 5485,
+    "trajectory_correlation": 5322,
 }
 
 # These, too, only ever go down.
-MAX_ANY = 127
+MAX_ANY = 126
 HOOKS = {"Estimator": 14, "Analysis": 16, "MethodText": 18, "MethodReport": 5}
 # A stage that a method may add, by its own count.
 HOOKS |= {"NullStage": 3, "FirstPass": 2, "CandidateMerge": 1, "Bootstraps": 2, "NetworkData": 1}
