@@ -33,8 +33,8 @@ ANALYSES: dict[str, dict[str, Any]] = {
         "chunks": 2,
     },
 }
-"""For each method an analysis, cut into chunks, with the steps that it can have of such data (a score that needs no
-first pass: with one, chunk and merge stand in a circle)."""
+"""For each method an analysis, cut into chunks, with the steps that it can have of such data (a
+score that needs no first pass: with one, chunk and merge stand in a circle)."""
 
 
 def write_data(folder: Path) -> None:

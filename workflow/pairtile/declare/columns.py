@@ -66,7 +66,8 @@ class Columns:
         """The one of ``names`` that a column of a file has; None where it is none of them."""
         if column in self.names:
             return column
-        return next((name for name in self.names if _pattern(name).fullmatch(column)), None)
+        fits = (k for k in self.names if re.fullmatch(_PLACEHOLDER.sub(".+", k), column))
+        return next(fits, None)
 
     def heading_of(self, column: str) -> str:
         """What the page writes above a column."""
@@ -91,11 +92,6 @@ class Columns:
 
 
 @cache
-def _pattern(name: str) -> re.Pattern[str]:
-    return re.compile(_PLACEHOLDER.sub(".+", name))
-
-
-@cache
 def _declared(package: str) -> dict[str, dict[str, Any]]:
     file = resources.files(package).joinpath("columns.toml")
     return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
@@ -103,8 +99,7 @@ def _declared(package: str) -> dict[str, dict[str, Any]]:
 
 def declared_files(package: str) -> dict[str, str]:
     """Result file -> what it holds; nothing for a room that declares none."""
-    found: dict[str, str] = _declared(package).get("files", {})
-    return found
+    return dict(_declared(package).get("files", {}))
 
 
 def declared_counts(package: str) -> dict[str, str]:
@@ -169,8 +164,8 @@ def with_metadata(schema: pa.Schema, package: str, file: str) -> pa.Schema:
     for place, field in enumerate(schema):
         columns = find(package, file, field.name)
         if columns:
-            about = {"description": columns.description, "unit": columns.unit}
-            known = {key: text for key, text in about.items() if text}
+            about = (("description", columns.description), ("unit", columns.unit))
+            known = {key: text for key, text in about if text}
             schema = schema.set(place, field.with_metadata(known))
     return schema
 

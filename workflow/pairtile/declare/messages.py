@@ -48,14 +48,18 @@ class Message(str):
 
     def as_json(self) -> dict[str, object]:
         """For records and ``summary.json``."""
-        found = {"code": self.code, "severity": self.severity, "text": str(self)}
-        numbers = {key: value if _is_json(value) else None for key, value in self.numbers.items()}
-        return {**found, "numbers": numbers, **({"key": self.key} if self.key else {})}
-
-
-def _is_json(value: object) -> bool:
-    """JSON has neither NaN nor infinity."""
-    return not isinstance(value, float) or math.isfinite(value)
+        # JSON has neither NaN nor infinity.
+        numbers = {
+            key: None if isinstance(value, float) and not math.isfinite(value) else value
+            for key, value in self.numbers.items()
+        }
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "text": str(self),
+            "numbers": numbers,
+            **({"key": self.key} if self.key else {}),
+        }
 
 
 class _Formatter(string.Formatter):

@@ -75,9 +75,8 @@ def draw_functions(
     """Outputs of each gene's function, int8 (genes, combinations of its predictors' ``q`` levels),
     the last predictor changing fastest. ``xor_share``: as in ``simulate_boolean``."""
     inputs = np.array(list(itertools.product(range(q), repeat=n_predictors)))
-    order = random.permutation(n_genes)
     n_xor = 0 if xor_share is None else int(np.floor(xor_share * n_genes + 0.5))
-    is_xor = np.isin(np.arange(n_genes), order[:n_xor])
+    is_xor = np.isin(np.arange(n_genes), random.permutation(n_genes)[:n_xor])
     outputs = np.empty((n_genes, len(inputs)), dtype=np.int8)
     for gene in range(n_genes):
         if is_xor[gene]:
@@ -87,7 +86,11 @@ def draw_functions(
         while not wanted:
             drawn = random.integers(0, q, len(inputs))
             is_sum = len(np.unique((drawn - inputs.sum(axis=1)) % q)) == 1  # as XOR is
-            wanted = _depends_on_all(drawn, q, n_predictors) and (xor_share is None or not is_sum)
+            # Whether each predictor makes a difference for some levels of the others.
+            table = drawn.reshape((q,) * n_predictors)
+            wanted = all((np.diff(table, axis=k) != 0).any() for k in range(n_predictors)) and (
+                xor_share is None or not is_sum
+            )
         outputs[gene] = drawn
     return outputs
 
@@ -123,16 +126,6 @@ def trajectories(
         missing -= len(states)
         courses.append(np.stack(states))
     return courses
-
-
-def _depends_on_all(outputs: NDArray[np.integer], q: int, n_predictors: int) -> bool:
-    """Whether each predictor makes a difference for some levels of the others."""
-    table = outputs.reshape((q,) * n_predictors)
-    return all((np.diff(table, axis=k) != 0).any() for k in range(n_predictors))
-
-
-MAX_LEVELS = 4
-MAX_PREDICTORS = 4
 
 
 @dataclass(frozen=True, repr=False)
@@ -243,7 +236,7 @@ def simulate_boolean(
         "seed": seed,
     }
     least = {"n_steps": 2, "n_series": 1, "n_predictors": 1, "levels": 2, "seed": 0}
-    most = {"n_predictors": MAX_PREDICTORS, "levels": MAX_LEVELS}
+    most = {"n_predictors": 4, "levels": 4}
     for name, low in least.items():
         check_whole(name, settings[name], low, most.get(name))
     check_whole("n_genes", n_genes, n_predictors + 1)

@@ -88,13 +88,14 @@ def simulate_conditions(
     for number in range(N_RANDOM_SETS):
         size = int(random.integers(10, 50))
         sets[f"random_{number + 1}"] = random.choice(n_genes, size, replace=False)
-    columns = {
-        "sample": [f"S{k + 1:03d}" for k in range(n_samples)],
-        "condition": np.where(treated, "treated", "control"),
-        "batch": np.where(batch, "B", "A"),
-        "severity": severity.round(3),
-    }
-    annotations = pd.DataFrame(columns)
+    annotations = pd.DataFrame(
+        {
+            "sample": [f"S{k + 1:03d}" for k in range(n_samples)],
+            "condition": np.where(treated, "treated", "control"),
+            "batch": np.where(batch, "B", "A"),
+            "severity": severity.round(3),
+        }
+    )
     named = {name: [genes[k] for k in sorted(members)] for name, members in sets.items()}
     return ConditionsSimulation(counts, genes, annotations, module.tolist(), named)
 

@@ -15,10 +15,8 @@ _LEAK = (0.02, 0.2)  # expression left when an activator is absent or a represso
 _HILL = (1.0, 4.0)  # cooperativity
 _BASAL = 100.0  # typical level of an unregulated gene, in arbitrary linear units
 _ROOTS = 0.3  # share of regulators that nothing regulates
-_SHORTCUT = 0.3  # chance that a gene also takes an edge from a regulator of its regulator
 _REPRESSION = 0.35  # share of edges that repress
 _WIDEST = 10  # of noise and spread: e to its fifth multiple is still a number
-_KNOCK_DOWN = (0.2, 0.1)  # share of samples with one regulator knocked down, and to what level
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,15 +105,6 @@ def simulate_kinetic(
     check_share("noise", noise, _WIDEST)
     check_share("spread", spread, _WIDEST)
     check_share("dropout", dropout, below=True)
-    settings = {
-        "n_genes": n_genes,
-        "n_samples": n_samples,
-        "n_regulators": n_regulators,
-        "seed": seed,
-        "noise": noise,
-        "dropout": dropout,
-        "spread": spread,
-    }
     # Genes are numbered in the order in which they depend on each other: regulators, then others.
     source, target = _network(n_genes, n_regulators, stream(seed, "network"))
     n_edges, kinetics = len(source), stream(seed, "kinetics")
@@ -133,17 +122,15 @@ def simulate_kinetic(
     # What production is multiplied by, (samples, genes), so that the first samples are the same
     # whatever their number.
     factors = np.exp(spread * stream(seed, "production").normal(size=(n_samples, n_genes)))
-    share, left = _KNOCK_DOWN
+    # In a fifth of the samples one regulator is knocked down, to a tenth.
     knocked = stream(seed, "knock-down").random((n_samples, 2))
-    hit = np.flatnonzero(knocked[:, 0] < share)
-    factors[hit, (knocked[hit, 1] * n_regulators).astype(int)] *= left
+    hit = np.flatnonzero(knocked[:, 0] < 0.2)
+    factors[hit, (knocked[hit, 1] * n_regulators).astype(int)] *= 0.1
     production = basal[:, None] * factors.T
     levels = _steady_state(production, edges)
 
-    draws = stream(seed, "noise").normal(size=(n_samples, n_genes)).T
-    values = levels * np.exp(noise * draws)
-    chance = stream(seed, "dropout").random((n_samples, n_genes)).T
-    values[chance < dropout] = 0.0
+    values = levels * np.exp(noise * stream(seed, "noise").normal(size=(n_samples, n_genes)).T)
+    values[dropout > stream(seed, "dropout").random((n_samples, n_genes)).T] = 0.0
 
     # Names and rows must not reveal who regulates whom.
     row = stream(seed, "rows").permutation(n_genes)
@@ -159,7 +146,15 @@ def simulate_kinetic(
         regulators=[genes[k] for k in sorted(row[:n_regulators].tolist())],
         edges=pd.DataFrame({**truth, "sign": edges.sign[edge]}),
         parameters={
-            "settings": settings,
+            "settings": {
+                "n_genes": n_genes,
+                "n_samples": n_samples,
+                "n_regulators": n_regulators,
+                "seed": seed,
+                "noise": noise,
+                "dropout": dropout,
+                "spread": spread,
+            },
             "true_values": np.ascontiguousarray(levels[order]),
             "production": np.ascontiguousarray(production[order]),
             "leak": edges.leak[edge],
@@ -221,7 +216,8 @@ def _network(
         wanted = 0 if is_root else min(known, int(random.choice(4, p=(0.5, 0.3, 0.15, 0.05))) + 1)
         weight = attraction[:known] / attraction[:known].sum() if wanted else None
         chosen = random.choice(known, wanted, replace=False, p=weight).tolist() if wanted else []
-        if chosen and random.random() < _SHORTCUT:
+        # A gene may also take an edge from a regulator of its regulator.
+        if chosen and random.random() < 0.3:
             upstream = sorted(set(parents[chosen[0]]) - set(chosen))
             if upstream:
                 chosen.append(upstream[int(random.integers(len(upstream)))])

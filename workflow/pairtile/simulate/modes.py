@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from pairtile.simulate.shared import check_share, check_whole, gene_table, stream, write_files
 
-MAX_MODES = 5
 TRIES = 1000
 """Placements of the modes tried before fewer than this separation is called impossible."""
 
@@ -61,7 +60,7 @@ def simulate_modes(
 
     Raises ValueError where arguments are out of range, or no such modes can be placed.
     """
-    check_whole("n_modes", n_modes, 1, MAX_MODES)
+    check_whole("n_modes", n_modes, 1, 5)
     if not 0.0 < least_share * n_modes <= 1.0:
         raise ValueError(f"least_share is {least_share}; expected up to 1 / {n_modes}, above 0")
     check_share("max_correlation", max_correlation, below=True)
@@ -88,21 +87,20 @@ def simulate_modes(
             )
             values[2 * pair : 2 * pair + 2, members] = points.T
     values[random.random(values.shape) < missing] = np.nan
-    arguments = {
-        "n_modes": n_modes,
-        "separation": separation,
-        "least_share": least_share,
-        "max_correlation": max_correlation,
-        "missing": missing,
-        "seed": seed,
-    }
     return ModesSimulation(
         values=values,
         labels=labels,
         genes=[f"pair{p + 1}{side}" for p in range(n_pairs) for side in "ab"],
         samples=[f"sample{s + 1}" for s in range(n_samples)],
         parameters={
-            "settings": arguments,
+            "settings": {
+                "n_modes": n_modes,
+                "separation": separation,
+                "least_share": least_share,
+                "max_correlation": max_correlation,
+                "missing": missing,
+                "seed": seed,
+            },
             "weights": weights,
             "means": means,
             "covariances": covariances,
@@ -114,12 +112,11 @@ def write_modes(simulation: ModesSimulation, folder: Path, command: str) -> None
     """Write ``expression.tsv.gz`` (log2 values), ``truth.tsv`` (gene_1, gene_2, sample, mode; mode
     from 1) and a ``README.md`` that names ``command``."""
     genes, samples = simulation.genes, simulation.samples
-    n_pairs = len(simulation.labels)
     truth = pd.DataFrame(
         {
             "gene_1": np.repeat(genes[0::2], len(samples)),
             "gene_2": np.repeat(genes[1::2], len(samples)),
-            "sample": samples * n_pairs,
+            "sample": samples * len(simulation.labels),
             "mode": simulation.labels.ravel() + 1,
         }
     )

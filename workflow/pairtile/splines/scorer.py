@@ -121,13 +121,28 @@ class BsplineScorer:
         any_missing = bool(missing.any())
         if self.complete and any_missing:
             raise ValueError("z: found missing values; expected none in a complete analysis")
-        if self.device.backend == "cuda":
-            return self._weights_cuda(z, ~missing if any_missing else None)
+        observed = (~missing).astype(np.float32) if any_missing else None
         s = self.settings
+        if self.device.backend == "cuda":
+            variables, samples = z.shape
+            padded = -(-samples // SAMPLE_PADDING) * SAMPLE_PADDING
+            on_gpu = xp.zeros((variables * s.bins, padded), dtype=self._weight)
+            self._weights_kernel(
+                (-(-samples // 256), variables),
+                (256,),
+                (
+                    z,
+                    np.int32(variables),
+                    np.int32(samples),
+                    np.int32(padded),
+                    xp.asarray(knot_vector(s.bins, s.order, s.knots)),
+                    on_gpu,
+                ),
+            )
+            return Weights(variables, observed, on_gpu, on_gpu)
         half = s.precision == "mixed"
         first, weights = bspline_weights(z, s.bins, s.order, s.knots, half=half)
         dense = dense_weights(first, weights, s.bins)
-        observed = (~missing).astype(np.float32) if any_missing else None
         return Weights(
             z.shape[0],
             observed,
@@ -178,28 +193,6 @@ class BsplineScorer:
         return bits, (first @ second.T).astype(xp.int32)
 
     # --- CUDA ---------------------------------------------------------------------------------
-
-    def _weights_cuda(self, z: CupyArray, there: CupyArray | None) -> Weights:
-        xp = self.device.xp
-        s = self.settings
-        variables, samples = z.shape
-        padded = -(-samples // SAMPLE_PADDING) * SAMPLE_PADDING
-        knots = xp.asarray(knot_vector(s.bins, s.order, s.knots))
-        weights = xp.zeros((variables * s.bins, padded), dtype=self._weight)
-        self._weights_kernel(
-            (-(-samples // 256), variables),
-            (256,),
-            (
-                z,
-                np.int32(variables),
-                np.int32(samples),
-                np.int32(padded),
-                knots,
-                weights,
-            ),
-        )
-        observed = None if there is None else there.astype(xp.float32)
-        return Weights(variables, observed, weights, weights)
 
     def _scores_cuda(self, rows: Weights, columns: Weights) -> CupyArray:
         xp = self.device.xp

@@ -18,9 +18,6 @@ from pairtile.statistics.modules import leiden_modules
 MAX_EDGES = 50_000
 """The strongest edges that the page holds, and so those that can be searched in the drawing."""
 
-WHOLE_EDGES = 1_500
-"""A network of so many edges is drawn as a whole; a larger one as modules first."""
-
 TOP_EDGES = 600
 """Edges of the drawing of the strongest ones, where the whole is too large for one drawing."""
 
@@ -29,9 +26,6 @@ MAX_MODULES = 150
 
 MAX_VALUES = 12
 """Values of a column that edges are coloured and filtered by; rarer ones are taken together."""
-
-# How a p-value was found says nothing of the edge.
-_NO_CATEGORY = ("source", "target", "p_method")
 
 
 class Grouping(NamedTuple):
@@ -99,7 +93,8 @@ def network_data(
         [names.get_indexer(pd.Index(edges[end])) for end in ("source", "target")]
     )
     groups = grouping or _communities(ends, _strengths(edges, score), len(names))
-    whole = len(ends) <= WHOLE_EDGES
+    # A network of so many edges is drawn as a whole; a larger one as modules first.
+    whole = len(ends) <= 1_500
     modules, of_node = _modules(groups.of_node, ends)
     top: list[list[float]] = []
     if whole:
@@ -169,8 +164,9 @@ def _categories(
     texts = {
         str(column).replace("_", " "): edges[column].fillna("").astype(str)
         for column in edges.select_dtypes(["object", "string"])
-        # A text that nearly every edge has of its own, such as positions, sorts nothing.
-        if column not in _NO_CATEGORY
+        # How a p-value was found says nothing of the edge, and a text that nearly every edge has of
+        # its own, such as positions, sorts nothing.
+        if column not in ("source", "target", "p_method")
         and edges[column].nunique() <= max(MAX_VALUES, len(edges) // 10)
     }
     if SIGNED_COLUMN in edges:

@@ -69,8 +69,7 @@ def write_regulon(network: NetworkTable, path: Path) -> None:
     its ends that is a regulator, or under both if no regulators were given. Every (regulator,
     target) is there once, with its strongest row; edges without a value are left out.
     """
-    table = regulon_table(network)
-    table.to_csv(
+    regulon_table(network).to_csv(
         path,
         sep="\t",
         index=False,
@@ -99,8 +98,7 @@ def write_adjacencies(network: NetworkTable, path: Path) -> None:
     edges = _edges_of_regulators(network)
     table = pd.DataFrame(
         {"TF": edges["source"], "target": edges["target"], "importance": edges["value"].abs()}
-    )
-    table = table.sort_values("importance", ascending=False, kind="stable")
+    ).sort_values("importance", ascending=False, kind="stable")
     table.to_csv(path, sep="\t", index=False, lineterminator="\n", encoding="utf-8")
 
 
@@ -128,8 +126,7 @@ def write_gmt(network: NetworkTable, path: Path) -> None:
             lines.write("\t".join([f"module_{number}", "pairtile", *modules[number]]) + "\n")
         if network.directed or network.is_regulator.any():
             for source, edges in _edges_of_regulators(network).groupby("source", sort=False):
-                row = [f"regulon_{source}", "pairtile", *edges["target"]]
-                lines.write("\t".join(row) + "\n")
+                lines.write("\t".join([f"regulon_{source}", "pairtile", *edges["target"]]) + "\n")
 
 
 def regulon_table(network: NetworkTable) -> pd.DataFrame:

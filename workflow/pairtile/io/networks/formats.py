@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 from os import PathLike
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from pairtile.config.export_formats import EXPORT_FORMATS, lacking_packages
 from pairtile.errors import ConfigError
 from pairtile.io.networks.table import NetworkTable
 from pairtile.runtime.files import atomic_path
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def export_network(

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pairtile.io.networks.table import NetworkTable, Scalar
 
 if TYPE_CHECKING:
@@ -23,7 +25,8 @@ def networkx_graph(network: NetworkTable) -> nx.Graph:
     """
     import networkx as nx
 
-    repeated = network.has_parallel_edges()
+    # A pair may have several rows, one for each of its modes, say.
+    repeated = len(np.unique(network.end_pairs(), axis=0)) < len(network.edges)
     kinds = {
         (False, False): nx.Graph,
         (False, True): nx.MultiGraph,
@@ -135,9 +138,6 @@ POSITIVE, NEGATIVE, NEUTRAL = "#D55E00", "#0072B2", "#9AA5B1"
 NODE, REGULATOR = "#56B4E9", "#E69F00"
 """Colours that the colour-blind can tell apart (Okabe and Ito)."""
 
-SIGNED_COLUMNS = ("spearman", "correlation")
-"""Columns whose sign is that of the relation."""
-
 WIDTHS = (1.0, 6.0)
 
 
@@ -155,7 +155,10 @@ def _cx2_style(network: NetworkTable) -> dict[str, object]:
     low, high = weight.min(), weight.max()
     if low < high:
         edges["EDGE_WIDTH"] = _continuous("weight", [float(low), float(high)], WIDTHS)
-    signed = next((column for column in SIGNED_COLUMNS if column in network.columns), None)
+    # The column whose sign is that of the relation.
+    signed = next(
+        (column for column in ("spearman", "correlation") if column in network.columns), None
+    )
     if signed is not None:
         edges["EDGE_LINE_COLOR"] = _continuous(signed, [0.0], (NEGATIVE, POSITIVE))
     return {

@@ -86,7 +86,6 @@ def write_adjacency(network: NetworkTable, path: Path) -> None:
 
 
 _NO_OBSERVATIONS = pd.DataFrame(index=pd.Index([], dtype=object))
-_NOT_IN_VAR = ("item", "name", "kept", "reason")
 
 
 def write_h5ad(network: NetworkTable, path: Path) -> None:
@@ -146,8 +145,10 @@ def write_zarr(network: NetworkTable, path: Path) -> None:
 
     genes = network.genes[[c for c in NODE_COLUMNS if c in network.genes]]
     values = (("edge", _plain(network.edges[c])) for c in network.columns)
-    columns = dict(zip(_without_slash(network.columns), values, strict=True))
-    columns |= {f"gene_{c}": ("gene", _plain(genes[c])) for c in genes}
+    columns = {
+        **dict(zip(_without_slash(network.columns), values, strict=True)),
+        **{f"gene_{c}": ("gene", _plain(genes[c])) for c in genes},
+    }
     ends = {end: ("edge", _plain(network.edges[end])) for end in ("source", "target")}
     about = {"name": network.name, "directed": int(network.directed)}
     data = xarray.Dataset(
@@ -168,7 +169,7 @@ def _described(
     network: NetworkTable,
 ) -> tuple[pd.DataFrame, dict[str, scipy.sparse.csr_array], dict[str, object]]:
     """``var``, ``varp`` and ``uns`` of a network for scverse's files."""
-    var = network.genes.drop(columns=[c for c in _NOT_IN_VAR if c in network.genes])
+    var = network.genes.drop(columns=["item", "name", "kept", "reason"], errors="ignore")
     var.index = pd.Index(network.names, dtype=object)
     value, *others = sparse_matrices(network).items()
     others = list(

@@ -18,11 +18,6 @@ DRAWING_SCRIPTS = (
 )  # fmt: skip
 """What section_drawing.html.j2 needs, in order, of the report's vendor/ and templates/."""
 
-# What the edges join is for the method to say, and a file format knows no method.
-_WORDS = SimpleNamespace(
-    item="node", items="nodes", edge="edge", edges="edges", regulator="regulator", target="target"
-)
-
 
 def write_html(network: NetworkTable, path: Path) -> None:
     """Write a page with the drawing that the report has.
@@ -41,8 +36,7 @@ def write_html(network: NetworkTable, path: Path) -> None:
     drawing = () if network.edges.empty else DRAWING_SCRIPTS
     places = {"cytoscape.min.js": "vendor", "choose.js": "../view/templates"}
     for name in ("errors.js", "choose.js", *drawing, "ready.js"):
-        place = places.get(name, "templates")
-        scripts.append((folder / place / name).read_text(encoding="utf-8"))
+        scripts.append((folder / places.get(name, "templates") / name).read_text(encoding="utf-8"))
     page = environment.get_template("network.html.j2").render(
         name=network.name or "network",
         metadata=network.metadata,
@@ -83,5 +77,13 @@ def _values(network: NetworkTable) -> dict[str, object]:
         "strength": network.score_column,
         "directed": network.directed,
         "has_regulators": bool(network.is_regulator.any()),
-        "text": _WORDS,
+        # What the edges join is for the method to say, and a file format knows no method.
+        "text": SimpleNamespace(
+            item="node",
+            items="nodes",
+            edge="edge",
+            edges="edges",
+            regulator="regulator",
+            target="target",
+        ),
     }

@@ -24,7 +24,6 @@ NODE_COLUMNS = (
 )
 """Columns of the items table that become attributes of a node; ``role`` and ``degree`` are made."""
 
-SYMBOL_COLUMNS = ("source_symbol", "target_symbol")
 
 Scalar = str | int | float | bool
 
@@ -102,7 +101,12 @@ class NetworkTable:
     @property
     def score_column(self) -> str:
         """The column that edges are ranked by."""
-        return self.score or _first_known(self.edges, VALUE_COLUMNS)
+        if self.score:
+            return self.score
+        # The first that is there and holds a number; of empty ones the first.
+        there = _numbers_of_edges(self.edges, VALUE_COLUMNS)
+        known = (column for column in there if self.edges[column].notna().any())
+        return next(known, there[0])
 
     @property
     def names(self) -> list[str]:
@@ -120,10 +124,6 @@ class NetworkTable:
         """Both ends of each edge, int64, shape (edges, 2); the lower first if undirected."""
         pairs = np.stack([self.source, self.target], axis=1)
         return pairs if self.directed else np.sort(pairs, axis=1)
-
-    def has_parallel_edges(self) -> bool:
-        """Whether a pair has several rows, one for each of its modes, say."""
-        return len(np.unique(self.end_pairs(), axis=0)) < len(self.edges)
 
     def linked_genes(self) -> np.ndarray:
         """Rows of ``genes`` with at least one edge, ascending."""
@@ -150,17 +150,10 @@ class NetworkTable:
             genes["role"] = np.where(self.is_regulator, "regulator", "target")
         return _records(genes.iloc[rows][[c for c in NODE_COLUMNS if c in genes]])
 
-    def edge_records(self, rows: np.ndarray | None = None) -> list[dict[str, Scalar]]:
-        """Attributes of the edges (``rows``); missing values, and nodes' symbols, are left out."""
-        edges = self.edges[[c for c in self.columns if c not in SYMBOL_COLUMNS]]
-        return _records(edges if rows is None else edges.iloc[rows])
-
-
-def _first_known(edges: pd.DataFrame, columns: Iterable[str]) -> str:
-    """The first of the columns that is there and holds a number; of empty ones the first."""
-    there = _numbers_of_edges(edges, columns)
-    known = (column for column in there if edges[column].notna().any())
-    return next(known, there[0])
+    def edge_records(self) -> list[dict[str, Scalar]]:
+        """Attributes of the edges; missing values, and nodes' symbols, are left out."""
+        symbols = ("source_symbol", "target_symbol")
+        return _records(self.edges[[c for c in self.columns if c not in symbols]])
 
 
 def _numbers_of_edges(edges: pd.DataFrame, columns: Iterable[str]) -> list[str]:

@@ -242,8 +242,7 @@ def mirna_edges(hits: pd.DataFrame) -> pd.DataFrame:
             f"hits: found no column {', '.join(missing)}; expected a table of mirna_targets"
         )
     # Hits are sorted by their pair, so that equals stay in the order of the workflow.
-    edges = target_edges(hits, ("mirna", "transcript"))
-    edges = edges.sort_values(
+    edges = target_edges(hits, ("mirna", "transcript")).sort_values(
         ["score", "energy_kcal_mol"], ascending=[False, True], kind="stable", ignore_index=True
     )
     if len(hits) and edges["energy_kcal_mol"].isna().all():
@@ -256,8 +255,6 @@ def mirna_edges(hits: pd.DataFrame) -> pd.DataFrame:
 
 
 MODELS = ("miranda", "viennarna")
-
-_LETTERS_OF_DUPLEX = frozenset(LETTERS + LETTERS.lower() + "-")
 
 
 @overload
@@ -344,7 +341,8 @@ def duplex_energy(
 
 def _letters(texts: Strings, name: str) -> list[str]:
     for text in texts:
-        strange = set(text) - _LETTERS_OF_DUPLEX if isinstance(text, str) else {text}
+        known = LETTERS + LETTERS.lower() + "-"
+        strange = set(text).difference(known) if isinstance(text, str) else {text}
         if strange:
             raise ValueError(
                 f"{name}: found {min(strange, key=str)!r} in {text!r}; expected letters of "

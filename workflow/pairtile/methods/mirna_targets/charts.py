@@ -96,15 +96,12 @@ def _seed_classes(results: Results) -> Drawn:
     return Drawn(figure)
 
 
-FEW_HITS = 80
-"""Hits in a bin of positions below which bins are joined, on average."""
-
-
 def _relative_positions(results: Results) -> Drawn:
     hits = needed(results.cached(hits_of))
     bins = hits.positions.shape[1]
-    # Few hits in narrow bins would show little but chance.
-    joined = next((n for n in (8, 4, 2) if hits.n < FEW_HITS * bins / n), 1)
+    # Bins are joined where they have fewer than 80 hits on average: they would show little but
+    # chance.
+    joined = next((n for n in (8, 4, 2) if hits.n < 80 * bins / n), 1)
     n = bins // joined
     shares = {
         f"{label} ({count(row.sum())})": ((np.arange(n) + 0.5) / n, 100 * row / row.sum())
@@ -212,15 +209,11 @@ def _most_pairs(results: Results) -> Drawn:
     )
 
 
-MAP_SIZE = 30
-BEST_FIRST = 100_000
-"""So many of the strongest pairs are looked through for the map's rows and columns."""
-
-
 def _target_map(results: Results) -> Drawn:
     needed(results.network)
-    pairs = results.strongest(BEST_FIRST)
-    pairs = strongest_block(pairs[pairs["n_hits"] > 0], MAP_SIZE)  # others have no energy
+    # So many of the strongest pairs are looked through for the map's rows and columns.
+    pairs = results.strongest(100_000)
+    pairs = strongest_block(pairs[pairs["n_hits"] > 0], 30)  # others have no energy
     rows, i = np.unique(pairs["source"].to_numpy(dtype=object), return_inverse=True)
     columns, j = np.unique(pairs["target"].to_numpy(dtype=object), return_inverse=True)
     needed(len(rows) * len(columns) >= 4)
@@ -279,8 +272,7 @@ MIN_ACCESSIBILITY = 1e-6
 
 
 def _site_map(results: Results) -> Drawn:
-    found = needed(results.cached(hits_of))
-    name, strongest = mapped_transcript(results), found.strongest
+    name, strongest = mapped_transcript(results), needed(results.cached(hits_of)).strongest
     rows = strongest[strongest["transcript"].astype(str) == name]
     hits = rows.sort_values("score", ascending=False, kind="stable")
     open_sites, conservation = "accessibility" in hits, "conservation_rate" in hits
@@ -318,9 +310,14 @@ def _site_map(results: Results) -> Drawn:
             colours_of = [shades[label] for label in seed_class]
             below.vlines(middle, MIN_ACCESSIBILITY, share, color=colours_of, linewidth=3.5)
             below.grid(axis="x", visible=False)
-    best = rows.iloc[0][["mirna", "site_begin", "site_end"]].tolist()
-    numbers = {"sites": len(rows), "name": name, "best": best}
-    return Drawn(figure, {**numbers, "conserved": conservation, "accessible": open_sites})
+    numbers = {
+        "sites": len(rows),
+        "name": name,
+        "best": rows.iloc[0][["mirna", "site_begin", "site_end"]].tolist(),
+        "conserved": conservation,
+        "accessible": open_sites,
+    }
+    return Drawn(figure, numbers)
 
 
 FIGURES: Mapping[str, FigureMaker] = {

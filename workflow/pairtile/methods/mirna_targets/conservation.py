@@ -258,13 +258,12 @@ class Conservation:
         """Conservation of sites of miRNAs (rows ``i``) on transcripts (rows ``j`` of the state)."""
         group = self.group[j]
         order = np.argsort(group, kind="stable")
-        first = np.searchsorted(group[order], np.arange(len(self.records.first)))
         found = np.zeros((len(order), len(self._reference)), np.uint64)
         kept_sites(
             self.records,
             (mirnas.codes, mirnas.offsets),
             (i[order].astype(np.int32), seed_class[order]),
-            first.astype(np.int64),
+            np.searchsorted(group[order], np.arange(len(self.records.first))).astype(np.int64),
             found,
         )
         bits = np.empty_like(found)

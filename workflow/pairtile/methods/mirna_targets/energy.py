@@ -97,13 +97,12 @@ class DuplexEnergy:
     def _fold_cpu(
         self, text: NDArray[np.uint8], offsets: NDArray[np.int64], energies: NDArray[np.int32]
     ) -> None:
-        longest = int(np.diff(offsets).max(initial=0))
         fold_strings(
             text,
             offsets,
             self._codes,
             self._types,
-            pack(self._tables, longest),
+            pack(self._tables, int(np.diff(offsets).max(initial=0))),
             numba.get_num_threads(),
             energies,
         )
@@ -145,8 +144,7 @@ class DuplexEnergy:
         result = xp.zeros(len(energies), np.int32)
         for number, (first, last) in enumerate(pairwise(bounds)):
             if last > first:
-                longest = number * LENGTH_STEP
-                self._launch(letters, places, order_gpu[first:last], longest, result)
+                self._launch(letters, places, order_gpu[first:last], number * LENGTH_STEP, result)
         energies[:] = self.device.to_host(result)
 
         long = order[bounds[-1] :]
@@ -251,7 +249,6 @@ def turner_1999(celsius: float = CELSIUS) -> Turner1999:
     misc = text["Misc"]
     _, _, closing, _, branch, _ = (int(word) for word in text["ML_params"])
     # Of a helix that ends in a pair other than CG and GC; the same at all temperatures.
-    terminal = np.where(np.arange(PAIR_TYPES) > 2, int(misc[2]), 0)
     asymmetry = int(int(text["NINIO"][0]) * factor) * np.arange(LARGEST_LOOP + 1)
     return {
         "STACK": by_type(table("stack", 7, 7), 2),
@@ -259,7 +256,7 @@ def turner_1999(celsius: float = CELSIUS) -> Turner1999:
         "MISMATCH_INTERIOR": by_type(table("mismatch_internal", 7, 5, 5)),
         "DANGLE5": np.minimum(by_type(table("dangle5", 7, 5)), 0),
         "DANGLE3": np.minimum(by_type(table("dangle3", 7, 5)), 0),
-        "TERMINAL": terminal,
+        "TERMINAL": np.where(np.arange(PAIR_TYPES) > 2, int(misc[2]), 0),
         "BULGE": entropic("bulge"),
         "INTERIOR": entropic("internal"),
         "ASYMMETRY": np.minimum(LARGEST_ASYMMETRY, asymmetry),
@@ -336,9 +333,8 @@ def _parameter_file() -> dict[str, list[str]]:
 
 def pack(tables: Turner1999, longest: int) -> NDArray[np.int32]:
     """All energies that the kernels look up, for strings of up to ``longest`` letters."""
-    flat = [tables[name].ravel() for name in TABLES]
-    flat.append(hairpin_initiation(tables, max(longest, LARGEST_LOOP)))
-    return np.concatenate(flat).astype(np.int32)
+    hairpins = hairpin_initiation(tables, max(longest, LARGEST_LOOP))
+    return np.concatenate([*(tables[name].ravel() for name in TABLES), hairpins]).astype(np.int32)
 
 
 def letter_codes() -> NDArray[np.uint8]:
@@ -402,9 +398,8 @@ def viennarna_duplex_energy(mirna: str, site: str) -> float:
     rna = package()
     if not mirna or not site:
         return 0.0
-    energy = float(rna.duplexfold(_rna_letters(mirna), _rna_letters(site)).energy)
     # ViennaRNA says 100000 kcal/mol (its "infinite") where there is no pair at all.
-    return min(energy, 0.0)
+    return min(float(rna.duplexfold(_rna_letters(mirna), _rna_letters(site)).energy), 0.0)
 
 
 def site_accessibilities(

@@ -39,9 +39,6 @@ from pairtile.statistics.dependence import evenly_spaced
 MAX_MATCHES, MIN_SHUFFLES = 10**8, 20
 """Seed matches of shuffles that are looked up, and the shuffles of a miRNA that are in any case."""
 
-MAX_CONTROLS = 2 * 10**6
-"""Pairs of shuffles that are kept to compare with."""
-
 CONTROL_SHARE = 1 / 3
 """Share of the transcripts that must be left to compare with: else those with weak sites stay."""
 
@@ -143,7 +140,8 @@ def collect_evidence(
                 middle = np.average(of_null, weights=weight)
                 z = (z - middle) / np.sqrt(np.average((of_null - middle) ** 2, weights=weight))
         some = np.flatnonzero(weight > 0)
-        some = some[evenly_spaced(len(some), max(MAX_CONTROLS // n_mirnas, 1))]
+        # About 2 million pairs of shuffles are kept to compare with.
+        some = some[evenly_spaced(len(some), max(2_000_000 // n_mirnas, 1))]
         null, weight = null.taken(some), weight[some]
         # All of a miRNA together count as many as they have different transcripts.
         weight *= len(np.unique(null.j)) / max(weight.sum(), 1e-300)

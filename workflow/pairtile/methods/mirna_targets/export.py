@@ -206,9 +206,7 @@ def write_hits(
     rates = None
     if null_counts is not None and "kept_counts" in null_counts:
         rates = conservation_rates(null_counts)
-    accessibilities = None
-    if extras.accessibility:
-        accessibilities = Accessibilities(described(), state, folder)
+    accessibilities = Accessibilities(described(), state, folder) if extras.accessibility else None
     models = None
     if config.annotation is not None:
         models = items_to_genome(items, read_transcript_models(config.annotation))
@@ -222,8 +220,9 @@ def write_hits(
             parquet = None
             for found in described():
                 numbers = found.drop_columns(list(ALIGNMENT))
-                hits = found.drop_columns([NUMBER])
-                hits = with_more_columns(hits, state, extras, rates, accessibilities)
+                hits = with_more_columns(
+                    found.drop_columns([NUMBER]), state, extras, rates, accessibilities
+                )
                 if parquet is None:
                     tsv.write(tsv_header(hits))
                     parquet = stack.enter_context(_parquet(hits.schema, path["hits.parquet"]))
@@ -293,8 +292,7 @@ def with_more_columns(
     if asked.duplex_energy:
         columns["duplex_energy_kcal_mol"] = duplex_energies(hits, state)
     if asked.accessibility:
-        found = accessibilities or Accessibilities([hits], state)
-        columns["accessibility"] = found.column(hits)
+        columns["accessibility"] = (accessibilities or Accessibilities([hits], state)).column(hits)
     for name, values in columns.items():
         hits = hits.append_column(name, values)
     return hits.select([name for name in HITS if name in hits.column_names])
@@ -328,14 +326,13 @@ def _genome_warnings(to_genome: TranscriptToGenome, annotation: str) -> list[Mes
         return []
     shown = "; ".join([*others[:SHOWN], *["..."] * (len(others) > SHOWN)])
     examples = f" ({shown})" if shown else ""
-    listed = ", ".join(f"{n:,} {reason}" for reason, n in reasons.items() if n)
     return [
         message(
             "not_in_genome",
             annotation=annotation,
             n=sum(reasons.values()),
             n_other_length=len(others),
-            reasons=listed + examples,
+            reasons=", ".join(f"{n:,} {reason}" for reason, n in reasons.items() if n) + examples,
         )
     ]
 
@@ -355,10 +352,9 @@ def conservation_columns(
     if "ortholog_codes" not in state:
         return {}
     conservation = Conservation(state)
-    mirnas = SequenceBatch.of_state(state, "mirna")
     seed_class = codes(hits["seed_class"]).astype(np.int8)
     i, j = state_rows(hits, state)
-    kept = conservation.kept(mirnas, i, j, seed_class)
+    kept = conservation.kept(SequenceBatch.of_state(state, "mirna"), i, j, seed_class)
     species = conservation.species_of(j)
     missing = (species == 0) | (seed_class == 0)
     columns = {
@@ -366,8 +362,7 @@ def conservation_columns(
         "species_kept": pa.array(kept.species, mask=missing),
     }
     if conservation.has_tree:
-        length = kept.branch_length.round(6)
-        columns["branch_length_kept"] = pa.array(length, mask=missing)
+        columns["branch_length_kept"] = pa.array(kept.branch_length.round(6), mask=missing)
     if rates is not None:
         # What no other species keeps is not said to be conserved, however many sites there are.
         rate = np.where(kept.level > 0, rates[seed_class, kept.level], 0.0)

@@ -117,9 +117,13 @@ def _ranks(
     gene_rows = [found_names.rows.get(genes.get(name, ""), absent)[0] for name in names]
     rows = np.where(np.array(own_rows) < 0, gene_rows, own_rows).astype(np.int64)
     if len(names) and (rows < 0).all():
-        found = f"no {kind} that is searched ({', '.join(table.genes[:3])}, ...)"
-        found += hint_of_names(table.genes, names)
-        raise InputError.at(table.source, "", found, f"names as in the FASTA file: {names[0]}")
+        raise InputError.at(
+            table.source,
+            "",
+            f"no {kind} that is searched ({', '.join(table.genes[:3])}, ...)"
+            f"{hint_of_names(table.genes, names)}",
+            f"names as in the FASTA file: {names[0]}",
+        )
     there = np.flatnonzero(rows >= 0)
     there = there[np.isfinite(table.values[rows[there]]).all(axis=1)]
     n_samples = len(table.samples)

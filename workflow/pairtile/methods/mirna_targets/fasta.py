@@ -32,7 +32,6 @@ MAX_LENGTH = 2**31 - 1
 _SPACE = b" \t\n\v\f\r"  # what C's isspace takes for white space
 _PASSED = LETTERS.encode() + LETTERS.lower().encode() + _SPACE
 _NAME = re.compile(rb"[^ \t\n\v\f\r]*")
-_BOM = b"\xef\xbb\xbf"
 _SHOWN = 5
 
 _COMMENT = re.compile(rb"^;[^\n]*", re.MULTILINE)  # of old FASTA files
@@ -232,7 +231,7 @@ def file_content(path: str | PathLike[str]) -> bytes:
         raise InputError.at(path, "", str(error), "a readable file") from error
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError.at(path, "line 1", "UTF-16", "text saved as UTF-8")
-    return content.removeprefix(_BOM)
+    return content.removeprefix(b"\xef\xbb\xbf")
 
 
 @dataclass(frozen=True)

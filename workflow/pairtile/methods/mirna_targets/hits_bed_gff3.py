@@ -133,7 +133,6 @@ COLOURS = {
 }
 """Colour of each seed class (Okabe and Ito's, distinct for colour-blind people)."""
 
-_MAX_SCORE = 1000
 # Programs take lines that begin so for comments and settings, however the word goes on.
 _NOT_A_LINE = ("#", "track", "browser")
 
@@ -161,7 +160,6 @@ def _lines(made: Callable[[pa.RecordBatch], pa.Table], places: pa.Table) -> Iter
 def _bed_lines(hits: pa.Table, places: pa.RecordBatch) -> pa.Table:
     hit = places["hit"]
     colours = pa.array([COLOURS[name] for name in categories(hits["seed_class"])], pa.string())
-    score = np.minimum(np.rint(hits["score"].take(hit).to_numpy()), _MAX_SCORE).astype(np.int32)
     sizes = pc.subtract(places["block_end"].flatten(), places["block_begin"].flatten())
     mirna, transcript = (hits[name].take(hit).cast(pa.string()) for name in ("mirna", "transcript"))
     both_names = pc.binary_join_element_wise(mirna, transcript, ":")
@@ -179,7 +177,7 @@ def _bed_lines(hits: pa.Table, places: pa.RecordBatch) -> pa.Table:
             "chromStart": places["begin"],
             "chromEnd": places["end"],
             "name": pc.if_else(places["in_genome"], both_names, mirna),
-            "score": score,
+            "score": np.minimum(np.rint(hits["score"].take(hit).to_numpy()), 1000).astype(np.int32),
             "strand": pc.if_else(places["minus"], "-", "+"),
             "thickStart": places["seed_begin"],
             "thickEnd": places["seed_end"],

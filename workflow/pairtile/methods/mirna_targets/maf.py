@@ -14,7 +14,6 @@ from pairtile.errors import InputError
 from pairtile.io.in_memory import unless_in_memory
 from pairtile.methods.mirna_targets.fasta import LETTERS, Fasta, fasta_of, file_content
 
-_HEADER = b"##maf"
 _LETTERS = LETTERS.encode() + LETTERS.lower().encode()
 _EXPECTED = "s SOURCE START SIZE STRAND SOURCE_SIZE LETTERS"
 
@@ -36,7 +35,7 @@ def read_orthologs(path: str | PathLike[str], key: str, reference: str | None) -
     no row; a block without one row of the reference, on strand ``+`` and behind its last block.
     """
     content = file_content(path)
-    if not content.startswith(_HEADER):
+    if not content.startswith(b"##maf"):
         return fasta_of(str(path), key, content)
     if reference is None:
         raise InputError.at(

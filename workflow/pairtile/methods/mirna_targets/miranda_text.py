@@ -130,11 +130,14 @@ class _MirandaText:
         first = pair_starts(i, j)
         lines = _filled(self.one_hit, columns | self._named(i, j))
         i, j = i[first[:-1]], j[first[:-1]]
-        texts = {
-            "hits": joined_texts(lines, first, b""),
-            "summary": self._summary(columns, i, j, first),
-        }
-        return pa.record_batch({"i": pa.array(i), "j": pa.array(j), **texts})
+        return pa.record_batch(
+            {
+                "i": pa.array(i),
+                "j": pa.array(j),
+                "hits": joined_texts(lines, first, b""),
+                "summary": self._summary(columns, i, j, first),
+            }
+        )
 
     def quiet(self, found: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
         """Pairs with hits only."""

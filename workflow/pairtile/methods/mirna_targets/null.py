@@ -66,14 +66,8 @@ if TYPE_CHECKING:
 
 message = messages_of(__package__)
 
-DRAWS_PER_SHUFFLE = 10
-"""So many shuffles are drawn for each that is kept."""
-
 MIN_DISTINCT = 20
 """A miRNA with fewer different shuffles has p-values of too few."""
-
-OWN_LETTERS = 200.0
-"""A transcript's composition counts as if so many letters of the average were in it, too."""
 
 SAMPLE_MIRNAS, SAMPLE_LETTERS = 200, 200_000
 """Shuffles and letters of transcripts from which the rates of hits are measured."""
@@ -125,7 +119,8 @@ def transcript_model(transcripts: SequenceBatch) -> tuple[MarkovChain, Backgroun
     of_two = threes.sum(axis=1, keepdims=True)
     chain = MarkovChain(np.log(of_two[:, 0] / of_two.sum()), np.log(threes / of_two).reshape(-1))
     share = (composition.sum(axis=0) + 1.0) / (composition.sum() + 4.0)
-    weighted = composition + OWN_LETTERS * share
+    # A composition counts as if 200 letters of the average were in it, too.
+    weighted = composition + 200.0 * share
     ratio = np.log(weighted / weighted.sum(axis=1, keepdims=True) / share)
     return chain, Background(_places(transcripts), ratio)
 
@@ -157,8 +152,7 @@ def hit_rates(
     np.add.at(counts, (sites.seed_class, score_bins(sites.score, settings)), 1)
     expected = np.zeros((len(controls) * len(rows), CLASSES))
     pairs = np.repeat(controls, len(rows)), np.tile(np.arange(len(rows)), len(controls))
-    sampled = Background(_places(sample), background.log_ratio[rows])
-    expected_words(*pairs, words, sampled, expected)
+    expected_words(*pairs, words, Background(_places(sample), background.log_ratio[rows]), expected)
     at_least = reverse_cumsum(counts)
     # Half a hit where none was seen: a rate of 0 would make the first hit infinitely unlikely.
     return np.maximum(at_least, 0.5) / np.maximum(expected.sum(axis=0), 0.5)[:, None]
@@ -190,7 +184,9 @@ def matched_shuffles(
     are different; float64 (miRNAs,), |log| of the expected number, mean of the shuffles over the
     miRNA.
     """
-    draws = DRAWS_PER_SHUFFLE * shuffles
+    # Ten shuffles are drawn for each that is kept.
+    draws = 10 * shuffles
+    key = f"shuffles {seed}".encode()
     parts, distinct, mismatch = [], [], []
     for begin in range(0, len(mirnas), 256):
         block = mirnas.block(np.arange(begin, min(begin + 256, len(mirnas))))
@@ -201,7 +197,10 @@ def matched_shuffles(
             expected=np.empty((len(block), draws)),
             same_seed=np.empty((len(block), draws), dtype=np.bool_),
         )
-        shuffle_mirnas(codes, offsets, _random_starts(block, seed), chain, drawn)
+        letters_of = (codes[a:b].tobytes() for a, b in pairwise(offsets))
+        digests = [hashlib.blake2b(own, digest_size=8, key=key).digest() for own in letters_of]
+        starts = np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+        shuffle_mirnas(codes, offsets, starts, chain, drawn)
         for k, n in enumerate(block.lengths.tolist()):
             own = log_canonical_probability(codes[offsets[k] : offsets[k + 1]], chain)
             gap = np.abs(drawn.expected[k] - own) + 1e6 * drawn.same_seed[k]
@@ -217,20 +216,12 @@ def matched_shuffles(
             parts.append(letters[of_mirna[chosen]].reshape(-1))
             distinct.append(len(nearest))
             mismatch.append(abs(np.log(np.exp(drawn.expected[k, chosen] - own).mean())))
-    lengths = np.repeat(mirnas.lengths, shuffles)
     text = np.concatenate([np.empty(0, np.uint8), *parts])
     return (
-        SequenceBatch(text, offsets_of(lengths)),
+        SequenceBatch(text, offsets_of(np.repeat(mirnas.lengths, shuffles))),
         np.array(distinct, np.int64),
         np.array(mismatch),
     )
-
-
-def _random_starts(mirnas: SequenceBatch, seed: int) -> NDArray[np.uint64]:
-    key = f"shuffles {seed}".encode()
-    codes = (mirnas.codes[a:b].tobytes() for a, b in pairwise(mirnas.offsets))
-    digests = [hashlib.blake2b(own, digest_size=8, key=key).digest() for own in codes]
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
 # --- counts of tiles ------------------------------------------------------------------------------
@@ -265,8 +256,12 @@ def count_shapes(
     }
     if conservation is not None:
         levels = CLASSES, conservation.levels
-        shapes |= {"kept_counts": levels, "mirna_kept": (n_mirnas, *levels)}
-        shapes |= {"null_kept_counts": (shuffles, *levels), "null_mirna_kept": (n_mirnas, *levels)}
+        shapes |= {
+            "kept_counts": levels,
+            "mirna_kept": (n_mirnas, *levels),
+            "null_kept_counts": (shuffles, *levels),
+            "null_mirna_kept": (n_mirnas, *levels),
+        }
     return shapes
 
 
@@ -376,13 +371,16 @@ class NullCounts:
         score = _scores(pairs, of.words, self.background, self.rates)
         mirna, shuffle = np.divmod(sites.i, of.each)
         canonical = sites.seed_class >= CANONICAL.start
-        places = {
-            "site_counts": (shuffle, sites.seed_class, bins),
-            "mirna_sites": (mirna, sites.seed_class),
-            "mirna_canonical": (mirna[canonical], shuffle[canonical]),
-            "pair_score_counts": (i // of.each, pair_score_bins(score)),
-        }
-        _count_all(total, of, places)
+        _count_all(
+            total,
+            of,
+            {
+                "site_counts": (shuffle, sites.seed_class, bins),
+                "mirna_sites": (mirna, sites.seed_class),
+                "mirna_canonical": (mirna[canonical], shuffle[canonical]),
+                "pair_score_counts": (i // of.each, pair_score_bins(score)),
+            },
+        )
         self._add_more(total, of, sites)
         return i, j, score
 
@@ -394,11 +392,14 @@ class NullCounts:
         i, j, seed_class = sites.i[there], sites.j[there], sites.seed_class[there]
         level = self.conservation.kept(of.search.mirnas, i, j, seed_class).level
         mirna, shuffle = np.divmod(i, of.each)
-        places: dict[str, tuple[NDArray[np.integer], ...]] = {
-            "kept_counts": (shuffle, seed_class, level),
-            "mirna_kept": (mirna, seed_class, level),
-        }
-        _count_all(total, of, places)
+        _count_all(
+            total,
+            of,
+            {
+                "kept_counts": (shuffle, seed_class, level),
+                "mirna_kept": (mirna, seed_class, level),
+            },
+        )
 
 
 def _scores(

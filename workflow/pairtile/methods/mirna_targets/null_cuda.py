@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.arrays import CupyModule
 from pairtile.gpu import compiling as cuda
+from pairtile.gpu.device import DeviceArray
 from pairtile.methods.mirna_targets.kernels.pair_scores import (
     CLASSES,
     PAIR_BINS,
@@ -21,10 +22,6 @@ from pairtile.methods.mirna_targets.kernels.pair_scores import (
 from pairtile.methods.mirna_targets.screen_cuda import BlockSearch
 from pairtile.methods.mirna_targets.search import Sites, TargetSearch
 from pairtile.methods.mirna_targets.search_cuda import in_blocks
-
-if TYPE_CHECKING:
-    from pairtile.arrays import CupyModule
-    from pairtile.gpu.device import DeviceArray
 
 KERNELS = Path(__file__).parent / "kernels/shuffled_sites.cu"
 DEFINES: dict[str, str | int] = {
@@ -79,14 +76,13 @@ class SiteCounter:
         """Count the sites of shuffles ``begin`` .. ``end`` - 1 on neighbouring transcripts; gives
         them, in parts, if they are ``wanted``."""
         search = self.search
-        rows = np.arange(begin, end)
         transcripts = search.transcripts.block(columns, search.settings.trim)
 
         def counted(block: BlockSearch, allowed: NDArray[np.bool_] | None) -> Sites:
             first = begin, int(columns[0]) + block.begin
             return self._count(total, block, allowed, first, wanted)
 
-        sequences = search.mirnas.block(rows), transcripts
+        sequences = search.mirnas.block(np.arange(begin, end)), transcripts
         yield from in_blocks(counted, *sequences, search.scoring, allowed, search.device)
 
     def _count(

@@ -316,9 +316,22 @@ def with_genes(
     named = {name: printable(genes[name]) for name in transcripts.names if name in genes}
     new = [gene for gene in dict.fromkeys(named.values()) if gene not in item_of]
     item_of |= {gene: len(items) + k for k, gene in enumerate(new)}
-    rows = pd.DataFrame({"name": pd.Series(new, dtype=object), "kept": True, "reason": ""})
-    rows = rows.assign(item=np.arange(len(new)) + len(items), kind=GENE, length=0, header="")
-    rows = rows.assign(record=0, is_regulator=False, symbol=rows["name"], gene=rows["name"])
+    called = pd.Series(new, dtype=object)
+    rows = pd.DataFrame(
+        {
+            "name": called,
+            "symbol": called,
+            "gene": called,
+            "item": np.arange(len(new)) + len(items),
+            "kind": GENE,
+            "kept": True,
+            "reason": "",
+            "length": 0,
+            "header": "",
+            "record": 0,
+            "is_regulator": False,
+        }
+    )
     joined = pd.concat([items, rows[list(items.columns)].astype(items.dtypes)], ignore_index=True)
     of_transcript = [
         item_of[named[name]] if name in named else n_mirnas + k

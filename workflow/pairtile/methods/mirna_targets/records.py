@@ -66,9 +66,7 @@ def choose_mirnas(
             f"no miRNA of {', '.join(sorted(wanted - there.keys()))}",
             f"some of {_listed(there, 20)}",
         )
-    listed = names
-    if isinstance(names, str):
-        listed = read_regulators(names, "miRNA")
+    listed = read_regulators(names, "miRNA") if isinstance(names, str) else names
     named = {name.lower(): name for name in listed or ()}
 
     def asked(name: str) -> bool:

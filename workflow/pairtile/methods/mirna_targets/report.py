@@ -59,7 +59,13 @@ def numbers(results: Results) -> dict[str, object]:
         "most_transcripts": targets.transcripts["pairs"].to_dict() if targets else {},
         "several": int((network["n_hits"] > 1).sum()) if "n_hits" in network else 0,
         "strongest": [] if has_null(results) else _strongest(results),
-        "null": _against_chance(results),
+        # All sites and canonical ones against those of the shuffles, as far as there are numbers.
+        "null": {
+            name: {k: v for k, v in null_row(results, name).items() if np.isfinite(v)}
+            for name in ("all", "canonical")
+        }
+        if has_null(results)
+        else None,
         "conservation": _conservation(results),
         "expression": _expression(results),
         "all_sites": _all_sites(results),
@@ -74,14 +80,6 @@ def numbers(results: Results) -> dict[str, object]:
         significant = int((network["joint_q_value"] <= 0.05).sum())
         made |= {"significant": significant, "lowest_p": lowest_p(network, significant or N_PAIRS)}
     return made
-
-
-def _against_chance(results: Results) -> dict[str, dict[str, float]] | None:
-    """All sites and canonical ones against those of the shuffles, as far as there are numbers."""
-    if not has_null(results):
-        return None
-    rows = {name: null_row(results, name) for name in ("all", "canonical")}
-    return {name: {k: v for k, v in row.items() if np.isfinite(v)} for name, row in rows.items()}
 
 
 def _all_sites(results: Results) -> list[tuple[str, int]]:
@@ -102,8 +100,7 @@ def _by_kind(items: pd.DataFrame) -> list[tuple[str, int]]:
 def lowest_p(network: pd.DataFrame, n: int) -> list[list[str | float]]:
     """The first pairs of the network, which goes by p: names, p, q, hits."""
     columns = ["source", "target", "joint_p_value", "joint_q_value", "n_hits"]
-    found: list[list[str | float]] = network[columns].head(min(n, N_PAIRS)).to_numpy().tolist()
-    return found
+    return list(network[columns].head(min(n, N_PAIRS)).to_numpy().tolist())
 
 
 def _strongest(results: Results) -> list[dict[str, object]]:
@@ -182,10 +179,6 @@ PAIR_COLUMNS = (
 
 SUMS = ("total_score", "total_energy_kcal_mol")
 
-MAX_ROWS_WITH_ALL = 10_000
-"""Longer tables leave out positions and sums, of 50,000 pairs over a megabyte; targets.tsv has
-them."""
-
 
 def edge_table(results: Results, table: pd.DataFrame) -> pd.DataFrame:
     """The strongest pairs with their columns of targets.tsv."""
@@ -194,7 +187,9 @@ def edge_table(results: Results, table: pd.DataFrame) -> pd.DataFrame:
         return table
     rows = targets_of_pairs(results, table)
     whole = ("n_canonical_sites", "transcript_length")
-    brief = (*SUMS, "positions") if len(table) > MAX_ROWS_WITH_ALL else ()
+    # Longer tables leave out positions and sums, of 50,000 pairs over a megabyte; targets.tsv
+    # has them.
+    brief = (*SUMS, "positions") if len(table) > 10_000 else ()
     more = {
         name: rows[name].astype("int64") if name in whole else rows[name]
         for name in PAIR_COLUMNS

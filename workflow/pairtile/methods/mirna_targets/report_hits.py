@@ -265,9 +265,6 @@ def shared_sites(hits: HitsOverview, limit: int) -> list[SharedSite]:
 # --- alignments that the page shows without a click -----------------------------------------------
 
 
-MAX_CARDS = 12
-"""So many alignments are shown, each of another pair."""
-
 MAX_OPEN = 3
 """So many transcripts of an alignment are named in view (or one more, if that is all), ..."""
 
@@ -280,7 +277,8 @@ SEED_BEGIN, SEED_END = 2, 8
 
 def cards(hits: HitsOverview) -> dict[str, object]:
     """The cards and, over all of them, ``hits`` and ``transcripts``; ``complete`` as for a site."""
-    sites = shared_sites(hits, MAX_CARDS)
+    # Twelve alignments are shown, each of another pair.
+    sites = shared_sites(hits, 12)
     return {
         "cards": [_card(site) for site in sites],
         "hits": sum(len(site.hits) for site in sites),
@@ -308,19 +306,29 @@ def _card(site: SharedSite) -> dict[str, object]:
     query, match, reference = hit[list(ALIGNMENT)]
     begin, end = seed_columns(query)
     energy = hit["energy_kcal_mol"]
-    facts = [f"score {plain(hit['score'])}"]
-    facts += [f"{plain(energy)} kcal/mol"] if pd.notna(energy) else []
-    facts += ["no seed match" if hit["seed_class"] == "none" else f"{hit['seed_class']} site"]
-    places = _places_of(site)
+    facts = [
+        f"score {plain(hit['score'])}",
+        *([f"{plain(energy)} kcal/mol"] if pd.notna(energy) else []),
+        "no seed match" if hit["seed_class"] == "none" else f"{hit['seed_class']} site",
+    ]
+    # Each transcript and where it has the alignment: at 12–33 and 80–101 of 1,200.
+    places = []
+    for name, rows in site.hits.groupby("transcript", sort=False, observed=True):
+        spans = sorted(zip(rows["site_begin"], rows["site_end"], strict=True))
+        where = listed([f"{count(begin)}–{count(end)}" for begin, end in spans])
+        places.append((str(name), f"at {where} of {count(rows['transcript_length'].iloc[0])}"))
     n = len(places)
     n_open = n if n <= MAX_OPEN + 1 else MAX_OPEN  # a click for one more is not worth it
     if n == 1:
         facts.append(places[0][1])
+    least = "" if site.complete else "at least "
+    stands_for = f"The same alignment in {least}{counted(n, 'transcript')}"
+    stands_for += f", {count(len(site.hits))} hits" if len(site.hits) > n else ""
     return {
         "mirna": hit["mirna"],
         "transcript": places[0][0] if n == 1 else counted(n, "transcript"),
         "facts": " · ".join(facts),
-        "stands_for": _stands_for(site, n) if n > 1 else "",
+        "stands_for": stands_for if n > 1 else "",
         "open": places[:n_open] if n > 1 else [],
         "folded": places[n_open:MAX_NAMED],
         "unnamed": max(0, n - MAX_NAMED),
@@ -333,24 +341,6 @@ def _card(site: SharedSite) -> dict[str, object]:
             )
         ],
     }
-
-
-def _stands_for(site: SharedSite, n_transcripts: int) -> str:
-    """``The same alignment in 3 transcripts``, and the number of hits where there are more."""
-    least = "" if site.complete else "at least "
-    text = f"The same alignment in {least}{counted(n_transcripts, 'transcript')}"
-    more = len(site.hits) > n_transcripts
-    return f"{text}, {count(len(site.hits))} hits" if more else text
-
-
-def _places_of(site: SharedSite) -> list[tuple[str, str]]:
-    """Each transcript and where it has the alignment: ``at 12–33 and 80–101 of 1,200``."""
-    places = []
-    for name, rows in site.hits.groupby("transcript", sort=False, observed=True):
-        spans = sorted(zip(rows["site_begin"], rows["site_end"], strict=True))
-        where = listed([f"{count(begin)}–{count(end)}" for begin, end in spans])
-        places.append((str(name), f"at {where} of {count(rows['transcript_length'].iloc[0])}"))
-    return places
 
 
 # --- the section of the page ----------------------------------------------------------------------
@@ -370,8 +360,17 @@ SHOWN = (
 def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
     """Alignments and table."""
     found = needed(results.cached(hits_of))
-    hits = _with_species(found.strongest)
+    hits = found.strongest
+    if "species_kept" in hits:
+        pairs = zip(hits["species_kept"], hits["species_with_ortholog"], strict=True)
+        words = ["–" if pd.isna(kept) else f"{kept:.0f} of {of}" for kept, of in pairs]
+        hits = hits.assign(species_kept=words)
     columns = [name for name in SHOWN if name in hits and hits[name].notna().any()]
+    # The first hits as the script writes them; the cell of its button is empty.
+    first = hits.head(FIRST_ROWS)
+    ends = zip(first["site_begin"], first["site_end"], strict=True)
+    first = first.assign(site_begin=[f"{count(begin)}–{count(end)}" for begin, end in ends])
+    rows = table_cells(first[["mirna", "transcript", *columns]])
     return PageSection(
         id="hits",
         title="Hits of the highest scores",
@@ -381,7 +380,7 @@ def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
             "total": found.n,
             "sites": cards(found),
             "headings": results.text.headings(columns, "hits.parquet"),
-            "rows": _first_rows(hits.head(FIRST_ROWS), columns),
+            "rows": [[mirna, transcript, "", *cells] for mirna, transcript, *cells in rows],
             "data": _data(hits, columns, results.text)
             | {"first_map": mapped_transcript(results)},
             "conserved": "conservation_rate" in columns,
@@ -414,20 +413,10 @@ def _data(hits: pd.DataFrame, columns: list[str], text: MethodText) -> dict[str,
     }
 
 
-def _with_species(hits: pd.DataFrame) -> pd.DataFrame:
-    """The number of species that keep a site as ``3 of 5``."""
-    if "species_kept" not in hits:
-        return hits
-    pairs = zip(hits["species_kept"], hits["species_with_ortholog"], strict=True)
-    words = ["–" if pd.isna(kept) else f"{kept:.0f} of {of}" for kept, of in pairs]
-    return hits.assign(species_kept=words)
-
-
 def mapped_transcript(results: Results) -> str:
     """The transcript whose sites are drawn first: that of the strongest pair of the network, or, of
     genes, that of the strongest hit."""
-    hits = needed(results.cached(hits_of))
-    transcripts = hits.strongest["transcript"].astype(str)
+    transcripts = needed(results.cached(hits_of)).strongest["transcript"].astype(str)
     target = str(results.network["target"].iloc[0])
     return target if (transcripts == target).any() else str(transcripts.iloc[0])
 
@@ -438,11 +427,3 @@ def _packed(hits: pd.DataFrame, name: str) -> dict[str, object]:
         return packed
     # Lengths are few different numbers, ends are many.
     return packed | {"kind": "span", "length": pack_column(hits["site_end"] - hits[name])}
-
-
-def _first_rows(hits: pd.DataFrame, columns: list[str]) -> list[list[str]]:
-    """The cells of each hit as the script writes them; that of its button is empty."""
-    ends = zip(hits["site_begin"], hits["site_end"], strict=True)
-    hits = hits.assign(site_begin=[f"{count(begin)}–{count(end)}" for begin, end in ends])
-    rows = table_cells(hits[["mirna", "transcript", *columns]])
-    return [[mirna, transcript, "", *cells] for mirna, transcript, *cells in rows]

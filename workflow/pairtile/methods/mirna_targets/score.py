@@ -65,8 +65,6 @@ Measured on random letters, of which 1 in 90 begins a hit of a score of 90."""
 
 SHUFFLED_HITS_AT_ONCE = 500_000
 """Hits of shuffled miRNAs in memory, about."""
-HITS_OF_A_GPU = 8
-"""Times as many are searched for at once on a GPU, which counts them there."""
 
 SCORE_STEP, SCORE_BINS = 5.0, 200
 ENERGY_STEP, ENERGY_BINS = 0.5, 160
@@ -77,9 +75,6 @@ ALPHA = 0.05
 
 EDGES = [name for some in declared_columns(__package__, "network.parquet") for name in some.names]
 """All columns of edges that there may be, in their order."""
-
-PAIR_SCORE = pa.field("pair_score", pa.float32())
-"""With a null, of the hit's pair: ``kernels.pair_scores``."""
 
 
 class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
@@ -161,7 +156,9 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         return {"estimator": config.estimator, **({"null": config.null} if config.null else {})}
 
     def schema(self) -> pa.Schema:
-        return ROWS if self.config.null is False else ROWS.append(PAIR_SCORE)
+        # With a null, the score of the hit's pair, too (kernels.pair_scores).
+        pair_score = pa.field("pair_score", pa.float32())
+        return ROWS if self.config.null is False else ROWS.append(pair_score)
 
     # --- tiles ----------------------------------------------------------------------------------
 
@@ -179,7 +176,8 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         mirnas = range(tile.row_begin, tile.row_end)
         letters = int(self.search.transcripts.lengths[columns].sum())
         null = self.null_counts
-        at_once = SHUFFLED_HITS_AT_ONCE * (1 if null.counter is None else HITS_OF_A_GPU)
+        # A GPU counts them where it finds them, and so takes eight times as many.
+        at_once = SHUFFLED_HITS_AT_ONCE * (1 if null.counter is None else 8)
         at_once = max(int(at_once / max(1.0, letters * _hit_rate(self.config))), 16)
         shuffled = partial(null.of_shuffles, mirnas, columns, allowed, at_once)
         with ThreadPoolExecutor(1) as pool, null.ahead:
@@ -283,9 +281,11 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
             counts = self._by_items(class_counts(self.seed_sites))
             # Pairs without a hit have a score of 0 and no energy.
             whole = ["n_hits", *counts.columns[2:]]
-            pairs = pairs.merge(counts, "outer", on=["source", "target"])
-            pairs = pairs.fillna(dict.fromkeys([*whole, *scores, "score", "total_score"], 0))
-            pairs = pairs.astype(dict.fromkeys(whole, np.int32))
+            pairs = (
+                pairs.merge(counts, "outer", on=["source", "target"])
+                .fillna(dict.fromkeys([*whole, *scores, "score", "total_score"], 0))
+                .astype(dict.fromkeys(whole, np.int32))
+            )
         return _ranked(pairs if self.config.null is False else self._tested(pairs, merged))
 
     def _tested(self, pairs: pd.DataFrame, merged: Merged) -> pd.DataFrame:
@@ -499,9 +499,8 @@ def target_edges(hits: pd.DataFrame, pair: tuple[str, str]) -> pd.DataFrame:
     int32, ``total_score``, ``total_energy_kcal_mol``. Energies are rounded to the 0.01 kcal/mol in
     which they are counted.
     """
-    energies = hits["energy_kcal_mol"].astype(np.float64).round(2)
     edges = (
-        hits.assign(energy_kcal_mol=energies)
+        hits.assign(energy_kcal_mol=hits["energy_kcal_mol"].astype(np.float64).round(2))
         .groupby(list(pair), sort=False)
         .agg(
             score=("score", "max"),

@@ -38,27 +38,17 @@ OTHER_SCORE: Final = -1
 """Scores of A-U and G-C, of G-U, of any other pair of A C G U, and of any pair with ``OTHER``."""
 
 
-def _code_table() -> NDArray[np.uint8]:
-    table = np.full(256, OTHER, dtype=np.uint8)
-    for code, letters in enumerate(("Aa", "Cc", "Gg", "UuTt")):
-        table[list(letters.encode())] = code
-    return table
-
-
-def _pair_table() -> NDArray[np.int32]:
-    table = np.full((5, 5), MISMATCH_SCORE, dtype=np.int32)
-    a, c, g, u = range(4)
-    table[[a, u, c, g], [u, a, g, c]] = WATSON_CRICK_SCORE
-    table[[g, u], [u, g]] = WOBBLE_SCORE
-    table[OTHER, :] = table[:, OTHER] = OTHER_SCORE
-    return table
-
-
-CODES: Final = _code_table()
+CODES: Final = np.full(256, OTHER, dtype=np.uint8)
 """Code of each ASCII letter: A 0, C 1, G 2, U and T 3, in either case; any other letter 4."""
+for _code, _letters in enumerate(("Aa", "Cc", "Gg", "UuTt")):
+    CODES[list(_letters.encode())] = _code
 
-PAIRS: Final = _pair_table()
+PAIRS: Final = np.full((5, 5), MISMATCH_SCORE, dtype=np.int32)
 """int32 (5, 5): score of two letters outside the seed, by their codes."""
+_A, _C, _G, _U = range(4)
+PAIRS[[_A, _U, _C, _G], [_U, _A, _G, _C]] = WATSON_CRICK_SCORE
+PAIRS[[_G, _U], [_U, _G]] = WOBBLE_SCORE
+PAIRS[OTHER, :] = PAIRS[:, OTHER] = OTHER_SCORE
 
 
 class Texts(NamedTuple):
@@ -82,9 +72,8 @@ class SequenceBatch:
     @classmethod
     def of(cls, sequences: Sequence[str]) -> SequenceBatch:
         """Lay strings one after the other."""
-        lengths = np.array([len(s) for s in sequences], dtype=np.int64)
         text = np.frombuffer("".join(sequences).encode("ascii"), dtype=np.uint8)
-        return cls(text, offsets_of(lengths))
+        return cls(text, offsets_of(np.array([len(s) for s in sequences], dtype=np.int64)))
 
     @classmethod
     def of_state(cls, state: Mapping[str, object], kind: str) -> SequenceBatch:

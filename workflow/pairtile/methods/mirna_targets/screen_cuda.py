@@ -28,8 +28,6 @@ TRACE_THREADS = 128
 SHARED_BYTES = 48 * 1024
 """Shared memory that a block may have without asking."""
 
-CELLS_IN_WORD = 8
-
 PLAIN_THREADS = 128
 FREE_SHARE = 4
 """Lists that may have to grow, and scratch, begin with at most one part in so many of what is
@@ -117,7 +115,8 @@ class BlockSearch:
         used = xp.asnumpy(xp.unique(cells[0]))
         longest = int(self.lengths[used].max())
         columns = min(int(spans[used].max()), int(cells[3].max()))
-        words = -(-longest // CELLS_IN_WORD)
+        # CELLS_IN_WORD of the kernel.
+        words = -(-longest // 8)
         # Each state takes a row of its own or an unpaired reference base.
         width = longest + columns
         states = xp.empty((len(wanted), width), dtype=np.uint8)
@@ -380,9 +379,6 @@ THREADS = 64
 ROW_COUNTS = (9, 13, 15, 17, 19, 21, 23, 25, 29, 33, 41, 49)
 """Rows that the screen is compiled for. Most miRNAs have 22 letters, so 19 rows that can score."""
 
-TRACKED_COUNTS = (4, 8, 16, 32)
-"""How many of the last rows it is compiled to watch; or all."""
-
 MAX_WINDOW_BLOCKS = 512
 
 
@@ -442,7 +438,8 @@ def groups(
     found = []
     for rows, parts in members.items():
         tracked, span = (max(values) for values in zip(*settings[rows], strict=True))
-        tracked = next((t for t in TRACKED_COUNTS if tracked <= t <= rows), rows)
+        # It is compiled to watch so many of the last rows, or all.
+        tracked = next((t for t in (4, 8, 16, 32) if tracked <= t <= rows), rows)
         found.append(ScreenGroup(np.concatenate(parts), rows, tracked, span))
     return found, np.concatenate(plain)
 

@@ -263,7 +263,6 @@ def trace(
         begin_row, begin_column, state_count = np.zeros((3, count), dtype=np.int32)
         states = np.empty((count, int(longest[begin:end].max(initial=1))), dtype=np.uint8)
         accepted = np.zeros(count, dtype=np.uint8)
-        traced = TracedCandidates(accepted, begin_row, begin_column, state_count, states)
         trace_pairs(
             round_robin_order(end - begin),
             first[begin : end + 1] - first[begin],
@@ -272,7 +271,7 @@ def trace(
             (transcripts.codes, transcripts.offsets),
             scores,
             scoring.gaps,
-            traced,
+            TracedCandidates(accepted, begin_row, begin_column, state_count, states),
         )
         whole = Traced(*some, begin_row, begin_column, state_count, states)
         yield whole.taken(np.flatnonzero(accepted))
@@ -318,8 +317,7 @@ def fold_strings(
     """Of each alignment, the string whose minimum free energy is the hit's: letters and offsets."""
     n = mirnas.lengths[traced.i]
     tails = traced.begin_row + n - traced.row
-    sizes = n + LINKER + tails + (traced.column - traced.begin_column)
-    offsets = offsets_of(sizes)
+    offsets = offsets_of(n + LINKER + tails + (traced.column - traced.begin_column))
     text = np.empty(int(offsets[-1]), dtype=np.uint8)
     write_fold_strings(mirnas.texts, transcripts.texts, traced, offsets[:-1], text)
     return text, offsets

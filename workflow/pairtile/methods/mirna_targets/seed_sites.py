@@ -57,8 +57,7 @@ class SeedIndex:
 
     def __init__(self, transcripts: SequenceBatch) -> None:
         # A letter that pairs with nothing stands behind each transcript: no word goes across.
-        ends = transcripts.offsets[1:]
-        self.letters = np.insert(transcripts.codes, ends, OTHER).astype(np.int64)
+        self.letters = np.insert(transcripts.codes, transcripts.offsets[1:], OTHER).astype(np.int64)
         self.row = np.repeat(np.arange(len(transcripts)), transcripts.lengths + 1)
         self.begins = transcripts.offsets[:-1] + np.arange(len(transcripts))
         words = np.zeros(max(len(self.letters) - CORE + 1, 0), dtype=np.int64)

@@ -156,17 +156,13 @@ def targets_table(hits: pa.Table) -> pa.Table:
         score = hits["context_score"].to_numpy()
         total = _per_pair(np.add, np.nan_to_num(score), first).round(4)
         some = _per_pair(np.maximum, np.isfinite(score).astype(np.int8), first) > 0
-        total_score = _missing(np.where(some, total, np.nan))
-        table = table.append_column("total_context_score", total_score)
-    for name in CONSERVATION:
+        table = table.append_column("total_context_score", _missing(np.where(some, total, np.nan)))
+    # Pairs have the greatest value of their hits.
+    for name in ("species_kept", "branch_length_kept", "conservation_rate"):
         if name in hits.column_names:
             values = hits[name].cast(pa.float64()).to_numpy()
             table = table.append_column(f"max_{name}", _missing(_per_pair(np.fmax, values, first)))
     return table
-
-
-CONSERVATION = ("species_kept", "branch_length_kept", "conservation_rate")
-"""Columns of hits whose greatest value pairs have."""
 
 
 def ranked_targets(targets: pa.Table, pairs: pd.DataFrame, items: pd.DataFrame) -> pa.Table:
@@ -226,7 +222,6 @@ def seed_sites_table(
     Columns are those of ``seed_sites.tsv`` in ``columns.toml``. hits : of ``hits.parquet``.
     """
     mirnas, transcripts = state_sequences(state)
-    score = context_scores(sites, mirnas, transcripts)
     names = items["name"].to_numpy()
     rows = np.asarray(state["transcript_order"])[sites.j]
     begin, end = sites.spans()
@@ -237,12 +232,11 @@ def seed_sites_table(
             "seed_class": np.array(SEED_CLASSES)[sites.seed_class],
             "seed_begin": begin,
             "seed_end": end,
-            "context_score": score.round(4),
+            "context_score": context_scores(sites, mirnas, transcripts).round(4),
         }
     )
-    table = table.iloc[np.lexsort((begin, rows, sites.i))]
     ranks = hits[[*PLACE, "rank"]].rename(columns={"rank": "hit_rank"})
-    table = table.merge(ranks, "left", on=list(PLACE))
+    table = table.iloc[np.lexsort((begin, rows, sites.i))].merge(ranks, "left", on=list(PLACE))
     table["hit_rank"] = table["hit_rank"].astype("Int32")
     return pa.Table.from_pandas(table, preserve_index=False)
 
@@ -277,8 +271,10 @@ def signal_table(
     names = [*[ALL_MIRNAS] * len(steps), *map(str, mirnas)]
     least = np.full(len(names), float(least_score))
     least[steps] += steps * SCORE_STEP
-    numbers = {"min_score": np.repeat(least, len(CLASS_ROWS))}
-    numbers |= {name: np.concatenate([together[name], each[name]]).ravel() for name in each}
+    numbers = {
+        "min_score": np.repeat(least, len(CLASS_ROWS)),
+        **{name: np.concatenate([together[name], each[name]]).ravel() for name in each},
+    }
     columns = {
         "mirna": np.repeat(np.array(names, dtype=object), len(CLASS_ROWS)),
         "seed_class": CLASS_ROWS * len(names),
@@ -292,7 +288,7 @@ def signal_curve(sums: Mapping[str, NDArray[np.int64]], mirnas: Iterable[str]) -
 
     Columns are those of ``signal_curve.tsv`` in ``columns.toml``.
     """
-    stride = round(CURVE_STEP / PAIR_STEP)
+    stride = round(0.5 / PAIR_STEP)
     steps = np.arange(stride, PAIR_BINS, stride)
 
     def at_least(counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -304,10 +300,9 @@ def signal_curve(sums: Mapping[str, NDArray[np.int64]], mirnas: Iterable[str]) -
     pairs, expected = pairs[row, step], expected[row, step]
     with np.errstate(divide="ignore"):
         ratio = np.where(expected > 0, pairs / expected, np.nan)
-    names = pa.array([ALL_MIRNAS, *map(str, mirnas)], pa.string())
     return pa.table(
         {
-            "mirna": names.take(pa.array(row)),
+            "mirna": pa.array([ALL_MIRNAS, *map(str, mirnas)], pa.string()).take(pa.array(row)),
             "min_pair_score": (steps[step] * PAIR_STEP).round(2),
             "pairs": pairs,
             "expected": expected.round(2),
@@ -317,7 +312,6 @@ def signal_curve(sums: Mapping[str, NDArray[np.int64]], mirnas: Iterable[str]) -
 
 
 SIGNAL = arrow_schema(__package__, "signal.tsv")
-CURVE_STEP = 0.5
 
 
 def _as_class(number: ArrayLike) -> NDArray[np.int64]:
@@ -463,8 +457,7 @@ def tsv_lines(table: pa.Table) -> Iterator[bytes]:
 
 def batch_lines(batch: pa.RecordBatch) -> bytes:
     """The rows of a batch as lines."""
-    columns = [_as_text(column) for column in batch.columns]
-    fields = pc.binary_join_element_wise(*columns, _TAB)
+    fields = pc.binary_join_element_wise(*[_as_text(column) for column in batch.columns], _TAB)
     lines = pc.binary_join_element_wise(fields, _NOTHING, _LINE_END)
     if not len(lines):
         return b""
@@ -476,9 +469,7 @@ def batch_lines(batch: pa.RecordBatch) -> bytes:
 
 def quoted(word: str) -> str:
     """``word`` as a field of a table: in quotes where it needs them."""
-    if _TO_QUOTE.search(word):
-        return '"' + word.replace('"', '""') + '"'
-    return word
+    return '"' + word.replace('"', '""') + '"' if _TO_QUOTE.search(word) else word
 
 
 def _as_text(column: pa.Array) -> pa.Array:

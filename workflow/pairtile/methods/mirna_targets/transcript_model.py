@@ -26,8 +26,6 @@ from pairtile.methods.mirna_targets.scoring import offsets_of
 _GTF_FIELDS, _BED12_FIELDS = 9, 12
 _ID = re.compile(r'(?:^|[;\s])transcript_id "?([^";]+)"?')
 _VERSION = re.compile(r'(?:^|[;\s])transcript_version "?([^";]+)"?')
-_UTRS = {"three_prime_utr", "three_prime_UTR", "3UTR"}
-_STOP_CODON = 3
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,8 @@ class Annotation:
         else:
             behind = tuple((a, min(b, begin)) for a, b in model.exons if a < begin)
         utr = TranscriptModel(model.chromosome, model.strand, behind)
-        return [*found, utr, utr.without_first(_STOP_CODON)]
+        # Without the stop codon, of three letters.
+        return [*found, utr, utr.without_first(3)]
 
 
 @dataclass(frozen=True)
@@ -139,8 +138,7 @@ class TranscriptToGenome:
                     model = next((utr for utr in utrs if utr.length == int(length)), None)
                     n_utrs += model is not None
                 if model is None:
-                    expected = (whole or utrs[0]).length
-                    other_lengths.append((name, int(length), expected))
+                    other_lengths.append((name, int(length), (whole or utrs[0]).length))
             models.append(model)
         return cls(models, n_utrs, n_missing, n_ambiguous, other_lengths)
 
@@ -229,7 +227,7 @@ def read_transcript_models(path: str | PathLike[str]) -> Annotation:
 
 
 def _add_gtf(path: str | PathLike[str], number: int, fields: list[str], parts: _Parts) -> None:
-    kind = "utr" if fields[2] in _UTRS else fields[2]
+    kind = "utr" if fields[2] in {"three_prime_utr", "three_prime_UTR", "3UTR"} else fields[2]
     if kind not in ("exon", "CDS", "utr"):
         return
     name = _ID.search(fields[8])

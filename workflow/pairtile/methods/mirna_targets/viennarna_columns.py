@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numba import get_num_threads
-from numpy.typing import NDArray
 
 from pairtile.errors import StoreError
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
@@ -85,7 +84,18 @@ class Accessibilities:
         sites = sites.merge(known, on=SITE, how="left")
         new = np.flatnonzero(sites["accessibility"].isna())
         if new.size:
-            sites.loc[new, "accessibility"] = self._computed(sites.iloc[new])
+            wanted = sites.iloc[new]
+            places = list(wanted.groupby("content", sort=False).indices.values())
+            firsts = [wanted["row"].iloc[rows[0]] for rows in places]
+            letters = [_letters(state, "transcript", row) for row in firsts]
+            spans = (
+                [wanted[name].to_numpy()[rows] for rows in places] for name in ("begin", "end")
+            )
+            result = np.empty(len(wanted))
+            result[np.concatenate(places)] = np.concatenate(
+                _in_processes(site_accessibilities, letters, *spans)
+            )
+            sites.loc[new, "accessibility"] = [float(f"{value:.6g}") for value in result.tolist()]
             if folder is not None:
                 found = pd.concat([known, sites.iloc[new][known.columns]], ignore_index=True)
                 with atomic_path(folder / CACHE) as temporary:
@@ -108,15 +118,6 @@ class Accessibilities:
                 "row": row,
             }
         )
-
-    def _computed(self, sites: pd.DataFrame) -> NDArray[np.float64]:
-        result = np.empty(len(sites))
-        places = list(sites.groupby("content", sort=False).indices.values())
-        texts = [_letters(self._state, "transcript", sites["row"].iloc[rows[0]]) for rows in places]
-        spans = ([sites[name].to_numpy()[rows] for rows in places] for name in ("begin", "end"))
-        found = _in_processes(site_accessibilities, texts, *spans)
-        result[np.concatenate(places)] = np.concatenate(found)
-        return np.array([float(f"{value:.6g}") for value in result.tolist()])
 
 
 def _in_processes(work: Callable[..., R], *columns: Sequence[object]) -> list[R]:

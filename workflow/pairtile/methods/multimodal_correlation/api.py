@@ -263,8 +263,10 @@ def multimodal_correlation(
     modes = merged.pairs.drop(columns=list(MASKS)).rename(columns={"i": "source", "j": "target"})
     by_correlation = merged.sums["modes_by_correlation"]
     ends = np.linspace(-1.0, 1.0, by_correlation.size + 1)[:-1].round(9)
+    # Labels of genes in place of their numbers.
+    sides = {end: labels[modes[end].to_numpy(dtype=np.int64)] for end in ("source", "target")}
     return ModeCorrelation(
-        modes=named_ends(modes, labels),
+        modes=modes.assign(**sides),
         items=items,
         samples=as_labelled(table.sample_labels, state["samples"].tolist()),
         labels=labels,
@@ -337,11 +339,6 @@ class ModeCorrelation(HasMessages):
     def _config(self) -> MultimodalCorrelationConfig:
         assert isinstance(self.run.config, MultimodalCorrelationConfig)
         return self.run.config
-
-    @property
-    def _sources(self) -> str:
-        """The key that names the sources of edges."""
-        return "other_expression" if "columns" in self.state else "regulators"
 
     def members(self, modes: pd.DataFrame | None = None) -> pd.DataFrame:
         """Which samples are in each mode, bool, a row for each mode and a column for each sample.
@@ -425,10 +422,11 @@ class ModeCorrelation(HasMessages):
         held = self._config
         if annotations is not None:
             given["annotations"] = self.annotation_file(annotations)
+        sources = "other_expression" if "columns" in self.state else "regulators"
         config = NETWORK.config(
             given,
             threshold=asked,
-            **{self._sources: "in memory"} if self.state["regulators"].size else {},
+            **{sources: "in memory"} if self.state["regulators"].size else {},
             compatibility=held.compatibility,
             estimator=held.estimator.model_dump(),
             lag=held.lag,
@@ -551,12 +549,6 @@ class ModeNetwork(HasMessages):
         )
 
 
-def named_ends(edges: pd.DataFrame, labels: Names) -> pd.DataFrame:
-    """``edges`` with labels of genes in place of the numbers in source and target."""
-    ends = {end: labels[edges[end].to_numpy(dtype=np.int64)] for end in ("source", "target")}
-    return edges.assign(**ends)
-
-
 # --- tests of conditions ---
 
 
@@ -627,8 +619,7 @@ def condition_tests(
     samples_, entries = found.state["samples"].tolist(), condition_entries(config.conditions)
     asked = read_annotations(found.annotation_file(annotations), samples_, entries)
     chosen = found.modes if modes is None else found.modes.loc[modes.index]
-    stored = found.merged.pairs.iloc[chosen.index]
-    samples = mode_samples(config, found.state, stored)
+    samples = mode_samples(config, found.state, found.merged.pairs.iloc[chosen.index])
     tests = conditions_tested(config, found.state, samples, asked.conditions)
     table = tests.table(chosen[["source", "target", "cluster"]])
     pairs = int(found.pairs_by_modes.sum())
@@ -769,8 +760,7 @@ def _pairs(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], int]:
     """Gene numbers and correlation of each pair, and how many genes there are."""
     if isinstance(correlation, pd.DataFrame) and set(_ENDS) <= set(correlation.columns):
-        ends = correlation[_ENDS[:2]].to_numpy().ravel()
-        codes, names = pd.factorize(ends)
+        codes, names = pd.factorize(correlation[_ENDS[:2]].to_numpy().ravel())
         r = correlation["correlation"].to_numpy(dtype=np.float64)
         return codes[::2], codes[1::2], r, len(names)
     try:

@@ -43,8 +43,7 @@ def lagged_of(state: ModeArrays, source: str = "samples") -> Lagged | None:
     """
     if "lag" not in state:
         return None
-    n_samples = len(state["samples"])
-    series = state.get("sample_series", np.zeros(n_samples, dtype=np.int32))
+    series = state.get("sample_series", np.zeros(len(state["samples"]), dtype=np.int32))
     return lagged_samples(series, int(state["lag"]), source)
 
 

@@ -19,9 +19,6 @@ import numpy as np
 
 from pairtile.statistics.shrinkage import DeviceArray
 
-REACH = 9.0
-"""Median absolute deviations from the median at which a value has no weight."""
-
 
 def bicor_rows(values: DeviceArray, xp: ModuleType) -> DeviceArray:
     """Rows of length 1 whose products are correlations, in the shape of ``values``: float64 (...,
@@ -31,7 +28,8 @@ def bicor_rows(values: DeviceArray, xp: ModuleType) -> DeviceArray:
     apart = values - _median(values, count, xp)[..., None]
     distance = abs(apart)
     spread = _median(distance, count, xp)[..., None]
-    share = distance / xp.where(spread > 0.0, REACH * spread, np.inf)
+    # Values nine median absolute deviations from the median have no weight.
+    share = distance / xp.where(spread > 0.0, 9.0 * spread, np.inf)
     weighted = apart * xp.where(share < 1.0, (1.0 - share * share) ** 2, 0.0)
     apart = xp.where(known, apart, 0.0)
     mean = apart.sum(axis=-1) / xp.maximum(count, 1)

@@ -59,9 +59,6 @@ from pairtile.report.style import GREY, GROUP_COLOURS, figure_of_panels
 
 # --- modes ----------------------------------------------------------------------------------------
 
-WITHIN = 2.4477
-"""Standard deviations within which 95 % of a normal cloud in the plane lie."""
-
 
 def pair_scatter(
     pairs: Sequence[PairModes],
@@ -121,23 +118,28 @@ def _draw_modes(ax: Axes, pair: PairModes, ellipses: bool, samples: Sequence[str
     ax.scatter(pair.x[crosses], pair.y[crosses], s=8, color=GREY, marker="x", linewidths=0.6)
     for k in range(len(texts) if ellipses else 0):
         if np.isfinite(pair.covariances[k]).all():
-            ax.add_patch(_ellipse(pair.means[k], pair.covariances[k], COLOURS[k % len(COLOURS)]))
+            mean = pair.means[k]
+            variances, directions = np.linalg.eigh(pair.covariances[k])
+            # 95 % of a normal cloud in the plane lie within 2.4477 standard deviations.
+            width, height = 2.0 * 2.4477 * np.sqrt(np.maximum(variances[::-1], 0.0))
+            ax.add_patch(
+                Ellipse(
+                    (float(mean[0]), float(mean[1])),
+                    float(width),
+                    float(height),
+                    angle=float(np.degrees(np.arctan2(directions[1, 1], directions[0, 1]))),
+                    fill=False,
+                    edgecolor=COLOURS[k % len(COLOURS)],
+                    linewidth=0.9,
+                    alpha=0.9,
+                )
+            )
 
 
 def _samples_of(
     samples: Sequence[str], shown: NDArray[np.bool_]
 ) -> dict[str, Sequence[str]] | None:
     return {"sample": [samples[k] for k in np.flatnonzero(shown).tolist()]} if samples else None
-
-
-def _ellipse(mean: NDArray[np.float64], covariance: NDArray[np.float64], colour: str) -> Ellipse:
-    variances, directions = np.linalg.eigh(covariance)
-    width, height = 2.0 * WITHIN * np.sqrt(np.maximum(variances[::-1], 0.0))
-    angle = float(np.degrees(np.arctan2(directions[1, 1], directions[0, 1])))
-    return Ellipse(
-        (float(mean[0]), float(mean[1])), float(width), float(height), angle=angle, fill=False,
-        edgecolor=colour, linewidth=0.9, alpha=0.9,
-    )  # fmt: skip
 
 
 def _pairs(
@@ -201,8 +203,9 @@ def _condition_pairs(results: Results, place: int) -> Drawn:
     panels = needed(found.pair_modes(condition_pairs(found, condition)))
     figure = condition_scatter([*panels.values()], condition, mixture(results), found.samples)
     edges = int((found.networks["condition"] == condition.name).sum())
-    numbers = {"name": condition.name, "edges": edges, "drawn": list(panels)}
-    return Drawn(figure, numbers, "condition_pairs")
+    return Drawn(
+        figure, {"name": condition.name, "edges": edges, "drawn": list(panels)}, "condition_pairs"
+    )
 
 
 def condition_scatter(
@@ -271,8 +274,6 @@ MAX_GENES = 1000
 """More genes are more than a figure of this size can show."""
 
 MAX_BARS = 40
-MIN_NAMED = 0.03
-"""Part of the axis that a module needs to have its number written beside it."""
 
 
 def _modules(results: Results) -> Drawn:
@@ -293,7 +294,8 @@ def _modules(results: Results) -> Drawn:
     ticks = {
         (start + end - 1) / 2: str(module.iloc[start])
         for start, end in blocks
-        if end - start >= MIN_NAMED * module.size
+        # A smaller part of the axis has no room for the module's number.
+        if end - start >= 0.03 * module.size
     }
     figure = heat_map(
         matrix, "correlation of the edge", cmap=DIVERGING, items=True, blocks=blocks,

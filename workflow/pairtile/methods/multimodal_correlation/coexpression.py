@@ -36,9 +36,6 @@ DRAWS: Final = 400
 POWER_PAIRS: Final = 200
 """Pairs simulated for each correlation: a power of 0.8 is known to 0.03."""
 
-MAX_STRATA: Final = 10
-"""Of an ordinal or quantitative condition."""
-
 
 @dataclass(frozen=True)
 class DifferentialCoexpression:
@@ -163,7 +160,8 @@ def _strata(condition: Condition) -> tuple[NDArray[np.int32], NDArray[np.float64
     numbers = np.asarray(condition.numbers, dtype=np.float64)
     known = np.flatnonzero(~np.isnan(numbers))
     order = known[np.argsort(numbers[known], kind="stable")]
-    least = max(MIN_OF_LABEL, -(-known.size // MAX_STRATA))
+    # At most ten strata of an ordinal or quantitative condition.
+    least = max(MIN_OF_LABEL, -(-known.size // 10))
     codes = np.full(numbers.size, -1, dtype=np.int32)
     number, begin = 0, 0
     for end in range(1, order.size + 1):

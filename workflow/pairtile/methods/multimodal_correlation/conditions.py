@@ -209,8 +209,7 @@ def enrichment(modes: ModeSamples, condition: Condition) -> dict[str, NDArray[np
     p = np.full(shape, np.nan)
     for label in range(shape[1]):
         p[:, label] = upper_tail(n_both[:, label], n, n_label[:, label], n_mode)
-    counts = {"n": n, "n_mode": n_mode, "n_label": n_label, "n_both": n_both}
-    return {**counts, "p_value": p}
+    return {"n": n, "n_mode": n_mode, "n_label": n_label, "n_both": n_both, "p_value": p}
 
 
 def upper_tail(
@@ -349,8 +348,10 @@ def tested_edges(
             for k, size in zip(named, least, strict=True)
         ]
         found = f"{', '.join(under)}, against r = 0 under the others"
-    known = [None if np.isnan(r) else r for r in detectable]
-    return numbers | {"detectable": known, "found": found}
+    return numbers | {
+        "detectable": [None if np.isnan(r) else r for r in detectable],
+        "found": found,
+    }
 
 
 # --- networks of single conditions ---
@@ -393,8 +394,10 @@ def condition_networks(
         label, and either direction of its trend counts.
     """
     pair = ["source", "target"] if "source" in modes else ["i", "j"]
-    columns = [*LABEL, *pair, "cluster", "correlation", "p_value", "q_value", "r_squared"]
-    columns += ["direction", "unique", "mode"]
+    columns = [
+        *(*LABEL, *pair, "cluster", "correlation", "p_value", "q_value", "r_squared"),
+        *("direction", "unique", "mode"),
+    ]
     of_counts = [*LABEL, *COUNTS_OF_NETWORK]
     parts = []
     for test in tests.tests:
@@ -500,8 +503,11 @@ def mode_bias(
     missing = np.minimum(1.0, 2.0 * stats.binom.cdf(fewer, np.maximum(either, 1), 0.5))
     missing[either == 0] = 1.0
     source, target = _welch(modes)
-    result = {"source_welch_p_value": source, "target_welch_p_value": target}
-    result["missing_p_value"] = missing
+    result = {
+        "source_welch_p_value": source,
+        "target_welch_p_value": target,
+        "missing_p_value": missing,
+    }
     names = unique_names([(condition.name,) for condition in categorical])
     for name, table in zip(names, tables, strict=True):
         result[f"missing_by_{name}_p_value"] = _independence(table)

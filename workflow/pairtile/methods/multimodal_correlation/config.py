@@ -149,8 +149,7 @@ class MixtureEstimatorConfig(ConfigModel):
         yield Rule(most < least, "max_correlation", expected)
         if self.min_expression is not None and self.max_expression is not None:
             expected = f"a number greater than min_expression ({self.min_expression:g}), or null"
-            none = self.max_expression <= self.min_expression
-            yield Rule(none, "max_expression", expected)
+            yield Rule(self.max_expression <= self.min_expression, "max_expression", expected)
 
 
 ThresholdMethod = Literal["auto", "rmt", "fdr", "power_law", "score", "none"]
@@ -261,17 +260,6 @@ class ThresholdConfig(ConfigModel):
         if self.stop is not None and self.start is not None:
             expected = f"a number of at least 0 and less than start ({self.start:g}), or null"
             yield Rule(self.stop >= self.start, "stop", expected)
-
-    def check_within(self, min_correlation: float, max_correlation: float) -> None:
-        """Raises PydanticCustomError where no mode that is stored can pass."""
-        for key in ("score", "start", "stop"):
-            given = getattr(self, key)
-            if given is not None and given < min_correlation:
-                kept = f"estimator.min_correlation ({min_correlation:g})"
-                raise refusal(f"a number of at least {kept}, below which nothing is kept", key=key)
-        if self.score is not None and self.score > max_correlation:
-            kept = f"estimator.max_correlation ({max_correlation:g})"
-            raise refusal(f"a number of at most {kept}, above which nothing is kept", key="score")
 
     def taking(self, method: ThresholdMethod) -> ThresholdConfig:
         """This section with one of the methods that ``auto`` chooses from."""
@@ -605,9 +593,11 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
         if not all(isinstance(section, Mapping) for section in sections):
             return given
         samples, *cleaning = sections
-        named = [given.get(key) for key in ("traits", "differential", "obs", "split_by")]
-        named += [samples.get(key) for key in ("series", "time", "batch", "replicate")]
-        named += [section.get("regress_out") for section in cleaning]
+        named = [
+            *(given.get(key) for key in ("traits", "differential", "obs", "split_by")),
+            *(samples.get(key) for key in ("series", "time", "batch", "replicate")),
+            *(section.get("regress_out") for section in cleaning),
+        ]
         elsewhere = str(given.get("expression")).lower().endswith(".h5ad")
         if elsewhere or samples.get("annotations") or not any(named):
             return given
@@ -620,7 +610,19 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
     ) -> ThresholdConfig:
         estimator = info.data.get("estimator")
         if isinstance(estimator, MixtureEstimatorConfig):
-            threshold.check_within(estimator.min_correlation, estimator.max_correlation)
+            # No mode that is stored could pass.
+            for key in ("score", "start", "stop"):
+                given = getattr(threshold, key)
+                if given is not None and given < estimator.min_correlation:
+                    kept = f"estimator.min_correlation ({estimator.min_correlation:g})"
+                    raise refusal(
+                        f"a number of at least {kept}, below which nothing is kept", key=key
+                    )
+            if threshold.score is not None and threshold.score > estimator.max_correlation:
+                kept = f"estimator.max_correlation ({estimator.max_correlation:g})"
+                raise refusal(
+                    f"a number of at most {kept}, above which nothing is kept", key="score"
+                )
         return threshold.decided(str(info.data.get("compatibility")))
 
     def resolve_auto(self) -> Mapping[str, object]:

@@ -214,14 +214,10 @@ BINS = 60
 LONGEST = 3.0
 """Spacings are counted in ``BINS`` bins from 0 to ``LONGEST`` mean spacings."""
 
-_PACES = range(10, 41)
-_MIN_KNOTS = 5
-_SAME = 1e-6  # eigenvalues closer than this count as one
-
 
 def distinct(eigenvalues: NDArray[np.float64]) -> NDArray[np.float64]:
     """Eigenvalues that lie more than 1e-6 above the one before; ``eigenvalues`` rising."""
-    return eigenvalues[np.diff(eigenvalues, prepend=-np.inf) > _SAME]
+    return eigenvalues[np.diff(eigenvalues, prepend=-np.inf) > 1e-6]
 
 
 def unfolded_spacings(eigenvalues: NDArray[np.float64], pace: int) -> NDArray[np.float64]:
@@ -247,8 +243,7 @@ def unfolded_spacings(eigenvalues: NDArray[np.float64], pace: int) -> NDArray[np
     knots[-1], share[-1] = eigenvalues[-1], 1.0
     unfolded = Akima1DInterpolator(knots, share)(eigenvalues)
     unfolded[0], unfolded[-1] = 0.0, 1.0
-    spacings: NDArray[np.float64] = np.diff(unfolded) * n
-    return spacings
+    return np.asarray(np.diff(unfolded) * n)
 
 
 def chi_square(eigenvalues: NDArray[np.float64]) -> float:
@@ -257,9 +252,8 @@ def chi_square(eigenvalues: NDArray[np.float64]) -> float:
     Paces that leave fewer than 5 knots are left out. ``eigenvalues``: distinct, rising, at least
     50. The expected count of bin k (width w) is n (exp(-k w) - exp(-(k + 1) w)).
     """
-    n = eigenvalues.size
     edges = np.linspace(0.0, LONGEST, BINS + 1)
-    expected = n * (np.exp(-edges[:-1]) - np.exp(-edges[1:]))
+    expected = eigenvalues.size * (np.exp(-edges[:-1]) - np.exp(-edges[1:]))
     tests = [((seen - expected) ** 2 / expected).sum() for seen in _counts(eigenvalues)]
     return float(np.mean(tests))
 
@@ -284,8 +278,8 @@ def spacing_density(eigenvalues: NDArray[np.float64]) -> pd.DataFrame:
 
 
 def _counts(eigenvalues: NDArray[np.float64]) -> Iterator[NDArray[np.int64]]:
-    for pace in _PACES:
-        if eigenvalues.size // pace < _MIN_KNOTS:
+    for pace in range(10, 41):
+        if eigenvalues.size // pace < 5:  # knots
             return
         spacings = unfolded_spacings(eigenvalues, pace)
         inside = spacings[(spacings >= 0) & (spacings < LONGEST)]

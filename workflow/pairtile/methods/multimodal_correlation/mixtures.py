@@ -33,8 +33,6 @@ from pairtile.methods.multimodal_correlation.kernels.pair_mixtures import (
 )
 from pairtile.methods.multimodal_correlation.modes import tukey_outliers, within_limits
 
-CRITERIA = ("aic", "bic", "icl")
-
 # Constants of the fits, on the scale of standardised values. They were chosen by the recovery of
 # planted modes: see benchmarks/bench_planted_modes.py.
 SHORT_STEPS: Final = 5
@@ -74,7 +72,7 @@ def mixture_rules(config: MultimodalCorrelationConfig, seed: int) -> Rules:
         spearman=estimator.correlation == "spearman",
         k_min=estimator.min_clusters,
         k_max=estimator.max_clusters,
-        criterion=CRITERIA.index(estimator.criterion),
+        criterion=("aic", "bic", "icl").index(estimator.criterion),
         min_samples=estimator.min_samples,
         min_correlation=float(estimator.min_correlation),
         max_correlation=float(estimator.max_correlation),
@@ -307,8 +305,7 @@ class MixturesCpu:
             pair = found.pair[:kept]
             # Copies: a block keeps few modes, and its room is large.
             taken = {name: array[:kept].copy() for name, array in room.items()}
-            taken |= {"row": row[block][pair], "column": column[block][pair]}
-            return taken, tallies
+            return taken | {"row": row[block][pair], "column": column[block][pair]}, tallies
 
         if self.threads > 1 and len(blocks) > 1:
             with ThreadPoolExecutor(self.threads) as pool:
@@ -322,8 +319,11 @@ class MixturesCpu:
                 for each in zip(_tallies(), *(own for _, own in parts), strict=True)
             )
         )
-        counts = {"pairs": len(row), "modes_kept": sum(len(part["row"]) for part in found)}
-        counts |= dict(zip(COUNTS, sums.counts.tolist(), strict=True))
+        counts = {
+            "pairs": len(row),
+            "modes_kept": sum(len(part["row"]) for part in found),
+            **dict(zip(COUNTS, sums.counts.tolist(), strict=True)),
+        }
         return Modes.joined(found, n_samples, counts, sums.by_modes, sums.by_correlation)
 
 
@@ -353,9 +353,6 @@ KERNEL_COUNTS = (
     "em_steps",
 )
 """What the kernel counts, in its order."""
-
-MAX_SAMPLES_OF_16_BITS = 32_000
-"""Places in the sort order, and doubled ranks, are 16 bits."""
 
 
 def _structure(pointers: str, **numbers: type[np.number]) -> np.dtype[np.void]:
@@ -528,7 +525,8 @@ def most_samples(device: Device) -> int:
     limit = device.xp.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
     fixed = shared_bytes(0)
     most = 32 * ((limit - fixed) // (shared_bytes(32) - fixed))
-    return int(min(most, MAX_SAMPLES_OF_16_BITS))
+    # Places in the sort order, and doubled ranks, are 16 bits.
+    return int(min(most, 32_000))
 
 
 def shared_bytes(n_samples: int) -> int:
@@ -551,17 +549,15 @@ def gene_arrays(genes: Genes, kinc: bool) -> dict[str, NDArray[np.generic]]:
     begins = np.ones(codes.shape, dtype=bool)
     begins[:, 1:] = codes[:, 1:] != codes[:, :-1]
     ends = np.roll(begins, -1, axis=1)
-    first = np.maximum.accumulate(np.where(begins, places, 0), axis=1)
     last = np.where(ends, places, n_samples)[:, ::-1]
     last = np.minimum.accumulate(last, axis=1)[:, ::-1]
-    tied = (~begins & (codes >= 0)).any(axis=1)
     values = genes.values.astype(np.float32) if kinc else genes.values  # as the kernels find them
     made = genes._asdict()
     made["n_usable"] = made.pop("usable")
     return made | {
         "outlying": bit_words(tukey_outliers(values, genes.codes >= 0)),
         "order": genes.order.astype(np.uint16),
-        "run_first": first.astype(np.uint16),
+        "run_first": np.maximum.accumulate(np.where(begins, places, 0), axis=1).astype(np.uint16),
         "run_last": last.astype(np.uint16),
-        "tied": np.asarray(tied, dtype=np.uint8),
+        "tied": np.asarray((~begins & (codes >= 0)).any(axis=1), dtype=np.uint8),
     }

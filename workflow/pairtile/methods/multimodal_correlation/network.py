@@ -147,10 +147,9 @@ def annotations_of(config: MultimodalCorrelationConfig, state: ModeArrays) -> An
     """The conditions that the configuration names, for the samples of the state; None without."""
     if config.annotations is None:
         return None
-    samples = state["samples"].tolist()
     return read_annotations(
         config.annotations,
-        samples,
+        state["samples"].tolist(),
         condition_entries(config.conditions),
         config.samples.unannotated,
         of_group=bool(config.obs),
@@ -232,8 +231,7 @@ def modes_of_edges(merged: Merged, edges: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for batch in merged.batches():
         # The pairs first: a table of all modes is far larger than a network.
-        pairs = batch.select(list(KEYS)).to_pandas()
-        here = pd.MultiIndex.from_frame(pairs).isin(wanted)
+        here = pd.MultiIndex.from_frame(batch.select(list(KEYS)).to_pandas()).isin(wanted)
         parts.append(batch.filter(pa.array(here)).to_pandas())
     stored = pd.concat(parts, ignore_index=True).set_index(list(KEYS))
     return stored.loc[wanted].reset_index()
@@ -244,8 +242,7 @@ def strongest_modes(batches: Iterable[pa.Table]) -> pd.DataFrame:
 
     batches : rows i, j, correlation, sorted by i and j.
     """
-    parts = [batch.to_pandas() for batch in batches]
-    table = pd.concat(parts, ignore_index=True)
+    table = pd.concat([batch.to_pandas() for batch in batches], ignore_index=True)
     table["correlation"] = table["correlation"].abs()
     return table.groupby(["i", "j"], sort=True, as_index=False)["correlation"].max()
 
@@ -311,8 +308,7 @@ def _threshold(asked: ThresholdConfig, merged: Merged, genes: int, device: Devic
         return Threshold(0.0, pd.DataFrame(), "every stored mode is kept (threshold: none)")
     if asked.method == "score":
         assert asked.score is not None
-        message = f"threshold {asked.score:g}, as configured"
-        return Threshold(asked.score, pd.DataFrame(), message)
+        return Threshold(asked.score, pd.DataFrame(), f"threshold {asked.score:g}, as configured")
     settings = asked.of_method()
     table = pa.concat_tables(list(merged.batches(["i", "j", "correlation"])))
     i, j, r = (table[name].to_numpy() for name in ("i", "j", "correlation"))
@@ -350,14 +346,13 @@ def _false_discoveries(
     rate: float, merged: Merged, null: ModeNull, orders: NDArray[np.float64], standardised: bool
 ) -> _FalseDiscoveries:
     """``orders``: ``log_orders`` of each gene."""
-    n_pairs = int(merged.sums["count_pairs"][0])
     columns = ["i", "j", "n_samples", "correlation", *(["p_value"] if standardised else [])]
     table = pa.concat_tables(list(merged.batches(columns)))
     r, n = table["correlation"].to_numpy(), table["n_samples"].to_numpy()
     score = standard_correlation(table["p_value"].to_numpy(), n) if standardised else r
     fewest = np.minimum(*(orders[table[end].to_numpy()] for end in ("i", "j")))
     p = np.maximum(null.p_value(score, n), np.exp(-fewest))
-    q = null.q_value(p, n_pairs)
+    q = null.q_value(p, int(merged.sums["count_pairs"][0]))
     edges = np.abs(r[q <= rate])
     weakest = float(edges.min()) if edges.size else None
     searched = f"{null.modes:,} modes of {null.pairs:,} pairs of permuted genes"
@@ -459,35 +454,29 @@ def messages_on_tests(
         # The mark of an edge is the same in all tests of a condition.
         own = [test.results for test in tests.tests if test.condition == condition.name]
         marks = own[0]["counting_noise"] if own else pd.Series(dtype=object)
-        for mark, code in _ON_NOISE.items():
+        for mark, code in (
+            ("thinned", "counting_noise_thinned"),
+            ("unequal", "counting_noise_unequal"),
+            ("unknown", "counting_noise_unknown"),
+        ):
             if n := int((marks == mark).sum()):
                 found.append(message(code, **numbers, n=n))
         if condition.kind == "categorical":  # of ordered conditions nothing is said
-            found += _hidden_factors(state, condition)
+            # What most genes share under a label only.
+            genes = evenly_spaced(len(state["values"]), MAX_GENES)
+            codes = np.asarray(condition.codes)
+            values = np.asarray(state["values"])[genes]
+            if (counts := Counts.of(state)) is not None:
+                values = counts.equalised(values, genes, codes).values
+            permuted, _ = Exchangeable.of(state).permute(codes, DRAWS)
+            found += [
+                message(
+                    "hidden_factors_of_label",
+                    condition=condition.name,
+                    label=condition.labels[each.group],
+                    share=each.share,
+                    factors=each.number,
+                )
+                for each in group_factors(values, codes, permuted)
+            ]
     return found
-
-
-_ON_NOISE = {
-    "thinned": "counting_noise_thinned",
-    "unequal": "counting_noise_unequal",
-    "unknown": "counting_noise_unknown",
-}
-
-
-def _hidden_factors(state: ModeArrays, condition: Condition) -> list[Message]:
-    """What most genes share under a label only."""
-    genes, codes = evenly_spaced(len(state["values"]), MAX_GENES), np.asarray(condition.codes)
-    values = np.asarray(state["values"])[genes]
-    if (counts := Counts.of(state)) is not None:
-        values = counts.equalised(values, genes, codes).values
-    permuted, _ = Exchangeable.of(state).permute(codes, DRAWS)
-    return [
-        message(
-            "hidden_factors_of_label",
-            condition=condition.name,
-            label=condition.labels[each.group],
-            share=each.share,
-            factors=each.number,
-        )
-        for each in group_factors(values, codes, permuted)
-    ]

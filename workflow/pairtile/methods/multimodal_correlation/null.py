@@ -49,9 +49,6 @@ HALVES, MAX_HALVES, SPREAD_HALVES = 12, 100, 3
 """Halves of the genes whose samples are exchanged: for the tail of the null of partial correlation,
 and for its spread alone, which every chunk needs."""
 
-PARTIAL_DRAWS: Final = 200_000
-"""Pairs of that tail, at least: they cost little, and values with heavy tails bend it."""
-
 
 @dataclass(frozen=True)
 class ModeNull:
@@ -164,8 +161,7 @@ def _tail_share(null: Float64Array, s: Float64Array) -> Float64Array:
     spread = top - top.mean()
     square = float(spread @ spread)
     slope = max(-1.0, float(spread @ log_p) / square) if square > 0.0 else -1.0
-    anchor = top[-RESOLVED]
-    line = np.log((1.0 + RESOLVED) / (1.0 + size)) + slope * np.maximum(s - anchor, 0.0)
+    line = np.log((1.0 + RESOLVED) / (1.0 + size)) + slope * np.maximum(s - top[-RESOLVED], 0.0)
     p[beyond] = np.maximum(np.exp(line[beyond]), np.finfo(np.float64).tiny)
     return p
 
@@ -239,14 +235,14 @@ def partial_spread(state: ModeArrays, opened: PlainCorrelation, seed: int) -> Nu
 
 
 def _partial_null(state: ModeArrays, opened: PlainCorrelation, seed: int, draws: int) -> ModeNull:
-    spread = partial_spread(state, opened, seed)
     lost = np.sqrt(inflation(state, len(state["samples"])))
     of_half = len(state["keys"]) ** 2 // 4
-    draws = max(draws, PARTIAL_DRAWS)
+    # Draws cost little, and values with heavy tails bend the tail.
+    draws = max(draws, 200_000)
     halves = min(MAX_HALVES, max(HALVES, -(-draws // max(1, of_half))))
     r, standard = (lost * each for each in _unrelated(state, opened, seed, halves, draws))
     one = np.ones(1)
-    p = spread.p_values(standard, one, one)
+    p = partial_spread(state, opened, seed).p_values(standard, one, one)
     n = np.full(p.size, len(state["samples"]))
     return ModeNull.of(p.size, standard_correlation(p, n), n, r)
 

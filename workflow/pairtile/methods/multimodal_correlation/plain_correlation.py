@@ -86,15 +86,8 @@ passes; what is left has lost four digits of sixteen."""
 MIN_SAMPLES = 2
 """Fewer have no correlation."""
 
-K_BINS = 6
-"""No mode, or one to five."""
-
 MAX_ROWS = 1 << 15
 """Rows of a strip: what the second dimension of a CUDA grid holds."""
-
-
-BICOR_VALUES = {"cpu": 1 << 17, "cuda": 1 << 24}
-"""Values of pairs whose medians are found together."""
 
 
 class PlainCorrelation:
@@ -200,14 +193,13 @@ class PlainCorrelation:
         to_host = self.device.to_host
         n_samples = to_host(kept.n_samples)
         one = np.ones(len(n_samples), dtype=np.int32)
-        unknown = np.full(len(n_samples), np.nan, dtype=np.float32)
         modes = {
             "row": to_host(kept.row) + np.int32(begin),
             "column": to_host(kept.column) + np.int32(first),
             **dict.fromkeys(("cluster", "n_clusters", "n_modes"), one),
             **dict.fromkeys(("n_samples", "n_usable"), n_samples),
             **dict(zip(NUMBERS[2:], moments, strict=True)),
-            **dict.fromkeys(FIT, unknown),
+            **dict.fromkeys(FIT, np.full(len(n_samples), np.nan, dtype=np.float32)),
             "correlation": to_host(kept.correlation),
             "weight": one.astype(np.float32),
             "samples": members,
@@ -225,8 +217,7 @@ class PlainCorrelation:
         pearson = self.estimator.correlation in ("pearson", "partial")
         whole_x, whole_y = genes.whole[x_genes], genes.whole[y_genes]
         known_x, known_y = ~genes.of_pair[x_genes], ~genes.of_pair[y_genes]
-        all_whole = whole_x.all() and whole_y.all()
-        if pearson and not all_whole and known_x.any() and known_y.any():
+        if pearson and not (whole_x.all() and whole_y.all()) and known_x.any() and known_y.any():
             # Sums over the samples that count in both genes: of values, squares, products, ones.
             value_x, mask_x = genes.masked_rows(x)
             value_y, mask_y = genes.masked_rows(y)
@@ -277,7 +268,8 @@ class PlainCorrelation:
         genes, xp = self._genes, self.device.xp
         wanted = xp.arange(len(y)) > xp.arange(len(x))[:, None] + diagonal
         row, column = xp.nonzero((r == TO_DO) & wanted)
-        step = max(1, BICOR_VALUES[self.device.backend] // genes.n_samples)
+        # Values of pairs whose medians are found together.
+        step = max(1, {"cpu": 1 << 17, "cuda": 1 << 24}[self.device.backend] // genes.n_samples)
 
         def fill(begin: int) -> None:
             at = row[begin : begin + step], column[begin : begin + step]
@@ -294,7 +286,8 @@ class PlainCorrelation:
         counts = sum((kept.counts for _, kept in found), np.zeros(COUNTS, dtype=np.int64))
         histogram_r = sum((kept.histogram for _, kept in found), np.zeros(R_BINS, dtype=np.int64))
         pairs = int(counts[TOO_FEW] + counts[CONSTANT] + histogram_r.sum())
-        histogram_k = np.zeros(K_BINS, dtype=np.int64)
+        # No mode, or one to five.
+        histogram_k = np.zeros(6, dtype=np.int64)
         histogram_k[0] = counts[TOO_FEW] + counts[CONSTANT]
         histogram_k[1] = pairs - histogram_k[0]
         named = {

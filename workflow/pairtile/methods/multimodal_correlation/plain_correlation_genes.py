@@ -28,13 +28,6 @@ from pairtile.methods.multimodal_correlation.modes import within_limits
 
 KERNELS = Path(__file__).parent / "kernels"
 
-BATCH_CELLS = 1 << 23
-BATCH_GENES = 1 << 15
-"""Values and genes prepared at a time: bounds the memory for what is between, and a CUDA grid."""
-
-OUTLIER_REACH = 1.5
-"""Interquartile ranges beyond the quartiles that are no outliers yet (Tukey)."""
-
 
 class Genes:
     """Order, ties, usable samples and centred rows of genes; made when first asked for.
@@ -102,7 +95,8 @@ class Genes:
         wanted = np.zeros(self.n_genes, dtype=bool)
         wanted[genes] = True
         missing = np.flatnonzero(wanted & ~self._ready)
-        step = min(BATCH_GENES, max(1, BATCH_CELLS // (WORD * self.words)))
+        # What is prepared at a time bounds the memory for what is between, and a CUDA grid.
+        step = min(1 << 15, max(1, (1 << 23) // (WORD * self.words)))
         for begin in range(0, len(missing), step):
             self._prepare(missing[begin : begin + step])
         self._ready[missing] = True
@@ -183,7 +177,9 @@ class Genes:
         inside = usable
         if self.estimator.outliers_before:
             quartile_1, quartile_3 = ranked(counts // 4), ranked(3 * counts // 4)
-            reach = OUTLIER_REACH * (quartile_3 - quartile_1)
+            # Up to 1.5 interquartile ranges beyond the quartiles nothing is an outlier
+            # (Tukey).
+            reach = 1.5 * (quartile_3 - quartile_1)
             low, high = quartile_1 - reach, quartile_3 + reach
             within = (values >= low[:, None]) & (values <= high[:, None])
             inside = usable & within

@@ -47,14 +47,8 @@ message = messages_of(__package__)
 UNFINISHED = 0.05
 """Share of fits that had not settled from which it is said."""
 
-FEW_COMMON = 0.2
-"""Share of pairs with too few samples from which it is said."""
-
 SHARE_WARNED = 0.1
 """Share of a condition's edges with a sign of bias from which it is said."""
-
-COLLIDING = (25, 36, 40, 48, 188, 277, 554)
-"""Numbers of samples for which two of KINC's starting points are the same sample."""
 
 N_NAMED = 6
 
@@ -65,7 +59,14 @@ def numbers(results: Results) -> dict[str, object]:
     heights = [int(n) for n in found.arrays.get("pairs_by_modes", ())]
     sizes = found.modules["module"].value_counts().sort_index()
     first = found.modules.drop_duplicates("module")
-    networks = found.networks[["condition", "label"]].drop_duplicates()
+    # Each condition, the labels that edges go with, most first, and what was tested.
+    said = {
+        (each["code"], each["numbers"]["condition"]): each["numbers"]
+        for each in results.summary.get("messages") or []
+        if each["code"] in ("condition_tested", "counting_noise_thinned")
+    }
+    counts = label_counts(found).sort_values("edges", ascending=False, kind="stable")
+    counts = counts[counts["edges"] > 0]
     return {
         "mixture": mixture(results),
         "rule": threshold_method(results),
@@ -81,30 +82,18 @@ def numbers(results: Results) -> dict[str, object]:
         "both_signs": int((found.pairs["signs"] > 1).sum()),
         "modules": [(int(sizes[m]), gene) for m, gene in first[["module", "gene"]].to_numpy()],
         "specific": edges_with_condition(found),
-        "networks": len(networks),
-        "conditions": _conditions(results, found),
+        "networks": len(found.networks[["condition", "label"]].drop_duplicates()),
+        "conditions": [
+            {
+                "name": each.name,
+                "categorical": each.kind == "categorical",
+                "labels": counts[counts["condition"] == each.name].to_dict("records"),
+                "tested": said.get(("condition_tested", each.name)),
+                "thinned": ("counting_noise_thinned", each.name) in said,
+            }
+            for each in found.conditions
+        ],
     }
-
-
-def _conditions(results: Results, found: ModeResults) -> list[dict[str, object]]:
-    """Each condition, the labels that edges go with, most first, and what was tested."""
-    said = {
-        (each["code"], each["numbers"]["condition"]): each["numbers"]
-        for each in results.summary.get("messages") or []
-        if each["code"] in ("condition_tested", "counting_noise_thinned")
-    }
-    counts = label_counts(found).sort_values("edges", ascending=False, kind="stable")
-    counts = counts[counts["edges"] > 0]
-    return [
-        {
-            "name": each.name,
-            "categorical": each.kind == "categorical",
-            "labels": counts[counts["condition"] == each.name].to_dict("records"),
-            "tested": said.get(("condition_tested", each.name)),
-            "thinned": ("counting_noise_thinned", each.name) in said,
-        }
-        for each in found.conditions
-    ]
 
 
 def warnings(results: Results) -> Iterator[Message]:
@@ -122,7 +111,8 @@ def _of_samples(results: Results) -> Iterator[Message]:
     counts, estimator = results.counts, settings(results, "estimator")
     samples, least = counts.get("samples") or 0, int(estimator.get("min_samples") or 0)
     pairs, few = counts.get("pairs", 0), counts.get("too_few_samples", 0)
-    if pairs and few > FEW_COMMON * pairs:
+    # It is said from a fifth of the pairs on.
+    if pairs and few > 0.2 * pairs:
         yield message("few_common_samples", share=few / pairs, least=least)
     if not mixture(results) or not samples:
         return
@@ -166,7 +156,8 @@ def _of_fits(results: Results) -> Iterator[Message]:
         yield message(code, share=unfinished / fits, fits=fits)
     if failed := counts.get("failed", 0):
         yield message("fits_failed_in_pairs", failed=failed)
-    if kinc and counts.get("samples") in COLLIDING:
+    # Numbers of samples for which two of KINC's starting points are the same sample.
+    if kinc and counts.get("samples") in (25, 36, 40, 48, 188, 277, 554):
         yield message("starts_coincide", samples=counts["samples"])
     least = int(settings(results, "estimator").get("min_clusters") or 1)
     if least > 1:
@@ -214,9 +205,12 @@ def _condition_edges(found: ModeResults, condition: str | None = None) -> NDArra
 def edge_table(results: Results, table: pd.DataFrame) -> pd.DataFrame:
     """The columns that a reader wants first; a column for all conditions, not one for each test."""
     found = results.cached(mode_results)
-    columns = ["source", "target", "correlation", "n_samples"]
-    columns += ["cluster", "n_modes"] if mixture(results) else []
-    shown = table[[*columns, *(c for c in ("p_value", "q_value") if c in table)]].copy()
+    columns = [
+        *("source", "target", "correlation", "n_samples"),
+        *(("cluster", "n_modes") if mixture(results) else ()),
+        *(column for column in ("p_value", "q_value") if column in table),
+    ]
+    shown = table[columns].copy()
     apart = differs_in(table)
     if apart is not None and (apart != "").any():
         shown["differs_in"] = apart
@@ -239,9 +233,7 @@ def conditions_section(results: Results, figures: list[CaptionedFigure]) -> Page
     found = results.cached(mode_results)
     needed(found.conditions)
     counts = label_counts(found)
-    limits = settings(results, "condition_networks")
     kinds = {each.name: each.kind for each in found.conditions}
-    rows = counts.assign(kind=counts["condition"].map(kinds))
     ordered = counts.sort_values("edges", ascending=False, kind="stable")
     with_edges = ordered[ordered["edges"] > 0].head(MAX_LABELS)
     return PageSection(
@@ -249,14 +241,14 @@ def conditions_section(results: Results, figures: list[CaptionedFigure]) -> Page
         title="Condition networks",
         template="section_mode_conditions.html.j2",
         values={
-            "rows": rows.to_dict("records"),
+            "rows": counts.assign(kind=counts["condition"].map(kinds)).to_dict("records"),
             "networks": [
                 _label_network(found, str(row.condition), str(row.label))
                 for row in with_edges.itertuples()
             ],
             "shown": MAX_EDGES,
             "specific": edges_with_condition(found),
-            "q_value": plain(float(limits.get("q_value") or 0.0)),
+            "q_value": plain(float(settings(results, "condition_networks").get("q_value") or 0.0)),
             "labels": any(each.kind == "categorical" for each in found.conditions),
             "numbers": any(each.kind != "categorical" for each in found.conditions),
         },
@@ -270,8 +262,8 @@ def name_of(condition: str, label: str) -> str:
 
 def _label_network(found: ModeResults, condition: str, label: str) -> dict[str, object]:
     """The edges of one label, the smallest q first, the larger of equals by size."""
-    table = found.networks
-    table = table[(table["condition"] == condition) & (table["label"] == label)]
+    networks = found.networks
+    table = networks[(networks["condition"] == condition) & (networks["label"] == label)]
     size = table["correlation"].abs().rename("size")
     order = table.assign(size=size).sort_values(
         ["q_value", "size", "source", "target", "cluster"],

@@ -73,13 +73,17 @@ class ModeResults:
         """Pairs of genes in the network, each once: ``source``, ``target``, ``edges``, ``signs``
         (1: its edges have one sign, 2: both), ``n_modes``, ``correlation`` (the strongest)."""
         signs = np.sign(self.network["correlation"]).rename("signs")
-        grouped = self.network.assign(signs=signs).groupby(["source", "target"], sort=False)
-        return grouped.agg(
-            edges=("cluster", "size"),
-            signs=("signs", "nunique"),
-            n_modes=("n_modes", "max"),
-            correlation=("correlation", "first"),
-        ).reset_index()
+        return (
+            self.network.assign(signs=signs)
+            .groupby(["source", "target"], sort=False)
+            .agg(
+                edges=("cluster", "size"),
+                signs=("signs", "nunique"),
+                n_modes=("n_modes", "max"),
+                correlation=("correlation", "first"),
+            )
+            .reset_index()
+        )
 
     @cached_property
     def partners(self) -> pd.Series:
@@ -280,8 +284,9 @@ def strongest_pairs(found: ModeResults) -> list[Pair]:
 def split_pairs(found: ModeResults) -> list[Pair]:
     """Pairs of several modes that are not among the strongest: those with edges of both signs
     first, then those with more edges, then the stronger."""
-    several = found.pairs[found.pairs["n_modes"] > 1]
-    several = several.sort_values(["signs", "edges"], ascending=False, kind="stable")
+    several = found.pairs[found.pairs["n_modes"] > 1].sort_values(
+        ["signs", "edges"], ascending=False, kind="stable"
+    )
     drawn = set(strongest_pairs(found))
     return spread((pair for pair in _ends(several) if pair not in drawn), MAX_PAIRS)
 

@@ -4,8 +4,10 @@ estimator of pairtile.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -23,6 +25,7 @@ from pairtile.engine.estimator import (
     Written,
     state_bytes,
 )
+from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.stages import ReusableTiles
 from pairtile.engine.tiles import PairSpace, Tile
@@ -63,20 +66,10 @@ from pairtile.preprocess.two_tables import read_two_tables
 from pairtile.preprocess.value_kind import whole_counts
 from pairtile.statistics.counting_noise import name_keys
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pairtile.engine.network import Network
-
 message = messages_of(__package__)
 
 MIXTURE_TILE_EDGE = 256
 """Genes along each side of a tile of mixtures: 65,000 pairs, some seconds on a few cores."""
-
-READY_COPIES = {"gmm": 5, "none": 2}
-"""Memory for genes made ready (values, ranks, marks) and while they are, as copies of the table
-beyond the three of ``state_bytes``."""
 
 MODE_COPIES, MODE_BYTES = 3, 100
 """Of a mode that is kept: joined from strips, made a table, written; beside its two masks."""
@@ -163,12 +156,14 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
         values = state["values"]
         estimator = config.estimator
         mixtures = estimator.clustering == "gmm"
-        ready = READY_COPIES[estimator.clustering] * values.nbytes
+        # Memory for genes made ready (values, ranks, marks) and while they are, as copies
+        # of the table beyond the three of state_bytes.
+        ready = {"gmm": 5, "none": 2}[estimator.clustering] * values.nbytes
         modes = rows * columns * (min(2, estimator.max_clusters) if mixtures else 1)
         # How many are kept is not known beforehand: where close correlations are common, this part.
         kept = modes * (1.0 - estimator.min_correlation)
-        ready += state_bytes(state)
-        return ready + int(MODE_COPIES * kept * (2 * (values.shape[1] // 8 + 1) + MODE_BYTES))
+        masks = 2 * (values.shape[1] // 8 + 1)
+        return ready + state_bytes(state) + int(MODE_COPIES * kept * (masks + MODE_BYTES))
 
     @classmethod
     def cost(
@@ -220,8 +215,7 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
         """What finds the modes of the pairs of a tile."""
         # The seed is part of the chunks' fingerprint; draws are keyed on it and on both genes.
         values, keys = np.asarray(self.state["values"]), np.asarray(self.state["keys"])
-        lagged = lagged_of(self.state)
-        return pair_scorer(self.config, values, keys, self.device, self.seed, lagged)
+        return pair_scorer(self.config, values, keys, self.device, self.seed, lagged_of(self.state))
 
     @cached_property
     def order(self) -> NDArray[np.int64]:

@@ -49,8 +49,7 @@ def write_tables(
     number = number[items["kept"].to_numpy()]
     i, j = (number.loc[network[end]].to_numpy() for end in ("source", "target"))
     edges = network.assign(i=i, j=j)
-    modes = modes_of_edges(merged, edges)
-    edges = pd.concat([edges, modes[list(MASKS)]], axis=1)
+    edges = pd.concat([edges, modes_of_edges(merged, edges)[list(MASKS)]], axis=1)
     done = Written()
     if config.threshold.walks:
         _write_frame(table_of_walk(merged.scores, "curve"), folder / "threshold.tsv")
@@ -109,9 +108,8 @@ def module_rows(
         both["module"] = np.append(community, community)
         both["inside"] = True
     both = both.drop_duplicates()
-    degree = both.groupby("a")["b"].nunique()
     table = both.groupby(["module", "a"])[["inside"]].sum().reset_index()
-    table["degree"] = degree.loc[table["a"]].to_numpy()
+    table["degree"] = both.groupby("a")["b"].nunique().loc[table["a"]].to_numpy()
     table = table.sort_values(
         ["module", "inside", "degree", "a"], ascending=[True, False, False, True]
     )

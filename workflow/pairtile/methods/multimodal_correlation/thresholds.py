@@ -149,8 +149,6 @@ RANDOM = 200.0
 """From this chi-square on the network is taken to be tied together by noise."""
 MIN_EIGENVALUES = 50  # below, no pace leaves five knots
 
-_CPU = Device("cpu", "", "")
-
 
 def random_matrix_threshold(
     pairs: RankedPairs,
@@ -180,7 +178,7 @@ def random_matrix_threshold(
             f"min_eigenvalues: found {min_eigenvalues}; expected at least {MIN_EIGENVALUES}"
         )
     lowest = start if pairs.lowest is None else pairs.lowest
-    solver = NetworkEigenvalues(pairs.n_genes, device or _CPU)
+    solver = NetworkEigenvalues(pairs.n_genes, device or Device("cpu", "", ""))
     rows: list[dict[str, float]] = []
     row: dict[str, float] = {"edges_above": -1}
     shown: dict[str, tuple[float, NDArray[np.float64]]] = {}
@@ -203,8 +201,13 @@ def random_matrix_threshold(
                 trouble = f"at {threshold:.6g} {error}"
                 break
             chi = chi_square(values) if values.size >= min_eigenvalues else np.nan
-            row = {"edges_above": count, "genes": genes.size, "edges": i.size}
-            row |= {"eigenvalues": values.size, "chi_square": chi}
+            row = {
+                "edges_above": count,
+                "genes": genes.size,
+                "edges": i.size,
+                "eigenvalues": values.size,
+                "chi_square": chi,
+            }
         rows.append({**row, "threshold": threshold})
         if np.isnan(chi):
             continue
@@ -220,8 +223,7 @@ def random_matrix_threshold(
                 found = last
                 break
     columns = ["threshold", "genes", "edges", "eigenvalues", "chi_square"]
-    curve = pd.DataFrame(rows, columns=columns)
-    curve = curve.astype({"threshold": float, "chi_square": float})
+    curve = pd.DataFrame(rows, columns=columns).astype({"threshold": float, "chi_square": float})
     if found is None:
         shown.pop("threshold", None)
         fallen = None if last is None else (last, highest_after)

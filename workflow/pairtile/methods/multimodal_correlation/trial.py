@@ -10,5 +10,4 @@ from pairtile.simulate.kinetic import simulate_kinetic, write_simulation
 def write_trial(folder: Path) -> dict[str, object]:
     """A simulated table; mixtures of its pairs."""
     write_simulation(simulate_kinetic(40, 60, seed=1), folder, "pairtile warm")
-    threshold = {"method": "score", "score": 0.6}
-    return {"expression": "expression.tsv.gz", "threshold": threshold}
+    return {"expression": "expression.tsv.gz", "threshold": {"method": "score", "score": 0.6}}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -15,7 +14,7 @@ from pairtile.api.keywords import Keywords
 from pairtile.api.messages import tell
 from pairtile.api.prepare import Inputs, as_labelled, preprocess_of, sample_labels
 from pairtile.api.settings import Section, analysis_config
-from pairtile.api.table import ExpressionTable, Labels, Names, as_table
+from pairtile.api.table import ExpressionTable, Labels, as_table
 from pairtile.declare.messages import notes_of, warnings_of
 from pairtile.engine.state import open_state
 from pairtile.methods.predictor_pairs.arrays import PredictorArrays
@@ -36,9 +35,6 @@ from pairtile.methods.predictor_pairs.report import TEXT
 from pairtile.methods.predictor_pairs.report_results import sets_of_file
 from pairtile.methods.predictor_pairs.score import draws_of_a_test
 from pairtile.simulate import BooleanSimulation
-
-OF_KEEP = ("keep_auto", "kept_by_rank", "keep_cannot_be_met", TEXT.empty.code)
-"""Messages on edges, which ``predictor_edges`` makes."""
 
 KEYWORDS = Keywords(
     PredictorPairsConfig,
@@ -239,20 +235,18 @@ def predictor_pairs(
         targets=inputs.genes(targets, table, "targets"),
     )
     run, folder = kept_run(config, inputs, seed, backend)
-    found, said = finished(run, folder, told=OF_KEEP)
-    sets = read_sets(found.folder, table.labels)
+    # Without the messages on edges, which predictor_edges makes.
+    found, said = finished(
+        run, folder, told=("keep_auto", "kept_by_rank", "keep_cannot_be_met", TEXT.empty.code)
+    )
+    # predictors.tsv with the caller's labels of genes.
+    sets = sets_of_file(found.folder)
+    sets = sets.drop(columns=[name for name in sets if str(name).endswith("_symbol")])
+    for end in ("target", *members(sets)) if len(sets) else ():
+        sets[end] = as_labelled(table.labels, sets[end])
     sets.attrs = attributes(found, said) | {"settings": found.parameters}
     state, pooled = cast(PredictorArrays, open_state(run.state)), config.null.permutations == "auto"
     sets.attrs["counts"]["draws_of_a_test"] = draws_of_a_test(state, pooled)
-    return sets
-
-
-def read_sets(folder: Path, labels: Names) -> pd.DataFrame:
-    """``predictors.tsv`` with the caller's labels of genes."""
-    sets = sets_of_file(folder)
-    sets = sets.drop(columns=[name for name in sets if str(name).endswith("_symbol")])
-    for end in ("target", *members(sets)) if len(sets) else ():
-        sets[end] = as_labelled(labels, sets[end])
     return sets
 
 
@@ -296,10 +290,11 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "auto"
     0       5       3     1
     1       8       3     1
     """
-    needed = ["target", "rank", "predictor_1", "mce_bits", "n_ties", "target_entropy_bits"]
-    needed += ["mi_bits", "imp_bits", "p_value", "q_value"]
-    for k in range(len(members(sets))):
-        needed += [f"gain_{k + 1}", f"spearman_{k + 1}"]
+    needed = [
+        *("target", "rank", "predictor_1", "mce_bits", "n_ties", "target_entropy_bits"),
+        *("mi_bits", "imp_bits", "p_value", "q_value"),
+        *(f"{name}_{k + 1}" for k in range(len(members(sets))) for name in ("gain", "spearman")),
+    ]
     missing = [column for column in needed if column not in sets]
     if missing:
         raise ValueError(
@@ -324,11 +319,12 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "auto"
     for end in ("source", "target"):
         edges[end] = labels[edges[end].to_numpy()]
     drawn = sets.attrs.get("settings", {}).get("null", {})
-    said = [] if drawn.get("permutations") == "auto" else threshold_warnings(rule, draws)
-    said += [said_of_auto(rule)] if config.keep.rule == "auto" else []
-    best = chosen[chosen["rank"] == 1]
-    said += weak_warnings(best) if keep == "best" else []
-    said += [TEXT.empty] if edges.empty else []
+    said = [
+        *([] if drawn.get("permutations") == "auto" else threshold_warnings(rule, draws)),
+        *([said_of_auto(rule)] if config.keep.rule == "auto" else []),
+        *(weak_warnings(chosen[chosen["rank"] == 1]) if keep == "best" else []),
+        *([TEXT.empty] if edges.empty else []),
+    ]
     told = tell(said)
     edges.attrs = {"directed": True, "notes": notes_of(told), "warnings": warnings_of(told)}
     return edges

@@ -28,9 +28,6 @@ from pairtile.config.network import (
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.config.values import Expected, Exponent, listed, refusal
 
-QuantizationRule = Literal["mean_split", "extreme_split", "quantile", "kmeans", "thresholds"]
-
-DEFAULT_LEVELS = 3
 MIN_LEVELS, MAX_LEVELS = 2, 4
 
 LEVELS_OF_RULE: Mapping[str, tuple[int, ...]] = {
@@ -74,7 +71,7 @@ class QuantizeConfig(ConfigModel):
             "predictor levels, and with them the samples that it takes to see each."
         ),
     )
-    rule: QuantizationRule = Field(
+    rule: Literal["mean_split", "extreme_split", "quantile", "kmeans", "thresholds"] = Field(
         default="mean_split",
         description=(
             "Where the borders between levels lie; a value on a border belongs to the lower level. "
@@ -111,7 +108,7 @@ class QuantizeConfig(ConfigModel):
         """
         levels = self.levels
         if levels == "auto":
-            levels = len(self.thresholds) + 1 if self.thresholds else DEFAULT_LEVELS
+            levels = len(self.thresholds) + 1 if self.thresholds else 3
         able = LEVELS_OF_RULE[self.rule]
         if levels not in able:
             others = [rule for rule, numbers in LEVELS_OF_RULE.items() if levels in numbers]

@@ -89,8 +89,11 @@ def edges_of_sets(sets: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for number, column in enumerate(members(sets), start=1):
         part = sets[sets[column] >= 0]
-        of_member = {"gain_bits": f"gain_{number}", "spearman": f"spearman_{number}"}
-        of_member |= {k: f"{k}_{number}" for k in ("mode", "lag") if f"{k}_{number}" in part}
+        of_member = {
+            "gain_bits": f"gain_{number}",
+            "spearman": f"spearman_{number}",
+            **{k: f"{k}_{number}" for k in ("mode", "lag") if f"{k}_{number}" in part},
+        }
         parts.append(part.assign(source=part[column], **{k: part[v] for k, v in of_member.items()}))
     edges = pd.concat(parts, ignore_index=True)
     edges["score"] = edges["gain_bits"] - MAX_GAIN_BITS * (edges["rank"] - 1)
@@ -100,9 +103,11 @@ def edges_of_sets(sets: pd.DataFrame) -> pd.DataFrame:
     edges = edges.sort_values(
         ["rank", "gain_bits", "target", "source"], ascending=[True, False, True, True]
     )
-    columns = ["source", "target", "mi_bits", "mce_bits", "gain_bits", "imp_bits", "spearman"]
-    columns += ["rank", "n_ties", "n_sets", "p_value", "q_value", "score"]
-    columns += [column for column in ("mode", "lag") if column in edges]
+    columns = [
+        *("source", "target", "mi_bits", "mce_bits", "gain_bits", "imp_bits", "spearman"),
+        *("rank", "n_ties", "n_sets", "p_value", "q_value", "score"),
+        *(column for column in ("mode", "lag") if column in edges),
+    ]
     kinds = {"source": np.int32, "target": np.int32, "rank": np.int32, "n_sets": np.int32}
     return edges[columns].astype(kinds).reset_index(drop=True)
 
@@ -127,11 +132,16 @@ def set_warnings(sets: pd.DataFrame, estimator: PredictorEstimatorConfig) -> lis
     tied = best[best["n_ties"] > 1]
     if tied.empty:
         return []
-    word = SET_NAMES[estimator.cardinality]
-    numbers = {"n": len(tied), "targets": len(best), "word": word}
-    numbers |= {"median": tied["n_ties"].median(), "most": tied["n_ties"].max()}
-    code = "tied_sets_without_penalty" if estimator.penalty == "none" else "tied_sets"
-    return [message(code, **numbers)]
+    return [
+        message(
+            "tied_sets_without_penalty" if estimator.penalty == "none" else "tied_sets",
+            n=len(tied),
+            targets=len(best),
+            word=SET_NAMES[estimator.cardinality],
+            median=tied["n_ties"].median(),
+            most=tied["n_ties"].max(),
+        )
+    ]
 
 
 def lacking_warnings(
@@ -141,8 +151,15 @@ def lacking_warnings(
     lacking = n_targets - int(sets["target"].nunique())
     if lacking <= 0:
         return []
-    numbers = {"targets": n_targets, "word": SET_NAMES[cardinality], "least": min_samples}
-    return [message("targets_without_result", n=lacking, **numbers)]
+    return [
+        message(
+            "targets_without_result",
+            n=lacking,
+            targets=n_targets,
+            word=SET_NAMES[cardinality],
+            least=min_samples,
+        )
+    ]
 
 
 def threshold_warnings(keep: KeepSets, draws: int) -> list[Message]:
@@ -151,8 +168,9 @@ def threshold_warnings(keep: KeepSets, draws: int) -> list[Message]:
     least = 1.0 / (draws + 1)
     if keep.limit is None or least <= keep.limit:
         return []
-    numbers = {"key": keep.rule, "limit": keep.limit, "draws": draws, "least": least}
-    return [message("keep_cannot_be_met", **numbers)]
+    return [
+        message("keep_cannot_be_met", key=keep.rule, limit=keep.limit, draws=draws, least=least)
+    ]
 
 
 def weak_warnings(best: pd.DataFrame) -> list[Message]:

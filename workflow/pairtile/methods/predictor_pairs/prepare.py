@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import Message, messages_of, notes_of
+from pairtile.declare.messages import messages_of, notes_of
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
 from pairtile.io.names import GeneNames
@@ -173,7 +173,22 @@ def _transitions(
     elif lag and design.times.size:
         lengths = design.times[found.target_samples] - design.times[found.source_samples]
         if lengths.max() > UNEVEN * lengths.min():
-            table.messages.append(_uneven_steps(lengths, lag))
+            # Six digits: differences of decimal fractions are off by rounding.
+            common = Counter(f"{length:.6g}" for length in lengths).most_common()
+            shown = [f"{length} ({n})" for length, n in common[:_SHOWN_STEPS]]
+            if len(common) > _SHOWN_STEPS:
+                shown.append(f"{len(common) - _SHOWN_STEPS} more")
+            table.messages.append(
+                message(
+                    "uneven_steps",
+                    transitions=len(lengths),
+                    shortest=float(lengths.min()),
+                    longest=float(lengths.max()),
+                    step=float(common[0][0]) / lag,
+                    of_step=common[0][1],
+                    lengths=", ".join(shown),
+                )
+            )
     table.counts["transitions"] = len(found)
     if len(found) < least:
         raise InputError.at(
@@ -196,9 +211,8 @@ def _chosen(
     """Rows of the genes that are listed under ``key``; all without a list."""
     rows = np.arange(len(table.genes), dtype=np.int32)
     if names is not None:
-        source = getattr(config, key) or key
         genes = GeneNames.of(table.items, config.ignore_case, config.ignore_versions)
-        found = find_listed(names, genes, source, key)
+        found = find_listed(names, genes, getattr(config, key) or key, key)
         table.counts.update(found.counts)
         table.messages.extend(found.messages)
         rows = found.rows
@@ -230,23 +244,6 @@ def _describe_levels(
     n_targets = int(np.isin(targets, single).sum())
     if n_targets:
         table.messages.append(message("targets_constant", n=n_targets, targets=targets.size))
-
-
-def _uneven_steps(lengths: NDArray[np.float64], lag: int) -> Message:
-    # Six digits: differences of decimal fractions are off by rounding.
-    common = Counter(f"{length:.6g}" for length in lengths).most_common()
-    shown = [f"{length} ({n})" for length, n in common[:_SHOWN_STEPS]]
-    if len(common) > _SHOWN_STEPS:
-        shown.append(f"{len(common) - _SHOWN_STEPS} more")
-    return message(
-        "uneven_steps",
-        transitions=len(lengths),
-        shortest=float(lengths.min()),
-        longest=float(lengths.max()),
-        step=float(common[0][0]) / lag,
-        of_step=common[0][1],
-        lengths=", ".join(shown),
-    )
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,6 @@ from pairtile.preprocess.samples import (
 message = messages_of(__package__)
 
 MISSING_LEVEL = -1
-_TEXT_SUFFIXES = (".tsv", ".tab", ".csv", ".txt")
 
 
 def count_levels(
@@ -89,14 +88,13 @@ def first_level(values: NDArray[np.float64], asked: Literal["auto"] | int = "aut
 def _line_of(source: str, name: str) -> str:
     """``line N, `` of the row with this name, for text tables; else nothing."""
     suffixes = [s.lower() for s in Path(source).suffixes if s.lower() != ".gz"]
-    if not suffixes or suffixes[-1] not in _TEXT_SUFFIXES:
+    if not suffixes or suffixes[-1] not in (".tsv", ".tab", ".csv", ".txt"):
         return ""
     with open_rows(source, find_delimiter(source)) as rows:
         next(rows, None)
         return next((f"line {n}, " for n, fields in rows if fields[0].strip() == name), "")
 
 
-_SAMPLE_HEADERS = {"sample", "samples", "sample_id", "sample_name", "column"}
 _SHOWN = 3
 
 
@@ -134,7 +132,11 @@ def read_series(path: str | PathLike[str], samples: Sequence[str]) -> Series:
             found = f"{len(fields)} field{'s' if len(fields) > 1 else ''}"
             raise InputError.at(path, f"line {line}", found, "2 (sample, series)")
         sample, series = fields
-        if k == 0 and sample.lower() in _SAMPLE_HEADERS and sample not in samples:
+        if (
+            k == 0
+            and sample.lower() in {"sample", "samples", "sample_id", "sample_name", "column"}
+            and sample not in samples
+        ):
             continue
         if not sample or not series:
             raise InputError.at(path, f"line {line}", "an empty name", "sample and series")
@@ -189,14 +191,16 @@ def read_predictor_input(
     series = design = n_levels = None
     effects = config.preprocess.regress_out
     if config.levels is not None:
-        table = read_expression(
-            config.levels,
-            config.orientation,
-            config.layer,
-            ignore_versions=config.ignore_versions,
-            obs=config.obs,
+        table = with_symbols(
+            read_expression(
+                config.levels,
+                config.orientation,
+                config.layer,
+                ignore_versions=config.ignore_versions,
+                obs=config.obs,
+            ),
+            config.names,
         )
-        table = with_symbols(table, config.names)
         n_levels = count_levels(table, config.orientation, config.quantize.levels)
         series = None if config.series is None else read_series(config.series, table.samples)
     elif config.series is None:

@@ -35,13 +35,11 @@ from pairtile.report.packed_columns import cells
 from pairtile.report.results import Results
 from pairtile.view.evidence import Samples, State, evidence_section, table_samples
 
-MAX_TARGETS = 12
-
 
 def levels_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
     """Small heat maps."""
     found = results.cached(predictor_results)
-    q, clearest = needed(found.levels).n_levels, found.clearest(MAX_TARGETS)
+    q, clearest = needed(found.levels).n_levels, found.clearest(12)
     needed(found.best)
     return PageSection(
         id="levels",
@@ -87,12 +85,10 @@ def _facts(row: Mapping[Hashable, Any], n_predictors: int) -> str:
     facts = [
         f"tells {number(row['mi_bits'])} of {number(row['target_entropy_bits'])} bits",
         f"MCE {number(row['mce_bits'])}",
+        *([f"IMP {number(row['imp_bits'])}"] if n_predictors > 1 else []),
+        *(f"{k[0]} = {number(row[k])}" for k in ("p_value", "q_value") if row[k] == row[k]),
+        f"{count(row['n_samples'])} samples",
     ]
-    facts += [f"IMP {number(row['imp_bits'])}"] if n_predictors > 1 else []
-    for key in ("p_value", "q_value"):
-        if row[key] == row[key]:
-            facts.append(f"{key[0]} = {number(row[key])}")
-    facts.append(f"{count(row['n_samples'])} samples")
     # A line breaks between facts, not within one.
     return " · ".join(fact.replace(" ", "\u00a0") for fact in facts)
 
@@ -115,9 +111,6 @@ def _background(colour: str, strength: float) -> str:
 
 MAX_ROWS = 6000
 """So many targets at most; the page stays under 5 MB."""
-
-MAX_ROWS_OF_RANKS = 2000
-"""As many ranks of every target as fit in so many rows, at least the best."""
 
 
 def sets_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
@@ -157,21 +150,23 @@ def shown_sets(sets: pd.DataFrame) -> pd.DataFrame:
     place = {target: k for k, target in enumerate(best["target"].head(MAX_ROWS))}
     table = sets[sets["target"].isin(place)]
     per_rank = table["rank"].value_counts().sort_index().cumsum()
-    ranks = max(1, int((per_rank <= MAX_ROWS_OF_RANKS).sum()))
+    # As many ranks of every target as fit in 2,000 rows, at least the best.
+    ranks = max(1, int((per_rank <= 2000).sum()))
     table = table[table["rank"] <= ranks]
     order = table["target"].map(place).to_numpy() * (ranks + 1) + table["rank"].to_numpy()
     return table.iloc[order.argsort(kind="stable")]
 
 
 def _columns(found: PredictorResults, table: pd.DataFrame) -> list[str]:
-    columns = ["target", "rank", *found.members, "n_ties"]
-    columns += ["p_value", "q_value"] if found.tested else []
-    columns += ["mce_bits", "target_entropy_bits", "mi_bits"]
-    if len(found.members) > 1:
-        columns += ["imp_bits", *(column for column in GAINS if column in table)]
-    if table["n_samples"].nunique() > 1:
-        columns.append("n_samples")
-    return [*columns, "kept"]
+    of_members = ["imp_bits", *(column for column in GAINS if column in table)]
+    return [
+        *("target", "rank", *found.members, "n_ties"),
+        *(("p_value", "q_value") if found.tested else ()),
+        *("mce_bits", "target_entropy_bits", "mi_bits"),
+        *(of_members if len(found.members) > 1 else ()),
+        *(("n_samples",) if table["n_samples"].nunique() > 1 else ()),
+        "kept",
+    ]
 
 
 message = messages_of(__package__)
@@ -190,8 +185,14 @@ def warnings(results: Results) -> Iterator[Message]:
     levels = int((results.parameters.get("quantize") or {}).get("levels") or 2)
     samples, cells = results.counts.get("transitions"), int(levels ** len(found.members))
     if samples and samples < SAMPLES_EACH * cells:
-        numbers = {"samples": samples, "cells": cells, "each": samples / cells}
-        yield message("few_samples_for_levels", word=found.word, least=SAMPLES_EACH, **numbers)
+        yield message(
+            "few_samples_for_levels",
+            word=found.word,
+            least=SAMPLES_EACH,
+            samples=samples,
+            cells=cells,
+            each=samples / cells,
+        )
     before = {one["code"] for one in results.summary.get("messages") or []}
     if found.tested:
         yield from _of_p_values(results, found)
@@ -206,8 +207,9 @@ def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]
     if found.draws is not None and not _is_pooled(results):
         least, tested = 1.0 / (1.0 + found.draws), int(best["p_value"].notna().sum())
         if least >= LEVEL / 2 and best["q_value"].min() > LEVEL:
-            numbers = {"draws": found.draws, "least": least, "targets": tested}
-            yield message("coarse_p_values", level=LEVEL, **numbers)
+            yield message(
+                "coarse_p_values", level=LEVEL, draws=found.draws, least=least, targets=tested
+            )
     if results.parameters.get("keep") == "best":
         yield from weak_warnings(best[best["kept"]])
 

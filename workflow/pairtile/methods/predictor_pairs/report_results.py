@@ -65,9 +65,7 @@ def rule_of_two(counts: NDArray[np.integer]) -> str:
     if counts.shape != (2, 2, 2):
         return ""
     zeros, ones = counts.reshape(4, 2).T
-    if (zeros == ones).any():
-        return ""
-    return "".join("01"[int(one)] for one in ones > zeros)
+    return "" if (zeros == ones).any() else "".join("01"[int(one)] for one in ones > zeros)
 
 
 SETS, HYPEREDGES = "predictors.tsv", "hyperedges.tsv"

@@ -172,8 +172,10 @@ class Core(NamedTuple):
         """The attractors of the core, with the levels of all genes of ``network``."""
         before = np.arange(len(table)) - 1
         before[table["step"] == 0] += table["length"][table["step"] == 0]
-        levels = {gene: np.full(len(table), level) for gene, level in self.fixed.items()}
-        levels |= {gene: table[network.names[gene]].to_numpy(np.int64) for gene in self.kept}
+        levels = {
+            **{gene: np.full(len(table), level) for gene, level in self.fixed.items()},
+            **{gene: table[network.names[gene]].to_numpy(np.int64) for gene in self.kept},
+        }
         for gene in reversed(self.outputs):
             inputs = tuple(levels[k][before] for k in network.inputs[gene])
             levels[gene] = network.tables[gene][inputs]
@@ -336,8 +338,7 @@ def simulated_course(
 
     Returns int8 (genes, samples); -1 where an input is not known.
     """
-    measured = levels[network.genes]
-    result = measured.copy()
+    result = levels[network.genes].copy()
     ruled = np.array([bool(inputs) for inputs in network.inputs], dtype=bool)
     for before, after in zip(np.atleast_2d(source).T, target, strict=True):
         result[ruled, after] = network.step(result[:, before].reshape(-1, 1))[ruled, 0]
@@ -356,11 +357,12 @@ def write_rules(
     folder: Path,
 ) -> Written:
     """Write ``network.bnet``, ``network.sbml``, ``attractors.tsv`` and ``rules.tsv``."""
-    counts = {
-        "rules": sum(map(bool, network.inputs)),
-        "rules_combinations_unseen": network.unseen,
-    }
-    written = Written(counts)
+    written = Written(
+        {
+            "rules": sum(map(bool, network.inputs)),
+            "rules_combinations_unseen": network.unseen,
+        }
+    )
     if network.unseen:
         combinations = sum(table.size for table in network.tables)
         written.messages.append(message("rules_unseen", n=network.unseen, of=combinations))
@@ -384,8 +386,8 @@ def write_rules(
     if of_searched is not None:
         found = of_searched if core is None else core.with_all_genes(of_searched, single)
         found = found[[*ATTRACTOR_COLUMNS, *network.names]]
-        counts["attractors"] = int(found["attractor"].max()) if len(found) else 0
-        counts["attractor_states"] = network.n_levels ** len(searched.names)
+        written.counts["attractors"] = int(found["attractor"].max()) if len(found) else 0
+        written.counts["attractor_states"] = network.n_levels ** len(searched.names)
     agreement = _agreement(network, levels, source, target)
     texts = {
         "attractors.tsv": found.to_csv(sep="\t", index=False, lineterminator="\n"),
@@ -423,8 +425,9 @@ def _agreement(
                     "constant": float(count.max() / max(known.sum(), 1)),
                 }
             )
-    columns = ["target", "rule", "transitions", "one_step", "course", "constant"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(
+        rows, columns=["target", "rule", "transitions", "one_step", "course", "constant"]
+    )
 
 
 def identifiers(names: Sequence[str]) -> list[str]:
@@ -473,9 +476,9 @@ def _formula(network: RuleNetwork, gene: int, names: Sequence[str]) -> str:
         terms = []
         for term in minimal_terms(table, level):
             fixed = [(labels[k], x) for k, x in zip(inputs, term, strict=True) if x is not None]
-            factors = [f"{label}={x}" for label, x in fixed]
-            if binary:
-                factors = [label if x else f"!{label}" for label, x in fixed]
+            factors = [
+                f"{label}={x}" if not binary else label if x else f"!{label}" for label, x in fixed
+            ]
             joined = " & ".join(factors) or "always"
             terms.append(f"({joined})" if binary and len(factors) > 1 else joined)
         formulas[level] = " | ".join(terms)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property, partial
 from math import comb
-from typing import TYPE_CHECKING, ClassVar
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -46,15 +47,12 @@ from pairtile.methods.predictor_pairs.network import (
     threshold_summary,
     threshold_warnings,
 )
-from pairtile.methods.predictor_pairs.predictor_levels import PredictorLevels
+from pairtile.methods.predictor_pairs.predictor_table import PredictorLevels
 from pairtile.methods.predictor_pairs.prepare import prepare_predictors
 from pairtile.methods.predictor_pairs.rules import rule_network, write_rules
 from pairtile.methods.predictor_pairs.search import PredictorSearch
 from pairtile.methods.predictor_pairs.state import search_input
 from pairtile.methods.predictor_pairs.tables import stored_sets, tested_sets, write_predictor_tables
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 message = messages_of(__package__)
 
@@ -202,10 +200,9 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         wanted = self.config.estimator.cardinality
         itself = (self.excluded(slice(0, self.n_targets)) >= 0) * self.lags
         enough = int((self.state["predictors"].size - itself >= wanted).sum())
-        least = self.config.preprocess.min_samples
         said = [
             *set_warnings(sets, self.config.estimator),
-            *lacking_warnings(sets, enough, wanted, least),
+            *lacking_warnings(sets, enough, wanted, self.config.preprocess.min_samples),
         ]
         if self.config.null.permutations == "auto":
             return said
@@ -269,6 +266,4 @@ def sets_in(state: PredictorArrays, tile: Tile) -> int:
 def draws_of_a_test(state: PredictorArrays, pooled: bool = False) -> int:
     """Shuffled targets that each target is compared with: its own, or those of all targets."""
     of_class = np.asarray(state["null_class"])
-    if pooled or not of_class.size:
-        return of_class.size
-    return int(np.bincount(of_class).max())
+    return of_class.size if pooled or not of_class.size else int(np.bincount(of_class).max())

@@ -81,8 +81,7 @@ def batches(blocks: Blocks, done: int, first: int, growth: int) -> Iterator[Bloc
     """
     blocks = blocks[np.random.default_rng(0).permutation(len(blocks))]
     if not done and len(blocks) and n_sets(blocks[:1]).sum() > first:
-        fine = split(blocks[:1], MIN_PREFIXES, MIN_FINALS)
-        blocks = np.concatenate([fine, blocks[1:]])
+        blocks = np.concatenate([split(blocks[:1], MIN_PREFIXES, MIN_FINALS), blocks[1:]])
     ends = np.cumsum(n_sets(blocks))
     begin = 0
     while begin < len(blocks):
@@ -128,16 +127,8 @@ CODE_BITS = 21
 THREADS = 128
 QUEUE_BYTES = 8 * THREADS
 SHARED_BYTES = 40 * 1024
-MAX_TILE_TARGETS = 512
 TILE_STEP = 16
 """Targets of a tile come in multiples of this."""
-
-TIGHT_SAMPLES = 6
-"""Samples for each cell from which on the closer bound pays: the other passes ever more sets."""
-
-MAX_PREFIX_BYTES = 1 << 28
-"""Planes of the first two of three predictors that are made at a time, where memory allows."""
-
 
 SetPrefixes = tuple[CupyArray, CupyArray, NDArray[np.int32]]
 """Sets less their last predictor: planes uint32 (n, q^(c-1), stride), int64 codes, and the last
@@ -194,12 +185,14 @@ class CudaPredictors:
                 "PENALTY": self.settings.penalty_code,
                 "WORDS": self.words,
                 "COUNT_ALL": int(count_all),
-                "TIGHT": int(levels > 2 and self.n_samples >= TIGHT_SAMPLES * cells),
+                # Samples for each cell from which on the closer bound pays: the
+                # other passes ever more sets.
+                "TIGHT": int(levels > 2 and self.n_samples >= 6 * cells),
                 "SHARED": int(shared),
                 "LAGS": self.settings.lags,
             },
         )
-        tile = min(MAX_TILE_TARGETS, tile) if shared else 128
+        tile = min(512, tile) if shared else 128
         return module.get_function("search_sets"), tile, 16 + (plane_bytes if shared else 0)
 
     def prefixes(self, first_begin: int, first_end: int) -> Iterator[SetPrefixes]:
@@ -207,15 +200,16 @@ class CudaPredictors:
         xp = self.cupy
         n_predictors, levels, stride = self.planes.shape
         if self.settings.cardinality == 1:
-            everything = np.zeros((1, self.n_samples), dtype=np.int8)
-            planes = self.on_gpu(bit_planes(everything, 1))
+            planes = self.on_gpu(bit_planes(np.zeros((1, self.n_samples), dtype=np.int8), 1))
             yield planes, xp.zeros(1, dtype=np.int64), np.full(1, -1, dtype=np.int32)
         elif self.settings.cardinality == 2:
             first = np.arange(first_begin, first_end, dtype=np.int32)
             planes = self.planes[first_begin:first_end]
             yield planes, xp.asarray(first, dtype=np.int64), first
         else:
-            prefix_bytes = min(MAX_PREFIX_BYTES, self.device.free_bytes() // 8)
+            # Planes of the first two of three predictors that are made at a time, where
+            # memory allows.
+            prefix_bytes = min(1 << 28, self.device.free_bytes() // 8)
             portion = max(1, prefix_bytes // (levels * levels * stride * 4))
             for first, second in _pairs(first_begin, first_end, n_predictors, portion):
                 a, b = xp.asarray(first), xp.asarray(second)
@@ -246,13 +240,6 @@ ROOM = 32
 MIN_ROOM = 1000
 """Room for candidates, in multiples of ``top`` and at least."""
 
-BUSY_BLOCKS = 4096
-"""Blocks that keep any GPU busy to the end."""
-
-TARGET_SHARE = 0.5
-MAX_TARGET_BYTES = 1 << 32
-"""GPU memory for candidates: a share of what is free, and no more than this."""
-
 _PREDICTORS: WeakKeyDictionary[PredictorTable, CudaPredictors] = WeakKeyDictionary()
 
 
@@ -277,7 +264,8 @@ def best_cuda(
     if complete and search.n_samples < settings.min_samples:
         targets = targets[:0]
     row_bytes = 16 * (_row_length(settings.top) + settings.top)
-    memory = min(MAX_TARGET_BYTES, int(TARGET_SHARE * search.device.free_bytes()))
+    # Candidates take half of the GPU's free memory, and no more than 4 GiB.
+    memory = min(1 << 32, int(0.5 * search.device.free_bytes()))
     portion = max(1, memory // row_bytes)
     parts = []
     begin = 0
@@ -366,9 +354,8 @@ class _TargetSearch:
     def run(self, first_begin: int, first_end: int) -> None:
         """Search all sets whose first predictor is in the range."""
         predictors = self.predictors
-        n_predictors = len(predictors.planes)
         single = predictors.settings.cardinality == 1
-        finals = (first_begin, first_end) if single else (0, n_predictors)
+        finals = (first_begin, first_end) if single else (0, len(predictors.planes))
         for prefixes in predictors.prefixes(first_begin, first_end):
             blocks = all_blocks(prefixes[2], *finals)
             first = self.row_length - predictors.settings.top
@@ -386,7 +373,8 @@ class _TargetSearch:
         again = np.arange(self.n_targets, dtype=np.int32)
         while len(again):
             columns = xp.asarray(again)
-            blocks, tile = spread(batch, len(again), self.tile_targets, BUSY_BLOCKS)
+            # Blocks that keep any GPU busy to the end.
+            blocks, tile = spread(batch, len(again), self.tile_targets, 4096)
             self.kernel(
                 (len(blocks), -(-len(again) // tile)),
                 (THREADS,),

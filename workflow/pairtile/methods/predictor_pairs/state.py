@@ -67,11 +67,15 @@ def search_input(
             messages.append(message("every_triple", work=work))
         else:
             search = "sffs"
-            reason = (
-                "are too many to score all" if way == "auto" else "are not all scored, as asked"
+            messages.append(
+                message(
+                    "triples_by_sffs",
+                    work=work,
+                    reason="are too many to score all"
+                    if way == "auto"
+                    else "are not all scored, as asked",
+                )
             )
-            messages.append(message("triples_by_sffs", work=work, reason=reason))
-    cardinality = asked if search == "exhaustive" else 2
     kind, null, on_null = _chosen_null(config, prepared, seed)
     messages += on_null
     stated, transitions = prepared.design.state, prepared.transitions
@@ -84,7 +88,7 @@ def search_input(
         "target_samples": transitions.target_samples,
         "predictors": candidates.ravel(),
         "targets": prepared.targets,
-        "cardinality": np.array([cardinality], dtype=np.int32),
+        "cardinality": np.array([asked if search == "exhaustive" else 2], dtype=np.int32),
         "n_levels": np.array([prepared.n_levels], dtype=np.int32),
         "null_levels": null.levels,
         "null_class": null.of_class,
@@ -93,8 +97,7 @@ def search_input(
     }
     if lags.size > 1:
         state["lags"] = lags
-    parameters = prepared.parameters | {"estimator": {"search": search}}
-    parameters["null"] = {"kind": kind}
+    parameters = prepared.parameters | {"estimator": {"search": search}, "null": {"kind": kind}}
     counts = prepared.counts | {"null_draws": len(null.levels)}
     if not _is_ordered(config):
         dependence, _ = dependence_arrays(prepared.values, stated)
@@ -147,10 +150,15 @@ def _chosen_null(
         # Nobody asked for these draws, each costs a search, and so few would tell nothing.
         if exchanges < (MIN_SHIFTS if asked.permutations == "auto" else 1):
             number = 0
-            why = common or "null.kind is courses"
-            n_series = int(np.unique(series).size)
-            of_series = {"series": n_series, "exchanges": exchanges, "least": MIN_SHIFTS}
-            said.append(message("too_few_courses", why=why, **of_series))
+            said.append(
+                message(
+                    "too_few_courses",
+                    why=common or "null.kind is courses",
+                    series=int(np.unique(series).size),
+                    exchanges=exchanges,
+                    least=MIN_SHIFTS,
+                )
+            )
         null = exchanged_courses(targets, courses, number, seed)
     elif kind == "blocks":
         assert batch is not None  # the configuration asks for samples.batch

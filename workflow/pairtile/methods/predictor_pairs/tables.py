@@ -15,7 +15,7 @@ from pairtile.io.symbols import add_symbols
 from pairtile.methods.predictor_pairs.best_sets import SET_COLUMNS, rows_found
 from pairtile.methods.predictor_pairs.network import members, set_q_values
 from pairtile.methods.predictor_pairs.null import pooled_p_values, search_p_values
-from pairtile.methods.predictor_pairs.predictor_levels import PredictorLevels
+from pairtile.methods.predictor_pairs.predictor_table import PredictorLevels
 from pairtile.methods.predictor_pairs.search import (
     PredictorSearch,
     extend_sets,
@@ -43,16 +43,15 @@ def tested_sets(opened: PredictorLevels, merged: Merged) -> pd.DataFrame:
     }
     if stored:
         return pd.DataFrame(stored)
-    sets = _grown(opened, merged.pairs) if opened.sffs else merged.pairs
-    sets = sets.rename(columns={c: f"predictor_{n}" for n, c in enumerate(SET_COLUMNS, start=1)})
+    sets = (_grown(opened, merged.pairs) if opened.sffs else merged.pairs).rename(
+        columns={c: f"predictor_{n}" for n, c in enumerate(SET_COLUMNS, start=1)}
+    )
     if opened.config.estimator.cardinality == 3:
         sets["search"] = "sffs" if opened.sffs else "exhaustive"
     real = sets[sets["target_row"] < opened.n_targets].reset_index(drop=True)
-    drawn = sets[sets["target_row"] >= opened.n_targets]
     real = real.assign(**_entropies(opened, real), **_signs(opened, real))
-    real["p_value"] = _p_values(opened, real, drawn)
-    rank = real["rank"].to_numpy()
-    real["q_value"] = set_q_values(real["p_value"].to_numpy(), rank)
+    real["p_value"] = _p_values(opened, real, sets[sets["target_row"] >= opened.n_targets])
+    real["q_value"] = set_q_values(real["p_value"].to_numpy(), real["rank"].to_numpy())
     if opened.lags > 1:
         for column in members(real)[: opened.config.estimator.cardinality]:
             item, place = np.divmod(real[column].to_numpy(), opened.lags)
@@ -97,11 +96,13 @@ def named_sets(sets: pd.DataFrame, names: NDArray[np.object_]) -> pd.DataFrame:
     """The columns of ``predictors.tsv``, with names in place of item numbers."""
     names = np.append(names.astype(object), "")
     genes = members(sets)
-    columns = ["target", "rank", *genes, "mce_bits", "target_entropy_bits", "n_ties", "imp_bits"]
-    columns += ["p_value", "q_value", "mi_bits", *(f"gain_{k + 1}" for k in range(len(genes)))]
-    columns += [*(f"spearman_{k + 1}" for k in range(len(genes))), "n_samples"]
-    columns += [str(column) for column in sets if str(column).startswith(("mode_", "lag_"))]
-    columns += ["search"] if "search" in sets else []
+    columns = [
+        *("target", "rank", *genes, "mce_bits", "target_entropy_bits", "n_ties", "imp_bits"),
+        *("p_value", "q_value", "mi_bits", *(f"gain_{k + 1}" for k in range(len(genes)))),
+        *(*(f"spearman_{k + 1}" for k in range(len(genes))), "n_samples"),
+        *(str(column) for column in sets if str(column).startswith(("mode_", "lag_"))),
+        *(("search",) if "search" in sets else ()),
+    ]
     named = {column: names[sets[column].to_numpy()] for column in ("target", *genes)}
     return sets[columns].assign(**named).reset_index(drop=True)
 

@@ -52,8 +52,9 @@ if TYPE_CHECKING:
 
     Motion: TypeAlias = ArrayLike | pd.DataFrame | Universe | AtomGroup
 
-_SELECTIONS = ("fit", "reference", "select", "positions")
-_OF_MOLECULES = (*_SELECTIONS, "dihedrals", "distances", "domains")
+_OF_MOLECULES = (
+    "fit", "reference", "select", "positions", "dihedrals", "distances", "domains",
+)  # fmt: skip
 KEYWORDS = Keywords(
     TrajectoryCorrelationConfig,
     *("estimator.*", "unwrap", *_OF_MOLECULES, "variables", "frames", "ensemble", "contacts"),
@@ -278,11 +279,10 @@ def trajectory_correlation(
     items = items[items["kept"]].reset_index(drop=True)
     if config.topology is not None:
         labels = pd.Index(items["name"])
-    shown = pd.RangeIndex(len(items)) if labels is None else labels
     return MotionCorrelation(
         items=items,
         pairs=merged,
-        network=read_network(found.folder, shown),
+        network=read_network(found.folder, pd.RangeIndex(len(items)) if labels is None else labels),
         labels=labels,
         contacts=opened.in_contact(merged["i"].to_numpy(), merged["j"].to_numpy()),
         counts=found.counts,
@@ -320,24 +320,18 @@ def _asked(
     for key in _OF_MOLECULES:
         _not_beside(settings[key] is not None, key, "an array, which is taken as it is")
     arrays = as_arrays(trajectory, names)
-    config = _config_of_arrays(arrays, settings)
-    return config, {one.path: one for one in series_tables(arrays, config)}, arrays.labels
-
-
-def _config_of_arrays(
-    arrays: SeriesArrays, settings: Mapping[str, Any]
-) -> TrajectoryCorrelationConfig:
     angles = settings["kind"] == "dihedral"
     if angles and arrays.dimensions != 1:
         raise ValueError(
             f"trajectory: found {arrays.dimensions} dimensions; expected scalars, (frames, "
             "variables), beside kind dihedral"
         )
-    return KEYWORDS.config(
+    config = KEYWORDS.config(
         settings,
         time_series=[name_of(n) for n in range(len(arrays.replicas))],
         table={"dimensions": arrays.dimensions, "angles": "radians" if angles else "none"},
     )
+    return config, {one.path: one for one in series_tables(arrays, config)}, arrays.labels
 
 
 def _not_beside(found: bool, key: str, what: str) -> None:
@@ -485,11 +479,13 @@ class MotionCorrelation(HasMessages):
         table = table.drop(columns=["i", "j"])
         kind = "dcc" if self.settings["estimator"]["kind"] == "dcc" else "mi"
         kept = len(self.items), len(other.items)
-        tested = f"{kind}_q_value" in table
         names = ("this", "other")
-        found = comparison_warnings(table, kept, len(matched), names, tested)
-        found += fit_warnings(self.items, other.items, matched, names)
-        table.attrs["warnings"] = tell(found)
+        table.attrs["warnings"] = tell(
+            [
+                *comparison_warnings(table, kept, len(matched), names, f"{kind}_q_value" in table),
+                *fit_warnings(self.items, other.items, matched, names),
+            ]
+        )
         return table
 
     @property

@@ -4,10 +4,9 @@ chains, masses."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
+from itertools import chain, islice, takewhile
 from itertools import count as count_from
-from itertools import islice, takewhile
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
@@ -26,9 +25,7 @@ CALCIUM = ("CA", "CAL", "CA2+")
 """Names of residues that are a calcium ion."""
 
 NO_CHAIN = {"", "SYSTEM"}
-_NO_LETTER = ("", ".", "?")
 _PLACE = ["segids", "chainIDs", "resids", "icodes"]
-_TWO_LETTERS = ("CL", "BR", "SE")
 _ASKS_FOR_IONS = re.compile(r"\b(resname|element|type|index|bynum|id)\b")
 # Segments of GROMACS' .tpr files: "seg_0_Protein_chain_A" is A.
 _GROMACS_SEGMENT = re.compile(r"^seg_\d+_(?:(?:Protein|DNA|RNA|Other)(?:_chain)?_?)?(\w*)$")
@@ -49,7 +46,7 @@ def alternate_positions(universe: Universe, chosen: Int64Array) -> Int64Array:
     one number are alternates, too.
     """
     letters = np.array(texts(universe.atoms, "altLocs"), dtype=object)
-    marked = np.flatnonzero(~np.isin(letters, _NO_LETTER))
+    marked = np.flatnonzero(~np.isin(letters, ("", ".", "?")))
     group = universe.atoms[marked]
     if not marked.size:
         return marked
@@ -111,8 +108,8 @@ def chain_names(group: ResidueGroup) -> list[str]:
         segments = [short[name] for name in segments]
     named = np.array(
         [
-            chain or ("" if segment in NO_CHAIN else segment)
-            for chain, segment in zip(found, segments, strict=True)
+            own or ("" if segment in NO_CHAIN else segment)
+            for own, segment in zip(found, segments, strict=True)
         ],
         dtype=object,
     )
@@ -124,18 +121,14 @@ def chain_names(group: ResidueGroup) -> list[str]:
         sizes = np.bincount(part)
         if sizes.size < 2 or sizes.min() < 2:
             continue
-        free = (new for new in _more_chains(name) if new not in taken)
+        # A2, A3, ... after A; A to Z, A2, ... after none.
+        letters = [name] if name else ascii_uppercase
+        numbered = (f"{letter}{number}" for number in count_from(2) for letter in letters)
+        more = numbered if name else chain(ascii_uppercase, numbered)
+        free = (new for new in more if new not in taken)
         labels = [*([name] * bool(name)), *islice(free, sizes.size)]
         named[rows] = np.array(labels, dtype=object)[part]
     return list(named)
-
-
-def _more_chains(name: str) -> Iterator[str]:
-    """``A2``, ``A3``, ... after ``A``; ``A`` to ``Z``, ``A2``, ... after none."""
-    if name:
-        yield from (f"{name}{number}" for number in count_from(2))
-    yield from ascii_uppercase
-    yield from (f"{letter}{number}" for number in count_from(2) for letter in ascii_uppercase)
 
 
 @cache
@@ -150,7 +143,7 @@ def guessed_element(name: str) -> str:
     """By the name of an atom of a residue of several, as those of proteins, nucleic acids and
     ligands are called; ``""`` where it is none of these, as those of coarse-grained beads."""
     letters = "".join(takewhile(str.isalpha, name.lstrip("0123456789").upper()))
-    if letters[:2] in _TWO_LETTERS:
+    if letters[:2] in ("CL", "BR", "SE"):
         return letters[:2]
     if letters[:1] in tuple("HCNOSP"):
         return letters[:1]

@@ -187,9 +187,6 @@ def _difference(results: Results) -> Drawn:
 
 # --- frames and residues --------------------------------------------------------------------------
 
-MAX_POINTS = 12_000
-"""Of lines and clouds of frames; of more some are drawn, evenly taken."""
-
 
 def _frames(results: Results) -> Drawn:
     found = results.cached(motion_results)
@@ -197,7 +194,8 @@ def _frames(results: Results) -> Drawn:
     known = shares is not None and bool(np.isfinite(shares).all())
     panels_of = 1 + (known and bool(frames["pc1"].notna().any()))
     timed = bool(frames["time_ps"].notna().all())
-    drawn = frames.iloc[:: -(-len(frames) // MAX_POINTS)]
+    # Lines and clouds of more than 12,000 frames show some of them, evenly taken.
+    drawn = frames.iloc[:: -(-len(frames) // 12_000)]
     x = drawn["time_ps"] / 1000.0 if timed else drawn["frame"]
     several = frames["replica"].nunique() > 1
     replicas = {

@@ -334,8 +334,7 @@ class TrajectoryCorrelationConfig(Analysis):
         """Pairs, items and contacts of the analysis to compare with."""
         if self.compare is None:
             return ()
-        names = ["items.parquet", "pairs.parquet"]
-        names += ["network_data.npz"] * self.needs_network_data
+        names = ["items.parquet", "pairs.parquet", *["network_data.npz"] * self.needs_network_data]
         return tuple(f"{self.compare}/{name}" for name in names)
 
     def requirements_among(self, name: str, others: Mapping[str, Analysis]) -> Iterator[Rule]:
@@ -351,8 +350,7 @@ class TrajectoryCorrelationConfig(Analysis):
         if self.compare is None or unknown:
             return
         other = same[self.compare]
-        partial = "in_contact" in (self.pairs, other.pairs)
-        yield Rule(partial, "compare", "pairs: all in both")
+        yield Rule("in_contact" in (self.pairs, other.pairs), "compare", "pairs: all in both")
         yield Rule(
             self.needs_network_data and not other.needs_network_data,
             "compare",

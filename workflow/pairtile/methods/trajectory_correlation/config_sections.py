@@ -140,10 +140,6 @@ PRESETS: Mapping[str, Mapping[str, str | int]] = {
 """What other tools do: keys of ``estimator`` that a preset decides."""
 
 _BINS = {"dihedral": 12}
-_BINS_ELSE = 10
-
-
-MotionKind = Literal["auto", "ksg", "gaussian", "dcc", "bspline", "dihedral"]
 
 
 class MotionEstimatorConfig(ConfigModel):
@@ -161,7 +157,7 @@ class MotionEstimatorConfig(ConfigModel):
             "`netsci`: KSG 2, as they are, `neighbours` as given here. Only for `kind: ksg`."
         ),
     )
-    kind: MotionKind = Field(
+    kind: Literal["auto", "ksg", "gaussian", "dcc", "bspline", "dihedral"] = Field(
         default="auto",
         description=(
             "`ksg`: nearest neighbours (Kraskov et al. 2004); any dependence, in all dimensions "
@@ -278,7 +274,7 @@ class MotionEstimatorConfig(ConfigModel):
 
     def resolve_auto(self) -> Mapping[str, object]:
         kind = "ksg" if self.preset != "none" and self.kind == "auto" else self.kind
-        bins = _BINS.get(kind, _BINS_ELSE) if self.bins == "auto" else self.bins
+        bins = _BINS.get(kind, 10) if self.bins == "auto" else self.bins
         return {**PRESETS[self.preset], "kind": kind, "bins": bins}
 
     def requirements(self) -> Iterator[Rule]:
@@ -352,11 +348,8 @@ Contacts = Annotated[
     Expected(model_or_false_form(ContactsConfig, "auto")),
 ]
 
-CommunityMethod = Literal["leiden", "girvan_newman"]
-
-
 CommunityList = Annotated[
-    Annotated[tuple[CommunityMethod, ...], Strict(False)],
+    Annotated[tuple[Literal["leiden", "girvan_newman"], ...], Strict(False)],
     Expected("a list of leiden and girvan_newman, or [] for none"),
     AfterValidator(each_once),
 ]

@@ -11,9 +11,6 @@ from scipy.stats import f as f_distribution
 from pairtile.methods.trajectory_correlation.estimators import SINGULAR
 from pairtile.statistics.correction import known_q_values
 
-SOKAL_FACTOR = 5.0
-"""The autocorrelation is summed up to this many correlation times (Sokal 1997, section 3)."""
-
 BLOCK_VALUES = 1 << 22
 """Values that are transformed at a time."""
 
@@ -34,15 +31,15 @@ def correlation_time(series: NDArray[np.floating], *, cyclic: bool = False) -> N
         missing = np.isnan(values)
         if missing.any():
             values = np.where(missing, np.nanmean(values, axis=2, keepdims=True), values)
-        moves = values - values.mean(axis=2, keepdims=True)
-        covariance = _lagged_products(moves)
+        covariance = _lagged_products(values - values.mean(axis=2, keepdims=True))
         if missing.any():
             known = np.maximum(_lagged_products((~missing).astype(np.float64)).round(), 1.0)
             covariance *= values.shape[1] * (n - np.arange(n)) / known
         still = (values == values[:, :, :1]).all(axis=(1, 2)) | (covariance[:, 0] <= 0.0)
         covariance[still, 0] = 1.0
         tau = 0.5 + np.cumsum(covariance / covariance[:, :1], axis=1) - 1.0
-        enough = np.arange(n) >= SOKAL_FACTOR * tau
+        # The autocorrelation is summed up to five correlation times (Sokal 1997, section 3).
+        enough = np.arange(n) >= 5.0 * tau
         enough[:, -1] = True
         chosen = tau[np.arange(len(tau)), enough.argmax(axis=1)]
         # Series that swing to and fro give a mean more precisely than white noise: not counted on.
@@ -157,8 +154,7 @@ def least_p_values(
     (variables,); where no replica is tested, p is NaN and the shift is the first's.
     """
     tested = np.isfinite(p_values)
-    row = np.where(tested, p_values, np.inf).argmin(axis=0)
-    at = row, np.arange(p_values.shape[1])
+    at = np.where(tested, p_values, np.inf).argmin(axis=0), np.arange(p_values.shape[1])
     return np.minimum(p_values[at] * np.maximum(tested.sum(axis=0), 1), 1.0), shifts[at]
 
 

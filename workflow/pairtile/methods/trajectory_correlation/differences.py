@@ -52,9 +52,6 @@ LEVEL = 0.05
 """q-value up to which a pair is in the difference network."""
 
 
-MIN_SAME_FIT = 0.9
-"""Share of the residues that one of two states is superposed on, that both are."""
-
 _REPLICA = re.compile(r"^(mi|dcc)_replica_\d+$")
 _LARGEST_DCC = 1.0 - 1e-9  # whose Fisher transform is finite
 
@@ -252,8 +249,11 @@ def write_difference(
     )
     edges = named.drop(columns=["i", "j"]).iloc[:0]
     if tested:
-        edges = named[named[f"{kind}_q_value"] <= LEVEL].drop(columns=["i", "j"])
-        edges = edges.sort_values(f"{kind}_z", key=lambda z: -z.abs(), kind="stable")
+        edges = (
+            named[named[f"{kind}_q_value"] <= LEVEL]
+            .drop(columns=["i", "j"])
+            .sort_values(f"{kind}_z", key=lambda z: -z.abs(), kind="stable")
+        )
         written.counts["pairs_that_differ"] = len(edges)
     write_table(folder / "difference_network.tsv", edges)
     residues = residue_differences(items, other_items, matched, opened.seed)
@@ -318,7 +318,8 @@ def fit_warnings(
     mine = items.loc[matched.index]
     one, other = mine["fitted"].to_numpy(), other_items.loc[matched, "fitted"].to_numpy()
     both = one & other
-    if not one.any() or not other.any() or both.sum() >= MIN_SAME_FIT * (one | other).sum():
+    # Share of the residues that one of two states is superposed on, that both are.
+    if not one.any() or not other.any() or both.sum() >= 0.9 * (one | other).sum():
         return []
     return [
         message(
@@ -343,10 +344,9 @@ def residue_differences(
     mine, theirs = items.loc[matched.index], other_items.loc[matched.to_numpy()]
     replicas = [[c for c in part if str(c).startswith("sd_replica_")] for part in (mine, theirs)]
 
-    states = [part[["sd", *own]] for part, own in zip((mine, theirs), replicas, strict=True)]
     compared = _compared(
         "sd",
-        states,
+        [part[["sd", *own]] for part, own in zip((mine, theirs), replicas, strict=True)],
         lambda sd: np.log(sd, out=np.full_like(sd, np.nan), where=sd > 0.0),
         seed,
     )

@@ -291,8 +291,6 @@ def finite_sample_bias(d: int, n_frames: int) -> NDArray[np.float64]:
 # --- B-splines ------------------------------------------------------------------------------------
 
 
-NATS_PER_BIT = float(np.log(2.0))
-
 JOINT_BYTES = 16 << 20
 """Joint tables of angles that are made at a time on the CPU: what its caches hold."""
 
@@ -319,10 +317,17 @@ class SplinePairs(PairBlocks):
     ) -> NDArray[np.float64]:
         (x, n_rows), (y, n_columns) = of_x, of_y
         if self.settings.kind == "dihedral" and self.device.backend == "cpu":
-            nats = self._from_dense(x, y)
+            bins = self.settings.n_bins
+            nats = np.empty((len(x), len(y)))
+            columns = y.reshape(len(y) * bins, -1).T
+            size = max(1, JOINT_BYTES // (bins * bins * 8 * max(1, len(y))))
+            for begin in range(0, len(x), size):
+                part = x[begin : begin + size]
+                joint = part.reshape(len(part) * bins, -1) @ columns
+                mutual_information_from_joint(joint, bins, nats[begin : begin + size])
         else:
             bits, _ = self._scorer.scores(x, y)
-            nats = np.asarray(self.device.to_host(bits), dtype=np.float64) * NATS_PER_BIT
+            nats = np.asarray(self.device.to_host(bits), dtype=np.float64) * float(np.log(2.0))
         return np.asarray(nats.reshape(n_rows, self.d, n_columns, self.d).sum(axis=(1, 3)))
 
     def _ready(self, block: Variables, shift: Shift | None) -> Block:
@@ -358,14 +363,3 @@ class SplinePairs(PairBlocks):
         values = np.asarray(self.series[block], dtype=np.float32 if s.single else np.float64)
         flat = values.reshape(-1, values.shape[2]).astype(np.float64)
         return (scaled(flat, self._spline, s.transform) if s.kind == "bspline" else flat,)
-
-    def _from_dense(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-        bins = self.settings.n_bins
-        nats = np.empty((len(x), len(y)))
-        columns = y.reshape(len(y) * bins, -1).T
-        size = max(1, JOINT_BYTES // (bins * bins * 8 * max(1, len(y))))
-        for begin in range(0, len(x), size):
-            part = x[begin : begin + size]
-            joint = part.reshape(len(part) * bins, -1) @ columns
-            mutual_information_from_joint(joint, bins, nats[begin : begin + size])
-        return nats

@@ -42,7 +42,6 @@ EXTRA_MATRICES = (
 LABELS = ("chain", "resid", "icode", "resname", "atom", "domain", "secondary_structure")
 """Columns of the items table that go with the matrices, one value a row of them."""
 
-_LARGE = 5_000  # variables; from here on matrices are kept in single precision
 _VALUES_A_LINE = 21
 _ROWS = 256
 
@@ -65,7 +64,8 @@ def correlation_matrix(pairs: Pairs, items: pd.DataFrame, column: str) -> Matrix
     """
     kept = items["kept"].to_numpy()
     n, row = int(kept.sum()), np.where(kept, np.cumsum(kept) - 1, -1)
-    result = np.full((n, n), np.nan, dtype=np.float32 if n >= _LARGE else np.float64)
+    # Matrices of 5,000 variables and more are kept in single precision.
+    result = np.full((n, n), np.nan, dtype=np.float32 if n >= 5_000 else np.float64)
     if column in pairs.columns:
         for i, j, values in _parts(pairs, column):
             if (row[i] < 0).any() or (row[j] < 0).any():

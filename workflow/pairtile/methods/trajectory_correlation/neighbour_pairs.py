@@ -19,12 +19,6 @@ from pairtile.methods.trajectory_correlation.pair_blocks import (
     launch,
 )
 
-BATCH_BYTES = {"cpu": 64 << 20, "cuda": 1 << 30}
-"""Memory for the distances of a batch of frames of all variables of a tile."""
-
-MAX_BATCH = 1 << 14
-"""Frames in a batch; also what the third dimension of a CUDA grid holds."""
-
 WARPS = 8
 COLUMNS = 4
 """Row variables of a block of threads; column variables that each of its warps does together."""
@@ -42,13 +36,15 @@ class KsgPairs(PairBlocks):
 
     def _open(self) -> None:
         self.padded = -(-self.frames // LANES) * LANES
-        self._batch_bytes = BATCH_BYTES[self.device.backend]
+        # Memory for the distances of a batch of frames of all variables of a tile.
+        self._batch_bytes = {"cpu": 64 << 20, "cuda": 1 << 30}[self.device.backend]
         self._psi = self._psi_of_counts()
         if self.device.backend == "cuda":
             from pairtile.gpu import compiling as cuda
 
-            compiled_for = {"DIM": self.d, "MAX_NORM": int(self.settings.norm == "max")}
-            compiled_for |= {
+            compiled_for = {
+                "DIM": self.d,
+                "MAX_NORM": int(self.settings.norm == "max"),
                 "VARIANT": self.settings.variant,
                 "COLUMNS": COLUMNS,
                 "STRETCH": STRETCH,
@@ -80,9 +76,8 @@ class KsgPairs(PairBlocks):
         return float(digamma(s.neighbours)) - (s.variant - 1) / s.neighbours + reach
 
     def _prepare(self, block: Variables) -> Block:
-        s = self.settings
         points = self._coordinates(block, centred=False)
-        if s.scale == "std":
+        if self.settings.scale == "std":
             spread = points.std(axis=2, keepdims=True)
             points = points / self.device.xp.where(spread > 0.0, spread, 1.0)
         return (points,)
@@ -97,7 +92,8 @@ class KsgPairs(PairBlocks):
         of_x = of_y = None
         first = 0
         while first < self.frames:
-            size = max(1, min(MAX_BATCH, self._batch_bytes // (variables * self.padded * 4)))
+            # Frames in a batch: at most what the third dimension of a CUDA grid holds.
+            size = max(1, min(1 << 14, self._batch_bytes // (variables * self.padded * 4)))
             size = min(size, self.frames - first)
             try:
                 of_x = self._distances(x, first, size, of_x)
@@ -169,8 +165,7 @@ SORTED_FROM = {"cpu": 2000, "cuda": 1000}
 """Frames from which on sorted scalars are quicker than all distances (docs/speed.md)."""
 
 THREADS = 128
-BLOCKS_OF_PROCESSOR = 8
-"""Threads for a pair; pairs that a multiprocessor of the GPU works on at a time."""
+"""Threads of the GPU for a pair."""
 
 
 class KsgScalarPairs(KsgPairs):
@@ -204,7 +199,8 @@ class KsgScalarPairs(KsgPairs):
             ksg_scalars.psi_sums(of_x, of_y, rows, columns, search, self._psi, sums)
         elif len(rows):
             processors = xp.cuda.Device().attributes["MultiProcessorCount"]
-            blocks = min(len(rows), BLOCKS_OF_PROCESSOR * processors)
+            # A multiprocessor works on eight pairs at a time.
+            blocks = min(len(rows), 8 * processors)
             pairs = xp.asarray(np.array([rows, columns], dtype=np.int32))
             given = *of_x, *of_y[:2], *pairs, len(rows), self.frames, s.window, self._psi
             room = xp.empty((blocks, 2, self.frames))

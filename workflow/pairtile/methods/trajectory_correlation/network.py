@@ -100,8 +100,8 @@ def motion_network(
             del ordered
         passed = may & ~(size < -last)
     elif limit is not None:
-        passed = {"p_value": p <= limit, "fdr": q <= limit, "correlation": size >= limit}[rule]
-        passed &= may
+        reach = {"p_value": p <= limit, "fdr": q <= limit, "correlation": size >= limit}
+        passed = reach[rule] & may
     else:
         passed = may
     chosen = np.flatnonzero(passed)
@@ -109,8 +109,11 @@ def motion_network(
     chosen = chosen[np.lexsort((j, i, -size[chosen]))[:most]]
     edges = pairs.iloc[chosen] if take is None else take(chosen)
     centred = [name for name in CENTRED if name in edges]
-    edges = edges.rename(columns={"i": "source", "j": "target"}).assign(q_value=q[chosen])
-    edges = edges[[*EDGE_COLUMNS, *centred]].reset_index(drop=True)
+    edges = (
+        edges.rename(columns={"i": "source", "j": "target"})
+        .assign(q_value=q[chosen])[[*EDGE_COLUMNS, *centred]]
+        .reset_index(drop=True)
+    )
     least = float(size[chosen].min()) if chosen.size else None
     candidates = int(may.sum())
     result = Network(
@@ -157,9 +160,6 @@ def dense_warnings(n_edges: int, communities: tuple[str, ...] | list[str]) -> li
 
 
 # --- communities ----------------------------------------------------------------------------------
-
-
-_MIN_LENGTH = 1e-9  # of a correlation of 1, whose -ln is 0: igraph distinguishes lengths by 1e-10
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,8 @@ class ResidueNetwork:
     @property
     def lengths(self) -> NDArray[np.float64]:
         """-ln of the correlation of each edge (Sethi et al. 2009, PNAS 106:6620)."""
-        return np.maximum(-np.log(self.correlation), _MIN_LENGTH)
+        # A correlation of 1 has -ln 0: igraph distinguishes lengths by 1e-10.
+        return np.maximum(-np.log(self.correlation), 1e-9)
 
     def degree(self) -> NDArray[np.int32]:
         """Number of edges of each node, shape (n_nodes,)."""
@@ -311,8 +312,7 @@ class ResidueNetwork:
             pieces = part.graph.connected_components()
             parts[place : place + 1] = _parts_with_edges(part.graph)
             if len(pieces) == 2:
-                away = part.graph.vs[pieces[1]]["node"]
-                members[away] = members.max() + 1
+                members[part.graph.vs[pieces[1]]["node"]] = members.max() + 1
                 score = self.modularity(members)
                 if score > best_score + 1e-12:
                     best, best_score = members.copy(), score

@@ -34,9 +34,6 @@ def numbers_of(variables: Variables) -> NDArray[np.int64]:
     return variables
 
 
-SHARE = 0.4
-"""Part of the device's free memory that prepared blocks may hold."""
-
 MAX_PREPARED = 256 << 20
 """Bytes of prepared blocks that the CPU keeps beyond the two in use: long series are read again."""
 
@@ -51,7 +48,8 @@ class PreparedBlocks:
     def __init__(self, device: Device) -> None:
         self._blocks: OrderedDict[bytes, Block] = OrderedDict()
         self._bytes = 0
-        self._allowed = int(device.free_bytes() * SHARE)
+        # Part of the device's free memory that prepared blocks may hold.
+        self._allowed = int(device.free_bytes() * 0.4)
         if device.backend == "cpu":
             self._allowed = min(self._allowed, MAX_PREPARED)
 

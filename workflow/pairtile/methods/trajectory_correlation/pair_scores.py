@@ -34,15 +34,10 @@ HISTOGRAM_BINS = 200
 COUNTED_PARTS = 64
 """Parts of a block whose correlations are counted by themselves, at most by so many threads."""
 
-CELLS_A_PART = 1 << 15
-
 HALVES = ("correlation_half_1", "correlation_half_2")
 """Columns of the two halves of the data, which show whether communities are found again."""
 
 _REPLICAS_OF_HALVES = (slice(0, None, 2), slice(1, None, 2))
-
-MIN_NATS = 1e-12
-"""What rounding leaves of no mutual information."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +130,22 @@ class MotionScores:
                     f"memory: found no room for one pair of {self.replicas[0].shape[2]} frames; "
                     "expected more free memory"
                 ) from error
-        return self._in_halves(rows, columns, wanted)
+        sides = numbers_of(rows), numbers_of(columns)
+        along = 0 if len(sides[0]) >= len(sides[1]) else 1
+        middle = len(sides[along]) // 2
+        joined: dict[str, Float64Array] = {}
+        counts = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
+        for inside in (slice(0, middle), slice(middle, None)):
+            here, there = (sides[0][inside], columns) if along == 0 else (rows, sides[1][inside])
+            place = (slice(None),) * along + (inside,)
+            part = self.block(here, there, None if wanted is None else wanted[place])
+            filled = np.zeros((len(sides[0]), len(sides[1])), dtype=bool)
+            filled[place] = True
+            filled = filled if wanted is None else filled[wanted]
+            for name, values in part.blocks.items():
+                joined.setdefault(name, np.empty(filled.shape))[filled] = values.ravel()
+            counts += part.null_counts
+        return ScoredMotion(joined, counts)
 
     def n_frames(self, rows: Variables, columns: Variables) -> Int64Array:
         """Frames that both variables have, in all replicas: int64 (rows, columns)."""
@@ -160,7 +170,8 @@ class MotionScores:
         if self.kind == "gaussian":
             surrogates.cube_roots(_flat(values), self._bias, _flat(found))
         else:
-            surrogates.logarithms(_flat(values), MIN_NATS, _flat(found))
+            # 1e-12 is what rounding leaves of no mutual information.
+            surrogates.logarithms(_flat(values), 1e-12, _flat(found))
         return found
 
     def histogram(self, correlation: Float64Array) -> Int64Array:
@@ -269,26 +280,6 @@ class MotionScores:
             null[name] = self.correlation(half.observed if self.signed else half.centred)
         return null, counts.sum(axis=0), [total / self.n_surrogates for total in own_sums]
 
-    def _in_halves(
-        self, rows: Variables, columns: Variables, wanted: BoolArray | None
-    ) -> ScoredMotion:
-        sides = numbers_of(rows), numbers_of(columns)
-        along = 0 if len(sides[0]) >= len(sides[1]) else 1
-        middle = len(sides[along]) // 2
-        joined: dict[str, Float64Array] = {}
-        counts = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
-        for inside in (slice(0, middle), slice(middle, None)):
-            here, there = (sides[0][inside], columns) if along == 0 else (rows, sides[1][inside])
-            place = (slice(None),) * along + (inside,)
-            part = self.block(here, there, None if wanted is None else wanted[place])
-            filled = np.zeros((len(sides[0]), len(sides[1])), dtype=bool)
-            filled[place] = True
-            filled = filled if wanted is None else filled[wanted]
-            for name, values in part.blocks.items():
-                joined.setdefault(name, np.empty(filled.shape))[filled] = values.ravel()
-            counts += part.null_counts
-        return ScoredMotion(joined, counts)
-
 
 def _flat(values: Float64Array) -> Float64Array:
     """All cells in one row: of an array that is in order, the same memory."""
@@ -358,6 +349,6 @@ def p_value(
         t = (observed - null_mean) / spread
     t = np.where(np.isnan(t) & ~np.isnan(observed), 0.0, t)
     # Half a second of a core for a million.
-    parts = np.array_split(np.atleast_1d(t), max(1, t.size // CELLS_A_PART))
+    parts = np.array_split(np.atleast_1d(t), max(1, t.size // (1 << 15)))
     chances = in_threads(lambda part: stdtr(number - 1, -part), parts)
     return np.concatenate(list(chances)).reshape(t.shape)

@@ -59,8 +59,6 @@ from pairtile.runtime.record import Progress
 message = messages_of(__package__)
 _CORE_FRAMES = 200
 _CORE_VALUES = 1 << 23
-MIN_CHANGED_PAIRS = 0.1
-"""Share of the pairs that must change for frames not to be superposed by all atoms."""
 
 
 def prepare_trajectory(
@@ -165,9 +163,7 @@ class _Preparation:
         if kind == "dihedrals":
             names = config.dihedrals
             return residues, dihedral_variables(residues, names, self.first, source.topology)
-        masses = None
-        if config.positions == "center_of_mass":
-            masses = self._masses(residues, selected)
+        masses = self._masses(residues, selected) if config.positions == "center_of_mass" else None
         positions = position_variables(
             residues, selected, config.positions, masses, source.topology
         )
@@ -187,13 +183,12 @@ class _Preparation:
                 n = sum(map(bool, texts(universe.atoms[weighed], "elements")))
                 self.messages.append(message("masses_by_element", n=n, n_by_name=weighed.size - n))
             return np.nan_to_num(masses, nan=1.0)
-        names = list(dict.fromkeys(texts(universe.atoms[unknown], "names")))
         self.messages.append(
             message(
                 "masses_unknown",
                 n=unknown.size,
                 n_weighed=weighed.size,
-                names=some(names),
+                names=some(list(dict.fromkeys(texts(universe.atoms[unknown], "names")))),
             )
         )
         return np.ones(self.input.n_atoms)
@@ -219,17 +214,20 @@ class _Preparation:
         frames = np.concatenate(parts)
         core = least_moving(frames)
         share = 0.0 if core.all() else changed_pairs(frames, np.ones(atoms.size, bool), core)
-        if share < MIN_CHANGED_PAIRS:
+        # Frames are superposed by all atoms where a smaller share of the pairs changes.
+        if share < 0.1:
             return atoms
         squares = (moves(frames, np.flatnonzero(core)) ** 2).sum(axis=2).mean(axis=0)
         within, beyond = (np.sqrt(squares[part].mean()) for part in (core, ~core))
-        numbers = {"n": core.sum(), "of": atoms.size, "within": within, "beyond": beyond}
         code = "fit_core" if self.config.fit == "least_moving" else "fit_moves"
         table = residues_of(self.input.universe, atoms).table
         self.messages.append(
             message(
                 code,
-                **numbers,
+                n=core.sum(),
+                of=atoms.size,
+                within=within,
+                beyond=beyond,
                 share=share,
                 selection=selection_of(table, core) if len(table) == core.size else "",
             )
@@ -313,17 +311,16 @@ class _Preparation:
         ):
             absent = {"fitted": False, "resid": 0}.get(key, "")
             items[key] = np.where(rows >= 0, described[key].to_numpy()[rows], absent)
-        everything = np.concatenate([numbers, self.needed])
-        drawn = np.unique(everything)
+        drawn = np.unique(np.concatenate([numbers, self.needed]))
         frame = self._superposed(self.first[None, drawn], drawn)
-        of_residues = np.searchsorted(drawn, numbers)
-        prepared.state["structure"] = residues.structure(frame[0, of_residues])
+        prepared.state["structure"] = residues.structure(frame[0, np.searchsorted(drawn, numbers)])
         if self.variables.dimensions == 1:
             own = np.searchsorted(drawn, self.variables.atoms)
             prepared.state["mean_positions"] = self.variables.centres(frame[:, own])[0]
         prepared.state["frame_interval_ps"] = np.array([run.interval_ps for run in runs])
-        counts = {"atoms": self.input.n_atoms, "residues": len(residues)}
-        prepared.counts.update(counts, fit_atoms=int(self.fit.size))
+        prepared.counts.update(
+            atoms=self.input.n_atoms, residues=len(residues), fit_atoms=int(self.fit.size)
+        )
         if self.config.unwrap:
             prepared.messages.append(message("unwrapped"))
         prepared.messages[:0] = [*self.messages, *self.input.said.values()]

@@ -84,11 +84,10 @@ def open_series_table(
         raise InputError.at(
             path, "", f"no frame for frames {{{wanted}}}", f"some of its {opened.n_frames} frames"
         )
-    shape = (len(names), d)
 
     def blocks(n: int, missing: bool) -> Iterator[NDArray[np.float64]]:
         for block in opened.blocks(used, n, missing):
-            yield block.reshape(len(block), *shape)
+            yield block.reshape(len(block), len(names), d)
 
     return SeriesTable(path, names, d, opened.n_frames, used, blocks)
 
@@ -194,8 +193,7 @@ class _Text:
         block, filled, frame = np.empty((n, wanted)), 0, -1
         with open_lines(self.path) as lines:
             for number, line in lines:
-                text = line.strip()
-                if _skipped(text) or number == self.header_line:
+                if _skipped(line.strip()) or number == self.header_line:
                     continue
                 frame += 1
                 if frame not in used:

@@ -45,14 +45,6 @@ if TYPE_CHECKING:
 
 message = messages_of(__package__)
 
-_FORK_BYTES = 1 << 30
-_ATOM_BYTES = 1000
-"""Address space of the process that reads: the first, and so much for each atom; files may be
-mapped besides."""
-
-MAX_ANGSTROM = 1e7
-"""A millimetre: positions beyond it are damage."""
-
 DEFAULT_FIT = "protein and name CA"
 """Atoms among which ``fit: least_moving`` finds those that move least."""
 
@@ -61,9 +53,6 @@ _LANGUAGE = "https://docs.mdanalysis.org/stable/documentation_pages/selections.h
 
 
 _PROTEIN = re.compile(r"(?<![^\s(])(protein|backbone)(?![^\s)])")
-
-_ATOMS_IN_HEADER = {1995: 1, 2023: 1, 1993: 16}
-"""Magic number of a frame (XTC, large XTC, TRR) -> which integer is the number of atoms."""
 
 MAX_RESIDUE = 99_999
 
@@ -211,8 +200,7 @@ class Trajectories:
                     line = f"{line[:22]}{coded[text]:5d}{line[27:]}"
                 lines.append(line)
         first = next(text for text in coded if not text.strip().lstrip("-").isdecimal())
-        found = message("hybrid_numbers", text=first, number=coded[first])
-        self.said["hybrid_numbers",] = found
+        self.said["hybrid_numbers",] = message("hybrid_numbers", text=first, number=coded[first])
         stream = NamedStream(StringIO("".join(lines)), "hybrid36.pdb")
         with _quiet():
             universe: Universe = Universe(stream, format="XPDB", topology_format="XPDB")
@@ -241,17 +229,18 @@ class Trajectories:
         others = np.intersect1d(atoms, alternate_positions(self.universe, atoms))
         if others.size:
             n = self.universe.atoms[others].residues.n_residues
-            found = message("alternate_positions", n=n, n_atoms=others.size)
-            self.said.setdefault(("alternate_positions",), found)
+            self.said.setdefault(
+                ("alternate_positions",), message("alternate_positions", n=n, n_atoms=others.size)
+            )
         ions = calcium_ions(self.universe, atoms, selection)
         if ions.size:
-            found = message("calcium_left_out", n=ions.size, key=key)
-            self.said["calcium_left_out", key] = found
+            self.said["calcium_left_out", key] = message("calcium_left_out", n=ions.size, key=key)
         modified = self.universe.atoms[np.intersect1d(atoms, self._modified)].residues
         if len(modified) and _PROTEIN.search(selection):
             names = ", ".join(dict.fromkeys(texts(modified, "resnames")))
-            found = message("modified_residues", n=len(modified), names=names)
-            self.said.setdefault(("modified_residues",), found)
+            self.said.setdefault(
+                ("modified_residues",), message("modified_residues", n=len(modified), names=names)
+            )
         return np.setdiff1d(atoms, [*others, *ions])
 
     def read(self, run: Run, frames: range | None = None) -> Iterator[tuple[int, Frame]]:
@@ -379,8 +368,9 @@ class Trajectories:
         return self.universe.trajectory
 
     def _memory_bytes(self, files: tuple[str, ...]) -> int:
-        sizes = sum(Path(file).stat().st_size for file in files)
-        return _FORK_BYTES + _ATOM_BYTES * self.n_atoms + sizes
+        # Address space of the process that reads: one GiB, and 1,000 bytes for each atom; files
+        # may be mapped besides.
+        return (1 << 30) + 1000 * self.n_atoms + sum(Path(file).stat().st_size for file in files)
 
     def _show_first(self, run: Run) -> None:
         """Give the atoms the places of the first used frame of a run."""
@@ -500,7 +490,9 @@ def _other_system(
         offsets = part._xdr.offsets.tolist() if hasattr(part, "_xdr") else []
         for frame, offset in enumerate(offsets):
             header = np.fromfile(part.filename, dtype=">i4", count=17, offset=offset)
-            found = int(header[_ATOMS_IN_HEADER[int(header[0])]])
+            # Which integer is the number of atoms, by the magic number of a frame (XTC, large
+            # XTC, TRR).
+            found = int(header[{1995: 1, 2023: 1, 1993: 16}[int(header[0])]])
             if found != n_atoms and before + frame in used:
                 return part.filename, frame, found
         before += len(part)
@@ -580,7 +572,8 @@ def check_finite(
     InputError
         Naming the first frame and atom.
     """
-    sound = np.abs(positions) <= MAX_ANGSTROM  # not NaN
+    # A millimetre: positions beyond it are damage.
+    sound = np.abs(positions) <= 1e7  # not NaN
     if sound.all():
         return
     frame, atom, axis = np.argwhere(~sound)[0]

@@ -18,16 +18,12 @@ from pairtile.methods.trajectory_correlation.report_results import (
     MotionResults,
     agreement_of,
     claimed_communities,
+    difference_of,
     kind_of,
     members_in_words,
     motion_results,
     score_name,
     score_of,
-)
-from pairtile.methods.trajectory_correlation.report_states import (
-    N_NAMED,
-    state_numbers,
-    states_section,
 )
 from pairtile.methods.trajectory_correlation.report_structure import structure_section
 from pairtile.methods.trajectory_correlation.structures import HEX_COLOURS
@@ -40,14 +36,16 @@ from pairtile.report.method_report import (
     MethodText,
     PageSection,
     best_edges,
+    needed,
 )
-from pairtile.report.packed_columns import cells
+from pairtile.report.packed_columns import cells, table_cells
 from pairtile.report.results import Results
 from pairtile.view.evidence import Samples, State, evidence_section
 
 message = messages_of(__package__)
 
-N_COMMUNITIES = 4
+N_NAMED = 3
+
 FAR = 5
 """Residues so many apart in the chain, or more, are no neighbours."""
 
@@ -67,7 +65,6 @@ def numbers(results: Results) -> dict[str, object]:
     spread = found.matrix("dcc_sd" if kind_of(results) == "dcc" else "correlation_sd")
     theiler = (results.parameters.get("estimator") or {}).get("theiler")
     windows = theiler if isinstance(theiler, list) else [theiler]
-    folds = bool(set(found.marks.secondary_structure) & {"H", "E"})
     return {
         "kind": kind_of(results),
         "score": score_of(results),
@@ -97,7 +94,7 @@ def numbers(results: Results) -> dict[str, object]:
         "windows": [frames for frames in windows if isinstance(frames, int) and frames > 0],
         "state": state_numbers(results, found),
         "marks": {
-            "folds": folds,
+            "folds": bool(set(found.marks.secondary_structure) & {"H", "E"}),
             "domains": bool(found.marks.domains),
             "chains": bool(found.marks.chain_borders()),
             "numbers": bool(found.marks.numbers),
@@ -127,7 +124,7 @@ def _communities(results: Results, found: MotionResults) -> dict[str, object]:
     members, agreement = found.members(method), agreement_of(results, method)
     named: list[tuple[object, ...]] = []
     for row in table.to_dict("records"):
-        shown = found.residues[members == row["community"]] if len(named) < N_COMMUNITIES else None
+        shown = found.residues[members == row["community"]] if len(named) < 4 else None
         where = "" if shown is None else members_in_words(shown, found.several_chains)
         named.append((row["community"], where, row["n_members"]))
     return {
@@ -184,7 +181,14 @@ def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
     residues = found.residues.sort_values(
         ["betweenness", "item"], ascending=[False, True], kind="stable"
     ).head(MAX_RESIDUES)
-    columns = [column for column in COLUMNS if column in residues and _tells(residues[column])]
+    columns = [  # that say something of a residue
+        name
+        for name in COLUMNS
+        if name in residues
+        and (
+            residues[name] != "" if residues[name].dtype == object else residues[name].notna()
+        ).any()
+    ]
     return PageSection(
         id="motion",
         title="Communities and paths",
@@ -253,21 +257,118 @@ def _group_tables(results: Results, found: MotionResults) -> list[dict[str, obje
     return made
 
 
-def _tells(values: pd.Series) -> bool:
-    return bool((values != "").any()) if values.dtype == object else bool(values.notna().any())
-
-
 def community_grouping(results: Results, names: pd.Index[str]) -> Grouping | None:
     """The communities by the first method that was asked for."""
     motion = results.cached(motion_results)
-    if motion.community_methods[:1] != claimed_communities(results, motion)[:1]:
+    methods = motion.community_methods
+    if not methods or methods[:1] != claimed_communities(results, motion)[:1]:
         return None
-    if not motion.community_methods:
-        return None
-    members = motion.members(motion.community_methods[0])
     rows = np.array([motion.number.get(name, -1) for name in names], dtype=np.int64)
-    of_node = np.where(rows >= 0, members[rows], 0)
+    of_node = np.where(rows >= 0, motion.members(methods[0])[rows], 0)
     return Grouping(of_node, "community", "communities", "", HEX_COLOURS)
+
+
+# --- another state --------------------------------------------------------------------------------
+
+
+MAX_ROWS = 100
+"""Of each table of the page."""
+
+STATE_TABLES = {
+    "difference_network.tsv": ("pairs", "VALUE_z"),
+    "difference_residues.tsv": ("fluctuation", "z"),
+    "difference_contacts.tsv": ("contacts", "z"),
+}
+"""Table -> what differs in it, and the column that says how clearly."""
+
+
+def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+    """Tables of what differs from another state, and how far communities agree."""
+    name, tables = needed(results.parameters.get("compare")), []
+    for file, (what, z) in STATE_TABLES.items():
+        if (results.folder / file).is_file():
+            z = z.replace("VALUE", _value(results))
+            table = results.table(file)
+            q = z.removesuffix("z") + "q_value"
+            tested = q in table and table[q].notna().any()
+            chosen = table.iloc[:0]
+            if tested:
+                chosen = table[table[q] <= LEVEL].sort_values(
+                    z, key=lambda z: -z.abs(), kind="stable"
+                )
+            names = ["name"] if "name" in table else ["source", "target"]
+            values = [c for c in map(str, table) if c.endswith("_difference")]
+            columns = [*names, *values, *([z, q] if tested else [])]
+            headings = [
+                f"difference of {results.text.column(c.removesuffix('_difference'), file)}"
+                for c in values
+            ]
+            tables.append(
+                {
+                    "what": what,
+                    "file": file,
+                    "tested": bool(tested),
+                    "total": len(chosen),
+                    "of": len(table),
+                    "columns": [
+                        *map(results.text.column, names),
+                        *headings,
+                        *(results.text.column(c, file) for c in (z, q)),
+                    ],
+                    "names": len(names),
+                    "rows": table_cells(chosen[columns].head(MAX_ROWS)),
+                }
+            )
+    return PageSection(
+        id="states",
+        title=f"Difference from {name}",
+        template="section_states.html.j2",
+        values={
+            "name": name,
+            "tables": tables,
+            "agreement": results.table("difference_agreement.tsv").to_dict("records"),
+        },
+    )
+
+
+def state_numbers(results: Results, found: MotionResults) -> dict[str, object] | None:
+    """How many pairs differ, which the most, and whether communities do; of states that were not
+    tested the largest differences, which chance alone has, too."""
+    name = results.parameters.get("compare")
+    n = results.counts.get("pairs_that_differ")
+    if not name or not (results.folder / "difference_network.tsv").is_file():
+        return None
+    edges = results.table("difference_network.tsv")
+    if n is None:
+        return {"name": name, **_extremes(results, found)}
+    score = f"{score_of(results)}_difference"
+    score = score if score in edges else "correlation_difference"
+    columns = ["source", "target", score, *(f"{_value(results)}_{end}" for end in ("z", "q_value"))]
+    clearest = edges[columns].head(2 * N_NAMED).to_numpy().tolist() if n else []
+    agreement = results.table("difference_agreement.tsv")
+    made: dict[str, object] = {"name": name, "differ": n, "clearest": clearest}
+    if len(agreement) == 3:
+        made["agreement"] = agreement["agreement"].tolist()
+        made["agreement_p"] = float(agreement["p_value"].iloc[-1])
+    return made
+
+
+def _extremes(results: Results, found: MotionResults) -> dict[str, object]:
+    matrix = difference_of(results, found)
+    if matrix is None:
+        return {}
+    i, j = np.nonzero(np.triu(np.isfinite(matrix), 1))
+    values, names = matrix[i, j], found.residues["name"]
+    order = np.argsort(-values, kind="stable")
+    high, low = (
+        [(names[i[k]], names[j[k]], float(values[k])) for k in part[:N_NAMED]]
+        for part in (order, order[::-1])
+    )
+    return {"compared": values.size, "highest": high, "lowest": low}
+
+
+def _value(results: Results) -> str:
+    return "dcc" if kind_of(results) == "dcc" else "mi"
 
 
 # --- text -----------------------------------------------------------------------------------------

@@ -168,8 +168,7 @@ def members_in_words(residues: pd.DataFrame, chains_named: bool, limit: int = 6)
         names = residues["name"].tolist()
         return listed(names) if len(names) <= limit else ", ".join(names[:limit]) + ", …"
     parts = []
-    chains = residues.groupby("chain", sort=False)["resid"]
-    for chain, numbers in chains:
+    for chain, numbers in residues.groupby("chain", sort=False)["resid"]:
         stretches = ranges(numbers.tolist()).split(", ")
         text = ", ".join(stretches[:limit]) + (", …" if len(stretches) > limit else "")
         parts.append(f"{chain} {text}".strip() if chains_named else text)

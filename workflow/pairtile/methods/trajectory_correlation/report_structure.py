@@ -24,9 +24,6 @@ from pairtile.report.results import Results
 
 Group = TypeVar("Group", int, str)
 
-MAX_ATOMS = 50_000
-"""Of a larger structure the page has no view: 4 MB, and slow to turn."""
-
 VALUES = (
     *("sd", "mean_correlation", "betweenness", "closeness", "eigenvector", "degree"),
     "correlation_time",
@@ -44,7 +41,8 @@ def structure_section(results: Results, pictures: list[CaptionedFigure]) -> Page
     found = results.cached(motion_results)
     structure = needed(found.structure)
     drawn, styles = drawn_atoms(structure)
-    needed(0 < drawn.sum() <= MAX_ATOMS)
+    # Of a larger structure the page has no view: 4 MB, and slow to turn.
+    needed(0 < drawn.sum() <= 50_000)
     choices = needed([*colourings(results, found, len(styles))])
     _, first = np.unique(structure["residue"], return_index=True)
     none = np.zeros(len(styles), dtype=np.int64)
@@ -102,8 +100,7 @@ def colourings(
         numbers = [int(value) for value in first]
         names = {n: f"community {n}" for n in sorted(set(numbers) - {0})}
         colours = {n: HEX_COLOURS[(n - 1) % len(HEX_COLOURS)] for n in names}
-        title = f"community ({METHOD_NAMES.get(method, method)})"
-        yield _groups(title, numbers, names, colours)
+        yield _groups(f"community ({METHOD_NAMES.get(method, method)})", numbers, names, colours)
     if found.marks.domains:
         first = table["domain"].groupby(of_residue).first().reindex(keys, fill_value="")
         domains = found.marks.domain_colours

@@ -29,7 +29,6 @@ ALL_NAMES = 24
 Side = Literal["x", "y"]
 SIDES: tuple[Side, Side] = ("x", "y")
 _HEIGHTS = {"H": (0.0, 1.0, INK), "E": (0.25, 0.5, GREY)}
-_MEANS = {"H": "helix", "E": "strand"}
 _WIDTH = 0.026  # of the axes
 
 
@@ -71,7 +70,6 @@ class ResidueMarks:
     def ticks(self) -> tuple[list[int], list[str]]:
         """Some places and what to write there: round residue numbers, else names or numbers."""
         n = len(self)
-        several = len(set(self.chains)) > 1
         if not self.numbers and n <= ALL_NAMES:
             return list(range(n)), [shortened(name, MAX_NAME) for name in self.names]
         values = self.numbers or tuple(range(1, n + 1))
@@ -79,7 +77,7 @@ class ResidueMarks:
         places = [k for k in range(n) if values[k] % step == 0 and _first(self.chains, values, k)]
         if len(places) < 2:
             places = list(range(0, n, max(1, n // MAX_TICKS)))
-        if several:
+        if len(set(self.chains)) > 1:
             return places, [f"{self.chains[k]}:{values[k]}" for k in places]
         return places, [str(values[k]) for k in places]
 
@@ -163,7 +161,7 @@ class ResidueMarks:
         ][:MAX_NAMED]
         for state, (_, _, colour) in _HEIGHTS.items():
             if state in self.secondary_structure:
-                found.append(Patch(color=colour, label=_MEANS[state]))
+                found.append(Patch(color=colour, label={"H": "helix", "E": "strand"}[state]))
         if found:
             figure.legend(handles=found, loc="outside lower center", ncols=min(len(found), 6))
 
@@ -176,9 +174,7 @@ def runs(values: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def _community_colour(number: str) -> str:
-    if not number:
-        return PALE
-    return COMMUNITY_COLOURS[(int(number) - 1) % len(COMMUNITY_COLOURS)]
+    return COMMUNITY_COLOURS[(int(number) - 1) % len(COMMUNITY_COLOURS)] if number else PALE
 
 
 def _steps() -> list[int]:

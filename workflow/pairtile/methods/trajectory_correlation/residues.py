@@ -55,8 +55,6 @@ STRUCTURE = np.dtype(
 )
 """An atom of the structure that results are drawn on; ``residue``: as in the items' table."""
 
-_LIGHT = 3.5  # u; hydrogen and its isotopes, and atoms whose mass is not known (0)
-
 
 @dataclass(frozen=True)
 class Residues:
@@ -137,13 +135,10 @@ def residues_of(universe: Universe, atoms: NDArray[np.int64]) -> Residues:
         "residue": owner,
         "name": names,
         "element": [known or guess for known, guess in elements],
-        "hydrogen": (masses < _LIGHT) & ((first == "H") | ((first == "D") & (masses > 1.5))),
+        # Under 3.5 u: hydrogen and its isotopes, and atoms whose mass is not known (0).
+        "hydrogen": (masses < 3.5) & ((first == "H") | ((first == "D") & (masses > 1.5))),
     }
     return Residues(table, pd.DataFrame(columns))
-
-
-MIN_RUN = 4
-"""Residues in a row that ``selection_of`` names, where enough are in such rows."""
 
 
 def selection_of(table: pd.DataFrame, chosen: NDArray[np.bool_]) -> str:
@@ -154,7 +149,8 @@ def selection_of(table: pd.DataFrame, chosen: NDArray[np.bool_]) -> str:
     part = table.loc[chosen, ["chain", "resid"]].drop_duplicates().sort_values(["chain", "resid"])
     begins = part["chain"].ne(part["chain"].shift()) | part["resid"].diff().ne(1)
     part["run"] = begins.cumsum()
-    long = part.groupby("run")["resid"].transform("size") >= MIN_RUN
+    # Runs of four residues and more, where enough are in such runs.
+    long = part.groupby("run")["resid"].transform("size") >= 4
     part = part[long] if 2 * long.sum() >= len(part) else part
     texts = []
     for chain, own in part.groupby("chain"):
@@ -266,8 +262,7 @@ def trajectory_contacts(
             counts[k] = counts[k] + touching_residues(positions, box_of(step), owner, n, cutoff)
             progress.advance(1)
     least = rule.fraction if config.pairs == "in_contact" else 0.0
-    owners = items.loc[items["kept"], "residue"].to_numpy()
-    return variable_contacts(counts, frames, owners, least)
+    return variable_contacts(counts, frames, items.loc[items["kept"], "residue"].to_numpy(), least)
 
 
 def add_contacts(

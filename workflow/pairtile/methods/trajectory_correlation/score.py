@@ -68,9 +68,6 @@ from pairtile.splines.scorer import weights_bytes
 
 message = messages_of(__package__)
 
-SERIES_COPIES = 8
-"""Of a block of series: read, centred, whitened, shifted, of rows and of columns."""
-
 HALF_SURROGATES = 5
 """Of each half of a single trajectory: only their mean is wanted."""
 
@@ -164,7 +161,9 @@ class TrajectoryCorrelation(
         frames = np.diff(state["replica_offsets"])
         coordinates = max(rows, columns) * int(state["series"].shape[1])
         longest, together = (coordinates * int(n) for n in (frames.max(), frames.sum()))
-        series = SERIES_COPIES * 8 * longest
+        # Eight copies of a block of series: read, centred, whitened, shifted, of rows and of
+        # columns.
+        series = 8 * (8 * longest)
         estimator = config.estimator
         if estimator.surrogates and halves_of(state) is not None:
             # By halves the series are made ready, and their weights kept, once more.
@@ -259,9 +258,7 @@ class TrajectoryCorrelation(
     @cached_property
     def has_halves(self) -> bool:
         """Whether two halves of the data are scored apart: of replicas, or of the one there is."""
-        if not self.n_surrogates:
-            return False
-        return self.n_replicas > 1 or halves_of(self.state) is not None
+        return self.n_surrogates > 0 and (self.n_replicas > 1 or halves_of(self.state) is not None)
 
     @cached_property
     def half_scores(self) -> MotionScores | None:
@@ -333,9 +330,8 @@ class TrajectoryCorrelation(
         for part in merged.batches(names):
             for name in names:
                 parts[name].append(part[name].to_numpy())
-        columns = {name: np.concatenate(parts.pop(name)) for name in names}
         pa.default_memory_pool().release_unused()
-        return pd.DataFrame(columns, copy=False)
+        return pd.DataFrame({name: np.concatenate(parts.pop(name)) for name in names}, copy=False)
 
     def network(self, merged: Merged) -> Network:
         # Of all pairs only what decides; the rest of those that are kept.
@@ -373,12 +369,11 @@ class TrajectoryCorrelation(
         return Ranking(edges[["source", "target"]].assign(score=edges[score].abs()), directed=False)
 
     def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[np.generic]]:
-        low = -1.0 if self.scores.signed else 0.0
         by_size = network.threshold["keep"] in ("correlation", "top_edges")
         by_size &= self.config.score == "correlation"  # the histogram is of that
         least = network.threshold["least_correlation"] if by_size else None
         return {
-            "edges": np.linspace(low, 1.0, HISTOGRAM_BINS + 1),
+            "edges": np.linspace(-1.0 if self.scores.signed else 0.0, 1.0, HISTOGRAM_BINS + 1),
             "counts": merged.sums["correlation_counts"],
             "null_counts": merged.sums["null_counts"] / max(1, self.n_surrogates),
             "p_value_edges": np.linspace(0.0, 1.0, P_BINS + 1),
@@ -417,10 +412,6 @@ def _kept_bytes(config: TrajectoryCorrelationConfig, state: MotionArrays) -> int
 
 
 # --- costs ----------------------------------------------------------------------------------------
-
-
-OVERHEAD = {"cpu": 2e-8, "cuda": 5e-9}
-"""What each pair costs whatever the series: sums, histograms, rows of the table."""
 
 
 IN_CONTACT, IN_CONTACT_ELSE = {"gaussian": 6.0, "dcc": 6.0, "ksg": 2.5}, 10.0
@@ -467,7 +458,6 @@ def pairs_per_second(
     config: TrajectoryCorrelationConfig, state: MotionArrays, backend: str, threads: int
 ) -> float:
     """Pairs scored in a second, their surrogates and halves included."""
-    estimates = 1 + config.estimator.surrogates
     d = int(state["series"].shape[1])
     seconds = sum(
         seconds_a_pair(config.estimator, d, frames, backend, threads)
@@ -476,7 +466,7 @@ def pairs_per_second(
     if "only_contacts" in state:
         seconds *= IN_CONTACT.get(config.estimator.kind, IN_CONTACT_ELSE)
         seconds += OVERHEAD_IN_CONTACT
-    seconds *= estimates
+    seconds *= 1 + config.estimator.surrogates
     if config.estimator.surrogates and halves_of(state) is not None:
         half = int(state["series"].shape[2]) // 2
         once = seconds_a_pair(config.estimator, d, half, backend, threads)
@@ -505,4 +495,5 @@ def seconds_a_pair(
     else:
         joint = frames * float(estimator.n_bins) ** 2 * d * d
         seconds = joint / (4e13 if on_gpu else 5e9)
-    return (seconds / cores) + OVERHEAD["cuda" if on_gpu else "cpu"]
+    # What each pair costs whatever the series: sums, histograms, rows of the table.
+    return (seconds / cores) + (5e-9 if on_gpu else 2e-8)

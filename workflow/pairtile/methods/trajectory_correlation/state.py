@@ -50,10 +50,6 @@ FEW_SURROGATES = 20
 
 _MODELS = re.compile(r"\.(pdb|ent|cif|mmcif)(\.gz)?$", re.IGNORECASE)
 _NMR = re.compile(r"^(EXPDTA\b|_exptl\.method\b|\S+\s+')[^\n]*\bNMR\b")
-HEADER_LINES = 5_000
-
-SHORTEST_HALF = 100
-"""Frames of half a trajectory, to be scored by itself."""
 
 MAX_REPEATED = 0.1
 """Share of the frames that may repeat others; more is no overlap of two parts, but a fault."""
@@ -159,7 +155,7 @@ def _says_nmr(file: str) -> bool:
     if not path.is_file():
         return False
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", errors="replace") as lines:
-        return any(_NMR.search(line) for line in islice(lines, HEADER_LINES))
+        return any(_NMR.search(line) for line in islice(lines, 5000))
 
 
 def successive_are_near(series: NDArray[np.floating], level: float = 0.05) -> bool:
@@ -219,7 +215,8 @@ def halves_of(state: MotionArrays) -> MotionArrays | None:
     need. None of replicas, and of fewer than 2 x 100 frames."""
     offsets = np.asarray(state["replica_offsets"])
     half = int(offsets[-1]) // 2
-    if len(offsets) > 2 or half < SHORTEST_HALF:
+    # A half of fewer than 100 frames is too short to be scored by itself.
+    if len(offsets) > 2 or half < 100:
         return None
     return {
         "series": state["series"],
@@ -261,7 +258,8 @@ def _without_repeated(
     ``auto``, which may become it) goes without repeated frames; the other estimators only warn of
     them."""
     for first, second, n_same, n_looked_at in shared_frames(prepared.state):
-        if n_same > MAX_SHARED * n_looked_at:
+        # Up to half of a replica's frames may be those of another.
+        if n_same > 0.5 * n_looked_at:
             raise InputError.at(
                 names[second],
                 "",
@@ -278,7 +276,6 @@ def _without_repeated(
         )
     found = [duplicate_frames(part) for part in replicas_of(prepared.state)]
     exact, near = (sum(map(len, part)) for part in zip(*found, strict=True))
-    drops = config.estimator.kind in ("auto", "ksg")
     prepared.counts["frames_repeated"] = exact
     prepared.counts["frames_nearly_repeated"] = near
     shown = ", ".join(_example(n, repeated) for n, repeated in zip(names, found, strict=True))
@@ -286,7 +283,7 @@ def _without_repeated(
         prepared.messages.append(message("frames_nearly_repeated", n=near))
     if not exact:
         return prepared
-    if not drops:
+    if config.estimator.kind not in ("auto", "ksg"):
         prepared.messages.append(message("frames_repeated", n=exact, example=shown))
         return prepared
     for part, repeated, name in zip(replicas_of(prepared.state), found, names, strict=True):
@@ -451,10 +448,6 @@ def _describe_weights(
 # --- repeated frames ------------------------------------------------------------------------------
 
 
-NEAR = 1e-5
-"""Frames are nearly duplicates below this part of the mean distance between two frames."""
-
-
 class DuplicateFrames(NamedTuple):
     """Frames that repeat an earlier one, exactly or nearly: each, and which it repeats."""
 
@@ -462,7 +455,7 @@ class DuplicateFrames(NamedTuple):
     near: dict[int, int]
 
 
-def duplicate_frames(series: NDArray[np.floating], near: float = NEAR) -> DuplicateFrames:
+def duplicate_frames(series: NDArray[np.floating], near: float = 1e-5) -> DuplicateFrames:
     """Frames that are equal, or nearly, to an earlier one in all variables at once.
 
     They make nearest-neighbour distances vanish, and the KSG mutual information grow without bound.
@@ -503,9 +496,6 @@ def _places(series: NDArray[np.floating]) -> tuple[NDArray[np.float64], float]:
         variance += float(moved.var())
     return places.T, variance
 
-
-MAX_SHARED = 0.5
-"""Share of a replica's frames that may be those of another."""
 
 PROJECTIONS = 8
 """Random directions along which frames are held against each other."""

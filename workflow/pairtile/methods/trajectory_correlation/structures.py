@@ -36,12 +36,8 @@ HEX_NEITHER = "#bebebe"
 _NOT_IN_PDB, _NO_ICODE = re.compile("[^ -~]"), re.compile("[^0-9A-Za-z]")
 _CHAINS = string.ascii_uppercase + string.ascii_lowercase + string.digits
 _LARGEST = 999  # what the column of occupancies holds
-_DRAWN = 40  # communities in colours of their own
 _FARTHEST = 999.0  # Angstrom
 _THIN, _THICK = 0.08, 0.5  # Angstrom
-_PATHS = ((255, 140, 0), (0, 160, 90), (150, 60, 200), (120, 120, 40))
-_PATH_RADIUS = 0.6  # Angstrom
-_VMD_FIRST_COLOUR = 6  # of its 33: communities, none, with, against and paths take the others
 
 
 @dataclass(frozen=True)
@@ -119,8 +115,11 @@ def write_chimerax_attributes(
     """Write residue attributes for ChimeraX (``.defattr``), whole or not at all."""
     lines = ["# Open structure.pdb first, then this file; color byattribute r:betweenness"]
     for name, own in residue_values(structure, values).items():
-        lines += [f"attribute: {name}", "recipient: residues"]
-        lines += [f"\t/{label}\t{value:.6g}" for label, value in own.items()]
+        lines += [
+            f"attribute: {name}",
+            "recipient: residues",
+            *(f"\t/{label}\t{value:.6g}" for label, value in own.items()),
+        ]
     _write_lines(path, lines)
 
 
@@ -225,8 +224,11 @@ def write_structure_pdb(
     value = np.nan_to_num(np.asarray(values, dtype=np.float64))
     community = np.asarray(communities, dtype=np.int64)
     community = np.where(community > _LARGEST, 0, community)
-    remarks = [f"B-FACTOR: {meaning}", "OCCUPANCY: COMMUNITY, 0 FOR NONE"]
-    remarks += [f"CHAIN {new}: {old or 'NO NAME'}" for old, new in letters.items() if new != old]
+    remarks = [
+        f"B-FACTOR: {meaning}",
+        "OCCUPANCY: COMMUNITY, 0 FOR NONE",
+        *(f"CHAIN {new}: {old or 'NO NAME'}" for old, new in letters.items() if new != old),
+    ]
     lines = [f"REMARK   6 {_field(' '.join(text.split()), 68)}" for text in remarks]
     _write_lines(path, [*lines, *atom_lines(structure, value, community), "END"])
 
@@ -277,8 +279,15 @@ def write_pymol_script(
     name of the file of ``write_structure_pdb``, in the folder of the script. ``values``: by name
     those of all residues of ``structure``; they become the command ``colour_by NAME``.
     """
-    named = {} if structure is None else residue_values(structure, values or {})
-    _write_script(path, "structure.pml.j2", links, n_communities, paths, pdb=pdb, values=named)
+    _write_script(
+        path,
+        "structure.pml.j2",
+        links,
+        n_communities,
+        paths,
+        pdb=pdb,
+        values={} if structure is None else residue_values(structure, values or {}),
+    )
 
 
 def write_vmd_script(
@@ -295,9 +304,16 @@ def write_vmd_script(
     NaN among ``values`` becomes 0. The script changes the definition of VMD's colours 6 to 32.
     """
     known = {} if structure is None else {k: np.nan_to_num(v) for k, v in (values or {}).items()}
-    atoms = () if structure is None else np.bincount(structure["residue"])
-    more = {"pdb": pdb, "values": known, "atoms": atoms}
-    _write_script(path, "structure.vmd.j2", links, n_communities, paths, **more)
+    _write_script(
+        path,
+        "structure.vmd.j2",
+        links,
+        n_communities,
+        paths,
+        pdb=pdb,
+        values=known,
+        atoms=() if structure is None else np.bincount(structure["residue"]),
+    )
 
 
 def _write_script(
@@ -321,10 +337,10 @@ def _write_script(
     environment.filters |= {"rgb": _rgb, "repr": repr, "numbers": _numbers}
     text = environment.get_template(template).render(
         **{"colours": COLOURS, "neither": _NEITHER, "with": _WITH, "against": _AGAINST},
-        path_colours=_PATHS,
-        path_radius=_PATH_RADIUS,
-        first_colour=_VMD_FIRST_COLOUR,
-        shown=min(n_communities, _DRAWN),
+        path_colours=((255, 140, 0), (0, 160, 90), (150, 60, 200), (120, 120, 40)),
+        path_radius=0.6,  # Angstrom
+        first_colour=6,  # of VMD's 33: communities, none, with, against and paths take the others
+        shown=min(n_communities, 40),  # communities in colours of their own
         rods=_rods(links),
         paths=[_rods(own) for own in paths],
         **more,

@@ -67,17 +67,8 @@ def spans_a_plane(reference: Float64Array) -> bool:
 MAX_SEED_ATOMS = 500
 """Atoms, evenly spaced, whose distances are looked at to find where the core begins."""
 
-SEED_SHARE = 0.3
-"""Share of them that the core begins with."""
-
-MAX_RELATIVE_DEVIATION = 1.5
-"""An atom is of the core if it moves by at most so many times the median of the core."""
-
 MIN_CORE_ATOMS, MIN_CORE_SHARE = 20, 0.2
 """A smaller core does not say where the whole is."""
-
-ROUNDING = 1e-9
-"""Of the largest coordinate: a displacement of less is none."""
 
 DCC_CHANGE = 0.1
 """Change of a pair's DCC that counts as one."""
@@ -113,12 +104,15 @@ def least_moving(frames: Float64Array) -> BoolArray:
         squares += distance**2
     variance = squares / len(frames) - (total / len(frames)) ** 2
     spread = squareform(np.sqrt(np.maximum(variance, 0.0)))
-    size = round(SEED_SHARE * some.size)
+    # The core begins with three tenths of them.
+    size = round(0.3 * some.size)
     middle = np.sort(spread, axis=1)[:, :size].mean(axis=1).argmin()
     core = np.sort(some[np.argsort(spread[middle], kind="stable")[:size]])
     for _ in range(50):
         moved = np.sqrt((moves(frames, core) ** 2).sum(axis=2).mean(axis=0))
-        found = np.flatnonzero(moved <= MAX_RELATIVE_DEVIATION * np.median(moved[core]))
+        # An atom is of the core if it moves by at most so many times the median of the
+        # core.
+        found = np.flatnonzero(moved <= 1.5 * np.median(moved[core]))
         if np.array_equal(found, core):
             break
         core = found
@@ -139,7 +133,8 @@ def changed_pairs(frames: Float64Array, first: BoolArray, second: BoolArray) -> 
     found = []
     for fit in (first, second):
         places = moves(frames, np.flatnonzero(fit))[:, some]
-        places[np.abs(places) < ROUNDING * np.abs(frames).max()] = 0.0
+        # Of the largest coordinate: a displacement of less is none.
+        places[np.abs(places) < 1e-9 * np.abs(frames).max()] = 0.0
         products = np.einsum("fix,fjx->ij", places, places, optimize=True)
         sizes = np.sqrt(np.outer(products.diagonal(), products.diagonal()))
         found.append(np.divide(products, sizes, out=np.zeros_like(products), where=sizes > 0.0))

@@ -55,8 +55,7 @@ from pairtile.methods.trajectory_correlation.structures import (
 message = messages_of(__package__)
 
 MAX_BETWEENNESS = 6e9
-BETWEENNESS_A_MINUTE = 1e9
-"""Nodes times edges: above the one, betweenness is left out; the other takes about a minute."""
+"""Nodes times edges, above which betweenness is left out; 1e9 take about a minute."""
 
 
 def write_trajectory_tables(
@@ -107,14 +106,16 @@ def write_trajectory_tables(
                 "no_centralities",
                 nodes=network.n_nodes,
                 edges=network.correlation.size,
-                minutes=cost / BETWEENNESS_A_MINUTE,
+                minutes=cost / 1e9,
             )
         )
     table = residue_table(items, whole, communities, centralities, means)
     write_table(folder / "residues.tsv", table)
     if config.domains or communities:
-        groups = {"domain": table["domain"].to_numpy(dtype=object)} if config.domains else {}
-        groups |= {f"community_{name}": found for name, found in communities.items()}
+        groups = {
+            **({"domain": table["domain"].to_numpy(dtype=object)} if config.domains else {}),
+            **{f"community_{name}": found for name, found in communities.items()},
+        }
         write_table(folder / "domains.tsv", group_table(groups, network, merged, config.score))
     if communities:
         agreement = {
@@ -286,9 +287,8 @@ def residue_table(
     for name, values in (centralities or network.centralities()).items():
         table[name] = values
     table["degree"] = network.degree()
-    ends = network.ends.ravel()
     weights = np.repeat(network.correlation, 2)
-    table["strength"] = np.bincount(ends, weights, minlength=network.n_nodes)
+    table["strength"] = np.bincount(network.ends.ravel(), weights, minlength=network.n_nodes)
     if mean_correlation is not None:
         table["mean_correlation"] = mean_correlation
     for column in MOTION:
@@ -317,7 +317,6 @@ def group_table(
             total += np.bincount(cell, np.nan_to_num(size), minlength=n * n)
             pairs += np.bincount(cell, minlength=n * n)
         ends = np.sort(number[network.ends], axis=1)
-        edges = np.bincount(ends[:, 0] * n + ends[:, 1], minlength=n * n)
         first, second = np.divmod(np.arange(n * n), n)
         none = np.isin(names, ["", "0"])
         there = (pairs > 0) & ~none[first] & ~none[second]
@@ -329,7 +328,7 @@ def group_table(
                     "second": names[second[there]],
                     "n_pairs": pairs[there],
                     "mean_score": total[there] / pairs[there],
-                    "edges": edges[there],
+                    "edges": np.bincount(ends[:, 0] * n + ends[:, 1], minlength=n * n)[there],
                 }
             )
         )
@@ -354,7 +353,6 @@ def community_table(
         at = member[network.ends]
         for number in range(1, int(member.max(initial=0)) + 1):
             inside = (at == number).all(axis=1)
-            touching = (at == number).any(axis=1)
             within = network.correlation[inside]
             rows.append(
                 {
@@ -362,7 +360,7 @@ def community_table(
                     "community": number,
                     "n_members": int((member == number).sum()),
                     "edges_within": int(inside.sum()),
-                    "edges_out": int((touching & ~inside).sum()),
+                    "edges_out": int(((at == number).any(axis=1) & ~inside).sum()),
                     "mean_correlation": float(within.mean()) if within.size else np.nan,
                     "modularity": score,
                     "members": " ".join(names[member == number]),
@@ -452,9 +450,13 @@ def frames_table(state: MotionArrays) -> tuple[pd.DataFrame, Float64Array]:
     parts = []
     for replica, (begin, end) in enumerate(pairwise(offsets.tolist())):
         frame = np.arange(end - begin)
-        part = {"replica": replica + 1, "frame": frame, "time_ps": frame * intervals[replica]}
-        part |= {"rmsd": rmsd[begin:end]}
-        part |= {f"pc{k + 1}": projected[begin:end, k] for k in range(COMPONENTS)}
+        part = {
+            "replica": replica + 1,
+            "frame": frame,
+            "time_ps": frame * intervals[replica],
+            "rmsd": rmsd[begin:end],
+            **{f"pc{k + 1}": projected[begin:end, k] for k in range(COMPONENTS)},
+        }
         parts.append(pd.DataFrame(part))
     return pd.concat(parts, ignore_index=True), shares
 

@@ -136,8 +136,9 @@ class SeriesWriter:
             **spreads,
             constant=constant,
         )
-        rest = pd.DataFrame(list(dropped), columns=["name", "atom", "residue", "reason"])
-        rest = rest.assign(kept=False, n_observed=0, constant=False)
+        rest = pd.DataFrame(list(dropped), columns=["name", "atom", "residue", "reason"]).assign(
+            kept=False, n_observed=0, constant=False
+        )
         items = pd.concat([kept, rest], ignore_index=True) if dropped else kept
         items.insert(0, "item", np.arange(len(items), dtype=np.int32))
         items = items.astype({"residue": np.int32, "n_observed": np.int32, "kept": bool})

@@ -85,9 +85,8 @@ def moderated(values: Float64Array, n_first: int) -> tuple[Float64Array, float]:
     """
     one, other = values[:n_first], values[n_first:]
     freedom = len(values) - 2
-    squares = ((one - one.mean(axis=0)) ** 2).sum(axis=0)
-    squares += ((other - other.mean(axis=0)) ** 2).sum(axis=0)
-    variance = squares / freedom
+    squares = (((part - part.mean(axis=0)) ** 2).sum(axis=0) for part in (one, other))
+    variance = np.add(*squares) / freedom
     prior, prior_freedom = variance_prior(variance[variance > 0.0], freedom)
     drawn = (prior_freedom * prior + freedom * variance) / (prior_freedom + freedom)
     error = np.sqrt(drawn * (1.0 / len(one) + 1.0 / len(other)))
@@ -107,20 +106,15 @@ def variance_prior(variance: Float64Array, freedom: float) -> tuple[float, float
     spread = float(logs.var(ddof=1) - polygamma(1, freedom / 2))
     if spread <= polygamma(1, LARGEST_FREEDOM / 2):
         return float(np.exp(logs.mean())), LARGEST_FREEDOM
-    half = _inverse_trigamma(spread)
-    return float(np.exp(logs.mean() + digamma(half) - np.log(half))), 2.0 * half
-
-
-def _inverse_trigamma(value: float) -> float:
-    """By Newton's method (Smyth 2004, appendix)."""
-    x = 0.5 + 1.0 / value
+    # By Newton's method (Smyth 2004, appendix).
+    half = 0.5 + 1.0 / spread
     for _ in range(50):
-        trigamma = float(polygamma(1, x))
-        step = trigamma * (1.0 - trigamma / value) / float(polygamma(2, x))
-        x += step
-        if abs(step) < 1e-10 * x:
+        trigamma = float(polygamma(1, half))
+        step = trigamma * (1.0 - trigamma / spread) / float(polygamma(2, half))
+        half += step
+        if abs(step) < 1e-10 * half:
             break
-    return x
+    return float(np.exp(logs.mean() + digamma(half) - np.log(half))), 2.0 * half
 
 
 def relabellings(n_first: int, n_second: int, seed: int) -> list[Int64Array]:

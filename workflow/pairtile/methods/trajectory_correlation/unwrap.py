@@ -39,10 +39,6 @@ class Frame:
         return cls(step.positions.copy(), step.dimensions)
 
 
-FIRST_CUTOFF = 2.5
-"""Angstrom within which atoms are looked for first: bonds; then twice as far, and so on."""
-
-
 class WholeMolecules:
     """Puts atoms back together.
 
@@ -88,8 +84,7 @@ class WholeMolecules:
         images = np.zeros_like(places)
         _add_along(self._child, self._parent, apart, images)
         own -= images @ vectors
-        middle = vectors.sum(axis=0) / 2
-        positions[self.atoms] = own - own.mean(axis=0) + middle
+        positions[self.atoms] = own - own.mean(axis=0) + vectors.sum(axis=0) / 2
         return replace(step, positions=positions)
 
 
@@ -113,7 +108,8 @@ def _tree(
     where parts are more than half a box from all others."""
     from MDAnalysis.lib.distances import self_capped_distance
 
-    n, cutoff, farthest = len(positions), FIRST_CUTOFF, float(box[:3].min()) / 2
+    # Angstrom within which atoms are looked for first: bonds; then twice as far, and so on.
+    n, cutoff, farthest = len(positions), 2.5, float(box[:3].min()) / 2
     while True:
         pairs, distance = self_capped_distance(positions, min(cutoff, farthest), box=box)
         # Two atoms at one place are near, too, but a distance of 0 would be no edge.

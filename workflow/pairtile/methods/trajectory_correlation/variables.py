@@ -89,8 +89,9 @@ def position_variables(
             if "CA" in names and residues.table["resname"][residue].upper() not in CALCIUM:
                 rows.append((label, "CA", residue, [names["CA"]]))
             else:
-                row = {"name": label, "atom": "CA", "residue": residue, "reason": "no C-alpha"}
-                dropped.append(row)
+                dropped.append(
+                    {"name": label, "atom": "CA", "residue": residue, "reason": "no C-alpha"}
+                )
     if not rows:
         raise InputError.at(
             source, "positions: ca", f"no C-alpha in {len(residues)} residues", "some atoms CA"
@@ -124,7 +125,9 @@ def dihedral_variables(
     joined = [
         "C" in one
         and "N" in after
-        and np.linalg.norm(first_frame[one["C"]] - first_frame[after["N"]]) <= MAX_PEPTIDE_BOND
+        # Angstrom. C and N further apart belong to residues that are not joined (a chain
+        # break).
+        and np.linalg.norm(first_frame[one["C"]] - first_frame[after["N"]]) <= 2.0
         for one, after in pairwise(of)
     ]
     rows, quadruples, alphas = [], [], []
@@ -147,9 +150,8 @@ def dihedral_variables(
     atoms = np.unique([*np.ravel(quadruples), *alphas]).astype(np.int64)
     places = np.searchsorted(atoms, np.array(quadruples))
     centres = np.searchsorted(atoms, np.array(alphas))
-    table = pd.DataFrame(rows, columns=["name", "atom", "residue"])
     return Variables(
-        table.astype({"residue": np.int32}),
+        pd.DataFrame(rows, columns=["name", "atom", "residue"]).astype({"residue": np.int32}),
         atoms,
         1,
         lambda positions: dihedral_angles(positions, places)[:, :, None],
@@ -224,19 +226,15 @@ def _weights(
     )
 
     def centres(positions: Float64Array) -> Float64Array:
-        n_frames = len(positions)
         side_by_side = np.moveaxis(positions, 1, 0).reshape(atoms.size, -1)
         result: Float64Array = matrix @ side_by_side
-        return np.moveaxis(result.reshape(len(groups), n_frames, 3), 0, 1)
+        return np.moveaxis(result.reshape(len(groups), len(positions), 3), 0, 1)
 
     return atoms, centres
 
 
 # --- dihedral angles ------------------------------------------------------------------------------
 
-
-MAX_PEPTIDE_BOND = 2.0
-"""Angstrom. C and N further apart belong to residues that are not joined (a chain break)."""
 
 BACKBONE = {
     "phi": (("C", -1), ("N", 0), ("CA", 0), ("C", 0)),
@@ -245,11 +243,16 @@ BACKBONE = {
 }
 """Atom and residue (-1: the one before, 1: the next) of each backbone angle (IUPAC-IUB 1970)."""
 
-_GAMMA = ("CG", "CG1", "OG", "OG1", "SG", "SE")
-_DELTA = ("CD", "CD1", "OD1", "ND1", "SD")
-_EPSILON = ("NE", "OE1", "CE")
-_ZETA = ("CZ", "NZ")
-_SIDE_CHAIN = (("N",), ("CA",), ("CB",), _GAMMA, _DELTA, _EPSILON, _ZETA, ("NH1",))
+_SIDE_CHAIN = (
+    ("N",),
+    ("CA",),
+    ("CB",),
+    ("CG", "CG1", "OG", "OG1", "SG", "SE"),
+    ("CD", "CD1", "OD1", "ND1", "SD"),
+    ("NE", "OE1", "CE"),
+    ("CZ", "NZ"),
+    ("NH1",),
+)
 """Atoms along a side chain, outwards; of several names a residue has, the first (IUPAC: branch 1).
 Names, not residues, decide, so that HSD, HIE, CYX, MSE, ... need no table of their own."""
 
@@ -277,9 +280,7 @@ def dihedral_atoms(
         # Without a gap: proline's delta carbon is followed by no epsilon, valine's gamma by none.
         found = [None] * 4 if None in chain else chain[first:]
     a, b, c, d = found
-    if a is None or b is None or c is None or d is None:
-        return None
-    return a, b, c, d
+    return None if a is None or b is None or c is None or d is None else (a, b, c, d)
 
 
 def dihedral_angles(positions: NDArray[np.float64], quadruples: NDArray[np.integer]) -> NDArray:
