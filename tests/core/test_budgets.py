@@ -13,13 +13,13 @@ PACKAGE = ROOT / "workflow/pairtile"
 
 # Statements of Python that the package, its core and each method may have: these numbers only ever
 # go down. Write the new one when there are fewer.
-MAX_PACKAGE = 45233
+MAX_PACKAGE = 45220
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
 MAX_CORE = 13462
 MAX_OF_METHODS = {  # without their kernels
     "mirna_targets": 4910,
     "multimodal_correlation": 3889,
-    "mutual_information": 2728,
+    "mutual_information": 2715,
     "predictor_pairs": 2552,
     "trajectory_correlation": 5323,
 }

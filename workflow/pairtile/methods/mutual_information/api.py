@@ -205,7 +205,11 @@ def mutual_information(
     columns = None
     if other is not None:
         columns = as_table(other, orientation=orientation, name="other")
-    config = _decided(config, table.values, *([] if columns is None else [columns.values]))
+    tables = [table.values] if columns is None else [table.values, columns.values]
+    asked = config.estimator
+    stated = "auto" not in (asked.bins, asked.order, asked.transform)
+    floor = 0.0 if stated else max(map(floor_share, tables))
+    config = config.model_copy(update={"estimator": asked.decided(table.n_samples, floor)})
     found = few_samples_warnings(config, table.n_samples)
     if columns is not None:
         if regulators is not None:
@@ -584,17 +588,6 @@ def open_analysis(
     made = state_of_values(config, values, listed, known, columns)
     precision = number_type(made.config, device.backend)
     return MutualInformation(made.config, made.state, device, precision), made
-
-
-def _decided(
-    config: MutualInformationConfig, *values: NDArray[np.float64]
-) -> MutualInformationConfig:
-    """The section with its estimator decided for tables of the same samples."""
-    asked = config.estimator
-    stated = "auto" not in (asked.bins, asked.order, asked.transform)
-    floor = 0.0 if stated else max(map(floor_share, values))
-    estimator = asked.decided(values[0].shape[1], floor)
-    return config.model_copy(update={"estimator": estimator})
 
 
 def check_samples(table: ExpressionTable, min_samples: int) -> None:

@@ -230,19 +230,14 @@ def _check_edges(
     if not np.isfinite(values).all():
         wrong = np.flatnonzero(~np.isfinite(values))[0]
         raise ValueError(f"mi[{wrong}] is {values[wrong]}; expected a finite number")
-    _check_unique(first, second, n_genes)
+    pair = np.minimum(first, second).astype(np.int64) * n_genes + np.maximum(first, second)
+    if not np.all(pair[1:] > pair[:-1]):  # mostly sorted by (i, j): no need to sort
+        pair.sort()
+        repeated = np.flatnonzero(pair[1:] == pair[:-1])
+        if len(repeated):
+            a, b = divmod(int(pair[repeated[0]]), n_genes)
+            raise ValueError(f"the edge between genes {a} and {b} occurs twice; expected once")
     return first.astype(np.int32, copy=False), second.astype(np.int32, copy=False), values
-
-
-def _check_unique(i: NDArray[np.integer], j: NDArray[np.integer], n_genes: int) -> None:
-    pair = np.minimum(i, j).astype(np.int64) * n_genes + np.maximum(i, j)
-    if np.all(pair[1:] > pair[:-1]):  # the usual case, sorted by (i, j): no need to sort
-        return
-    pair.sort()
-    repeated = np.flatnonzero(pair[1:] == pair[:-1])
-    if len(repeated):
-        a, b = divmod(int(pair[repeated[0]]), n_genes)
-        raise ValueError(f"the edge between genes {a} and {b} occurs twice; expected once")
 
 
 def _check_regulators(is_regulator: ArrayLike | None, n_genes: int) -> NDArray[np.uint8]:

@@ -318,19 +318,6 @@ def q_values(p: Float64Array, n_tests: int) -> Float64Array:
     return q_of_found[place]
 
 
-def _fdr_bound(fdr: float, significance: Significance, n_pairs: int) -> float:
-    """The largest p-value with q <= ``fdr`` among all tests, 0 where there is none. Every pair with
-    p <= ``fdr`` is at hand."""
-    p, size = np.empty(n_pairs), 0
-    for part in _parts(n_pairs):
-        here = significance.p(part)
-        here = here[here <= fdr]
-        p[size : size + here.size] = here
-        size += here.size
-    found, q = _benjamini_hochberg(p[:size], significance.n_tests)
-    return float(found[q <= fdr].max(initial=0.0))
-
-
 def _benjamini_hochberg(p: Float64Array, n_tests: int) -> tuple[Float64Array, Float64Array]:
     """The different p-values, rising, and the q-value of each, as
     ``statistics.correction.benjamini_hochberg``; ``p`` is overwritten.
@@ -358,7 +345,15 @@ def choose(
     """
     candidates = keep
     if keep.fdr is not None:
-        bound = _fdr_bound(keep.fdr, significance, pairs.i.size)
+        # The largest p-value with q <= fdr among all tests, whose pairs are at hand.
+        p, size = np.empty(pairs.i.size), 0
+        for part in _parts(pairs.i.size):
+            here = significance.p(part)
+            here = here[here <= keep.fdr]
+            p[size : size + here.size] = here
+            size += here.size
+        found, q = _benjamini_hochberg(p[:size], significance.n_tests)
+        bound = float(found[q <= keep.fdr].max(initial=0.0))
         candidates = keep.model_copy(update={"p_value": bound})
         if keep.top_edges is not None:
             bound = min(bound, keep.fdr * keep.top_edges / significance.n_tests)
@@ -380,25 +375,21 @@ def choose(
             largest_p = float(p.max(where=passed, initial=largest_p))
             least_score = float(np.fmin.reduce(scores, where=passed, initial=least_score))
     if keep.top_edges is not None and int(kept.sum()) > keep.top_edges:
-        _only_best(kept, pairs, ranked, best)
+        # Of those that are as good as the last, the first ones, forwards before backwards.
+        tied = np.zeros_like(kept)
+        for rows in _rows(kept):
+            for way, ties, scores in zip(
+                kept, tied, ranked.of_pairs(pairs.take(rows)), strict=True
+            ):
+                ties[rows] = way[rows] & (scores == best.threshold)
+                way[rows] &= scores > best.threshold
+        first = np.flatnonzero(tied)[: best.top - int(kept.sum())]
+        kept.reshape(-1)[first] = True
         least_score = best.threshold
         largest_p = max(float(significance.p(rows).max(initial=0.0)) for rows in _rows(kept))
     if not kept.any():
         return Chosen(kept, significant, None, None)
     return Chosen(kept, significant, largest_p, least_score)
-
-
-def _only_best(kept: BoolArray, pairs: Pairs, ranked: PairScores, best: RunningTopK) -> None:
-    """Leave those of ``kept`` that are among the best; of those that are as good as the last, the
-    first ones, forwards before backwards."""
-    tied = np.zeros_like(kept)
-    for rows in _rows(kept):
-        found = ranked.of_pairs(pairs.take(rows))
-        for way, ties, scores in zip(kept, tied, found, strict=True):
-            ties[rows] = way[rows] & (scores == best.threshold)
-            way[rows] &= scores > best.threshold
-    first = np.flatnonzero(tied)[: best.top - int(kept.sum())]
-    kept.reshape(-1)[first] = True
 
 
 def _rows(kept: BoolArray) -> Iterator[Int64Array]:
