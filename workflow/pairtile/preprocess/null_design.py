@@ -45,6 +45,10 @@ DRIFTING = 0.3
 ones in a short course, 35 to 60 % of random walks, all that follow a trend."""
 
 
+# Share of pairs with p <= 0.05 from which on the centre may be none of unrelated ones: two modules
+# that are the whole table have a half.
+MAX_RELATED = 1 / 3
+
 # Share of pairs with p <= 0.05 from which it is said that genes are too few to tell why.
 MAX_PASSING = 0.1
 
@@ -113,7 +117,7 @@ def dependence_arrays(
     arrays["correlation_width"] = np.array([max(spread.width, 1.0)])
     if factors.strong and "hidden_factors" not in stated:
         found = replace(found, factors=len(factors.shares), factor_share=factors.share)
-    elif spread.wide and spread.passing < 0.5:  # where more are related, none of them is not
+    elif spread.wide and spread.passing < MAX_RELATED:
         found = replace(found, alike=spread.unrelated)
     elif len(values) < MIN_GENES and spread.passing > MAX_PASSING:
         found = replace(found, unknown=spread.passing)
