@@ -87,6 +87,7 @@ def test_an_address_of_a_file_is_no_path(folder: Path, command: str) -> None:
     refused(pairtile(folder, command, "config.yaml"), "found 'file:///etc/passwd'", "a path")
 
 
+@pytest.mark.complete
 @pytest.mark.parametrize("held", [b"", b"\xff\x00{", b"[1, 2]"])
 def test_a_broken_lock_holds_nobody_up(folder: Path, held: bytes) -> None:
     (folder / "results").mkdir()

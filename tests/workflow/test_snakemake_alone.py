@@ -145,7 +145,7 @@ def test_rules_are_read_checked_and_planned(folder: Path, asked: list[str]) -> N
         assert "envs/pairtile.yaml will be created" in done.text
 
 
-@pytest.mark.parametrize("more", [[], ["--sdm", "conda"]])
+@pytest.mark.parametrize("more", [[], pytest.param(["--sdm", "conda"], marks=pytest.mark.complete)])
 def test_a_run_is_refused_with_the_command_that_installs_the_checkout(
     folder: Path, more: list[str]
 ) -> None:
