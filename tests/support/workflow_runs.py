@@ -65,11 +65,11 @@ def write_config(
     name: str = "config.yaml",
     **top: Any,
 ) -> Path:
-    """A configuration of sections as changes of ``BASE`` with ``chunks: 1``, so that each step has
-    a job of its own; of sections that name a method, as they are. Returns its path."""
+    """A configuration of sections as changes of ``BASE``, or as they are where they name a method,
+    with ``chunks: 1``, so that each step has a job of its own; returns its path."""
     content = {"backend": "cpu", "seed": 3} | top
     content["analyses"] = {
-        key: dict(changes) if "method" in changes else BASE | {"chunks": 1} | dict(changes)
+        key: {"chunks": 1} | ({} if "method" in changes else BASE) | dict(changes)
         for key, changes in analyses.items()
     }
     path = folder / name

@@ -17,6 +17,7 @@ from pairtile.runtime.files import atomic_path, read_json
 from pairtile.runtime.requests import SMALL_JOBS, is_small, shares
 from pairtile.steps import report
 from pairtile.steps.analysis_run import AnalysisRun, Step, make_all
+from small_analyses import ANALYSES
 from workflow_runs import (
     BASE,
     FINISHED,
@@ -278,6 +279,22 @@ def test_ended_at_any_step_it_goes_on_from_there(
                 break
     assert done[0] == "prepare"
     assert "export.tsv" in done
+
+
+@pytest.mark.parametrize("method", ANALYSES)
+def test_of_every_method_it_gives_what_the_list_of_steps_gives(method: str, tmp_path: Path) -> None:
+    write, section = ANALYSES[method]
+    write(tmp_path)
+    changes = section | {"chunks": "auto"}
+    straight = Analysis(tmp_path, changes, name="straight").all()
+    one = Analysis(tmp_path, changes, name="one")
+    one.run.make()
+    assert one.run.is_whole()
+    tables = [Path(path).name for path in one.run.files.tables()]
+    for name in ("pairs.parquet", "network.parquet", "network.tsv", *tables):
+        assert (one.out / name).read_bytes() == (straight.out / name).read_bytes(), name
+    records = {path.name for path in (one.out / "steps").iterdir()}
+    assert records == {p.name for p in (straight.out / "steps").iterdir()} | {"report.json"}
 
 
 # --- which analyses ---------------------------------------------------------------------------
