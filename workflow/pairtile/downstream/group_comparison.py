@@ -87,7 +87,9 @@ KURTOSES = (4.0, 8.0, 16.0)
 """Of a gene within groups, between the classes of irregular genes: 1.8 of ranks, 3 of normal
 values, n / k of a count that is above 0 in k of n samples."""
 
-TILES = {"cpu": 1024, "cuda": 8192}
+TILES = {"cpu": 256, "cuda": 8192}
+"""Genes of either side of a tile; on the CPU so few that its arrays stay in the cache."""
+
 CLASSES = ("", "gained", "lost", "reversed", "stronger", "weaker")
 
 
