@@ -56,7 +56,8 @@ def test_numbers_switches_and_the_key_null_survive_snakemake(tmp_path: Path) -> 
     assert (found["backend"], found["seed"], found["results"]) == ("cpu", 7, "out")
     section = found["analyses"]["net"]
     assert section["preprocess"]["log2"] is True
-    assert section["null"] == {"kind": "auto", "permutations": 1_000_000}
+    null = {"kind": "auto", "permutations": 1_000_000, "samples_alike": False}
+    assert section["null"] == null
     assert section["keep"] == {"p_value": 1e-5}
     assert section["dpi"] is False
 

@@ -30,7 +30,7 @@ DEFAULTS: dict[str, Any] = EXPRESSION_DEFAULTS | {
         "precision": "auto",
     },
     "score": "clr",
-    "null": {"kind": "auto", "permutations": "auto"},
+    "null": {"kind": "auto", "permutations": "auto", "samples_alike": False},
     "keep": "auto",
     "lag": 0,
     "dpi": {"tolerance": 0.1, "rule": "relative"},
@@ -134,6 +134,7 @@ def test_the_key_null_may_be_bare_or_quoted() -> None:
         assert from_yaml(f"{key}: {{permutations: 500}}")["null"] == {
             "kind": "auto",
             "permutations": 500,
+            "samples_alike": False,
         }
 
 

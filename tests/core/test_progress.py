@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pairtile.command.run import _TOLD
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.engine.chunk_progress import ChunkProgress
 from pairtile.engine.estimator import Merged
 from pairtile.engine.tiles import Chunk

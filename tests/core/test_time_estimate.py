@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.config.modules import GeneModulesConfig
 from pairtile.downstream.modules import seconds
 from pairtile.engine.time_estimate import BOOTSTRAP_SECONDS, in_words, step_seconds

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pairtile.steps.analysis_run as analysis_run
 import pytest
-from pairtile.config import load_config
+from pairtile.config.load import load_config
 from pairtile.errors import PairtileError
 from pairtile.runtime import input_changes
 from pairtile.runtime.files import atomic_path, read_json

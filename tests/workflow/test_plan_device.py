@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pairtile.gpu.device import Device
+from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.steps import plan
+from pairtile.steps.analysis_run import AnalysisRun
 
 GPU = Device("cuda", "some GPU", "a usable GPU was found")
 
@@ -26,7 +30,8 @@ def test_the_cpu_does_what_takes_less_than_starting_a_gpu(
     expected: str,
 ) -> None:
     monkeypatch.setattr(plan, "planned_device", lambda backend: GPU)
-    chosen = plan._device(backend, seconds, bootstraps)
+    run = AnalysisRun("net", MutualInformationConfig(expression="e.tsv"), Path(), 1, backend)
+    chosen = plan._device(run, seconds, bootstraps)
     assert chosen.backend == expected
     if expected == "cpu":
         assert "less than 1 s of work" in chosen.reason

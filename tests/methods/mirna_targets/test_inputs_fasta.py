@@ -256,7 +256,7 @@ def test_any_bytes_are_read_or_refused(
     assert all(fasta.names)
     records = sorted([*fasta.records.tolist(), *(bad.record for bad in fasta.bad)])
     assert records == list(range(1, len(records) + 1))
-    if fasta.bad:
+    if fasta.faults:
         with pytest.raises(InputError):
             read(folder, content)
 

@@ -115,7 +115,7 @@ def dependence_arrays(
     factors = hidden_factors(values, stated | arrays, most_samples=MAX_SAMPLES, removed=removed)
     spread = factors.spread
     arrays["correlation_width"] = np.array([max(spread.width, 1.0)])
-    if factors.strong and "hidden_factors" not in stated:
+    if factors.strong and spread.wide and "hidden_factors" not in stated:
         found = replace(found, factors=len(factors.shares), factor_share=factors.share)
     elif spread.wide and spread.passing < MAX_RELATED:
         found = replace(found, alike=spread.unrelated)

@@ -33,6 +33,7 @@ def read_results(folder: str | os.PathLike[str], summary: dict[str, Any] | None 
 
     Examples
     --------
+    >>> import numpy as np
     >>> from pairtile import analyse
     >>> table = pd.DataFrame(np.random.default_rng(1).normal(size=(5, 40)), index=list("abcde"))
     >>> made = analyse("mutual_information", expression=table, keep={"top_edges": 3})

@@ -47,7 +47,8 @@ def job(snakemake: Any, threads: int | None = None) -> Iterator[None]:
     _limit_threads(threads or snakemake.threads)
     log = logging.getLogger("pairtile")
     try:
-        with logged_to(Path(snakemake.log[0]), logging.StreamHandler(sys.stderr)):
+        out, screen = snakemake.output[0], logging.StreamHandler(sys.stderr)
+        with logged_to(Path(snakemake.log[0]), out, screen):
             if getattr(snakemake.resources, "gpu", 0):
                 from pairtile.gpu.device import leased_gpu
 
@@ -99,9 +100,9 @@ def _limit_threads(threads: int) -> None:
 
 
 @contextmanager
-def logged_to(path: Path, *others: logging.Handler) -> Iterator[None]:
-    """Log to a new file, and by other handlers, an error included. All files but the innermost get
-    errors alone."""
+def logged_to(path: Path, out: str | os.PathLike[str], *others: logging.Handler) -> Iterator[None]:
+    """Log what makes ``out`` to a new file, and by other handlers, an error included. All files but
+    the innermost get errors alone."""
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handlers = (logging.FileHandler(path, mode="w"), *others)
@@ -118,7 +119,7 @@ def logged_to(path: Path, *others: logging.Handler) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        say(error, path.parent.parent)
+        say(error, out)
         raise
     finally:
         for handler in outer:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import NamedTuple, Self
 
 from pairtile import __version__
@@ -20,7 +21,6 @@ from pairtile.config.downstream import STAGES, stages_of
 from pairtile.config.models import Analysis
 from pairtile.config.root import Config
 from pairtile.engine.custody import Custody, custody, verified_by_record
-from pairtile.engine.state import MANIFEST, verified_state
 from pairtile.errors import StoreError
 from pairtile.io.in_memory import inputs_in_memory
 from pairtile.runtime.files import checksum_of, json_digest, read_json, verified
@@ -171,7 +171,7 @@ class AnalysisRun:
             self.record("report").unlink(missing_ok=True)
             whole = False
             own = self.folder / f"logs/{step.file}.log"
-            with logged_to(own):
+            with logged_to(own, self.folder):
                 self.run(step if step.name != "report" else _PAGE)
             log.info("%s: done (%s)", step.file, own)
 
@@ -185,6 +185,8 @@ class AnalysisRun:
     def is_made(self, step: Step) -> bool:
         """Whether what a step writes is there, whole, and made from the settings, the input and the
         files of earlier steps that are there now."""
+        from pairtile.engine.state import MANIFEST, verified_state  # rules are read without NumPy
+
         try:
             with custody(self._owner(step)):
                 read_json(self.state / MANIFEST)  # says whose files these have to be
@@ -210,11 +212,10 @@ class AnalysisRun:
         return Custody(self.folder, self.config, self.seed, step.name)
 
     def _has_chunk(self, stage: str, name: str) -> bool:
-        from pairtile.steps.merge import damaged_chunks
-        from pairtile.steps.plan import read_plan
-
+        damaged = resolve_name("pairtile.steps.merge:damaged_chunks")
+        plan = resolve_name("pairtile.steps.plan:read_plan")(self.plan)
         path = self.folder / stage / f"{name}.parquet"
-        return not damaged_chunks([path], read_plan(self.plan).stage_fingerprint(stage))
+        return not damaged([path], plan.stage_fingerprint(stage))
 
     def _made_from(self, step: Step) -> str:
         """Digest of what a step makes its files from, beside settings and input files of its

@@ -167,7 +167,7 @@ def _categories(
         # How a p-value was found says nothing of the edge, and a text that nearly every edge has of
         # its own, such as positions, sorts nothing.
         if column not in ("source", "target", "p_method")
-        and edges[column].nunique() <= max(MAX_VALUES, len(edges) // 10)
+        and edges[column].nunique() <= max(MAX_VALUES, 0.8 * len(edges))
     }
     if SIGNED_COLUMN in edges:
         signs = np.where(edges[SIGNED_COLUMN] < 0, "negative", "positive")
