@@ -30,7 +30,13 @@ def test_the_cpu_does_what_takes_less_than_starting_a_gpu(
     expected: str,
 ) -> None:
     monkeypatch.setattr(plan, "planned_device", lambda backend: GPU)
-    run = AnalysisRun("net", MutualInformationConfig(expression="e.tsv"), Path(), 1, backend)
+    run = AnalysisRun(
+        "net",
+        MutualInformationConfig(method="mutual_information", expression="e.tsv"),
+        Path(),
+        1,
+        backend,
+    )
     chosen = plan._device(run, seconds, bootstraps)
     assert chosen.backend == expected
     if expected == "cpu":

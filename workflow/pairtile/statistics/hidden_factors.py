@@ -47,10 +47,10 @@ CENTRE = 1.5
 # unrelated pairs then have p <= 0.05.
 MIN_WIDTH = 1.15
 
-# Least share of the pairs with p <= 0.05 that the width of the centre accounts for: samples that
-# are alike widen the correlations of every gene as a whole (0.9 to 2), modules and networks have
-# tails (0.3 to 0.9).
-MIN_SHAPE = 0.9
+# Of the pairs with p <= 0.05, the share that the width of the centre accounts for: samples that are
+# alike widen the correlations of every gene as a whole (0.9 to 2), modules and networks have tails
+# (0.3 to 0.9), and few genes a centre that is wide by chance (2.6 and more).
+MIN_SHAPE, MAX_SHAPE = 0.9, 2.3
 
 # Genes whose correlations are looked at; samples among which their shape is: of more, hardly any
 # correlation is left near 0; genes of a group at least, and groups at most.
@@ -86,7 +86,7 @@ class Spread(NamedTuple):
     @property
     def wide(self) -> bool:
         """Whether samples that are alike, and no network, make it."""
-        return self.width > max(self.chance, MIN_WIDTH) and self.shape >= MIN_SHAPE
+        return self.width > max(self.chance, MIN_WIDTH) and MIN_SHAPE <= self.shape <= MAX_SHAPE
 
 
 @dataclass(frozen=True)
