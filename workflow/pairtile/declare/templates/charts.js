@@ -39,7 +39,6 @@
     const box = document.createElement("div");
     box.className = "chart";
     image.before(box);
-    scrolling.observe(box);
     const view = new vega.View(vega.parse(vegaLite.compile(spec).spec, null, { ast: true }), {
       expr: vega.expressionInterpreter,
       container: box,
@@ -50,6 +49,7 @@
       if (item?.datum?.items && typeof choose === "function") choose(item.datum.items);
     });
     view.signal("chosen", chosen).run();
+    view.runAfter(() => scrolling.observe(box));
     figure.classList.add("live");
     drawn.set(figure, { view, box, width: figure.clientWidth });
   }
