@@ -137,9 +137,16 @@ def refuse_other_forms(
         (i, j)
         for i, j in combinations(keys, 2)
         if i in words
-        and (j in words or (j in numbers and (2 * n_different[i] <= len(rows) or len(keys) == 3)))
+        and (
+            j in words
+            or (
+                (j in numbers and n_different[j] > 1)
+                and (2 * n_different[i] <= len(rows) or len(keys) == 3)
+            )
+        )
         # The first rows, in any order, hold few samples twice.
-        and 1 < min(n_different[i], n_different[j]) <= (len(rows) - 1) / (1 if j in words else 2)
+        and min(n_different[i], n_different[j]) <= (len(rows) - 1) / (1 if j in words else 2)
+        and len(rows) > 2
         and 0 < len(numbers - {j}) < 3
         and len(set(zip(fields[i], fields[j], strict=True))) == len(rows)
     ]
