@@ -38,6 +38,7 @@
     if (spec.concat) spec.columns = columns;
     const box = document.createElement("div");
     box.className = "chart";
+    box.tabIndex = 0; // it may scroll
     image.before(box);
     const view = new vega.View(vega.parse(vegaLite.compile(spec).spec, null, { ast: true }), {
       expr: vega.expressionInterpreter,
@@ -49,7 +50,6 @@
       if (item?.datum?.items && typeof choose === "function") choose(item.datum.items);
     });
     view.signal("chosen", chosen).run();
-    view.runAfter(() => scrolling.observe(box));
     figure.classList.add("live");
     drawn.set(figure, { view, box, width: figure.clientWidth });
   }
