@@ -83,7 +83,7 @@ def test_lines_are_joined_and_no_break_spaces_stay() -> None:
 
 
 def test_every_stage_has_its_sentences_in_the_methods_paragraph(tmp_path: Path) -> None:
-    """A stage that ran is told of, and one that did not is not."""
+    """The paragraph names each stage that ran, and no other."""
     template = files(PACKAGE).joinpath("text.md.j2").read_text(encoding="utf-8")
     told = re.findall(r"\{\{ (\w+)_methods\(\) \}\}", template)
     assert sorted(told) == sorted(stage.name for stage in STAGES)
