@@ -10,13 +10,16 @@ script, and tables are printed only.
 
 - ``mutual_information``: ten numbers of genes, bins 10 to 20, orders 3 to 5, 1,000 samples, mixed
   precision;
+- ``mutual_information_samples``: 100 to 10,000 samples of 4,096 genes, bins 10, 15 and 20 of order
+  3, nothing missing and 2 % missing; operations a second as in ``bench_kernel_share``;
 - ``mirna_targets``: numbers of miRNAs and lengths of references, and batches of miRNAs; the score
   pass on random sequences, 4 million letters of references in all;
-- ``predictor_pairs``: genes, targets (all genes where they are fewer) and samples, three levels,
-  penalty ``no_obs``;
+- ``predictor_pairs``: genes, targets (all genes where they are fewer) and samples, two and three
+  levels, nothing missing and, at one size, 2 %; penalty ``no_obs``;
 - ``trajectory_correlation``: angles (cyclic B-splines) and coordinates, 2,048 to 10,240 of them,
   1,000 frames; coordinates with the bins and orders above;
-- ``multimodal_correlation``: mixtures of 188 samples, by the genes along the side of a tile.
+- ``multimodal_correlation``: mixtures of 188 samples, by the genes along the side of a tile, with
+  nothing missing and with 0 to 30 % of the samples of a gene missing.
 """
 
 from __future__ import annotations
@@ -79,9 +82,35 @@ def mutual_information(large: bool) -> Rows:
     return rows
 
 
+def mutual_information_samples(large: bool) -> Rows:
+    """Scores of all pairs of genes, left on the device, by the number of samples."""
+    genes = 4_096 if large else 128
+    sizes = (100, 200, 500, 1_000, 2_000, 5_000, 10_000) if large else (50, 100)
+    device = choose("cuda" if large else "cpu")
+    values = bench_mutual_information.expression(genes, max(sizes))
+    without = np.where(np.random.default_rng(3).random(values.shape) < 0.02, np.nan, values)
+    rows = []
+    for bins, missing, samples in product((10, 15, 20), (0.0, 0.02), sizes):
+        settings = SplineSettings(bins, 3, "clamped", "mixed")
+        scorer = BsplineScorer(settings, device, complete=not missing)
+        z = scaled((without if missing else values)[:, :samples], settings, "rank")
+        blocks = [scorer.weights(z[r : r + 1_024]) for r in range(0, genes, 1_024)]
+
+        def scores(blocks: list[Any] = blocks, scorer: BsplineScorer = scorer) -> None:
+            for number, block in enumerate(blocks):
+                for other in blocks[number:]:
+                    scorer.scores(block, other)
+
+        seconds = timed(scores, repeats=2)["seconds"]
+        row = {"bins": bins, "missing": missing, "samples": samples, "genes": genes}
+        gflops = samples * (genes * bins) ** 2 / seconds / 1e9
+        rows.append(row | {"seconds": seconds, "gflops": gflops})
+    return rows
+
+
 def mirna_targets(large: bool) -> Rows:
     """The score pass, its candidates in host memory."""
-    queries = (64, 128, 256, 512, 1_024, 2_048) if large else (4, 8)
+    queries = (1, 8, 64, 128, 256, 512, 1_024, 2_048) if large else (4, 8)
     lengths = (1_000, 4_000, 16_000, 64_000) if large else (500, 1_000)
     letters = 4_000_000 if large else 4_000
     device = choose("cuda" if large else "cpu")
@@ -123,22 +152,24 @@ def predictor_pairs(large: bool) -> Rows:
     targets = (64, 512, 4_096) if large else (8, 16)
     samples = (20, 50, 100, 200, 500) if large else (20, 50)
     device = choose("cuda" if large else "cpu")
-    settings = SearchSettings(levels=3, penalty="no_obs", top=10)
     usual = (sizes[-2], targets[-1], 50)
-    wanted = [(genes, *usual[1:]) for genes in sizes]
-    wanted += [(usual[0], some, 50) for some in targets] + [(*usual[:2], some) for some in samples]
+    wanted = [(genes, *usual[1:], 0.0) for genes in sizes]
+    wanted += [(usual[0], n_targets, 50, 0.0) for n_targets in targets]
+    wanted += [(*usual[:2], n_samples, 0.0) for n_samples in samples] + [(*usual, 0.02)]
     rows = []
-    for genes, of_them, length in dict.fromkeys(wanted):
-        levels = levels_of_genes(genes, length, 3, missing=0.0, constant=0.0)
-        n_targets = min(of_them, genes)
+    for n_levels, (genes, most_targets, n_samples, missing) in product(
+        (2, 3), dict.fromkeys(wanted)
+    ):
+        settings = SearchSettings(levels=n_levels, penalty="no_obs", top=10)
+        levels = levels_of_genes(genes, n_samples, n_levels, missing=missing, constant=0.0)
+        n_targets = min(most_targets, genes)
         search = PredictorSearch(levels, settings, device)
-        left, exclude = (
-            np.roll(levels, -1, axis=1)[:n_targets],
-            np.arange(n_targets, dtype=np.int32),
-        )
-        seconds = timed(lambda s=search, a=left, b=exclude, n=genes: s.best(a, b, 0, n), repeats=2)
+        later = np.roll(levels, -1, axis=1)[:n_targets]
+        exclude = np.arange(n_targets, dtype=np.int32)
+        seconds = timed(lambda s=search, a=later, b=exclude, n=genes: s.best(a, b, 0, n), repeats=2)
         triples = n_targets * genes * (genes - 1) // 2
-        row = {"genes": genes, "most_targets": of_them, "samples": length}
+        row = {"levels": n_levels, "missing": missing, "genes": genes}
+        row |= {"most_targets": most_targets, "samples": n_samples}
         per_second = triples / seconds["seconds"]
         rows.append(row | {"seconds": seconds["seconds"], "triples_a_second": per_second})
     return rows
@@ -177,19 +208,24 @@ def multimodal_correlation(large: bool) -> Rows:
     """Mixtures of the pairs of a tile, K 1 to 5, three starts, and by the rules of KINC."""
     edges = (64, 128, 256, 512, 1_024, 2_048) if large else (8, 16)
     device = choose("cuda" if large else "cpu")
+    random = np.random.default_rng(2)
     values = bench_pair_mixtures.expression(max(edges), 188)
-    keys = np.random.default_rng(2).integers(0, 2**63, max(edges)).astype(np.uint64)
+    keys = random.integers(0, 2**63, max(edges)).astype(np.uint64)
+    share = random.uniform(0.0, 0.3, (max(edges), 1))
+    uneven = np.where(random.random(values.shape) < share, np.nan, values)
     rows = []
-    for compatibility in ("none", "kinc"):
+    for compatibility, missing in product(("none", "kinc"), ("none", "uneven")):
         config = bench_pair_mixtures.mixture_config(compatibility=compatibility)
-        engine = pair_mixtures(values, keys, config, device)
+        table = uneven if missing == "uneven" else values
+        engine = pair_mixtures(table, keys, config, device)
         for edge in edges:
             items = np.arange(edge)
             seconds = timed(lambda e=engine, i=items: e.tile(i, i, upper=True), repeats=1)
             pairs = edge * (edge - 1) // 2
-            row = {"compatibility": compatibility, "tile_edge": edge, "pairs": pairs}
+            row = {"compatibility": compatibility, "missing": missing, "tile_edge": edge}
             per_second = pairs / seconds["seconds"]
-            rows.append(row | {"seconds": seconds["seconds"], "pairs_a_second": per_second})
+            row |= {"pairs": pairs, "seconds": seconds["seconds"], "pairs_a_second": per_second}
+            rows.append(row)
     return rows
 
 
@@ -224,6 +260,9 @@ SWEEPS = {
     "mutual_information": Sweep(
         mutual_information, "seconds", ("genes",), ("bins", "order", "genes"), [CUDA_MI]
     ),
+    "mutual_information_samples": Sweep(
+        mutual_information_samples, "gflops", ("samples",), ("bins", "missing", "samples"), []
+    ),
     "mirna_targets": Sweep(
         mirna_targets,
         "gcups",
@@ -235,7 +274,7 @@ SWEEPS = {
         predictor_pairs,
         "triples_a_second",
         ("genes", "most_targets", "samples"),
-        ("genes", "most_targets", "samples"),
+        ("levels", "missing", "genes", "most_targets", "samples"),
         [PGN_SEARCH],
     ),
     "trajectory_correlation": Sweep(
@@ -249,7 +288,7 @@ SWEEPS = {
         multimodal_correlation,
         "pairs_a_second",
         ("tile_edge",),
-        ("compatibility", "tile_edge"),
+        ("compatibility", "missing", "tile_edge"),
         [
             KINC | {"seconds": 1334.0, "pairs_a_second": 24_847_725 / 1334.0, "hardware": "1 V100"},
             KINC | {"seconds": 181.0, "pairs_a_second": 24_847_725 / 181.0, "hardware": "8 V100"},
