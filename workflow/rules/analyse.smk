@@ -43,7 +43,7 @@ for NUMBER, NAMES in enumerate(shares(SMALL)):
         resources:
             **job_resources(
                 lambda wildcards, input: requests.small_memory(input),
-                partial(lambda n, *_: n * requests.SMALL_SECONDS, len(NAMES)),
+                partial(lambda n, *_: n * requests.SMALL_ANALYSIS_SECONDS, len(NAMES)),
                 least=30,
                 gpu=lambda wildcards, input: int(CONFIG.backend == "cuda") or None,
             ),

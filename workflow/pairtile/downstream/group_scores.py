@@ -1,7 +1,7 @@
 """Scores of all pairs of genes within a group of samples, a tile at a time, on CPU or GPU.
 
 Each group's genes are made ready once for all tiles: unit vectors of ranks or values, whose
-products are correlations, or B-spline weights. ``of_tile`` gives scores that can be compared
+products are correlations, or B-spline weights. ``block_scores`` gives scores that can be compared
 between groups whatever their size: Fisher's z, or what has the same scale for mutual information.
 """
 

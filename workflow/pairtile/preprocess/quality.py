@@ -20,7 +20,7 @@ class SampleQuality:
     """The samples as they were read, before any normalisation.
 
     samples : their names. size : float64 (samples,), the sum of each over all genes where values
-    are counts (``counted``), else the median over at most ``MAX_GENES`` genes, evenly spaced.
+    are counts (``is_counts``), else the median over at most ``MAX_GENES`` genes, evenly spaced.
     zeros, missing : float64 (samples,), shares of all genes. group : int32 (samples,), the batch of
     each, or without batches the series; empty where neither is stated. labels : of the groups.
     """

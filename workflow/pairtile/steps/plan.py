@@ -138,7 +138,7 @@ def plan(run: AnalysisRun) -> None:
     later steps use are refused here, as these would.
     """
     # Every job imports this module, and only this one reads inputs of later steps.
-    from pairtile.steps.later_inputs import stage_seconds, validate_inputs
+    from pairtile.steps.downstream_inputs import stage_seconds, validate_inputs
 
     config, seed = run.config.for_step("plan"), run.seed
     with recorded("plan", run.record("plan")) as step:
