@@ -56,7 +56,7 @@ def _solve(device: Device, genes: int) -> dict[str, Any]:
     seconds = np.inf
     for _ in range(3 if genes <= 5000 else 1):
         start = time.perf_counter()
-        values = NetworkEigenvalues(genes, device).of(np.arange(genes), i, j, r)
+        values = NetworkEigenvalues(genes, device).of_matrix(np.arange(genes), i, j, r)
         seconds = min(seconds, time.perf_counter() - start)
     if not np.isclose(values @ values, genes + 2 * float(r.astype(float) @ r.astype(float))):
         raise AssertionError("the eigenvalues' squares do not sum to the matrix' squares")
@@ -85,7 +85,7 @@ def _walk(device: Device, genes: int = 3000, samples: int = 30) -> dict[str, Any
     """A whole threshold search."""
     i, j, r = modules_and_noise(genes, samples, seed=4)
     start = time.perf_counter()
-    found = random_matrix_threshold(RankedPairs.of(i, j, r, genes), device=device)
+    found = random_matrix_threshold(RankedPairs.of_matrix(i, j, r, genes), device=device)
     return {
         "genes": genes,
         "samples": samples,

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pairtile.api.settings import analysis_config
-from pairtile.engine.estimator import Merged
+from pairtile.engine.estimator import MergedResults
 from pairtile.engine.merging import MERGED_ROW_GROUP
 from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information import network
@@ -81,7 +81,7 @@ def measure(path: Path, genes: int, case: str) -> dict[str, Any]:
         null_of=Null.from_arrays,
         pair_scores=lambda scan: ranked,
     )
-    merged = Merged(path, {"pairs_scored": np.array([n_pairs])}, null.arrays())
+    merged = MergedResults(path, {"pairs_scored": np.array([n_pairs])}, null.arrays())
     start, cpu = time.perf_counter(), time.process_time()
     found = network.infer_network(analysis, merged)
     return {

@@ -106,7 +106,7 @@ def aupr(data: DataSet, bins: int, order: int, transform: str) -> float:
 def edges_per_gene(data: DataSet) -> dict[str, float]:
     """F1 of the best so many edges for each gene, by the estimator that ``auto`` takes."""
     values = data.expression.to_numpy()
-    how = SplineEstimatorConfig().decided(values.shape[1], floor_share(values))
+    how = SplineEstimatorConfig().resolved_for(values.shape[1], floor_share(values))
     long = ranking(data, *how.bins_order, how.transform)
     long = long.sort_values("score", ascending=False, kind="stable")
     found = {}
@@ -170,7 +170,7 @@ def shares_of_best(
     for (part, samples), sets in table.groupby(["part", "samples"])["data"].unique().items():
         shares: dict[str, list[float]] = {}
         for data in sets:
-            rule = SplineEstimatorConfig().decided(samples, floors[data])
+            rule = SplineEstimatorConfig().resolved_for(samples, floors[data])
             auto = (rule.transform, *rule.bins_order)
             for name, estimator in {"auto": auto, **ALWAYS}.items():
                 share = aupr[(data, samples, *estimator)] / best[data, samples]

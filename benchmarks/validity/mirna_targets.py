@@ -215,8 +215,8 @@ def shuffled_human_mirnas(tables: int) -> list[dict[str, Any]]:
         some = [texts[0][k] for k in draw.choice(len(texts[0]), MIRNAS, replace=False)]
         on = [texts[1][k] for k in draw.choice(len(texts[1]), 2 * TRANSCRIPTS, replace=False)]
         # One shuffle of each, of many that differ from it in how often they are to be expected.
-        codes = SequenceBatch.of(some)
-        chain = transcript_model(SequenceBatch.of(on))[0]
+        codes = SequenceBatch.of_strings(some)
+        chain = transcript_model(SequenceBatch.of_strings(on))[0]
         drawn = matched_shuffles(codes, chain, 500, 1000 + table)[0]
         rows = np.arange(MIRNAS) * 500 + draw.integers(500, size=MIRNAS)
         shuffled = drawn.block(rows)

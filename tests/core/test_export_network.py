@@ -176,7 +176,7 @@ def test_auto_leaves_graphml_of_a_large_network_away_and_says_so(
     assert not left_away(small)
     assert files.exports() == [str(small.out / "network.tsv")]
     assert files.exports(n_edges) == [*files.exports(), str(small.out / "network.graphml")]
-    monkeypatch.setattr("pairtile.config.export_formats.LARGE_NETWORK", n_edges - 1)
+    monkeypatch.setattr("pairtile.config.export_formats.MAX_AUTO_EDGES", n_edges - 1)
     assert files.exports(n_edges) == files.exports()
     for export, warnings in (("auto", 1), (["tsv", "graphml"], 0)):
         forced = Analysis(tmp_path, {"export": export}, name="large").all()

@@ -34,7 +34,7 @@ from pairtile.methods.predictor_pairs.read_input import read_series
 from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
 from pairtile.methods.trajectory_correlation.read_tables import open_series_table
 from pairtile.methods.trajectory_correlation.read_trajectory import Trajectories
-from pairtile.preprocess.items import Account, items_table
+from pairtile.preprocess.items import CleaningLog, items_table
 
 GENES = ["g1", "g2", "g3", "g4"]
 VALUES = np.arange(1.0, 17.0).reshape(4, 4)
@@ -136,7 +136,7 @@ def test_a_second_column_of_names_is_read_as_symbols(
         assert expression.symbols == expected
         np.testing.assert_array_equal(expression.values, VALUES)
         assert "symbols_in_table" in said(expression)
-    items = items_table(GENES, Account(4), expression.symbols)
+    items = items_table(GENES, CleaningLog(4), expression.symbols)
     assert items["symbol"].tolist() == [expected.get(gene, gene) for gene in GENES]
     own = write(tmp_path / "names.tsv", "g1\tMine\n")
     assert with_symbols(expression, own).symbols == {"g1": "Mine"}

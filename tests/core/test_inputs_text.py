@@ -145,7 +145,7 @@ def test_a_table_reads_the_same_in_any_pieces(
     values = np.random.default_rng(piece).normal(size=(200, 3)).round(3)
     lines = [f"g{k}\t" + "\t".join(map(str, row)) for k, row in enumerate(values)]
     path = write(tmp_path / "t.tsv.gz", end.join(["gene\ta\tb\tc", *lines]) + last)
-    found = read_fast(path, find_layout(path, Kinds.of("genes_in_rows")))
+    found = read_fast(path, find_layout(path, Kinds.of_orientation("genes_in_rows")))
     assert found is not None
     assert found.names == [f"g{k}" for k in range(200)]
     np.testing.assert_array_equal(found.values, values)
@@ -160,6 +160,6 @@ def test_a_fault_in_a_late_piece_is_left_to_the_careful_way(
     monkeypatch.setattr(text_table, "_PIECE", 100)
     rows = [f"g{k}\t1\t2\t3" for k in range(100)]
     path = write(tmp_path / "t.tsv", "\n".join(["gene\ta\tb\tc", *rows, fault]) + "\n")
-    assert read_fast(path, find_layout(path, Kinds.of("genes_in_rows"))) is None
+    assert read_fast(path, find_layout(path, Kinds.of_orientation("genes_in_rows"))) is None
     with pytest.raises(InputError):
         read_expression(path)

@@ -23,7 +23,7 @@ def test_codes_are_used_once_and_all_are_raised() -> None:
     codes = Counter(code for room in ROOMS for code in declared_messages(_package(room)))
     assert [code for code, n in codes.items() if n > 1] == []
     source = "\n".join(path.read_text() for path in TOP.rglob("*.py"))
-    raised = set(re.findall(r"\b(?:message|say)\(\s*\"(\w+)\"", source))
+    raised = set(re.findall(r"\b(?:message|add_message)\(\s*\"(\w+)\"", source))
     assert raised <= set(codes)
     assert [code for code in codes if f'"{code}"' not in source] == []
 

@@ -14,11 +14,11 @@ import pytest
 from pairtile.command.run import _TOLD
 from pairtile.config.load import load_config
 from pairtile.engine.chunk_progress import ChunkProgress
-from pairtile.engine.estimator import Merged
+from pairtile.engine.estimator import MergedResults
 from pairtile.engine.tiles import Chunk
 from pairtile.runtime.files import write_json
 from pairtile.runtime.progress import FailedJobs, RunProgress
-from pairtile.runtime.record import Progress, about, recorded
+from pairtile.runtime.record import Progress, format_duration, recorded
 from pairtile.snakemake_internals import (
     JobFailed,
     JobFinished,
@@ -128,7 +128,7 @@ def test_a_line_comes_every_five_seconds_and_when_asked(
         job.advance(1e3)
         said.append(len(caplog.messages))
     assert said == [0, 1, 1, 2]
-    job.say()
+    job.log_progress()
     assert caplog.messages[-1].startswith("net: 4 of 40 tiles, 10 %")
 
 
@@ -137,7 +137,7 @@ def test_a_line_comes_every_five_seconds_and_when_asked(
     [(0.2, "1 s"), (40, "40 s"), (200, "3 min"), (9000, "2.5 h"), (259200, "3 days")],
 )
 def test_times_are_said_roughly(seconds: float, text: str) -> None:
-    assert about(seconds) == f"about {text}"
+    assert format_duration(seconds) == f"about {text}"
 
 
 def test_going_through_the_merged_table_says_how_far_it_is(
@@ -147,7 +147,7 @@ def test_going_through_the_merged_table_says_how_far_it_is(
     caplog.set_level("INFO", "pairtile")
     table = pa.table({"i": np.arange(10)})
     pq.write_table(table, tmp_path / "merged.parquet", row_group_size=4)
-    batches = list(Merged(tmp_path / "merged.parquet", {}, {}).batches())
+    batches = list(MergedResults(tmp_path / "merged.parquet", {}, {}).batches())
     assert pa.concat_tables(batches).equals(table)
     assert [line.split(" done")[0] for line in caplog.messages] == [
         "40.0% of 10 merged rows",

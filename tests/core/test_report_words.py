@@ -107,11 +107,11 @@ def test_percent_is_never_rounded_to_all_or_nothing(share: float, shown: str) ->
 
 
 def test_lists_and_counts_read_as_sentences() -> None:
-    assert formats.listed([]) == ""
-    assert formats.listed(["a"]) == "a"
-    assert formats.listed(["a", "b", "c"]) == "a, b and c"
-    assert formats.counted(1, "edge") == "1 edge"
-    assert formats.counted(1200, "entry", "entries") == "1,200 entries"
+    assert formats.join_list([]) == ""
+    assert formats.join_list(["a"]) == "a"
+    assert formats.join_list(["a", "b", "c"]) == "a, b and c"
+    assert formats.pluralise(1, "edge") == "1 edge"
+    assert formats.pluralise(1200, "entry", "entries") == "1,200 entries"
 
 
 def test_parameters_are_written_as_in_the_configuration() -> None:
@@ -158,7 +158,7 @@ def test_every_gene_gets_a_place_of_its_own_and_always_the_same(
     [(140, "140"), (-9, "−9"), (0.5, "0.5"), (1e-5, "1e-5"), (0.01, "0.01"), (-2.5e-7, "−2.5e-7")],
 )
 def test_settings_are_written_as_one_would_write_them(value: float, shown: str) -> None:
-    assert formats.plain(value) == shown
+    assert formats.format_number(value) == shown
 
 
 def test_genes_of_a_large_network_stand_apart() -> None:

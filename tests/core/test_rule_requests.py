@@ -14,7 +14,7 @@ from pairtile.runtime.requests import (
     bootstrap_seconds,
     export_bytes,
     input_bytes,
-    is_little,
+    is_small_job,
     merge_bytes,
     network_bytes,
     report_bytes,
@@ -117,9 +117,9 @@ def test_one_core_is_for_little_data_and_little_work(tmp_path: Path) -> None:
             "chunks": [{"first_tile": 0, "last_tile": 99, "seconds": 0.1}],
         }
     )
-    assert is_little([small], None, 16)
-    assert is_little([small], quick, 2)
-    assert not is_little([small], quick, 16)  # 1.6 s of one core
-    assert not is_little([small], PLAN, 1)
-    assert not is_little([small, large], None, 16)
-    assert not is_little([missing], None, 16)
+    assert is_small_job([small], None, 16)
+    assert is_small_job([small], quick, 2)
+    assert not is_small_job([small], quick, 16)  # 1.6 s of one core
+    assert not is_small_job([small], PLAN, 1)
+    assert not is_small_job([small, large], None, 16)
+    assert not is_small_job([missing], None, 16)

@@ -72,7 +72,7 @@ def correlated(found: Prepared) -> float:
     """Share of unrelated pairs with p <= 0.05 by the degrees of freedom that are left."""
     basis = orthonormal(found.design.removed)
     rows = found.values - found.values.mean(axis=1, keepdims=True)
-    return Left.of(rows / rows.std(axis=1, keepdims=True), basis).passing
+    return Left.of_rows(rows / rows.std(axis=1, keepdims=True), basis).passing
 
 
 @pytest.mark.parametrize("seed", range(3))

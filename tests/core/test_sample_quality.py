@@ -49,7 +49,7 @@ def counts() -> np.ndarray:
 def test_totals_and_zeros_of_counts_are_those_of_the_raw_values() -> None:
     values = counts()
     quality = prepare_expression(table(values.copy()), SETTINGS, overwrite=True).quality
-    assert quality.counted
+    assert quality.is_counts
     np.testing.assert_array_equal(quality.size, values.sum(axis=0))
     np.testing.assert_array_equal(quality.zeros, (values == 0).mean(axis=0))
     assert quality.zeros[5] >= 1 / 3
@@ -60,7 +60,7 @@ def test_medians_and_missing_values_of_other_values() -> None:
     values = np.random.default_rng(5).normal(8, 1, (60, 12))
     values[:7, 3] = np.nan
     quality = prepare_expression(table(values), SETTINGS).quality
-    assert not quality.counted
+    assert not quality.is_counts
     np.testing.assert_allclose(quality.size, np.nanmedian(values, axis=0))
     assert quality.missing.tolist() == [0.0] * 3 + [7 / 60] + [0.0] * 8
 

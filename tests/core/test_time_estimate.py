@@ -10,7 +10,7 @@ import pytest
 from pairtile.config.load import load_config
 from pairtile.config.modules import GeneModulesConfig
 from pairtile.downstream.modules import seconds
-from pairtile.engine.time_estimate import BOOTSTRAP_SECONDS, in_words, step_seconds
+from pairtile.engine.time_estimate import BOOTSTRAP_SECONDS, format_steps, step_seconds
 from pairtile.runtime.progress import planned_jobs
 from pairtile.runtime.record import Progress, Stopwatch
 from pairtile.steps.analysis_run import AnalysisRun, Step
@@ -58,7 +58,7 @@ def test_every_step_has_its_part_and_what_is_not_there_none() -> None:
     large = step_seconds(**asked, bootstraps=10, tables=True, others={"modules": 50.0})
     assert large["modules"] == 50.0
     assert large["bootstrap"] == pytest.approx(10 * (70.0 + BOOTSTRAP_SECONDS))
-    assert in_words({"chunk": 60.0, "null": 10.0, "merge": 1.0, "report": 4.0}) == (
+    assert format_steps({"chunk": 60.0, "null": 10.0, "merge": 1.0, "report": 4.0}) == (
         "about 75 s (chunk 60 s, null 10 s, report 4 s)"
     )
 

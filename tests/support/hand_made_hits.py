@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pairtile.config.load import load_config
-from pairtile.engine.estimator import PreparedInput, Written
+from pairtile.engine.estimator import PreparedInput, TableSummary
 from pairtile.methods.mirna_targets.export import write_hits
 from pairtile.methods.mirna_targets.prepare import prepare_sequences
 from pairtile.methods.mirna_targets.search import ROWS, SequenceBatch
@@ -87,7 +87,7 @@ def write(
     batches: Callable[[], Iterable[pa.Table]],
     folder: Path,
     **keys: Any,
-) -> Written:
+) -> TableSummary:
     """The files of hits, written with some keys of the section."""
     section = {"method": "mirna_targets", "mirnas": "m.fa", "transcripts": "t.fa", **keys}
     config = load_config({"analyses": {"a": section}}).analyses["a"]

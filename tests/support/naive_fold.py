@@ -19,7 +19,7 @@ from functools import cache
 from math import inf
 
 from pairtile.methods.mirna_targets.energy import (
-    LARGEST_ASYMMETRY,
+    MAX_ASYMMETRY_PENALTY,
     Turner1999,
     hairpin_initiation,
 )
@@ -86,7 +86,7 @@ class Model:
             return int(t["INTERIOR_2X2"][outer, inner, b[i + 1], b[p - 1], b[q + 1], b[j - 1]])
         return int(
             t["INTERIOR"][size]
-            + min(LARGEST_ASYMMETRY, self.asymmetry * abs(left - right))
+            + min(MAX_ASYMMETRY_PENALTY, self.asymmetry * abs(left - right))
             + t["MISMATCH_INTERIOR"][outer, b[i + 1], b[j - 1]]
             + t["MISMATCH_INTERIOR"][inner, b[q + 1], b[p - 1]]
         )

@@ -27,12 +27,12 @@ class NaiveSettings:
 
 
 def scoring_of(settings: NaiveSettings | AlignmentConfig) -> AlignmentScoring:
-    return AlignmentScoring.of(
+    return AlignmentScoring.of_parameters(
         settings.score, settings.scale, settings.gap_open, settings.gap_extend
     )
 
 
-batch_of = SequenceBatch.of
+batch_of = SequenceBatch.of_strings
 
 
 @dataclass

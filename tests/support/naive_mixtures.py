@@ -167,7 +167,7 @@ def fit(points: Floats, k: int, stream: int, restarts: int) -> Mixture:
     for restart in range(restarts):
         try:
             mixture = start(points, k, stream, restart)
-            for _ in range(constants.SHORT_STEPS):
+            for _ in range(constants.N_SHORT_STEPS):
                 responsibilities = expectation(points, mixture)
                 reached = mixture.log_likelihood
                 mixture = maximisation(points, responsibilities, kinc=False)

@@ -14,7 +14,7 @@ from pairtile.config.load import load_config
 from pairtile.errors import PairtileError
 from pairtile.runtime import input_changes
 from pairtile.runtime.files import atomic_path, read_json
-from pairtile.runtime.requests import SMALL_JOBS, is_small, shares
+from pairtile.runtime.requests import MAX_SMALL_JOBS, is_small, shares
 from pairtile.steps import report
 from pairtile.steps.analysis_run import AnalysisRun, Step, make_all
 from small_analyses import ANALYSES
@@ -324,7 +324,7 @@ def test_many_small_analyses_share_a_few_jobs_in_their_order() -> None:
     found = shares(names)
     assert [name for share in found for name in share] == names
     assert {len(share) for share in found} == {5, 6}
-    assert len(found) == SMALL_JOBS
+    assert len(found) == MAX_SMALL_JOBS
 
 
 def test_a_fault_of_one_analysis_does_not_end_the_others(tmp_path: Path) -> None:

@@ -2,6 +2,11 @@
 
 from .api.analyse import analyse as analyse
 from .api.anndata_network import add_network as add_network
+from .api.coexpression_modules import Modules as Modules
+from .api.coexpression_modules import consensus_modules as consensus_modules
+from .api.coexpression_modules import find_modules as find_modules
+from .api.coexpression_modules import module_preservation as module_preservation
+from .api.coexpression_modules import module_traits as module_traits
 from .api.differential import Differential as Differential
 from .api.differential import differential as differential
 from .api.evaluation import evaluate as evaluate
@@ -9,11 +14,6 @@ from .api.gene_sets import activity as activity
 from .api.gene_sets import enrichment as enrichment
 from .api.modules import network_modules as network_modules
 from .api.prepare import prepare_expression as prepare_expression
-from .api.wgcna import Modules as Modules
-from .api.wgcna import consensus_modules as consensus_modules
-from .api.wgcna import find_modules as find_modules
-from .api.wgcna import module_preservation as module_preservation
-from .api.wgcna import module_traits as module_traits
 from .errors import ConfigError as ConfigError
 from .errors import DeviceError as DeviceError
 from .errors import InputError as InputError

@@ -41,9 +41,9 @@ for NUMBER, NAMES in enumerate(shares(SMALL)):
             ENVIRONMENT
         threads: max(1, (internals.cores_given(workflow) or 1) // len(shares(SMALL)))
         resources:
-            **asks(
+            **job_resources(
                 lambda wildcards, input: requests.small_memory(input),
-                partial(lambda n, *_: n * requests.SMALL_SECONDS, len(NAMES)),
+                partial(lambda n, *_: n * requests.SMALL_ANALYSIS_SECONDS, len(NAMES)),
                 least=30,
                 gpu=lambda wildcards, input: int(CONFIG.backend == "cuda") or None,
             ),

@@ -12,7 +12,7 @@ checkpoint plan:
         ENVIRONMENT
     threads: plan_threads
     resources:
-        **asks(data_memory(1), data_seconds(20e6)),
+        **job_resources(data_memory(1), data_seconds(20e6)),
     params:
         # Not noted: another gold standard plans and scores nothing again, and a plan that was made
         # elsewhere, or for more GPUs, is gone on with.
@@ -41,7 +41,7 @@ rule null:
         ENVIRONMENT
     threads: null_threads
     resources:
-        **asks(tiles_memory, tiles_seconds, gpu=gpus, least=60),
+        **job_resources(tiles_memory, tiles_seconds, gpu=gpus, least=60),
     params:
         work=work_of(Step("null")),
         settings=settings_for("score"),
@@ -55,7 +55,7 @@ rule chunk:
     input:
         plan=f"{ANALYSIS}/plan.json",
         state=f"{ANALYSIS}/state",
-        null=planned("null"),
+        null=planned_files("null"),
         scan=scan_of_second_pass,
     output:
         chunk=f"{ANALYSIS}/{{stage}}/{{chunk}}.parquet",
@@ -66,7 +66,7 @@ rule chunk:
         ENVIRONMENT
     threads: compute_threads
     resources:
-        **asks(tiles_memory, tiles_seconds, gpu=gpus),
+        **job_resources(tiles_memory, tiles_seconds, gpu=gpus),
     params:
         work=work_of(Step("chunk"), wildcards=["stage", "chunk"]),
         settings=settings_for("score"),
@@ -80,7 +80,7 @@ rule merge_scan:
     input:
         plan=f"{ANALYSIS}/plan.json",
         state=f"{ANALYSIS}/state",
-        chunks=planned("chunks", "scan"),
+        chunks=planned_files("chunks", "scan"),
     output:
         summaries=f"{ANALYSIS}/scan.npz",
         record=f"{STEPS}/merge_scan.json",
@@ -90,7 +90,7 @@ rule merge_scan:
         ENVIRONMENT
     threads: data_threads
     resources:
-        **asks(merge_memory, data_seconds(20e6), least=30),
+        **job_resources(merge_memory, data_seconds(20e6), least=30),
     params:
         work=work_of(Step("merge_scan", ("scan",), "merge")),
         settings=settings_for("score"),
@@ -104,8 +104,8 @@ rule merge:
     input:
         plan=f"{ANALYSIS}/plan.json",
         state=f"{ANALYSIS}/state",
-        null=planned("null"),
-        chunks=planned("chunks", "chunks"),
+        null=planned_files("null"),
+        chunks=planned_files("chunks", "chunks"),
     output:
         pairs=f"{ANALYSIS}/pairs.parquet",
         summaries=f"{ANALYSIS}/chunks.npz",
@@ -116,7 +116,7 @@ rule merge:
         ENVIRONMENT
     threads: data_threads
     resources:
-        **asks(merge_memory, data_seconds(20e6), least=30),
+        **job_resources(merge_memory, data_seconds(20e6), least=30),
     params:
         work=work_of(Step("merge", ("chunks",))),
         settings=settings_for("score"),

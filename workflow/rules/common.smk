@@ -29,7 +29,7 @@ from pairtile.runtime.progress import (
     print_marked,
 )
 from pairtile.runtime.record import COMMAND
-from pairtile.runtime.requests import is_little, is_small, read_requests
+from pairtile.runtime.requests import is_small_job, is_small, read_requests
 from pairtile.runtime.user_cache import do_without_a_home
 from pairtile.steps.analysis_run import AnalysisRun, Step, runs_of
 from pairtile.steps.split import load_run
@@ -275,7 +275,7 @@ def compute_threads(wildcards, input):
 def data_threads(wildcards, input):
     """All cores, but one where they would save nothing: other jobs run beside this one then."""
     plan = read_requests(input.plan) if "plan" in input.keys() else None
-    return 1 if is_little(input, plan, workflow.cores) else workflow.cores
+    return 1 if is_small_job(input, plan, workflow.cores) else workflow.cores
 
 
 def null_threads(wildcards, input):

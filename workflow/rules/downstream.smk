@@ -13,7 +13,7 @@ rule values:
         ENVIRONMENT
     threads: data_threads
     resources:
-        **asks(data_memory(8), data_seconds(10e6), least=60),
+        **job_resources(data_memory(8), data_seconds(10e6), least=60),
     params:
         work=work_of(Step("values")),
         settings=settings_for("values"),
@@ -36,7 +36,7 @@ for STAGE, ANALYSES in stage_rules(LARGE).items():
             items_table=f"{ANALYSIS}/items.parquet",
             network=f"{ANALYSIS}/network.parquet",
             network_record=f"{STEPS}/network.json",
-            tables=the("stage_tables", *STAGE.reads),
+            tables=analysis_files("stage_tables", *STAGE.reads),
             others=results_of_other(STAGE),
         output:
             tables=[f"{ANALYSIS}/{table}" for table in STAGE.tables],
@@ -49,7 +49,7 @@ for STAGE, ANALYSES in stage_rules(LARGE).items():
             ENVIRONMENT
         threads: compute_threads if STAGE.gpu else data_threads
         resources:
-            **asks(
+            **job_resources(
                 data_memory(10),
                 data_seconds(1e6),
                 least=60,

@@ -3,9 +3,9 @@ rule export:
         network=f"{ANALYSIS}/network.parquet",
         items_table=f"{ANALYSIS}/items.parquet",
         network_record=f"{STEPS}/network.json",
-        node_tables=the("node_tables"),
+        node_tables=analysis_files("node_tables"),
         # It holds their checksums.
-        tables_record=the("tables_record"),
+        tables_record=analysis_files("tables_record"),
     output:
         file=report(
             f"{ANALYSIS}/network.{{suffix}}",
@@ -23,7 +23,7 @@ rule export:
     conda:
         ENVIRONMENT
     resources:
-        **asks(export_memory, data_seconds(0.2e6), least=30),
+        **job_resources(export_memory, data_seconds(0.2e6), least=30),
     params:
         work=work_of(Step("export"), wildcards=["suffix"]),
         method=lambda wildcards: CONFIG.analyses[wildcards.analysis].method,

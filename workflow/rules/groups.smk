@@ -28,7 +28,7 @@ for NUMBER, (NAME, SPLIT) in enumerate(CONFIG.splits.items()):
             ENVIRONMENT
         threads: data_threads
         resources:
-            **asks(data_memory(10), data_seconds(1e6), least=60),
+            **job_resources(data_memory(10), data_seconds(1e6), least=60),
         params:
             analysis_name=NAME,
             split=Deferred(SPLIT),

@@ -25,7 +25,7 @@ def of_groups(split, file):
     return [f"{CONFIG.results}/{group}/{file}" for group in split.groups]
 
 
-def the(kind, *names):
+def analysis_files(kind, *names):
     """An input function: files of one kind of the analysis."""
     return lambda wildcards: getattr(files_of(wildcards.analysis), kind)(*names)
 
@@ -82,7 +82,7 @@ def is_to_be_scored(analysis):
     return not os.path.exists(pairs) or os.path.getmtime(pairs) < os.path.getmtime(plan)
 
 
-def planned(kind, *arguments):
+def planned_files(kind, *arguments):
     """An input function: files of one kind that the plan decides, as soon as it is there, and the
     inputs of all other analyses have been found sound."""
 
@@ -101,7 +101,7 @@ def planned(kind, *arguments):
 
 def scan_of_second_pass(wildcards):
     """Sums of the first pass, where the analysis has one; the first pass itself needs none."""
-    return [] if wildcards.stage == "scan" else planned("scan")(wildcards)
+    return [] if wildcards.stage == "scan" else planned_files("scan")(wildcards)
 
 
 def input_path(analysis, key, step, outputs=()):

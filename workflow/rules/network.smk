@@ -11,7 +11,7 @@ rule bootstrap:
         ENVIRONMENT
     threads: compute_threads
     resources:
-        **asks(tiles_memory, bootstrap_seconds, least=30, gpu=gpus),
+        **job_resources(tiles_memory, bootstrap_seconds, least=30, gpu=gpus),
     params:
         work=work_of(Step("bootstrap"), wildcards=["first", "last"]),
         settings=settings_for("network"),
@@ -27,12 +27,12 @@ checkpoint network:
         plan=f"{ANALYSIS}/plan.json",
         state=f"{ANALYSIS}/state",
         items_table=f"{ANALYSIS}/items.parquet",
-        null=planned("null"),
+        null=planned_files("null"),
         pairs=f"{ANALYSIS}/pairs.parquet",
         summaries=f"{ANALYSIS}/chunks.npz",
-        scan=planned("scan"),
-        bootstraps=planned("bootstraps"),
-        network_data=the("network_data"),
+        scan=planned_files("scan"),
+        bootstraps=planned_files("bootstraps"),
+        network_data=analysis_files("network_data"),
     output:
         network=f"{ANALYSIS}/network.parquet",
         scores=f"{ANALYSIS}/scores.npz",
@@ -43,7 +43,7 @@ checkpoint network:
         ENVIRONMENT
     threads: data_threads
     resources:
-        **asks(network_memory, data_seconds(1e6), least=60, gpu=network_gpus),
+        **job_resources(network_memory, data_seconds(1e6), least=60, gpu=network_gpus),
     params:
         work=work_of(Step("network")),
         settings=settings_for("network"),
@@ -60,7 +60,7 @@ rule evaluate:
         state=f"{ANALYSIS}/state",
         items_table=f"{ANALYSIS}/items.parquet",
         pairs=f"{ANALYSIS}/pairs.parquet",
-        scan=planned("scan"),
+        scan=planned_files("scan"),
         network=f"{ANALYSIS}/network.parquet",
         scores=f"{ANALYSIS}/scores.npz",
     output:
@@ -71,7 +71,7 @@ rule evaluate:
     conda:
         ENVIRONMENT
     resources:
-        **asks(data_memory(10), data_seconds(1e6), least=30),
+        **job_resources(data_memory(10), data_seconds(1e6), least=30),
     params:
         work=work_of(Step("evaluate")),
         settings=settings_for("evaluate"),

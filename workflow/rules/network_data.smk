@@ -15,7 +15,7 @@ checkpoint network_data:
         ENVIRONMENT
     threads: all_cores
     resources:
-        **asks(data_memory(8), data_seconds(10e6), least=60),
+        **job_resources(data_memory(8), data_seconds(10e6), least=60),
     params:
         work=work_of(Step("network_data")),
         settings=settings_for("network_data"),

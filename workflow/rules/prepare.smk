@@ -12,7 +12,7 @@ rule prepare:
         ENVIRONMENT
     threads: data_threads
     resources:
-        **asks(data_memory(8), data_seconds(10e6), least=60),
+        **job_resources(data_memory(8), data_seconds(10e6), least=60),
     params:
         work=work_of(Step("prepare")),
         settings=settings_for("prepare"),

@@ -1,15 +1,15 @@
 rule report:
     input:
         plan=f"{ANALYSIS}/plan.json",
-        records=planned("records"),
+        records=planned_files("records"),
         network=f"{ANALYSIS}/network.parquet",
         items_table=f"{ANALYSIS}/items.parquet",
         scores=f"{ANALYSIS}/scores.npz",
-        evaluation=the("evaluation"),
-        tables=the("tables"),
-        stage_tables=the("stages"),
-        state=the("report_state"),
-        pairs=the("report_pairs"),
+        evaluation=analysis_files("evaluation"),
+        tables=analysis_files("tables"),
+        stage_tables=analysis_files("stages"),
+        state=analysis_files("report_state"),
+        pairs=analysis_files("report_pairs"),
     output:
         summary=f"{ANALYSIS}/summary.json",
         page=report(
@@ -30,7 +30,7 @@ rule report:
         ENVIRONMENT
     threads: 4  # figures are written side by side
     resources:
-        **asks(report_memory, data_seconds(0.2e6), least=30),
+        **job_resources(report_memory, data_seconds(0.2e6), least=30),
     params:
         work=work_of(Step("summary"), Step("report", (True,))),
         settings=lambda wildcards: repr(

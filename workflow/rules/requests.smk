@@ -3,7 +3,7 @@ from pairtile.runtime import requests
 from pairtile.runtime.requests import read_requests
 
 
-def asks(memory, seconds, least=15, gpu=None):
+def job_resources(memory, seconds, least=15, gpu=None):
     """The resources of a rule, by name; a request that is None is not made.
 
     ``memory`` and ``seconds`` are functions of the wildcards and the input; both requests grow with
@@ -80,7 +80,7 @@ def merge_memory(wildcards, input):
 
 def network_memory(wildcards, input):
     named = input.pairs, input.bootstraps, input.state, input.network_data
-    times = CONFIG.analyses[wildcards.analysis].network_times
+    times = CONFIG.analyses[wildcards.analysis].network_memory_factor
     return requests.network_bytes(read_requests(input.plan), *named, times)
 
 

@@ -9,12 +9,12 @@ for TABLE_RULE, (TABLES, ANALYSES) in table_rules(LARGE).items():
             plan=f"{ANALYSIS}/plan.json",
             state=f"{ANALYSIS}/state",
             items_table=f"{ANALYSIS}/items.parquet",
-            null=planned("null"),
+            null=planned_files("null"),
             pairs=f"{ANALYSIS}/pairs.parquet",
             summaries=f"{ANALYSIS}/chunks.npz",
             network=f"{ANALYSIS}/network.parquet",
             scores=f"{ANALYSIS}/scores.npz",
-            network_data=the("network_data"),
+            network_data=analysis_files("network_data"),
             others=other_results,
         output:
             tables=[f"{ANALYSIS}/{table}" for table in TABLES],
@@ -27,7 +27,7 @@ for TABLE_RULE, (TABLES, ANALYSES) in table_rules(LARGE).items():
             ENVIRONMENT
         threads: data_threads
         resources:
-            **asks(data_memory(10), data_seconds(1e6), least=60),
+            **job_resources(data_memory(10), data_seconds(1e6), least=60),
         params:
             work=work_of(Step("tables")),
             settings=settings_for("tables"),

@@ -108,7 +108,7 @@ def test_species_and_branches_are_those_of_a_plain_search(tmp_path: Path) -> Non
     whole = branch_length(paths, {*found_in, "home"})
     assert conservation.whole_tree == pytest.approx(whole)
     i, j, kind = (np.array([draw.randrange(n) for _ in range(400)]) for n in (5, 4, 6))
-    batch = SequenceBatch.of(mirnas)
+    batch = SequenceBatch.of_strings(mirnas)
     kept = conservation.kept(batch, i, j, kind.astype(np.int8))
     wanted = [
         keep(mirnas[a], SEED_CLASSES[c], known[b]) for a, b, c in zip(i, j, kind, strict=True)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from naive_fold import energy_of_structure, fold, structures
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets import energy as energy_module
-from pairtile.methods.mirna_targets.energy import LONGEST_ON_GPU, DuplexEnergy, turner_1999
+from pairtile.methods.mirna_targets.energy import MAX_LENGTH_ON_GPU, DuplexEnergy, turner_1999
 
 # The reference takes a tenth of a second and more for each string.
 some_or_all = pytest.mark.parametrize("n", [12, pytest.param(40, marks=pytest.mark.complete)])
@@ -228,7 +228,7 @@ def test_duplexes_fold_as_the_reference_says(backend, n):
     [
         [31, 32, 33, 36, 37, 64, 65],
         # ViennaRNA folds such strings below, and the CPU beside the GPU.
-        pytest.param([LONGEST_ON_GPU, LONGEST_ON_GPU + 1], marks=pytest.mark.complete),
+        pytest.param([MAX_LENGTH_ON_GPU, MAX_LENGTH_ON_GPU + 1], marks=pytest.mark.complete),
     ],
 )
 def test_strings_of_any_length_fold_as_the_reference_says(backend, lengths):

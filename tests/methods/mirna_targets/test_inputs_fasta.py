@@ -262,7 +262,7 @@ def test_any_bytes_are_read_or_refused(
 
 
 def records(*names: str) -> Fasta:
-    return Fasta.of("", "", list(names), [b"ACGU"] * len(names))
+    return Fasta.of_records("", "", list(names), [b"ACGU"] * len(names))
 
 
 def write_pairs(folder: Path, text: str) -> Path:

@@ -235,7 +235,7 @@ def test_the_longest_alignment_that_reaches_the_threshold_is_found(
     backend: str, gap: int, before: int
 ) -> None:
     """As many letters of the transcript unpaired, in one gap, as the score allows."""
-    scoring = AlignmentScoring.of(140, 4.0, -2.0, -1.0)
+    scoring = AlignmentScoring.of_parameters(140, 4.0, -2.0, -1.0)
     best = scoring.highest_score(len(LET7))
     score = best - 2 - (gap - 1)
     assert score > 0

@@ -136,7 +136,7 @@ def test_gpu_grows_its_lists(monkeypatch):
     inputs = (
         batch_of(mirnas),
         batch_of(references),
-        AlignmentScoring.of(60, 4, -9, -4),
+        AlignmentScoring.of_parameters(60, 4, -9, -4),
     )
     monkeypatch.setattr(target_screen_cuda, "FREE_SHARE", 2**50)
     found = on_gpu()(*inputs)
@@ -167,7 +167,7 @@ def test_gpu_halves_the_work_where_memory_runs_out(blocks_searched):
     inputs = (
         batch_of(mirnas),
         batch_of(references),
-        AlignmentScoring.of(70, 4, -9, -4),
+        AlignmentScoring.of_parameters(70, 4, -9, -4),
     )
     whole = on_gpu()(*inputs)
     assert blocks_searched == [60]
@@ -239,7 +239,7 @@ def test_gpu_traces_only_allowed_pairs_also_where_memory_runs_out(blocks_searche
     inputs = (
         batch_of(mirnas),
         batch_of(references),
-        AlignmentScoring.of(70, 4, -9, -4),
+        AlignmentScoring.of_parameters(70, 4, -9, -4),
         allowed,
     )
     wanted = aligned_on_cpu(mirnas, references, *inputs[2:])
@@ -263,7 +263,7 @@ def test_gpu_agrees_with_the_cpu_on_human_sequences(shared):
     inputs = (
         batch_of(mirnas),
         batch_of(transcripts),
-        AlignmentScoring.of(140, 4, -9, -4),
+        AlignmentScoring.of_parameters(140, 4, -9, -4),
     )
     found = on_gpu()(*inputs)
     assert len(found.i) > 5000

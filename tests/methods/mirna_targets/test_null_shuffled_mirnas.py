@@ -81,7 +81,7 @@ def codes_of(text: str) -> np.ndarray:
 def biased(draw: random.Random, count: int = 12, of: str = "ACGT") -> SequenceBatch:
     """Transcripts rich in A and U, poor in CG."""
     found = [letters(draw, draw.randint(200, 900), of, [4, 2, 2, 4]) for _ in range(count)]
-    return SequenceBatch.of([text.replace("CG", "CA") for text in found])
+    return SequenceBatch.of_strings([text.replace("CG", "CA") for text in found])
 
 
 # --- shuffles -------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def test_shuffles_keep_dinucleotides_and_differ_from_each_other_and_in_the_seed(
     draw = random.Random(1)
     mirnas = [letters(draw, draw.randint(18, 25)) for _ in range(9)] + [letters(draw, 30, "ACGUN")]
     chain = transcript_model(biased(draw))[0]
-    found, distinct, _ = matched_shuffles(SequenceBatch.of(mirnas), chain, 50, seed=1)
+    found, distinct, _ = matched_shuffles(SequenceBatch.of_strings(mirnas), chain, 50, seed=1)
     for row, mirna in enumerate(mirnas):
         mine = texts(found)[50 * row : 50 * row + 50]
         assert all(pairs_of(text) == pairs_of(mirna) for text in mine)
@@ -120,7 +120,7 @@ def test_shuffles_are_expected_as_often_as_their_mirna() -> None:
     draw = random.Random(2)
     transcripts = biased(draw, 30)
     chain, _ = transcript_model(transcripts)
-    mirnas = SequenceBatch.of([letters(draw, 22) for _ in range(20)])
+    mirnas = SequenceBatch.of_strings([letters(draw, 22) for _ in range(20)])
     found, _, mismatch = matched_shuffles(mirnas, chain, 100, seed=1)
     unmatched = [log_canonical_probability(codes_of(text), chain) for text in texts(found)]
     own = [log_canonical_probability(codes_of(text), chain) for text in texts(mirnas)]
@@ -135,7 +135,7 @@ def test_shuffles_depend_on_the_seed_and_the_mirna_and_on_no_other_mirna() -> No
     mirnas = [letters(draw, 22) for _ in range(300)]
 
     def drawn(rows: list[int], seed: int) -> list[str]:
-        some = SequenceBatch.of([mirnas[row] for row in rows])
+        some = SequenceBatch.of_strings([mirnas[row] for row in rows])
         return texts(matched_shuffles(some, chain, 20, seed)[0])
 
     whole = drawn(list(range(300)), 1)
@@ -144,7 +144,7 @@ def test_shuffles_depend_on_the_seed_and_the_mirna_and_on_no_other_mirna() -> No
 
 
 def test_a_mirna_without_enough_shuffles_is_named_in_a_warning() -> None:
-    mirnas = SequenceBatch.of(["A" * 22, "UGAGGUAGUAGGUUGUAUAGUU"])
+    mirnas = SequenceBatch.of_strings(["A" * 22, "UGAGGUAGUAGGUUGUAUAGUU"])
     transcripts = biased(random.Random(4), 3)
     state = state_of(mirnas, transcripts)
     found = prepare_null(state, AlignmentConfig(energies=False), 25, 1)
@@ -172,7 +172,7 @@ def test_words_have_the_probabilities_of_the_chain() -> None:
     mirna = letters(draw, 22)
     opposite = mirna[::-1].translate(str.maketrans("ACGU", "UGCA"))
     eight, seven, late = opposite[-8:-1], opposite[-7:-1], opposite[-8:-2]
-    words = SiteWords.of(SequenceBatch.of([mirna]), chain)
+    words = SiteWords.of_mirnas(SequenceBatch.of_strings([mirna]), chain)
     wanted = [eight + "A", eight, seven + "A", seven, late]
     logs = [naive_log(word, chain) for word in wanted]
     np.testing.assert_allclose(words.log_probability[0], logs)
@@ -198,8 +198,8 @@ def test_pair_scores_are_those_of_their_definition() -> None:
     lines = random.Random(6)
     transcripts = biased(lines, 7)
     chain, background = transcript_model(transcripts)
-    mirnas = SequenceBatch.of([letters(lines, 22) for _ in range(5)])
-    words = SiteWords.of(mirnas, chain)
+    mirnas = SequenceBatch.of_strings([letters(lines, 22) for _ in range(5)])
+    words = SiteWords.of_mirnas(mirnas, chain)
     rates = np.sort(draw.random((CLASSES, SCORE_BINS)), axis=1)[:, ::-1].copy()
     count = draw.integers(1, 6, 40)
     sites = PairSites(
@@ -237,7 +237,7 @@ def test_p_is_the_share_of_shuffled_pairs_that_score_as_high_and_goes_on_from_th
     counts = np.stack(
         [np.histogram(x, np.r_[np.arange(PAIR_BINS) * PAIR_STEP, np.inf])[0] for x in drawn]
     )
-    null = PairNull.of(counts, np.array([5000, 4000]))
+    null = PairNull.of_counts(counts, np.array([5000, 4000]))
     score = np.array([0.0, 0.43, 2.02, 2.02], np.float32)
     mirna = np.array([0, 0, 0, 1])
     p = 10 ** null.log_p(mirna, score)
@@ -300,8 +300,8 @@ def test_sites_are_the_hits_and_their_seed_classes(more: dict[str, Any], tmp_pat
 @pytest.mark.parametrize("energy", [1.0, -12.0])
 def test_counts_are_those_of_a_search_of_every_shuffle(energy: float) -> None:
     mirnas_of, transcripts_of = random_sequences()
-    mirnas = SequenceBatch.of(list(mirnas_of.values())[:4])
-    transcripts = SequenceBatch.of(sorted(transcripts_of.values(), key=len))
+    mirnas = SequenceBatch.of_strings(list(mirnas_of.values())[:4])
+    transcripts = SequenceBatch.of_strings(sorted(transcripts_of.values(), key=len))
     settings = AlignmentConfig(energy=energy, score=120.0)
     state = state_of(mirnas, transcripts)
     made = prepare_null(state, settings, 20, 1).state
@@ -327,8 +327,8 @@ def test_counts_are_those_of_a_search_of_every_shuffle(energy: float) -> None:
 @pytest.mark.parametrize("more", [{}, {"strict": True}, {"energy": -15.0, "score": 120.0}])
 def test_counts_are_the_same_on_the_gpu(more: dict[str, Any]) -> None:
     draw = random.Random(10)
-    mirnas = SequenceBatch.of([letters(draw, draw.randint(17, 26)) for _ in range(9)])
-    transcripts = SequenceBatch.of(sorted(texts(biased(draw, 40)), key=len))
+    mirnas = SequenceBatch.of_strings([letters(draw, draw.randint(17, 26)) for _ in range(9)])
+    transcripts = SequenceBatch.of_strings(sorted(texts(biased(draw, 40)), key=len))
     settings = AlignmentConfig(**more)
     state = state_of(mirnas, transcripts)
     state |= prepare_null(state, settings, 50, 1).state

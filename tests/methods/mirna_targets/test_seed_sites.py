@@ -61,8 +61,8 @@ def test_all_seed_matches_are_found_with_their_class() -> None:
     for mirna in mirnas[:2]:  # at both ends
         word = mirna[1:8][::-1].translate(OPPOSITE)
         transcripts += [word + "ACGU" * 9, "ACGU" * 9 + word, word[1:] + "A"]
-    index = SeedIndex(SequenceBatch.of(transcripts))
-    found = index.sites(SequenceBatch.of(mirnas))
+    index = SeedIndex(SequenceBatch.of_strings(transcripts))
+    found = index.sites(SequenceBatch.of_strings(mirnas))
     named = [SEED_CLASSES[k] for k in found.seed_class]
     got = list(zip(found.i.tolist(), found.j.tolist(), named, found.seed_end.tolist(), strict=True))
     wanted = [
@@ -163,7 +163,9 @@ def simulated(seed: int, planted: int, **more: Any) -> tuple[Evidence, np.ndarra
             own = (courses[i] - courses[i].mean()) / courses[i].std()
             values[j] -= r / np.sqrt(1 - r * r) * own
             truth[i, j] = True
-    batches = [SequenceBatch.of(["".join(x) for x in some]) for some in (mirnas, transcripts)]
+    batches = [
+        SequenceBatch.of_strings(["".join(x) for x in some]) for some in (mirnas, transcripts)
+    ]
     state: dict[str, Any] = {}
     for kind, batch in zip(("mirna", "transcript"), batches, strict=True):
         state |= {f"{kind}_text": batch.text, f"{kind}_offsets": batch.offsets}
@@ -178,7 +180,7 @@ def joint_and_site_p(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
     """log10 of both, of the own pairs of ``simulated``."""
     i, score = evidence.own["i"].to_numpy(), evidence.own["seed_score"].to_numpy(np.float64)
     gain, share = joint_gains(evidence, score_slope(score, evidence.counts))
-    null = PairNull.of(evidence.counts, np.full(10, 50 * 150))
+    null = PairNull.of_counts(evidence.counts, np.full(10, 50 * 150))
     return joint_log_p(share, null, i, score + gain), null.log_p(i, score)
 
 

@@ -141,10 +141,10 @@ def test_abundance_counts_canonical_sites_everywhere() -> None:
         site = mirna[1:8][::-1].translate(str.maketrans("ACGU", "UGCA"))
         lines += [site, site + "A" + lines[k], lines[k] + site, "N" + site[-6:] + "A"]
     wanted = [canonical_sites(mirna, lines) if len(mirna) > 6 else 0 for mirna in mirnas]
-    transcripts = SequenceBatch.of(lines)
-    assert site_abundance(SequenceBatch.of(mirnas), transcripts).tolist() == wanted
+    transcripts = SequenceBatch.of_strings(lines)
+    assert site_abundance(SequenceBatch.of_strings(mirnas), transcripts).tolist() == wanted
     assert min(w for w, mirna in zip(wanted, mirnas, strict=True) if len(mirna) > 6) > 0
-    assert site_abundance(SequenceBatch.of(["UGANGUAGUAGG"]), transcripts).tolist() == [0]
+    assert site_abundance(SequenceBatch.of_strings(["UGANGUAGUAGG"]), transcripts).tolist() == [0]
 
 
 def test_hits_and_pairs_have_context_where_there_is_a_seed_match(tmp_path: Path) -> None:

@@ -19,7 +19,9 @@ def random_mirnas(seed: int, lengths: list[int]) -> SequenceBatch:
 
 def test_groups_hold_each_mirna_that_can_reach_the_threshold_once():
     lengths = np.array([3, 8, 12, 22, 22, 23, 30, 51, 52, 53, 200])
-    groups, plain = plan.groups(lengths, np.arange(11), AlignmentScoring.of(140, 4, -9, -4))
+    groups, plain = plan.groups(
+        lengths, np.arange(11), AlignmentScoring.of_parameters(140, 4, -9, -4)
+    )
     assert sorted(np.concatenate([g.mirnas for g in groups]).tolist()) == [2, 3, 4, 5, 6, 7, 8]
     assert plain.tolist() == [9, 10]
     for group in groups:
@@ -29,10 +31,10 @@ def test_groups_hold_each_mirna_that_can_reach_the_threshold_once():
 
 def test_scores_beyond_half_precision_go_to_the_plain_kernel():
     lengths = np.array([22])
-    at_limit = AlignmentScoring.of(140, 56.78, -9, -4)  # 12 rows of 5, 7 of 283: 2041
+    at_limit = AlignmentScoring.of_parameters(140, 56.78, -9, -4)  # 12 rows of 5, 7 of 283: 2041
     assert at_limit.highest_score(22) <= plan.MAX_SCORE
     assert len(plan.groups(lengths, np.array([0]), at_limit)[0]) == 1
-    beyond = AlignmentScoring.of(140, 57, -9, -4)
+    beyond = AlignmentScoring.of_parameters(140, 57, -9, -4)
     assert beyond.highest_score(22) > plan.MAX_SCORE
     assert plan.groups(lengths, np.array([0]), beyond)[1].tolist() == [0]
     free_gaps = replace(at_limit, extend=np.array([0, 0], dtype=np.int32))
@@ -51,7 +53,7 @@ def row_pair_scores(scoring: AlignmentScoring, codes: NDArray[np.uint8]) -> NDAr
 
 def test_profiles_hold_the_scores_of_each_row():
     sequences = random_mirnas(8, [4, 9, 12, 17, 21, 22, 22, 22, 23, 24, 30, 44, 52])
-    scoring = AlignmentScoring.of(60, 3, -9, -4)
+    scoring = AlignmentScoring.of_parameters(60, 3, -9, -4)
     groups, plain = plan.groups(np.diff(sequences.offsets), np.arange(13), scoring)
     assert len(np.concatenate([g.mirnas for g in groups])) == 12
     assert len(plain) == 0

@@ -20,7 +20,7 @@ from pairtile.methods.multimodal_correlation.modes import PairModes
 from pairtile.methods.multimodal_correlation.report_results import ModeResults, mode_results
 from pairtile.methods.multimodal_correlation.thresholds import RankedPairs, random_matrix_threshold
 from pairtile.report.results import Results
-from pairtile.report.style import MANY_POINTS, save_figure
+from pairtile.report.style import MAX_VECTOR_POINTS, save_figure
 from scipy import stats
 
 
@@ -52,7 +52,7 @@ def pair(n: int = 60, names: tuple[str, str] = ("a", "b")) -> PairModes:
     random = np.random.default_rng(1)
     x, y = random.normal(size=(2, n))
     x[n - 1] = np.nan
-    return PairModes.of(rows_of_pair(n), x, y, names)
+    return PairModes.of_rows(rows_of_pair(n), x, y, names)
 
 
 EDGES = pd.DataFrame({"source": [], "target": [], "cluster": [], "correlation": [], "n_modes": []})
@@ -80,7 +80,7 @@ def test_masks_part_the_samples_of_a_pair() -> None:
     # The last sample is not observed in both genes, and in no part.
     assert np.sum(parts, axis=0).tolist() == [1] * 59 + [0]
     with pytest.raises(ValueError, match="no mode of a and b"):
-        PairModes.of(rows_of_pair().iloc[:0], modes.x, modes.y, ("a", "b"))
+        PairModes.of_rows(rows_of_pair().iloc[:0], modes.x, modes.y, ("a", "b"))
 
 
 def test_each_mode_has_its_samples_its_correlation_and_its_ellipse() -> None:
@@ -127,7 +127,7 @@ def test_names_are_drawn_as_they_are(tmp_path: Path) -> None:
 
 def test_many_samples_are_an_image(tmp_path: Path) -> None:
     few = save_figure(pair_scatter([pair()]), tmp_path, "few")
-    many = save_figure(pair_scatter([pair(2 * MANY_POINTS)] * 6), tmp_path, "many")
+    many = save_figure(pair_scatter([pair(2 * MAX_VECTOR_POINTS)] * 6), tmp_path, "many")
     assert b"<image" not in few
     assert b"<image" in many
     assert len(many) < 500_000
@@ -224,7 +224,7 @@ def walk() -> tuple[pd.DataFrame, pd.DataFrame, float | None]:
     r = np.corrcoef(values + 0.6 * random.normal(size=values.shape))
     i, j = np.triu_indices(len(r), k=1)
     found = random_matrix_threshold(
-        RankedPairs.of(i, j, np.clip(r[i, j], -1, 1), len(r)), step=0.02, stop=0.5
+        RankedPairs.of_modes(i, j, np.clip(r[i, j], -1, 1), len(r)), step=0.02, stop=0.5
     )
     return found.curve, found.spacings, found.threshold
 

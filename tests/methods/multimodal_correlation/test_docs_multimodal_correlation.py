@@ -62,7 +62,7 @@ def test_constants_of_the_fit_are_those_that_are_used() -> None:
     for words in (
         f"ridge of {mixtures.RIDGE:g} is added",
         f"fewer than {mixtures.MIN_SAMPLES:g} samples (sum of its gamma)",
-        f"Every start gets {mixtures.SHORT_STEPS} EM steps",
+        f"Every start gets {mixtures.N_SHORT_STEPS} EM steps",
         f"less than {mixtures.TOLERANCE:.0e} bits".replace("e-0", "e-"),
         f"or after {mixtures.LIMIT} steps",
         f"1 - r² below {mixtures.DEGENERATE:.0e}".replace("e-0", "e-"),

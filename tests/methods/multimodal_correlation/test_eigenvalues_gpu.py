@@ -20,7 +20,7 @@ def test_eigenvalues_of_a_large_part_are_those_of_the_cpu(genes, partners):
     i, j = np.unique(np.sort(drawn[drawn[:, 0] != drawn[:, 1]], axis=1), axis=0).T
     r = random.uniform(-1, 1, i.size).astype(np.float32)
     found, expected = (
-        NetworkEigenvalues(genes, choose(backend)).of(np.arange(genes), i, j, r)
+        NetworkEigenvalues(genes, choose(backend)).of_matrix(np.arange(genes), i, j, r)
         for backend in ("cuda", "cpu")
     )
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * genes)
@@ -30,7 +30,7 @@ def test_threshold_and_curve_are_those_of_the_cpu():
     genes = 1600
     i, j, r = modules_and_noise(genes, 30, seed=4)
     found, expected = (
-        random_matrix_threshold(RankedPairs.of(i, j, r, genes), device=choose(backend))
+        random_matrix_threshold(RankedPairs.of_matrix(i, j, r, genes), device=choose(backend))
         for backend in ("cuda", "cpu")
     )
     assert expected.threshold is not None

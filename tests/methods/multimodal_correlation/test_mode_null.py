@@ -172,7 +172,7 @@ def test_p_values_count_and_q_values_divide() -> None:
     random = np.random.default_rng(2)
     null_n = random.integers(30, 60, size=1500)
     null_r = np.tanh(random.normal(size=1500) / np.sqrt(null_n - 3)).astype(np.float32)
-    null = ModeNull.of(1000, null_r, null_n)
+    null = ModeNull.of_modes(1000, null_r, null_n)
     n = random.integers(30, 60, size=80)
     r = np.tanh(random.normal(size=80) * 1.3 / np.sqrt(n - 3)).astype(np.float32)
     r[:3] = r[3]
@@ -192,7 +192,7 @@ def test_the_tail_goes_on_as_that_of_a_correlation() -> None:
     random = np.random.default_rng(3)
     n = np.full(100_000, 50)
     t = random.standard_t(48, size=n.size)
-    null = ModeNull.of(n.size, t / np.sqrt(48 + t * t), n)
+    null = ModeNull.of_modes(n.size, t / np.sqrt(48 + t * t), n)
     r = np.array([0.3, 0.5, 0.6, 0.7, 0.8])
     exact = 2 * stats.t.sf(r * np.sqrt(48 / (1 - r * r)), 48)
     p = null.p_value(r, n[:5])
@@ -205,7 +205,7 @@ def test_small_modes_are_held_against_small_modes() -> None:
     random = np.random.default_rng(4)
     n = np.repeat([30, 90], 5000)
     z = random.normal(size=n.size) * np.where(n == 30, 3.0, 1.0)  # selected: larger than by chance
-    null = ModeNull.of(5000, np.tanh(z / np.sqrt(n - 3)), n)
+    null = ModeNull.of_modes(5000, np.tanh(z / np.sqrt(n - 3)), n)
     assert null.limits.tolist() == [30]
     p = null.p_value(np.tanh(np.array([3.0, 3.0]) / np.sqrt([27, 87])), [30, 90])
     assert p[0] == pytest.approx(0.317, abs=0.02)
@@ -213,7 +213,7 @@ def test_small_modes_are_held_against_small_modes() -> None:
 
 
 def test_without_any_null_mode_nothing_is_certain() -> None:
-    null = ModeNull.of(100, [], [])
+    null = ModeNull.of_modes(100, [], [])
     assert null.p_value([0.9], [40]).tolist() == [1.0]
     assert null.q_value(np.array([1.0]), 1000).tolist() == [1.0]
     assert null.q_value(np.empty(0), 1000).size == 0

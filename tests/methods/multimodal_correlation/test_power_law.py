@@ -56,18 +56,18 @@ def planted(seed: int = 1):
 
 def test_threshold_is_where_the_planted_network_ends_in_any_order():
     i, j, r = planted()
-    found = scale_free_threshold(RankedPairs.of(i, j, r, 1500), fit=0.8)
+    found = scale_free_threshold(RankedPairs.of_modes(i, j, r, 1500), fit=0.8)
     assert 0.78 <= found.threshold <= 0.8
     assert found.curve["fit"].iloc[-1] < 0.8
     order = np.random.default_rng(0).permutation(i.size)
-    again = scale_free_threshold(RankedPairs.of(j[order], i[order], r[order], 1500), fit=0.8)
+    again = scale_free_threshold(RankedPairs.of_modes(j[order], i[order], r[order], 1500), fit=0.8)
     assert again.message == found.message
     assert again.curve.equals(found.curve)
 
 
 def test_curve_agrees_with_the_plain_way():
     i, j, r = naive.modules_and_noise(300, 15, seed=5)
-    found = scale_free_threshold(RankedPairs.of(i, j, r, 300), step=0.05)
+    found = scale_free_threshold(RankedPairs.of_modes(i, j, r, 300), step=0.05)
     for row in found.curve.itertuples():
         strong = np.abs(r) >= np.float32(row.threshold)
         degree = np.bincount(np.concatenate([i[strong], j[strong]]), minlength=300)
@@ -91,7 +91,9 @@ def test_the_lowest_threshold_on_the_rice_example_reaches_the_fit(shared):
     path = shared / "golden" / "multimodal" / "rice1166.trad_spearman.cmx.nosamples.txt.gz"
     with gzip.open(path) as stream:
         later, earlier, r = np.loadtxt(stream, usecols=(0, 1, 5)).T
-    found = scale_free_threshold(RankedPairs.of(earlier.astype(int), later.astype(int), r, 1166))
+    found = scale_free_threshold(
+        RankedPairs.of_modes(earlier.astype(int), later.astype(int), r, 1166)
+    )
     assert found.threshold == 0.72
     fits = found.curve.set_index("threshold")["fit"]
     assert fits[0.72] >= 0.8
@@ -100,21 +102,21 @@ def test_the_lowest_threshold_on_the_rice_example_reaches_the_fit(shared):
 
 def test_a_fit_that_is_never_reached_says_the_best():
     i, j, r = planted()
-    found = scale_free_threshold(RankedPairs.of(i, j, r, 1500), fit=1.0)
+    found = scale_free_threshold(RankedPairs.of_modes(i, j, r, 1500), fit=1.0)
     assert found.threshold is None
     assert f"the best power-law fit is {found.curve['fit'].max():.3f}" in found.message
 
 
 def test_too_few_genes_and_no_pairs_say_so():
-    found = scale_free_threshold(RankedPairs.of([0, 1], [1, 2], [0.9, 0.8], 3))
+    found = scale_free_threshold(RankedPairs.of_modes([0, 1], [1, 2], [0.9, 0.8], 3))
     assert found.threshold is None
     assert "nowhere are there 50 genes" in found.message
-    assert scale_free_threshold(RankedPairs.of([], [], [], 3)).threshold is None
-    above = scale_free_threshold(RankedPairs.of([0, 1], [1, 2], [1.0, 1.0], 3))
+    assert scale_free_threshold(RankedPairs.of_modes([], [], [], 3)).threshold is None
+    above = scale_free_threshold(RankedPairs.of_modes([0, 1], [1, 2], [1.0, 1.0], 3))
     assert "above the start" in above.message
 
 
 @pytest.mark.parametrize("settings", [{"fit": 0}, {"fit": 1.1}, {"step": 0}, {"start": 2}])
 def test_settings_that_make_no_sense_are_refused(settings):
     with pytest.raises(ValueError, match="expected"):
-        scale_free_threshold(RankedPairs.of([0], [1], [0.9], 2), **settings)
+        scale_free_threshold(RankedPairs.of_modes([0], [1], [0.9], 2), **settings)

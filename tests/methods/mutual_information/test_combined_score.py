@@ -180,7 +180,7 @@ def test_ranks_of_a_sample_are_near_those_of_all(monkeypatch):
     of_all = estimator.combined(scanned(estimator))
     monkeypatch.setattr(combined_score, "MAX_SAMPLED", 1 << 12)
     fewer = opened(values)
-    sampled = Sampled.of(fewer.state["regulators"], 80)
+    sampled = Sampled.of_regulators(fewer.state["regulators"], 80)
     assert sampled.sources.size * sampled.targets.size <= 1 << 12
     of_some = fewer.combined(scanned(fewer))
     z = np.linspace(-1, 3, 50)
@@ -190,12 +190,12 @@ def test_ranks_of_a_sample_are_near_those_of_all(monkeypatch):
 
 def test_surprise_goes_on_beyond_the_sample():
     draws = np.random.default_rng(0).exponential(size=100_000)
-    scale = RankScale.of(draws)
+    scale = RankScale.of_numbers(draws)
     x = np.array([1.0, 5.0, 20.0, np.nan])
     np.testing.assert_allclose(scale.at(x, np), x, rtol=0.1)
-    ties = RankScale.of(np.array([0.0, 0.0, 1.0, 1.0]))
+    ties = RankScale.of_numbers(np.array([0.0, 0.0, 1.0, 1.0]))
     np.testing.assert_allclose(ties.at(np.array([0.0, 1.0]), np), -np.log([0.75, 0.25]))
-    assert RankScale.of(np.empty(0)).at(np.array([1.0]), np).tolist() == [0.0]
+    assert RankScale.of_numbers(np.empty(0)).at(np.array([1.0]), np).tolist() == [0.0]
 
 
 def test_one_regulator_is_ranked_by_mutual_information_alone():

@@ -10,7 +10,7 @@ import pytest
 from naive_mutual_information import naive_moments
 from pairtile import infer_network
 from pairtile.api.settings import analysis_config
-from pairtile.engine.estimator import Merged
+from pairtile.engine.estimator import MergedResults
 from pairtile.methods.mutual_information import network
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.network import (
@@ -260,7 +260,7 @@ def test_draws_of_all_nulls_are_counted_in_the_bins_of_the_scores(classes, monke
     config = analysis_config(MutualInformationConfig, estimator={"bins": 10})
     analysis = SimpleNamespace(config=config, state={"z": np.empty((GENES, SAMPLES))})
     counts = {"histogram": np.arange(16)}
-    found = score_histogram(analysis, Merged(pd.DataFrame(), counts, null.arrays()), None)
+    found = score_histogram(analysis, MergedResults(pd.DataFrame(), counts, null.arrays()), None)
     bits = np.minimum(np.concatenate(nulls) / SAMPLES, top)
     np.testing.assert_array_equal(found["null_counts"], np.histogram(bits, found["edges"])[0])
     assert found["null_counts"].sum() == bits.size

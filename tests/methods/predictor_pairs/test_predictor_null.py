@@ -205,10 +205,10 @@ def test_series_are_grouped_by_the_course_that_they_follow() -> None:
     moments = np.tile(np.arange(9.0), 6)
     own = random.normal(size=(40, 54))
     apart = common_courses(own, series, moments)
-    assert not apart.there or apart.within < 0.15
+    assert not apart.is_shared or apart.within < 0.15
     courses = random.normal(size=(40, 2, 9)).cumsum(axis=2)
     together = common_courses(own + courses[:, [0, 1, 1, 0, 1, 0]].reshape(40, -1), series, moments)
-    assert together.there
+    assert together.is_shared
     assert together.within > 0.4
     assert len(set(together.group[[0, 3, 5]])) == len(set(together.group[[1, 2, 4]])) == 1
     assert together.group[0] != together.group[1]

@@ -175,11 +175,11 @@ def test_marks_come_from_tables_and_from_matrices() -> None:
             "resname": ["ALA", "GLY"], "domain": ["", ""], "secondary_structure": ["H", "-"],
         }
     )  # fmt: skip
-    marks = ResidueMarks.of(table)
+    marks = ResidueMarks.of_table(table)
     assert marks == ResidueMarks(("A:ALA1", "A:GLY2"), (1, 2), ("A", "A"), (), ("H", "-"))
     arrays = {key: table[key].to_numpy() for key in table if key != "name"}
-    assert ResidueMarks.of({"labels": table["name"].to_numpy(), **arrays}) == marks
-    assert ResidueMarks.of(pd.DataFrame({"name": ["lid", "gate"]})).numbers == ()
+    assert ResidueMarks.of_table({"labels": table["name"].to_numpy(), **arrays}) == marks
+    assert ResidueMarks.of_table(pd.DataFrame({"name": ["lid", "gate"]})).numbers == ()
 
 
 def test_median_over_distance_is_that_of_its_bin() -> None:

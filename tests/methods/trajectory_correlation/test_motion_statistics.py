@@ -339,7 +339,7 @@ def test_networks_of_the_halves_are_of_their_strongest_candidates() -> None:
 
 
 def test_agreement_of_few_or_no_nodes_is_not_known() -> None:
-    empty = [ResidueNetwork.of(4, [], [], [])] * 2
+    empty = [ResidueNetwork.of_edges(4, [], [], [])] * 2
     assert np.isnan(community_agreement(empty, np.arange(2), "leiden", 1))
     assert community_agreement(empty, np.arange(4), "leiden", 1) == 1.0
 

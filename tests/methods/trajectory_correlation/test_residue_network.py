@@ -29,7 +29,7 @@ def random_network(n: int, n_edges: int, seed: int) -> ResidueNetwork:
     rng = np.random.default_rng(seed)
     every = np.array(list(itertools.combinations(range(n), 2)))
     ends = every[rng.choice(len(every), n_edges, replace=False)]
-    return ResidueNetwork.of(n, ends[:, 0], ends[:, 1], rng.uniform(-1, 1, n_edges))
+    return ResidueNetwork.of_edges(n, ends[:, 0], ends[:, 1], rng.uniform(-1, 1, n_edges))
 
 
 def as_networkx(network: ResidueNetwork) -> nx.Graph:
@@ -45,7 +45,7 @@ def two_groups(n: int = 6, within: float = 0.9, between: float = 0.2) -> Residue
     edges = [(a, b, within) for a, b in itertools.combinations(range(n), 2)]
     edges += [(a + n, b + n, within) for a, b, _ in edges]
     i, j, c = zip(*edges, (0, n, between), strict=True)
-    return ResidueNetwork.of(2 * n, i, j, c)
+    return ResidueNetwork.of_edges(2 * n, i, j, c)
 
 
 def naive_girvan_newman(graph: nx.Graph) -> tuple[list[set[int]], float]:
@@ -81,7 +81,7 @@ def test_closeness_and_eigenvector_agree_with_networkx(dense_nodes, monkeypatch)
     np.testing.assert_allclose(network.closeness(), list(closeness.values()), rtol=1e-9)
     eigenvector = np.array(list(nx.eigenvector_centrality_numpy(graph, "correlation").values()))
     np.testing.assert_allclose(network.eigenvector(), eigenvector / eigenvector.max(), atol=1e-6)
-    empty = ResidueNetwork.of(4, [], [], [])
+    empty = ResidueNetwork.of_edges(4, [], [], [])
     assert np.isnan(empty.closeness()).all()
     assert (empty.eigenvector() == 0).all()
 
@@ -115,7 +115,7 @@ def test_two_groups_are_two_communities(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_communities_of_a_disconnected_network_stay_within_its_parts(method):
     # Parts {0 1 2}, {3 4}, and 5 alone.
-    network = ResidueNetwork.of(6, [0, 1, 3], [1, 2, 4], [0.9, 0.9, 0.5])
+    network = ResidueNetwork.of_edges(6, [0, 1, 3], [1, 2, 4], [0.9, 0.9, 0.5])
     assert network.communities(method, seed=1).tolist() == [1, 1, 1, 2, 2, 0]
     assert shortest_paths(network, 0, 4, 5) == []
     assert shortest_paths(network, 0, 5, 5) == []
@@ -124,7 +124,7 @@ def test_communities_of_a_disconnected_network_stay_within_its_parts(method):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n", [0, 1, 4])
 def test_an_empty_network_has_no_communities_and_no_betweenness(method, n):
-    network = ResidueNetwork.of(n, [], [], [])
+    network = ResidueNetwork.of_edges(n, [], [], [])
     assert network.communities(method, seed=1).tolist() == [0] * n
     assert network.betweenness().tolist() == [0.0] * n
     assert network.degree().tolist() == [0] * n
@@ -157,7 +157,7 @@ def test_an_unknown_method_is_refused():
 
 
 def test_edges_without_correlation_join_nothing_and_full_correlation_has_almost_no_length():
-    network = ResidueNetwork.of(4, [0, 1, 2], [1, 2, 3], [1.0, 0.0, np.nan])
+    network = ResidueNetwork.of_edges(4, [0, 1, 2], [1, 2, 3], [1.0, 0.0, np.nan])
     assert network.ends.tolist() == [[0, 1]]
     assert 0 < network.lengths[0] < 1e-8
     assert network.betweenness().tolist() == [0.0] * 4

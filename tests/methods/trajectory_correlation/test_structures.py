@@ -277,7 +277,7 @@ def test_scripts_without_links_or_communities_draw_the_structure(tmp_path):
 
 
 def network() -> ResidueNetwork:
-    return ResidueNetwork.of(5, [0, 1, 0, 3], [1, 2, 2, 4], [0.9, -0.8, 0.5, 0.7])
+    return ResidueNetwork.of_edges(5, [0, 1, 0, 3], [1, 2, 2, 4], [0.9, -0.8, 0.5, 0.7])
 
 
 def test_tables_tell_residues_communities_and_paths(tmp_path):
@@ -309,7 +309,7 @@ def test_tables_tell_residues_communities_and_paths(tmp_path):
 
 
 def test_tables_of_an_empty_network_have_their_columns(tmp_path):
-    empty = ResidueNetwork.of(3, [], [], [])
+    empty = ResidueNetwork.of_edges(3, [], [], [])
     found = {"leiden": empty.communities("leiden", seed=1)}
     assert residue_table(items(), empty, found)["degree"].tolist() == [0, 0, 0]
     communities = community_table(items(), empty, found)

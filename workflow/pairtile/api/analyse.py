@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pairtile.api.messages import tell
+from pairtile.api.messages import issue_warnings
 from pairtile.api.prepare import Inputs, KeptFolder, as_labelled
 from pairtile.api.settings import checked_analysis
 from pairtile.api.table import Names, is_anndata
@@ -134,7 +134,7 @@ def finished(
     found = read_results(run.run_steps(after, last).folder)
     found.kept = kept
     said = [Message(**said) for said in found.summary["messages"]]
-    return found, tell(each for each in said if not {each, each.code} & {*told})
+    return found, issue_warnings(each for each in said if not {each, each.code} & {*told})
 
 
 def read_network(folder: Path, labels: Names | None) -> pd.DataFrame:
@@ -170,7 +170,7 @@ def attributes(found: Results, said: list[Message]) -> dict[str, Any]:
     }
 
 
-def account(run: AnalysisRun) -> tuple[dict[str, int], list[Message]]:
+def counts_and_messages(run: AnalysisRun) -> tuple[dict[str, int], list[Message]]:
     """What the steps to the merge counted and said."""
     steps = map(run.record, ("prepare", "plan", "null", "merge"))
     records = [read_json(path) for path in steps if path.exists()]

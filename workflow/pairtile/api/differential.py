@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.api.messages import tell
+from pairtile.api.messages import issue_warnings
 from pairtile.api.prepare import Inputs, as_expression, as_labelled, label_table, preprocess_of
-from pairtile.api.settings import Section, checked_section
+from pairtile.api.settings import SectionMapping, checked_section
 from pairtile.api.table import Labels, Matrix, as_table
 from pairtile.config.downstream import DifferentialConfig
 from pairtile.config.preprocess import Preprocess, TableAnalysis
@@ -61,14 +61,14 @@ def differential(
     regulators: Sequence[Hashable] | NDArray[np.generic] | None = None,
     best: int = MAX_BEST,
     score: Literal["spearman", "pearson", "mi"] = "spearman",
-    preprocess: Section | None = None,
+    preprocess: SectionMapping | None = None,
     series: Labels | None = None,
     time: Labels | None = None,
     step: Mapping[str, float] | None = None,
     batch: Labels | None = None,
     orientation: Literal["genes_in_rows", "samples_in_rows"] = "genes_in_rows",
     layer: str | None = "auto",
-    obs: Section | None = None,
+    obs: SectionMapping | None = None,
     backend: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> Differential:
     """Find pairs of genes that are correlated differently in two groups of samples.
@@ -159,9 +159,9 @@ def differential(
     places = pd.Index(as_expression(table).samples).get_indexer(pd.Index(prepared.samples))
     counts = rows = None
     if listed := inputs.genes(regulators, table):
-        rows, _, said = find_regulators(listed, GeneNames.of(prepared.items, False, False))
+        rows, _, said = find_regulators(listed, GeneNames.of_items(prepared.items, False, False))
         found += said
-    if raw is not None and prepared.quality.counted:
+    if raw is not None and prepared.quality.is_counts:
         raw = raw[kept]
         removed = "degrees_given_up" in design.state
         counts = Counts(raw, relative_depths(raw), name_keys(prepared.genes), removed)
@@ -169,7 +169,7 @@ def differential(
         prepared.values,
         list(genes),
         [groups[place] for place in places],
-        Exchangeable.of(design.state),
+        Exchangeable.of_state(design.state),
         counts,
         rows,
         int(design.state.get("degrees_given_up", np.zeros(1))[0]),
@@ -188,5 +188,5 @@ def differential(
         pd.concat(hubs, ignore_index=True),
         n_tested,
         n_differing,
-        tell(found),
+        issue_warnings(found),
     )

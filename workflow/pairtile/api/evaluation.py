@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from pairtile.api.messages import tell
+from pairtile.api.messages import issue_warnings
 from pairtile.io.names import GeneNames
 from pairtile.statistics import evaluation
 
@@ -29,7 +29,7 @@ def evaluate(
     evaluation.require_columns(gold, ("source", "target"), "gold standard")
     names, kind = GeneNames([*map(str, genes)]), "names of the gold standard"
     gold, said = names.spell(gold, ["source", "target"], kind)
-    tell(said)
+    issue_warnings(said)
     if regulators is not None:
         found = names.find(map(str, regulators)).rows.values()
         regulators = [genes[row] for rows in found for row in rows]

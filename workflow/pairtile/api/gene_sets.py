@@ -7,7 +7,7 @@ from os import PathLike
 
 import pandas as pd
 
-from pairtile.api.messages import tell
+from pairtile.api.messages import issue_warnings
 from pairtile.api.table import Matrix, as_table
 from pairtile.io.names import GeneNames
 from pairtile.io.sparse_rows import SparseRows
@@ -85,13 +85,13 @@ def enrichment(
     symbols = [] if table is None else [table.symbols.get(name, "") for name in genes]
     names = GeneNames(genes, symbols, (), ignore_case, ignore_versions)
     wanted, said = stage.named_lists(lists, names)
-    tell(said)
+    issue_warnings(said)
     if isinstance(gene_sets, Mapping):
         sets = find_gene_sets(gene_sets, names)
     else:
         given, of_file = read_gene_sets(gene_sets, [*genes, *symbols])
         sets = find_gene_sets(given, names, gene_sets, of_file)
-    tell(sets.messages)
+    issue_warnings(sets.messages)
     found, counts = stage.enrichment_table(sets, genes, wanted, profiles, values, n_samples)
     found.attrs["counts"] = {**sets.counts, **counts}
     return found
@@ -156,7 +156,7 @@ def activity(
     genes = [*map(str, table.labels)]
     names = GeneNames(genes, [table.symbols.get(name, "") for name in genes])
     edges, said = spelled_targets(weighted_edges(regulons), names)
-    tell(said)
+    issue_warnings(said)
     found, few = regulons_of(edges, genes, min_targets)
     if not found.names:
         raise ValueError(f"regulons: found no regulator with {min_targets} targets or more")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     pass
 
 
-def tell(messages: Iterable[Message]) -> list[Message]:
+def issue_warnings(messages: Iterable[Message]) -> list[Message]:
     """Issue each warning among the messages once, at the place that called the library.
 
     Returns the messages, each once.

@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.api.messages import tell
+from pairtile.api.messages import issue_warnings
 from pairtile.api.regulators import listed_genes
-from pairtile.api.settings import Section, checked_section
+from pairtile.api.settings import SectionMapping, checked_section
 from pairtile.api.table import ExpressionLike, ExpressionTable, Names, SampleLabels, as_table
 from pairtile.config.preprocess import Preprocess
 from pairtile.config.samples import SamplesConfig
@@ -59,7 +59,7 @@ def prepare_expression(
     control_genes: str | PathLike[str] | None = None,
     orientation: Literal["genes_in_rows", "samples_in_rows"] = "genes_in_rows",
     layer: str | None = "auto",
-    obs: Section | None = None,
+    obs: SectionMapping | None = None,
 ) -> Prepared:
     """Clean an expression table as the workflow does, with an account of what was done.
 
@@ -188,7 +188,7 @@ def prepare_expression(
     values = as_expression(table, expression)
     values, design = arrange_samples(values, SamplesConfig(), tuple(effects), table=about)
     prepared = prepare(values, checked, design=design)
-    tell(prepared.messages)
+    issue_warnings(prepared.messages)
     return prepared
 
 
@@ -262,7 +262,7 @@ class Inputs:
         if other is None:
             return None
         if beside:
-            raise ValueError(f"{name}: found it beside regulators or key_added")
+            raise ValueError(f"{name}: cannot be used with regulators or key_added")
         second = as_table(other, name=name, sparse=True)
         if any(isinstance(each, Prepared) for each in (other, self.held["expression"])):
             raise ValueError(f"{name}: found prepared values; expected them as they were read")
@@ -282,7 +282,7 @@ class Inputs:
         labels: SampleLabels,
         table: ExpressionTable,
         step: Mapping[str, float] | None = None,
-        preprocess: Section | None = None,
+        preprocess: SectionMapping | None = None,
     ) -> dict[str, object]:
         """The section ``samples`` of a call with these labels, and what is held for its table of
         annotations (``known_of_samples``)."""
@@ -295,8 +295,9 @@ class Inputs:
             return {}
         if "time" in stated and isinstance(self.held.get("expression"), Prepared):
             raise ValueError(
-                "time: found it beside prepared values; expected expression (samples are put in "
-                "order before anything else), or prepared samples in the order of time"
+                "time: cannot be used with prepared values, since samples are put in order before "
+                "anything else; give the table as it was read, or prepare samples in the order of "
+                "time"
             )
         return {"annotations": self.hold("samples", about), **stated}
 
@@ -313,7 +314,7 @@ def preprocess_of(
     if not isinstance(expression, Prepared):
         return preprocess
     if preprocess is not None:
-        raise ValueError("preprocess: found it beside prepared values; expected None")
+        raise ValueError("preprocess: cannot be used with values that are already prepared")
     return {"min_samples": expression.parameters["min_samples"]}
 
 

@@ -19,7 +19,7 @@ from pairtile.config.root import Config
 from pairtile.errors import ConfigError
 from pairtile.steps.analysis_run import NAME
 
-Section: TypeAlias = "Mapping[str, Any]"
+SectionMapping: TypeAlias = "Mapping[str, Any]"
 """A section of the configuration, as it would stand there."""
 
 A = TypeVar("A", bound=Analysis)
@@ -70,7 +70,7 @@ def checked_analysis(
     """A configuration of one analysis; ``arguments`` and errors as of ``analysis_config``."""
     config = {"seed": seed, "backend": backend, "analyses": {NAME: section}}
     try:
-        return load_config(_plain(config))
+        return load_config(_to_builtin(config))
     except ConfigError as error:
         faults = [_in_words_of_arguments(f, arguments or {}) for f in str(error).splitlines()]
         raise ValueError("\n".join(faults)) from None
@@ -81,7 +81,7 @@ def checked_section(model: type[S], settings: Mapping[str, object]) -> S:
 
     Raises ValueError, one line for each fault: ``KEY: found VALUE; expected WHAT``.
     """
-    plain = _plain(settings)
+    plain = _to_builtin(settings)
     try:
         return model.model_validate(plain)
     except ValidationError as error:
@@ -89,14 +89,14 @@ def checked_section(model: type[S], settings: Mapping[str, object]) -> S:
     raise ValueError("\n".join(line(".".join(path), (), text) for path, text in faults))
 
 
-def _plain(value: object) -> Any:
+def _to_builtin(value: object) -> Any:
     """numpy's numbers as Python's, and paths as text: the model is strict."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, Mapping):
-        return {key: _plain(inner) for key, inner in value.items()}
+        return {key: _to_builtin(inner) for key, inner in value.items()}
     return value
 
 

@@ -194,7 +194,7 @@ def _without_annotations(
     """A DataFrame as files are read: without columns that are no samples, names from a column of
     text where the index has none; with symbols of its genes."""
     head = frame.head(max(3, min(FIRST_ROWS, FIRST_CELLS // max(frame.shape[1], 1))))
-    chosen = choose_columns(head, Kinds.of(orientation), name)
+    chosen = choose_columns(head, Kinds.of_orientation(orientation), name)
     index = frame.index if chosen.names is None else pd.Index(frame.iloc[:, chosen.names])
     symbols: dict[str, str] = {}
     if chosen.symbols is not None:

@@ -13,12 +13,12 @@ from pairtile.config.load import check_inputs_exist, check_results_writable
 from pairtile.config.models import Analysis
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.declare.messages import Message, notes_of, warnings_of
-from pairtile.engine.time_estimate import START_SECONDS, in_words
+from pairtile.engine.time_estimate import START_SECONDS, format_steps
 from pairtile.errors import PairtileError
 from pairtile.io.input_files import verify_checksum
-from pairtile.report.formats import counted, memory
+from pairtile.report.formats import memory, pluralise
 from pairtile.runtime.files import read_json
-from pairtile.runtime.record import about
+from pairtile.runtime.record import format_duration
 from pairtile.steps.analysis_run import AnalysisRun, Step
 from pairtile.steps.split import load_run
 
@@ -42,7 +42,7 @@ def check(config_file: Path) -> Iterator[str]:
     """
     config = load_run(config_file)
     check_results_writable(config)
-    number = counted(len(config.analyses), "analysis", "analyses")
+    number = pluralise(len(config.analyses), "analysis", "analyses")
     yield f"{config_file}: {number}, results in {config.results}/"
     refused = []
     for name, analysis in config.analyses.items():
@@ -88,7 +88,7 @@ def _analysis(
     details = of_plan["details"]
     yield f"  {time_line(details, prepared['seconds'])}"
     for setting, seconds in details.get("cheaper_seconds", {}).items():
-        yield f"  cheaper: {setting}, {about(seconds)}"
+        yield f"  cheaper: {setting}, {format_duration(seconds)}"
     state_bytes = sum(file.stat().st_size for file in run.state.iterdir())
     yield f"  prepared data: {memory(state_bytes)}"
 
@@ -105,8 +105,9 @@ def plan_lines(planned: dict[str, Any]) -> list[str]:
     passes = 2 if planned["scan"] else 1
     lines = [
         f"backend: {planned['backend']} ({planned['device']}), {planned['precision']}",
-        f"work: {planned['work']:,} {planned['work_unit']} in {counted(planned['tiles'], 'tile')}, "
-        f"{counted(len(planned['chunks']), 'chunk')}" + (", in two passes" if passes == 2 else ""),
+        f"work: {planned['work']:,} {planned['work_unit']} in "
+        f"{pluralise(planned['tiles'], 'tile')}, {pluralise(len(planned['chunks']), 'chunk')}"
+        + (", in two passes" if passes == 2 else ""),
     ]
     lines.append(f"memory of a chunk: about {memory(planned['memory_bytes'])}")
     if planned["bootstraps"]:
@@ -118,5 +119,5 @@ def plan_lines(planned: dict[str, Any]) -> list[str]:
 def time_line(details: Mapping[str, Any], prepare_seconds: float) -> str:
     """How long a run takes, from the details of the plan's record."""
     before = {"start": START_SECONDS, "prepare": prepare_seconds}
-    whole = in_words({**before, **details["estimated_seconds"]})
+    whole = format_steps({**before, **details["estimated_seconds"]})
     return f"time: {whole}, by the cost model; a first run compiles besides"

@@ -56,7 +56,7 @@ def _names_of(network: pd.DataFrame) -> GeneNames:
         for end in ("source", "target")
     ]
     items = pd.concat(parts).drop_duplicates("name").assign(kept=True)
-    return GeneNames.of(items, False, False)
+    return GeneNames.of_items(items, False, False)
 
 
 def differing_settings(first: Path, second: Path) -> dict[str, list[object]]:

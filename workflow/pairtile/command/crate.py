@@ -30,7 +30,7 @@ from pairtile.config.downstream import GROUP_TABLES
 from pairtile.config.load import load_config, read_mapping_file
 from pairtile.config.root import Config
 from pairtile.errors import ConfigError, InputError
-from pairtile.report.formats import counted, memory
+from pairtile.report.formats import memory, pluralise
 from pairtile.runtime.files import file_digest, read_json
 from pairtile.steps.analysis_run import runs_of
 from pairtile.steps.damage import earlier_files
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 CONFIG, INPUTS, RESULTS = "config.yaml", "inputs", "results"
 METADATA = "ro-crate-metadata.json"
 _MAX_METADATA_BYTES = 1 << 26
-_TOO_MUCH = (RecursionError, OverflowError)
+_PARSER_LIMITS = (RecursionError, OverflowError)
 _MAX_CONFIG_BYTES = 1 << 20  # what a person can look through
 PROFILES = {
     "Process Run Crate": "https://w3id.org/ro/wfrun/process/0.5",
@@ -68,7 +68,7 @@ def write_crate(config: Path, out: Path) -> int:
         that of the run, or an input file is not the one that it has read.
     """
     if out.exists():
-        raise ConfigError(f"{out}: found it there already; expected a new folder")
+        raise ConfigError(f"{out} exists already; choose a new folder")
     given, known = read_mapping_file(config), load_run(config)
     summaries = {name: _summary(Path(known.results) / name) for name in known.analyses}
     _check_results(known, summaries)
@@ -156,7 +156,7 @@ def reproduce(
         state every result that its configuration makes; or the run fails.
     """
     if folder.exists():
-        raise ConfigError(f"{folder}: found it there already; expected a new folder")
+        raise ConfigError(f"{folder} exists already; choose a new folder")
     inputs, results = _parts_of_run(crate)
     _check_files(crate, inputs | results, folder)
     given = _configuration(crate, inputs)
@@ -169,8 +169,9 @@ def reproduce(
     size = memory(sum(part.size for part in inputs.values()))
     if not agreed(
         f"{shown}\n{crate}: pairtile {__version__} will run this configuration on "
-        f"{counted(len(inputs) - 1, 'input file')} ({size}) in the new folder {folder.absolute()}, "
-        f"and compare {counted(len(results), 'result')}. Nothing else in the crate is used."
+        f"{pluralise(len(inputs) - 1, 'input file')} ({size}) in the new folder "
+        f"{folder.absolute()}, and compare {pluralise(len(results), 'result')}. "
+        "Nothing else in the crate is used."
     ):
         raise ConfigError(f"{crate}: not agreed to, so nothing was run")
     for name in inputs.keys() - {CONFIG}:
@@ -209,7 +210,7 @@ def _parts_of_run(crate: Path) -> tuple[dict[str, Part], dict[str, Part]]:
             }
             for key in ("object", "result")
         ]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, *_TOO_MUCH) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, *_PARSER_LIMITS) as error:
         found = f"no run ({type(error).__name__}: {error})"
         raise InputError.at(crate, METADATA, found, "what pairtile crate writes") from error
     if version != __version__:

@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
         elif options.command == "reproduce":
             from pairtile.command.crate import reproduce
-            from pairtile.report.formats import counted
+            from pairtile.report.formats import pluralise
 
             agreed = _print_only if options.yes else _asked
             found = reproduce(options.crate, options.out, agreed, for_snakemake)
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"{'differs' if name in found.differing else 'same'}: {name}")
             for name in found.with_times:
                 print(f"not compared, as it holds times: {name}")
-            compared = counted(len(found.compared), "result")
+            compared = pluralise(len(found.compared), "result")
             if found.differing or not found.compared:
                 differing = f"{len(found.differing)} of {compared} compared differ"
                 print(f"{options.out}: {differing}", file=sys.stderr)

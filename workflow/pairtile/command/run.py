@@ -77,8 +77,8 @@ def run(config: Path, arguments: Sequence[str] = ()) -> int:
         _signals_handed_on(process.pid) as received,
     ):
         assert process.stderr is not None
-        say = partial(_print, unless=received)  # what is interrupted has tracebacks to give
-        told = relay(process.stderr, say, everything="--logger" in flags)
+        print_line = partial(_print, unless=received)  # what is interrupted has tracebacks to give
+        told = relay(process.stderr, print_line, everything="--logger" in flags)
         code = process.wait()
     if code and received:
         _print(
@@ -135,7 +135,9 @@ def check_workflow() -> None:
         )
 
 
-def relay(lines: Iterable[str], say: Callable[[str], None], everything: bool = False) -> bool:
+def relay(
+    lines: Iterable[str], print_line: Callable[[str], None], everything: bool = False
+) -> bool:
     """Say of the output of Snakemake and its jobs what a person waits for: the lines of progress,
     and of the jobs' logs the warnings and how far a long one is; whether the run said how it ended.
 
@@ -150,15 +152,15 @@ def relay(lines: Iterable[str], say: Callable[[str], None], everything: bool = F
         if other or not mark:
             kept.append(other)
             if everything:
-                say(other)
+                print_line(other)
             elif _TOLD.match(other):
-                say(f"       {other[9:]}")
+                print_line(f"       {other[9:]}")
         if mark:
-            say(progress)
+            print_line(progress)
             ended |= progress.startswith(ENDING)
     if not (ended or everything):
         for line in kept:
-            say(line)
+            print_line(line)
     return ended
 
 

@@ -12,13 +12,13 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from pydantic import BeforeValidator, Field, StringConstraints
 
 from pairtile.config.models import Rule
-from pairtile.config.values import Expected, Form, Text, null_is_empty
+from pairtile.config.values import Expected, FullDescription, Text, null_is_empty
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _DIGITS = {"sha256": 64, "md5": 32}
 _CHECKSUM = "^(" + "|".join(f"{name}:[0-9a-fA-F]{{{n}}}" for name, n in _DIGITS.items()) + ")$"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]")
-_LONGEST_NAME = 100
+_MAX_NAME_LENGTH = 100
 
 
 def scheme(path: str) -> str:
@@ -52,14 +52,14 @@ def download_path(address: str, checksum: str) -> str:
     names = [parts.path.rsplit("/", 1)[-1], *(v for _, v in parse_qsl(parts.query)[::-1])]
     named = (unquote(name).rsplit("/", 1)[-1] for name in names)
     name = next((name for name in named if "." in name.strip(".")), "file")
-    safe = _UNSAFE.sub("_", name)[-_LONGEST_NAME:].lstrip(".-") or "file"
+    safe = _UNSAFE.sub("_", name)[-_MAX_NAME_LENGTH:].lstrip(".-") or "file"
     return f".downloads/{checksum.lower().replace(':', '-')}/{safe}"
 
 
 Checksum = Annotated[
     str,
     StringConstraints(pattern=_CHECKSUM),
-    Form("sha256: and 64, or md5: and 32, hexadecimal digits"),
+    FullDescription("sha256: and 64, or md5: and 32, hexadecimal digits"),
 ]
 Checksums = Annotated[
     dict[Annotated[str, Text("a path or address")], Checksum],

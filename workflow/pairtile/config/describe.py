@@ -20,7 +20,7 @@ from pydantic_core.core_schema import CoreSchema, FloatSchema
 from pairtile.config.keep import Keep
 from pairtile.config.models import ConfigModel, models_in
 from pairtile.config.root import Config, models
-from pairtile.config.values import allowed, or_exponent
+from pairtile.config.values import describe, or_exponent
 from pairtile.declare.columns import with_tables
 from pairtile.method import methods
 
@@ -104,7 +104,7 @@ _BRACES_OF_TEXT = re.compile(r"[{}](?=[^`]*(?:`[^`]*`[^`]*)*$)")
 
 
 def _type(field: FieldInfo) -> str:
-    return allowed(field.annotation, field.metadata) or "section"
+    return describe(field.annotation, field.metadata) or "section"
 
 
 def _default(field: FieldInfo) -> str:

@@ -28,7 +28,7 @@ class ExportFormat(NamedTuple):
     """
 
     writer: str
-    about: str
+    description: str
     suffix: str
     packages: tuple[str, ...] = ()
     memory_factor: int = 15
@@ -64,16 +64,16 @@ FORMAT_OF_SUFFIX = {format.suffix: name for name, format in EXPORT_FORMATS.items
 
 
 AUTO_FORMATS = ("tsv", "graphml")
-LARGE_NETWORK = 100_000
-"""What ``export: auto`` writes, and the edges beyond which it leaves the second away: hardly a
-program draws so many."""
+MAX_AUTO_EDGES = 100_000
+"""``export: auto`` writes both formats up to so many edges, and the first alone beyond: hardly a
+program draws more."""
 
 
 def exported_formats(export: Literal["auto"] | tuple[str, ...], n_edges: float) -> tuple[str, ...]:
     """The formats that a value of the key ``export`` means for a network of so many edges."""
     if export != "auto":
         return export
-    return AUTO_FORMATS if n_edges <= LARGE_NETWORK else AUTO_FORMATS[:1]
+    return AUTO_FORMATS if n_edges <= MAX_AUTO_EDGES else AUTO_FORMATS[:1]
 
 
 def lacking_packages(name: str) -> str:

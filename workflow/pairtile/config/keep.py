@@ -17,7 +17,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from pairtile.config.models import ConfigModel
-from pairtile.config.values import Expected, Exponent, allowed, listed, refusal
+from pairtile.config.values import Expected, Exponent, describe, join_list, validation_error
 
 Share = Annotated[
     float | None, Field(gt=0, le=1), Expected("a number greater than 0 and at most 1")
@@ -58,13 +58,13 @@ class Keep(ConfigModel):
         return next(iter(self.bounds.values()), None)
 
     @classmethod
-    def allowed(cls) -> str:
+    def describe(cls) -> str:
         """What is allowed, to follow "expected"."""
         written = [
             ", ".join(f"{key}: {'n' if key == 'top_edges' else 'x'}" for key in form.split())
             for form in cls.forms
         ]
-        return listed([*(f"{{{form}}}" for form in written), *cls.words]) + " (one of them)"
+        return join_list([*(f"{{{form}}}" for form in written), *cls.words]) + " (one of them)"
 
     @model_validator(mode="wrap")
     @classmethod
@@ -76,10 +76,10 @@ class Keep(ConfigModel):
             made._word = given
             return made
         if not isinstance(given, Mapping) or " ".join(sorted(map(str, given))) not in cls.forms:
-            raise refusal(cls.allowed(), [*cls.forms, *cls.words])
+            raise validation_error(cls.describe(), [*cls.forms, *cls.words])
         for key, bound in given.items():
             if bound is None:
-                raise refusal(allowed(None, cls.model_fields[key].metadata), key=key)
+                raise validation_error(describe(None, cls.model_fields[key].metadata), key=key)
         return handler(given)
 
     @model_serializer

@@ -40,7 +40,7 @@ def read_mapping_file(path: str | os.PathLike[str]) -> Any:
         raise ConfigError.at(path, "", reason, "a readable YAML or JSON file") from None
     try:
         return json.loads(text, object_pairs_hook=_each_key_once)
-    except _Twice as twice:
+    except _DuplicateKey as twice:
         raise ConfigError.at(path, "", f"the key {twice} twice", "each key once") from None
     except (ValueError, RecursionError):
         pass  # no JSON, so YAML
@@ -77,7 +77,7 @@ def read_mapping_file(path: str | os.PathLike[str]) -> Any:
         ) from None
 
 
-class _Twice(ValueError):
+class _DuplicateKey(ValueError):
     """A key that stands twice."""
 
 
@@ -85,7 +85,7 @@ def _each_key_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     result: dict[str, object] = {}
     for key, value in pairs:
         if key in result:
-            raise _Twice(repr(key))
+            raise _DuplicateKey(repr(key))
         result[key] = value
     return result
 
@@ -117,7 +117,7 @@ def load_config(source: Mapping[str, object] | str | os.PathLike[str]) -> Config
             f"found more than {_MAX_VALUES:,} values; expected fewer (see its aliases, &x and *x)"
         )
         raise ConfigError(line(place, (), text))
-    plain = _plain(raw, (), faults)
+    plain = _to_builtin(raw, (), faults)
     bad_names = {path for path, _ in faults}
     if not isinstance(plain, dict):
         faults = [((), f"found {shown(plain)}; expected a mapping with the key analyses")]
@@ -228,7 +228,7 @@ def _n_values(raw: object) -> int:
     return total
 
 
-def _plain(value: object, path: tuple[str, ...], faults: _Faults) -> object:
+def _to_builtin(value: object, path: tuple[str, ...], faults: _Faults) -> object:
     """``value`` as plain dicts and lists. Keys that are no text are noted and made text."""
     if len(path) > _MAX_DEPTH:
         faults.append((path[:3], f"found more than {_MAX_DEPTH} levels; expected at most 5"))
@@ -244,8 +244,8 @@ def _plain(value: object, path: tuple[str, ...], faults: _Faults) -> object:
                 faults.append(((*path, name), f"{text}; expected text: put it in quotes"))
             if name in result:
                 faults.append(((*path, name), "found the key twice; expected each key once"))
-            result[name] = _plain(inner, (*path, name), faults)
+            result[name] = _to_builtin(inner, (*path, name), faults)
         return result
     if isinstance(value, list | tuple):
-        return [_plain(inner, (*path, str(n)), faults) for n, inner in enumerate(value)]
+        return [_to_builtin(inner, (*path, str(n)), faults) for n, inner in enumerate(value)]
     return value

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, Type
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from pairtile.config.values import read_exponents, refusal
+from pairtile.config.values import read_exponents, validation_error
 
 
 class Rule(NamedTuple):
@@ -65,7 +65,7 @@ class ConfigModel(BaseModel):
         self.__dict__.update(self.resolve_auto())  # the model is frozen for everyone else
         for rule in self.requirements():
             if rule.broken:
-                raise refusal(rule.expected, rule.choices, key=rule.key)
+                raise validation_error(rule.expected, rule.choices, key=rule.key)
         return self
 
 
@@ -150,7 +150,7 @@ class Analysis(ConfigModel):
     """What jobs of this method need beside their input files."""
 
     @property
-    def network_times(self) -> int:
+    def network_memory_factor(self) -> int:
         """How many times the bytes of the stored pairs the step ``network`` takes at most."""
         return 20
 
@@ -194,7 +194,7 @@ class Analysis(ConfigModel):
         paths = {key: getattr(self, key) for key in marked(type(self), InputFile)}
         return {key: path for key, path in paths.items() if path is not None}
 
-    def later_inputs(self) -> dict[str, str]:
+    def downstream_inputs(self) -> dict[str, str]:
         """Those of ``input_files`` that only a later step reads: another gold standard must not
         score again."""
         files = marked(type(self), InputFile)

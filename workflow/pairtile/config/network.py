@@ -9,11 +9,11 @@ from pydantic import AfterValidator, Discriminator, Field, Strict, Tag
 from pairtile.config.export_formats import (
     AUTO_FORMATS,
     EXPORT_FORMATS,
-    LARGE_NETWORK,
+    MAX_AUTO_EDGES,
     lacking_packages,
 )
 from pairtile.config.models import InputFile, UsedBy
-from pairtile.config.values import Expected, Text, each_once, listed, refusal
+from pairtile.config.values import Expected, Text, each_once, join_list, validation_error
 
 if TYPE_CHECKING:
     FormatName = str
@@ -24,7 +24,7 @@ else:
 def _can_be_written(formats: tuple[str, ...]) -> tuple[str, ...]:
     for name in formats:
         if lacking := lacking_packages(name):
-            raise refusal(f"formats whose packages are installed; {name} needs {lacking}")
+            raise validation_error(f"formats whose packages are installed; {name} needs {lacking}")
     return formats
 
 
@@ -38,7 +38,7 @@ ExportList = Annotated[
         Tag("<list>"),
     ],
     Discriminator(lambda formats: "<auto>" if formats == "auto" else "<list>"),
-    Expected(f"auto or a list of {listed(tuple(EXPORT_FORMATS))}"),
+    Expected(f"auto or a list of {join_list(tuple(EXPORT_FORMATS))}"),
     UsedBy(),
 ]
 
@@ -84,9 +84,11 @@ def export_field(
         default="auto",
         description=(
             f"Formats in which {what} is written, beside {beside}. `auto`: "
-            f"`{AUTO_FORMATS[0]}`, and up to {LARGE_NETWORK:,} edges `{AUTO_FORMATS[1]}`; or a "
+            f"`{AUTO_FORMATS[0]}`, and up to {MAX_AUTO_EDGES:,} edges `{AUTO_FORMATS[1]}`; or a "
             "list of any of these, which is written whatever the size. "
-            + "; ".join(f"`{name}`: {format.about}" for name, format in EXPORT_FORMATS.items())
+            + "; ".join(
+                f"`{name}`: {format.description}" for name, format in EXPORT_FORMATS.items()
+            )
             + f".{more}"
         ),
     )

@@ -21,10 +21,10 @@ from pairtile.config.network import (
 from pairtile.config.samples import OptionalColumn, OptionalSamples, SamplesConfig
 from pairtile.config.values import (
     Expected,
-    Form,
+    FullDescription,
     Text,
     each_once,
-    listed,
+    join_list,
     null_is_empty,
 )
 
@@ -64,7 +64,7 @@ def _lists(columns: object) -> object:
 
 CellsByColumn = Annotated[
     dict[str, Annotated[tuple[_Value, ...], Strict(False), Field(min_length=1)]],
-    Form("a mapping of columns to a value or a list of values"),
+    FullDescription("a mapping of columns to a value or a list of values"),
     BeforeValidator(_lists, json_schema_input_type=dict[str, _Value | list[_Value]] | None),
     BeforeValidator(null_is_empty, json_schema_input_type=dict[str, _Value | list[_Value]] | None),
 ]
@@ -471,7 +471,7 @@ class TwoTableAnalysis(ExpressionAnalysis):
     def requirements_among(self, name: str, others: Mapping[str, Analysis]) -> Iterator[Rule]:
         """``mirna_targets`` names an analysis that predicts targets."""
         fitting = tuple(key for key, other in others.items() if "targets.tsv" in other.tables)
-        listing = listed(fitting) or "none: there is no other one"
+        listing = join_list(fitting) or "none: there is no other one"
         unknown = self.mirna_targets not in (None, *fitting)
         expected = f"an analysis of method mirna_targets ({listing})"
         yield Rule(unknown, "mirna_targets", expected, fitting)

@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 
 from pairtile.config.models import ConfigModel, models_in
 from pairtile.config.root import METHOD_ERROR, Config, model_of
-from pairtile.config.values import EXPECTED, EXPONENT_NUMBER, allowed, item_of, listed, words_of
+from pairtile.config.values import EXPECTED, EXPONENT_NUMBER, describe, item_of, join_list, words_of
 
 _MISSING = object()
 _SHOWN = 60
@@ -168,8 +168,8 @@ def _known_keys(path: Path, raw: object, root: type[ConfigModel]) -> str:
     keys = section.model.model_fields
     for key, field in keys.items():
         if any(unknown in inner.model_fields for inner in models_in(field.annotation)):
-            return f"{listed(list(keys))} (did you mean {key}.{unknown}?)"
-    return listed(list(keys)) + suggestion(unknown, list(keys))
+            return f"{join_list(list(keys))} (did you mean {key}.{unknown}?)"
+    return join_list(list(keys)) + suggestion(unknown, list(keys))
 
 
 def _of_field(path: Path, raw: object, root: type[ConfigModel]) -> tuple[str, list[str]]:
@@ -177,9 +177,9 @@ def _of_field(path: Path, raw: object, root: type[ConfigModel]) -> tuple[str, li
     known = _type_at(path, raw, root) if path else None
     if known is None:
         return "another value" if path else "a mapping with the key analyses", []
-    text = allowed(known.annotation, known.facts)
+    text = describe(known.annotation, known.facts)
     if not text and known.model:
-        text = f"a mapping with keys {listed(list(known.model.model_fields), 'and')}"
+        text = f"a mapping with keys {join_list(list(known.model.model_fields), 'and')}"
     return text, words_of(known.annotation)
 
 

@@ -21,7 +21,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from pairtile.config.addresses import Checksums, address_rules, checksums_field
 from pairtile.config.models import Analysis, ConfigModel, Rule
-from pairtile.config.values import Expected, Form, Text, listed
+from pairtile.config.values import Expected, FullDescription, Text, join_list
 from pairtile.errors import ConfigError
 from pairtile.method import methods
 
@@ -57,7 +57,7 @@ class ByMethod:
             discriminator=_tag,
             custom_error_type=METHOD_ERROR,
             custom_error_message="{expected}",
-            custom_error_context={"expected": listed(list(known)), "choices": " ".join(known)},
+            custom_error_context={"expected": join_list(list(known)), "choices": " ".join(known)},
         )
 
 
@@ -69,7 +69,7 @@ def _tag(section: object) -> str | None:
 _Name = Annotated[
     str,
     StringConstraints(pattern=NAME_PATTERN),
-    Form(
+    FullDescription(
         "a folder name of at most 100 letters, digits, '_', '.' and '-' that starts with a letter "
         "or digit"
     ),

@@ -1,7 +1,7 @@
 """What the type of a configuration key allows, in words.
 
 Types are pydantic's own: ``Literal``, ``bool``, ``Annotated[int, Field(ge=1, le=64)]``. They are
-the check; ``allowed`` makes of them the words of the error message and the "type" column of
+the check; ``describe`` makes of them the words of the error message and the "type" column of
 config/README.md. ``Text`` and ``Expected`` say what such a type does not. All are strict: text is
 no number, ``true`` is no 1, 10.5 is no integer. One exception, because YAML 1.1 reads ``1e-5`` (no
 decimal point) as text: numbers in exponent notation are taken as the numbers they look like.
@@ -31,7 +31,7 @@ EXPONENT_NUMBER = r"^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]{1,3}$"
 _PRINTABLE = r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$"
 
 
-def refusal(
+def validation_error(
     expected: str, choices: Sequence[str] = (), key: str | tuple[str, ...] = ""
 ) -> PydanticCustomError:
     """The error that says what is allowed; ``choices`` are values to suggest when one is near.
@@ -43,7 +43,7 @@ def refusal(
     return PydanticCustomError(EXPECTED, "{expected}", context)
 
 
-def listed(words: Sequence[str], last: str = "or") -> str:
+def join_list(words: Sequence[str], last: str = "or") -> str:
     """``a, b or c``."""
     return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
@@ -55,7 +55,7 @@ class Text:
     what: str
     optional: bool = False
 
-    def allowed(self) -> str:
+    def describe(self) -> str:
         """What is allowed, to follow "expected"."""
         text = f"{self.what} (text)"
         return f"{text} or null" if self.optional else text
@@ -65,7 +65,7 @@ class Text:
     ) -> CoreSchema:
         text: CoreSchema = core_schema.str_schema(strict=True, pattern=_PRINTABLE)
         schema = core_schema.nullable_schema(text) if self.optional else text
-        return _with_message(schema, self.allowed())
+        return _with_message(schema, self.describe())
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,11 @@ class Expected:
 
     text: str
 
-    def allowed(self) -> str:
+    def describe(self) -> str:
         return self.text
 
 
-class Form(Expected):
+class FullDescription(Expected):
     """The words for a key whose type they describe whole: the one message, whatever is wrong in
     the value."""
 
@@ -106,7 +106,7 @@ def each_once(values: Sequence[T]) -> Sequence[T]:
     """Refuse what is there twice."""
     for n, value in enumerate(values):
         if value in values[:n]:
-            raise refusal(f"each once, but {value!r} is there twice")
+            raise validation_error(f"each once, but {value!r} is there twice")
     return values
 
 
@@ -132,7 +132,7 @@ def or_exponent(number: JsonSchemaValue) -> JsonSchemaValue:
 # --- what a type allows ---
 
 
-def allowed(annotation: object, facts: Iterable[object] = ()) -> str:
+def describe(annotation: object, facts: Iterable[object] = ()) -> str:
     """What a key of this type can hold, in words, to follow "expected"; "" for a section.
 
     ``facts``: what stands beside the type (``FieldInfo.metadata``).
@@ -141,8 +141,8 @@ def allowed(annotation: object, facts: Iterable[object] = ()) -> str:
     null = ""
     for part, known in _forms(annotation, facts):
         for fact in (*known, part):
-            if hasattr(fact, "allowed"):
-                return str(fact.allowed())
+            if hasattr(fact, "describe"):
+                return str(fact.describe())
         bounds = {
             key: getattr(fact, key) for key in _BOUNDS for fact in known if hasattr(fact, key)
         }
@@ -157,7 +157,7 @@ def allowed(annotation: object, facts: Iterable[object] = ()) -> str:
             phrases.append(f"{'an integer' if part is int else 'a number'} {words}".rstrip())
         elif part is NoneType:
             null = ", or null"
-    return listed(phrases) + null if phrases else ""
+    return join_list(phrases) + null if phrases else ""
 
 
 _BOUNDS = {"gt": "greater than", "ge": "of at least", "lt": "less than", "le": "at most"}
@@ -226,5 +226,5 @@ def model_or_false(section: type[BaseModel], *words: str) -> Discriminator:
 
 def model_or_false_form(section: type[BaseModel], *words: str) -> str:
     """What is allowed, in words."""
-    mapping = f"or a mapping with keys {listed(tuple(section.model_fields), 'and')}"
+    mapping = f"or a mapping with keys {join_list(tuple(section.model_fields), 'and')}"
     return ", ".join([*words, "false", mapping])

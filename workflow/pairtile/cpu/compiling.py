@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 EVERY_SECONDS = 5.0
 
 
-class _Teller(Listener):
+class _CompileListener(Listener):
     def __init__(self) -> None:
         self.functions, self.said = 0, 0.0
 
@@ -34,4 +34,4 @@ class _Teller(Listener):
         COMPILING.stop()
 
 
-register("numba:compile", _Teller())
+register("numba:compile", _CompileListener())

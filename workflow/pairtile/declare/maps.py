@@ -31,7 +31,7 @@ class _Cells(NamedTuple):
 _MAPS: WeakKeyDictionary[AxesImage, _Cells] = WeakKeyDictionary()
 
 
-def look_into(
+def label_image(
     image: AxesImage,
     values: NDArray[np.float64],
     names: Mapping[str, Sequence[str]],

@@ -58,7 +58,7 @@ class _NoCounterpartError(Exception):
     """The figure has something that is not translated."""
 
 
-def stand_for(
+def label_marks(
     artist: Artist,
     hover: Mapping[str, Sequence[str]],
     items: Sequence[Sequence[str]] = (),

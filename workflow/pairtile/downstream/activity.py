@@ -20,7 +20,7 @@ from pairtile.downstream.activity_scores import (
 )
 from pairtile.downstream.given import Q_VALUE, Given
 from pairtile.downstream.label_tests import label_means, label_test
-from pairtile.engine.estimator import Written
+from pairtile.engine.estimator import TableSummary
 from pairtile.io.annotations import Condition
 from pairtile.io.names import GeneNames
 from pairtile.io.networks.edge_lists import regulon_table
@@ -141,7 +141,7 @@ def activity_tests(
     return table.sort_values("p_value", kind="stable", ignore_index=True), notes
 
 
-def run(given: Given) -> Written:
+def run(given: Given) -> TableSummary:
     """Write ``activity.tsv``, ``activity_viper.tsv`` and ``activity_tests.tsv``."""
     network, notes = given.network_table, []
     edges = regulon_table(network)
@@ -173,7 +173,7 @@ def run(given: Given) -> Written:
         counts["activity_tests"] = int(tests["p_value"].notna().sum())
         counts["activity_tests_impossible"] = int(tests["p_value"].isna().sum())
         counts["activity_found"] = int((tests["q_value"] <= Q_VALUE).sum())
-    return Written(counts, [*notes, *found.notes, *said])
+    return TableSummary(counts, [*notes, *found.notes, *said])
 
 
 def write_activity(

@@ -37,7 +37,7 @@ from pairtile.downstream.group_comparison import (
     GroupComparison,
 )
 from pairtile.downstream.group_scores import MIN_SAMPLES
-from pairtile.engine.estimator import Written
+from pairtile.engine.estimator import TableSummary
 from pairtile.errors import InputError
 from pairtile.gpu.device import Device
 from pairtile.runtime.files import atomic_path
@@ -262,7 +262,7 @@ def seconds(config: TableAnalysis, genes: int, threads: int) -> float:
     return each * max(POOL / cost, MIN_DRAWS * genes**2 / 2) / threads
 
 
-def run(given: Given) -> Written:
+def run(given: Given) -> TableSummary:
     """Write ``differential.parquet``, ``differential.tsv`` and ``differential_hubs.tsv``."""
     config: DifferentialConfig = given.config.differential  # type: ignore[assignment]
     kept = given.items[given.items["kept"]]
@@ -272,8 +272,8 @@ def run(given: Given) -> Written:
         given.values,
         given.genes,
         given.annotations[config.label],
-        Exchangeable.of(given.known),
-        Counts.of(given.known),
+        Exchangeable.of_state(given.known),
+        Counts.of_state(given.known),
         regulators if regulators.size else None,
         given.degrees_given_up,
     )
@@ -303,10 +303,10 @@ def run(given: Given) -> Written:
     given.write(BEST, whole)
     given.write(HUBS, pd.concat(hubs))
     shutil.rmtree(chunks, ignore_errors=True)
-    return Written(counts, said)
+    return TableSummary(counts, said)
 
 
-def _not_compared(given: Given, reason: str) -> Written:
+def _not_compared(given: Given, reason: str) -> TableSummary:
     """The three tables without rows, of a group of samples that has nothing to compare."""
     schema = with_metadata(arrow_schema(__package__, TABLE), __package__, TABLE)
     with atomic_path(given.folder / TABLE) as temporary:
@@ -314,7 +314,7 @@ def _not_compared(given: Given, reason: str) -> Written:
     given.write(BEST, schema.empty_table().to_pandas())
     given.write(HUBS, empty_table(__package__, HUBS))
     counts = {"differential_tested": 0, "differential_significant": 0}
-    return Written(counts, [message("group_not_compared", reason=reason)])
+    return TableSummary(counts, [message("group_not_compared", reason=reason)])
 
 
 def _write_pairs(blocks: Iterator[pd.DataFrame], path: Path) -> None:

@@ -21,7 +21,7 @@ from pairtile.downstream.gene_sets import (
     read_gene_sets,
 )
 from pairtile.downstream.given import Q_VALUE, Given
-from pairtile.engine.estimator import Written
+from pairtile.engine.estimator import TableSummary
 from pairtile.engine.large_table import row_blocks
 from pairtile.io.names import GeneNames
 from pairtile.io.networks.edge_lists import regulon_table
@@ -135,7 +135,7 @@ def enrichment_table(
 
 def sets_of(config: TableAnalysis, items: pd.DataFrame) -> GeneSets:
     """The sets of ``gene_sets`` among the kept items. Raises InputError."""
-    genes = GeneNames.of(items, config.ignore_case, config.ignore_versions)
+    genes = GeneNames.of_items(items, config.ignore_case, config.ignore_versions)
     path = str(config.gene_sets)
     sets, said = read_gene_sets(path, [*genes.names, *genes.symbols])
     return find_gene_sets(sets, genes, path, said)
@@ -201,7 +201,7 @@ def named_lists(
     return regulon_lists(lists.drop_duplicates(["source", "target"]), row), said
 
 
-def run(given: Given) -> Written:
+def run(given: Given) -> TableSummary:
     """Write ``enrichment.tsv``."""
     sets = sets_of(given.config, given.items)
     row = {name: k for k, name in enumerate(given.genes)}
@@ -234,7 +234,7 @@ def run(given: Given) -> Written:
         notes.append(message("gene_set_names_unknown", n=unknown, of=sets.counts["gene_set_names"]))
     if not counts["enrichment_lists"]:
         notes.append(message("nothing_to_enrich", n=MIN_SET_GENES))
-    return Written({**sets.counts, **counts}, notes)
+    return TableSummary({**sets.counts, **counts}, notes)
 
 
 def _modules(

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
-from pairtile.io.names import GeneNames, kind_of_names, some
+from pairtile.io.names import GeneNames, join_first, kind_of_names
 from pairtile.io.text_file import find_delimiter, open_lines, plain_name, read_list
 
 message = messages_of(__package__)
@@ -133,9 +133,9 @@ def find_gene_sets(
         raise InputError.at(
             source,
             "",
-            f"{len(sets)} sets ({some(listed)}: {kind_of_names(listed)}), of which none has more "
-            f"than {largest} of the {len(genes.names)} analysed genes ({some(genes.names)}: "
-            f"{kind_of_names(genes.names)})",
+            f"{len(sets)} sets ({join_first(listed)}: {kind_of_names(listed)}), of which none has "
+            f"more than {largest} of the {len(genes.names)} analysed genes "
+            f"({join_first(genes.names)}: {kind_of_names(genes.names)})",
             f"a set with {MIN_SET_GENES} or more (see names and ignore_versions)",
         )
     counts = {

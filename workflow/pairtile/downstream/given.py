@@ -87,7 +87,7 @@ def prepare_values(config: TableAnalysis, kept: list[str], scratch: Path) -> Val
     prepared = prepare_expression(expression, settings, True, design, scratch)
     del expression
     arrays = _arrays(prepared, kept)
-    if raw is not None and prepared.quality.counted:
+    if raw is not None and prepared.quality.is_counts:
         rows = names.get_indexer(pd.Index(kept))
         if (rows >= 0).all():
             arrays["counts"], arrays["keys"] = raw[rows], name_keys(kept)
@@ -220,7 +220,7 @@ class Given:
         (genes, other samples), prepared alike but for what needs annotations."""
         settings = self.config.preprocess.model_copy(update={"regress_out": ()})
         other = prepare_expression(read_other_samples(self.config), settings, True)
-        found = GeneNames.of(other.items, False, False).find(self.genes).rows
+        found = GeneNames.of_items(other.items, False, False).find(self.genes).rows
         rows = np.array([k for k, gene in enumerate(self.genes) if gene in found], dtype=np.int64)
         if rows.size < MIN_GENES:
             raise InputError(MISSING_GENES.format(path=self.config.other_samples, n=rows.size))

@@ -93,7 +93,7 @@ TILES = {"cpu": 256, "cuda": 8192}
 CLASSES = ("", "gained", "lost", "reversed", "stronger", "weaker")
 
 
-class Tile(NamedTuple):
+class PairBlock(NamedTuple):
     """Rows and columns of the ordered genes."""
 
     rows: slice
@@ -145,7 +145,7 @@ class GroupComparison:
         draws: int | None = None,
     ) -> None:
         there = np.flatnonzero(codes >= 0)
-        exchangeable = (exchangeable or Exchangeable.of({})).of_samples(there)
+        exchangeable = (exchangeable or Exchangeable.of_state({})).of_samples(there)
         codes = np.ascontiguousarray(codes[there])
         batch = exchangeable.batch if exchangeable.batch.size else np.zeros_like(codes)
         self.layout = Layout(codes, batch, given_up)
@@ -182,7 +182,7 @@ class GroupComparison:
         self.levels = np.searchsorted(edges, fine).astype(np.int32)
         side = TILES[device.backend]
         self.tiles = [
-            Tile(slice(row, min(row + side, r)), slice(column, min(column + side, g)))
+            PairBlock(slice(row, min(row + side, r)), slice(column, min(column + side, g)))
             for row in range(0, r, side)
             for column in range(row, g, side)
         ]
@@ -223,13 +223,13 @@ class GroupComparison:
         return first, second
 
     def _statistics(
-        self, tile: Tile, groups: tuple[Group, Group]
+        self, tile: PairBlock, groups: tuple[Group, Group]
     ) -> tuple[DeviceArray, DeviceArray, Scores]:
         """Of a tile: the statistic t, the stratum and bin that it falls into, ``nowhere`` where
         there is no test, and Fisher's z with its degrees of freedom in each group."""
         xp = self.device.xp
         (a, n_a), (b, n_b) = (
-            self.scorer.of_tile(group, tile.rows, tile.columns) for group in groups
+            self.scorer.block_scores(group, tile.rows, tile.columns) for group in groups
         )
         mean = (n_a * a + n_b * b) / (n_a + n_b)
         t = b - a
@@ -256,7 +256,7 @@ class GroupComparison:
         found = xp.bincount(xp.concatenate([each.ravel() for each in places]), minlength=2 * size)
         return np.asarray(self.device.to_host(found), np.int64).reshape(2, size)[:, :-1]
 
-    def _far(self, tile: Tile, t: DeviceArray, place: DeviceArray) -> Int64Array:
+    def _far(self, tile: PairBlock, t: DeviceArray, place: DeviceArray) -> Int64Array:
         """How many statistics each gene has from each of ``HUB_LIMITS``, int64 (limits, genes)."""
         xp = self.device.xp
         size = xp.abs(t)
@@ -305,7 +305,7 @@ class GroupComparison:
         hubs = np.zeros((HUB_LIMITS.size, self.genes.size), np.int64)
         far: list[Int64Array] = []
 
-        def look(tile: Tile) -> tuple[Int64Array, Int64Array, Int64Array]:
+        def look(tile: PairBlock) -> tuple[Int64Array, Int64Array, Int64Array]:
             t, place, _ = self._statistics(tile, self._observed)
             xp = self.device.xp
             differs = self.device.to_host(xp.flatnonzero(xp.abs(t) >= DIFFERS))
@@ -329,7 +329,7 @@ class GroupComparison:
             groups = [self._permuted(draw) for draw in block]
 
             def permute(
-                part: tuple[Tile, Int64Array], groups: Sequence[tuple[Group, Group]] = groups
+                part: tuple[PairBlock, Int64Array], groups: Sequence[tuple[Group, Group]] = groups
             ) -> tuple[Int64Array, Int64Array]:
                 places, of_genes = [], []
                 for each in groups:
@@ -399,7 +399,7 @@ class GroupComparison:
         xp = self.device.xp
         wanted = xp.asarray(np.append(self.p <= limit, False))
 
-        def make(tile: Tile) -> pd.DataFrame:
+        def make(tile: PairBlock) -> pd.DataFrame:
             t, place, scores = self._statistics(tile, self._observed)
             far = xp.flatnonzero(wanted[place.ravel()])
             chosen, at = (self.device.to_host(each) for each in (far, place.ravel()[far]))

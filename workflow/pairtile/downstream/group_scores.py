@@ -1,7 +1,7 @@
 """Scores of all pairs of genes within a group of samples, a tile at a time, on CPU or GPU.
 
 Each group's genes are made ready once for all tiles: unit vectors of ranks or values, whose
-products are correlations, or B-spline weights. ``of_tile`` gives scores that can be compared
+products are correlations, or B-spline weights. ``block_scores`` gives scores that can be compared
 between groups whatever their size: Fisher's z, or what has the same scale for mutual information.
 """
 
@@ -127,7 +127,9 @@ class Correlations:
             xp.asarray(part.astype(np.float32)), observed, part.shape[1], layout.free(group)
         )
 
-    def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[DeviceArray, DeviceArray]:
+    def block_scores(
+        self, group: Group, rows: slice, columns: slice
+    ) -> tuple[DeviceArray, DeviceArray]:
         """Fisher's z, float32 (rows, columns), and its degrees of freedom: a number, or an array
         where values are missing, NaN where a pair has fewer than ``MIN_SAMPLES``."""
         xp = self.device.xp
@@ -197,7 +199,9 @@ class Informations:
         observed = True if np.isnan(part).any() else None
         return Group(part, observed, part.shape[1], layout.free(group), chance)
 
-    def of_tile(self, group: Group, rows: slice, columns: slice) -> tuple[DeviceArray, DeviceArray]:
+    def block_scores(
+        self, group: Group, rows: slice, columns: slice
+    ) -> tuple[DeviceArray, DeviceArray]:
         xp = self.device.xp
         x, y = (self.scorer.weights(group.rows[part]) for part in (rows, columns))
         bits, n = self.scorer.scores(x, y)

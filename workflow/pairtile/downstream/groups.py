@@ -27,7 +27,7 @@ from pairtile.downstream.shared_edges import (
     numbered,
     overlap,
 )
-from pairtile.engine.estimator import Written
+from pairtile.engine.estimator import TableSummary
 from pairtile.engine.state import open_state
 from pairtile.runtime.files import read_table
 from pairtile.statistics.counting_noise import Counts, name_keys
@@ -63,7 +63,7 @@ class Group:
 
 def compare_groups(
     groups: list[Group], config: TableAnalysis, seed: int
-) -> tuple[dict[str, pd.DataFrame], Written]:
+) -> tuple[dict[str, pd.DataFrame], TableSummary]:
     """What the networks of groups share, each edge beside all groups, and where edges differ: the
     contents of ``GROUP_TABLES``, by name, with counts and messages.
 
@@ -119,7 +119,7 @@ def compare_groups(
     if len(edges) and edges["p_value"].isna().all():
         said.append(message("groups_not_compared"))
     tables = dict(zip(GROUP_TABLES, (sizes, overlaps, edges), strict=True))
-    return tables, Written(counts, said)
+    return tables, TableSummary(counts, said)
 
 
 def _differences(
@@ -165,7 +165,7 @@ def _equal_noise(
     groups: list[Group], genes: pd.Index[str], values: NDArray[np.float64], codes: NDArray[np.int32]
 ) -> tuple[NDArray[np.float64], list[Message]]:
     """The values with as much counting noise in each group, where all were made from counts."""
-    found = [Counts.of(group.values) for group in groups]
+    found = [Counts.of_state(group.values) for group in groups]
     known = [counts for counts in found if counts is not None]
     if len(known) < len(groups):
         return values, []

@@ -9,7 +9,7 @@ import pandas as pd
 
 from pairtile.io.networks.drawing import MAX_MODULES, Grouping
 from pairtile.io.networks.table import SIGNED_COLUMN
-from pairtile.report.formats import listed
+from pairtile.report.formats import join_list
 from pairtile.report.method_report import (
     CaptionedFigure,
     PageSection,
@@ -39,7 +39,7 @@ def members_section(results: Results, pictures: list[CaptionedFigure]) -> PageSe
     sources = f"{source}s"
     return PageSection(
         id="members",
-        title=listed([*([sources] if regulators else []), found.words]).capitalize(),
+        title=join_list([*([sources] if regulators else []), found.words]).capitalize(),
         template="section_members.html.j2",
         values={
             "source": source,

@@ -30,7 +30,7 @@ from pairtile.downstream.topological_overlap import (
     overlap_distances,
 )
 from pairtile.downstream.wgcna import modules_of_distances, power_of
-from pairtile.engine.estimator import Written
+from pairtile.engine.estimator import TableSummary
 from pairtile.errors import InputError
 from pairtile.gpu.device import Device
 
@@ -176,7 +176,7 @@ def validate(config: TableAnalysis, items: pd.DataFrame) -> None:
             raise InputError(MISSING_GENES.format(path=config.other_samples, n=n))
 
 
-def run(given: Given) -> Written:
+def run(given: Given) -> TableSummary:
     """Write ``module_preservation.tsv``."""
     config = given.config.gene_modules
     assert config is not None  # the stage was asked for
@@ -198,4 +198,4 @@ def run(given: Given) -> Written:
     counts = {"modules_elsewhere": len(z), "modules_kept": int((z > PRESERVED).sum())}
     counts["modules_kept_well"] = int((z > WELL).sum())
     n, of = rows.size, len(given.genes)
-    return Written(counts, [message("genes_elsewhere", n=n, of=of)] if n < of else [])
+    return TableSummary(counts, [message("genes_elsewhere", n=n, of=of)] if n < of else [])

@@ -35,7 +35,7 @@ MAX_GENES = 4_000
 _GENES_SQUARED = 4e8
 """Pairs of genes of all permuted tables together, above which fewer tables are made."""
 
-_LARGEST = 255
+_N_LARGEST = 255
 """Correlations of a gene that its largest sums are made of; of more, no smaller ones than these."""
 
 _THINNING = (1, 4, 16, 64)
@@ -78,7 +78,7 @@ def strength_bound(z: Float64Array) -> float:
     if not length > 0.0:
         return np.inf
     x = (z / length).astype(np.float32)
-    known = min(genes - 1, _LARGEST)
+    known = min(genes - 1, _N_LARGEST)
     sums, least = np.zeros(known), 0.0
     step = max(1, (1 << 22) // genes)
     for start in range(0, genes, step):

@@ -32,7 +32,7 @@ from pairtile.downstream.module_quality import (
 )
 from pairtile.downstream.topological_overlap import Adjacency
 from pairtile.downstream.wgcna import FoundModules, power_of, search_seconds, wgcna_modules
-from pairtile.engine.estimator import Written
+from pairtile.engine.estimator import TableSummary
 from pairtile.gpu.device import Device
 from pairtile.preprocess.null_design import NullDesign, inflation, null_design
 from pairtile.runtime.files import work_folder
@@ -205,7 +205,7 @@ def seconds(config: TableAnalysis, genes: int, threads: int) -> float:
     return search_seconds(genes, threads) + 2 * tables * search_seconds(some, threads)
 
 
-def run(given: Given) -> Written:
+def run(given: Given) -> TableSummary:
     """Write the tables of modules."""
     config = given.config.gene_modules
     assert config is not None  # the stage was asked for
@@ -237,7 +237,7 @@ def run(given: Given) -> Written:
         "module_genes_unassigned": int((found.labels == 0).sum()),
         "modules_of_noise": len(found.removed),
     }
-    return Written(counts, module_messages(found, config, design.kind == "circular_shift"))
+    return TableSummary(counts, module_messages(found, config, design.kind == "circular_shift"))
 
 
 def _shared_modules(given: Given, values: Float64Array, config: GeneModulesConfig) -> FoundModules:

@@ -20,9 +20,9 @@ from pairtile.downstream.target_enrichment import (
     rank_profiles,
     target_enrichment,
 )
-from pairtile.engine.estimator import Written
+from pairtile.engine.estimator import TableSummary
 from pairtile.errors import InputError
-from pairtile.io.names import GeneNames, some
+from pairtile.io.names import GeneNames, join_first
 from pairtile.preprocess.null_design import inflation, null_design
 from pairtile.preprocess.two_tables import KEPT_APART, TABLES
 from pairtile.statistics.correction import benjamini_hochberg
@@ -59,7 +59,7 @@ class Predicted(NamedTuple):
     messages: list[Message]
 
 
-def run(given: Given) -> Written:
+def run(given: Given) -> TableSummary:
     """Write ``predicted_targets.tsv``, ``target_enrichment.tsv`` and ``target_correlations.tsv``.
 
     Raises
@@ -74,7 +74,7 @@ def run(given: Given) -> Written:
     file = given.folder.parent / str(config.mirna_targets) / "targets.tsv"
     names = np.array(given.genes, dtype=object)
     of_first = given.items[given.items["table"] == TABLES[0]]
-    known = GeneNames.of(of_first, config.ignore_case, config.ignore_versions)
+    known = GeneNames.of_items(of_first, config.ignore_case, config.ignore_versions)
     found = predicted_pairs(file, names[rows], known)
     design = null_design("auto", given.known, len(given.samples))
     groups = None if design.shifted.any() else design.groups
@@ -139,7 +139,7 @@ def run(given: Given) -> Written:
         "mirnas_tested": max(0, len(summary) - 1),
         "mirnas_with_few_targets": int(((number > 0) & (number < MIN_TARGETS)).sum()),
     }
-    return Written(counts, [*found.messages, *said])
+    return TableSummary(counts, [*found.messages, *said])
 
 
 def predicted_pairs(file: Path, rows: NDArray[np.object_], genes: GeneNames) -> Predicted:
@@ -167,10 +167,11 @@ def predicted_pairs(file: Path, rows: NDArray[np.object_], genes: GeneNames) -> 
     there = row.notna() & gene.notna()
     if not there.any():
         found = (
-            f"{row.notna().sum()} pairs of miRNAs in other_expression ({some(bare)}), "
-            f"{gene.notna().sum()} of genes in expression ({some(genes.names)}), none of both, "
-            f"among {len(table)} with a canonical site ({some(table['mirna'].unique().tolist())}; "
-            f"{some(given[key].unique().tolist())})"
+            f"{row.notna().sum()} pairs of miRNAs in other_expression ({join_first(bare)}), "
+            f"{gene.notna().sum()} of genes in expression ({join_first(genes.names)}), none of "
+            f"both, among {len(table)} with a canonical site "
+            f"({join_first(table['mirna'].unique().tolist())}; "
+            f"{join_first(given[key].unique().tolist())})"
         )
         raise InputError.at(file, "", found, "miRNAs and genes named as in the two tables")
     pairs = table[there].assign(row=row[there].astype(int), gene=gene[there].astype(int))

@@ -12,7 +12,7 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.eigengenes import correlations
 from pairtile.downstream.given import Q_VALUE, Given
 from pairtile.downstream.label_tests import indicators, label_means, label_test, within
-from pairtile.engine.estimator import Written
+from pairtile.engine.estimator import TableSummary
 from pairtile.io.annotations import Condition
 from pairtile.statistics.correction import known_q_values
 from pairtile.statistics.hidden_factors import Exchange
@@ -25,7 +25,7 @@ MIN_COURSE = 4
 """Samples of a series from which neighbours in it may be alike."""
 
 
-def run(given: Given) -> Written:
+def run(given: Given) -> TableSummary:
     """Write ``module_traits.tsv``."""
     found = given.conditions(given.config.traits)
     eigengenes = given.table("eigengenes.tsv").set_index("module")[given.samples]
@@ -42,7 +42,7 @@ def run(given: Given) -> Written:
         "module_trait_tests": int(tests["p_value"].notna().sum()),
         "module_traits_found": int((tests["q_value"] <= Q_VALUE).sum()),
     }
-    return Written(counts, [*found.notes, *notes])
+    return TableSummary(counts, [*found.notes, *notes])
 
 
 def module_trait_tests(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pairtile.engine.tiles import Chunk
-from pairtile.runtime.record import COMPILING, EVERY_SECONDS, Progress, about
+from pairtile.runtime.record import COMPILING, EVERY_SECONDS, Progress, format_duration
 
 log = logging.getLogger("pairtile")
 
@@ -64,9 +64,9 @@ class ChunkProgress:
         self.done += work
         self.tiles += 1
         if time.time() - self.last >= EVERY_SECONDS:
-            self.say()
+            self.log_progress()
 
-    def say(self) -> None:
+    def log_progress(self) -> None:
         """Log the line."""
         self.last, Progress.latest = time.time(), time.perf_counter()
         log.info("%s", self.line(self.last))
@@ -91,7 +91,7 @@ class ChunkProgress:
             rate = self.work / self.own.seconds * speed
             said.append(f"{rate:.2g} {self.unit} a second")
             if tiles < all_tiles:
-                said.append(f"{about((planned - finished) / speed)} left")
+                said.append(f"{format_duration((planned - finished) / speed)} left")
         return ", ".join(said)
 
     def _finished(self) -> list[tuple[Chunk, float]]:

@@ -107,7 +107,7 @@ class Custody:
         if name := self._name(path):
             self.files[name] = checksum
 
-    def account(self) -> dict[str, object]:
+    def file_records(self) -> dict[str, object]:
         """What was written, but for chunks that were removed once they were merged."""
         left = {name: one for name, one in self.files.items() if (self._folder / name).exists()}
         return {"files": left, "made_from": self.made_from}

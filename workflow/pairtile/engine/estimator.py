@@ -64,7 +64,7 @@ class PreparedInput(HasMessages, Generic[S]):
 
 
 @dataclass(frozen=True)
-class Merged:
+class MergedResults:
     """What the chunks of an analysis leave after the merge.
 
     table : the merged table, or its file; ``pairs`` gives it whole, ``batches`` a part at a time.
@@ -113,7 +113,7 @@ class Ranking:
 
 
 @dataclass(frozen=True)
-class Written(HasMessages):
+class TableSummary(HasMessages):
     """What a method says of the tables it wrote, for the summary."""
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -200,7 +200,7 @@ class Estimator(ABC, Generic[A, S]):
         """
 
     @abstractmethod
-    def network(self, merged: Merged) -> Network:
+    def network(self, merged: MergedResults) -> Network:
         """The final network, by the rules of ``self.config``."""
 
     # --- optional -------------------------------------------------------------------------------
@@ -241,16 +241,16 @@ class Estimator(ABC, Generic[A, S]):
         keys, files = config.for_step("score").resolved(), marked(type(config), InputFile)
         return {key: value for key, value in keys.items() if key not in files}
 
-    def ranking(self, merged: Merged) -> Ranking:
+    def ranking(self, merged: MergedResults) -> Ranking:
         """All stored candidates with the score that ranks them, for the evaluation; for methods
         with a ``gold_standard``."""
         raise NotImplementedError(f"{type(self).__name__} has no ranking")
 
-    def result_arrays(self, merged: Merged, network: Network) -> Arrays:
+    def result_arrays(self, merged: MergedResults, network: Network) -> Arrays:
         """Arrays of ``scores.npz``: how scores and null are distributed, for the report."""
         return {}
 
-    def tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
+    def tables(self, merged: MergedResults, items: pd.DataFrame, folder: Path) -> TableSummary:
         """Write the files that the model names as ``result_tables`` into ``folder``, each whole or
         not at all. Other analyses' results (``other_results``) lie in ``folder.parent``.
         """

@@ -55,8 +55,8 @@ class Selection:
             if limits.size == 1:
                 keep |= statistic >= limits[0, 0]
             else:
-                of_row, of_column = xp.asarray(row_class), xp.asarray(column_class)
-                keep |= statistic >= xp.asarray(limits)[of_row[:, None], of_column[None, :]]
+                row_codes, column_codes = xp.asarray(row_class), xp.asarray(column_class)
+                keep |= statistic >= xp.asarray(limits)[row_codes[:, None], column_codes[None, :]]
         if self.min_score is not None:
             keep |= score >= self.min_score
         return keep

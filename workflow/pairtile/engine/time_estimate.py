@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pairtile.runtime.record import about
+from pairtile.runtime.record import format_duration
 
 BOOTSTRAP_SECONDS = 0.05
 """Of DPI and files of each."""
@@ -55,9 +55,9 @@ def step_seconds(
     return {step: round(each, 2) for step, each in seconds.items() if each}
 
 
-def in_words(estimate: Mapping[str, float]) -> str:
+def format_steps(estimate: Mapping[str, float]) -> str:
     """``about 40 s (chunk 25 s, null 10 s)``: the whole, and what takes the most of it."""
     total = sum(estimate.values())
     longest = sorted(estimate, key=lambda step: -estimate[step])[:3]
-    parts = (f"{step} {about(estimate[step])[6:]}" for step in longest)
-    return f"{about(total)} ({', '.join(parts)})"
+    parts = (f"{step} {format_duration(estimate[step])[6:]}" for step in longest)
+    return f"{format_duration(total)} ({', '.join(parts)})"

@@ -30,7 +30,7 @@ from pairtile.io.cells import (
     sample_of_cells,
 )
 from pairtile.io.matrix_market import GENE_EXPRESSION, expressed_features, gene_names
-from pairtile.io.sparse_rows import SparseRows, Values, plain, put_by_gene, stored_values
+from pairtile.io.sparse_rows import SparseRows, Values, as_native_type, put_by_gene, stored_values
 from pairtile.io.table import Table, check_names
 from pairtile.io.text_file import check_file, check_unpacked_size
 
@@ -350,23 +350,25 @@ def _genes_in_rows(stored: Stored, shape: tuple[int, ...], by_gene: bool) -> csr
     if data.shape != indices.shape or (sizes < 0).any():
         raise ValueError(found)
     blocks = [slice(k, k + _ENTRIES) for k in range(0, data.size, _ENTRIES)]
-    of_gene = np.zeros(n_genes, dtype=np.int64)
+    gene_sizes = np.zeros(n_genes, dtype=np.int64)
     for block in blocks:
         places = indices[block].astype(np.int64)
         if places.size and not 0 <= places.min() <= places.max() < n_places:
             raise ValueError(f"a place outside 0 to {n_places - 1}")
         if not by_gene:
-            of_gene += np.bincount(places, minlength=n_genes)
+            gene_sizes += np.bincount(places, minlength=n_genes)
     kind = np.int32 if max(data.size, n_cells) < 2**31 else np.int64
     if by_gene:
         places = indices[:].astype(kind, copy=False)
-        return sparse.csr_array((plain(data[:]), places, starts.astype(kind)), (n_genes, n_cells))
-    ends = np.concatenate([[0], np.cumsum(of_gene)])
-    values, cells = np.empty(data.size, plain(data[:0]).dtype), np.empty(data.size, kind)
+        return sparse.csr_array(
+            (as_native_type(data[:]), places, starts.astype(kind)), (n_genes, n_cells)
+        )
+    ends = np.concatenate([[0], np.cumsum(gene_sizes)])
+    values, cells = np.empty(data.size, as_native_type(data[:0]).dtype), np.empty(data.size, kind)
     free = ends[:-1].copy()
     for block in blocks:
         first = np.searchsorted(starts, block.start, side="right") - 1
-        genes, part = indices[block].astype(np.int64), plain(data[block])
+        genes, part = indices[block].astype(np.int64), as_native_type(data[block])
         put_by_gene(genes, part, starts, block.start, first, free, cells, values)
     return sparse.csr_array((values, cells, ends.astype(kind)), (n_genes, n_cells))
 

@@ -22,7 +22,7 @@ from pairtile.errors import InputError
 from pairtile.io.in_memory import in_memory
 from pairtile.io.names import match_samples
 from pairtile.io.number_marks import plain_cells
-from pairtile.io.table import check_names, listed
+from pairtile.io.table import check_names, join_numbers
 from pairtile.io.text_file import Row, find_delimiter, open_rows
 from pairtile.io.text_table import check_wide
 
@@ -49,7 +49,7 @@ class AnnotationTable:
     unannotated: list[str] = field(default_factory=list)
     others: dict[str, list[str]] = field(default_factory=dict)
 
-    def of(self, samples: Sequence[str]) -> AnnotationTable:
+    def for_samples(self, samples: Sequence[str]) -> AnnotationTable:
         """The rows of some of the samples, in their order."""
         place = {name: k for k, name in enumerate(self.samples)}
         rows = [place[name] for name in samples]
@@ -82,7 +82,7 @@ def read_annotation_table(
     """
     held: AnnotationTable | None = in_memory(path)
     if held is not None:
-        return held.of(samples)
+        return held.for_samples(samples)
     header, rows = _read(path)
     key = _key_field(path, header, rows, samples)
     shift = len(rows[0][1]) - len(header)
@@ -90,7 +90,7 @@ def read_annotation_table(
     if not columns:
         raise InputError.at(path, "", "sample names only", "annotations beside them")
     of_file = [fields[key] for _, fields in rows]
-    check_names(path, "sample", of_file, lambda at: listed([rows[k][0] for k in at], *_LINES))
+    check_names(path, "sample", of_file, lambda at: join_numbers([rows[k][0] for k in at], *_LINES))
     position = {name: k for k, name in enumerate(of_file)}
     matched, notes = match_samples(samples, of_file, path)
     lacking = [name for name in samples if name not in matched]

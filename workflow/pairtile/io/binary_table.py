@@ -48,7 +48,7 @@ def read_parquet(path: str | PathLike[str], kinds: Kinds, scratch: Path | None =
         stored = (schema.pandas_metadata or {}).get("index_columns", [])
     if not n_rows:
         raise InputError.at(path, "", "a table without rows", f"{kinds.row}s in rows")
-    name_column, chosen = _chosen(path, file, stored, kinds)
+    name_column, chosen = _select_columns(path, file, stored, kinds)
     notes: list[Message] = [message("names_from_column", column=schema.names[name_column])]
     notes += chosen.notes
     fields = chosen.values
@@ -99,7 +99,7 @@ def sound(path: str | PathLike[str], form: str, expected: str) -> Iterator[None]
         raise InputError.at(path, "", f"no sound {form} ({why})", expected) from error
 
 
-def _chosen(
+def _select_columns(
     path: str | PathLike[str], file: pa.parquet.ParquetFile, stored: Sequence[object], kinds: Kinds
 ) -> tuple[int, ChosenColumns]:
     """Position of the names, and the other columns; ``stored``: those of a pandas index."""

@@ -21,7 +21,7 @@ message = messages_of(__package__)
 M = TypeVar("M")
 """A matrix: of the file that it is read from, or in memory."""
 
-Refusal = Callable[[str, str, str], Exception]
+ErrorMaker = Callable[[str, str, str], Exception]
 """Makes the error of a place, what was found there, and what is expected."""
 
 COUNT_LAYERS = ("counts", "raw_counts", "count", "raw_count", "umi", "umis", "umi_counts")
@@ -57,7 +57,7 @@ def normalisation_of(values: NDArray[np.float64]) -> str:
     genes were left out later. And in genes that were scaled to mean 0, what was zero is the gene's
     smallest value in many cells, below 0, another in each gene.
     """
-    if not values.size or not np.isfinite(values).all() or _whole(values):
+    if not values.size or not np.isfinite(values).all() or _all_integers(values):
         return ""
     if values.min() < 0.0:
         return "values scaled gene by gene (below 0)" if _scaled_by_gene(values) else ""
@@ -74,7 +74,7 @@ def normalisation_of(values: NDArray[np.float64]) -> str:
     return ""
 
 
-def _whole(values: NDArray[np.float64]) -> bool:
+def _all_integers(values: NDArray[np.float64]) -> bool:
     return bool((values == np.rint(values)).all())
 
 
@@ -139,7 +139,7 @@ class Found(Generic[M]):
     notes: list[Message] = field(default_factory=list)
 
 
-def find_matrix(held: Matrices[M], layer: str | None, refuse: Refusal) -> Found[M]:
+def find_matrix(held: Matrices[M], layer: str | None, refuse: ErrorMaker) -> Found[M]:
     """The matrix that ``layer`` names: a layer, ``raw``, ``X`` (also None), or ``auto``.
 
     ``auto`` is X, but for the counts beside it where X was made from these: values that are not
@@ -166,7 +166,7 @@ def find_matrix(held: Matrices[M], layer: str | None, refuse: Refusal) -> Found[
 def _counts_or_x(held: Matrices[M]) -> Found[M] | None:
     """The counts that X was made from, or that stand for X where there is none; else X."""
     x = None if held.x is None else held.look(held.x)
-    if held.x is not None and (x is None or not np.isfinite(x).all() or _whole(x)):
+    if held.x is not None and (x is None or not np.isfinite(x).all() or _all_integers(x)):
         return Found(held.x, "X", held.genes)
     notes: list[Message] = []
     for found, counts, known in _counts(held):
@@ -214,7 +214,7 @@ def _counts(held: Matrices[M]) -> Iterator[tuple[Found[M], NDArray[np.float64], 
             continue
         if found.columns is not None:
             values = values[:, found.columns]
-        whole = np.isfinite(values).all() and _whole(values)
+        whole = np.isfinite(values).all() and _all_integers(values)
         if whole and values.min() >= 0.0 and values.max() > 1.0:
             yield found, values, k < n_known
 
@@ -267,7 +267,7 @@ def as_text(value: Any) -> str:
 
 
 def chosen_cells(
-    column: Callable[[str], Sequence[str]], obs: Mapping[str, object], refuse: Refusal
+    column: Callable[[str], Sequence[str]], obs: Mapping[str, object], refuse: ErrorMaker
 ) -> NDArray[np.bool_]:
     """Which cells have one of the values asked for in every column of ``obs``.
 

@@ -28,7 +28,7 @@ from pairtile.io.by_products import (
 from pairtile.io.gct import read_gct
 from pairtile.io.in_memory import unless_in_memory
 from pairtile.io.matrix_market import read_mtx_folder
-from pairtile.io.names import GeneNames, some, without_version
+from pairtile.io.names import GeneNames, join_first, without_version
 from pairtile.io.sparse_rows import SparseRows, Values, columns_of
 from pairtile.io.table import Kinds, Table, check_finite, check_names, check_samples
 from pairtile.io.text_table import read_text_table
@@ -150,7 +150,7 @@ def read_sparsely(
     if duplicates not in DUPLICATES:
         raise ConfigError.at("duplicates", "", repr(duplicates), " or ".join(DUPLICATES))
     repeated = duplicates != "error"
-    kinds = Kinds.of(orientation, "gene" if repeated else "")
+    kinds = Kinds.of_orientation(orientation, "gene" if repeated else "")
     table, genes_in_rows = _read(Path(path), orientation, layer, obs, kinds, scratch)
     values: Values
     if isinstance(table.values, SparseRows):  # whose readers turn them themselves
@@ -166,7 +166,7 @@ def read_sparsely(
     notes = list(table.notes)
     symbols = {_visible(gene): symbol for gene, symbol in table.symbols.items()}
     if changed := [name for name in (*genes, *samples) if name != _visible(name)]:
-        names = some([_visible(name) for name in changed])
+        names = join_first([_visible(name) for name in changed])
         notes.append(message("invisible_letters", n=len(changed), names=names))
         genes, samples = list(map(_visible, genes)), list(map(_visible, samples))
     check_samples(path, samples)
@@ -187,7 +187,7 @@ def read_sparsely(
         accessions = {name: without_version(found) for name, found in accessions.items()}
         check_names(path, "gene", genes, repeated=repeated)
     if len(set(genes)) < len(genes):
-        merged = _merged(values, genes, duplicates, scratch)
+        merged = _merge_repeated(values, genes, duplicates, scratch)
         taken = "mean" if duplicates == "mean" else f"row {_KEPT[duplicates]}"
         numbers = {"rows": len(genes), "names": len(merged[1])}
         notes.append(message("duplicates_joined", **numbers, taken=taken, duplicates=duplicates))
@@ -253,7 +253,7 @@ def without_others(
     columns = np.setdiff1d(np.arange(len(samples)), totals)
     agreement, unlike = unlike_others(some_genes[:, columns])
     if unlike.any():
-        shown = some([samples[k] for k in columns[unlike]])
+        shown = join_first([samples[k] for k in columns[unlike]])
         numbers = {"highest": agreement[unlike].max(), "lowest": agreement[~unlike].min()}
         notes.append(message("unlike_samples", n=int(unlike.sum()), names=shown, **numbers))
     some_samples = columns_of(values, columns[:: 1 + columns.size // 64])
@@ -261,12 +261,12 @@ def without_others(
     of_genes = [(code, rows, genes, "gene") for code, rows in left_out.items()]
     for code, at, names, kind in [("statistics_left_out", totals, samples, "sample"), *of_genes]:
         if at:
-            shown = some([names[k] for k in at])
+            shown = join_first([names[k] for k in at])
             notes.append(message(code, n=len(at), names=shown, kind=kind))
     left_out.pop("perhaps_no_genes", None)
     rows = np.setdiff1d(np.arange(len(genes)), [k for at in left_out.values() for k in at])
     if not rows.size:
-        raise InputError.at(read.source, "", f"no genes, but {some(genes)}", "genes")
+        raise InputError.at(read.source, "", f"no genes, but {join_first(genes)}", "genes")
     sparse = isinstance(values, SparseRows)
     if rows.size < len(genes):
         values = values.take(rows) if sparse else take_rows(values, rows, scratch)
@@ -274,11 +274,11 @@ def without_others(
         values = values.take_columns(columns) if sparse else take_columns(values, columns, scratch)
     genes, samples = [genes[k] for k in rows], [samples[k] for k in columns]
     if changed := converted_names(genes):
-        notes.append(message("converted_names", n=len(changed), names=some(changed)))
+        notes.append(message("converted_names", n=len(changed), names=join_first(changed)))
     return replace(read, values=values, genes=genes, samples=samples, notes=notes)
 
 
-def _merged(
+def _merge_repeated(
     values: Values, genes: Sequence[str], how: str, scratch: Path | None
 ) -> tuple[Values, list[str]]:
     """One row for each name, in the order in which names are first there."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.by_products import find_columns
-from pairtile.io.table import FIRST_ROWS, Kinds, Table, listed
+from pairtile.io.table import FIRST_ROWS, Kinds, Table, join_numbers
 from pairtile.io.text_file import MISSING, open_rows
 from pairtile.io.text_table import Layout, check_columns, read_rows
 
@@ -74,7 +74,9 @@ def _find_layout(path: str | PathLike[str], kinds: Kinds) -> tuple[Layout, int]:
         row_line, row = next(rows, (0, []))
         first_rows = [row, *(fields for _, fields in islice(rows, FIRST_ROWS))]
     if not row:
-        raise InputError.at(path, listed([last], "line", "lines"), "no rows after it", f"{n_rows}")
+        raise InputError.at(
+            path, join_numbers([last], "line", "lines"), "no rows after it", f"{n_rows}"
+        )
     columns = [name.strip() for name in header[labels:]]
     # What Description holds is not said: symbols differ and have no blanks.
     names = ["" if name == "Description" else name for name in header[name_field + 1 : labels]]

@@ -17,12 +17,12 @@ from pairtile.runtime.files import file_digest
 from pairtile.runtime.input_changes import file_stamp
 
 A = TypeVar("A", bound=Analysis)
-Described = dict[str, dict[str, Any]]
+InputRecords = dict[str, dict[str, Any]]
 
 
 def local_inputs(
     config: A, local: Mapping[str, str], checksums: Mapping[str, str] | None = None
-) -> tuple[A, Described]:
+) -> tuple[A, InputRecords]:
     """The configuration with the local path of each input in place of what was configured, and
     ``describe_inputs``."""
     described = describe_inputs(config, local, checksums)
@@ -31,7 +31,7 @@ def local_inputs(
 
 def describe_inputs(
     config: Analysis, local: Mapping[str, str], checksums: Mapping[str, str] | None = None
-) -> Described:
+) -> InputRecords:
     """A description of each input for the summary.
 
     Parameters
@@ -52,7 +52,7 @@ def describe_inputs(
     InputError
         If a file is not the one that its checksum is of; nothing of it is used.
     """
-    described: Described = {}
+    described: InputRecords = {}
     for key, path in local.items():
         configured = str(_value_at(config, key.split(".")))
         try:
@@ -66,7 +66,7 @@ def describe_inputs(
     return described
 
 
-def later_inputs(config: Analysis, step: str, local: Sequence[str] | None) -> dict[str, str]:
+def downstream_inputs(config: Analysis, step: str, local: Sequence[str] | None) -> dict[str, str]:
     """Key -> local path of the inputs that a later step reads, from their local paths in the order
     of the keys; None: as configured."""
     keys = [key for key in config.inputs(step) if getattr(config, key) is not None]

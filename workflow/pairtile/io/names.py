@@ -48,7 +48,7 @@ _R_RESERVED = {"if", "else", "repeat", "while", "function", "for", "next", "brea
 }
 
 
-def some(names: Sequence[str], limit: int = _SHOWN) -> str:
+def join_first(names: Sequence[str], limit: int = _SHOWN) -> str:
     """The first few names."""
     return ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")
 
@@ -97,7 +97,7 @@ class FoundNames(NamedTuple):
         )
         said = {
             "names_matched": {"n": self.ways.total(), "listed": n_listed, "ways": ways},
-            "names_of_several": {"n": len(several), "names": some(several)},
+            "names_of_several": {"n": len(several), "names": join_first(several)},
         }
         return [message(code, kind=kind, **of) for code, of in said.items() if of["n"]]
 
@@ -117,7 +117,7 @@ class GeneNames:
     ignore_versions: bool = False
 
     @classmethod
-    def of(cls, items: pd.DataFrame, ignore_case: bool, ignore_versions: bool) -> GeneNames:
+    def of_items(cls, items: pd.DataFrame, ignore_case: bool, ignore_versions: bool) -> GeneNames:
         """Those of the kept items of an analysis."""
         kept = items[items["kept"].astype(bool)]
         names, symbols, accessions = (

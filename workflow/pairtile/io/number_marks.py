@@ -24,7 +24,7 @@ _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?")
 _DECIMAL_COMMA = re.compile(r"[-+]?(?:\d+|[1-9]\d{0,2}(?:\.\d{3})+|),\d+(?:[eE][-+]?\d+)?")
 _SPACED = re.compile(r"[-+]?[1-9]\d{0,2}(?:[ '\u2019\u00a0\u202f]\d{3})+(?:[.,]\d+)?")
 _TRAILING = re.compile(r"^([-+]?\d+)\.0*$|^([-+]?\d+\.\d*?[1-9])0+$")
-_WHOLE = re.compile(r"[-+]?\d+")
+_INTEGER = re.compile(r"[-+]?\d+")
 _POINTS = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")
 
 
@@ -58,7 +58,7 @@ def find_marks(texts: Iterable[str], delimiter: str) -> Marks:
             thousands |= not comma
             decimal |= not grouped
             final_zero |= text.endswith("0")
-        elif _WHOLE.fullmatch(text):
+        elif _INTEGER.fullmatch(text):
             decimal |= len(text.lstrip("+-")) > 3
             n_small += text.strip("+-0") != ""
         elif "." in text:

@@ -12,7 +12,7 @@ import numpy as np
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.in_memory import unless_in_memory
-from pairtile.io.names import GeneNames, different_kinds, kind_of_names, some, without_version
+from pairtile.io.names import GeneNames, different_kinds, join_first, kind_of_names, without_version
 from pairtile.io.text_file import find_delimiter, read_list
 
 message = messages_of(__package__)
@@ -117,8 +117,8 @@ def none_found(
             f"; or, as the table seems to have {of_table} and the list {of_list}, {_TWO_NAMES}"
         )
     found = (
-        f"none of its {len(listed)} names ({some(listed)}) among the {len(genes)} genes "
-        f"({some(genes)}){hint}"
+        f"none of its {len(listed)} names ({join_first(listed)}) among the {len(genes)} genes "
+        f"({join_first(genes)}){hint}"
     )
     return InputError.at(source, "", found, expected)
 
@@ -127,7 +127,7 @@ def warning_of_absent(
     absent: Sequence[str], n_listed: int, genes: Sequence[str], kind: str = "regulators"
 ) -> Message:
     """What to say where some of the listed names are not among the kept genes."""
-    names = f"{some(absent)}{hint_of_names(absent, genes)}"
+    names = f"{join_first(absent)}{hint_of_names(absent, genes)}"
     return message("names_not_kept", n=len(absent), listed=n_listed, kind=kind, names=names)
 
 

@@ -38,7 +38,7 @@ def put_by_gene(genes, data, starts, begin, cell, free, cells, values):  # type:
         free[genes[k]] = place + 1
 
 
-def plain(values: NDArray[np.generic]) -> NDArray[np.generic]:
+def as_native_type(values: NDArray[np.generic]) -> NDArray[np.generic]:
     """Values in a type that scipy and numba take: not of 16 bits, not in another byte order."""
     if values.dtype == np.bool_:
         return values.astype(np.int8)
@@ -48,11 +48,14 @@ def plain(values: NDArray[np.generic]) -> NDArray[np.generic]:
 
 
 def plain_matrix(matrix: Any) -> Any:
-    """A sparse matrix with ``plain`` values; others as they are."""
-    if not hasattr(matrix, "tocsr") or matrix.dtype == plain(np.empty(0, matrix.dtype)).dtype:
+    """A sparse matrix with ``as_native_type`` values; others as they are."""
+    if (
+        not hasattr(matrix, "tocsr")
+        or matrix.dtype == as_native_type(np.empty(0, matrix.dtype)).dtype
+    ):
         return matrix
     matrix = copy(matrix)  # scipy's own would be refused
-    matrix.data = plain(matrix.data)
+    matrix.data = as_native_type(matrix.data)
     return matrix
 
 

@@ -16,7 +16,7 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.large_table import count
 from pairtile.errors import InputError
 from pairtile.io.by_products import converted_names, find_columns, is_annotation
-from pairtile.io.names import check_characters, some
+from pairtile.io.names import check_characters, join_first
 from pairtile.io.number_marks import is_marked
 from pairtile.io.sparse_rows import Values, stored_values
 from pairtile.io.text_file import MISSING, is_number
@@ -51,7 +51,7 @@ class Kinds:
     repeated: str = ""
 
     @classmethod
-    def of(cls, orientation: str, repeated: str = "") -> Kinds:
+    def of_orientation(cls, orientation: str, repeated: str = "") -> Kinds:
         """Kinds for ``genes_in_rows`` or ``samples_in_rows``."""
         if orientation == "genes_in_rows":
             return cls("gene", "sample", repeated)
@@ -189,7 +189,7 @@ def notes_of_columns(
     """What to say of columns that are left out."""
     left_out = {"annotation_columns": annotations, "columns_of_no_sample": no_samples}
     return [
-        message(code, n=len(at), names=some([repr(names[k]) for k in at], 6), rows=kinds.row)
+        message(code, n=len(at), names=join_first([repr(names[k]) for k in at], 6), rows=kinds.row)
         for code, at in left_out.items()
         if at
     ]
@@ -279,7 +279,7 @@ def check_finite(
         )
 
 
-def listed(numbers: Sequence[int], one: str, many: str) -> str:
+def join_numbers(numbers: Sequence[int], one: str, many: str) -> str:
     """Text for a few numbers: "line 4", "lines 4 and 9", "lines 4, 9 and 12"."""
     texts = [str(n) for n in numbers]
     if len(texts) == 1:

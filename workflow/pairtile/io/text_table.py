@@ -24,7 +24,7 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.large_table import GrowingTable, count
 from pairtile.errors import InputError
 from pairtile.io.by_products import by_product_rows, find_columns
-from pairtile.io.names import some
+from pairtile.io.names import join_first
 from pairtile.io.number_marks import Marks, find_marks, is_marked, without_marks
 from pairtile.io.table import (
     FIRST_CELLS,
@@ -33,7 +33,7 @@ from pairtile.io.table import (
     Table,
     check_names,
     has_name_fault,
-    listed,
+    join_numbers,
     notes_of_columns,
     refuse_other_forms,
 )
@@ -264,13 +264,14 @@ def _check_header(
             raise InputError.at(
                 path,
                 f"line {head.header_line}",
-                f"numbers only, as in the rows below ({some(names)}): the table has no header",
+                f"numbers only, as in the rows below ({join_first(names)}): the table has no "
+                "header",
                 f"a header: a first line that names the columns, such as {kinds.row}, "
                 f"{kinds.column} 1, {kinds.column} 2",
             )
     notes: list[Message] = []
     for line, fields in head.labels:
-        words = some(list(dict.fromkeys(fields[k].strip() for k in range(1, len(fields)))))
+        words = join_first(list(dict.fromkeys(fields[k].strip() for k in range(1, len(fields)))))
         if len(set(head.header)) < len(head.header):
             cure = f"columns of one of these kinds, with each {kinds.column} once"
             raise InputError.at(path, f"line {line}", f"a second header line ({words})", cure)
@@ -294,7 +295,7 @@ def check_columns(
 
     def place(positions: Sequence[int]) -> str:
         fields = [first + k for k in positions]
-        return f"line {line}, {listed(fields, 'field', 'fields')}"
+        return f"line {line}, {join_numbers(fields, 'field', 'fields')}"
 
     check_names(path, kinds.column, columns, place, kinds.column == kinds.repeated)
 
@@ -532,7 +533,7 @@ def read_careful(path: str | PathLike[str], layout: Layout) -> Rows:
         layout.notes.append(message("thousands_separators", **numbers))
 
     def place(positions: Sequence[int]) -> str:
-        return listed([lines[k] for k in positions], "line", "lines")
+        return join_numbers([lines[k] for k in positions], "line", "lines")
 
     check_names(path, kinds.row, names, place, kinds.row == kinds.repeated)
     return Rows(names, np.array(rows), symbols)

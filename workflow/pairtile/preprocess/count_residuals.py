@@ -154,9 +154,9 @@ def _moments(counts, samples, sums, whole, mean, weight):  # type: ignore[no-unt
     for k in range(counts.size):
         count, (depth, expected) = counts[k], sums[:, samples[k]]
         if not np.isnan(count):
-            of_gene = (depth - weight * count) / (expected - weight * mean) * scale
-            above += (count - of_gene) ** 2 * n_seen / (n_seen - 1) - of_gene
-            squares += of_gene**2
+            gene_mean = (depth - weight * count) / (expected - weight * mean) * scale
+            above += (count - gene_mean) ** 2 * n_seen / (n_seen - 1) - gene_mean
+            squares += gene_mean**2
     if n_rest > 0:
         rest_squares *= (scale / others) ** 2
         above += rest_squares * n_seen / (n_seen - 1) - rest * scale / others

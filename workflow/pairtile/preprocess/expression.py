@@ -1,4 +1,4 @@
-"""Prepare an expression table: logarithm, normalisation, filters; and keep account of it all."""
+"""Prepare an expression table: logarithm, normalisation, filters; and keep cleaning of it all."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pairtile.preprocess.factor_annotations import (
     look_at_annotations,
     with_surfaces,
 )
-from pairtile.preprocess.items import NOT_VARIABLE, TOO_FEW, TOO_RARE, Account, items_table
+from pairtile.preprocess.items import NOT_VARIABLE, TOO_FEW, TOO_RARE, CleaningLog, items_table
 from pairtile.preprocess.logarithm import take_log2
 from pairtile.preprocess.normalize import (
     GROUP_SIZE,
@@ -74,7 +74,7 @@ UNEQUAL_TOTALS = 1.5
 MIN_CONTROLS = 10
 """Genes from which hidden factors can be told from chance."""
 
-MUCH_MISSING = 0.2
+MAX_MISSING_SHARE = 0.2
 """Share of the values that may become missing under log2 without a warning."""
 
 MIN_DEPTH_VARIANCE, MIN_DEPTH_GENES = 0.25, 250
@@ -104,7 +104,7 @@ ON_RAW_VALUES = (*TOTALS, "median_ratio", "tmm", "vst", *NORMAL_SCORES)
 
 @dataclass(repr=False)
 class Prepared(HasMessages):
-    """Values ready for scoring, and the account of how they came about.
+    """Values ready for scoring, and the cleaning of how they came about.
 
     ``values``: float64 (kept genes, samples), NaN where missing, C order; ``genes`` in input
     order. ``items``: one row per input gene, kept ones first (so that row numbers of ``values``
@@ -200,25 +200,25 @@ def prepare_expression(
             f"at least preprocess.min_samples ({chosen.min_samples}); lower that key if so few "
             "are meant, or see whether orientation fits",
         )
-    account = Account(n_genes)
+    cleaning = CleaningLog(n_genes)
     counted = count_values(values)
-    account.n_missing_input = counted.n_missing.astype(np.int32)
+    cleaning.n_missing_input = counted.n_missing.astype(np.int32)
     scale = measure_scale(stored_values(values))
     if chosen.normalize == chosen.log2 == chosen.pseudocount == "auto":
-        expression, scale, counted = _undone(expression, scale, counted, account, scratch)
+        expression, scale, counted = _undone(expression, scale, counted, cleaning, scratch)
         values = expression.values
-    quality = SampleQuality.of(expression, counted, scale.counted, design)
+    quality = SampleQuality.of_expression(expression, counted, scale.is_counts, design)
     rare = _rarely_expressed(expression, chosen.min_expressed, scale, counted)
-    _warn_of_normalised_cells(expression, scale, counted, account)
+    _warn_of_normalised_cells(expression, scale, counted, cleaning)
     if chosen.normalize == "auto" and scale.levels_or_counts:
         _refuse_levels_or_counts(expression.source, scale, counted)
-    chosen = _chosen_for_counts(chosen, scale, counted, account)
+    chosen = _chosen_for_counts(chosen, scale, counted, cleaning)
     if asked.normalize == "auto":
-        chosen = _chosen_for_unequal_samples(chosen, expression, scale, counted, account)
-    _warn_of_unequal_counts(chosen, scale, counted, account)
-    log2 = _decide_log2(chosen, scale, expression, account)
+        chosen = _chosen_for_unequal_samples(chosen, expression, scale, counted, cleaning)
+    _warn_of_unequal_counts(chosen, scale, counted, cleaning)
+    log2 = _decide_log2(chosen, scale, expression, cleaning)
     variance = _variance_of_counts(expression, chosen, counted)
-    normalize = _normalization(expression, chosen, counted, account)
+    normalize = _normalization(expression, chosen, counted, cleaning)
     zeros_missing = asked.pseudocount == "auto" and scale.zeros_missing
 
     def cleaned(rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
@@ -248,22 +248,24 @@ def prepare_expression(
 
     blocks = blocks_of(np.arange(n_genes), n_samples)
     for rows, (n_zeros, statistics) in zip(blocks, in_threads(measured, blocks), strict=True):
-        account.n_zeros[rows] = n_zeros
-        account.record(rows, statistics)
+        cleaning.n_zeros[rows] = n_zeros
+        cleaning.record(rows, statistics)
         release(values)
         release(once)
     if zeros_missing:
-        account.say("zeros_not_detected", n=int(account.n_zeros.sum()), lowest=scale.lowest)
+        cleaning.add_message(
+            "zeros_not_detected", n=int(cleaning.n_zeros.sum()), lowest=scale.lowest
+        )
     elif log2:
-        _note_log2(chosen, account, n_samples)
+        _note_log2(chosen, cleaning, n_samples)
     elif asked.pseudocount not in ("auto", 0):
-        account.say("pseudocount_unused", pseudocount=asked.pseudocount)
-    account.drop(np.flatnonzero(account.n_observed < chosen.min_samples), TOO_FEW)
-    account.drop(rare, TOO_RARE)
-    _drop_less_variable(account, chosen, account.sd**2 if variance is None else variance)
+        cleaning.add_message("pseudocount_unused", pseudocount=asked.pseudocount)
+    cleaning.drop(np.flatnonzero(cleaning.n_observed < chosen.min_samples), TOO_FEW)
+    cleaning.drop(rare, TOO_RARE)
+    _drop_less_variable(cleaning, chosen, cleaning.sd**2 if variance is None else variance)
     if chosen.drop_constant:
-        account.drop_constant()
-    kept = _left(expression, chosen, account)
+        cleaning.drop_constant()
+    kept = _left(expression, chosen, cleaning)
     if once is not None:
         for place in np.flatnonzero(kept != np.arange(kept.size)):
             once[place] = once[kept[place]]  # each moves up
@@ -277,28 +279,28 @@ def prepare_expression(
             begin += len(block)
             release(values)
             release(out)
-    out = _normalize_log(out, kept, chosen, account)
-    chosen = _equal_spread(out, chosen, scale, account)
+    out = _normalize_log(out, kept, chosen, cleaning)
+    chosen = _equal_spread(out, chosen, scale, cleaning)
     before = Looked.at(out)
     design = with_surfaces(design, before)
     if design.covariates.size:
         remove_effects(out, design.covariates)
-        account.say("effects_removed", columns=", ".join(design.effects))
-    controls = None if chosen.control_genes is None else _controls(expression, chosen, account)
-    design = _without_hidden_factors(out, chosen, design, account, controls)
+        cleaning.add_message("effects_removed", columns=", ".join(design.effects))
+    controls = None if chosen.control_genes is None else _controls(expression, chosen, cleaning)
+    design = _without_hidden_factors(out, chosen, design, cleaning, controls)
     design, said = look_at_annotations(before, out, design, quality)
-    account.messages += said
-    kept = _left(expression, chosen, account)
-    _warn_of_samples(out, expression, account)
+    cleaning.messages += said
+    kept = _left(expression, chosen, cleaning)
+    _warn_of_samples(out, expression, cleaning)
     genes = [expression.genes[k] for k in kept]
-    counts = _counts(account, n_samples) | design.counts
+    counts = _counts(cleaning, n_samples) | design.counts
     return Prepared(
         values=out,
         genes=genes,
         samples=list(expression.samples),
-        items=items_table(expression.genes, account, expression.symbols, expression.accessions),
+        items=items_table(expression.genes, cleaning, expression.symbols, expression.accessions),
         counts=counts,
-        messages=[*expression.notes, *design.notes, *account.messages],
+        messages=[*expression.notes, *design.notes, *cleaning.messages],
         parameters={**chosen.model_dump(mode="json"), "log2": log2, "log2_requested": asked.log2},
         quality=quality,
         design=design,
@@ -307,17 +309,17 @@ def prepare_expression(
 
 
 def _equal_spread(
-    values: np.ndarray, chosen: Preprocess, scale: Scale, account: Account
+    values: np.ndarray, chosen: Preprocess, scale: Scale, cleaning: CleaningLog
 ) -> Preprocess:
     """Samples of the same spread, in place, where that is asked for or is wanting; counts that are
     taken as they are stay so."""
     equal = chosen.sample_scale
     if equal == "auto":
-        as_they_are = scale.counted and chosen.normalize == "none"
+        as_they_are = scale.is_counts and chosen.normalize == "none"
         equal = not as_they_are and unequal_spreads(values)
     if equal:
         spreads = equalise_spreads(values)
-        account.say("samples_scaled", low=spreads.min(), high=spreads.max())
+        cleaning.add_message("samples_scaled", low=spreads.min(), high=spreads.max())
     return chosen.model_copy(update={"sample_scale": equal})
 
 
@@ -325,7 +327,7 @@ def _without_hidden_factors(
     values: np.ndarray,
     chosen: Preprocess,
     design: SampleDesign,
-    account: Account,
+    cleaning: CleaningLog,
     controls: NDArray[np.int64] | None,
 ) -> SampleDesign:
     """Values, in place, without what most genes share, where that is asked for; the design with
@@ -348,34 +350,38 @@ def _without_hidden_factors(
             why = (
                 f"among fewer than {MIN_GENES_OF_FACTORS} genes a factor is not told from a module"
             )
-        account.say("no_hidden_factors", why=why)
+        cleaning.add_message("no_hidden_factors", why=why)
         return design
     for rows in row_blocks(values.shape):
         values[rows] = without_factors(values[rows], factors)
         release(values)
     n_factors, of = len(factors.shares), "" if controls is None else " of the control genes"
-    account.say("hidden_factors_removed", n=n_factors, share=factors.share, of=of)
+    cleaning.add_message("hidden_factors_removed", n=n_factors, share=factors.share, of=of)
     goes_with = annotations_of_factors(factors.scores, design.annotations)
     for number, found in enumerate(goes_with, start=1):
         if found.column:
-            account.say("factor_annotated", number=number, column=found.column, p=found.p_value)
+            cleaning.add_message(
+                "factor_annotated", number=number, column=found.column, p=found.p_value
+            )
     columns = tuple(found.column for found in goes_with)
     counts = design.counts | {"hidden_factors": n_factors}
     return replace(design, factors=factors.scores, factor_columns=columns, counts=counts)
 
 
-def _controls(expression: Expression, chosen: Preprocess, account: Account) -> NDArray[np.int64]:
+def _controls(
+    expression: Expression, chosen: Preprocess, cleaning: CleaningLog
+) -> NDArray[np.int64]:
     """Places of the control genes among those that are left."""
-    kept = _left(expression, chosen, account)
+    kept = _left(expression, chosen, cleaning)
     names = read_regulators(str(chosen.control_genes), "control gene")
     listed = expression.gene_names.find(names)
-    account.messages.extend(listed.messages(len(names), "control genes"))
+    cleaning.messages.extend(listed.messages(len(names), "control genes"))
     rows = np.flatnonzero(np.isin(kept, [row for rows in listed.rows.values() for row in rows]))
     if rows.size < MIN_CONTROLS:
         found = f"{rows.size} of {len(names)} genes among those that are left of the table"
         expected = f"at least {MIN_CONTROLS} control genes, named as in the table"
         raise InputError.at(str(chosen.control_genes), "", found, expected)
-    account.say("control_genes", n=rows.size, names=len(names))
+    cleaning.add_message("control_genes", n=rows.size, names=len(names))
     return rows
 
 
@@ -411,24 +417,24 @@ def _variance_of_counts(
 
 
 def _drop_less_variable(
-    account: Account, chosen: Preprocess, variance: NDArray[np.float64]
+    cleaning: CleaningLog, chosen: Preprocess, variance: NDArray[np.float64]
 ) -> None:
     if chosen.top_variable is None:
         return
-    left = np.flatnonzero(account.reason == "")
+    left = np.flatnonzero(cleaning.reason == "")
     order = left[np.argsort(-variance[left], kind="stable")]
-    account.drop(order[chosen.top_variable :], NOT_VARIABLE)
+    cleaning.drop(order[chosen.top_variable :], NOT_VARIABLE)
 
 
 def _chosen_for_counts(
-    chosen: Preprocess, scale: Scale, counted: RawCounts, account: Account
+    chosen: Preprocess, scale: Scale, counted: RawCounts, cleaning: CleaningLog
 ) -> Preprocess:
     """The settings, with ``auto`` of ``normalize`` and ``pseudocount`` decided."""
     normalize, pseudocount = chosen.normalize, chosen.pseudocount
     n_zero = int(counted.n_zero.sum())
     if normalize == "auto":
         normalize = "none"
-        if scale.counted and chosen.log2 is not False:
+        if scale.is_counts and chosen.log2 is not False:
             n_genes, n_samples = counted.n_zero.size, counted.totals.size
             positive = int((counted.n_positive == n_samples).sum())
             expressed = counted.n_zero[counted.n_positive > 0]
@@ -440,7 +446,7 @@ def _chosen_for_counts(
                 normalize = "median_ratio"
             else:
                 normalize = "cp10k"
-            account.say(
+            cleaning.add_message(
                 "counts_normalised",
                 kind=scale.kind,
                 whole=scale.whole_share,
@@ -453,7 +459,7 @@ def _chosen_for_counts(
                 normalize=normalize,
             )
     if pseudocount == "auto":
-        pseudocount = float(not scale.zeros_missing and (scale.counted or n_zero > 0))
+        pseudocount = float(not scale.zeros_missing and (scale.is_counts or n_zero > 0))
     return chosen.model_copy(update={"normalize": normalize, "pseudocount": pseudocount})
 
 
@@ -478,7 +484,7 @@ def _undone(
     expression: Expression,
     scale: Scale,
     counted: RawCounts,
-    account: Account,
+    cleaning: CleaningLog,
     scratch: Path | None,
 ) -> tuple[Expression, Scale, RawCounts]:
     """The counts that values were made of, or shares of a total whose size factors are unequal,
@@ -487,17 +493,21 @@ def _undone(
     if found is None:
         return expression, scale, counted
     linear, how, counts = found
-    account.say("counts_recovered" if counts else "logarithms_undone", how=how)
+    cleaning.add_message("counts_recovered" if counts else "logarithms_undone", how=how)
     return linear, measure_scale(stored_values(linear.values)), count_values(linear.values)
 
 
 def _chosen_for_unequal_samples(
-    chosen: Preprocess, expression: Expression, scale: Scale, counted: RawCounts, account: Account
+    chosen: Preprocess,
+    expression: Expression,
+    scale: Scale,
+    counted: RawCounts,
+    cleaning: CleaningLog,
 ) -> Preprocess:
     """The settings, with size factors where values other than counts need them: estimates that
     nobody divided by depth, and shares of a total (TPM) of which few genes take much, so that all
     others fall when these rise."""
-    raw = scale.looks_raw and not scale.n_negative and not scale.counted
+    raw = scale.looks_raw and not scale.n_negative and not scale.is_counts
     if not raw or chosen.log2 is False:
         return chosen
     some = columns_of(expression.values, sample_of_cells(len(expression.samples)))
@@ -509,12 +519,12 @@ def _chosen_for_unequal_samples(
     if not (shares or of_depth or unequal.followed):
         return chosen
     code = "shares_normalised" if shares else "samples_normalised"
-    account.say(code, factor=unequal.factor, genes=unequal.gene)
+    cleaning.add_message(code, factor=unequal.factor, genes=unequal.gene)
     return chosen.model_copy(update={"normalize": "median_ratio"})
 
 
 def _warn_of_normalised_cells(
-    expression: Expression, scale: Scale, counted: RawCounts, account: Account
+    expression: Expression, scale: Scale, counted: RawCounts, cleaning: CleaningLog
 ) -> None:
     values = expression.values
     few_zeros = counted.n_zero.sum() < MIN_ZEROS * counted.n_zero.size * counted.totals.size
@@ -525,24 +535,24 @@ def _warn_of_normalised_cells(
     how = normalisation_of(columns_of(values, sample_of_cells(counted.totals.size)).T)
     release(values)
     if how:
-        account.say("normalised_cells", how=how)
+        cleaning.add_message("normalised_cells", how=how)
 
 
 def _warn_of_unequal_counts(
-    chosen: Preprocess, scale: Scale, counted: RawCounts, account: Account
+    chosen: Preprocess, scale: Scale, counted: RawCounts, cleaning: CleaningLog
 ) -> None:
-    if chosen.normalize != "none" or not scale.counted:
+    if chosen.normalize != "none" or not scale.is_counts:
         return
     low, high = counted.totals.min(), counted.totals.max()
     if high > UNEQUAL_TOTALS * low:
-        account.say("unequal_totals", low=low, high=high)
+        cleaning.add_message("unequal_totals", low=low, high=high)
 
 
 def _decide_log2(
-    chosen: Preprocess, scale: Scale, expression: Expression, account: Account
+    chosen: Preprocess, scale: Scale, expression: Expression, cleaning: CleaningLog
 ) -> bool:
     on_raw = chosen.normalize in ON_RAW_VALUES
-    linear = scale.n_negative == 0 and (scale.looks_raw or scale.looks_counted or scale.counted)
+    linear = scale.n_negative == 0 and (scale.looks_raw or scale.looks_counted or scale.is_counts)
     if on_raw and scale.n_negative:
         raise _not_raw(chosen, expression, f"{scale.n_negative} negative values", "")
     if on_raw and not linear:
@@ -551,22 +561,24 @@ def _decide_log2(
             raise _not_raw(
                 chosen, expression, found, "; if they are raw indeed, set preprocess.log2 to true"
             )
-        account.say("logarithms_normalised", normalize=chosen.normalize, scale=scale.description)
+        cleaning.add_message(
+            "logarithms_normalised", normalize=chosen.normalize, scale=scale.description
+        )
     if chosen.normalize in (*NORMAL_SCORES, "vst"):
-        account.say("log2_of_vst" if chosen.normalize == "vst" else "log2_of_scores")
+        cleaning.add_message("log2_of_vst" if chosen.normalize == "vst" else "log2_of_scores")
         return False
     if isinstance(chosen.log2, bool):
-        account.say("log2_set" if chosen.log2 else "no_log2_set")
+        cleaning.add_message("log2_set" if chosen.log2 else "no_log2_set")
         if chosen.log2 and not on_raw and not linear:
-            account.say("log2_of_logarithms", scale=scale.description)
+            cleaning.add_message("log2_of_logarithms", scale=scale.description)
         return chosen.log2
     if scale.n_negative and scale.looks_raw:
-        account.say("negative_raw_values", n=scale.n_negative, scale=scale.description)
+        cleaning.add_message("negative_raw_values", n=scale.n_negative, scale=scale.description)
         return False
     if on_raw:
-        account.say("log2_after", normalize=chosen.normalize, scale=scale.description)
+        cleaning.add_message("log2_after", normalize=chosen.normalize, scale=scale.description)
         return True
-    account.say(
+    cleaning.add_message(
         "log2_auto" if scale.looks_raw else "no_log2_auto", kind=scale.kind, scale=scale.description
     )
     return scale.looks_raw
@@ -583,21 +595,21 @@ def _not_raw(chosen: Preprocess, expression: Expression, found: str, hint: str) 
 
 
 def _normalization(
-    expression: Expression, chosen: Preprocess, counted: RawCounts, account: Account
+    expression: Expression, chosen: Preprocess, counted: RawCounts, cleaning: CleaningLog
 ) -> Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]]:
     """What is done to the raw values of some genes, whose numbers are given too."""
     if total := TOTALS.get(chosen.normalize):
-        account.say("scaled_to_sum", total=total)
+        cleaning.add_message("scaled_to_sum", total=total)
         to_total = factors_to_total(counted.totals, expression, total)
         return lambda block, rows: block * to_total
     if chosen.normalize == "depth_ranks":
-        account.say("depth_ranks", size=GROUP_SIZE)
+        cleaning.add_message("depth_ranks", size=GROUP_SIZE)
         return DepthRanks(counted.totals, len(expression.genes))
     if chosen.normalize == "nb_residuals":
         factors_to_total(counted.totals, expression, 1.0)  # refuses samples without a count
         residuals = CountResiduals(expression)
         depths = residuals.depths / np.median(residuals.depths)
-        account.say("nb_residuals", low=depths.min(), high=depths.max())
+        cleaning.add_message("nb_residuals", low=depths.min(), high=depths.max())
         return residuals
     if chosen.normalize not in ("median_ratio", "tmm", "vst"):
         return lambda block, rows: block
@@ -606,26 +618,26 @@ def _normalization(
     else:
         factors, n_used = median_ratio_factors(expression, counted)
         how = f"median of ratios over {n_used} genes that are positive in every sample"
-    account.say("size_factors", low=factors.min(), high=factors.max(), how=how)
+    cleaning.add_message("size_factors", low=factors.min(), high=factors.max(), how=how)
     if chosen.normalize != "vst":
         return lambda block, rows: block / factors
     a0, a1 = dispersion_trend(expression, factors)
-    account.say("variance_stabilised", a0=a0, a1=a1)
+    cleaning.add_message("variance_stabilised", a0=a0, a1=a1)
     return lambda block, rows: stabilise_variance(block / factors, a0, a1)
 
 
-def _note_log2(chosen: Preprocess, account: Account, n_samples: int) -> None:
+def _note_log2(chosen: Preprocess, cleaning: CleaningLog, n_samples: int) -> None:
     if chosen.pseudocount:
-        account.say("pseudocount_added", pseudocount=float(chosen.pseudocount))
-    elif account.n_zeros.any():
-        zeros, values = int(account.n_zeros.sum()), account.n_zeros.size * n_samples
-        account.say("zeros_missing", n=zeros)
-        if zeros > MUCH_MISSING * values:
-            account.say("many_zeros_missing", share=zeros / values)
+        cleaning.add_message("pseudocount_added", pseudocount=float(chosen.pseudocount))
+    elif cleaning.n_zeros.any():
+        zeros, values = int(cleaning.n_zeros.sum()), cleaning.n_zeros.size * n_samples
+        cleaning.add_message("zeros_missing", n=zeros)
+        if zeros > MAX_MISSING_SHARE * values:
+            cleaning.add_message("many_zeros_missing", share=zeros / values)
 
 
 def _normalize_log(
-    values: np.ndarray, kept: NDArray[np.int64], chosen: Preprocess, account: Account
+    values: np.ndarray, kept: NDArray[np.int64], chosen: Preprocess, cleaning: CleaningLog
 ) -> np.ndarray:
     """Values of the genes ``kept``, normalised if that is done after log2; of those that this makes
     constant none where they are to be dropped."""
@@ -633,16 +645,16 @@ def _normalize_log(
         return values
     if chosen.normalize == "quantile":
         quantile_normalize(values)
-        account.say("quantiles_equal")
+        cleaning.add_message("quantiles_equal")
     else:
         for rows in row_blocks(values.shape):
             values[rows] = zscore(values[rows])
             release(values)
-        account.say("genes_scaled")
-    account.record(kept, row_statistics(values))
+        cleaning.add_message("genes_scaled")
+    cleaning.record(kept, row_statistics(values))
     if chosen.drop_constant:
-        account.drop_constant()
-    still = np.flatnonzero(account.reason[kept] == "")
+        cleaning.drop_constant()
+    still = np.flatnonzero(cleaning.reason[kept] == "")
     if still.size < len(values):
         for begin, row in enumerate(still):  # each moves up
             values[begin] = values[row]
@@ -650,11 +662,11 @@ def _normalize_log(
     return values[: still.size]
 
 
-def _left(expression: Expression, chosen: Preprocess, account: Account) -> NDArray[np.int64]:
-    kept = np.flatnonzero(account.reason == "")
+def _left(expression: Expression, chosen: Preprocess, cleaning: CleaningLog) -> NDArray[np.int64]:
+    kept = np.flatnonzero(cleaning.reason == "")
     if kept.size < MIN_GENES:
         found = f"{kept.size} of {len(expression.genes)} genes left"
-        reasons = ", ".join(f"{n} {reason}" for reason, n in account.dropped().items() if n)
+        reasons = ", ".join(f"{n} {reason}" for reason, n in cleaning.dropped().items() if n)
         raise InputError.at(
             expression.source,
             "",
@@ -665,7 +677,7 @@ def _left(expression: Expression, chosen: Preprocess, account: Account) -> NDArr
     return kept
 
 
-def _warn_of_samples(values: np.ndarray, expression: Expression, account: Account) -> None:
+def _warn_of_samples(values: np.ndarray, expression: Expression, cleaning: CleaningLog) -> None:
     missing = np.ones(values.shape[1], dtype=bool)
 
     def all_missing(rows: slice) -> NDArray[np.bool_]:
@@ -679,27 +691,27 @@ def _warn_of_samples(values: np.ndarray, expression: Expression, account: Accoun
     empty = np.flatnonzero(missing)
     if empty.size:
         names = ", ".join(repr(expression.samples[k]) for k in empty[:5])
-        account.say("samples_without_values", n=empty.size, names=names)
+        cleaning.add_message("samples_without_values", n=empty.size, names=names)
 
 
-def _counts(account: Account, n_samples: int) -> dict[str, int]:
-    dropped = account.dropped()
-    kept = account.reason == ""
+def _counts(cleaning: CleaningLog, n_samples: int) -> dict[str, int]:
+    dropped = cleaning.dropped()
+    kept = cleaning.reason == ""
     counts = {
         "genes_read": len(kept),
         "genes_kept": int(kept.sum()),
         **{f"genes_dropped_{reason.replace(' ', '_')}": n for reason, n in dropped.items()},
-        "genes_constant": int((account.constant & kept).sum()),
+        "genes_constant": int((cleaning.constant & kept).sum()),
         "samples": n_samples,
-        "values_missing_in_input": int(account.n_missing_input.sum()),
-        "zeros_to_missing": int(account.n_zeros.sum()),
-        "values_missing": int((n_samples - account.n_observed[kept].astype(np.int64)).sum()),
+        "values_missing_in_input": int(cleaning.n_missing_input.sum()),
+        "zeros_to_missing": int(cleaning.n_zeros.sum()),
+        "values_missing": int((n_samples - cleaning.n_observed[kept].astype(np.int64)).sum()),
     }
     for reason, n in dropped.items():
         if n:
             asked_for = reason in (TOO_RARE, NOT_VARIABLE)
             code = "genes_left_out" if asked_for else "genes_dropped"
-            account.say(code, n=n, genes=len(kept), reason=reason)
+            cleaning.add_message(code, n=n, genes=len(kept), reason=reason)
     if counts["genes_constant"]:
-        account.say("genes_constant", n=counts["genes_constant"])
+        cleaning.add_message("genes_constant", n=counts["genes_constant"])
     return counts

@@ -17,7 +17,7 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.state import copy_rows
 from pairtile.errors import InputError
 from pairtile.io.annotations import AnnotationTable, read_numbers
-from pairtile.io.names import some
+from pairtile.io.names import join_first
 from pairtile.preprocess.quality import SampleQuality
 from pairtile.preprocess.samples import NEAR_COPIES_SHARE, SampleDesign, parts_of, term_of
 from pairtile.runtime.threads import one_blas_thread
@@ -123,10 +123,10 @@ class Looked(NamedTuple):
 def with_surfaces(design: SampleDesign, looked: Looked) -> SampleDesign:
     """The design with as many waves of what ``regress_out`` has as smooth as values ask for."""
     for term in design.surfaces:
-        chosen = term.of(looked.samples)
+        chosen = term.for_samples(looked.samples)
         basis = orthonormal(design.covariates[looked.samples])
         number = chosen.design(looked.rows, basis).shape[1]
-        covariates = np.hstack([design.covariates, term.whole(number)])
+        covariates = np.hstack([design.covariates, term.all_columns(number)])
         design = replace(design, covariates=covariates)
     return design
 
@@ -154,10 +154,12 @@ def look_at_annotations(
     found: list[Message] = []
     if not design.series.size:
         others = {name: cells for name, cells in columns.items() if not _is_size(quality, cells)}
-        terms = [term.of(samples) for term in _terms(replace(table, columns=others))]
+        terms = [term.for_samples(samples) for term in _terms(replace(table, columns=others))]
         if chosen := explaining_terms(rows, terms, removed):
             found.append(_named(rows, removed, chosen, labels, design.effects))
-            every = [term_of(term.name, table).whole(taken.shape[1]) for term, taken in chosen]
+            every = [
+                term_of(term.name, table).all_columns(taken.shape[1]) for term, taken in chosen
+            ]
             named = tuple(part for term, _ in chosen for part in parts_of(term.name))
             design = replace(design, explained=np.hstack(every), named=named)
             rest = orthonormal(design.explained[samples], removed)
@@ -214,7 +216,10 @@ def _named(
     stated: Sequence[str],
 ) -> Message:
     """Which columns explain what samples share, how much, and the line that takes it off."""
-    before, left = Left.of(rows, removed), Left.of(rows, together([x for _, x in chosen], removed))
+    before, left = (
+        Left.of_rows(rows, removed),
+        Left.of_rows(rows, together([x for _, x in chosen], removed)),
+    )
     share = 1.0 - left.variance / left.free * before.free / before.variance
     severe = (before.excess - left.excess) * left.free >= SEVERE
     shown = []
@@ -260,7 +265,7 @@ def _copies(
     # By signs: of two samples at one end of a module, which agree in its genes alone, the products
     # of these would be most of the sum. Genes of a module count as few genes, a sign as 0.4 of one.
     signs = np.sign(rows - (rows @ known) @ known.T)
-    n_genes = int(1 / (2.5 / len(rows) + max(Left.of(rows, known).excess, 0.0)))
+    n_genes = int(1 / (2.5 / len(rows) + max(Left.of_rows(rows, known).excess, 0.0)))
     gram = np.sin(0.5 * np.pi / len(rows) * (signs.T @ signs))
     near = near_copies_of(gram, n_genes, COPY_CORRELATION, 0.05 / len(names))
     groups = sorted({tuple(sorted((k, *of))) for k, of in enumerate(near) if of})
@@ -276,7 +281,7 @@ def _copies(
             line = f"samples: {{replicate: {name}}} makes one sample of each"
     equal = all((rows[:, group[0]] == rows[:, group[1]]).all() for group in groups)
     how = "have the same values as" if equal else "are far closer than any others to"
-    listed = some([" = ".join(names[k] for k in group) for group in groups])
+    listed = join_first([" = ".join(names[k] for k in group) for group in groups])
     return [message("copied_samples", n=len(copied), names=listed, how=how, line=line)]
 
 
@@ -304,4 +309,4 @@ def _swaps(
     if typical < 3 * spread or not 0 < len(swapped) <= MAX_SWAPPED * codes.size:
         return []
     shown = [f"{names[k]} ({cells[k]}, closer to {labels[distance[k].argmin()]})" for k in swapped]
-    return [message("swapped_samples", n=len(swapped), column=column, names=some(shown))]
+    return [message("swapped_samples", n=len(swapped), column=column, names=join_first(shown))]

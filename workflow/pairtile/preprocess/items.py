@@ -20,7 +20,7 @@ TOO_RARE = "expressed in too few samples"
 NOT_VARIABLE = "not among the most variable"
 
 
-class Account:
+class CleaningLog:
     """What happened to each input gene; all arrays have shape (input genes,)."""
 
     def __init__(self, n_genes: int) -> None:
@@ -33,7 +33,7 @@ class Account:
         self.constant = np.zeros(n_genes, dtype=bool)
         self.messages: list[Message] = []
 
-    def say(self, code: str, **numbers: str | float) -> None:
+    def add_message(self, code: str, **numbers: str | float) -> None:
         """A message of ``messages.toml`` in this folder."""
         self.messages.append(message(code, **numbers))
 
@@ -64,7 +64,7 @@ class Account:
 
 def items_table(
     genes: Sequence[str],
-    account: Account,
+    cleaning: CleaningLog,
     symbols: Mapping[str, str] | None = None,
     accessions: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
@@ -72,7 +72,7 @@ def items_table(
 
     Columns are those of ``items.parquet`` in ``columns.toml``.
     """
-    kept = account.reason == ""
+    kept = cleaning.reason == ""
     order = np.concatenate([np.flatnonzero(kept), np.flatnonzero(~kept)])
     names = [genes[k] for k in order]
     also = {
@@ -85,13 +85,13 @@ def items_table(
             "name": pd.Series(names, dtype=object),
             **{column: texts for column, texts in also.items() if texts},
             "kept": kept[order],
-            "reason": pd.Series(account.reason[order], dtype=object),
-            "n_observed": account.n_observed[order],
-            "n_missing_input": account.n_missing_input[order],
-            "n_zeros_to_missing": account.n_zeros[order],
-            "mean": account.mean[order],
-            "sd": account.sd[order],
-            "constant": account.constant[order],
+            "reason": pd.Series(cleaning.reason[order], dtype=object),
+            "n_observed": cleaning.n_observed[order],
+            "n_missing_input": cleaning.n_missing_input[order],
+            "n_zeros_to_missing": cleaning.n_zeros[order],
+            "mean": cleaning.mean[order],
+            "sd": cleaning.sd[order],
+            "constant": cleaning.constant[order],
             "is_regulator": np.zeros(order.size, dtype=bool),
         }
     )

@@ -198,13 +198,10 @@ def inflation(state: SampleArrays, n_samples: int, kind: str = "") -> float:
     return kept / max(n_samples - of_batches - given_up, 1)
 
 
-def neighbours_alike(state: SampleArrays) -> str:
-    """That they are, with the numbers: how a warning begins."""
-    mean, chance = state["order_autocorrelation"]
-    return (
-        f"Neighbouring samples are alike (lag-1 autocorrelation {mean:.2f} on average over genes, "
-        f"at most {chance:.2f} in 999 random orders)."
-    )
+def order_autocorrelation(state: SampleArrays) -> dict[str, float]:
+    """Lag-1 autocorrelation of the samples, for the warnings that say that neighbours are alike:
+    the mean over genes, and the largest by chance."""
+    return dict(zip(("mean", "chance"), map(float, state["order_autocorrelation"]), strict=True))
 
 
 def common_course_warning(common: str, kind: str) -> Message:

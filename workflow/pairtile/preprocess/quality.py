@@ -20,13 +20,13 @@ class SampleQuality:
     """The samples as they were read, before any normalisation.
 
     samples : their names. size : float64 (samples,), the sum of each over all genes where values
-    are counts (``counted``), else the median over at most ``MAX_GENES`` genes, evenly spaced.
+    are counts (``is_counts``), else the median over at most ``MAX_GENES`` genes, evenly spaced.
     zeros, missing : float64 (samples,), shares of all genes. group : int32 (samples,), the batch of
     each, or without batches the series; empty where neither is stated. labels : of the groups.
     """
 
     samples: list[str]
-    counted: bool
+    is_counts: bool
     size: NDArray[np.float64]
     zeros: NDArray[np.float64]
     missing: NDArray[np.float64]
@@ -34,7 +34,7 @@ class SampleQuality:
     labels: list[str]
 
     @classmethod
-    def of(
+    def of_expression(
         cls, expression: Expression, counts: RawCounts, counted: bool, design: SampleDesign | None
     ) -> SampleQuality:
         """Of a table's raw values."""
@@ -47,7 +47,7 @@ class SampleQuality:
         n_genes = len(expression.genes)
         return cls(
             samples=list(expression.samples),
-            counted=counted,
+            is_counts=counted,
             size=size,
             zeros=counts.sample_zero / n_genes,
             missing=counts.sample_missing / n_genes,
@@ -61,7 +61,7 @@ class SampleQuality:
         found = principal_components(values)
         return {
             "quality_samples": np.array(self.samples, dtype=np.str_),
-            "quality_counted": np.array(self.counted),
+            "quality_counted": np.array(self.is_counts),
             "quality_size": self.size,
             "quality_zeros": self.zeros,
             "quality_missing": self.missing,

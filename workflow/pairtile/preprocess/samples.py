@@ -30,7 +30,7 @@ from pairtile.io.annotations import (
 )
 from pairtile.io.cells import cells_note, chosen_cells
 from pairtile.io.expression import Expression, read_sparsely
-from pairtile.io.names import some
+from pairtile.io.names import join_first
 from pairtile.io.sparse_rows import SparseRows, Values, stored_values
 from pairtile.io.symbols import with_symbols
 from pairtile.io.table import check_samples
@@ -51,8 +51,9 @@ MIN_DEGREES = 3
 MIN_SHARE_LEFT = 1 / 3
 """Of the samples, that must be left, too: labels of one or two samples each take all but noise."""
 
-FEW_DEGREES = 10
-"""Below which it is warned of: only correlations above .6 differ from none at p = .05."""
+MIN_DEGREES_UNWARNED = 10
+"""With fewer degrees of freedom a warning is given: only correlations above .6 differ from 0 at
+p = .05."""
 
 _FILLED = (
     "a value for every sample (to leave out those without one, take their rows out of this table "
@@ -210,7 +211,7 @@ def arrange_samples(
         refuse_cells(table, config.columns[key], [""], _FILLED)
     how: str = config.combine
     if how == "auto" and "replicate" in cells:
-        how = "sum" if measure_scale(stored_values(expression.values)).counted else "mean"
+        how = "sum" if measure_scale(stored_values(expression.values)).is_counts else "mean"
     expression, first = _combine_replicates(expression, table, config, cells, how, scratch)
     design = replace(SampleDesign.unknown(), notes=list(table.notes), step=config.step)
     if first.size < n_samples:
@@ -283,7 +284,7 @@ def annotated_samples(
     if table.unannotated:
         annotated = np.flatnonzero(~np.isin(expression.samples, table.unannotated))
         expression = take_samples(expression, annotated, scratch)
-        names = some(table.unannotated)
+        names = join_first(table.unannotated)
         warning = message("samples_without_annotations", n=len(table.unannotated), names=names)
         table = read_annotation_table(config.annotations, expression.samples)
         table.notes.append(warning)
@@ -374,9 +375,9 @@ def without_empty_samples(expression: Expression, scratch: Path | None = None) -
         release(expression.values)
         if not empty.any():
             return expression
-    if empty.all() or not measure_scale(stored_values(expression.values)).counted:
+    if empty.all() or not measure_scale(stored_values(expression.values)).is_counts:
         return expression
-    names = some([expression.samples[k] for k in np.flatnonzero(empty)])
+    names = join_first([expression.samples[k] for k in np.flatnonzero(empty)])
     kept = take_samples(expression, np.flatnonzero(~empty), scratch)
     check_samples(expression.source, kept.samples)
     warning = message("empty_samples", n=int(empty.sum()), names=names)
@@ -583,7 +584,7 @@ def _check_degrees(table: AnnotationTable, columns: tuple[str, ...], design: Sam
             "more samples share (under preprocess.regress_out)"
         )
         raise InputError.at(table.path, f"columns {quoted(columns)}", found, expected)
-    if left < FEW_DEGREES:
+    if left < MIN_DEGREES_UNWARNED:
         design.notes.append(message("few_degrees_left", left=left, samples=n_samples))
 
 

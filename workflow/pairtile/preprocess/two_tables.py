@@ -17,7 +17,7 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.large_table import empty_table
 from pairtile.errors import InputError
 from pairtile.io.expression import ORIENTATIONS, Expression, read_sparsely
-from pairtile.io.names import match_samples, some
+from pairtile.io.names import join_first, match_samples
 from pairtile.io.symbols import with_symbols
 from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.items import unique_names
@@ -127,8 +127,8 @@ def _matched(
         raise InputError.at(
             other.source,
             "",
-            f"{matched.size} of its {len(other.samples)} samples ({some(other.samples)}) among the "
-            f"{len(first.samples)} of {first.source} ({some(first.samples)})",
+            f"{matched.size} of its {len(other.samples)} samples ({join_first(other.samples)}) "
+            f"among the {len(first.samples)} of {first.source} ({join_first(first.samples)})",
             f"at least min_samples ({least}) samples of the same name in both tables",
         )
     alone = [first.samples[k] for k in np.flatnonzero(place < 0)]
@@ -140,7 +140,7 @@ def _matched(
     }
     for key, names in zip(TABLES, (alone, other_alone), strict=True):
         if names:
-            shown = {"n": len(names), "names": some(names, MAX_NAMED), "all_names": names}
+            shown = {"n": len(names), "names": join_first(names, MAX_NAMED), "all_names": names}
             said.append(message("samples_of_one_table", table=key, **shown))
     first = take_samples(first, matched, scratch)
     return first, take_samples(other, place[matched], scratch), counts, said

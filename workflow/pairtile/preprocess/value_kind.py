@@ -70,7 +70,7 @@ MIN_SMALL_VALUES, MIN_SMALL_COUNTS = 100, 5
 
 MAX_VALUES = 1 << 22
 _BLOCK = 1 << 20
-_FEW = 10_000
+_N_VALUES_FIRST = 10_000
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Scale:
         return self.zero_share >= 0.01 and not self.n_negative and self.lowest >= floor
 
     @property
-    def counted(self) -> bool:
+    def is_counts(self) -> bool:
         """Whether these are counts indeed, whole or estimated, and not levels or intensities."""
         whole = self.looks_counted and MIN_COUNT <= self.maximum < MAX_COUNT
         return (whole or self.estimated) and not self.zeros_missing
@@ -138,7 +138,7 @@ class Scale:
     @property
     def kind(self) -> str:
         """The kind of values, in words."""
-        if self.counted:
+        if self.is_counts:
             return "estimated counts" if self.estimated else "counts"
         if self.looks_counted and not self.looks_raw:
             return "levels"
@@ -188,7 +188,7 @@ def measure_scale(values: np.ndarray) -> Scale:
     if not drawn:
         return Scale(math.nan, math.nan, math.nan, math.nan, whole_numbers=True, n_negative=0)
     all_drawn = np.concatenate(drawn)
-    few = all_drawn[:: max(1, all_drawn.size // _FEW)]
+    few = all_drawn[:: max(1, all_drawn.size // _N_VALUES_FIRST)]
     distinct, times = np.unique(few, return_counts=True)
     others = few[few != distinct[times.argmax()]]  # which may be a floor or a ceiling
     lowest, quartile, high = np.quantile(all_drawn, [0.01, 0.25, 0.99], overwrite_input=True)
@@ -359,7 +359,7 @@ def whole_counts(values: Values, scratch: Path | None = None) -> NDArray[np.unsi
     """Counts (genes, samples) in the smallest type that holds them, estimated ones rounded, 0 where
     missing; None where the values are none. Many are mapped from a file in ``scratch``."""
     scale = measure_scale(stored_values(values))
-    if not scale.counted or scale.maximum > 2.0**53:
+    if not scale.is_counts or scale.maximum > 2.0**53:
         return None
     found = empty_table(values.shape, scratch, np.min_scalar_type(int(scale.maximum) + 1))
     for rows in row_blocks(values.shape):

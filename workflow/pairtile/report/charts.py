@@ -32,8 +32,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike
 
-from pairtile.declare.maps import look_into
-from pairtile.declare.vega_lite import stand_for
+from pairtile.declare.maps import label_image
+from pairtile.declare.vega_lite import label_marks
 from pairtile.report.formats import count, percent, shortened
 from pairtile.report.style import (
     BLUE,
@@ -41,7 +41,7 @@ from pairtile.report.style import (
     GREY,
     GROUP_COLOURS,
     INK,
-    MANY_POINTS,
+    MAX_VECTOR_POINTS,
     ORANGE,
     PALE,
     SKY,
@@ -315,7 +315,7 @@ def lines(
                 x, y, marker="D" if x.size == 1 else marker, linestyle=linestyle, color=colour,
                 linewidth=1.7 if name == highlight else 1.0, markersize=5 if x.size == 1 else 2.5,
                 zorder=3 if name == highlight or x.size == 1 else 2, label=name,
-                rasterized=bool(marker) and x.size > MANY_POINTS,
+                rasterized=bool(marker) and x.size > MAX_VECTOR_POINTS,
             )  # fmt: skip
             if bands and name in bands:
                 low, high = (np.asarray(end, np.float64) for end in bands[name])
@@ -355,7 +355,7 @@ def scatter(
     diagonal : str, optional
         Draws the line of equal x and y, and names it.
     hover, items : mapping and sequence, optional
-        What each point is, in the page (``pairtile.declare.vega_lite.stand_for``).
+        What each point is, in the page (``pairtile.declare.vega_lite.label_marks``).
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     pale = np.zeros(x.size, bool) if faint is None else np.asarray(faint, bool)
@@ -378,13 +378,13 @@ def scatter(
                     points = ax.scatter(
                         x[chosen], y[chosen], s=scale * s, marker=marker, alpha=alpha,
                         c=[colour] if shades is None or mask is rest else shades[chosen],
-                        linewidths=0.0, rasterized=x.size > MANY_POINTS,
+                        linewidths=0.0, rasterized=x.size > MAX_VECTOR_POINTS,
                         label=name if scale == 1.0 else "",
                     )  # fmt: skip
                     if hover:
                         here = np.flatnonzero(chosen).tolist()
                         texts = {what: [all_[k] for k in here] for what, all_ in hover.items()}
-                        stand_for(points, texts, [items[k] for k in here] if items else ())
+                        label_marks(points, texts, [items[k] for k in here] if items else ())
         if diagonal is not None:
             ends = [min(np.nanmin(z, initial=0.0) for z in (x, y)),
                     max(np.nanmax(z, initial=0.0) for z in (x, y))]  # fmt: skip
@@ -475,7 +475,7 @@ def heat_map(
     aspect : {"equal", "auto"}
         Whether cells are squares.
     hover, items : mapping and bool, optional
-        What rows and columns are, in the page (``pairtile.declare.maps.look_into``).
+        What rows and columns are, in the page (``pairtile.declare.maps.label_image``).
     """
     values = np.asarray(matrix, dtype=np.float64)
     n, m = values.shape
@@ -491,7 +491,7 @@ def heat_map(
             extent=(-0.5, m - 0.5, *ends), aspect=aspect,
         )  # fmt: skip
         if hover:
-            look_into(image, block_means(values, MAX_CELLS), hover, items)
+            label_image(image, block_means(values, MAX_CELLS), hover, items)
         for start, end in blocks:
             frame = (start - 0.5, start - 0.5), end - start, end - start
             ax.add_patch(Rectangle(*frame, fill=False, edgecolor=INK, linewidth=0.5))

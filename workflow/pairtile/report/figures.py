@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairtile.declare.columns import explained
 from pairtile.report.charts import embedding, histogram, lines, scatter
-from pairtile.report.formats import counted, number, shortened
+from pairtile.report.formats import number, pluralise, shortened
 from pairtile.report.method_report import Drawn, FigureMaker, needed
 from pairtile.report.results import Results
 from pairtile.report.style import GROUP_COLOURS, figure_of_panels
@@ -116,7 +116,7 @@ def cleaning(results: Results) -> Drawn:
     least = (results.parameters.get("preprocess") or {}).get("min_samples")
     figure = histogram(
         edges, counts, yscale="symlog", xlim=(edges[0], edges[-1]), ylabel="number of genes",
-        vlines={f"at least {counted(least, 'sample')}": least - 0.5} if least else {},
+        vlines={f"at least {pluralise(least, 'sample')}": least - 0.5} if least else {},
         xlabel="samples with a value",
     )  # fmt: skip
     return Drawn(figure)

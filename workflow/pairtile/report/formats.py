@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from functools import partial
 
-from pairtile.config.values import listed as words_listed
+from pairtile.config.values import join_list as join_words
 
 
 def count(value: float) -> str:
@@ -14,8 +14,8 @@ def count(value: float) -> str:
     return f"{round(value):,}"
 
 
-def counted(value: float, singular: str, plural: str | None = None) -> str:
-    """A count with its noun: ``counted(1, "edge")`` -> ``1 edge``, ``2 edges``."""
+def pluralise(value: float, singular: str, plural: str | None = None) -> str:
+    """A count with its noun: ``pluralise(1, "edge")`` -> ``1 edge``, ``2 edges``."""
     return f"{count(value)} {singular if value == 1 else plural or singular + 's'}"
 
 
@@ -40,7 +40,7 @@ def number(value: float | str | None, digits: int = 3, *, pad: bool = False) -> 
     return f"{mantissa}e{int(exponent)}"
 
 
-def plain(value: float) -> str:
+def format_number(value: float) -> str:
     """A setting as one writes it, with a true minus sign: ``140``, ``−9``, ``0.5``, ``1e-5``."""
     digits, _, exponent = f"{value:g}".partition("e")
     digits = digits.replace("-", "−")
@@ -78,7 +78,7 @@ def memory(size_bytes: float) -> str:
     return f"{size:.1f} TiB"
 
 
-listed = partial(words_listed, last="and")
+join_list = partial(join_words, last="and")
 """``["a", "b", "c"]`` -> ``a, b and c``."""
 
 
@@ -90,10 +90,12 @@ def largest(numbers: Mapping[object, int], noun: str, limit: int = 5) -> str:
     values = [int(value) for value in numbers.values()]
     if not values or (len(values) > 1 and values[0] == values[-1]):
         return ""
-    named = [f"{name} ({counted(int(n), noun)})" for name, n in list(numbers.items())[:limit]]
+    named = [f"{name} ({pluralise(int(n), noun)})" for name, n in list(numbers.items())[:limit]]
     least = values[:limit][-1]
     more = sum(value == least for value in values[limit:])
-    return listed([*named, *([f"{count(more)} more with {counted(least, noun)}"] if more else [])])
+    return join_list(
+        [*named, *([f"{count(more)} more with {pluralise(least, noun)}"] if more else [])]
+    )
 
 
 def largest_hub(numbers: Mapping[object, int], noun: str) -> str:
@@ -101,7 +103,7 @@ def largest_hub(numbers: Mapping[object, int], noun: str) -> str:
     (name, n), *others = numbers.items()
     if others and others[0][1] == n:
         return ""
-    return f" The largest hub, {name}, has {counted(int(n), noun)}."
+    return f" The largest hub, {name}, has {pluralise(int(n), noun)}."
 
 
 def shortened(name: str, limit: int = 24) -> str:

@@ -31,19 +31,19 @@ def pack_column(values: pd.Series) -> dict[str, object]:
     little-endian. ``kind`` is integer, decimal (rounded to four significant digits) or text.
     """
     kind = _KINDS.get(values.dtype.kind, "text")
-    of_row, distinct = pd.factorize(values, use_na_sentinel=False)
+    row_codes, distinct = pd.factorize(values, use_na_sentinel=False)
     found = distinct.tolist()
     if kind == "decimal":
         found = [to_digits(value) for value in found]
         packed = np.array([_packed(value) for value in found], dtype="<i4")
         # A distinct value takes about ten letters of JSON, one of the packed ones 16/3.
         if 4 * len(np.unique(packed)) > len(values) or not np.isfinite(found).all():
-            return {"kind": kind, "decimals": base64_of(packed[of_row])}
+            return {"kind": kind, "decimals": base64_of(packed[row_codes])}
     elif kind == "text":
         found = [str(value) for value in found]
     codes, texts = pd.factorize(np.array(found, dtype=object))
     width = "<u1" if len(texts) <= 256 else "<u2"
-    return {"kind": kind, "values": list(texts), "codes": base64_of(codes[of_row].astype(width))}
+    return {"kind": kind, "values": list(texts), "codes": base64_of(codes[row_codes].astype(width))}
 
 
 def to_digits(value: float) -> float:

@@ -31,7 +31,7 @@ INK, GREY, PALE = "#1f2933", "#6b7785", "#dde3ea"
 ONE_COLUMN, TWO_COLUMNS = 89 / 25.4, 183 / 25.4
 """Widths of figures in journals, inches."""
 
-MANY_POINTS = 1000
+MAX_VECTOR_POINTS = 1000
 """More are drawn as an image: a page of vectors would be slow."""
 
 STYLE: dict[str, object] = {

@@ -72,7 +72,16 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    names = ("count", "counted", "number", "plain", "percent", "duration", "memory", "listed")
+    names = (
+        "count",
+        "pluralise",
+        "number",
+        "format_number",
+        "percent",
+        "duration",
+        "memory",
+        "join_list",
+    )
     for name in (*names, "largest", "largest_hub"):
         environment.filters[name] = getattr(formats, name)
     environment.globals["comma"] = comma

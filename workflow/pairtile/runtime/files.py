@@ -49,7 +49,7 @@ class Owner(Protocol):
     def add(self, path: Path, checksum: str) -> None:
         """Take note of a new file."""
 
-    def account(self) -> dict[str, object]:
+    def file_records(self) -> dict[str, object]:
         """For the record of the step: new files that are there still, and what they are made of."""
 
 

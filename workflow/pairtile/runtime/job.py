@@ -59,12 +59,12 @@ def job(snakemake: Any, threads: int | None = None) -> Iterator[None]:
             else:
                 yield
     except Exception as error:
-        if say(error, snakemake.output[0]):
+        if log_error(error, snakemake.output[0]):
             sys.exit(1)
         raise
 
 
-def say(error: Exception, out: str | os.PathLike[str]) -> bool:
+def log_error(error: Exception, out: str | os.PathLike[str]) -> bool:
     """Log, once, what a person has to know of an error on making the file ``out``; whether it is no
     defect of pairtile."""
     known: Exception | None = None
@@ -119,7 +119,7 @@ def logged_to(path: Path, out: str | os.PathLike[str], *others: logging.Handler)
     try:
         yield
     except Exception as error:
-        say(error, out)
+        log_error(error, out)
         raise
     finally:
         for handler in outer:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pairtile.errors import PairtileError
 from pairtile.runtime.files import read_json
-from pairtile.runtime.record import about
+from pairtile.runtime.record import format_duration
 from pairtile.snakemake_internals import (
     Event,
     JobFailed,
@@ -36,7 +36,7 @@ ENDING = "pairtile: "
 TRUSTED_SECONDS = 10.0
 """Of work as it was estimated, before the time that jobs take counts as much."""
 
-Planned = Callable[[str], Mapping[str, tuple[int, float]]]
+PlannedJobs = Callable[[str], Mapping[str, tuple[int, float]]]
 """Of an analysis that has just been planned, the number and the seconds of each rule's jobs."""
 
 
@@ -66,9 +66,9 @@ class RunProgress:
     and how the run ended, with what Snakemake warns of afterwards."""
 
     def __init__(
-        self, say: Callable[[str], None], clock: Callable[[], float], planned: Planned
+        self, print_line: Callable[[str], None], clock: Callable[[], float], planned: PlannedJobs
     ) -> None:
-        self.say, self.left = say, TimeLeft(clock, planned)
+        self.print_line, self.left = print_line, TimeLeft(clock, planned)
         self.done = "  0 %"
         self.ended = False
 
@@ -80,8 +80,8 @@ class RunProgress:
                 if of_analysis:
                     self.left.start(job, analysis, rule)
                 seconds = self.left.seconds()
-                left = f", {about(seconds)} left" if seconds >= 5 else ""
-                self.say(f"{self.done}{left}  {message}")
+                left = f", {format_duration(seconds)} left" if seconds >= 5 else ""
+                self.print_line(f"{self.done}{left}  {message}")
             case JobFinished(job):
                 self.left.finish(job)
             case StepsDone(done, total):
@@ -90,7 +90,7 @@ class RunProgress:
                 says_end = text.startswith(ENDING)
                 if says_end or (self.ended and level >= logging.WARNING):
                     for line in text.splitlines():
-                        self.say(line)
+                        self.print_line(line)
                 self.ended |= says_end
 
 
@@ -98,7 +98,7 @@ class TimeLeft:
     """The time that a run has left: what its plans say of the jobs to come, corrected by how long
     those that have ended took."""
 
-    def __init__(self, clock: Callable[[], float], planned: Planned) -> None:
+    def __init__(self, clock: Callable[[], float], planned: PlannedJobs) -> None:
         self.clock, self.planned = clock, planned
         self.started: dict[int, tuple[str, str, float]] = {}
         self.to_come: dict[str, dict[str, list[float]]] = {}

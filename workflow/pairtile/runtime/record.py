@@ -40,7 +40,7 @@ class StepRecord:
         """Seconds since the step began."""
         return time.perf_counter() - self.started
 
-    def say(self, *messages: Message) -> None:
+    def log_messages(self, *messages: Message) -> None:
         """To the record and the log."""
         self.messages += messages
         for message in messages:
@@ -74,7 +74,7 @@ def recorded(step: str, path: str | os.PathLike[str] | None = None) -> Iterator[
     if path is not None:
         content = asdict(replace(record, messages=[]))
         content["messages"] = [message.as_json() for message in record.messages]
-        content |= owner.account() if (owner := OWNER.get()) else {"files": {}}
+        content |= owner.file_records() if (owner := OWNER.get()) else {"files": {}}
         del content["started"]
         write_json(path, content)
 
@@ -95,7 +95,10 @@ def _show_that_it_goes_on(record: StepRecord, expected: float, ended: threading.
         wait, elapsed = EVERY_SECONDS, record.elapsed()
         if time.perf_counter() - Progress.latest < EVERY_SECONDS:
             continue
-        left = f", {100 * elapsed / max(expected, elapsed):.0f} %, {about(expected - elapsed)} left"
+        left = (
+            f", {100 * elapsed / max(expected, elapsed):.0f} %, "
+            f"{format_duration(expected - elapsed)} left"
+        )
         log.info("%s: %.0f s so far%s", record.step, elapsed, left * (elapsed < expected))
 
 
@@ -155,11 +158,11 @@ class Progress:
                 self.total,
                 self.what,
                 rate,
-                about(left),
+                format_duration(left),
             )
 
 
-def about(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """``about 40 s``, ``about 3 min``, ``about 2.5 h``, ``about 3 days``."""
     if seconds < 90:
         return f"about {max(1, round(seconds))} s"

@@ -35,15 +35,15 @@ TIME_FACTOR = 4
 MIN_MINUTES = 15
 """A job's start, its imports and compilation, on a slow shared file system."""
 
-SMALL_JOBS = 8
+MAX_SMALL_JOBS = 8
 """The most jobs for all small analyses of a run; the same wherever it runs, as rules must be."""
 
-SMALL_SECONDS = 30.0
-"""Of a small analysis, on a slow machine."""
+SMALL_ANALYSIS_SECONDS = 30.0
+"""Seconds that a small analysis takes at most on a slow machine."""
 
-LITTLE_BYTES = 1 << 20
-LITTLE_SECONDS = 1.0
-"""Of one core: what is less is not worth more cores than one."""
+MAX_SMALL_JOB_BYTES = 1 << 20
+MAX_SMALL_JOB_SECONDS = 1.0
+"""Seconds of one core below which a job is given one core."""
 
 UNPACKED = {
     ".gz": 6,
@@ -197,12 +197,12 @@ def _read(path: str, mtime_ns: int, size: int, inode: int) -> PlannedRequests | 
 # Paths are the rule's inputs, ``plan`` is that of ``read_requests``.
 
 
-def is_little(read: Paths, plan: PlannedRequests | None, cores: int) -> bool:
+def is_small_job(read: Paths, plan: PlannedRequests | None, cores: int) -> bool:
     """Whether a job that reads these files has next to nothing to do."""
-    if plan is not None and plan.seconds * cores > LITTLE_SECONDS:
+    if plan is not None and plan.seconds * cores > MAX_SMALL_JOB_SECONDS:
         return False
     # What is not there yet may be large.
-    return 0 < file_bytes(read) < LITTLE_BYTES
+    return 0 < file_bytes(read) < MAX_SMALL_JOB_BYTES
 
 
 def is_small(config: Analysis) -> bool:
@@ -211,7 +211,7 @@ def is_small(config: Analysis) -> bool:
     from_others = (*config.other_results(), *(s.of_analysis for s in stages_of(config)))
     key, _, inner = config.jobs.many_draws.partition(".")
     draws = getattr(getattr(config, key, None), inner, None) if key else None
-    files = {*config.input_files().values()} - {*config.later_inputs().values()}
+    files = {*config.input_files().values()} - {*config.downstream_inputs().values()}
     return (
         config.chunks == "auto"
         and not (draws or any(from_others) or getattr(config, "reuse", None))
@@ -226,7 +226,7 @@ def is_small(config: Analysis) -> bool:
 def shares(small: Iterable[str]) -> list[list[str]]:
     """Small analyses, by the jobs that compute them: each pays once for a start and for imports."""
     names = list(small)
-    jobs = min(len(names), SMALL_JOBS)
+    jobs = min(len(names), MAX_SMALL_JOBS)
     ends = [job * len(names) // max(1, jobs) for job in range(jobs + 1)]
     return [names[a:b] for a, b in pairwise(ends)]
 

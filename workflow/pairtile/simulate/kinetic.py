@@ -16,7 +16,7 @@ _HILL = (1.0, 4.0)  # cooperativity
 _BASAL = 100.0  # typical level of an unregulated gene, in arbitrary linear units
 _ROOTS = 0.3  # share of regulators that nothing regulates
 _REPRESSION = 0.35  # share of edges that repress
-_WIDEST = 10  # of noise and spread: e to its fifth multiple is still a number
+_MAX_SPREAD = 10  # of noise and spread: e to its fifth multiple is still a number
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,8 +102,8 @@ def simulate_kinetic(
     check_whole("n_samples", n_samples, 1)
     check_whole("seed", seed, 0)
     check_whole("n_regulators", n_regulators, 1, max(n_genes - 1, 1))
-    check_share("noise", noise, _WIDEST)
-    check_share("spread", spread, _WIDEST)
+    check_share("noise", noise, _MAX_SPREAD)
+    check_share("spread", spread, _MAX_SPREAD)
     check_share("dropout", dropout, below=True)
     # Genes are numbered in the order in which they depend on each other: regulators, then others.
     source, target = _network(n_genes, n_regulators, stream(seed, "network"))

@@ -207,11 +207,11 @@ def _scores_of_row(joint, bins, first_column, out, scratch):  # type: ignore[no-
 
 @njit(fastmath=_FAST, error_model="numpy")
 def _scores_of_complete_row(  # type: ignore[no-untyped-def]
-    joint, bins, first_column, total, of_row, of_columns, out, scratch
+    joint, bins, first_column, total, row_sum, of_columns, out, scratch
 ):
     """As ``_scores_of_row`` where nothing is missing, so that the marginals are known.
 
-    of_row, of_columns: sum of m ln m over the marginal m of gene x, and of each gene y.
+    row_sum, of_columns: sum of m ln m over the marginal m of gene x, and of each gene y.
     """
     width = joint.shape[1]
     logs, folded = scratch[0], scratch[1]
@@ -221,7 +221,7 @@ def _scores_of_complete_row(  # type: ignore[no-untyped-def]
         for q in range(width):
             folded[q] += logs[a * width + q]
     scale = 1.0 / (total * 0.6931471805599453)
-    known = total * np.log(total) - of_row
+    known = total * np.log(total) - row_sum
     for gene in range(min(width // bins, out.shape[0] - first_column)):
         score = known - of_columns[first_column + gene]
         for q in range(gene * bins, (gene + 1) * bins):

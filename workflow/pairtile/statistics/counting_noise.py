@@ -60,7 +60,7 @@ class Counts:
     effects_removed: bool = False
 
     @classmethod
-    def of(cls, state: Mapping[str, object]) -> Counts | None:
+    def of_state(cls, state: Mapping[str, object]) -> Counts | None:
         """None where values were made from something else, or their counts are not known."""
         if "counts" not in state:
             return None

@@ -57,7 +57,7 @@ class CommonCourses:
     by_chance: tuple[float, float]
 
     @property
-    def there(self) -> bool:
+    def is_shared(self) -> bool:
         """Whether series follow a course in common. One stimulus shows in ``mean``, many in
         ``within``."""
         return self.within > self.by_chance[0] or self.mean > self.by_chance[1]
@@ -66,7 +66,7 @@ class CommonCourses:
         """Which series follow one course, ``rows`` in words; empty where p-values need not keep
         it."""
         as_one = self.group.size > 2 and not self.group.any()
-        if not self.there or self.within < (MIN_CORRELATION if as_one else MIN_COMMON_COURSE):
+        if not self.is_shared or self.within < (MIN_CORRELATION if as_one else MIN_COMMON_COURSE):
             return ""
         number = np.bincount(self.group)
         number = number[number > 1]

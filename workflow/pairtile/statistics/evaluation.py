@@ -464,7 +464,7 @@ def _judge_network(
         is_judged |= truth.judges(target * n + source)
         edge, true_edges = _unordered(edge, n), np.unique(_unordered(truth.edges, n))
         n_candidates = truth.n_candidate_pairs
-    edge, first, of_row = np.unique(edge, return_index=True, return_inverse=True)
+    edge, first, edge_of_row = np.unique(edge, return_index=True, return_inverse=True)
     is_judged = is_judged[first]
     n_judged = int(is_judged.sum())
     is_true = is_judged & np.isin(edge, true_edges)
@@ -472,7 +472,7 @@ def _judge_network(
     verdicts = None
     if len(network) <= MAX_VERDICTS:
         of_edge = np.where(is_true, "+", np.where(is_judged, "-", "."))
-        verdicts = "".join(of_edge[of_row].tolist())
+        verdicts = "".join(of_edge[edge_of_row].tolist())
     false_positives = n_judged - true_positives
     false_negatives = len(true_edges) - true_positives
     true_negatives = n_candidates - len(true_edges) - false_positives

@@ -27,7 +27,7 @@ class Exchangeable:
     batch: Int32Array
 
     @classmethod
-    def of(cls, state: Mapping[str, object]) -> Exchangeable:
+    def of_state(cls, state: Mapping[str, object]) -> Exchangeable:
         """As the arrays ``sample_series`` and ``sample_batch`` of an analysis say."""
         none = np.empty(0, dtype=np.int32)
         return cls(

@@ -214,7 +214,7 @@ def find_hidden_factors(
     scores, inverse = components[order], np.linalg.pinv(components)[:, order]
     rest = scored - (scored @ inverse) @ scores
     before = orthonormal(np.empty((n_samples, 0)) if removed is None else removed)
-    now, left = (Left.of(scored, basis) for basis in (before, orthonormal(scores.T, before)))
+    now, left = (Left.of_rows(scored, basis) for basis in (before, orthonormal(scores.T, before)))
     return HiddenFactors(
         scores=scores,
         weights=inverse,

@@ -48,21 +48,21 @@ class Term(NamedTuple):
     columns: Float64Array
     smooth: bool = False
 
-    def of(self, samples: NDArray[np.int64]) -> Term:
+    def for_samples(self, samples: NDArray[np.int64]) -> Term:
         """Of some of the samples."""
         return self._replace(columns=self.columns[samples])
 
-    def whole(self, number: int) -> Float64Array:
+    def all_columns(self, number: int) -> Float64Array:
         """What is taken off, (samples, columns); of waves so many."""
         return waves(self.columns, number) if self.smooth else self.columns
 
     def design(self, rows: Float64Array, removed: Float64Array) -> Float64Array:
         """Columns to take off, (samples, columns); of waves as many as are worth it."""
         most = max(1, int(MAX_WAVES * (rows.shape[1] - 1 - removed.shape[1])))
-        every = self.whole(most)
+        every = self.all_columns(most)
         best, least = every.shape[1], np.inf
         for size in sorted({min(best, round(1.4**k)) for k in range(25 * self.smooth)}):
-            loss = Left.of(rows, orthonormal(every[:, :size], removed)).loss
+            loss = Left.of_rows(rows, orthonormal(every[:, :size], removed)).loss
             if loss < least:
                 best, least = size, loss
             elif size > 2 * best + 3:
@@ -121,7 +121,7 @@ class Left(NamedTuple):
     variance: float
 
     @classmethod
-    def of(cls, rows: Float64Array, removed: Float64Array) -> Left:
+    def of_rows(cls, rows: Float64Array, removed: Float64Array) -> Left:
         """Of rows (genes, samples) with mean 0 and variance 1."""
         rest = rows - (rows @ removed) @ removed.T
         variance = float((rest**2).sum() / max((rows**2).sum(), 1.0))
@@ -157,16 +157,16 @@ def explaining_terms(
         An orthonormal basis of what is off already.
     """
     chosen: list[tuple[Term, Float64Array]] = []
-    basis, now = removed, Left.of(rows, removed)
+    basis, now = removed, Left.of_rows(rows, removed)
     while len(chosen) < MAX_NAMED:
         rest = rows - (rows @ basis) @ basis.T
         found: list[tuple[float, int, Term, Float64Array, Left]] = []
         for term in terms:
-            tested = term.whole(TESTED_WAVES[term.columns.shape[1] - 1] if term.smooth else 0)
+            tested = term.all_columns(TESTED_WAVES[term.columns.shape[1] - 1] if term.smooth else 0)
             if not _explains(rest, orthonormal(tested, basis), basis, DRAWS * len(terms)):
                 continue
             design = term.design(rest, basis)
-            left = Left.of(rows, orthonormal(design, basis))
+            left = Left.of_rows(rows, orthonormal(design, basis))
             gain = (now.excess - left.excess) * left.free
             if left.loss < now.loss and gain >= (0.0 if chosen else MIN_GAIN):
                 found.append((left.loss, len(found), term, design, left))

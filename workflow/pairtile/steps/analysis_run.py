@@ -143,7 +143,7 @@ class AnalysisRun:
 
     def local_inputs(self, *steps: str) -> dict[str, str]:
         """Key -> path on this machine of the input files that these steps read."""
-        later = self.config.later_inputs()
+        later = self.config.downstream_inputs()
         files = self.config.input_files()
         keys = [key for step in steps for key in self.config.inputs(step)]
         if "prepare" in steps:

@@ -76,7 +76,7 @@ def chunk(run: AnalysisRun, stage: str, name: str) -> None:
                 for tile in counted():
                     add_summaries(summaries, scan_tile(tile))
                     yield tile.number, {"i": np.empty(0, dtype=np.int32)}
-                progress.say()
+                progress.log_progress()
                 _finish(step, opened.device, header)
 
             write_chunk(out, SCAN_SCHEMA, scanned(), header)
@@ -93,7 +93,7 @@ def chunk(run: AnalysisRun, stage: str, name: str) -> None:
         def computed() -> Iterator[tuple[int, Rows]]:
             for tile, rows in score_tiles(earlier.score_tile, counted(), selection, summaries):
                 yield tile.number, rows
-            progress.say()
+            progress.log_progress()
             if reuse:
                 header.record["tiles_taken"] = earlier.taken
                 log.info("%d of %d tiles taken from %s", earlier.taken, len(tiles), reuse)

@@ -62,8 +62,8 @@ def download(address: str, checksum: str, out: Path, waits: tuple[float, ...] = 
                 if not _is_of_the_network(error):
                     raise
                 if wait is None or not _may_pass(error):
-                    raise InputError.at(address, "", _said(error), "a file") from error
-                log.warning("%s: %s; next attempt in %.0f s", address, _said(error), wait)
+                    raise InputError.at(address, "", _error_text(error), "a file") from error
+                log.warning("%s: %s; next attempt in %.0f s", address, _error_text(error), wait)
                 time.sleep(wait)
 
 
@@ -129,7 +129,7 @@ def _may_pass(error: Exception) -> bool:
     return not (for_good or "certificate" in str(reason))
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if isinstance(error, urllib.error.HTTPError):
         return f"status {error.code} ({error.reason})"
     if isinstance(error, _TooShort):

@@ -8,7 +8,7 @@ from typing import cast
 from pairtile.config.downstream import PACKAGE, STAGES
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.downstream.given import Given
-from pairtile.engine.estimator import Written
+from pairtile.engine.estimator import TableSummary
 from pairtile.engine.state import open_state
 from pairtile.gpu.device import choose
 from pairtile.io.input_files import local_inputs
@@ -43,8 +43,8 @@ def downstream(run: AnalysisRun, name: str) -> None:
             directed=bool(made["directed"]),
             **made["ranked_by"],
         )
-        written: Written = import_module(f"{PACKAGE}.{name}").run(given)
+        written: TableSummary = import_module(f"{PACKAGE}.{name}").run(given)
         step.device = given.device.name
         step.peak_gpu_memory_bytes = given.device.peak_bytes()
         step.count(**written.counts)
-        step.say(*written.messages)
+        step.log_messages(*written.messages)

@@ -6,7 +6,7 @@ import pandas as pd
 
 from pairtile.config.models import Analysis
 from pairtile.declare.messages import Message, messages_of
-from pairtile.engine.estimator import Merged, estimator_of
+from pairtile.engine.estimator import MergedResults, estimator_of
 from pairtile.engine.state import open_state
 from pairtile.errors import InputError
 from pairtile.gpu.device import choose
@@ -38,7 +38,7 @@ def evaluate(run: AnalysisRun) -> None:
             config, open_state(run.state), choose("cpu"), "float64"
         )
         scan = read_arrays(folder / "scan.npz") if read_json(run.plan)["scan"] else None
-        merged = Merged(
+        merged = MergedResults(
             verified(folder / "pairs.parquet"),
             {},
             {},
@@ -55,9 +55,9 @@ def evaluate(run: AnalysisRun) -> None:
             network=read_table(folder / "network.parquet")[["source", "target"]],
         )
         write_json(folder / "evaluation.json", result)
-        step.say(*said)
+        step.log_messages(*said)
         shown = ("aupr", "random_aupr", "aupr_undirected", "random_aupr_undirected", "auroc")
-        step.say(message("evaluated", **{key: result[key] for key in shown}))
+        step.log_messages(message("evaluated", **{key: result[key] for key in shown}))
 
 
 def against_gold_standard(
@@ -73,7 +73,7 @@ def against_gold_standard(
     InputError as ``evaluate``."""
     kept = items[items["kept"]]
     ignored = (getattr(config, key, False) for key in ("ignore_case", "ignore_versions"))
-    names = GeneNames.of(items, *ignored)
+    names = GeneNames.of_items(items, *ignored)
     gold, said = with_spelling_of(read_gold_standard(path), names)
     regulators = kept.loc[kept["is_regulator"], "name"].tolist() or None
     try:

@@ -55,7 +55,7 @@ def groups(
         tables, found = compare_groups(read, config, seed)
         step.count(**found.counts)
         said = [*doubts_of(split, summaries), *_left_out(split), *found.messages]
-        step.say(*said, *_remove_old_results(out, config))
+        step.log_messages(*said, *_remove_old_results(out, config))
         for file, table in tables.items():
             with atomic_path(out / file) as temporary:
                 table.to_csv(temporary, sep="\t", index=False, lineterminator="\n")

@@ -69,7 +69,7 @@ def merge(run: AnalysisRun, stage: str) -> None:
             taken = [r["tiles_taken"] for r in result.records.values() if "tiles_taken" in r]
             if taken:
                 which = "tiles_taken" if any(taken) else "no_tiles_taken"
-                step.say(message(which, n=sum(taken), tiles=len(plan.tiles)))
+                step.log_messages(message(which, n=sum(taken), tiles=len(plan.tiles)))
             scored = {
                 name: int(result.summaries[name].sum())
                 for name in ("pairs", "pairs_scored")

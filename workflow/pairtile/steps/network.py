@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pairtile.config.models import Analysis
 from pairtile.declare.columns import with_metadata
-from pairtile.engine.estimator import Estimator, Merged
+from pairtile.engine.estimator import Estimator, MergedResults
 from pairtile.engine.network import Network
 from pairtile.io.input_files import local_inputs
 from pairtile.io.symbols import add_symbols
@@ -37,7 +37,7 @@ def opened_network(run: AnalysisRun, config: Analysis, backend: str | None) -> E
     return read_plan(run.plan).open_estimator(config, run.state, backend, more)
 
 
-def read_merged(run: AnalysisRun, whole: bool = True) -> Merged:
+def read_merged(run: AnalysisRun, whole: bool = True) -> MergedResults:
     """What the chunks left; the pairs themselves are read when they are used. ``whole``: with the
     sums of the first pass and the bootstraps, where there are any."""
     folder, plan = run.folder, read_plan(run.plan)
@@ -48,7 +48,7 @@ def read_merged(run: AnalysisRun, whole: bool = True) -> Merged:
         files = (folder / f"bootstraps/{a:05d}-{b:05d}.parquet" for a, b in plan.bootstraps)
         bootstraps = pd.concat(map(read_table, files), ignore_index=True)
     sums = read_arrays(folder / "chunks.npz")
-    return Merged(verified(folder / "pairs.parquet"), sums, read_null(run), scan, bootstraps)
+    return MergedResults(verified(folder / "pairs.parquet"), sums, read_null(run), scan, bootstraps)
 
 
 def network(run: AnalysisRun) -> None:
@@ -75,7 +75,7 @@ def network(run: AnalysisRun) -> None:
         step.device = opened.device.name
         step.peak_gpu_memory_bytes = opened.device.peak_bytes()
         step.count(**{"edges": len(result.edges)} | result.counts)
-        step.say(*result.messages)
+        step.log_messages(*result.messages)
         step.details |= {
             "threshold": result.threshold,
             "directed": result.directed,

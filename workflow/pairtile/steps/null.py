@@ -22,7 +22,7 @@ def null(run: AnalysisRun) -> None:
         assert isinstance(opened, NullStage)
         arrays = opened.null(plan.seed)
         write_arrays(run.folder / "null.npz", arrays)
-        step.say(*opened.null_messages(plan.seed))
+        step.log_messages(*opened.null_messages(plan.seed))
         step.device = opened.device.name
         step.peak_gpu_memory_bytes = opened.device.peak_bytes()
         if "lengths" in arrays:

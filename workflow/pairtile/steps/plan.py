@@ -28,7 +28,7 @@ from pairtile.engine.tiles import (
     number_of_jobs,
     plan_chunks,
 )
-from pairtile.engine.time_estimate import in_words, step_seconds
+from pairtile.engine.time_estimate import format_steps, step_seconds
 from pairtile.errors import StoreError
 from pairtile.gpu.device import Device, choose, hold_gpu, planned_device, threads, visible_gpus
 from pairtile.runtime.files import json_digest, read_arrays, read_json, read_table, write_json
@@ -48,8 +48,8 @@ GPU_THREADS = 30
 BESIDE_TILES_SECONDS = {"cpu": 0.5, "cuda": 0.2}
 """Of a bootstrap, beside its tiles: a null, DPI and files."""
 
-LONG_SECONDS = 120.0
-"""Of an analysis, for which cheaper settings are named."""
+MIN_SECONDS_FOR_ADVICE = 120.0
+"""Cheaper settings are named for an analysis that takes at least so many seconds."""
 
 BOOTSTRAP_SECONDS = 60.0
 """Work aimed at in one job of bootstraps."""
@@ -138,7 +138,7 @@ def plan(run: AnalysisRun) -> None:
     later steps use are refused here, as these would.
     """
     # Every job imports this module, and only this one reads inputs of later steps.
-    from pairtile.steps.later_inputs import stage_seconds, validate_inputs
+    from pairtile.steps.downstream_inputs import stage_seconds, validate_inputs
 
     config, seed = run.config.for_step("plan"), run.seed
     with recorded("plan", run.record("plan")) as step:
@@ -154,7 +154,7 @@ def plan(run: AnalysisRun) -> None:
             if new != old and new != {}:
                 decided[key] = new
         step.details["parameters"] = decided
-        step.say(*said)
+        step.log_messages(*said)
         whole, _ = method.resolve_auto(run.config, state)
         items = read_table(run.folder / "items.parquet")
         validate_inputs(whole, state, items)
@@ -234,19 +234,19 @@ def plan(run: AnalysisRun) -> None:
         step.details["reason"] = device.reason
         step.count(tiles=len(tiles), chunks=len(chunks))
         where = {"backend": device.backend, "device": device.name, "reason": device.reason}
-        step.say(message("backend_chosen", **where, precision=precision))
-        step.say(message("work_planned", work=sum(work), unit=cost.unit, n=len(chunks)))
+        step.log_messages(message("backend_chosen", **where, precision=precision))
+        step.log_messages(message("work_planned", work=sum(work), unit=cost.unit, n=len(chunks)))
         step.details["estimated_seconds"] = estimate
-        if (total := sum(estimate.values())) > LONG_SECONDS:
+        if (total := sum(estimate.values())) > MIN_SECONDS_FOR_ADVICE:
             step.details["cheaper_seconds"] = {
                 setting: total - (1.0 - share) * estimate.get("chunk", 0.0)
                 for setting, share in cost.cheaper.items()
             }
-        log.info("Time left: %s.", in_words(estimate))
+        log.info("Time left: %s.", format_steps(estimate))
         if chunks and chunks[0].first == 0 and config.chunks != "auto":
             asked = int(config.chunks)
             if asked > len(chunks):
-                step.say(message("fewer_chunks", asked=asked, tiles=len(tiles)))
+                step.log_messages(message("fewer_chunks", asked=asked, tiles=len(tiles)))
 
 
 def _device(run: AnalysisRun, cpu_seconds: float, bootstraps: int) -> Device:

@@ -41,7 +41,7 @@ def prepare(run: AnalysisRun) -> None:
         first = next((given["path"] for given in described.result().values()), "")
         step.count(**prepared.counts)
         check_characters(first, "name", items_kept)
-        step.say(*prepared.messages, *formula_warnings(items_kept))
+        step.log_messages(*prepared.messages, *formula_warnings(items_kept))
         step.details["parameters"] = prepared.parameters
         step.details["inputs"] = described.result()
         write_state(run.state, prepared.state, scratch)

@@ -27,5 +27,5 @@ def tables(run: AnalysisRun) -> None:
         opened = opened_network(run, config, "cpu")
         written = opened.tables(merged, read_table(folder / "items.parquet"), folder)
         step.count(**written.counts)
-        step.say(*written.messages)
+        step.log_messages(*written.messages)
         note_files(folder / name for name in config.result_tables())

@@ -82,7 +82,7 @@ class Store:
         self.summary = read_json(folder / "summary.json")
         check_finished(folder, "items.parquet", self.FILE)
         items = read_table(folder / "items.parquet").assign(kept=True)
-        self._items = GeneNames.of(items, False, False)
+        self._items = GeneNames.of_items(items, False, False)
         self.labels = unique_labels(items) if "symbol" in items else {}
         self.names = np.array([self.labels.get(name, name) for name in self._items.names])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pairtile.report.formats import counted
+from pairtile.report.formats import pluralise
 from pairtile.view.index import DEFECT, last_error, read_page, write_index
 
 
@@ -24,10 +24,10 @@ def success(results: str, analyses: Iterable[str]) -> str:
             lines.append(f"  {name}: no report on this machine; results are in {folder}/")
             continue
         lines.append(f"  {page.title}")
-        edges = f"; {counted(page.edges, 'edge')} in {folder}/" if page.edges else ""
+        edges = f"; {pluralise(page.edges, 'edge')} in {folder}/" if page.edges else ""
         lines.append(f"    open {page.path}{edges}")
         if page.warnings:
-            lines.append(f"    {counted(page.warnings, 'warning')}: read the page's top")
+            lines.append(f"    {pluralise(page.warnings, 'warning')}: read the page's top")
     if index := write_index(Path(results), ended=True):
         lines.append(f"  all analyses: open {index}")
     return "\n".join(lines)

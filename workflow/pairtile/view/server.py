@@ -43,7 +43,7 @@ MAX_NAMES = 20
 """Names that are offered while one is typed."""
 
 
-def view(folder: Path, port: int = 0, say: Callable[[str], None] = print) -> None:
+def view(folder: Path, port: int = 0, print_line: Callable[[str], None] = print) -> None:
     """Serve ``results/NAME/``, or all analyses of ``results/``, until its pages are closed.
 
     Raises InputError where there is no such folder, nothing finished in it, or the port is taken;
@@ -63,10 +63,10 @@ def view(folder: Path, port: int = 0, say: Callable[[str], None] = print) -> Non
     with server:
         if not folders:
             server.folders[folder.name] = folder
-            say(f"{folder}: reading; the first time an index of all pairs is made ...")
+            print_line(f"{folder}: reading; the first time an index of all pairs is made ...")
             server.store(folder.name)  # what is wrong is said here, not in the browser
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        say(f"open {server.address}  (ends when its pages are closed, or with Ctrl-C)")
+        print_line(f"open {server.address}  (ends when its pages are closed, or with Ctrl-C)")
         try:
             while not server.is_done():
                 time.sleep(0.2)

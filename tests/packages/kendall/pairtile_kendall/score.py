@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pairtile.declare.messages import messages_of
 from pairtile.engine.chunk_file import Rows, Summaries
-from pairtile.engine.estimator import Cost, Estimator, Merged, PreparedInput
+from pairtile.engine.estimator import Cost, Estimator, MergedResults, PreparedInput
 from pairtile.engine.network import Network, sort_edges
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
@@ -62,6 +62,6 @@ class Kendall(Estimator[TauConfig, Signs]):
         rows = {"i": i[kept], "j": j[kept], "tau": tau[kept]}
         return rows, {"pairs": pairs, "pairs_scored": pairs}
 
-    def network(self, merged: Merged) -> Network:
+    def network(self, merged: MergedResults) -> Network:
         edges = merged.pairs.rename(columns={"i": "source", "j": "target"})
         return Network(sort_edges(edges, "tau", signed=True), directed=False)

@@ -101,7 +101,7 @@ def write_h5ad(network: NetworkTable, path: Path) -> None:
     """
     import anndata
 
-    var, varp, about = _described(network)
+    var, varp, about = _frames_of_network(network)
     data = anndata.AnnData(obs=_NO_OBSERVATIONS, var=var, varp=varp, uns={"pairtile": about})
     data.write_h5ad(path, compression="gzip")
 
@@ -116,7 +116,7 @@ def write_h5mu(network: NetworkTable, path: Path) -> None:
     import anndata
     import mudata
 
-    var, varp, about = _described(network)
+    var, varp, about = _frames_of_network(network)
     column = next((c for c in ("kind", "table") if c in var), None)
     kinds = var[column].to_numpy(dtype=np.str_) if column else np.full(len(var), "genes")
     rows = {str(kind): np.flatnonzero(kinds == kind) for kind in pd.unique(kinds)}
@@ -144,12 +144,12 @@ def write_zarr(network: NetworkTable, path: Path) -> None:
     import xarray
 
     genes = network.genes[[c for c in NODE_COLUMNS if c in network.genes]]
-    values = (("edge", _plain(network.edges[c])) for c in network.columns)
+    values = (("edge", _to_array(network.edges[c])) for c in network.columns)
     columns = {
         **dict(zip(_without_slash(network.columns), values, strict=True)),
-        **{f"gene_{c}": ("gene", _plain(genes[c])) for c in genes},
+        **{f"gene_{c}": ("gene", _to_array(genes[c])) for c in genes},
     }
-    ends = {end: ("edge", _plain(network.edges[end])) for end in ("source", "target")}
+    ends = {end: ("edge", _to_array(network.edges[end])) for end in ("source", "target")}
     about = {"name": network.name, "directed": int(network.directed)}
     data = xarray.Dataset(
         columns,
@@ -165,7 +165,7 @@ def write_zarr(network: NetworkTable, path: Path) -> None:
                     archive.writestr(zipfile.ZipInfo(name), file.read_bytes())  # no date
 
 
-def _described(
+def _frames_of_network(
     network: NetworkTable,
 ) -> tuple[pd.DataFrame, dict[str, scipy.sparse.csr_array], dict[str, object]]:
     """``var``, ``varp`` and ``uns`` of a network for scverse's files."""
@@ -187,7 +187,7 @@ def _described(
     return var, {keys[name]: matrix for name, matrix in (value, *others)}, about
 
 
-def _plain(values: pd.Series) -> np.ndarray:
+def _to_array(values: pd.Series) -> np.ndarray:
     """Numbers as they are, NaN where missing; all else as text, empty where missing."""
     if values.dtype.kind in "iufb" and not values.isna().any():
         return values.to_numpy(dtype=values.dtype.name.lower().replace("boolean", "bool"))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pairtile.api.analyse import attributes, finished, kept_run, result_table
 from pairtile.api.keywords import Keywords
 from pairtile.api.prepare import Inputs
-from pairtile.api.settings import Section
+from pairtile.api.settings import SectionMapping
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.energy import DuplexEnergy, viennarna_duplex_energy
@@ -50,7 +50,7 @@ def mirna_targets(
     species: Sequence[object] | None = None,
     mirna_names: str | Sequence[object] | None = None,
     ignore_versions: bool = False,
-    extras: Section | None = None,
+    extras: SectionMapping | None = None,
     backend: Literal["auto", "cpu", "cuda"] = "auto",
     on_bad_record: Literal["error", "skip"] = "error",
 ) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from pairtile.api.analyse import finished, kept_run, result_table
 from pairtile.api.keywords import Keywords
-from pairtile.api.settings import Section
+from pairtile.api.settings import SectionMapping
 from pairtile.declare.messages import HasMessages, Message
 from pairtile.methods.mirna_targets.api import SEARCH, hits_of, sequence_inputs
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
@@ -81,7 +81,7 @@ def mirna_signal(
     species: Sequence[object] | None = None,
     mirna_names: str | Sequence[object] | None = None,
     ignore_versions: bool = False,
-    extras: Section | None = None,
+    extras: SectionMapping | None = None,
     backend: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> MirnaSignal:
     """Find targets of miRNAs and compare them with those of shuffled miRNAs.

@@ -40,7 +40,7 @@ from pairtile.report.charts import (
     lines,
 )
 from pairtile.report.figures import precision_recall
-from pairtile.report.formats import count, plain
+from pairtile.report.formats import count, format_number
 from pairtile.report.method_report import Drawn, FigureMaker, needed
 from pairtile.report.results import Results
 from pairtile.report.style import BLUE, GREY, INK, PALE, figure_of_panels
@@ -79,7 +79,7 @@ def _hit_distribution(
 ) -> Figure:
     return histogram(
         edges, {"hits": counts}, yscale=yscale, xlabel=label, ylabel="number of hits",
-        vlines={} if threshold is None else {f"threshold {plain(threshold)}": threshold},
+        vlines={} if threshold is None else {f"threshold {format_number(threshold)}": threshold},
     )  # fmt: skip
 
 
@@ -153,13 +153,13 @@ def _signal(results: Results) -> Drawn:
     return Drawn(figure, {"shuffles": shuffles, "ratios": ratios})
 
 
-FEW_KEPT = 10
-"""Sites below which a rate is not drawn."""
+MIN_SITES_OF_RATE = 10
+"""A rate is drawn if it is that of at least so many sites."""
 
 
 def _conservation(results: Results) -> Drawn:
     table = results.cached(conserved)
-    table = needed(table[table["kept"] >= FEW_KEPT])
+    table = needed(table[table["kept"] >= MIN_SITES_OF_RATE])
     measure = "min_branch_length" if "min_branch_length" in table else "min_species"
     label = "branch length (substitutions a site)" if "length" in measure else "number of species"
     levels, known = table[measure].unique(), table["conservation_rate"].to_numpy()
@@ -177,7 +177,7 @@ def _conservation(results: Results) -> Drawn:
     best = table.iloc[int(np.nanargmax(known))]
     rate = max(best["conservation_rate"], 0.0)
     numbers = {"seed_class": best["seed_class"], "rate": rate, "bound": best[measure]}
-    return Drawn(figure, {"least": FEW_KEPT, **numbers})
+    return Drawn(figure, {"least": MIN_SITES_OF_RATE, **numbers})
 
 
 # --- miRNAs and transcripts -----------------------------------------------------------------------

@@ -19,7 +19,7 @@ from pairtile.config.network import (
 )
 from pairtile.config.values import (
     Expected,
-    Form,
+    FullDescription,
     Text,
     as_list,
     model_or_false,
@@ -41,7 +41,7 @@ MAX_TRIM = 2**31 - 1  # positions are int32
 
 
 _Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-_Words = Annotated[tuple[_Word, ...], Strict(False), Field(min_length=1)]
+_NameList = Annotated[tuple[_Word, ...], Strict(False), Field(min_length=1)]
 
 
 class AlignmentConfig(ConfigModel):
@@ -207,8 +207,8 @@ class MirnaTargetsConfig(Analysis):
         ),
     )
     species: Annotated[
-        _Words | None,
-        Form("a species (hsa), a list of species, or null"),
+        _NameList | None,
+        FullDescription("a species (hsa), a list of species, or null"),
         BeforeValidator(as_list, json_schema_input_type=str | list[str] | None),
     ] = Field(
         default=None,
@@ -218,7 +218,8 @@ class MirnaTargetsConfig(Analysis):
         ),
     )
     mirna_names: Annotated[
-        str | _Words | None, Form("a list of miRNAs, the path of a file of them, or null")
+        str | _NameList | None,
+        FullDescription("a list of miRNAs, the path of a file of them, or null"),
     ] = Field(
         default=None,
         description=(

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from pairtile.declare.messages import messages_of
 from pairtile.errors import InputError
-from pairtile.io.names import some
+from pairtile.io.names import join_first
 from pairtile.io.text_file import is_number, open_lines
 from pairtile.methods.mirna_targets.arrays import OrthologArrays, SequenceArrays
 from pairtile.methods.mirna_targets.fasta import Fasta
@@ -109,7 +109,7 @@ def prepare_orthologs(
                 "orthologs_of_no_transcript",
                 file=path,
                 n=len(strange),
-                names=some(list(dict.fromkeys(strange))),
+                names=join_first(list(dict.fromkeys(strange))),
             )
         )
     if without:

@@ -18,7 +18,7 @@ from pairtile.arrays import CupyArray
 from pairtile.errors import ConfigError, DeviceError
 from pairtile.gpu.device import Device
 from pairtile.methods.mirna_targets.kernels.duplex_energy import (
-    LARGEST_LOOP,
+    MAX_LOOP,
     OFFSETS,
     PAIR_TYPES,
     TABLES,
@@ -30,7 +30,7 @@ KERNELS = Path(__file__).parent / "kernels"
 
 CELSIUS = 30.0
 
-LONGEST_ON_GPU = 128
+MAX_LENGTH_ON_GPU = 128
 """The GPU's cells are 16 bits wide and lie in shared memory; longer strings go to the CPU."""
 
 LENGTH_STEP = 4
@@ -65,7 +65,7 @@ class DuplexEnergy:
             self._on_gpu = {
                 "codes": device.xp.asarray(self._codes),
                 "types": device.xp.asarray(self._types),
-                "tables": device.xp.asarray(pack(self._tables, LONGEST_ON_GPU)),
+                "tables": device.xp.asarray(pack(self._tables, MAX_LENGTH_ON_GPU)),
             }
 
     def fold(self, strings: Sequence[str]) -> NDArray[np.float32]:
@@ -74,7 +74,7 @@ class DuplexEnergy:
         Letters: A C G U/T pair in either case; X pairs with K alone; any other is no base. The
         bonus of a tetraloop is for upper-case A C G U. Raises ValueError for what is not ASCII.
         """
-        batch = SequenceBatch.of(strings)
+        batch = SequenceBatch.of_strings(strings)
         return self.fold_letters(batch.text, batch.offsets)
 
     def fold_letters(
@@ -136,7 +136,7 @@ class DuplexEnergy:
         lengths = np.diff(offsets)
         classes = -(-lengths // LENGTH_STEP)
         order = np.argsort(classes, kind="stable").astype(np.int32)
-        bounds = np.searchsorted(classes[order], np.arange(LONGEST_ON_GPU // LENGTH_STEP + 2))
+        bounds = np.searchsorted(classes[order], np.arange(MAX_LENGTH_ON_GPU // LENGTH_STEP + 2))
 
         letters = xp.asarray(text[offsets[0] : offsets[-1]])
         places = xp.asarray(offsets - offsets[0])
@@ -201,7 +201,7 @@ def _warp_bytes(longest: int) -> int:
 Energies = NDArray[np.int32]
 Turner1999 = dict[str, NDArray[np.integer | np.floating]]
 
-LARGEST_ASYMMETRY = 300
+MAX_ASYMMETRY_PENALTY = 300
 """Cap on the penalty for an interior loop with sides of unequal length; not scaled."""
 
 INFINITE = 1_000_000
@@ -213,9 +213,9 @@ DEFAULT_ENTHALPY = -50
 
 def hairpin_initiation(tables: Turner1999, size: int) -> Energies:
     """Initiation of hairpins of 0..size unpaired bases: the table, extrapolated beyond 30."""
-    loops = np.arange(LARGEST_LOOP + 1, size + 1)
-    longer = tables["HAIRPIN"][LARGEST_LOOP] + np.trunc(
-        tables["EXTRAPOLATION"] * np.log(loops / LARGEST_LOOP)
+    loops = np.arange(MAX_LOOP + 1, size + 1)
+    longer = tables["HAIRPIN"][MAX_LOOP] + np.trunc(
+        tables["EXTRAPOLATION"] * np.log(loops / MAX_LOOP)
     )
     return np.concatenate([tables["HAIRPIN"], longer.astype(np.int32)])[: size + 1]
 
@@ -249,7 +249,7 @@ def turner_1999(celsius: float = CELSIUS) -> Turner1999:
     misc = text["Misc"]
     _, _, closing, _, branch, _ = (int(word) for word in text["ML_params"])
     # Of a helix that ends in a pair other than CG and GC; the same at all temperatures.
-    asymmetry = int(int(text["NINIO"][0]) * factor) * np.arange(LARGEST_LOOP + 1)
+    asymmetry = int(int(text["NINIO"][0]) * factor) * np.arange(MAX_LOOP + 1)
     return {
         "STACK": by_type(table("stack", 7, 7), 2),
         "MISMATCH_HAIRPIN": by_type(table("mismatch_hairpin", 7, 5, 5)),
@@ -259,7 +259,7 @@ def turner_1999(celsius: float = CELSIUS) -> Turner1999:
         "TERMINAL": np.where(np.arange(PAIR_TYPES) > 2, int(misc[2]), 0),
         "BULGE": entropic("bulge"),
         "INTERIOR": entropic("internal"),
-        "ASYMMETRY": np.minimum(LARGEST_ASYMMETRY, asymmetry),
+        "ASYMMETRY": np.minimum(MAX_ASYMMETRY_PENALTY, asymmetry),
         "MULTILOOP_CLOSING": np.array([int(closing * factor)]),
         "MULTILOOP_BRANCH": np.array([int(branch * factor)]),
         "INTERIOR_1X1": by_type(table("int11", 7, 7, 5, 5), 2),
@@ -333,7 +333,7 @@ def _parameter_file() -> dict[str, list[str]]:
 
 def pack(tables: Turner1999, longest: int) -> NDArray[np.int32]:
     """All energies that the kernels look up, for strings of up to ``longest`` letters."""
-    hairpins = hairpin_initiation(tables, max(longest, LARGEST_LOOP))
+    hairpins = hairpin_initiation(tables, max(longest, MAX_LOOP))
     return np.concatenate([*(tables[name].ravel() for name in TABLES), hairpins]).astype(np.int32)
 
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairtile.declare.columns import with_metadata
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.chunk_file import Arrays
-from pairtile.engine.estimator import Estimator, Merged, Written
+from pairtile.engine.estimator import Estimator, MergedResults, TableSummary
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.config import ExtraColumnsConfig, MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import (
@@ -81,14 +81,14 @@ message = messages_of(__package__)
 
 def write_target_tables(
     opened: Estimator[MirnaTargetsConfig, SequenceArrays],
-    merged: Merged,
+    merged: MergedResults,
     items: pd.DataFrame,
     folder: Path,
     pairs: pd.DataFrame,
     counts: Arrays | None,
     tables: dict[str, pa.Table],
     seed_sites: SeedSites | None,
-) -> Written:
+) -> TableSummary:
     """Write all files of hits into ``folder``; what they hold is said by their writers.
 
     pairs, counts, seed_sites : ``ranked_pairs``, ``all_null_counts`` and ``seed_sites`` of the
@@ -132,7 +132,7 @@ def null_tables(
 
 def _write_text(
     config: MirnaTargetsConfig,
-    merged: Merged,
+    merged: MergedResults,
     items: pd.DataFrame,
     state: SequenceArrays,
     path: Path,
@@ -177,7 +177,7 @@ def write_hits(
     config: MirnaTargetsConfig,
     pairs: pd.DataFrame | None = None,
     null_counts: Arrays | None = None,
-) -> Written:
+) -> TableSummary:
     """Write ``FILES`` into a folder, each whole or not at all.
 
     batches : gives the merged hits in order (``search.ROWS``), a part at a time: alignments are
@@ -262,11 +262,11 @@ def write_hits(
         of_pairs.result()
     counts = {"hits": int(hits_of_item.sum()), "pairs_with_hits": sum(map(len, targets))}
     if models is None:
-        return Written(counts)
+        return TableSummary(counts)
     counts["transcripts_in_genome"] = sum(model is not None for model in models.models)
     counts["utrs_in_genome"] = models.n_utrs
     counts["hits_in_genome"] = in_genome
-    return Written(counts, _genome_warnings(models, str(config.annotation)))
+    return TableSummary(counts, _genome_warnings(models, str(config.annotation)))
 
 
 PLACED_AT_ONCE = 4_000_000

@@ -100,7 +100,7 @@ class Fasta:
     ignore_versions: bool = False
 
     @classmethod
-    def of(
+    def of_records(
         cls, path: str | PathLike[str], key: str, names: list[str], texts: Sequence[bytes]
     ) -> Fasta:
         """Records of names and letters, without headers."""
@@ -282,7 +282,7 @@ def fasta_of(path: str, key: str, data: bytes) -> Fasta:
     breaks = np.flatnonzero(np.frombuffer(data if bad else b"", np.uint8) == ord("\n"))
     lines = 1 + np.searchsorted(breaks, positions)
     return replace(
-        Fasta.of(path, key, names, letters),
+        Fasta.of_records(path, key, names, letters),
         headers=headers,
         records=np.array(records, dtype=np.int32),
         bad=[replace(one, line=line) for one, line in zip(bad, lines.tolist(), strict=True)],

@@ -183,8 +183,8 @@ def _bed_lines(hits: pa.Table, places: pa.RecordBatch) -> pa.Table:
             "thickEnd": places["seed_end"],
             "itemRgb": colours.take(pa.array(codes(hits["seed_class"])[hit.to_numpy()])),
             "blockCount": n_blocks,
-            "blockSizes": _listed(n_blocks, sizes),
-            "blockStarts": _listed(n_blocks, starts),
+            "blockSizes": _join_numbers(n_blocks, sizes),
+            "blockStarts": _join_numbers(n_blocks, starts),
         }
     )
 
@@ -196,7 +196,7 @@ def _sequences(places: pa.RecordBatch, written: Callable[[str], str]) -> pa.Arra
     return names.take(column.indices)
 
 
-def _listed(counts: pa.Array, numbers: pa.Array) -> pa.Array:
+def _join_numbers(counts: pa.Array, numbers: pa.Array) -> pa.Array:
     """Each hit's numbers with a comma after every one, as BED wants them."""
     texts = joined_texts(numbers.cast(pa.string()), offsets_of(counts.to_numpy()), ",")
     return pc.binary_join_element_wise(texts, "", ",")

@@ -56,7 +56,7 @@ def read_orthologs(path: str | PathLike[str], key: str, reference: str | None) -
             parts.setdefault(of, []).extend([*joint, row.letters])
             ends[of] = row.begin + len(row.letters)
     names = [f"{name}|{source.partition('.')[0]}" for name, source, _ in parts]
-    return Fasta.of(path, key, names, [b"".join(pieces) for pieces in parts.values()])
+    return Fasta.of_records(path, key, names, [b"".join(pieces) for pieces in parts.values()])
 
 
 class _Row(NamedTuple):

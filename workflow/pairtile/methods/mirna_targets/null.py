@@ -82,7 +82,7 @@ def prepare_null(
     mirnas, transcripts = state_sequences(state)
     chain, background = transcript_model(transcripts)
     drawn, distinct, mismatch = matched_shuffles(mirnas, chain, shuffles, seed)
-    rates = hit_rates(drawn, transcripts, settings, SiteWords.of(drawn, chain), background)
+    rates = hit_rates(drawn, transcripts, settings, SiteWords.of_mirnas(drawn, chain), background)
     messages: list[Message] = []
     if len(mirnas):
         messages.append(message("shuffles", n=shuffles, off=np.expm1(np.quantile(mismatch, 0.95))))
@@ -295,7 +295,7 @@ class NullCounts:
         def searched(kind: str, each: int, prefix: str) -> Searched:
             batch = SequenceBatch.of_state(state, kind)
             search = TargetSearch(batch, transcripts, settings, device)
-            return Searched(search, SiteWords.of(batch, chain), each, prefix)
+            return Searched(search, SiteWords.of_mirnas(batch, chain), each, prefix)
 
         self.mirnas = searched("mirna", 1, "")
         self.shuffled = searched("null", shuffles, "null_")
@@ -426,7 +426,7 @@ def seed_scores(
     first = pair_starts(sites.i, sites.j)
     rows = sites.i[first[:-1]], sites.j[first[:-1]]
     found = PairSites(first, *rows, sites.seed_class, np.zeros_like(sites.seed_class))
-    words, rates = SiteWords.of(mirnas, chain), np.ones((CLASSES, SCORE_BINS))
+    words, rates = SiteWords.of_mirnas(mirnas, chain), np.ones((CLASSES, SCORE_BINS))
     return _scores(found, words, background, rates)
 
 
@@ -477,7 +477,7 @@ class PairNull(NamedTuple):
     slope: float
 
     @classmethod
-    def of(cls, counts: NDArray[np.int64], n_pairs: NDArray[np.int64]) -> PairNull:
+    def of_counts(cls, counts: NDArray[np.int64], n_pairs: NDArray[np.int64]) -> PairNull:
         """counts : int64 (miRNAs, PAIR_BINS), the shuffles' pairs with a site. n_pairs : int64
         (miRNAs,), all their pairs, with or without."""
         at_least = reverse_cumsum(counts)

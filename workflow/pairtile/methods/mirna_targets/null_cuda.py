@@ -33,7 +33,7 @@ DEFINES: dict[str, str | int] = {
 }
 THREADS = 128
 
-COUNTED = (
+COUNT_ARRAYS = (
     "null_site_counts",
     "null_mirna_sites",
     "null_mirna_canonical",
@@ -58,7 +58,7 @@ class SiteCounter:
         self.each = np.int32(each)
         self.xp = search.device.xp
         self._tables = [self.xp.asarray(table) for table in tables]
-        self._shapes = {name: shapes[name] for name in COUNTED}
+        self._shapes = {name: shapes[name] for name in COUNT_ARRAYS}
 
     def zeros(self) -> dict[str, DeviceArray]:
         """A count of nothing, on the GPU."""
@@ -109,7 +109,7 @@ class SiteCounter:
         letters = [xp.asarray(part) for of in sequences for part in (of.codes, of.offsets)]
         mirna, transcript = map(np.int32, first_rows)
         each = self.each
-        *of_sites, of_pairs = (total[name] for name in COUNTED)
+        *of_sites, of_pairs = (total[name] for name in COUNT_ARRAYS)
         module = cuda.load(KERNELS, DEFINES, fused=False)
         least = np.float64(self.search.settings.score)
         found = numbers, states, np.int64(states.shape[1]), *letters, pair, least, mirna, each

@@ -15,7 +15,7 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.io.in_memory import unless_in_memory
-from pairtile.io.names import GeneNames, check_characters, some
+from pairtile.io.names import GeneNames, check_characters, join_first
 from pairtile.io.regulators import hint_of_names
 from pairtile.io.text_file import open_lines
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
@@ -38,8 +38,8 @@ from pairtile.preprocess.items import printable, unique_names
 
 message = messages_of(__package__)
 
-LONG_MIRNA = 30
-"""Letters; mature miRNAs have 18 to 25."""
+MAX_MIRNA_LENGTH = 30
+"""Longer sequences are probably no mature miRNAs, which have 18 to 25 letters."""
 
 _FAULTS_SHOWN = 3
 
@@ -130,7 +130,7 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArray
                 source=str(config.restrict),
                 n=len(restriction.missing),
                 of=restriction.n_rows,
-                shown=some([f"{a} {b}" for a, b in restriction.missing]),
+                shown=join_first([f"{a} {b}" for a, b in restriction.missing]),
             )
         )
     unmapped = sum(name not in genes for name in transcripts.names)
@@ -217,8 +217,8 @@ def messages_on(file: Fasta) -> list[Message]:
     if not len(file):
         messages.append(message("no_sequences", path=file.path, key=file.key))
     if file.key == "mirnas":
-        long = int((file.lengths > LONG_MIRNA).sum())
-        numbers = {"path": file.path, "n": long, "of": len(file), "limit": LONG_MIRNA}
+        long = int((file.lengths > MAX_MIRNA_LENGTH).sum())
+        numbers = {"path": file.path, "n": long, "of": len(file), "limit": MAX_MIRNA_LENGTH}
         if long:
             messages.append(message("long_mirnas", **numbers, longest=int(file.lengths.max())))
     return messages
@@ -249,7 +249,7 @@ def message_of_names(renamed: Sequence[tuple[str, str]], items: pd.DataFrame) ->
         first = f" after that of record {record[old]}" if old in record and old != new else ""
         shown = old.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         texts.append(f"{shown} as {new} (record {record[new]}{first})")
-    return [message("names_taken", n=len(texts), shown=some(texts))] if texts else []
+    return [message("names_taken", n=len(texts), shown=join_first(texts))] if texts else []
 
 
 # --- items ----------------------------------------------------------------------------------------
@@ -395,7 +395,7 @@ def match_restrict(
     absent = listed.loc[lost, ["mirna", "transcript"]].drop_duplicates()
     missing = list(absent.itertuples(index=False, name=None))
     if not len(found) and len(mirnas) and len(transcripts):
-        shown = some([f"{a} {b}" for a, b in missing], 3)
+        shown = join_first([f"{a} {b}" for a, b in missing], 3)
         raise InputError.at(
             source,
             "",

@@ -11,7 +11,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
-from pairtile.io.names import some, without_version
+from pairtile.io.names import join_first, without_version
 from pairtile.io.regulators import read_regulators
 from pairtile.methods.mirna_targets.fasta import Fasta
 
@@ -56,7 +56,7 @@ def choose_mirnas(
     n_species = len(there.keys() - {""})
     counts = {"path": mirnas.path, "n": len(mirnas), "n_species": n_species}
     if species is None and names is None:
-        several = [message("several_species", **counts, species=_listed(there))]
+        several = [message("several_species", **counts, species=_format_species(there))]
         return mirnas, several if n_species > 1 else []
     wanted = {name.lower() for name in ([species] if isinstance(species, str) else species or ())}
     if wanted - there.keys():
@@ -64,7 +64,7 @@ def choose_mirnas(
             mirnas.path,
             "species",
             f"no miRNA of {', '.join(sorted(wanted - there.keys()))}",
-            f"some of {_listed(there, 20)}",
+            f"some of {_format_species(there, 20)}",
         )
     listed = read_regulators(names, "miRNA") if isinstance(names, str) else names
     named = {name.lower(): name for name in listed or ()}
@@ -78,21 +78,21 @@ def choose_mirnas(
     chosen = replace(
         mirnas.only(rows), bad=bad, n_passed=len(mirnas) - len(rows) + len(mirnas.bad) - len(bad)
     )
-    note = message("mirnas_chosen", **counts, species=_listed(there), chosen=len(rows))
+    note = message("mirnas_chosen", **counts, species=_format_species(there), chosen=len(rows))
     found = {name.lower() for name in chosen.names}
     missing = [name for key, name in named.items() if key not in found]
     if missing and not rows:
         raise InputError.at(
             names if isinstance(names, str) else "mirna_names",
             "",
-            f"none of its {len(named)} names ({some(missing)}) in {mirnas.path}",
-            f"names such as {some(mirnas.names)}",
+            f"none of its {len(named)} names ({join_first(missing)}) in {mirnas.path}",
+            f"names such as {join_first(mirnas.names)}",
         )
     if not missing:
         return chosen, [note]
     return chosen, [
         note,
-        message("mirnas_not_there", n=len(missing), of=len(named), names=some(missing)),
+        message("mirnas_not_there", n=len(missing), of=len(named), names=join_first(missing)),
     ]
 
 
@@ -130,10 +130,10 @@ def without_duplicates(fasta: Fasta) -> tuple[Fasta, list[Message]]:
     return fasta.only(rows), [message("same_record_twice", path=fasta.path, n=n)]
 
 
-def _listed(there: Counter[str], limit: int = 5) -> str:
+def _format_species(there: Counter[str], limit: int = 5) -> str:
     """``hsa 2,656, mmu 1,978, ...``"""
     shown = [f"{name or 'without a species'} {n:,}" for name, n in there.most_common()]
-    return some(shown, limit)
+    return join_first(shown, limit)
 
 
 # --- headers that name transcript, gene and symbol, as databases write them -----------------------

@@ -25,7 +25,7 @@ from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.null import CLASS_ROWS
 from pairtile.methods.mirna_targets.search import ALIGNMENT
 from pairtile.methods.mirna_targets.tables import ALL_MIRNAS, CANONICAL
-from pairtile.report.formats import count, counted, listed, plain
+from pairtile.report.formats import count, format_number, join_list, pluralise
 from pairtile.report.method_report import CaptionedFigure, MethodText, PageSection, needed
 from pairtile.report.packed_columns import pack_column, table_cells
 from pairtile.report.results import Results
@@ -307,26 +307,26 @@ def _card(site: SharedSite) -> dict[str, object]:
     begin, end = seed_columns(query)
     energy = hit["energy_kcal_mol"]
     facts = [
-        f"score {plain(hit['score'])}",
-        *([f"{plain(energy)} kcal/mol"] if pd.notna(energy) else []),
+        f"score {format_number(hit['score'])}",
+        *([f"{format_number(energy)} kcal/mol"] if pd.notna(energy) else []),
         "no seed match" if hit["seed_class"] == "none" else f"{hit['seed_class']} site",
     ]
     # Each transcript and where it has the alignment: at 12–33 and 80–101 of 1,200.
     places = []
     for name, rows in site.hits.groupby("transcript", sort=False, observed=True):
         spans = sorted(zip(rows["site_begin"], rows["site_end"], strict=True))
-        where = listed([f"{count(begin)}–{count(end)}" for begin, end in spans])
+        where = join_list([f"{count(begin)}–{count(end)}" for begin, end in spans])
         places.append((str(name), f"at {where} of {count(rows['transcript_length'].iloc[0])}"))
     n = len(places)
     n_open = n if n <= MAX_OPEN + 1 else MAX_OPEN  # a click for one more is not worth it
     if n == 1:
         facts.append(places[0][1])
     least = "" if site.complete else "at least "
-    stands_for = f"The same alignment in {least}{counted(n, 'transcript')}"
+    stands_for = f"The same alignment in {least}{pluralise(n, 'transcript')}"
     stands_for += f", {count(len(site.hits))} hits" if len(site.hits) > n else ""
     return {
         "mirna": hit["mirna"],
-        "transcript": places[0][0] if n == 1 else counted(n, "transcript"),
+        "transcript": places[0][0] if n == 1 else pluralise(n, "transcript"),
         "facts": " · ".join(facts),
         "stands_for": stands_for if n > 1 else "",
         "open": places[:n_open] if n > 1 else [],

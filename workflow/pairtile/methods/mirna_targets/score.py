@@ -21,7 +21,14 @@ from numpy.typing import NDArray
 from pairtile.declare.columns import declared_columns
 from pairtile.declare.messages import messages_of
 from pairtile.engine.chunk_file import Rows, Summaries
-from pairtile.engine.estimator import Cost, Estimator, Merged, PreparedInput, Ranking, Written
+from pairtile.engine.estimator import (
+    Cost,
+    Estimator,
+    MergedResults,
+    PreparedInput,
+    Ranking,
+    TableSummary,
+)
 from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
@@ -233,7 +240,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
 
     # --- network and tables ---------------------------------------------------------------------
 
-    def network(self, merged: Merged) -> Network:
+    def network(self, merged: MergedResults) -> Network:
         by_transcript = self.ranked_pairs(merged)
         edges = self._of_genes(by_transcript)
         edges = edges[[name for name in EDGES if name in edges]]
@@ -263,7 +270,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
             },
         )
 
-    def ranked_pairs(self, merged: Merged) -> pd.DataFrame:
+    def ranked_pairs(self, merged: MergedResults) -> pd.DataFrame:
         """Each pair with a hit, and with ``seed_sites`` each with a seed match, best first: the
         order of the network, of ``targets.tsv`` and of the evaluation.
 
@@ -288,7 +295,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
             )
         return _ranked(pairs if self.config.null is False else self._tested(pairs, merged))
 
-    def _tested(self, pairs: pd.DataFrame, merged: Merged) -> pd.DataFrame:
+    def _tested(self, pairs: pd.DataFrame, merged: MergedResults) -> pd.DataFrame:
         """With scores, p and q (Benjamini and Hochberg 1995, over all pairs scanned; those that are
         not in the table have p = 1)."""
         assert self.config.null is not False
@@ -308,7 +315,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         pairs = pairs.merge(own, "left", on=["source", "target"])
         if self.config.estimator.seed_sites:
             pairs["pair_score"] = pairs["seed_score"].fillna(0.0)
-        null = PairNull.of(counts, shuffles * self._pairs_of_mirnas())
+        null = PairNull.of_counts(counts, shuffles * self._pairs_of_mirnas())
         i, score = pairs["source"].to_numpy(), pairs["pair_score"].to_numpy(np.float64)
         total = score + pairs["gain"].fillna(0.0).to_numpy()
         pairs = pairs.assign(pair_score=score.round(4), joint_score=total.round(4))
@@ -335,7 +342,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         """All seed matches of the pairs that are scanned (``seed_sites``)."""
         mirnas, transcripts = state_sequences(self.state)
         sites = SeedIndex(transcripts).sites(mirnas)
-        listed = self._listed_rows()
+        listed = self._restricted_rows()
         if listed is None:
             return sites
         keys = listed[:, 0] << 32 | listed[:, 1]
@@ -345,10 +352,10 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
     def evidence(self) -> Evidence:
         """What speaks for pairs beside their hits, with a null (``evidence``)."""
         assert self.config.null is not False
-        listed, scored = self._listed_rows(), self.config.estimator.seed_sites
+        listed, scored = self._restricted_rows(), self.config.estimator.seed_sites
         return collect_evidence(self.state, self.config.null.shuffles, listed, scored)
 
-    def all_null_counts(self, merged: Merged) -> dict[str, NDArray[np.int64]]:
+    def all_null_counts(self, merged: MergedResults) -> dict[str, NDArray[np.int64]]:
         """What the tiles counted, added up, with a null (``null.count_shapes``)."""
         assert self.config.null is not False
         shapes = count_shapes(self.state, self.config.null.shuffles, self.conservation)
@@ -361,21 +368,21 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         """Which species keep sites; None without orthologs."""
         return Conservation(self.state) if "ortholog_codes" in self.state else None
 
-    def _listed(self) -> NDArray[np.int64] | None:
+    def _restricted_pairs(self) -> NDArray[np.int64] | None:
         """The pairs of the restrict list, each once: int64 (pairs, 2); None without."""
         if "restrict" not in self.state:
             return None
         return np.unique(np.asarray(self.state["restrict"], dtype=np.int64), axis=0)
 
-    def _listed_rows(self) -> NDArray[np.int64] | None:
+    def _restricted_rows(self) -> NDArray[np.int64] | None:
         """The same by rows of the state, sorted by miRNA."""
-        listed = self._listed()
+        listed = self._restricted_pairs()
         if listed is None:
             return None
         return np.stack([listed[:, 0], rows_by_length(self.state)[listed[:, 1]]], axis=1)
 
     def _pairs_of_mirnas(self) -> NDArray[np.int64]:
-        listed = self._listed()
+        listed = self._restricted_pairs()
         if listed is None:
             return np.full(self.n_mirnas, len(self.state["transcript_offsets"]) - 1)
         return np.bincount(listed[:, 0], minlength=self.n_mirnas)
@@ -384,10 +391,12 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         """Of each edge to a gene, how many transcripts were scanned; how many such pairs there are
         with or without a hit."""
         genes = np.asarray(self.state["gene_items"], dtype=np.int64)
-        listed = self._listed()
+        listed = self._restricted_pairs()
         if listed is None:
-            of_gene = np.bincount(genes)
-            return of_gene[edges["target"].to_numpy()], self.n_mirnas * int((of_gene > 0).sum())
+            gene_counts = np.bincount(genes)
+            return gene_counts[edges["target"].to_numpy()], self.n_mirnas * int(
+                (gene_counts > 0).sum()
+            )
         keys, number = np.unique(listed[:, 0] << 32 | genes[listed[:, 1]], return_counts=True)
         wanted = edges["source"].to_numpy(np.int64) << 32 | edges["target"].to_numpy(np.int64)
         return number[np.searchsorted(keys, wanted)], len(keys)
@@ -415,7 +424,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
             edges[f"{name}p_value"], edges[f"{name}q_value"] = p, benjamini_hochberg(p, n_tests)
         return _ranked(edges)
 
-    def ranking(self, merged: Merged) -> Ranking:
+    def ranking(self, merged: MergedResults) -> Ranking:
         edges = self._of_genes(self.ranked_pairs(merged))
         if self.config.null is False:
             score = edges["total_score"]
@@ -425,7 +434,9 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
             score = -(ranks != ranks.shift()).any(axis=1).cumsum().astype(np.float64)
         return Ranking(edges[["source", "target"]].assign(score=score), directed=True)
 
-    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[np.generic]]:
+    def result_arrays(
+        self, merged: MergedResults, network: Network
+    ) -> dict[str, NDArray[np.generic]]:
         null: dict[str, NDArray[np.generic]] = {}
         if self.config.null is not False:  # what chance gives, beside what there is
             sums = self.all_null_counts(merged)
@@ -450,7 +461,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
             )[::-1],
         }
 
-    def tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
+    def tables(self, merged: MergedResults, items: pd.DataFrame, folder: Path) -> TableSummary:
         from pairtile.methods.mirna_targets.export import null_tables, write_target_tables
 
         pairs, counts, tables = self.ranked_pairs(merged), None, {}

@@ -70,7 +70,7 @@ class SequenceBatch:
     offsets: NDArray[np.int64]
 
     @classmethod
-    def of(cls, sequences: Sequence[str]) -> SequenceBatch:
+    def of_strings(cls, sequences: Sequence[str]) -> SequenceBatch:
         """Lay strings one after the other."""
         text = np.frombuffer("".join(sequences).encode("ascii"), dtype=np.uint8)
         return cls(text, offsets_of(np.array([len(s) for s in sequences], dtype=np.int64)))
@@ -141,7 +141,7 @@ class AlignmentScoring:
     threshold: int
 
     @classmethod
-    def of(
+    def of_parameters(
         cls, threshold: float, scale: float, gap_open: float, gap_extend: float
     ) -> AlignmentScoring:
         """Scores 5, 1, -3, -1 and gaps; in the seed times ``scale``, truncated towards zero.

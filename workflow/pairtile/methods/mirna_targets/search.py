@@ -56,7 +56,7 @@ class TargetSearch:
         self.transcripts = transcripts
         self.settings = settings
         self.device = device
-        self.scoring = AlignmentScoring.of(
+        self.scoring = AlignmentScoring.of_parameters(
             settings.score, settings.scale, settings.gap_open, settings.gap_extend
         )
         self._energy = None

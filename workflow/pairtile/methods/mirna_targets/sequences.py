@@ -55,7 +55,7 @@ def as_fasta(sequences: FastaLike, key: str) -> Fasta:
     if faults:
         more = [f"... and {len(faults) - _FAULTS_SHOWN} more"] * (len(faults) > _FAULTS_SHOWN)
         raise InputError("\n".join([*faults[:_FAULTS_SHOWN], *more]))
-    return Fasta.of(key, key, names, texts)
+    return Fasta.of_records(key, key, names, texts)
 
 
 def as_orthologs(orthologs: FastaLike, reference: str | None) -> Fasta:

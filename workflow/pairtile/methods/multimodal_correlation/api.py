@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from pairtile.api.analyse import account, finished, kept_run, read_network, typed
+from pairtile.api.analyse import counts_and_messages, finished, kept_run, read_network, typed
 from pairtile.api.keywords import Keywords
-from pairtile.api.messages import tell
+from pairtile.api.messages import issue_warnings
 from pairtile.api.prepare import Inputs, KeptFolder, as_labelled, preprocess_of
-from pairtile.api.settings import Section, analysis_config
+from pairtile.api.settings import SectionMapping, analysis_config
 from pairtile.api.table import ExpressionLike, Labels, Names, as_table
 from pairtile.declare.messages import HasMessages, Message, warnings_of
-from pairtile.engine.estimator import Merged
+from pairtile.engine.estimator import MergedResults
 from pairtile.engine.state import open_state
 from pairtile.gpu.device import choose
 from pairtile.io.annotations import Condition, read_annotations
@@ -84,8 +84,8 @@ def multimodal_correlation(
     restarts: int = 3,
     compatibility: Literal["none", "kinc"] = "none",
     lag: int = 0,
-    preprocess: Section | None = None,
-    other_preprocess: Section | None = None,
+    preprocess: SectionMapping | None = None,
+    other_preprocess: SectionMapping | None = None,
     series: Labels | None = None,
     time: Labels | None = None,
     step: Mapping[str, float] | None = None,
@@ -93,7 +93,7 @@ def multimodal_correlation(
     seed: int = 1,
     orientation: Literal["genes_in_rows", "samples_in_rows"] = "genes_in_rows",
     layer: str | None = "auto",
-    obs: Section | None = None,
+    obs: SectionMapping | None = None,
     backend: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> ModeCorrelation:
     """Find the modes of every pair of genes, and the correlation in each.
@@ -259,7 +259,7 @@ def multimodal_correlation(
     labels = pd.Index(items.loc[items["kept"], "name"])
     if other_expression is None:
         labels = as_labelled(table.labels, labels)
-    counts, said = account(run)
+    counts, said = counts_and_messages(run)
     modes = merged.pairs.drop(columns=list(MASKS)).rename(columns={"i": "source", "j": "target"})
     by_correlation = merged.sums["modes_by_correlation"]
     ends = np.linspace(-1.0, 1.0, by_correlation.size + 1)[:-1].round(9)
@@ -278,7 +278,7 @@ def multimodal_correlation(
         folder=folder,
         device=read_plan(run.plan).device_name,
         counts={**counts, **mode_counts(merged.sums), "modes": len(modes)},
-        messages=tell(said),
+        messages=issue_warnings(said),
         settings={
             "compatibility": config.compatibility,
             "estimator": config.estimator.model_dump(),
@@ -319,7 +319,7 @@ class ModeCorrelation(HasMessages):
     labels: Names
     pairs_by_modes: pd.Series
     modes_by_correlation: pd.Series
-    merged: Merged
+    merged: MergedResults
     state: ModeArrays
     run: AnalysisRun
     folder: KeptFolder
@@ -368,17 +368,17 @@ class ModeCorrelation(HasMessages):
         stored = self.merged.pairs
         rows = stored[(stored["i"] == i) & (stored["j"] == j)]
         names = (str(self.labels[i]), str(self.labels[j]))
-        return PairModes.of(rows, source_values(self.state, i), self.state["values"][j], names)
+        return PairModes.of_rows(rows, source_values(self.state, i), self.state["values"][j], names)
 
     def network(
         self,
         threshold: str | float | Mapping[str, object] = "auto",
         *,
         annotations: pd.DataFrame | str | PathLike[str] | None = None,
-        power: Section | bool = True,
+        power: SectionMapping | bool = True,
         conditions: Sequence[object] = (),
-        condition_networks: Section | None = None,
-        modules: Section | bool = True,
+        condition_networks: SectionMapping | None = None,
+        modules: SectionMapping | bool = True,
     ) -> ModeNetwork:
         """Make a network of the modes that are strong enough, as the workflow does.
 
@@ -624,7 +624,7 @@ def condition_tests(
     table = tests.table(chosen[["source", "target", "cluster"]])
     pairs = int(found.pairs_by_modes.sum())
     said = messages_on_tests(config, found.state, tests, asked.conditions, pairs)
-    table.attrs["warnings"] = warnings_of(tell(said))
+    table.attrs["warnings"] = warnings_of(issue_warnings(said))
     return table
 
 
@@ -693,7 +693,7 @@ def rmt_threshold(
     0.64
     """
     return random_matrix_threshold(
-        RankedPairs.of(*_pairs(correlation)),
+        RankedPairs.of_modes(*_pairs(correlation)),
         start=start,
         step=step,
         stop=stop,
@@ -749,7 +749,7 @@ def power_law_threshold(
     >>> found.curve.columns.tolist()
     ['threshold', 'genes', 'edges', 'mean_degree', 'max_degree', 'fit', 'slope']
     """
-    pairs = RankedPairs.of(*_pairs(correlation))
+    pairs = RankedPairs.of_modes(*_pairs(correlation))
     return scale_free_threshold(
         pairs, start=start, step=step, stop=stop, fit=fit, min_genes=min_genes
     )

@@ -55,9 +55,9 @@ class ConditionTest:
     results: pd.DataFrame
 
 
-COUNTED = ("n_mode", "n_label", "n_both")
+COUNT_COLUMNS = ("n_mode", "n_label", "n_both")
 RESULTS = (
-    *("n", *COUNTED, "p_value", "q_value", "r_squared"),
+    *("n", *COUNT_COLUMNS, "p_value", "q_value", "r_squared"),
     *("r_label", "r_others", "coexpression_p_value", "coexpression_q_value", "counting_noise"),
 )
 """Results of a test. ``n``: samples tested (enrichment: all that could be in the mode and have a
@@ -104,7 +104,7 @@ class ConditionTests:
             for test in self.tests
         ]
         whole = pd.concat(tables).sort_index(kind="stable").reset_index(drop=True)
-        return whole.astype(dict.fromkeys(COUNTED, "Int32"))
+        return whole.astype(dict.fromkeys(COUNT_COLUMNS, "Int32"))
 
 
 def condition_tests(
@@ -126,7 +126,7 @@ def condition_tests(
     """
     keys = [(condition, label) for condition in conditions for label in condition.tested_labels]
     names = iter(unique_names([tuple(filter(None, (each.name, label))) for each, label in keys]))
-    exchangeable = exchangeable or Exchangeable.of({})
+    exchangeable = exchangeable or Exchangeable.of_state({})
     tests: list[ConditionTest] = []
     for condition in conditions:
         if len(condition.codes) != modes.n_samples:

@@ -23,10 +23,10 @@ from pairtile.config.preprocess import TwoTableAnalysis
 from pairtile.config.values import (
     Expected,
     Text,
-    listed,
+    join_list,
     model_or_false,
     model_or_false_form,
-    refusal,
+    validation_error,
 )
 
 MAX_CLUSTERS = 5
@@ -254,7 +254,7 @@ class ThresholdConfig(ConfigModel):
             unset = "auto" if key == "rule" else "null"
             other = able and key not in METHOD_KEYS[self.method]
             stated = getattr(self, key) not in (None, "auto")
-            yield Rule(other and stated, key, f"{unset}, or {listed(able)} beside it")
+            yield Rule(other and stated, key, f"{unset}, or {join_list(able)} beside it")
         lacks = self.method == "score" and self.score is None
         yield Rule(lacks, "score", "a number of at least 0 and at most 1 for method: score")
         if self.stop is not None and self.start is not None:
@@ -274,7 +274,7 @@ class ThresholdConfig(ConfigModel):
         """The keys of the method that is chosen, with their values."""
         return {key: getattr(self, key) for key in METHOD_KEYS[self.method]}
 
-    def decided(self, compatibility: str) -> ThresholdConfig:
+    def resolved_for(self, compatibility: str) -> ThresholdConfig:
         """This section with what is ``auto`` decided as far as ``compatibility`` decides it."""
         if "rule" not in METHOD_KEYS[self.method]:
             return self
@@ -315,7 +315,7 @@ def _labels(levels: object) -> tuple[str, ...] | None:
     plain = [isinstance(word, str | int | float) and not isinstance(word, bool) for word in words]
     labels = [word if isinstance(word, str) else f"{word}" for word in words]
     if len(labels) < 2 or not all(plain) or len(set(labels)) < len(labels):
-        raise refusal(_LEVELS_FORM)
+        raise validation_error(_LEVELS_FORM)
     return tuple(labels)
 
 
@@ -368,14 +368,14 @@ def _entries(value: object) -> tuple[object, ...]:
         return ()
     entries = value if isinstance(value, list | tuple) else [None]
     if not all(isinstance(entry, str | Mapping | ConditionConfig) for entry in entries):
-        raise refusal(_CONDITIONS_FORM)
+        raise validation_error(_CONDITIONS_FORM)
     sections: list[Any] = [
         {"name": entry} if isinstance(entry, str) else entry for entry in entries
     ]
     names = [s.name if isinstance(s, ConditionConfig) else s.get("name") for s in sections]
     for n, name in enumerate(names):
         if isinstance(name, str) and name in names[:n]:
-            raise refusal(f"each column once, but {name!r} is there twice")
+            raise validation_error(f"each column once, but {name!r} is there twice")
     return tuple(sections)
 
 
@@ -615,15 +615,15 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
                 given = getattr(threshold, key)
                 if given is not None and given < estimator.min_correlation:
                     kept = f"estimator.min_correlation ({estimator.min_correlation:g})"
-                    raise refusal(
+                    raise validation_error(
                         f"a number of at least {kept}, below which nothing is kept", key=key
                     )
             if threshold.score is not None and threshold.score > estimator.max_correlation:
                 kept = f"estimator.max_correlation ({estimator.max_correlation:g})"
-                raise refusal(
+                raise validation_error(
                     f"a number of at most {kept}, above which nothing is kept", key="score"
                 )
-        return threshold.decided(str(info.data.get("compatibility")))
+        return threshold.resolved_for(str(info.data.get("compatibility")))
 
     def resolve_auto(self) -> Mapping[str, object]:
         # How far a partial correlation is shrunken, no formula of the number of samples knows.

@@ -64,7 +64,7 @@ class NetworkEigenvalues:
         self._blas = ThreadpoolController()
         self._known: dict[int, tuple[int, int, NDArray[np.float64]]] = {}
 
-    def of(
+    def of_matrix(
         self,
         genes: NDArray[np.int64],
         i: NDArray[np.int64],
@@ -211,8 +211,8 @@ def _gpu_eigenvalues(
 # --- spacings ---
 
 BINS = 60
-LONGEST = 3.0
-"""Spacings are counted in ``BINS`` bins from 0 to ``LONGEST`` mean spacings."""
+MAX_SPACING = 3.0
+"""Spacings are counted in ``BINS`` bins from 0 to ``MAX_SPACING`` mean spacings."""
 
 
 def distinct(eigenvalues: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -252,7 +252,7 @@ def chi_square(eigenvalues: NDArray[np.float64]) -> float:
     Paces that leave fewer than 5 knots are left out. ``eigenvalues``: distinct, rising, at least
     50. The expected count of bin k (width w) is n (exp(-k w) - exp(-(k + 1) w)).
     """
-    edges = np.linspace(0.0, LONGEST, BINS + 1)
+    edges = np.linspace(0.0, MAX_SPACING, BINS + 1)
     expected = eigenvalues.size * (np.exp(-edges[:-1]) - np.exp(-edges[1:]))
     tests = [((seen - expected) ** 2 / expected).sum() for seen in _counts(eigenvalues)]
     return float(np.mean(tests))
@@ -264,8 +264,8 @@ def spacing_density(eigenvalues: NDArray[np.float64]) -> pd.DataFrame:
     Columns: ``spacing`` (middle of the bin, in mean spacings), ``density`` (mean over the paces),
     ``poisson`` and ``wigner`` (mean density of the two laws in the bin).
     """
-    edges = np.linspace(0.0, LONGEST, BINS + 1)
-    width = LONGEST / BINS
+    edges = np.linspace(0.0, MAX_SPACING, BINS + 1)
+    width = MAX_SPACING / BINS
     counts = np.mean(list(_counts(eigenvalues)), axis=0)
     return pd.DataFrame(
         {
@@ -282,6 +282,6 @@ def _counts(eigenvalues: NDArray[np.float64]) -> Iterator[NDArray[np.int64]]:
         if eigenvalues.size // pace < 5:  # knots
             return
         spacings = unfolded_spacings(eigenvalues, pace)
-        inside = spacings[(spacings >= 0) & (spacings < LONGEST)]
-        places = np.minimum((inside / (LONGEST / BINS)).astype(np.int64), BINS - 1)
+        inside = spacings[(spacings >= 0) & (spacings < MAX_SPACING)]
+        places = np.minimum((inside / (MAX_SPACING / BINS)).astype(np.int64), BINS - 1)
         yield np.bincount(places, minlength=BINS)

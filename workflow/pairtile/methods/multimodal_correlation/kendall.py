@@ -54,7 +54,7 @@ class Codes(NamedTuple):
     complete: bool
 
     @property
-    def plain(self) -> bool:
+    def signs_only(self) -> bool:
         """Whether the signs of all pairs of samples are 1 or -1."""
         return self.untied and self.complete
 
@@ -65,7 +65,7 @@ def concordance_by_bits(x: Codes, y: Codes, diagonal: int) -> Concordance:
     shape = len(x.values), len(y.values)
     total, untied_x, untied_y = (np.zeros(shape, dtype=np.int64) for _ in range(3))
     step = max(1, 2 * SLAB_BITS // n)
-    plain = x.plain and y.plain
+    plain = x.signs_only and y.signs_only
     for first in range(0, n, step):
         samples = slice(first, min(n, first + step))
         above_x, differ_x, both_x = _planes(x.values, samples, plain)
@@ -124,7 +124,7 @@ def concordance_by_products(x: Codes, y: Codes, xp: ModuleType) -> Concordance:
     shape = len(x.values), len(y.values)
     total, untied_x, untied_y = (xp.zeros(shape) for _ in range(3))
     step = max(1, min(1 << 24, SLAB_SIGNS // max(1, *shape)) // n)
-    plain = x.plain and y.plain
+    plain = x.signs_only and y.signs_only
     for distance in range(1, n // 2 + 1, step):
         ahead = xp.arange(distance, min(n // 2 + 1, distance + step))
         other = (ahead[:, None] + xp.arange(n)) % n

@@ -26,7 +26,7 @@ from pairtile.methods.multimodal_correlation.kernels.pair_mixtures import (
     HISTOGRAM_BINS,
     MAX_CLUSTERS,
     Found,
-    Genes,
+    MixtureGenes,
     Rules,
     Tallies,
     modes_of_pairs,
@@ -35,7 +35,7 @@ from pairtile.methods.multimodal_correlation.modes import tukey_outliers, within
 
 # Constants of the fits, on the scale of standardised values. They were chosen by the recovery of
 # planted modes: see benchmarks/bench_planted_modes.py.
-SHORT_STEPS: Final = 5
+N_SHORT_STEPS: Final = 5
 """EM steps that each start is given before the best goes on alone."""
 
 LIMIT: Final = 200
@@ -81,7 +81,7 @@ def mixture_rules(config: MultimodalCorrelationConfig, seed: int) -> Rules:
         restarts=estimator.restarts,
         kinc=kinc,
         seed=np.uint64(seed % (1 << 64)),
-        short_steps=SHORT_STEPS,
+        short_steps=N_SHORT_STEPS,
         limit=KINC_LIMIT if kinc else LIMIT,
         degenerate=DEGENERATE,
         least=single(0.0 if kinc else MIN_SAMPLES),
@@ -204,7 +204,7 @@ def mixture_genes(
     min_expression: float | None = None,
     max_expression: float | None = None,
     single: bool = False,
-) -> Genes:
+) -> MixtureGenes:
     """Prepare the genes of an expression table.
 
     values : float64 (genes, samples), NaN where missing; values outside
@@ -246,7 +246,7 @@ def mixture_genes(
     np.put_along_axis(codes, order, np.cumsum(steps, axis=1, dtype=np.int32), axis=1)
     codes[~usable] = -1
     counts = np.arange(n_samples + 1, dtype=np.float64)
-    return Genes(
+    return MixtureGenes(
         values=np.ascontiguousarray(values),
         unit=np.ascontiguousarray(unit),
         present=bit_words(usable),
@@ -277,7 +277,7 @@ BLOCK = 2048
 class MixturesCpu:
     """``pair_mixtures`` on the CPU."""
 
-    def __init__(self, genes: Genes, rules: Rules, threads: int | None = None) -> None:
+    def __init__(self, genes: MixtureGenes, rules: Rules, threads: int | None = None) -> None:
         self.genes = genes
         self.rules = rules
         self.threads = usable_threads() if threads is None else threads
@@ -402,7 +402,7 @@ class MixturesCuda:
     Raises DeviceError where there are more samples than the GPU's shared memory holds.
     """
 
-    def __init__(self, genes: Genes, rules: Rules, device: Device) -> None:
+    def __init__(self, genes: MixtureGenes, rules: Rules, device: Device) -> None:
         from pairtile.gpu import compiling
 
         self.rules = rules
@@ -536,12 +536,12 @@ def shared_bytes(n_samples: int) -> int:
     return fixed + words * (6 * 4 + 32 * (3 * 4 + 2 + 1))
 
 
-def gene_arrays(genes: Genes, kinc: bool) -> dict[str, NDArray[np.generic]]:
+def gene_arrays(genes: MixtureGenes, kinc: bool) -> dict[str, NDArray[np.generic]]:
     """The genes' arrays as the kernel takes them (``GENES``).
 
-    Besides those of ``Genes``: bits of each gene's own outliers; for each place of ``order`` the
-    first and the last place of its ties, and whether the gene has any. Places are uint16: up to
-    65,535 samples.
+    Besides those of ``MixtureGenes``: bits of each gene's own outliers; for each place of ``order``
+    the first and the last place of its ties, and whether the gene has any. Places are uint16: up
+    to 65,535 samples.
     """
     n_samples = genes.values.shape[1]
     codes = np.take_along_axis(genes.codes, genes.order.astype(np.int64), axis=1)

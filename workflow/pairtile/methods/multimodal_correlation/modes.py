@@ -173,7 +173,7 @@ class PairModes:
     covariances: NDArray[np.float64]
 
     @classmethod
-    def of(
+    def of_rows(
         cls, rows: pd.DataFrame, x: ArrayLike, y: ArrayLike, names: tuple[str, str]
     ) -> PairModes:
         """From the rows of ``pairs.parquet`` of one pair, with its packed masks.

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, messages_of
-from pairtile.engine.estimator import Merged
+from pairtile.engine.estimator import MergedResults
 from pairtile.engine.network import Network
 from pairtile.gpu.device import Device
 from pairtile.io.annotations import (
@@ -79,7 +79,7 @@ _ALSO = ("n_modes", "weight")
 def multimodal_network(
     config: MultimodalCorrelationConfig,
     state: ModeArrays,
-    merged: Merged,
+    merged: MergedResults,
     device: Device,
     annotations: Annotations | None = None,
     seed: int = 0,
@@ -217,15 +217,15 @@ def conditions_tested(
     """Every mode against every condition, with the samples' series and batches as the state has
     them."""
     spearman = config.estimator.correlation == "spearman"
-    counts = Counts.of(state)
-    tests = condition_tests(samples, conditions, Exchangeable.of(state), spearman, counts)
+    counts = Counts.of_state(state)
+    tests = condition_tests(samples, conditions, Exchangeable.of_state(state), spearman, counts)
     if counts is None and np.any(state.get("quality_counted", False)):
         for test in tests.tests:
             test.results["counting_noise"] = "unknown"
     return tests
 
 
-def modes_of_edges(merged: Merged, edges: pd.DataFrame) -> pd.DataFrame:
+def modes_of_edges(merged: MergedResults, edges: pd.DataFrame) -> pd.DataFrame:
     """The stored rows of edges: a table with i, j, cluster; in the order of ``edges``."""
     wanted = pd.MultiIndex.from_frame(edges[list(KEYS)])
     parts = []
@@ -250,7 +250,7 @@ def strongest_modes(batches: Iterable[pa.Table]) -> pd.DataFrame:
 def _sought(
     config: MultimodalCorrelationConfig,
     state: ModeArrays,
-    merged: Merged,
+    merged: MergedResults,
     device: Device,
     seed: int,
 ) -> tuple[ThresholdConfig, Threshold, _FalseDiscoveries | None, list[Message]]:
@@ -303,7 +303,9 @@ def _against_rmt(config: MultimodalCorrelationConfig, genes: int) -> Message | N
     return None
 
 
-def _threshold(asked: ThresholdConfig, merged: Merged, genes: int, device: Device) -> Threshold:
+def _threshold(
+    asked: ThresholdConfig, merged: MergedResults, genes: int, device: Device
+) -> Threshold:
     if asked.method == "none":
         return Threshold(0.0, pd.DataFrame(), "every stored mode is kept (threshold: none)")
     if asked.method == "score":
@@ -312,7 +314,7 @@ def _threshold(asked: ThresholdConfig, merged: Merged, genes: int, device: Devic
     settings = asked.of_method()
     table = pa.concat_tables(list(merged.batches(["i", "j", "correlation"])))
     i, j, r = (table[name].to_numpy() for name in ("i", "j", "correlation"))
-    pairs = RankedPairs.of(i, j, r, genes)
+    pairs = RankedPairs.of_modes(i, j, r, genes)
     if asked.method == "rmt":
         return random_matrix_threshold(pairs, device=device, **settings)
     return scale_free_threshold(pairs, **settings)
@@ -343,7 +345,11 @@ def _rmt_draws(n_genes: int) -> int:
 
 
 def _false_discoveries(
-    rate: float, merged: Merged, null: ModeNull, orders: NDArray[np.float64], standardised: bool
+    rate: float,
+    merged: MergedResults,
+    null: ModeNull,
+    orders: NDArray[np.float64],
+    standardised: bool,
 ) -> _FalseDiscoveries:
     """``orders``: ``log_orders`` of each gene."""
     columns = ["i", "j", "n_samples", "correlation", *(["p_value"] if standardised else [])]
@@ -368,7 +374,9 @@ def _false_discoveries(
     return _FalseDiscoveries(p, q, Threshold(weakest, pd.DataFrame(), message), counts)
 
 
-def _expected_by_chance(threshold: float, merged: Merged, null: ModeNull) -> dict[str, float]:
+def _expected_by_chance(
+    threshold: float, merged: MergedResults, null: ModeNull
+) -> dict[str, float]:
     """How many modes above a threshold there are, and how many of them would be there if no two
     genes had anything to do with each other: the numbers of the messages on ``rmt``.
 
@@ -391,7 +399,7 @@ def _expected_by_chance(threshold: float, merged: Merged, null: ModeNull) -> dic
 
 def _strong_modes(
     config: MultimodalCorrelationConfig,
-    merged: Merged,
+    merged: MergedResults,
     asked: ThresholdConfig,
     found: Threshold,
     rates: _FalseDiscoveries | None,
@@ -444,7 +452,7 @@ def messages_on_tests(
     limit = config.condition_networks.q_value
     found = []
     for condition in conditions:
-        reach = tested_edges(tests, condition, Exchangeable.of(state), spearman, limit)
+        reach = tested_edges(tests, condition, Exchangeable.of_state(state), spearman, limit)
         numbers = {"condition": condition.name, **reach}
         if reach["tested"]:
             numbers |= {"pairs": pairs, "q": limit}
@@ -466,9 +474,9 @@ def messages_on_tests(
             genes = evenly_spaced(len(state["values"]), MAX_GENES)
             codes = np.asarray(condition.codes)
             values = np.asarray(state["values"])[genes]
-            if (counts := Counts.of(state)) is not None:
+            if (counts := Counts.of_state(state)) is not None:
                 values = counts.equalised(values, genes, codes).values
-            permuted, _ = Exchangeable.of(state).permute(codes, DRAWS)
+            permuted, _ = Exchangeable.of_state(state).permute(codes, DRAWS)
             found += [
                 message(
                     "hidden_factors_of_label",

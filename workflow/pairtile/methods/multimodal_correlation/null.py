@@ -67,7 +67,7 @@ class ModeNull:
     sizes: Float64Array
 
     @classmethod
-    def of(
+    def of_modes(
         cls,
         pairs: int,
         correlation: ArrayLike,
@@ -222,7 +222,7 @@ def mode_null(
     sizes, standard, n = (np.concatenate(each) for each in zip(*parts, strict=True))
     lost = np.sqrt(inflation(state, table.shape[1]))  # of a correlation's square
     sizes, standard = (np.clip(each * lost, -1.0, 1.0) for each in (sizes, standard))
-    return ModeNull.of(pairs, standard, n, sizes)
+    return ModeNull.of_modes(pairs, standard, n, sizes)
 
 
 def partial_spread(state: ModeArrays, opened: PlainCorrelation, seed: int) -> NullSpread:
@@ -244,7 +244,7 @@ def _partial_null(state: ModeArrays, opened: PlainCorrelation, seed: int, draws:
     one = np.ones(1)
     p = partial_spread(state, opened, seed).p_values(standard, one, one)
     n = np.full(p.size, len(state["samples"]))
-    return ModeNull.of(p.size, standard_correlation(p, n), n, r)
+    return ModeNull.of_modes(p.size, standard_correlation(p, n), n, r)
 
 
 def _unrelated(

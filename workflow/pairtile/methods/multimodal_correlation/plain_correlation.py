@@ -71,7 +71,7 @@ from pairtile.methods.multimodal_correlation.modes import within_limits
 from pairtile.methods.multimodal_correlation.p_values import correlation_p_value
 from pairtile.methods.multimodal_correlation.partial_correlation import PartialCorrelations
 from pairtile.methods.multimodal_correlation.plain_correlation_cuda import CudaBlocks
-from pairtile.methods.multimodal_correlation.plain_correlation_genes import Genes
+from pairtile.methods.multimodal_correlation.plain_correlation_genes import CorrelationGenes
 from pairtile.preprocess.transitions import Lagged
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.shrinkage import DeviceArray
@@ -79,7 +79,7 @@ from pairtile.statistics.shrinkage import DeviceArray
 NEARLY_ONE = 1.0 - 1e-12
 """Pearson's |r| from here on is taken as 1: rounding leaves copies of a gene a few 1e-16 off."""
 
-TRUST = 1e-4
+MIN_RELATIVE_VARIANCE = 1e-4
 """Variances under this part of the mean square about a gene's centre are computed again in two
 passes; what is left has lost four digits of sixteen."""
 
@@ -127,13 +127,15 @@ class PlainCorrelation:
             self.partial = PartialCorrelations(values, device)
         self.estimator = estimator
         rows = self.partial.rows if self.partial else None
-        self._genes = Genes(values, estimator, config.compatibility == "kinc", device, rows)
+        self._genes = CorrelationGenes(
+            values, estimator, config.compatibility == "kinc", device, rows
+        )
         limits = Limits(
             least=max(estimator.min_samples, MIN_SAMPLES),
             lowest=float(estimator.min_correlation),
             highest=float(estimator.max_correlation),
             nearly=NEARLY_ONE,
-            trust=TRUST,
+            min_relative_variance=MIN_RELATIVE_VARIANCE,
         )
         self._blocks: CpuBlocks | CudaBlocks
         if device.backend == "cpu":
@@ -337,8 +339,8 @@ class PlainCorrelation:
             members = np.unpackbits(modes.samples[here], axis=1, count=self.n_samples).astype(bool)
             if self.lagged is not None:
                 members = members[:, self.lagged.target]
-            for k, of_gene in enumerate(at[:, here]):
-                ties[:, k, here] = sums_of_ties(codes[of_gene], members)
+            for k, gene_place in enumerate(at[:, here]):
+                ties[:, k, here] = sums_of_ties(codes[gene_place], members)
         return kendall_p_values(modes.correlation, n, ties)
 
 
@@ -379,7 +381,7 @@ class CpuBlocks:
     strip = 128
     """Rows of a block on the diagonal."""
 
-    def __init__(self, genes: Genes, limits: Limits, threads: int | None) -> None:
+    def __init__(self, genes: CorrelationGenes, limits: Limits, threads: int | None) -> None:
         self.genes = genes
         self.limits = limits
         self.spearman = genes.estimator.correlation == "spearman"

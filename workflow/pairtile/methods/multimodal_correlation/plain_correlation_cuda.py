@@ -15,7 +15,10 @@ from pairtile.methods.multimodal_correlation.kernels.plain_correlation import (
     Kept,
     Limits,
 )
-from pairtile.methods.multimodal_correlation.plain_correlation_genes import Genes, cuda_module
+from pairtile.methods.multimodal_correlation.plain_correlation_genes import (
+    CorrelationGenes,
+    cuda_module,
+)
 
 WARPS, COLUMNS, THREADS = 8, 8, 256
 """As in the kernels: rows and columns of a block of pairs, threads of a block on one row."""
@@ -39,7 +42,7 @@ class CudaBlocks:
     strip = 2048
     """Rows of a block on the diagonal."""
 
-    def __init__(self, genes: Genes, limits: Limits) -> None:
+    def __init__(self, genes: CorrelationGenes, limits: Limits) -> None:
         self.genes = genes
         self.limits = limits
         spearman = genes.estimator.correlation == "spearman"

@@ -29,7 +29,7 @@ from pairtile.methods.multimodal_correlation.modes import within_limits
 KERNELS = Path(__file__).parent / "kernels"
 
 
-class Genes:
+class CorrelationGenes:
     """Order, ties, usable samples and centred rows of genes; made when first asked for.
 
     ``whole`` marks genes with every sample usable and no outlier; ``of_pair`` those whose outliers

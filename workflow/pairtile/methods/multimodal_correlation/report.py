@@ -17,7 +17,7 @@ from pairtile.methods.multimodal_correlation.arrays import ModeArrays, lagged_of
 from pairtile.methods.multimodal_correlation.charts import FIGURES
 from pairtile.methods.multimodal_correlation.conditions import unique_names
 from pairtile.methods.multimodal_correlation.report_results import (
-    SMALL_P,
+    MAX_MODE_P,
     ModeResults,
     differs_in,
     edges_with_condition,
@@ -27,7 +27,7 @@ from pairtile.methods.multimodal_correlation.report_results import (
     settings,
     threshold_method,
 )
-from pairtile.report.formats import count, counted, listed, number, percent, plain
+from pairtile.report.formats import count, format_number, join_list, number, percent, pluralise
 from pairtile.report.method_report import (
     ANSWER_ROWS,
     Answer,
@@ -145,7 +145,7 @@ def _of_labels(results: Results, found: ModeResults) -> Iterator[Message]:
 def _named(labels: list[tuple[str, int]]) -> str:
     named = [f"{label} ({count(n)})" for label, n in labels[:N_NAMED]]
     more = len(labels) - N_NAMED
-    return listed([*named, counted(more, "more label")] if more > 0 else named)
+    return join_list([*named, pluralise(more, "more label")] if more > 0 else named)
 
 
 def _of_fits(results: Results) -> Iterator[Message]:
@@ -171,7 +171,7 @@ def _one_gene(found: ModeResults) -> Iterator[Message]:
     words = apart[_condition_edges(found) & (apart != "").to_numpy()]
     other = int((words != "both").sum())
     if other > SHARE_WARNED * len(words):
-        yield message("modes_differ_in_one_gene", n=other, edges=len(words), p=SMALL_P)
+        yield message("modes_differ_in_one_gene", n=other, edges=len(words), p=MAX_MODE_P)
 
 
 def _missing(found: ModeResults) -> Iterator[Message]:
@@ -183,11 +183,14 @@ def _missing(found: ModeResults) -> Iterator[Message]:
         edges = _condition_edges(found, condition.name)
         if column not in found.network or not edges.any():
             continue
-        biased, total = int((found.network.loc[edges, column] <= SMALL_P).sum()), int(edges.sum())
+        biased, total = (
+            int((found.network.loc[edges, column] <= MAX_MODE_P).sum()),
+            int(edges.sum()),
+        )
         if biased > SHARE_WARNED * total:
             yield message(
                 "missing_under_a_label", n=biased, edges=total, condition=condition.name,
-                column=column, p=SMALL_P,
+                column=column, p=MAX_MODE_P,
             )  # fmt: skip
 
 
@@ -248,7 +251,9 @@ def conditions_section(results: Results, figures: list[CaptionedFigure]) -> Page
             ],
             "shown": MAX_EDGES,
             "specific": edges_with_condition(found),
-            "q_value": plain(float(settings(results, "condition_networks").get("q_value") or 0.0)),
+            "q_value": format_number(
+                float(settings(results, "condition_networks").get("q_value") or 0.0)
+            ),
             "labels": any(each.kind == "categorical" for each in found.conditions),
             "numbers": any(each.kind != "categorical" for each in found.conditions),
         },
@@ -385,7 +390,7 @@ def clearest_edges(results: Results) -> tuple[str, pd.DataFrame]:
     size = -found.networks["correlation"].abs()
     order = found.networks.assign(size=size).sort_values(["q_value", "size", "source", "target"])
     columns = ["source", "target", "condition", "label", "correlation", "q_value"]
-    tested = counted(int(label_counts(found)["tested"].sum()), "test")
+    tested = pluralise(int(label_counts(found)["tested"].sum()), "test")
     above = f"The edges that go most clearly with a condition; {tested} of edges and labels"
     return above, order.head(ANSWER_ROWS)[columns]
 

@@ -119,7 +119,7 @@ class ModeResults:
         for (i, j), names in numbers.items():
             part = rows[(rows["i"] == i) & (rows["j"] == j)]
             if len(part):
-                found[names] = PairModes.of(
+                found[names] = PairModes.of_rows(
                     part, source_values(state, i), state["values"][j], names
                 )
         return found
@@ -221,7 +221,7 @@ def _read(path: Path, asked: bool) -> pd.DataFrame:
 # --- edges by condition ---
 
 
-SMALL_P = 0.001
+MAX_MODE_P = 0.001
 """A mode differs from the pair's other samples in a gene where Welch's p is at most this."""
 
 
@@ -259,9 +259,9 @@ def differs_in(edges: pd.DataFrame) -> pd.Series | None:
     words = np.select(
         [
             np.isnan(first) & np.isnan(second),
-            (first <= SMALL_P) & (second <= SMALL_P),
-            first <= SMALL_P,
-            second <= SMALL_P,
+            (first <= MAX_MODE_P) & (second <= MAX_MODE_P),
+            first <= MAX_MODE_P,
+            second <= MAX_MODE_P,
         ],
         ["", "both", "first", "second"],
         "neither",

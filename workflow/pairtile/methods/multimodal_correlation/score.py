@@ -19,10 +19,10 @@ from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import (
     Cost,
     Estimator,
-    Merged,
+    MergedResults,
     PreparedInput,
     Ranking,
-    Written,
+    TableSummary,
     state_bytes,
 )
 from pairtile.engine.network import Network
@@ -57,8 +57,8 @@ from pairtile.methods.multimodal_correlation.tables import write_tables
 from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.null_design import (
     dependence_arrays,
-    neighbours_alike,
     null_design,
+    order_autocorrelation,
     shift_warnings,
 )
 from pairtile.preprocess.samples import SampleDesign, dependence_warnings, read_arranged
@@ -114,7 +114,7 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
                 for begin, row in enumerate(kept):  # each moves up: the first rows of its file
                     raw[begin] = raw[row]
                 raw = raw[: kept.size]
-            genes = GeneNames.of(prepared.items, config.ignore_case, config.ignore_versions)
+            genes = GeneNames.of_items(prepared.items, config.ignore_case, config.ignore_versions)
             found = find_regulators(config.regulators, genes)
         regulators, counts, absent = found
         state, warnings = state_of(prepared, prepared.design, config, regulators, raw)
@@ -264,8 +264,8 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
             return correlation_p_value(modes.correlation, modes.n_samples)
         if self.engine.partial is None:
             return self.engine.p_values(modes, rows, columns)
-        of_gene = self.engine.partial.spread
-        x, y = of_gene[rows[modes.row]], of_gene[columns[modes.column]]
+        gene_spread = self.engine.partial.spread
+        x, y = gene_spread[rows[modes.row]], gene_spread[columns[modes.column]]
         return self._spread.p_values(modes.correlation, x, y)
 
     @cached_property
@@ -276,16 +276,18 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
 
     # --- network --------------------------------------------------------------------------------
 
-    def network(self, merged: Merged) -> Network:
+    def network(self, merged: MergedResults) -> Network:
         return multimodal_network(self.config, self.state, merged, self.device, seed=self.seed)
 
-    def ranking(self, merged: Merged) -> Ranking:
+    def ranking(self, merged: MergedResults) -> Ranking:
         edges = strongest_modes(merged.batches(["i", "j", "correlation"]))
         names = {"i": "source", "j": "target", "correlation": "score"}
         edges = edges.rename(columns=names)[list(names.values())]
         return Ranking(edges, directed=bool(self.config.lag))
 
-    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[np.generic]]:
+    def result_arrays(
+        self, merged: MergedResults, network: Network
+    ) -> dict[str, NDArray[np.generic]]:
         return {
             "edges": np.linspace(-1.0, 1.0, merged.sums["modes_by_correlation"].size + 1),
             "counts": merged.sums["modes_by_correlation"],
@@ -293,7 +295,7 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
             **network.arrays,
         }
 
-    def tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
+    def tables(self, merged: MergedResults, items: pd.DataFrame, folder: Path) -> TableSummary:
         return write_tables(self.config, self.state, merged, items, folder)
 
 
@@ -320,12 +322,12 @@ def state_of(
         state["lag"] = np.array(config.lag)
     if config.other_expression is not None:
         state["columns"] = np.array(regulators[0])
-    if counts is not None and prepared.quality.counted:
+    if counts is not None and prepared.quality.is_counts:
         state["counts"] = counts
         state["effects_removed"] = np.array("degrees_given_up" in state)
     warnings = dependence_warnings(found, config)
     if null_design("auto", state, len(prepared.samples)).kind == "circular_shift":
         if not (design.series.size or design.batch.size):
-            warnings.append(message("order_of_samples", alike=neighbours_alike(state)))
+            warnings.append(message("order_of_samples", **order_autocorrelation(state)))
         warnings += shift_warnings(state)
     return state, warnings

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.engine.estimator import Merged, Written
+from pairtile.engine.estimator import MergedResults, TableSummary
 from pairtile.io.symbols import add_symbols
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays
 from pairtile.methods.multimodal_correlation.conditions import ConditionTests, condition_networks
@@ -37,10 +37,10 @@ ROWS = 100_000
 def write_tables(
     config: MultimodalCorrelationConfig,
     state: ModeArrays,
-    merged: Merged,
+    merged: MergedResults,
     items: pd.DataFrame,
     folder: Path,
-) -> Written:
+) -> TableSummary:
     """Write the tables of the configuration into ``folder``, each whole or not at all."""
     network = merged.network
     if network is None:
@@ -50,7 +50,7 @@ def write_tables(
     i, j = (number.loc[network[end]].to_numpy() for end in ("source", "target"))
     edges = network.assign(i=i, j=j)
     edges = pd.concat([edges, modes_of_edges(merged, edges)[list(MASKS)]], axis=1)
-    done = Written()
+    done = TableSummary()
     if config.threshold.walks:
         _write_frame(table_of_walk(merged.scores, "curve"), folder / "threshold.tsv")
     samples = mode_samples(config, state, edges)

@@ -73,7 +73,7 @@ class RankedPairs:
     n_genes: int
 
     @classmethod
-    def of(cls, i: ArrayLike, j: ArrayLike, r: ArrayLike, n_genes: int) -> RankedPairs:
+    def of_modes(cls, i: ArrayLike, j: ArrayLike, r: ArrayLike, n_genes: int) -> RankedPairs:
         """From modes in any order: of several modes of a pair that of largest ``|r|`` counts, of
         equally large ones the positive. Correlations are taken in single precision.
 
@@ -196,7 +196,7 @@ def random_matrix_threshold(
                 present[i] = True
             genes = np.flatnonzero(present)
             try:
-                values = distinct(solver.of(genes, i, j, r)) if genes.size else np.empty(0)
+                values = distinct(solver.of_matrix(genes, i, j, r)) if genes.size else np.empty(0)
             except PartTooLargeError as error:
                 trouble = f"at {threshold:.6g} {error}"
                 break

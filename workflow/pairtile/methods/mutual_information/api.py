@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairtile.api.anndata_network import check_storage
 from pairtile.api.keywords import Keywords
-from pairtile.api.messages import tell
+from pairtile.api.messages import issue_warnings
 from pairtile.api.prepare import Inputs, as_expression, preparation_of
 from pairtile.api.regulators import listed_genes
-from pairtile.api.settings import Section
+from pairtile.api.settings import SectionMapping
 from pairtile.api.table import (
     ExpressionLike,
     ExpressionTable,
@@ -82,7 +82,7 @@ def mutual_information(
     precision: Literal["auto", "float64", "mixed"] = "auto",
     min_samples: int = 20,
     orientation: Literal["genes_in_rows", "samples_in_rows"] = "genes_in_rows",
-    obs: Section | None = None,
+    obs: SectionMapping | None = None,
     backend: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> Any:
     """Mutual information in bits of every pair of genes, by B-splines (Daub et al. 2004).
@@ -209,20 +209,20 @@ def mutual_information(
     asked = config.estimator
     stated = "auto" not in (asked.bins, asked.order, asked.transform)
     floor = 0.0 if stated else max(map(floor_share, tables))
-    config = config.model_copy(update={"estimator": asked.decided(table.n_samples, floor)})
+    config = config.model_copy(update={"estimator": asked.resolved_for(table.n_samples, floor)})
     found = few_samples_warnings(config, table.n_samples)
     if columns is not None:
         if regulators is not None:
             raise ValueError("regulators: found them beside other; expected one of the two")
         _check_same_samples(table, columns)
         scores = _matrix(table.values, columns.values, config, device, dtype)
-        return with_warnings(_between(table, columns, scores), tell(found))
+        return with_warnings(_between(table, columns, scores), issue_warnings(found))
     rows, of_rows = np.arange(table.n_genes), table.values
     if regulators is not None:
         listed = listed_genes(regulators, table)
         rows, of_rows = listed.rows, table.values[listed.rows]
         found += listed.messages
-    found = tell(found)
+    found = issue_warnings(found)
     of_columns = None if regulators is None else table.values
     scores = _matrix(of_rows, of_columns, config, device, dtype)
     scores[np.arange(rows.size), rows] = np.nan
@@ -260,7 +260,7 @@ def permutation_null(
     precision: Literal["auto", "float64", "mixed"] = "auto",
     min_samples: int = 20,
     orientation: Literal["genes_in_rows", "samples_in_rows"] = "genes_in_rows",
-    obs: Section | None = None,
+    obs: SectionMapping | None = None,
     backend: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> PermutationNull:
     """Score pairs of permuted genes: the null distribution of ``mutual_information``.
@@ -381,7 +381,7 @@ def permutation_null(
     if isinstance(expression, Prepared):
         design = design.with_removed(expression.design)
     opened, made = open_analysis(arranged.values, np.empty(0, int), config, device, design)
-    found = tell([*made.messages, *opened.null_messages(seed)])
+    found = issue_warnings([*made.messages, *opened.null_messages(seed)])
     drawn = Null.from_arrays(opened.null(seed))
     if not all(s.size for s in drawn.statistic):
         raise ValueError(

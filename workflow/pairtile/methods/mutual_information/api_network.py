@@ -15,7 +15,7 @@ from pairtile.api.anndata_network import add_network, check_storage
 from pairtile.api.keywords import Keywords
 from pairtile.api.prepare import Inputs, preprocess_of
 from pairtile.api.regulators import listed_genes
-from pairtile.api.settings import Section
+from pairtile.api.settings import SectionMapping
 from pairtile.api.table import ExpressionLike, ExpressionTable, Labels, as_table
 from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information.api import as_given
@@ -27,7 +27,7 @@ SETTINGS = ("score", "keep", "dpi", "estimator", "null")
 
 EDGE_COLUMNS = ("source", "target", "mi_bits")
 
-SMALLEST_SPREAD = 1e-6
+MIN_RELATIVE_SPREAD = 1e-6
 """Standard deviations below this fraction of the root mean square are rounding errors: zero."""
 
 ArrayOrFrame = TypeVar("ArrayOrFrame", NDArray[np.float64], pd.DataFrame)
@@ -49,10 +49,10 @@ def infer_network(
     copy: bool = False,
     lag: int = 0,
     score: Literal["auto", "mi", "clr", "target_z", "combined"] = "auto",
-    keep: Section | str = "auto",
-    dpi: Section | bool | None = None,
-    preprocess: Section | None = None,
-    other_preprocess: Section | None = None,
+    keep: SectionMapping | str = "auto",
+    dpi: SectionMapping | bool | None = None,
+    preprocess: SectionMapping | None = None,
+    other_preprocess: SectionMapping | None = None,
     bins: Literal["auto"] | int = "auto",
     order: Literal["auto"] | int = "auto",
     knots: Literal["clamped", "uniform"] = "clamped",
@@ -68,7 +68,7 @@ def infer_network(
     seed: int = 1,
     orientation: Literal["genes_in_rows", "samples_in_rows"] = "genes_in_rows",
     layer: str | None = "auto",
-    obs: Section | None = None,
+    obs: SectionMapping | None = None,
     backend: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> Any:
     """Infer a gene network: preparation, mutual information, significance, threshold, DPI.
@@ -351,7 +351,7 @@ def _z(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
     mean = np.nansum(values, axis=axis) / np.maximum(count, 1)
     squares = np.nansum((values - np.expand_dims(mean, axis)) ** 2, axis=axis)
     variance = squares / np.maximum(count, 1)
-    is_spread = variance > SMALLEST_SPREAD**2 * (variance + mean**2)
+    is_spread = variance > MIN_RELATIVE_SPREAD**2 * (variance + mean**2)
     mean, sd = (np.expand_dims(a, axis) for a in (mean, np.sqrt(variance)))
     return (values - mean) / np.where(np.expand_dims(is_spread, axis), sd, np.inf)
 
@@ -499,9 +499,9 @@ def _of_table(
             f"edges: found {source} - {target} more than once; expected each edge once"
         )
     pair = np.minimum(a, b) * len(names) + np.maximum(a, b)
-    _, first, of_row = np.unique(pair, return_index=True, return_inverse=True)
+    _, first, row_pair = np.unique(pair, return_index=True, return_inverse=True)
     values = edges["mi_bits"].to_numpy()
-    unlike = np.flatnonzero(values[first][of_row] != values)
+    unlike = np.flatnonzero(values[first][row_pair] != values)
     if unlike.size and not pd.isna(values[unlike]).any():
         source, target = edges[["source", "target"]].iloc[unlike[0]]
         raise ValueError(
@@ -516,4 +516,4 @@ def _of_table(
     kept = surviving_edges(
         a[first], b[first], values[first], len(names), is_regulator=is_regulator, **options
     )
-    return pd.Series(kept[of_row], index=edges.index, dtype=bool, name="kept")
+    return pd.Series(kept[row_pair], index=edges.index, dtype=bool, name="kept")

@@ -53,7 +53,7 @@ class RankScale(NamedTuple):
     slope: float
 
     @classmethod
-    def of(cls, numbers: NDArray[np.float64]) -> RankScale:
+    def of_numbers(cls, numbers: NDArray[np.float64]) -> RankScale:
         """Among these; equal ones have their middle rank."""
         n = numbers.size
         if n == 0:
@@ -80,7 +80,7 @@ class Sampled(NamedTuple):
     targets: NDArray[np.int64]
 
     @classmethod
-    def of(cls, regulators: NDArray[np.integer], genes: int) -> Sampled:
+    def of_regulators(cls, regulators: NDArray[np.integer], genes: int) -> Sampled:
         """Of a table with so many genes; no regulators: every gene is one."""
         sources = np.asarray(regulators, dtype=np.int64)
         random = np.random.Generator(np.random.Philox(key=0x72616E6B73))  # "ranks"
@@ -169,9 +169,9 @@ class CombinedScore:
             self._prior[partial.place >= 0] = np.log(0.5)
         targets = sampled.targets
         z = (mi - mean[targets]) / np.where(sd > 0.0, sd, np.inf)[targets]
-        self._of_z = RankScale.of(z[known])
+        self._of_z = RankScale.of_numbers(z[known])
         z = (beside - self._mean[targets]) / self._sd[targets]
-        self._of_partial = RankScale.of(z[known])
+        self._of_partial = RankScale.of_numbers(z[known])
 
     def of(self, pair: SourceTarget) -> DeviceArray:
         """Of each source with its target."""

@@ -25,7 +25,7 @@ from pairtile.config.preprocess import TwoTableAnalysis
 from pairtile.config.values import (
     Expected,
     Exponent,
-    listed,
+    join_list,
     model_or_false,
     model_or_false_form,
 )
@@ -45,7 +45,7 @@ SUBSAMPLE_FRACTION = 0.632
 """Share of distinct samples in a bootstrap sample of the same size: 1 - 1/e."""
 
 
-MANY_SAMPLES = 200
+MIN_SAMPLES_OF_MORE_BINS = 200
 FLOOR_SHARE = 0.01
 MAX_FLOOR_OF_5_BINS = 0.1
 """Of ``estimator: auto``: raw values rank edges better from so many samples on, unless many of them
@@ -122,13 +122,13 @@ class SplineEstimatorConfig(ConfigModel):
             expected = f"an integer between 1 and bins ({self.bins})"
             yield Rule(self.order > self.bins, "order", expected)
 
-    def decided(self, n_samples: int, floor_share: float) -> Self:
+    def resolved_for(self, n_samples: int, floor_share: float) -> Self:
         """The same with what is ``auto`` decided (docs/quality.md).
 
         floor_share : of the median gene, the share of the samples at its most common value.
         """
         bins, order, transform = self.bins, self.order, self.transform
-        many = n_samples >= MANY_SAMPLES
+        many = n_samples >= MIN_SAMPLES_OF_MORE_BINS
         if transform == "auto":
             transform = "none" if many and floor_share <= FLOOR_SHARE else "rank"
         if bins == "auto":
@@ -286,7 +286,7 @@ class BootstrapsConfig(ConfigModel):
 
 _BOOTSTRAPS_FORMS = (
     f"an integer between 0 and {MAX_BOOTSTRAPS}, "
-    f"or a mapping with keys {listed(tuple(BootstrapsConfig.model_fields), 'and')}"
+    f"or a mapping with keys {join_list(tuple(BootstrapsConfig.model_fields), 'and')}"
 )
 
 
@@ -343,7 +343,7 @@ class MutualInformationConfig(TwoTableAnalysis):
         default="auto",
         description=(
             "What ranks the pairs, for `keep`, the order of the network table and the evaluation. "
-            + " ".join(f"`{score.name}`: {score.about}" for score in SCORES.values())
+            + " ".join(f"`{score.name}`: {score.description}" for score in SCORES.values())
             + f" `auto`: `{auto_score(True)}` beside `regulators`, else `{auto_score(False)}`. p- "
             "and q-values are those of mutual information whatever stands here; beside "
             "`other_expression` all but `mi` are directed."
@@ -417,7 +417,7 @@ class MutualInformationConfig(TwoTableAnalysis):
         return bool(self.lag) or self.ranked_by.is_directed(one_way)
 
     @property
-    def network_times(self) -> int:
+    def network_memory_factor(self) -> int:
         """A pair is stored in 20 bytes. It takes about 50 while few can be edges, 170 where all may
         become one, 300 where all may become two (``benchmarks.bench_many_pairs``)."""
         if self.keep.rule == "auto":

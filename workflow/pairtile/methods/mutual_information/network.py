@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pairtile.arrays import BoolArray, DeviceArray, Float64Array, Int32Array, Int64Array
 from pairtile.declare.messages import Message, messages_of
-from pairtile.engine.estimator import Merged, Ranking
+from pairtile.engine.estimator import MergedResults, Ranking
 from pairtile.engine.network import Network, sort_edges
 from pairtile.engine.selection import RunningTopK
 from pairtile.gpu.device import Device
@@ -53,7 +53,7 @@ _PART = 1 << 18
 HELD_PAIRS = 1 << 25
 """Up to so many pairs, their p-values are held; of more they are computed where needed."""
 
-MANY_PAIRS = 0.2
+MAX_KEPT_SHARE = 0.2
 """Share of the scored pairs that may be kept by significance without a warning."""
 
 
@@ -89,7 +89,7 @@ class Pairs:
     n_samples: Int32Array
 
     @classmethod
-    def of(cls, merged: Merged) -> Pairs:
+    def of_merged(cls, merged: MergedResults) -> Pairs:
         """From ``pairs.parquet``, part by part: it is in memory once."""
         names = ("i", "j", "mi_bits", "n_samples")
         if isinstance(merged.table, pd.DataFrame):
@@ -125,7 +125,7 @@ class Significance(NamedTuple):
     n_tests: int
 
 
-class Chosen(NamedTuple):
+class KeptPairs(NamedTuple):
     """What ``keep`` takes.
 
     kept : bool (1 or 2, pairs); of directed scores forwards and backwards. significant : pairs that
@@ -157,7 +157,7 @@ class PairScores(NamedTuple):
         """Whether both directions of a pair have a score of their own."""
         return self.score.is_directed(self.is_regulator is not None)
 
-    def of(
+    def from_bits(
         self,
         mi: DeviceArray,
         i: NDArray[np.integer],
@@ -178,10 +178,12 @@ class PairScores(NamedTuple):
 
     def of_pairs(self, pairs: Pairs) -> list[NDArray[np.floating]]:
         """Those of the merged table."""
-        return self.of(pairs.mi_bits, pairs.i, pairs.j)
+        return self.from_bits(pairs.mi_bits, pairs.i, pairs.j)
 
 
-def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = False) -> Network:
+def infer_network(
+    analysis: GeneAnalysis, merged: MergedResults, pairs_only: bool = False
+) -> Network:
     """The network: of the consensus where there are bootstraps, else of the merged pairs.
 
     pairs_only : of a bootstrap: edges are source and target alone, each pair once.
@@ -190,7 +192,7 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
         of_all_samples = infer_network(analysis, replace(merged, bootstraps=None))
         return _consensus_network(analysis, merged, merged.bootstraps, of_all_samples)
     config, keep = analysis.config, analysis.config.keep
-    pairs = Pairs.of(merged)
+    pairs = Pairs.of_merged(merged)
     null = analysis.null_of(merged.null)
     scores = analysis.pair_scores(merged.scan)
     significance = _significance(pairs, null, max(1, _n_tests(merged)))
@@ -217,7 +219,7 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
     }
     share = chosen.significant / significance.n_tests
     named = "explained" in analysis.state  # a warning says which annotations samples share
-    if share > MANY_PAIRS and keep.p_bound > 0.0 and keep.rule != "all" and not named:
+    if share > MAX_KEPT_SHARE and keep.p_bound > 0.0 and keep.rule != "all" and not named:
         bar = "p" if keep.fdr is None else "q"
         cure = "preprocess.regress_out removes known effects, hidden_factors unknown ones"
         if keep.top_edges is None:
@@ -246,16 +248,16 @@ def _significance(pairs: Pairs, null: Null, n_tests: int) -> Significance:
     )
 
 
-def rank_pairs(analysis: GeneAnalysis, merged: Merged) -> Ranking:
+def rank_pairs(analysis: GeneAnalysis, merged: MergedResults) -> Ranking:
     """Every stored pair in its allowed directions, with the score that ranks it."""
     scores = analysis.pair_scores(merged.scan)
     columns = {scores.score.column: "score"}
-    edges = directed_edges(Pairs.of(merged), scores).rename(columns=columns)
+    edges = directed_edges(Pairs.of_merged(merged), scores).rename(columns=columns)
     return Ranking(edges[["source", "target", "score"]], scores.directed)
 
 
 def score_histogram(
-    analysis: GeneAnalysis, merged: Merged, threshold_bits: float | None
+    analysis: GeneAnalysis, merged: MergedResults, threshold_bits: float | None
 ) -> dict[str, NDArray[np.generic]]:
     """Histogram of all scores and of the null in the same bins, for ``scores.npz``."""
     counts = merged.sums["histogram"]
@@ -334,7 +336,7 @@ def _benjamini_hochberg(p: Float64Array, n_tests: int) -> tuple[Float64Array, Fl
 
 def choose(
     pairs: Pairs, significance: Significance, ranked: PairScores, keep: KeepGenePairs
-) -> Chosen:
+) -> KeptPairs:
     """What ``keep`` takes of the candidates: of each pair or, of directed scores, of each allowed
     direction of a pair.
 
@@ -388,8 +390,8 @@ def choose(
         least_score = best.threshold
         largest_p = max(float(significance.p(rows).max(initial=0.0)) for rows in _rows(kept))
     if not kept.any():
-        return Chosen(kept, significant, None, None)
-    return Chosen(kept, significant, largest_p, least_score)
+        return KeptPairs(kept, significant, None, None)
+    return KeptPairs(kept, significant, largest_p, least_score)
 
 
 def _rows(kept: BoolArray) -> Iterator[Int64Array]:
@@ -399,7 +401,7 @@ def _rows(kept: BoolArray) -> Iterator[Int64Array]:
 
 def build_network(
     pairs: Pairs,
-    chosen: Chosen,
+    chosen: KeptPairs,
     significance: Significance,
     ranked: PairScores,
     *,
@@ -493,7 +495,7 @@ def directed_edges(pairs: Pairs, ranked: PairScores) -> pd.DataFrame:
 
 
 def _consensus_network(
-    analysis: GeneAnalysis, merged: Merged, bootstraps: pd.DataFrame, of_all_samples: Network
+    analysis: GeneAnalysis, merged: MergedResults, bootstraps: pd.DataFrame, of_all_samples: Network
 ) -> Network:
     """Edges that come back in more bootstrap networks than chance explains; of these the best
     supported, as many as ``keep`` takes of all samples: what is right for them bounds what
@@ -562,5 +564,5 @@ def _bound_of_halves(settings: BootstrapsConfig, support: Int32Array, n_possible
     return message("no_bound_of_halves", alpha=settings.alpha)
 
 
-def _n_tests(merged: Merged) -> int:
+def _n_tests(merged: MergedResults) -> int:
     return int(merged.sums["pairs_scored"].sum())

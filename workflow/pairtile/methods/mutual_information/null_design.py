@@ -17,8 +17,8 @@ from pairtile.preprocess.null_design import (
     NullDesign,
     common_course_warning,
     dependence_arrays,
-    neighbours_alike,
     null_design,
+    order_autocorrelation,
     shift_warnings,
 )
 from pairtile.preprocess.sample_arrays import SampleArrays
@@ -102,7 +102,7 @@ def order_warnings(
     """
     warnings: list[Message] = []
     if order_matters(config, state) and "explained" not in state:
-        alike = {"alike": neighbours_alike(state), "share": share}
+        alike = {**order_autocorrelation(state), "share": share}
         if config.null.kind == "permutation":
             warnings.append(message("order_ignored", **alike))
         elif config.null.kind == "auto":

@@ -41,7 +41,7 @@ MIN_SHRINKAGE = 1e-3
 _BLOCK = 1024
 """Genes that are fitted together."""
 
-_LISTED = 1 << 14
+_PAIRS_A_TASK = 1 << 14
 """Listed pairs that a thread scores together."""
 
 
@@ -114,7 +114,11 @@ class PartialCorrelation:
                 total += squared / (part.base[genes] + part.slope[genes] * squared)
             found[some] = np.sqrt(total)
 
-        list(in_threads(fill, [slice(k, k + _LISTED) for k in range(0, found.size, _LISTED)]))
+        list(
+            in_threads(
+                fill, [slice(k, k + _PAIRS_A_TASK) for k in range(0, found.size, _PAIRS_A_TASK)]
+            )
+        )
         return found
 
     @cached_property

@@ -37,8 +37,9 @@ from pairtile.statistics.dependence import MAX_GENES, evenly_spaced
 message = messages_of(__package__)
 
 SAMPLES_PER_BIN = 10
-FEW_BINS = 6
-"""Fewer samples for each of more bins are warned of (docs/quality.md compares bins)."""
+MAX_BINS_UNWARNED = 6
+"""More bins than this need SAMPLES_PER_BIN samples each, or a warning is given (docs/quality.md
+compares bins)."""
 
 _BLOCK_VALUES = 1 << 24
 """Values that are ranked and scaled together, by all cores."""
@@ -62,7 +63,7 @@ def spline_state(
         prepared = prepare_expression(expression, config.preprocess, True, design, scratch, half)
         del expression  # a sparse table may be the largest thing in memory
         parameters = {"preprocess": prepared.parameters}
-        genes = GeneNames.of(prepared.items, config.ignore_case, config.ignore_versions)
+        genes = GeneNames.of_items(prepared.items, config.ignore_case, config.ignore_versions)
         found = find_regulators(config.regulators, genes)
     regulators, counts, absent = found
     items = prepared.items
@@ -116,7 +117,7 @@ def state_of_values(
     n_samples, floor = values.shape[1], floor_share(values[:columns])
     if columns is not None:
         floor = max(floor, floor_share(values[columns:]))
-    estimator = config.estimator.decided(n_samples, floor)
+    estimator = config.estimator.resolved_for(n_samples, floor)
     messages = estimator_notes(config.estimator, estimator, n_samples, floor)
     config = config.model_copy(update={"estimator": estimator})
     settings = spline_settings(config, "float64")
@@ -221,7 +222,7 @@ def estimator_notes(
 def few_samples_warnings(config: MutualInformationConfig, n_samples: int) -> list[Message]:
     """Too few samples for the bins."""
     bins, _ = config.estimator.bins_order
-    if bins <= FEW_BINS or n_samples >= SAMPLES_PER_BIN * bins:
+    if bins <= MAX_BINS_UNWARNED or n_samples >= SAMPLES_PER_BIN * bins:
         return []
     return [message("few_samples_for_bins", samples=n_samples, bins=bins)]
 

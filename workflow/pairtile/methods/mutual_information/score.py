@@ -22,7 +22,14 @@ from pairtile.engine.chunk_file import (
     Summaries,
     add_summaries,
 )
-from pairtile.engine.estimator import Cost, Estimator, Merged, PreparedInput, Ranking, state_bytes
+from pairtile.engine.estimator import (
+    Cost,
+    Estimator,
+    MergedResults,
+    PreparedInput,
+    Ranking,
+    state_bytes,
+)
 from pairtile.engine.large_table import count
 from pairtile.engine.merging import row_order
 from pairtile.engine.network import Network
@@ -99,7 +106,7 @@ KEPT_BYTES = 8 << 30
 COMPARED_DRAWS = 10_000
 """Draws of each null, for each pair of classes, where two nulls are compared."""
 
-SLACK = 1e-6
+RELATIVE_MARGIN = 1e-6
 """Chunks keep this much (relative) below a threshold; the network step applies it exactly."""
 
 
@@ -365,9 +372,9 @@ class MutualInformation(
         # Beside a p-value the score alone does not bound what is kept.
         limits, least = None, keep.score if keep.p_value is None else None
         if keep.p_bound > 0.0:
-            limits = self.null_of(null).thresholds(keep.p_bound) * (1.0 - SLACK)
+            limits = self.null_of(null).thresholds(keep.p_bound) * (1.0 - RELATIVE_MARGIN)
         if least is not None:
-            least -= SLACK * max(1.0, abs(least))
+            least -= RELATIVE_MARGIN * max(1.0, abs(least))
         ranked = RANKED_EDGES if self.config.gold_standard is not None else 0
         return Selection(min_statistic=limits, min_score=least, top=max(ranked, keep.top))
 
@@ -450,7 +457,9 @@ class MutualInformation(
 
     @property
     def _sampled(self) -> Sampled:
-        return Sampled.of(self.state["regulators"], int(self.state.get("columns", self.genes)))
+        return Sampled.of_regulators(
+            self.state["regulators"], int(self.state.get("columns", self.genes))
+        )
 
     def combined(self, scan: Arrays) -> CombinedScore:
         """The score from the sums of the first pass; made once."""
@@ -501,7 +510,7 @@ class MutualInformation(
         if selection.scan is None or not needed:
             return scored.bits
         xp, ends = self.device.xp, (scored.rows[:, None], scored.columns[None, :])
-        both = self.pair_scores(selection.scan).of(scored.bits, *ends, xp)
+        both = self.pair_scores(selection.scan).from_bits(scored.bits, *ends, xp)
         return both[0] if len(both) == 1 else xp.fmax(*both)  # backwards NaN: not allowed
 
     # --- consensus ------------------------------------------------------------------------------
@@ -566,7 +575,7 @@ class MutualInformation(
             by_chance = by_chance[:, group[by_chance[0]] != group[by_chance[1]]]
         return BootstrapNetwork(edges, by_chance)
 
-    def merged(self, tiles: Sequence[Tile], seed: int) -> Merged:
+    def merged(self, tiles: Sequence[Tile], seed: int) -> MergedResults:
         """What the chunks of all tiles and their merge leave, in memory."""
         null, sums = self.null(seed), Summaries()
         scan: Summaries | None = None
@@ -580,7 +589,7 @@ class MutualInformation(
         columns = {name: np.concatenate([rows[name] for rows in parts]) for name in names}
         order = row_order([columns[name] for name in self.sort_by])
         pairs = pd.DataFrame({name: values[order] for name, values in columns.items()})
-        return Merged(pairs, sums, null, scan)
+        return MergedResults(pairs, sums, null, scan)
 
     @cached_property
     def _unrelated(self) -> tuple[MutualInformation, NDArray[np.int32] | None]:
@@ -599,7 +608,7 @@ class MutualInformation(
             return genes.share_between(int(self.state["columns"]))
         return genes.share_counted(self.is_regulator)
 
-    def network(self, merged: Merged) -> Network:
+    def network(self, merged: MergedResults) -> Network:
         result = infer_network(self, merged, pairs_only=self._resampling is not None)
         if self._resampling is None:
             z = np.asarray(self.state.get("z_some", self.state["z"]))
@@ -610,9 +619,11 @@ class MutualInformation(
         result.directed = result.directed or "z_source" in self.state
         return result
 
-    def ranking(self, merged: Merged) -> Ranking:
+    def ranking(self, merged: MergedResults) -> Ranking:
         ranked = rank_pairs(self, merged)
         return replace(ranked, directed=ranked.directed or "z_source" in self.state)
 
-    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[np.generic]]:
+    def result_arrays(
+        self, merged: MergedResults, network: Network
+    ) -> dict[str, NDArray[np.generic]]:
         return score_histogram(self, merged, network.threshold_value)

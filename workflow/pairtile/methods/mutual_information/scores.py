@@ -47,7 +47,7 @@ class Score:
     name: str
     column: str
     unit: str
-    about: str
+    description: str
     of: Callable[[SourceTarget], DeviceArray] | None
     directed: Literal["always", "beside regulators", "never"] = "never"
     sums_partial_correlations: bool = False

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from pairtile.api.analyse import attributes, finished, kept_run
 from pairtile.api.keywords import Keywords
-from pairtile.api.messages import tell
+from pairtile.api.messages import issue_warnings
 from pairtile.api.prepare import Inputs, as_labelled, preprocess_of, sample_labels
-from pairtile.api.settings import Section, analysis_config
+from pairtile.api.settings import SectionMapping, analysis_config
 from pairtile.api.table import ExpressionTable, Labels, as_table
 from pairtile.declare.messages import notes_of, warnings_of
 from pairtile.engine.state import open_state
@@ -23,10 +23,10 @@ from pairtile.methods.predictor_pairs.config import (
     auto_keep,
 )
 from pairtile.methods.predictor_pairs.network import (
+    auto_keep_message,
     edges_of_sets,
     kept_sets,
     members,
-    said_of_auto,
     threshold_warnings,
     weak_warnings,
 )
@@ -54,8 +54,8 @@ def predictor_pairs(
     series: Labels | None = None,
     time: Labels | None = None,
     step: Mapping[str, float] | None = None,
-    quantize: Section | None = None,
-    preprocess: Section | None = None,
+    quantize: SectionMapping | None = None,
+    preprocess: SectionMapping | None = None,
     penalty: Literal["no_obs", "none", "poor_obs"] = "no_obs",
     alpha: float = 1.0,
     beta: float = 0.8,
@@ -68,7 +68,7 @@ def predictor_pairs(
     seed: int = 1,
     orientation: Literal["genes_in_rows", "samples_in_rows"] = "genes_in_rows",
     layer: str | None = "auto",
-    obs: Section | None = None,
+    obs: SectionMapping | None = None,
     backend: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> pd.DataFrame:
     """Find the pairs of genes (or single genes, or threes) that best tell each gene's next level.
@@ -321,11 +321,11 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "auto"
     drawn = sets.attrs.get("settings", {}).get("null", {})
     said = [
         *([] if drawn.get("permutations") == "auto" else threshold_warnings(rule, draws)),
-        *([said_of_auto(rule)] if config.keep.rule == "auto" else []),
+        *([auto_keep_message(rule)] if config.keep.rule == "auto" else []),
         *(weak_warnings(chosen[chosen["rank"] == 1]) if keep == "best" else []),
         *([TEXT.empty] if edges.empty else []),
     ]
-    told = tell(said)
+    told = issue_warnings(said)
     edges.attrs = {"directed": True, "notes": notes_of(told), "warnings": warnings_of(told)}
     return edges
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from pairtile.methods.predictor_pairs.report_results import predictor_results
 from pairtile.report.charts import bars, histogram, p_value_histogram, scatter
 from pairtile.report.figures import COMMON_FIGURES, time_courses
-from pairtile.report.formats import count, counted
+from pairtile.report.formats import count, pluralise
 from pairtile.report.method_report import Drawn, FigureMaker, needed
 from pairtile.report.results import Results
 from pairtile.report.style import BLUE, GREEN, ORANGE, PALE, SKY, YELLOW
@@ -56,7 +56,7 @@ def _p_values(results: Results) -> Drawn:
     p = found.best["p_value"].dropna().to_numpy(dtype=np.float64)
     # A bar holds its upper border: p-values of few shuffles lie on borders.
     bins = np.clip(np.ceil(p * P_BINS - 1e-9).astype(int) - 1, 0, P_BINS - 1)
-    small = counted(int((p <= P_LEVEL).sum()), "target")
+    small = pluralise(int((p <= P_LEVEL).sum()), "target")
     figure = p_value_histogram(
         np.bincount(bins, minlength=P_BINS), {f"p = {P_LEVEL:g} ({small} at most)": P_LEVEL},
         label="targets", xlabel="p-value of the best set",

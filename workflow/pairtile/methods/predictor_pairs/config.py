@@ -26,7 +26,7 @@ from pairtile.config.network import (
     gold_standard_field,
 )
 from pairtile.config.preprocess import TableAnalysis
-from pairtile.config.values import Expected, Exponent, listed, refusal
+from pairtile.config.values import Expected, Exponent, join_list, validation_error
 
 MIN_LEVELS, MAX_LEVELS = 2, 4
 
@@ -44,7 +44,7 @@ _THRESHOLDS_FORM = "a list of 1 to 3 increasing numbers, such as [2.5, 6], or nu
 
 def _increasing(thresholds: tuple[float, ...]) -> tuple[float, ...]:
     if not 1 <= len(thresholds) < MAX_LEVELS or any(a >= b for a, b in pairwise(thresholds)):
-        raise refusal(_THRESHOLDS_FORM)
+        raise validation_error(_THRESHOLDS_FORM)
     return thresholds
 
 
@@ -112,9 +112,9 @@ class QuantizeConfig(ConfigModel):
         able = LEVELS_OF_RULE[self.rule]
         if levels not in able:
             others = [rule for rule, numbers in LEVELS_OF_RULE.items() if levels in numbers]
-            raise refusal(
-                f"{listed([str(n) for n in able])} for rule: {self.rule} ({levels} levels with "
-                f"{listed(others)})",
+            raise validation_error(
+                f"{join_list([str(n) for n in able])} for rule: {self.rule} ({levels} levels with "
+                f"{join_list(others)})",
                 key="levels",
             )
         return self.model_copy(update={"levels": levels})

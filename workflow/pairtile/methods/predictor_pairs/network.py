@@ -71,7 +71,7 @@ def kept_sets(sets: pd.DataFrame, keep: KeepSets) -> pd.DataFrame:
     return sets[informative]
 
 
-def said_of_auto(keep: KeepSets) -> Message:
+def auto_keep_message(keep: KeepSets) -> Message:
     """What ``keep: auto`` has become."""
     words = f"{{{keep.rule}: {keep.limit:g}}}" if keep.bounds else keep.rule
     return message("keep_auto", keep=words)

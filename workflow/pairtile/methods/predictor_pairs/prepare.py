@@ -95,8 +95,8 @@ def prepare_predictor_input(
         if config.lag:
             table.messages.append(message("columns_as_times", samples=n_samples))
     found = _transitions(config, design, table)
-    predictors = _chosen("regulators", given.regulators, config, table)
-    targets = _chosen("targets", given.targets, config, table)
+    predictors = _selected_rows("regulators", given.regulators, config, table)
+    targets = _selected_rows("targets", given.targets, config, table)
     wanted = config.estimator.cardinality
     own = 0 if config.estimator.self else np.isin(targets, predictors).astype(int)
     lacking = int((np.broadcast_to(predictors.size - own, targets.shape) < wanted).sum())
@@ -205,13 +205,13 @@ def _transitions(
     return found
 
 
-def _chosen(
+def _selected_rows(
     key: str, names: list[str] | None, config: PredictorPairsConfig, table: Prepared
 ) -> NDArray[np.int32]:
     """Rows of the genes that are listed under ``key``; all without a list."""
     rows = np.arange(len(table.genes), dtype=np.int32)
     if names is not None:
-        genes = GeneNames.of(table.items, config.ignore_case, config.ignore_versions)
+        genes = GeneNames.of_items(table.items, config.ignore_case, config.ignore_versions)
         found = find_listed(names, genes, getattr(config, key) or key, key)
         table.counts.update(found.counts)
         table.messages.extend(found.messages)

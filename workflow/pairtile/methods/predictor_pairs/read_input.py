@@ -17,7 +17,7 @@ from pairtile.errors import InputError
 from pairtile.io.annotations import AnnotationTable
 from pairtile.io.expression import Expression, read_expression
 from pairtile.io.in_memory import unless_in_memory
-from pairtile.io.names import match_samples, some
+from pairtile.io.names import join_first, match_samples
 from pairtile.io.regulators import read_regulators
 from pairtile.io.symbols import with_symbols
 from pairtile.io.text_file import find_delimiter, open_rows, read_list
@@ -151,7 +151,7 @@ def read_series(path: str | PathLike[str], samples: Sequence[str]) -> Series:
         hint = ""
         if len(absent) == len(samples) and series_of:
             hint = f"; the file names {', '.join(map(repr, list(series_of)[:_SHOWN]))}, ..."
-        shown = some([repr(name) for name in absent], _SHOWN)
+        shown = join_first([repr(name) for name in absent], _SHOWN)
         raise InputError.at(
             path,
             "",

@@ -18,7 +18,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from pairtile.declare.messages import messages_of
-from pairtile.engine.estimator import Written
+from pairtile.engine.estimator import TableSummary
 from pairtile.methods.predictor_pairs.network import members
 from pairtile.runtime.files import atomic_path
 from pairtile.runtime.page_templates import page_templates
@@ -201,7 +201,9 @@ def core_of(network: RuleNetwork, usual: Sequence[int]) -> Core:
         for gene in sorted(tables.keys() - fixed.keys())
     }
     outputs: list[int] = []
-    while unused := sorted(inputs.keys() - {k for of_gene in inputs.values() for k in of_gene}):
+    while unused := sorted(
+        inputs.keys() - {k for gene_inputs in inputs.values() for k in gene_inputs}
+    ):
         outputs += unused
         for gene in unused:
             del inputs[gene]
@@ -355,9 +357,9 @@ def write_rules(
     source: NDArray[np.int32],
     target: NDArray[np.int32],
     folder: Path,
-) -> Written:
+) -> TableSummary:
     """Write ``network.bnet``, ``network.sbml``, ``attractors.tsv`` and ``rules.tsv``."""
-    written = Written(
+    written = TableSummary(
         {
             "rules": sum(map(bool, network.inputs)),
             "rules_combinations_unseen": network.unseen,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.chunk_file import Rows, Summaries
-from pairtile.engine.estimator import Cost, Merged, PreparedInput, Ranking, Written
+from pairtile.engine.estimator import Cost, MergedResults, PreparedInput, Ranking, TableSummary
 from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.stages import CandidateMerge
@@ -38,10 +38,10 @@ from pairtile.methods.predictor_pairs.config import (
     auto_keep,
 )
 from pairtile.methods.predictor_pairs.network import (
+    auto_keep_message,
     edges_of_sets,
     kept_sets,
     lacking_warnings,
-    said_of_auto,
     set_counts,
     set_warnings,
     threshold_summary,
@@ -179,13 +179,13 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
 
     # --- network --------------------------------------------------------------------------------
 
-    def network(self, merged: Merged) -> Network:
+    def network(self, merged: MergedResults) -> Network:
         sets = tested_sets(self, merged)
         kept = kept_sets(sets, self.config.keep)
         edges = edges_of_sets(kept)
         said = self.warnings(sets)
         if self.keep_by_auto:
-            said.append(said_of_auto(self.config.keep))
+            said.append(auto_keep_message(self.config.keep))
         return Network(
             edges.drop(columns="score"),
             directed=True,
@@ -208,12 +208,14 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
             return said
         return said + threshold_warnings(self.config.keep, draws_of_a_test(self.state))
 
-    def ranking(self, merged: Merged) -> Ranking:
+    def ranking(self, merged: MergedResults) -> Ranking:
         sets = tested_sets(self, merged)
         edges = edges_of_sets(sets[sets["target_entropy_bits"] > 0.0])
         return Ranking(edges[["source", "target"]].assign(score=edges["score"]), directed=True)
 
-    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[np.generic]]:
+    def result_arrays(
+        self, merged: MergedResults, network: Network
+    ) -> dict[str, NDArray[np.generic]]:
         pairs = merged.pairs[merged.pairs["rank"] == 1]
         rows = pairs["target_row"].to_numpy()
         real = rows < self.n_targets
@@ -236,7 +238,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
             "threshold_unit": np.array("bits"),
         }
 
-    def tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
+    def tables(self, merged: MergedResults, items: pd.DataFrame, folder: Path) -> TableSummary:
         sets = tested_sets(self, merged)
         kept = kept_sets(sets, self.config.keep)
         written = write_predictor_tables(sets, kept, items, folder)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.engine.estimator import Merged, Written
+from pairtile.engine.estimator import MergedResults, TableSummary
 from pairtile.io.symbols import add_symbols
 from pairtile.methods.predictor_pairs.best_sets import SET_COLUMNS, rows_found
 from pairtile.methods.predictor_pairs.network import members, set_q_values
@@ -30,7 +30,7 @@ STORED = "set_"
 """What the columns of tested sets are called in ``scores.npz``: this, and the column's name."""
 
 
-def tested_sets(opened: PredictorLevels, merged: Merged) -> pd.DataFrame:
+def tested_sets(opened: PredictorLevels, merged: MergedResults) -> pd.DataFrame:
     """The reported sets of all targets, by item numbers, with all that is known of them.
 
     Columns as ``network.predictor_sets`` says, and ``target_row``, ``n_samples``. Taken from
@@ -77,7 +77,7 @@ def stored_sets(opened: PredictorLevels, sets: pd.DataFrame) -> dict[str, NDArra
 
 def write_predictor_tables(
     sets: pd.DataFrame, kept: pd.DataFrame, items: pd.DataFrame, folder: Path
-) -> Written:
+) -> TableSummary:
     """Write ``predictors.tsv`` (every reported set) and ``hyperedges.tsv`` (those of the
     network)."""
     names = items["name"].to_numpy()
@@ -89,7 +89,7 @@ def write_predictor_tables(
     for name, frame in (("predictors.tsv", table), ("hyperedges.tsv", edges)):
         with atomic_path(folder / name) as temporary:
             frame.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
-    return Written({"predictor_rows": len(table), "hyperedges": len(edges)})
+    return TableSummary({"predictor_rows": len(table), "hyperedges": len(edges)})
 
 
 def named_sets(sets: pd.DataFrame, names: NDArray[np.object_]) -> pd.DataFrame:

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairtile.api.analyse import finished, kept_run, read_network
 from pairtile.api.keywords import Keywords
-from pairtile.api.messages import tell
+from pairtile.api.messages import issue_warnings
 from pairtile.api.prepare import Inputs
-from pairtile.api.settings import Section
+from pairtile.api.settings import SectionMapping
 from pairtile.declare.messages import HasMessages, Message
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
@@ -85,16 +85,16 @@ def trajectory_correlation(
     select: str | None = None,
     positions: Literal["atom", "ca", "center_of_mass"] | None = None,
     dihedrals: Sequence[object] | None = None,
-    distances: Section | None = None,
-    domains: Section | None = None,
+    distances: SectionMapping | None = None,
+    domains: SectionMapping | None = None,
     variables: Literal[
         "auto", "positions", "coordinates", "displacements", "dihedrals", "distances", "columns"
     ] = "auto",
-    frames: Section | None = None,
+    frames: SectionMapping | None = None,
     ensemble: Literal["auto"] | bool = "auto",
-    contacts: Section | bool | Literal["auto"] = "auto",
+    contacts: SectionMapping | bool | Literal["auto"] = "auto",
     pairs: Literal["all", "in_contact"] = "all",
-    keep: Section | Literal["all", "auto"] = "auto",
+    keep: SectionMapping | Literal["all", "auto"] = "auto",
     score: Literal["auto", "correlation", "correlation_centred"] = "auto",
     seed: int = 1,
     backend: Literal["auto", "cpu", "cuda"] = "auto",
@@ -336,7 +336,7 @@ def _asked(
 
 def _not_beside(found: bool, key: str, what: str) -> None:
     if found:
-        raise ValueError(f"{key}: found it beside {what}; expected None")
+        raise ValueError(f"{key}: cannot be used with {what}")
 
 
 # --- result ---------------------------------------------------------------------------------------
@@ -432,7 +432,7 @@ class MotionCorrelation(HasMessages):
         number = self._numbers
         i, j = (number.get_indexer(pd.Index(self.network[end])) for end in ("source", "target"))
         score = self.settings.get("score", "correlation")
-        return ResidueNetwork.of(len(self.items), i, j, self.network[score])
+        return ResidueNetwork.of_edges(len(self.items), i, j, self.network[score])
 
     def communities(self, method: str = "leiden", seed: int = 1) -> pd.Series:
         """Community of each variable, from 1 (the largest) on; 0 without an edge.
@@ -459,7 +459,7 @@ class MotionCorrelation(HasMessages):
         network = self.residue_network()
         found = [shortest_paths(network, start, end, number) for start, end in ends]
         table = path_table(self.items, network, ends, found)
-        table.attrs["warnings"] = tell([] if found[0] else [no_path(source, target)])
+        table.attrs["warnings"] = issue_warnings([] if found[0] else [no_path(source, target)])
         return table
 
     def difference(self, other: MotionCorrelation) -> pd.DataFrame:
@@ -480,7 +480,7 @@ class MotionCorrelation(HasMessages):
         kind = "dcc" if self.settings["estimator"]["kind"] == "dcc" else "mi"
         kept = len(self.items), len(other.items)
         names = ("this", "other")
-        table.attrs["warnings"] = tell(
+        table.attrs["warnings"] = issue_warnings(
             [
                 *comparison_warnings(table, kept, len(matched), names, f"{kind}_q_value" in table),
                 *fit_warnings(self.items, other.items, matched, names),
@@ -563,7 +563,7 @@ class OpenTrajectories(Trajectories):
         trajectory = self._load(run.files)
         for number in numbers:
             try:
-                yield Frame.of(trajectory[number])
+                yield Frame.of_step(trajectory[number])
             except Exception as error:  # readers of some forty formats raise what they like
                 raise ReaderError(type(error).__name__, str(error)) from error
 

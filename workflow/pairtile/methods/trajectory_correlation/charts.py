@@ -167,7 +167,7 @@ def _residue_sums(results: Results) -> Drawn:
     if matrix is None:
         matrix = needed(found.matrix("mi_residue_sum"))
     kept = results.items[results.items["kept"].astype(bool)]
-    marks = ResidueMarks.of(found.residues[~kept["residue"].duplicated().to_numpy()])
+    marks = ResidueMarks.of_table(found.residues[~kept["residue"].duplicated().to_numpy()])
     figure = correlation_map(matrix, marks, label="summed mutual information (nats)", items=False)
     return Drawn(figure, {"n": len(matrix), "centred": centred is not None})
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from pairtile.config.models import Analysis, InputFile, JobNeeds, Rule, UsedBy
 from pairtile.config.network import Chunks, ExportList, OptionalPath, chunks_field, export_field
-from pairtile.config.values import Text, listed
+from pairtile.config.values import Text, join_list
 from pairtile.methods.trajectory_correlation.config_sections import (
     CommunityList,
     Contacts,
@@ -344,7 +344,7 @@ class TrajectoryCorrelationConfig(Analysis):
         if "fit" not in self.model_fields_set and compared:
             self.__dict__["fit"] = "least_moving"  # the model is frozen for everyone else
         fitting = tuple(other for other in same if other != name)
-        listing = listed(fitting) or "none: there is no other one"
+        listing = join_list(fitting) or "none: there is no other one"
         unknown = self.compare not in (None, *fitting)
         yield Rule(unknown, "compare", f"another analysis of this method ({listing})", fitting)
         if self.compare is None or unknown:
@@ -361,7 +361,7 @@ class TrajectoryCorrelationConfig(Analysis):
             len(kinds) > 1 or "auto" in kinds,
             "compare",
             "the same estimator.kind stated in both, such as estimator: {kind: gaussian} (values "
-            f"of two kinds differ, and auto may take another in each; here {listed(kinds)})",
+            f"of two kinds differ, and auto may take another in each; here {join_list(kinds)})",
         )
 
     def resolve_auto(self) -> Mapping[str, object]:

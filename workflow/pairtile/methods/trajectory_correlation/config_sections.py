@@ -17,13 +17,13 @@ from pairtile.config.keep import Keep, Share, TopEdges
 from pairtile.config.models import ConfigModel, Rule
 from pairtile.config.values import (
     Expected,
-    Form,
+    FullDescription,
     Text,
     as_list,
     each_once,
     model_or_false,
     model_or_false_form,
-    refusal,
+    validation_error,
 )
 
 DihedralName = Literal["phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4", "chi5"]
@@ -32,7 +32,7 @@ DIHEDRALS = get_args(DihedralName)
 
 SelectionOrFalse = Annotated[
     Literal[False] | Annotated[str, Text("a selection")],
-    Form("least_moving, a selection of atoms (text) or false"),
+    FullDescription("least_moving, a selection of atoms (text) or false"),
 ]
 
 _FRAME = "a frame number (integer; negative counts from the end)"
@@ -50,26 +50,26 @@ def _each_file_once(runs: tuple[str | tuple[str, ...], ...]) -> tuple[str | tupl
 
 TrajectoryList = Annotated[
     _Runs,
-    Form("a list of paths, one trajectory each, or [part1, part2] in place of one"),
+    FullDescription("a list of paths, one trajectory each, or [part1, part2] in place of one"),
     AfterValidator(_each_file_once),
     BeforeValidator(as_list, json_schema_input_type=str | list[str | list[str]]),
 ]
 FileList = Annotated[
     Annotated[tuple[Word, ...], Strict(False)],
-    Form("a list of paths, one table each"),
+    FullDescription("a list of paths, one table each"),
     AfterValidator(each_once),
     BeforeValidator(as_list, json_schema_input_type=str | list[str]),
 ]
 DihedralList = Annotated[
     Annotated[tuple[DihedralName, ...], Strict(False), Field(min_length=1)],
-    Form(f"a list of {', '.join(DIHEDRALS)}"),
+    FullDescription(f"a list of {', '.join(DIHEDRALS)}"),
     AfterValidator(each_once),
 ]
 DistanceMap = Annotated[
     dict[Word, Annotated[tuple[Word, Word], Strict(False)]],
-    Form("a mapping of NAME: [selection, selection]"),
+    FullDescription("a mapping of NAME: [selection, selection]"),
 ]
-DomainMap = Annotated[dict[Word, Word], Form("a mapping of NAME: selection")]
+DomainMap = Annotated[dict[Word, Word], FullDescription("a mapping of NAME: selection")]
 
 
 # --- frames, tables -------------------------------------------------------------------------------
@@ -358,13 +358,15 @@ CommunityList = Annotated[
 def _two_ends(paths: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     for a, b in paths:
         if a == b:
-            raise refusal(f"two residues for a path, but {a!r} is both")
+            raise validation_error(f"two residues for a path, but {a!r} is both")
     return paths
 
 
 _Name = Annotated[str, Field(min_length=1)]
 PathEnds = Annotated[
     Annotated[tuple[Annotated[tuple[_Name, _Name], Strict(False)], ...], Strict(False)],
-    Form("a list of [from, to], two names of residues each, such as [[A:LYS13, A:ASP84]]"),
+    FullDescription(
+        "a list of [from, to], two names of residues each, such as [[A:LYS13, A:ASP84]]"
+    ),
     AfterValidator(_two_ends),
 ]

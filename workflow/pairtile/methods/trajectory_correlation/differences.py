@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from pairtile.declare.messages import Message, messages_of
-from pairtile.engine.estimator import Estimator, Written
+from pairtile.engine.estimator import Estimator, TableSummary
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.arrays import ContactArrays, MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
@@ -53,7 +53,7 @@ LEVEL = 0.05
 
 
 _REPLICA = re.compile(r"^(mi|dcc)_replica_\d+$")
-_LARGEST_DCC = 1.0 - 1e-9  # whose Fisher transform is finite
+_MAX_DCC = 1.0 - 1e-9  # whose Fisher transform is finite
 
 _PLACE = ("chain", "resid", "icode", "atom")
 VALUES = ("correlation", "mi_nats", "dcc")
@@ -172,7 +172,7 @@ def replica_columns(table: pd.DataFrame, value: str) -> tuple[list[str], list[st
 def _on_scale(replicas: pd.DataFrame, value: str) -> Float64Array:
     """(replicas, pairs): DCC by its Fisher transform, which scatters alike at any value."""
     values = replicas.to_numpy(dtype=np.float64).T
-    return np.arctanh(np.clip(values, -_LARGEST_DCC, _LARGEST_DCC)) if value == "dcc" else values
+    return np.arctanh(np.clip(values, -_MAX_DCC, _MAX_DCC)) if value == "dcc" else values
 
 
 def _by(columns: list[str], mine: pd.DataFrame, theirs: pd.DataFrame) -> pd.Series:
@@ -189,7 +189,7 @@ def write_difference(
     items: pd.DataFrame,
     n_edges: int,
     folder: Path,
-    written: Written,
+    written: TableSummary,
 ) -> None:
     """Values of this analysis minus those of ``compare``, of all pairs that both have.
 

@@ -182,7 +182,7 @@ def _has_missing(series: NDArray[np.floating]) -> bool:
 # --- Gaussian, DCC --------------------------------------------------------------------------------
 
 
-SMALLEST_PIVOT = 2.0**-52
+MIN_PIVOT = 2.0**-52
 """What is left of the variance of a coordinate that the other variable explains to within rounding:
 no coordinate is worth more than 18 nats."""
 
@@ -206,15 +206,15 @@ class GaussianPairs(PairBlocks):
     ) -> NDArray[np.float64]:
         (x, rank_x), (y, rank_y) = of_x, of_y
         if self._is_sparse(wanted):
-            found = self._cell_by_cell(gaussian_of_cells, x, y, wanted, SMALLEST_PIVOT)
+            found = self._cell_by_cell(gaussian_of_cells, x, y, wanted, MIN_PIVOT)
             return self._corrected(found, rank_x, rank_y)
         correlation = x.reshape(-1, self.frames) @ y.reshape(-1, self.frames).T
         mi_nats = self.device.xp.empty((len(x), len(y)))
         if self.device.backend == "cpu":
-            gaussian_mutual_information(correlation, self.d, SMALLEST_PIVOT, mi_nats)
+            gaussian_mutual_information(correlation, self.d, MIN_PIVOT, mi_nats)
         else:
             grid = -(-len(y) // 128), len(x)
-            given = correlation, len(x), len(y), np.float64(SMALLEST_PIVOT), mi_nats
+            given = correlation, len(x), len(y), np.float64(MIN_PIVOT), mi_nats
             launch(self._kernel, grid, 128, *given)
         return self._corrected(np.asarray(self.device.to_host(mi_nats)), rank_x, rank_y)
 

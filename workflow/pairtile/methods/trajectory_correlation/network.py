@@ -175,7 +175,9 @@ class ResidueNetwork:
     correlation: NDArray[np.float64]
 
     @classmethod
-    def of(cls, n_nodes: int, i: ArrayLike, j: ArrayLike, correlation: ArrayLike) -> ResidueNetwork:
+    def of_edges(
+        cls, n_nodes: int, i: ArrayLike, j: ArrayLike, correlation: ArrayLike
+    ) -> ResidueNetwork:
         """From edges; those without correlation (0 or NaN) join nothing and are left out."""
         size = np.abs(np.asarray(correlation, dtype=np.float64))
         ends = np.column_stack([np.asarray(i, np.int64), np.asarray(j, np.int64)]).reshape(-1, 2)
@@ -196,7 +198,7 @@ class ResidueNetwork:
         size = np.nan_to_num(np.abs(correlation))
         rows = np.arange(size.size) if candidate is None else np.flatnonzero(candidate)
         best = rows[np.argsort(-size[rows], kind="stable")[:number]]
-        return cls.of(n_nodes, i[best], j[best], size[best])
+        return cls.of_edges(n_nodes, i[best], j[best], size[best])
 
     @cached_property
     def graph(self) -> igraph.Graph:

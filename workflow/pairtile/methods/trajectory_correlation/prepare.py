@@ -13,7 +13,7 @@ from pairtile.arrays import Float64Array
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
-from pairtile.io.names import some
+from pairtile.io.names import join_first
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.atoms import texts
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
@@ -188,7 +188,7 @@ class _Preparation:
                 "masses_unknown",
                 n=unknown.size,
                 n_weighed=weighed.size,
-                names=some(list(dict.fromkeys(texts(universe.atoms[unknown], "names")))),
+                names=join_first(list(dict.fromkeys(texts(universe.atoms[unknown], "names")))),
             )
         )
         return np.ones(self.input.n_atoms)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pairtile.errors import ConfigError, InputError
 from pairtile.io.in_memory import unless_in_memory
-from pairtile.io.names import some
+from pairtile.io.names import join_first
 from pairtile.io.text_file import check_file, is_number, open_lines
 
 _TIME_NAMES = {"time", "frame", "step", "t", "time_ps", "time_ns", "frame_number", "index"}
@@ -183,7 +183,7 @@ class _Text:
         if time not in ("auto", None):
             if time not in all_names:
                 raise ConfigError.at(
-                    "table.time", "", repr(time), f"a column of {path} ({some(all_names)})"
+                    "table.time", "", repr(time), f"a column of {path} ({join_first(all_names)})"
                 )
             self.time_column = all_names.index(time)
         self.columns = [n for k, n in enumerate(all_names) if k != self.time_column]

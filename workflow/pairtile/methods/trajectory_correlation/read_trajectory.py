@@ -24,7 +24,7 @@ from pairtile.config.addresses import no_file
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import ConfigError, InputError
 from pairtile.io.in_memory import in_memory
-from pairtile.io.names import some
+from pairtile.io.names import join_first
 from pairtile.methods.trajectory_correlation.atoms import (
     NO_CHAIN,
     alternate_positions,
@@ -172,7 +172,7 @@ class Trajectories:
                 "no atoms",
                 f"some of its {_count(atoms.n_atoms, 'atom')} "
                 f"({_count(len(atoms.residues), 'residue')}, {protein} of them protein; residue "
-                f"names {some(names) or 'none'}){self._hint(key)}",
+                f"names {join_first(names) or 'none'}){self._hint(key)}",
             )
         return self._meant(found, selection, key)
 
@@ -271,7 +271,7 @@ class Trajectories:
         def frames() -> Iterator[Frame]:
             trajectory = self._load(run.files)
             for number in numbers:
-                yield Frame.of(trajectory[number])
+                yield Frame.of_step(trajectory[number])
 
         return in_fork(frames, self._memory_bytes(run.files))
 
@@ -308,7 +308,7 @@ class Trajectories:
             other = _other_system(parts, self.n_atoms, used)
             with _quiet():
                 starts = [float(part[0].time) for part in parts]
-            first = Frame.of(trajectory[used[0]]) if used else None
+            first = Frame.of_step(trajectory[used[0]]) if used else None
             yield n_frames, interval_ps, first, starts, other
 
         try:

@@ -18,7 +18,7 @@ from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.network import MIN_AGREEMENT
 from pairtile.methods.trajectory_correlation.residue_marks import ResidueMarks
 from pairtile.methods.trajectory_correlation.structures import centred_structure
-from pairtile.report.formats import listed
+from pairtile.report.formats import join_list
 from pairtile.report.results import Results
 
 LEVEL = 0.05
@@ -44,7 +44,7 @@ class MotionResults:
     @cached_property
     def marks(self) -> ResidueMarks:
         """What stands along the axes of figures."""
-        return ResidueMarks.of(self.residues)
+        return ResidueMarks.of_table(self.residues)
 
     @property
     def several_chains(self) -> bool:
@@ -166,7 +166,7 @@ def members_in_words(residues: pd.DataFrame, chains_named: bool, limit: int = 6)
     """Where variables lie: ``A 1–29, 60–118``; names where there are no residues."""
     if "resid" not in residues:
         names = residues["name"].tolist()
-        return listed(names) if len(names) <= limit else ", ".join(names[:limit]) + ", …"
+        return join_list(names) if len(names) <= limit else ", ".join(names[:limit]) + ", …"
     parts = []
     for chain, numbers in residues.groupby("chain", sort=False)["resid"]:
         stretches = ranges(numbers.tolist()).split(", ")

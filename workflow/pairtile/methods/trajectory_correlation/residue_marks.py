@@ -46,7 +46,7 @@ class ResidueMarks:
     secondary_structure: tuple[str, ...] = ()
 
     @classmethod
-    def of(
+    def of_table(
         cls, table: pd.DataFrame | Mapping[str, Sequence[str | int] | NDArray[np.generic]]
     ) -> ResidueMarks:
         """From ``items.parquet`` (kept items), ``residues.tsv``, or the arrays of ``matrices.npz``.

@@ -22,10 +22,10 @@ from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import (
     Cost,
     Estimator,
-    Merged,
+    MergedResults,
     PreparedInput,
     Ranking,
-    Written,
+    TableSummary,
     state_bytes,
 )
 from pairtile.engine.network import Network
@@ -56,7 +56,7 @@ from pairtile.methods.trajectory_correlation.residues import (
     trajectory_contacts,
 )
 from pairtile.methods.trajectory_correlation.state import (
-    FEW_SURROGATES,
+    MIN_SURROGATES,
     halves_of,
     replica_weights,
     replicas_of,
@@ -324,7 +324,7 @@ class TrajectoryCorrelation(
         contacts = self.config.contact_rule
         return in_contact(i, j, self.state, contacts.fraction) if contacts else None
 
-    def _stored(self, merged: Merged, names: tuple[str, ...]) -> pd.DataFrame:
+    def _stored(self, merged: MergedResults, names: tuple[str, ...]) -> pd.DataFrame:
         # Column by column, each let go once it is copied: there may be tens of millions of rows.
         parts: dict[str, list[NDArray[np.generic]]] = {name: [] for name in names}
         for part in merged.batches(names):
@@ -333,7 +333,7 @@ class TrajectoryCorrelation(
         pa.default_memory_pool().release_unused()
         return pd.DataFrame({name: np.concatenate(parts.pop(name)) for name in names}, copy=False)
 
-    def network(self, merged: Merged) -> Network:
+    def network(self, merged: MergedResults) -> Network:
         # Of all pairs only what decides; the rest of those that are kept.
         score, there = self.config.score, self.schema().names
         pairs = self._stored(merged, ("i", "j", score, "p_value"))
@@ -341,9 +341,9 @@ class TrajectoryCorrelation(
         columns = [name for name in (*COLUMNS, *CENTRED) if name in there]
         take = partial(rows_of, merged, columns)
         result = motion_network(pairs, self.config.keep, candidate, score, take)
-        if not len(result.edges) and 0 < self.n_surrogates < FEW_SURROGATES:
+        if not len(result.edges) and 0 < self.n_surrogates < MIN_SURROGATES:
             result.messages.append(
-                message("empty_by_few_surrogates", n=self.n_surrogates, wanted=FEW_SURROGATES)
+                message("empty_by_few_surrogates", n=self.n_surrogates, wanted=MIN_SURROGATES)
             )
         result.messages += dense_warnings(len(result.edges), self.config.communities)
         if self.has_halves and self.config.communities and len(result.edges):
@@ -362,13 +362,15 @@ class TrajectoryCorrelation(
             result.threshold["community_agreement"] = known
         return result
 
-    def ranking(self, merged: Merged) -> Ranking:
+    def ranking(self, merged: MergedResults) -> Ranking:
         score = self.config.score
         pairs = self._stored(merged, ("i", "j", score))
         edges = pairs.rename(columns={"i": "source", "j": "target"})
         return Ranking(edges[["source", "target"]].assign(score=edges[score].abs()), directed=False)
 
-    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[np.generic]]:
+    def result_arrays(
+        self, merged: MergedResults, network: Network
+    ) -> dict[str, NDArray[np.generic]]:
         by_size = network.threshold["keep"] in ("correlation", "top_edges")
         by_size &= self.config.score == "correlation"  # the histogram is of that
         least = network.threshold["least_correlation"] if by_size else None
@@ -383,7 +385,7 @@ class TrajectoryCorrelation(
             **network.arrays,
         }
 
-    def tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
+    def tables(self, merged: MergedResults, items: pd.DataFrame, folder: Path) -> TableSummary:
         return write_trajectory_tables(self, merged, items, folder)
 
 
@@ -425,12 +427,14 @@ TILE_BYTES_ELSE = 1 << 25
 """Series of the variables along the side of a tile: enough work for a GPU, few enough to keep."""
 
 SMALLEST_TILE, LARGEST_TILE = 32, 1024
-LARGEST_TILE_KSG = 64
+MAX_KSG_TILE = 64
 """A tile of 801 frames with 20 surrogates takes a core a minute or two; one of four times the side
 would save a tenth of that, and show no progress meanwhile."""
 
 
-def rows_of(merged: Merged, columns: Sequence[str], numbers: NDArray[np.int64]) -> pd.DataFrame:
+def rows_of(
+    merged: MergedResults, columns: Sequence[str], numbers: NDArray[np.int64]
+) -> pd.DataFrame:
     """Rows of the merged table by their numbers, in this order, read a part at a time."""
     order = np.argsort(numbers, kind="stable")
     wanted = numbers[order]
@@ -450,7 +454,7 @@ def tile_edge(kind: str, d: int, frames: int) -> int:
     kind : of the estimator. d : coordinates of a variable. frames : of the longest replica.
     """
     room = TILE_BYTES.get(kind, TILE_BYTES_ELSE) // (8 * d * frames)
-    largest = LARGEST_TILE_KSG if kind == "ksg" else LARGEST_TILE
+    largest = MAX_KSG_TILE if kind == "ksg" else LARGEST_TILE
     return 1 << (min(max(room, SMALLEST_TILE), largest).bit_length() - 1)
 
 

@@ -24,7 +24,7 @@ from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.io.in_memory import in_memory
-from pairtile.io.names import some
+from pairtile.io.names import join_first
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
@@ -43,10 +43,10 @@ from pairtile.methods.trajectory_correlation.time_series import without_frames
 
 message = messages_of(__package__)
 
-FEW_FRAMES = 50.0
-"""Effective frames below which a variable is warned of."""
+MIN_EFFECTIVE_FRAMES = 50.0
+"""A warning names the variables that have fewer effective frames than this."""
 
-FEW_SURROGATES = 20
+MIN_SURROGATES = 20
 
 _MODELS = re.compile(r"\.(pdb|ent|cif|mmcif)(\.gz)?$", re.IGNORECASE)
 _NMR = re.compile(r"^(EXPDTA\b|_exptl\.method\b|\S+\s+')[^\n]*\bNMR\b")
@@ -323,10 +323,10 @@ def _with_kind(
     else:
         moving = ~prepared.items["constant"].to_numpy(dtype=bool)[: effective.shape[1]]
         found = float(np.median(effective[:, moving] if moving.any() else effective))
-        kind = "ksg" if found >= FEW_FRAMES else "gaussian"
+        kind = "ksg" if found >= MIN_EFFECTIVE_FRAMES else "gaussian"
         why = (
             f"a trajectory has {found:.0f} effective frames (median of the variables); ksg, which "
-            f"also sees curved dependence, wants {FEW_FRAMES:.0f}."
+            f"also sees curved dependence, wants {MIN_EFFECTIVE_FRAMES:.0f}."
         )
     prepared.messages.append(message("kind_auto", kind=kind, why=why))
     estimator = config.estimator.model_copy(update={"kind": kind})
@@ -373,7 +373,7 @@ def _describe(
     items["correlation_time"] = pd.Series(tau.mean(axis=0))
     items["n_effective"] = pd.Series(effective)
     moving = ~items["constant"].to_numpy(dtype=bool)[: effective.size]
-    few = (effective < FEW_FRAMES) & moving
+    few = (effective < MIN_EFFECTIVE_FRAMES) & moving
     prepared.counts["variables_few_frames"] = int(few.sum())
     times = tau[:, moving] if moving.any() else tau
     if prepared.state["ensemble"]:
@@ -394,7 +394,7 @@ def _describe(
                 "few_frames_ksg" if estimator.kind == "ksg" else "few_frames",
                 n=few.sum(),
                 variables=effective.size,
-                wanted=FEW_FRAMES,
+                wanted=MIN_EFFECTIVE_FRAMES,
                 least=effective[moving].min(),
                 time=np.median(times),
             )
@@ -414,9 +414,9 @@ def _describe(
                 limit=capped if wanted > cap else "",
             )
         )
-    if 0 < estimator.surrogates < FEW_SURROGATES:
+    if 0 < estimator.surrogates < MIN_SURROGATES:
         prepared.messages.append(
-            message("few_surrogates", n=estimator.surrogates, wanted=FEW_SURROGATES)
+            message("few_surrogates", n=estimator.surrogates, wanted=MIN_SURROGATES)
         )
 
 
@@ -440,7 +440,7 @@ def _describe_weights(
                 n=left_out.size,
                 replicas=len(lengths),
                 times=SHIFTED_TIMES,
-                names=some([f"{names[k]}: {lengths[k]} frames" for k in left_out.tolist()]),
+                names=join_first([f"{names[k]}: {lengths[k]} frames" for k in left_out.tolist()]),
             )
         )
 

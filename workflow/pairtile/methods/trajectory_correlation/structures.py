@@ -35,8 +35,8 @@ HEX_NEITHER = "#bebebe"
 
 _NOT_IN_PDB, _NO_ICODE = re.compile("[^ -~]"), re.compile("[^0-9A-Za-z]")
 _CHAINS = string.ascii_uppercase + string.ascii_lowercase + string.digits
-_LARGEST = 999  # what the column of occupancies holds
-_FARTHEST = 999.0  # Angstrom
+_MAX_OCCUPANCY = 999  # what the column of occupancies holds
+_MAX_DISTANCE = 999.0  # Angstrom
 _THIN, _THICK = 0.08, 0.5  # Angstrom
 
 
@@ -150,7 +150,7 @@ def centred_structure(state: MotionArrays) -> MotionArrays:
     """``state`` as it is, or with ``structure`` and ``mean_positions`` moved to the origin where an
     atom lies too far off for the columns of a PDB file."""
     places = np.asarray(state["structure"]["position"])
-    if np.abs(places).max(initial=0.0) < _FARTHEST:
+    if np.abs(places).max(initial=0.0) < _MAX_DISTANCE:
         return state
     centre = (places.min(axis=0) + places.max(axis=0)) / 2.0
     structure = np.array(state["structure"])
@@ -213,17 +213,17 @@ def write_structure_pdb(
         If an atom lies so far off that the columns of positions cannot hold it.
     """
     far = np.abs(structure["position"]).max(initial=0.0)
-    if not far < _FARTHEST:
+    if not far < _MAX_DISTANCE:
         raise InputError.at(
             path,
             "",
             f"an atom at {far:.1f} Angstrom",
-            f"positions below {_FARTHEST:.0f} Angstrom, as a PDB file holds them",
+            f"positions below {_MAX_DISTANCE:.0f} Angstrom, as a PDB file holds them",
         )
     letters = chain_letters(structure)
     value = np.nan_to_num(np.asarray(values, dtype=np.float64))
     community = np.asarray(communities, dtype=np.int64)
-    community = np.where(community > _LARGEST, 0, community)
+    community = np.where(community > _MAX_OCCUPANCY, 0, community)
     remarks = [
         f"B-FACTOR: {meaning}",
         "OCCUPANCY: COMMUNITY, 0 FOR NONE",

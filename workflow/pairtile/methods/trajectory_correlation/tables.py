@@ -15,7 +15,7 @@ from scipy.linalg import eigh
 
 from pairtile.arrays import Float64Array
 from pairtile.declare.messages import Message, messages_of
-from pairtile.engine.estimator import Estimator, Merged, Written
+from pairtile.engine.estimator import Estimator, MergedResults, TableSummary
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.differences import write_difference
@@ -60,14 +60,14 @@ MAX_BETWEENNESS = 6e9
 
 def write_trajectory_tables(
     opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
-    merged: Merged,
+    merged: MergedResults,
     items: pd.DataFrame,
     folder: Path,
-) -> Written:
+) -> TableSummary:
     """Write what the section asks for; says what was left out, and why."""
     config = opened.config
     pairs = StreamedPairs(opened.schema().names, lambda names: merged.batches([*names]))
-    written = Written()
+    written = TableSummary()
     also: dict[str, Callable[[], NDArray[np.generic]]] = {}
     if "frames.tsv" in config.result_tables():
         frames, shares = frames_table(opened.state)
@@ -84,12 +84,12 @@ def write_trajectory_tables(
     edges, number = merged.network, pd.Index(items.loc[items["kept"], "name"])
     assert edges is not None
     i, j = (number.get_indexer(edges[end]) for end in ("source", "target"))
-    whole = network = ResidueNetwork.of(len(number), i, j, edges[config.score])
+    whole = network = ResidueNetwork.of_edges(len(number), i, j, edges[config.score])
     if network.correlation.size > MAX_EDGES:
         written.messages.append(
             message("network_too_large", n=network.correlation.size, most=MAX_EDGES)
         )
-        network = ResidueNetwork.of(network.n_nodes, [], [], [])
+        network = ResidueNetwork.of_edges(network.n_nodes, [], [], [])
     communities: dict[str, NDArray[np.int32]] = {
         method: network.communities(method, opened.seed) for method in config.communities
     }
@@ -143,7 +143,7 @@ def write_trajectory_tables(
     return written
 
 
-def mean_correlation(merged: Merged, n_items: int, score: str) -> NDArray[np.float64]:
+def mean_correlation(merged: MergedResults, n_items: int, score: str) -> NDArray[np.float64]:
     """Mean size of the correlation (the column ``score``) of each item in all pairs that were
     scored; NaN for one in none."""
     total, pairs = np.zeros(n_items), np.zeros(n_items)
@@ -157,7 +157,7 @@ def mean_correlation(merged: Merged, n_items: int, score: str) -> NDArray[np.flo
 
 def _write_matrices(
     opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
-    merged: Merged,
+    merged: MergedResults,
     pairs: StreamedPairs,
     items: pd.DataFrame,
     folder: Path,
@@ -209,7 +209,7 @@ def _write_matrices(
 
 def _write_structure(
     opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
-    merged: Merged,
+    merged: MergedResults,
     items: pd.DataFrame,
     communities: NDArray[np.int32],
     table: pd.DataFrame,
@@ -298,7 +298,10 @@ def residue_table(
 
 
 def group_table(
-    groups: Mapping[str, NDArray[np.generic]], network: ResidueNetwork, merged: Merged, score: str
+    groups: Mapping[str, NDArray[np.generic]],
+    network: ResidueNetwork,
+    merged: MergedResults,
+    score: str,
 ) -> pd.DataFrame:
     """One row for each two groups of variables, or a group with itself (``domains.tsv``).
 

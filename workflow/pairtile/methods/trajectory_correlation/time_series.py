@@ -161,7 +161,9 @@ class SeriesWriter:
             },
         )
         frozen: BoolArray = np.any(moments.constant, axis=0) & ~constant
-        self._tell(prepared, names, {"never move": constant, "do not move in some replica": frozen})
+        self._add_messages(
+            prepared, names, {"never move": constant, "do not move in some replica": frozen}
+        )
         return prepared
 
     def _displacements(self, positions: np.memmap, means: Float64Array) -> Path:
@@ -179,7 +181,7 @@ class SeriesWriter:
         self.path.unlink()
         return path
 
-    def _tell(
+    def _add_messages(
         self, prepared: PreparedInput[MotionArrays], names: list[str], still: dict[str, BoolArray]
     ) -> None:
         lengths, n_values = np.diff(self.offsets), int(self.offsets[-1]) * len(names)

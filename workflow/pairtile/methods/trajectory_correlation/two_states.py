@@ -24,7 +24,7 @@ from pairtile.statistics.tail import TAIL_DRAWS, tail_p_values
 MAX_RELABELLINGS = 50
 """Divisions of the replicas into two groups that make the permutation null; more are drawn from."""
 
-LARGEST_FREEDOM = 1e6
+MAX_DEGREES_OF_FREEDOM = 1e6
 """Degrees of freedom that stand for a scatter that is the same for all."""
 
 
@@ -92,7 +92,7 @@ def moderated(values: Float64Array, n_first: int) -> tuple[Float64Array, float]:
     error = np.sqrt(drawn * (1.0 / len(one) + 1.0 / len(other)))
     difference = one.mean(axis=0) - other.mean(axis=0)
     z = np.divide(difference, error, out=np.zeros_like(difference), where=error > 0.0)
-    return z, min(prior_freedom, LARGEST_FREEDOM) + freedom
+    return z, min(prior_freedom, MAX_DEGREES_OF_FREEDOM) + freedom
 
 
 def variance_prior(variance: Float64Array, freedom: float) -> tuple[float, float]:
@@ -104,8 +104,8 @@ def variance_prior(variance: Float64Array, freedom: float) -> tuple[float, float
         return 0.0, 0.0
     logs = np.log(variance) - digamma(freedom / 2) + np.log(freedom / 2)
     spread = float(logs.var(ddof=1) - polygamma(1, freedom / 2))
-    if spread <= polygamma(1, LARGEST_FREEDOM / 2):
-        return float(np.exp(logs.mean())), LARGEST_FREEDOM
+    if spread <= polygamma(1, MAX_DEGREES_OF_FREEDOM / 2):
+        return float(np.exp(logs.mean())), MAX_DEGREES_OF_FREEDOM
     # By Newton's method (Smyth 2004, appendix).
     half = 0.5 + 1.0 / spread
     for _ in range(50):

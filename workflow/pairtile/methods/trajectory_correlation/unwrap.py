@@ -34,7 +34,7 @@ class Frame:
     dimensions: NDArray[np.float32] | None
 
     @classmethod
-    def of(cls, step: Timestep) -> Frame:
+    def of_step(cls, step: Timestep) -> Frame:
         """From a time step of MDAnalysis, which is overwritten by the next."""
         return cls(step.positions.copy(), step.dimensions)
 

@@ -26,7 +26,7 @@ BASES = 5
 PAIR_TYPES = 7
 """Types of base pairs (5' base, 3' base): 0 none, 1 CG, 2 GC, 3 GU, 4 UG, 5 AU, 6 UA."""
 
-LARGEST_LOOP = 30
+MAX_LOOP = 30
 """Unpaired bases in the largest interior loop or bulge; longer hairpins are extrapolated."""
 
 _T, _B = PAIR_TYPES, BASES
@@ -37,9 +37,9 @@ TABLES: dict[str, tuple[int, ...]] = {
     "DANGLE5": (_T, _B),  # type, single base before the pair's 5' base; never positive
     "DANGLE3": (_T, _B),  # type, single base behind the pair's 3' base; never positive
     "TERMINAL": (_T,),  # type of the pair in which a helix ends
-    "BULGE": (LARGEST_LOOP + 1,),
-    "INTERIOR": (LARGEST_LOOP + 1,),
-    "ASYMMETRY": (LARGEST_LOOP + 1,),  # bases that one side of a loop has more than the other
+    "BULGE": (MAX_LOOP + 1,),
+    "INTERIOR": (MAX_LOOP + 1,),
+    "ASYMMETRY": (MAX_LOOP + 1,),  # bases that one side of a loop has more than the other
     "MULTILOOP_CLOSING": (1,),
     "MULTILOOP_BRANCH": (1,),
     "INTERIOR_1X1": (_T, _T, _B, _B),  # outer, inner type, base on the 5' side, on the 3' side
@@ -66,7 +66,7 @@ IMPOSSIBLE = 1 << 28
 """Energy of what cannot be. Large enough that no sum with real energies comes near them, small
 enough that twice as much is still an int32."""
 
-SHORTEST_SPAN = 4
+MIN_SPAN = 4
 """A hairpin has three bases at least."""
 
 
@@ -93,7 +93,7 @@ def fold_strings(  # type: ignore[no-untyped-def]
         longest = max(longest, offsets[k + 1] - offsets[k])
     for worker in numba.prange(n_workers):
         matrices = np.empty((5, _cells(longest)), np.int32)
-        windows = np.full((2, LARGEST_LOOP + 1, longest + 1), IMPOSSIBLE, np.int32)
+        windows = np.full((2, MAX_LOOP + 1, longest + 1), IMPOSSIBLE, np.int32)
         rows = np.empty((3, longest + 1), np.int32)
         for k in range(worker, n_strings, n_workers):
             string = text[offsets[k] : offsets[k + 1]]
@@ -121,7 +121,7 @@ def _minimum_free_energy(pair, base, tetra, types, tables, matrices, windows, ro
     paired, ended, facing, branched, forked = matrices
     bulged, inside, best_to = rows
     branched[: _cells(n)] = IMPOSSIBLE
-    for d in range(SHORTEST_SPAN, n):
+    for d in range(MIN_SPAN, n):
         row = _begin(n, d)
         _join_stretches(d, n, branched, forked)
         _large_loops(d, n, ended, facing, windows, tables, bulged, inside)
@@ -136,11 +136,11 @@ def _minimum_free_energy(pair, base, tetra, types, tables, matrices, windows, ro
             # The pair's type from inside. It faces outwards with t, inwards with this.
             inward = np.int64(types[pair[j], pair[i]])
             energy = _hairpin_loop(i, j, t, base, tetra, tables)
-            if d >= SHORTEST_SPAN + 2:
+            if d >= MIN_SPAN + 2:
                 energy = min(energy, _small_loops(i, j, t, pair, base, paired, types, tables))
                 mismatch = tables[MISMATCH_INTERIOR + (t * 5 + base[i + 1]) * 5 + base[j - 1]]
                 energy = min(energy, bulged[i] + tables[TERMINAL + t], inside[i] + mismatch)
-            if d >= 2 * SHORTEST_SPAN + 3:
+            if d >= 2 * MIN_SPAN + 3:
                 energy = min(energy, _multiloop(i, d, inward, n, base, forked, tables))
             end = energy + tables[TERMINAL + t]
             paired[row + i] = energy
@@ -152,7 +152,7 @@ def _minimum_free_energy(pair, base, tetra, types, tables, matrices, windows, ro
             _add_branch(i, d, t, n, end + tables[MULTILOOP_BRANCH], base, branched, tables)
         for i in range(n - d):
             best = min(branched[row + i], forked[row + i])
-            if d > SHORTEST_SPAN:
+            if d > MIN_SPAN:
                 shorter = _begin(n, d - 1)
                 best = min(best, branched[shorter + i], branched[shorter + i + 1])
             branched[row + i] = best
@@ -165,7 +165,7 @@ def _join_stretches(d, n, branched, forked):  # type: ignore[no-untyped-def]
     row = _begin(n, d)
     best = forked[row : row + n - d]
     best[:] = IMPOSSIBLE
-    for m in range(SHORTEST_SPAN, d - SHORTEST_SPAN):
+    for m in range(MIN_SPAN, d - MIN_SPAN):
         left = _begin(n, m)
         right = _begin(n, d - m - 1) + m + 1
         left_part = branched[left : left + n - d]
@@ -216,12 +216,12 @@ def _add_branch(i, d, t, n, energy, base, branched, tables):  # type: ignore[no-
 @numba.njit(nogil=True)
 def _outside(n, pair, base, ended, types, tables, best_to):  # type: ignore[no-untyped-def]
     """Best energy of the whole string; ``best_to[k]``, scratch, is that of its first k letters."""
-    best_to[: min(SHORTEST_SPAN, n) + 1] = 0
-    for j in range(SHORTEST_SPAN, n):
+    best_to[: min(MIN_SPAN, n) + 1] = 0
+    for j in range(MIN_SPAN, n):
         best = best_to[j]
         # The last helix ends at j, or before j and j dangles on it.
-        for last in range(j, max(j - 2, SHORTEST_SPAN - 1), -1):
-            for i in range(last - SHORTEST_SPAN + 1):
+        for last in range(j, max(j - 2, MIN_SPAN - 1), -1):
+            for i in range(last - MIN_SPAN + 1):
                 energy = ended[_begin(n, last - i) + i]
                 if energy >= IMPOSSIBLE:
                     continue
@@ -263,19 +263,19 @@ def _small_loops(i, j, t, pair, base, paired, types, tables):  # type: ignore[no
     inner = paired[_begin(n, d - 2) + i + 1]
     if inner < IMPOSSIBLE:
         best = inner + tables[STACK + t * 7 + types[pair[j - 1], pair[i + 1]]]
-    if d >= SHORTEST_SPAN + 3:
+    if d >= MIN_SPAN + 3:
         row = _begin(n, d - 3)
         for p in range(i + 1, i + 3):
             inner = paired[row + p]
             if inner < IMPOSSIBLE:
                 stack = tables[STACK + t * 7 + types[pair[p + d - 3], pair[p]]]
                 best = min(best, inner + tables[BULGE + 1] + stack)
-    if d >= SHORTEST_SPAN + 4:
+    if d >= MIN_SPAN + 4:
         inner = paired[_begin(n, d - 4) + i + 2]
         if inner < IMPOSSIBLE:
             two = t * 7 + types[pair[j - 2], pair[i + 2]]
             best = min(best, inner + tables[INTERIOR_1X1 + (two * 5 + a) * 5 + z])
-    if d >= SHORTEST_SPAN + 5:
+    if d >= MIN_SPAN + 5:
         row = _begin(n, d - 5)
         inner = paired[row + i + 2]
         if inner < IMPOSSIBLE:
@@ -287,7 +287,7 @@ def _small_loops(i, j, t, pair, base, paired, types, tables):  # type: ignore[no
             two = np.int64(types[pair[j - 2], pair[i + 3]]) * 7 + t
             loop = INTERIOR_2X1 + ((two * 5 + z) * 5 + a) * 5 + base[i + 2]
             best = min(best, inner + tables[loop])
-    if d >= SHORTEST_SPAN + 6:
+    if d >= MIN_SPAN + 6:
         inner = paired[_begin(n, d - 6) + i + 3]
         if inner < IMPOSSIBLE:
             two = t * 7 + types[pair[j - 3], pair[i + 3]]
@@ -313,7 +313,7 @@ def _large_loops(d, n, ended, facing, windows, tables, bulged, inside):  # type:
         bulged[k] = IMPOSSIBLE
         inside[k] = IMPOSSIBLE
     # From large to small, so that a window is read before it is overwritten.
-    for number in range(min(LARGEST_LOOP, d - 2 - SHORTEST_SPAN), 1, -1):
+    for number in range(min(MAX_LOOP, d - 2 - MIN_SPAN), 1, -1):
         size = np.uint64(number)
         row = np.uint64(_begin(n, d - 2 - number))
         bulge = tables[BULGE + number]
@@ -354,11 +354,11 @@ def _large_loops(d, n, ended, facing, windows, tables, bulged, inside):  # type:
 @numba.njit(inline="always")
 def _cells(n):  # type: ignore[no-untyped-def]
     """Size of a matrix of a string of n letters."""
-    return _begin(n, n) if n > SHORTEST_SPAN else 0
+    return _begin(n, n) if n > MIN_SPAN else 0
 
 
 @numba.njit(inline="always")
 def _begin(n, d):  # type: ignore[no-untyped-def]
     """Where the diagonal of span d starts in a matrix of a string of n letters."""
-    k = d - SHORTEST_SPAN
-    return k * (n - SHORTEST_SPAN) - k * (k - 1) // 2
+    k = d - MIN_SPAN
+    return k * (n - MIN_SPAN) - k * (k - 1) // 2

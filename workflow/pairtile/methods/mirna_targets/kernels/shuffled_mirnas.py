@@ -48,7 +48,7 @@ class SiteWords(NamedTuple):
     letters: NDArray[np.float64]
 
     @classmethod
-    def of(cls, mirnas: SequenceBatch, chain: MarkovChain) -> SiteWords:
+    def of_mirnas(cls, mirnas: SequenceBatch, chain: MarkovChain) -> SiteWords:
         """Words of the sites of miRNAs, 5' to 3'."""
         count = len(mirnas)
         words = cls(np.empty((count, SITE_WORDS)), np.zeros((count, SITE_WORDS, 4)))

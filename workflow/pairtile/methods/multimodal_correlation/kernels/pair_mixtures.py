@@ -76,7 +76,7 @@ class Rules(NamedTuple):
     prior_scatter: np.float32
 
 
-class Genes(NamedTuple):
+class MixtureGenes(NamedTuple):
     """The genes' values, prepared once (see ``mixtures.mixture_genes``)."""
 
     values: Float64Array
@@ -159,7 +159,7 @@ class Work(NamedTuple):
 def modes_of_pairs(genes, rules, rows, columns, found, tallies):  # type: ignore[no-untyped-def]
     """Write the kept modes of pairs one after another; returns how many.
 
-    genes: ``Genes``; rules: ``Rules``; rows, columns: int64 (pairs,), gene numbers
+    genes: ``MixtureGenes``; rules: ``Rules``; rows, columns: int64 (pairs,), gene numbers
     found: ``Found``, with room for K_max modes of each pair; tallies: ``Tallies``, added to
     """
     work = _make_work(genes.values.shape[1])

@@ -78,7 +78,7 @@ class Limits(NamedTuple):
     """A pair is kept where ``lowest <= |r| <= highest``."""
     nearly: float
     """A correlation as near to 1 as this is taken as 1."""
-    trust: float
+    min_relative_variance: float
     """A variance under this part of the mean square, from sums over many pairs, has lost too many
     digits: the pair is left to do."""
 
@@ -152,7 +152,7 @@ def finish_masked_products(sums, of_pair, limits, r, n):  # type: ignore[no-unty
     """
     sum_x, sum_y, square_x, square_y, counts = sums
     pair_x, pair_y = of_pair
-    least, trust, nearly = limits.least, limits.trust, limits.nearly
+    least, min_relative_variance, nearly = limits.least, limits.min_relative_variance, limits.nearly
     rows, columns = r.shape
     for row in prange(rows):
         for column in range(columns):
@@ -168,7 +168,7 @@ def finish_masked_products(sums, of_pair, limits, r, n):  # type: ignore[no-unty
             mean_x, mean_y = sum_x[row, column] / count, sum_y[row, column] / count
             spread_x = xx - sum_x[row, column] * mean_x
             spread_y = yy - sum_y[row, column] * mean_y
-            if spread_x <= trust * xx or spread_y <= trust * yy:
+            if spread_x <= min_relative_variance * xx or spread_y <= min_relative_variance * yy:
                 r[row, column] = TO_DO
                 continue
             together = r[row, column] - sum_x[row, column] * mean_y

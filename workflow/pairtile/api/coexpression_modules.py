@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.api.messages import tell
+from pairtile.api.messages import issue_warnings
 from pairtile.api.prepare import label_table, sample_labels
 from pairtile.api.settings import checked_section
 from pairtile.api.table import ExpressionTable, Labels, Matrix, as_table
@@ -102,7 +102,7 @@ def find_modules(
     found = find(table.values, config, choose(backend), design, seed=seed, edges=edges)
     samples = list(table.sample_labels)
     tables = module_tables(table.values, found, list(table.labels), samples, codes)
-    tell(module_messages(found, config, courses=False))
+    issue_warnings(module_messages(found, config, courses=False))
     modules, summary, eigengenes, membership = tables.values()
     modules.attrs |= {"power": found.power, "removed": list(found.removed)}
     return Modules(modules, summary, eigengenes.set_index("module"), membership)
@@ -168,7 +168,7 @@ def module_traits(
         series=_codes("series", series, table),
         seed=seed,
     )
-    tell(notes)
+    issue_warnings(notes)
     found["module"] = np.asarray(eigengenes.index)[found["module"].to_numpy(dtype=int) - 1]
     return found
 

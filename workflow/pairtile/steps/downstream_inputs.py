@@ -30,7 +30,7 @@ def validate_inputs(config: Analysis, state: Arrays, items: pd.DataFrame) -> Non
     InputError, ConfigError
         As the step would that uses them.
     """
-    later = config.later_inputs()
+    later = config.downstream_inputs()
     elsewhere = {key: path for key, path in later.items() if not os.path.exists(path)}
     if elsewhere:
         paths = ", ".join(elsewhere.values())
