@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.config.conditions import ConditionConfig
 from pairtile.config.problems import suggestion
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
@@ -221,6 +222,11 @@ class ConditionEntry:
     name: str
     kind: str = "auto"
     levels: Sequence[str] | None = None
+
+
+def condition_entries(conditions: Iterable[ConditionConfig]) -> list[ConditionEntry]:
+    """Conditions of a configuration, as they are looked up in annotations."""
+    return [ConditionEntry(each.name, each.kind, each.levels) for each in conditions]
 
 
 @dataclass(frozen=True)

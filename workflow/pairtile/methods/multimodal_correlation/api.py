@@ -22,7 +22,7 @@ from pairtile.declare.messages import HasMessages, Message, warnings_of
 from pairtile.engine.estimator import Merged
 from pairtile.engine.state import open_state
 from pairtile.gpu.device import choose
-from pairtile.io.annotations import Condition, read_annotations
+from pairtile.io.annotations import Condition, condition_entries, read_annotations
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, source_values
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.kinc_text import write_cmx, write_emx
@@ -30,7 +30,6 @@ from pairtile.methods.multimodal_correlation.modes import PairModes, packed_mask
 from pairtile.methods.multimodal_correlation.network import (
     MASKS,
     annotation_cells,
-    condition_entries,
     conditions_tested,
     messages_on_tests,
     mode_counts,
@@ -396,7 +395,10 @@ class ModeCorrelation(HasMessages):
             Removal of modes with too few samples for their correlation, after the threshold;
             `False` turns it off. Never of partial correlations.
         conditions : sequence
-            Which columns of `annotations` to test. An empty list: every column that can be tested.
+            Which columns of `annotations` to test; an empty list: every column that can be tested.
+            Labels are tested each for more samples in the mode than by chance; numbers and ranks
+            are regressed on the expression of the two genes; all are tested for a difference in
+            co-expression.
         condition_networks : mapping, optional
             Which edges belong to a condition.
         modules : mapping or bool
