@@ -1,4 +1,4 @@
-"""Results drawn on the structure: a PDB file with values, and scripts for PyMOL and VMD.
+"""Results drawn on the structure: a PDB file with values, and scripts for PyMOL, VMD and ChimeraX.
 
 The PDB file is written here: MDAnalysis' own writer adds a header, a title and a box, and the bytes
 of the file would change.
@@ -313,6 +313,24 @@ def write_vmd_script(
         pdb=pdb,
         values=known,
         atoms=() if structure is None else np.bincount(structure["residue"]),
+    )
+
+
+def write_chimerax_script(
+    path: Path,
+    pdb: str,
+    links: Links,
+    n_communities: int,
+    paths: Sequence[Links] = (),
+    attributes: str = "",
+) -> None:
+    """Write a ChimeraX script (``.cxc``), whole or not at all: as ``write_pymol_script``.
+
+    ``attributes``: name of the file of ``write_chimerax_attributes``, in the folder of the script;
+    then ``color byattribute r:NAME`` colours residues by their values.
+    """
+    _write_script(
+        path, "structure.cxc.j2", links, n_communities, paths, pdb=pdb, attributes=attributes
     )
 
 
