@@ -299,6 +299,9 @@ def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
                 )
             names = [c for c in ("name", "source", "target", "first", "second") if c in table]
             values = [c for c in map(str, table) if c.endswith("_difference")]
+            if what == "pairs":  # what ranks them, and what is tested
+                own = (f"{score_of(results)}_difference", _value(results))
+                values = [c for c in values if c.startswith(own)]
             error = z.removesuffix("z") + "standard_error"
             sure = [c for c in ("low", "high", error, z, q) if c in table]
             columns = [*names, *values, *sure]
