@@ -21,7 +21,6 @@ from pairtile.io.annotations import (
     Annotations,
     AnnotationTable,
     annotations_of_table,
-    condition_entries,
 )
 from pairtile.io.expression import Expression, read_expression
 from pairtile.io.names import GeneNames
@@ -124,7 +123,7 @@ def conditions_of(
     """Some annotations as ``annotations_of_table`` gives them."""
     places = ["samples"] * len(samples)
     table = AnnotationTable("samples", samples, dict(annotations), places, [])
-    asked = condition_entries(conditions)
+    asked = list(conditions)
     return annotations_of_table(table, asked, of_group) if asked else Annotations([])
 
 

@@ -236,19 +236,18 @@ def regulator(results: Results) -> Drawn:
     place = dict(zip(partners, zip(np.sin(turn), np.cos(turn), strict=True), strict=True))
     place[name] = (0.0, 0.0)
     shown = edges[edges["source"].isin(place) & edges["target"].isin(place)]
-    sign = next((c for c in ("spearman", "correlation") if c in shown), None)
-    size = shown[results.strength].abs() if results.strength else pd.Series(1.0, shown.index)
-    limits = (-1.4, 1.4)
-    with chart(size=(6.4, 6.4), xlim=limits, ylim=limits) as axes:
-        for row, source, target in zip(shown.index, shown["source"], shown["target"], strict=True):
-            x, y = zip(place[source], place[target], strict=True)
+    signs = [shown[name] for name in ("spearman", "correlation") if name in shown]
+    colour = np.where(signs[0] < 0 if signs else np.zeros(len(shown), bool), ORANGE, BLUE)
+    size = np.abs(shown[results.strength]) if results.strength else np.ones(len(shown))
+    width = 0.4 + 1.6 * np.asarray(size / np.max(size))
+    with chart(size=(6.4, 6.4), xlim=(-1.4, 1.4), ylim=(-1.4, 1.4)) as axes:
+        for k, (source, target) in enumerate(shown[["source", "target"]].to_numpy()):
             among = name not in (source, target)
-            negative = sign is not None and shown.at[row, sign] < 0
-            axes.plot(
-                x, y, color=PALE if among else ORANGE if negative else BLUE, zorder=1 - among,
-                linewidth=0.4 + 1.6 * size[row] / size.max(),
-            )  # fmt: skip
-        axes.scatter(*zip(*place.values(), strict=True), s=16, color=INK, zorder=2)
+            x, y = np.transpose([place[source], place[target]])
+            shade = PALE if among else str(colour[k])
+            axes.plot(x, y, color=shade, zorder=1 - among, linewidth=width[k])
+        x, y = np.transpose([*place.values()])
+        axes.scatter(x, y, s=16, color=INK, zorder=2)
         for (label, (x, y)), angle in zip(place.items(), [*np.degrees(turn), 90.0], strict=True):
             left = x < -1e-9
             axes.text(

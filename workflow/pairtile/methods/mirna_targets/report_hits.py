@@ -216,12 +216,11 @@ def null_row(results: Results, name: str) -> dict[str, float]:
 
 
 def seed_rows(results: Results, hits: HitsOverview) -> list[dict[str, Any]]:
-    """Of each seed class its hits; ``all``: the seed matches whatever their score, where they were
-    listed; and what chance gives, where there are shuffles."""
-    path = results.folder / "seed_sites.tsv"
-    listed = results.table(path.name)["seed_class"].value_counts() if path.is_file() else {}
+    """Of each seed class its hits; ``all``: the seed matches that were listed, whatever their
+    score; and what chance gives, where there are shuffles."""
+    listed = results.table("seed_sites.tsv")["seed_class"].value_counts()
     return [
-        {"name": name, "kept": kept, "all": listed.get(name)}
+        {"name": name, "kept": kept, "all": int(listed.get(name, 0))}
         | (null_row(results, name) if has_null(results) else {})
         for name, kept in hits.seed_classes.items()
     ]
@@ -395,7 +394,7 @@ def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
             "total": found.n,
             "sites": cards(found),
             "classes": seed_rows(results, found),
-            "least": settings_of(results)["score"],
+            "settings": settings_of(results),
             "headings": results.text.headings(columns, "hits.parquet"),
             "rows": [[mirna, transcript, "", *cells] for mirna, transcript, *cells in rows],
             "data": _data(hits, columns, results.text)

@@ -22,7 +22,7 @@ from pairtile.declare.messages import HasMessages, Message, warnings_of
 from pairtile.engine.estimator import Merged
 from pairtile.engine.state import open_state
 from pairtile.gpu.device import choose
-from pairtile.io.annotations import Condition, condition_entries, read_annotations
+from pairtile.io.annotations import Condition, read_annotations
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, source_values
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.kinc_text import write_cmx, write_emx
@@ -618,7 +618,7 @@ def condition_tests(
         estimator=found.settings["estimator"],
         compatibility=found.settings["compatibility"],
     )
-    samples_, entries = found.state["samples"].tolist(), condition_entries(config.conditions)
+    samples_, entries = found.state["samples"].tolist(), config.conditions
     asked = read_annotations(found.annotation_file(annotations), samples_, entries)
     chosen = found.modes if modes is None else found.modes.loc[modes.index]
     samples = mode_samples(config, found.state, found.merged.pairs.iloc[chosen.index])

@@ -19,7 +19,6 @@ from pairtile.gpu.device import Device
 from pairtile.io.annotations import (
     Annotations,
     Condition,
-    condition_entries,
     read_annotations,
 )
 from pairtile.io.text_file import EMPTY
@@ -149,7 +148,7 @@ def annotations_of(config: MultimodalCorrelationConfig, state: ModeArrays) -> An
     return read_annotations(
         config.annotations,
         state["samples"].tolist(),
-        condition_entries(config.conditions),
+        config.conditions,
         config.samples.unannotated,
         of_group=bool(config.obs),
     )

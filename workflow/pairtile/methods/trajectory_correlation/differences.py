@@ -37,8 +37,7 @@ from pairtile.methods.trajectory_correlation.structures import (
     group_means,
     residue_means,
     strongest_links,
-    write_chimerax_script,
-    write_pymol_script,
+    write_script,
     write_structure_pdb,
 )
 from pairtile.methods.trajectory_correlation.two_states import (
@@ -553,5 +552,5 @@ def _write_structure(
     start, end = (number.get_indexer(edges[name]) for name in ("source", "target"))
     size = edges[f"{score}_difference"]
     links = strongest_links(items, state, start, end, size, opened.config.draw_strongest)
-    for name, write in (("pml", write_pymol_script), ("cxc", write_chimerax_script)):
-        write(folder / f"difference.{name}", "difference.pdb", links, 0)
+    for suffix in ("pml", "cxc"):
+        write_script(folder / f"difference.{suffix}", "difference.pdb", links, 0)
