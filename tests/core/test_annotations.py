@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pairtile.config.conditions import ConditionConfig
 from pairtile.errors import InputError
-from pairtile.io.annotations import Annotations, ConditionEntry, read_annotations
+from pairtile.io.annotations import Annotations, read_annotations
 
 SAMPLES = ["s1", "s2", "s3", "s4", "s5", "s6", "s7"]
 CELLS = {
@@ -32,7 +33,11 @@ def written(folder: Path, text: str, name: str = "a.tsv") -> str:
     return str(path)
 
 
-def read(folder: Path, text: str, *entries: ConditionEntry, name: str = "a.tsv") -> Annotations:
+def entry(name: str, kind: str = "auto", levels: list[str] | None = None) -> ConditionConfig:
+    return ConditionConfig.model_validate({"name": name, "kind": kind, "levels": levels})
+
+
+def read(folder: Path, text: str, *entries: ConditionConfig, name: str = "a.tsv") -> Annotations:
     return read_annotations(written(folder, text, name), SAMPLES, entries)
 
 
@@ -101,7 +106,7 @@ def test_names_of_their_own_are_no_condition(tmp_path: Path) -> None:
     assert [c.name for c in found.conditions] == ["batch"]
     assert found.notes == ["Column 'run' is no condition: every sample has a label of its own."]
     # Unless it is asked for.
-    asked = read(tmp_path, text, ConditionEntry("run"))
+    asked = read(tmp_path, text, entry("run"))
     assert len(asked.conditions[0].labels) == 7
 
 
@@ -113,16 +118,16 @@ def test_few_numbers_are_labels(tmp_path: Path, different: int, kind: str) -> No
     assert condition.kind == kind
     if kind == "categorical":
         assert condition.labels == ("10", "20", "30", "40", "50")  # in the order of numbers
-    asked = read(tmp_path, text, ConditionEntry("x", "quantitative")).conditions[0]
+    asked = read(tmp_path, text, entry("x", "quantitative")).conditions[0]
     assert asked.numbers.tolist() == [float(x) for x in numbers]
 
 
 def test_ordinal_conditions_have_ranks(tmp_path: Path) -> None:
     levels = ["early", "mid", "late", "unused"]
-    stage = read(tmp_path, text_of(), ConditionEntry("Stage", "ordinal", levels)).conditions[0]
+    stage = read(tmp_path, text_of(), entry("Stage", "ordinal", levels)).conditions[0]
     assert stage.labels == tuple(levels)
     np.testing.assert_array_equal(stage.numbers, [3, 1, 2, 2, 1, 3, np.nan])
-    hours = read(tmp_path, text_of(), ConditionEntry("Hours", "ordinal")).conditions[0]
+    hours = read(tmp_path, text_of(), entry("Hours", "ordinal")).conditions[0]
     assert hours.labels == ("-6", "1", "2.5", "3", "4", "1e1")
     np.testing.assert_array_equal(hours.numbers, [2, 3, 4, 5, np.nan, 6, 1])
 
@@ -150,23 +155,23 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, message: str) -> None
 
 ENTRY_FAULTS = {
     "no column": (
-        ConditionEntry("Dose"),
+        entry("Dose"),
         "header: found no column 'Dose'; expected one of 'Treatment', 'Hours', 'Stage'",
     ),
     "another capital": (
-        ConditionEntry("treatment"),
+        entry("treatment"),
         "expected one of 'Treatment', 'Hours', 'Stage' (did you mean Treatment?)",
     ),
     "no number": (
-        ConditionEntry("Treatment", "quantitative"),
+        entry("Treatment", "quantitative"),
         "line 2, column 'Treatment', sample 's1': found 'heat'; expected a number",
     ),
     "no level": (
-        ConditionEntry("Stage", "ordinal", ["early", "mid"]),
+        entry("Stage", "ordinal", ["early", "mid"]),
         "line 2, column 'Stage', sample 's1': found 'late'; expected one of 'early', 'mid'",
     ),
     "ordinal text": (
-        ConditionEntry("Stage", "ordinal"),
+        entry("Stage", "ordinal"),
         "sample 's1': found 'late'; expected a number, or levels in the configuration",
     ),
 }
@@ -184,7 +189,7 @@ def test_conditions_that_cannot_be_are_named(tmp_path: Path, fault: str) -> None
 def test_what_only_looks_like_a_number_is_none(tmp_path: Path, cell: str) -> None:
     text = text_of().replace("2.5", cell)
     with pytest.raises(InputError, match="line 3, column 'Hours', sample 's2': found"):
-        read(tmp_path, text, ConditionEntry("Hours", "quantitative"))
+        read(tmp_path, text, entry("Hours", "quantitative"))
 
 
 NUMBERS = [25.1, 27.7, -3.0, 1250.5, 0.25, 8.0, 30.0]
@@ -243,9 +248,9 @@ def test_labels_with_numbers_in_them_stay_labels(tmp_path: Path) -> None:
 def test_a_code_of_missing_values_is_asked_about(tmp_path: Path, code: str) -> None:
     text = column(["1", "2", "3", "4", "5", "6.5", code])
     with pytest.raises(InputError, match=r"line 8, column 'x', sample 's7'.*an empty cell"):
-        read(tmp_path, text, ConditionEntry("x"))
+        read(tmp_path, text, entry("x"))
     assert [note.code for note in read(tmp_path, text).notes] == ["no_condition"]
-    below = read(tmp_path, text.replace("\t4", "\t-4"), ConditionEntry("x")).conditions[0]
+    below = read(tmp_path, text.replace("\t4", "\t-4"), entry("x")).conditions[0]
     assert below.numbers[6] == float(code)
 
 
@@ -254,10 +259,8 @@ def test_a_condition_that_is_asked_for_must_vary(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match="'x': found fewer than two different values; expected two"
     ):
-        read(tmp_path, text, ConditionEntry("x"))
-    of_group = read_annotations(
-        written(tmp_path, text), SAMPLES, [ConditionEntry("x")], of_group=True
-    )
+        read(tmp_path, text, entry("x"))
+    of_group = read_annotations(written(tmp_path, text), SAMPLES, [entry("x")], of_group=True)
     assert not of_group.conditions
     assert [note.code for note in of_group.notes] == ["one_value_in_group"]
 
@@ -275,7 +278,7 @@ def test_cells_that_keep_a_column_from_being_numbers_are_named(
     tmp_path: Path, cells: list[str], named: list[str]
 ) -> None:
     text = "s\tx\n" + "".join(f"{s}\t{c}\n" for s, c in zip(SAMPLES, cells, strict=True))
-    found = read(tmp_path, text, ConditionEntry("x"))
+    found = read(tmp_path, text, entry("x"))
     assert [note.code for note in found.notes] == named
     assert ("n.d." in "".join(map(str, found.notes))) == ("nearly_numbers" in named)
 

@@ -326,6 +326,23 @@ def test_a_figure_for_a_paper_is_as_wide_as_asked_with_its_numbers_beside(
     ):
         assert main([*asked, *wrong]) == 1
         assert said in capsys.readouterr().err
+    # The network of one gene, its table the rows of the network.
+    edges = read_results(folder).strongest(10_000)
+    gene = edges["source"][0]
+    own = edges[(edges[["source", "target"]] == gene).any(axis=1)]
+    one = ["figure", "regulator", "--analysis", str(folder)]
+    assert main([*one, "--of", gene]) == 0
+    table = pd.read_csv(f"demo_regulator_{gene}.tsv", sep="\t")
+    joined = table[(table[["source", "target"]] == gene).any(axis=1)]
+    assert (
+        joined[["source", "target"]].to_numpy().tolist()
+        == own[["source", "target"]].to_numpy().tolist()
+    )
+    drawn = set(re.findall(r">([^<>]+)</text>", Path(f"demo_regulator_{gene}.svg").read_text()))
+    assert drawn == {*own["source"], *own["target"]}
+    for wrong, said in (([], "found ''; expected an item"), (["--of", "?"], "found '?'; expected")):
+        assert main([*one, *wrong]) == 1
+        assert said in capsys.readouterr().err
     assert main(["figure", "nothing", "--analysis", str(folder)]) == 1
     assert "found 'nothing'; expected one of score_distribution" in capsys.readouterr().err
 

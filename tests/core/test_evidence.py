@@ -79,12 +79,12 @@ def test_a_page_never_carries_more_than_it_may(
     )
     carried = min(n_samples, MAX_SAMPLES)
     assert (found["n"], found["total"], found["width"]) == (carried, n_samples, width)
-    assert found["items"] == min(n_items, MAX_BYTES // (carried * width))
+    assert found["items"] == names[: min(n_items, MAX_BYTES // (carried * width))]
     block = found["values"]
     assert isinstance(block, dict)
     assert len(block["codes"]) <= 4 * MAX_BYTES / 3 + 4
     columns = np.linspace(0, n_samples - 1, carried).round().astype(int)
-    expected = values[: found["items"]][:, columns]
+    expected = values[: len(found["items"])][:, columns]
     step = np.ptp(expected, axis=1).max() / (256**width - 2)
     np.testing.assert_allclose(unpacked(block, width, carried), expected, atol=step)
 

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 from fuzz import cases, check_message, damaged, time_limit
 from hypothesis import given
+from pairtile.config.conditions import ConditionConfig
 from pairtile.errors import PairtileError
-from pairtile.io.annotations import ConditionEntry, read_annotations
+from pairtile.io.annotations import read_annotations
 from pairtile.io.expression import read_expression
 from pairtile.io.gold_standard import _SOURCE_HEADERS, _TARGET_HEADERS, read_gold_standard
 from pairtile.io.regulators import read_regulators
@@ -87,7 +88,8 @@ def series(path: Path) -> None:
 
 
 def annotations(path: Path) -> None:
-    for entries in ((), (ConditionEntry("Hours", "quantitative"), ConditionEntry("Treatment"))):
+    hours = ConditionConfig(name="Hours", kind="quantitative")
+    for entries in ((), (hours, ConditionConfig(name="Treatment"))):
         for condition in read_annotations(path, SAMPLES, entries).conditions:
             assert condition.codes.shape == condition.numbers.shape == (4,)
             assert condition.codes.max() < max(len(condition.labels), 1)

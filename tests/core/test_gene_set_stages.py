@@ -11,6 +11,7 @@ import pytest
 from declared_columns import assert_columns
 from made_up_results import allows
 from pairtile import activity, enrichment
+from pairtile.config.conditions import ConditionConfig
 from pairtile.config.root import models
 from pairtile.downstream import activity as activity_stage
 from pairtile.downstream import activity_scores
@@ -105,7 +106,8 @@ def test_enrichment_is_found_in_what_it_was_planted_in(given: Given) -> None:
 
 
 def test_the_regulator_of_a_label_is_found(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(activity_stage, "label_columns", lambda config: ["drug"])
+    drug, batch = ({name: ConditionConfig(name=name)} for name in ("drug", "batch"))
+    monkeypatch.setattr(activity_stage, "label_columns", lambda _: drug)
     written = activity_stage.run(given)
     scores = given.table("activity.tsv").set_index("regulator")
     assert scores.shape == (REGULATORS, SAMPLES)
@@ -116,7 +118,7 @@ def test_the_regulator_of_a_label_is_found(given: Given, monkeypatch: pytest.Mon
     assert tests["effect"][0] > 0.5
     assert tests["viper_p_value"][0] < 1e-3
     assert written.counts["activity_found"] == (tests["q_value"] <= 0.05).sum()
-    monkeypatch.setattr(activity_stage, "label_columns", lambda config: ["batch"])
+    monkeypatch.setattr(activity_stage, "label_columns", lambda _: batch)
     assert [note.code for note in activity_stage.run(given).messages] == ["untested_label"]
     monkeypatch.undo()
     activity_stage.run(given)

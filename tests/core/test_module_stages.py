@@ -114,6 +114,22 @@ def test_symbols_stand_beside_names_and_labels_in_the_order_of_their_means(
     assert given.table("module_traits.tsv")["means"][0] == ", ".join(expected)
 
 
+def test_few_different_numbers_are_labels_unless_stated_to_be_quantitative(
+    given: Given, tmp_path: Path
+) -> None:
+    grade = np.arange(SAMPLES) % 3 + 1
+    found = {}
+    modules.run(given := replace(given, folder=tmp_path, annotations={"grade": [*map(str, grade)]}))
+    for kind in ("auto", "quantitative"):
+        config = settings(modules={"method": "leiden"}, traits=[{"name": "grade", "kind": kind}])
+        traits.run(replace(given, config=config))
+        found[kind] = given.table("module_traits.tsv").iloc[0]
+    assert found["auto"]["labels"] == "1, 2, 3"
+    profile = given.table("eigengenes.tsv").set_index("module").loc[1].to_numpy(dtype=float)
+    assert found["quantitative"]["correlation"] == pytest.approx(np.corrcoef(profile, grade)[0, 1])
+    assert found["quantitative"][["labels", "means"]].fillna("").tolist() == ["", ""]
+
+
 @pytest.fixture
 def elsewhere(given: Given, tmp_path: Path) -> Given:
     """Another table, without ten genes and in another order: the first module is there, too."""

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
-from pairtile.io.annotations import ConditionEntry, read_annotations
+from pairtile.config.conditions import ConditionConfig
+from pairtile.io.annotations import read_annotations
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTests,
     condition_tests,
@@ -58,7 +59,7 @@ def rice() -> Rice:
         table.to_numpy(),
         np.packbits((states == 7) | (states == 8), axis=1),
     )
-    entries = [ConditionEntry(name) for name in (*LABELS, "Duration")]
+    entries = [ConditionConfig(name=name) for name in (*LABELS, "Duration")]
     path = shared / "data" / "rice" / "annotations.tsv"
     conditions = read_annotations(path, list(table.columns), entries).conditions
     has_label = {

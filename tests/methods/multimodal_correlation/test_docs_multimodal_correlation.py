@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from method_pages import assert_described
+from pairtile.config.conditions import ConditionConfig
 from pairtile.config.models import ConfigModel
 from pairtile.config.preprocess import ExpressionAnalysis
 from pairtile.methods.multimodal_correlation import mixtures
 from pairtile.methods.multimodal_correlation.config import (
-    ConditionConfig,
     ConditionNetworksConfig,
     MixtureEstimatorConfig,
     ModulesConfig,

@@ -322,13 +322,14 @@ def test_tables_are_those_that_were_asked_for() -> None:
         return set(TrajectoryCorrelationConfig.model_validate(keys).result_tables())
 
     least = names(**resolved())
-    drawn = {f"structure.{end}" for end in ("pdb", "pml", "vmd", "defattr")} | {"frames.tsv"}
+    drawn = {f"structure.{end}" for end in ("pdb", "pml", "vmd", "cxc", "defattr")} | {"frames.tsv"}
     assert least == {"matrices.npz", "residues.tsv", "communities.tsv", "domains.tsv"} | drawn
     assert names(**resolved(communities=[])) == least - {"communities.tsv", "domains.tsv"}
     assert names(**tables()) == least - drawn
     more = resolved(paths=[["a", "b"]], g_correlation_text=True, compare="other")
-    ends = ("network", "residues", "contacts", "communities", "agreement")
-    difference = {f"difference.{end}" for end in ("parquet", "npz", "pdb", "pml")}
+    more["domains"] = {"CORE": "resid 1"}
+    ends = ("network", "residues", "contacts", "domains", "communities", "agreement")
+    difference = {f"difference.{end}" for end in ("parquet", "npz", "pdb", "pml", "cxc")}
     difference |= {f"difference_{end}.tsv" for end in ends}
     assert names(**more) == least | {"paths.tsv", "g_correlation.txt"} | difference
     assert set(TrajectoryCorrelationConfig.tables) == names(**more)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from types import SimpleNamespace
 
@@ -24,9 +25,8 @@ from pairtile.methods.trajectory_correlation.structures import (
     residue_means,
     strongest_links,
     write_chimerax_attributes,
-    write_pymol_script,
+    write_script,
     write_structure_pdb,
-    write_vmd_script,
 )
 from pairtile.methods.trajectory_correlation.tables import (
     community_table,
@@ -141,7 +141,7 @@ def test_values_of_residues_come_from_their_items():
 
 def test_pymol_script_draws_every_link_and_community(tmp_path):
     path = tmp_path / "structure.pml"
-    write_pymol_script(path, "structure.pdb", links(), 12)
+    write_script(path, "structure.pdb", links(), 12)
     text = path.read_text()
     python = text.split("\npython\n")[1].split("\npython end")[0]
     loaded: list[list[float]] = []
@@ -165,7 +165,7 @@ def test_vmd_script_is_tcl_that_draws_every_link_and_community(tmp_path):
     tkinter = pytest.importorskip("tkinter")
     path = tmp_path / "structure.vmd"
     own = {"closeness": np.array([0.5, np.nan, 0.25, 0.0])}
-    write_vmd_script(path, "structure.pdb", links(), 2, (), structure(), own)
+    write_script(path, "structure.pdb", links(), 2, (), structure(), own)
     tcl = tkinter.Tcl()
     tcl.eval("set calls {}")
     tcl.eval("proc molinfo args { return 3 }")
@@ -200,6 +200,54 @@ def test_vmd_script_is_tcl_that_draws_every_link_and_community(tmp_path):
     assert ("scaleminmax", "3", "2", "0", "0.5") in coloured
 
 
+NUMBER, COLOUR = r"-?\d+(\.\d+)?", "#[0-9a-f]{6}"
+CHIMERAX = [
+    r"#.*",
+    r"open [\w.]+",
+    r"(hide #1 atoms|cartoon #1|view #1)",
+    rf"color (#1|community_\d+) {COLOUR}",
+    r"name community_\d+ #1@@occupancy=\d+",
+    r"rename #\d+ \w+",
+    rf"shape cylinder fromPoint ({NUMBER},){{2}}{NUMBER} toPoint ({NUMBER},){{2}}{NUMBER} "
+    rf"radius {NUMBER} color {COLOUR} modelId #\d+\.\d+",
+]
+"""Commands of the script as ChimeraX's guide has them (rbvi.ucsf.edu/chimerax/docs/user)."""
+
+
+def test_chimerax_script_draws_every_link_and_path_as_a_model_of_its_own(tmp_path):
+    path = tmp_path / "structure.cxc"
+    given = structure(), {"closeness": np.zeros(4)}
+    write_script(path, "structure.pdb", links(), 3, [links(), links()], *given)
+    lines = path.read_text().splitlines()
+    assert all(any(re.fullmatch(form, line) for form in CHIMERAX) for line in lines), lines
+    rods = [line.split() for line in lines if line.startswith("shape")]
+    # A second shape of one number would take the place of the first.
+    assert [rod[-1] for rod in rods] == ["#2.1", "#2.2", "#3.1", "#3.2", "#4.1", "#4.2"]
+    places = np.array([[rod[k].split(",") for k in (3, 5)] for rod in rods[:2]], dtype=float)
+    np.testing.assert_allclose(places, np.stack([links().start, links().end], axis=1), atol=1e-3)
+    assert lines.index("open structure.pdb") < lines.index("open structure.defattr")
+    assert [line for line in lines if line.startswith("name")] == [
+        f"name community_{k} #1@@occupancy={k}" for k in (1, 2, 3)
+    ]
+
+
+def test_pymol_itself_runs_the_script(tmp_path):
+    pymol2 = pytest.importorskip("pymol2")
+    atoms, n = structure(), 4
+    write_structure_pdb(tmp_path / "structure.pdb", atoms, np.arange(n), [1, 2, 2, 0])
+    closeness = {"closeness": np.array([0.5, 0.25, 1.0, 0.0])}
+    script = tmp_path / "structure.pml"
+    write_script(script, "structure.pdb", links(), 2, [links()], atoms, closeness)
+    pymol2.SingletonPyMOL().start()
+    cmd = importlib.import_module("pymol").cmd  # the one that the script imports
+    cmd.cd(str(tmp_path))
+    cmd.load(str(script))
+    assert set(cmd.get_names("objects")) == {"motion", "strongest_correlations", "path_1"}
+    assert [cmd.count_atoms(f"community_{k}") for k in (1, 2)] == [3, 6]
+    cmd.do("colour_by closeness")
+    assert {atom.b for atom in cmd.get_model("motion").atom} == {0.5, 0.25, 1.0, 0.0}
+
+
 HOSTILE = (
     "'];raise SystemExit('ran')#",
     '"; error ran; "',
@@ -229,14 +277,14 @@ def test_scripts_and_files_hold_hostile_names_as_nothing_but_names(tmp_path):
     n = len(HOSTILE) + 1
     values = {"closeness": np.arange(n) / 8}
     given = ("structure.pdb", links(), 2, (), molecule, values)
-    write_pymol_script(tmp_path / "s.pml", *given)
-    write_vmd_script(tmp_path / "s.vmd", *given)
+    write_script(tmp_path / "s.pml", *given)
+    write_script(tmp_path / "s.vmd", *given)
     write_chimerax_attributes(tmp_path / "s.defattr", molecule, values)
     write_structure_pdb(tmp_path / "s.pdb", molecule, np.zeros(n), np.zeros(n), HOSTILE[5])
 
     # The same commands as for a molecule of plain names, and labels of letters and digits.
     plain = structure(tuple("ABCDEFGHIJ"))
-    write_pymol_script(tmp_path / "plain.pml", *given[:4], plain, values)
+    write_script(tmp_path / "plain.pml", *given[:4], plain, values)
     text, expected = ((tmp_path / name).read_text() for name in ("s.pml", "plain.pml"))
     assert len(text.splitlines()) == len(expected.splitlines())
     python = text.split("\npython\n")[1].split("\npython end")[0]
@@ -270,8 +318,10 @@ def test_scripts_and_files_hold_hostile_names_as_nothing_but_names(tmp_path):
 
 def test_scripts_without_links_or_communities_draw_the_structure(tmp_path):
     none = strongest_links(items(), state(), [], [], [], 5)
-    write_pymol_script(tmp_path / "s.pml", "s.pdb", none, 0)
-    write_vmd_script(tmp_path / "s.vmd", "s.pdb", none, 0)
+    write_script(tmp_path / "s.pml", "s.pdb", none, 0)
+    write_script(tmp_path / "s.vmd", "s.pdb", none, 0)
+    write_script(tmp_path / "s.cxc", "s.pdb", none, 0)
+    assert "shape" not in (tmp_path / "s.cxc").read_text()
     assert "links = [\n]" in (tmp_path / "s.pml").read_text()
     assert "cylinder" not in (tmp_path / "s.vmd").read_text()
 

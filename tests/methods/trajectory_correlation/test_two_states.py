@@ -102,6 +102,7 @@ def test_two_states_of_a_molecule_through_the_workflow(tmp_path: Path) -> None:
 
     keys = {"estimator": {"kind": "gaussian", "surrogates": 4}, "paths": [], "page": False}
     keys |= {"g_correlation_text": False, "communities": ["leiden"]}
+    keys["domains"] = {"HEAD": "chainID A and resid 1-3", "REST": "chainID A and resid 4-6"}
     for folder in ("open", "closed"):
         (tmp_path / folder).mkdir()
     closed = write_motion(tmp_path / "closed", 150, replicas=3)
@@ -133,3 +134,23 @@ def test_two_states_of_a_molecule_through_the_workflow(tmp_path: Path) -> None:
     communities = pd.read_csv(out / "difference_communities.tsv", sep="\t")
     assert {"name", "community", "community_other"} == set(communities)
     assert "load difference.pdb" in (out / "difference.pml").read_text()
+    assert "open difference.pdb" in (out / "difference.cxc").read_text()
+    domains = pd.read_csv(out / "difference_domains.tsv", sep="\t").set_index(["first", "second"])
+    # Replica by replica, from the pairs themselves.
+    head = [f"A:{name}" for name in ("MET1", "ALA2", "GLY3")]
+    rest = [f"A:{name}" for name in ("SER4", "LYS5", "TRP6")]
+    sizes = []
+    for name in ("net", "other"):
+        pairs = pd.read_parquet(out.parent / name / "pairs.parquet")
+        named = pd.read_parquet(out.parent / name / "items.parquet")["name"]
+        ends = named[pairs["i"]].isin(head).to_numpy(), named[pairs["j"]].isin(rest).to_numpy()
+        mi = pairs.loc[ends[0] & ends[1], [f"mi_replica_{k}" for k in (1, 2, 3)]]
+        sizes.append(np.sqrt(1 - np.exp(-2 * mi.clip(lower=0) / 3)).mean().to_numpy())
+    found = domains.loc[("HEAD", "REST")]
+    assert found["n_pairs"] == 9
+    assert found["correlation_difference"] == pytest.approx(np.subtract(*sizes).mean(), rel=1e-5)
+    middle = (found["low"] + found["high"]) / 2
+    assert middle == pytest.approx(found["correlation_difference"], rel=1e-5)
+    assert found["high"] < 0  # looser here
+    same = domains.drop(index=("HEAD", "REST"))
+    assert ((same["low"] < 0.1) & (same["high"] > -0.1)).all()

@@ -13,9 +13,10 @@ from pairtile.api.messages import issue_warnings
 from pairtile.api.prepare import label_table, sample_labels
 from pairtile.api.settings import checked_section
 from pairtile.api.table import ExpressionTable, Labels, Matrix, as_table
+from pairtile.config.conditions import ConditionConfig
 from pairtile.config.modules import GeneModulesConfig
 from pairtile.gpu.device import choose
-from pairtile.io.annotations import ConditionEntry, annotations_of_table
+from pairtile.io.annotations import annotations_of_table
 from pairtile.preprocess.null_design import NullDesign
 
 
@@ -160,7 +161,8 @@ def module_traits(
         by_name = isinstance(given, pd.Series | Mapping)
         known[str(name)] = of_samples if by_name else of_samples.tolist()
     labels = label_table(known, table)
-    conditions = annotations_of_table(labels, [ConditionEntry(name) for name in known]).conditions
+    entries = [ConditionConfig.model_construct(name=name) for name in known]
+    conditions = annotations_of_table(labels, entries).conditions
     found, notes = module_trait_tests(
         values,
         conditions,

@@ -14,17 +14,17 @@ from matplotlib.patches import Rectangle, StepPatch
 
 from pairtile.errors import InputError
 from pairtile.report.results import read_results
-from pairtile.report.style import styled
+from pairtile.report.style import ShownFigure, styled
 from pairtile.runtime.files import atomic_path
 
 
 def figure(
-    folder: Path, name: str, out: Path, width: str | None = None, colour_by: str = ""
+    folder: Path, name: str, out: Path, width: str | None = None, colour_by: str = "", of: str = ""
 ) -> Path:
     """Draw a figure of an analysis into ``out`` (.svg, .pdf, .png), and write what it shows into a
     table beside it, whose path is returned.
 
-    width : in millimetres, such as ``85mm``; the height follows. colour_by : as in
+    width : in millimetres, such as ``85mm``; the height follows. colour_by, of : as in
     ``Results.figure``. Letters stay letters, of 7 points, in SVG and PDF.
 
     Raises
@@ -37,7 +37,7 @@ def figure(
     if width and not re.fullmatch(r"\d+(\.\d+)?(mm)?", width):
         raise InputError(f"--width: found {width}; expected millimetres, such as 85mm")
     try:
-        drawn = read_results(folder).figure(name, colour_by)
+        drawn = read_results(folder).figure(name, colour_by, of)
     except ValueError as error:
         raise InputError(str(error)) from error
     if width:
@@ -53,8 +53,10 @@ def figure(
 
 
 def numbers_of(drawn: Figure) -> pd.DataFrame:
-    """Every point, bar, curve and cell: its panel, series, place (``x``, ``y``, of the axes) and,
-    of cells and bars, ``value``."""
+    """What the figure says itself that it shows; else every point, bar, curve and cell: its panel,
+    series, place (``x``, ``y``, of the axes) and, of cells and bars, ``value``."""
+    if isinstance(drawn, ShownFigure) and drawn.data is not None:
+        return drawn.data
     rows: list[tuple[object, ...]] = []
     for panel, ax in enumerate(drawn.axes, 1):
         for mark in (*ax.lines, *ax.collections):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -90,8 +91,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.command == "figure":
             from pairtile.command.figure import figure
 
-            out = Path(f"{options.analysis.resolve().name}_{options.name}.{options.format}")
-            table = figure(options.analysis, options.name, out, options.width, options.colour_by)
+            stem = "_".join(
+                filter(None, (options.analysis.resolve().name, options.name, options.of))
+            )
+            out = Path(re.sub(r"[^\w.-]", "_", stem) + f".{options.format}")
+            asked = (options.width, options.colour_by, options.of)
+            table = figure(options.analysis, options.name, out, *asked)
             print(f"{out}, its numbers in {table}")
         else:
             from pairtile.command.compare import compare
@@ -182,7 +187,10 @@ def _parser() -> argparse.ArgumentParser:
     view.add_argument("--port", type=int, default=0, help="without: one that is free")
     commands.add_parser("simulate", help="simulate an experiment with known truth", add_help=False)
     figure = commands.add_parser("figure", help="a figure of the page for a paper, with its data")
-    figure.add_argument("name", help="of the files in results/NAME/figures, without suffix")
+    figure.add_argument(
+        "name", help="of the files in results/NAME/figures, without suffix; or regulator"
+    )
+    figure.add_argument("--of", default="", help="with regulator: the item whose network is drawn")
     figure.add_argument("--analysis", type=Path, required=True, help="results/NAME")
     figure.add_argument("--format", choices=("svg", "pdf", "png"), default="svg")
     figure.add_argument("--width", help="such as 85mm; without: as on the page")

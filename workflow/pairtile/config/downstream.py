@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from pairtile.config.conditions import ConditionConfig
 from pairtile.config.models import Analysis, ConfigModel
 from pairtile.config.values import Text
 
@@ -114,12 +115,12 @@ def stages_of(config: Analysis) -> list[Stage]:
     return [stage for stage in STAGES if getattr(config, stage.key, None)]
 
 
-def label_columns(config: Analysis) -> list[str]:
-    """The columns of annotations that stages name, each once."""
-    named: list[str] = [*getattr(config, "traits", ())]
+def label_columns(config: Analysis) -> dict[str, ConditionConfig]:
+    """The columns of annotations that stages name, each once, and what it holds."""
+    named = {trait.name: trait for trait in getattr(config, "traits", ())}
     if (differential := getattr(config, "differential", None)) is not None:
-        named.append(differential.label)
-    return list(dict.fromkeys(named))
+        named.setdefault(differential.label, ConditionConfig(name=differential.label))
+    return named
 
 
 def stage_tables(config: Analysis, *names: str) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict
 
+from pairtile.config.conditions import ConditionConfig, ConditionList
 from pairtile.config.downstream import DifferentialConfig
 from pairtile.config.models import Analysis, ConfigModel, InputFile, Rule, UsedBy
 from pairtile.config.modules import GeneModulesConfig
@@ -303,12 +304,17 @@ class TableAnalysis(Analysis):
             "alike: are `modules` kept there? Adds `module_preservation.tsv`. null: not asked."
         ),
     )
-    traits: Annotated[Columns, UsedBy("values", "traits", "activity", names_items=True)] = Field(
+    traits: Annotated[
+        ConditionList,
+        UsedBy("values", "traits", "activity", names_items=True),
+    ] = Field(
         default=(),
         description=(
             "Columns of annotations (of `samples.annotations`, or `obs` of an `.h5ad` file): "
             "eigengenes of `modules` are tested against each, batches and series respected "
-            "(`module_traits.tsv`), and activities of `activity`."
+            "(`module_traits.tsv`), and activities of `activity`. Numbers of which at most five "
+            "differ, such as grades, are taken for labels, but for "
+            "`{name: grade, kind: quantitative}`."
         ),
     )
     gene_sets: GeneSetsFile = Field(
@@ -344,7 +350,7 @@ class TableAnalysis(Analysis):
         return self.modules
 
     @property
-    def traits_of_modules(self) -> tuple[str, ...]:
+    def traits_of_modules(self) -> tuple[ConditionConfig, ...]:
         """Columns that eigengenes are tested against."""
         return self.traits if self.gene_modules is not None else ()
 

@@ -160,7 +160,7 @@ def run(given: Given) -> TableSummary:
     ):
         activities[kind] = method(given.values, regulons, scale)
         write_activity(given.folder / file, names, given.samples, activities[kind])
-    found = given.conditions(label_columns(given.config) if regulons.names else [])
+    found = given.conditions(label_columns(given.config).values() if regulons.names else [])
     tests, said = activity_tests(
         activities, regulons, found.conditions, given.blocks, given.degrees_given_up
     )

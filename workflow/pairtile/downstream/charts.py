@@ -107,7 +107,8 @@ def samples_in_order(results: Results, samples: Sequence[str]) -> tuple[Int64Arr
     stated = open_state(results.folder / "values")
     columns, order = stated["columns"].tolist(), np.arange(len(samples))
     compared = (results.parameters.get("differential") or {}).get("label")
-    column = results.colour_by or next(iter([*results.parameters["traits"], compared]))
+    named = [*(trait["name"] for trait in results.parameters["traits"]), compared]
+    column = results.colour_by or named[0]
     if results.colour_by and column not in columns:
         raise ValueError(f"colour_by: found {column!r}; expected one of {', '.join(columns)}")
     if column is None:
@@ -115,11 +116,11 @@ def samples_in_order(results: Results, samples: Sequence[str]) -> tuple[Int64Arr
     row = pd.Index(stated["samples"]).get_indexer(pd.Index(samples))
     cells = pd.Series(np.asarray(stated["cells"][columns.index(column)])[row])
     numbers = pd.to_numeric(cells, errors="coerce")
-    if numbers.notna().all() and numbers.nunique() > KIND_LIMIT:
-        order = np.argsort(numbers.to_numpy(), kind="stable")
+    plain = numbers.notna().all()
+    order = np.argsort(numbers if plain else cells.to_numpy(dtype=str), kind="stable")
+    if plain and numbers.nunique() > KIND_LIMIT:
         ticks = {float(place): str(cells[order[place]]) for place in (0, len(order) - 1)}
     else:
-        order = np.argsort(cells.to_numpy(dtype=str), kind="stable")
         places = pd.Series(order.argsort()).groupby(cells).mean()
         ticks = {place: shortened(str(label) or "none") for label, place in places.items()}
     return order, ticks, f"samples, by {column}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NotRequired
@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
+from pairtile.config.conditions import ConditionConfig
 from pairtile.config.preprocess import TableAnalysis, TwoTableAnalysis
 from pairtile.declare.tables import read_result_table
 from pairtile.errors import InputError
@@ -19,7 +20,6 @@ from pairtile.gpu.device import Device
 from pairtile.io.annotations import (
     Annotations,
     AnnotationTable,
-    ConditionEntry,
     annotations_of_table,
 )
 from pairtile.io.expression import Expression, read_expression
@@ -117,13 +117,13 @@ def _arrays(prepared: Prepared, kept: list[str]) -> ValueArrays:
 def conditions_of(
     samples: list[str],
     annotations: Mapping[str, list[str]],
-    columns: Sequence[str],
+    conditions: Iterable[ConditionConfig],
     of_group: bool,
 ) -> Annotations:
     """Some annotations as ``annotations_of_table`` gives them."""
     places = ["samples"] * len(samples)
     table = AnnotationTable("samples", samples, dict(annotations), places, [])
-    asked = [ConditionEntry(column) for column in columns]
+    asked = list(conditions)
     return annotations_of_table(table, asked, of_group) if asked else Annotations([])
 
 
@@ -211,9 +211,9 @@ class Given:
         """The series (subject, run) of each sample, as ``batch``."""
         return self.known.get("sample_series")
 
-    def conditions(self, columns: Sequence[str]) -> Annotations:
+    def conditions(self, conditions: Iterable[ConditionConfig]) -> Annotations:
         """These annotations as conditions that can be tested. Raises InputError."""
-        return conditions_of(self.samples, self.annotations, columns, self.of_group)
+        return conditions_of(self.samples, self.annotations, conditions, self.of_group)
 
     def genes_of_both(self) -> tuple[Int64Array, Float64Array]:
         """Rows of the genes that ``other_samples`` has, too, and their values there, float64

@@ -100,7 +100,7 @@ def label_means(profiles: Float64Array, condition: Condition) -> list[str]:
         for code, label in enumerate(condition.labels):
             some = row[(condition.codes == code) & ~np.isnan(row)]
             half = t.ppf(0.975, some.size - 1) * sem(some) if some.size > 1 else np.nan
-            text = f"{label} {some.mean():.2f}" if some.size else f"{label} unknown"
+            text = f"{label} {some.mean():z.2f}" if some.size else f"{label} unknown"
             of_label[text + (f" ± {half:.2f}" if half == half else "")] = some.mean()
         found.append(", ".join(sorted(of_label, key=of_label.__getitem__, reverse=True)))
     return found

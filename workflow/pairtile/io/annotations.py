@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.config.conditions import ConditionConfig
 from pairtile.config.problems import suggestion
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
@@ -214,16 +215,6 @@ KINDS = ("categorical", "ordinal", "quantitative")
 
 
 @dataclass(frozen=True)
-class ConditionEntry:
-    """What is asked of one column: its kind (``auto`` or one of ``KINDS``) and, for an ordinal
-    one, its labels from lowest to highest."""
-
-    name: str
-    kind: str = "auto"
-    levels: Sequence[str] | None = None
-
-
-@dataclass(frozen=True)
 class Condition:
     """One column for the samples of a table, in their order.
 
@@ -262,7 +253,7 @@ class Annotations:
 def read_annotations(
     path: str | PathLike[str],
     samples: Sequence[str],
-    entries: Sequence[ConditionEntry] = (),
+    entries: Sequence[ConditionConfig] = (),
     unannotated: str = "error",
     of_group: bool = False,
 ) -> Annotations:
@@ -288,11 +279,12 @@ def read_annotations(
 
 
 def annotations_of_table(
-    table: AnnotationTable, entries: Sequence[ConditionEntry] = (), of_group: bool = False
+    table: AnnotationTable, entries: Sequence[ConditionConfig] = (), of_group: bool = False
 ) -> Annotations:
     """The conditions of a table that was read, or that is in memory; see ``read_annotations``."""
     notes = list(table.notes)
-    asked = list(entries) or [ConditionEntry(name) for name in table.columns]
+    # Columns of a table may have any name.
+    asked = list(entries) or [ConditionConfig.model_construct(name=name) for name in table.columns]
     conditions = []
     for entry in asked:
         if entry.name not in table.columns:
@@ -335,7 +327,7 @@ def _untestable(cells: Sequence[str]) -> str:
     return ""
 
 
-def _condition(table: AnnotationTable, entry: ConditionEntry) -> Condition:
+def _condition(table: AnnotationTable, entry: ConditionConfig) -> Condition:
     cells = table.columns[entry.name]
     numbers = read_numbers(cells)
     value_of = dict(zip(cells, numbers.values.tolist(), strict=True))

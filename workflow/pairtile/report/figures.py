@@ -15,11 +15,19 @@ from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from pairtile.declare.columns import explained
-from pairtile.report.charts import embedding, histogram, lines, scatter
+from pairtile.report.charts import chart, embedding, figure_of, histogram, lines, scatter
 from pairtile.report.formats import number, pluralise, shortened
 from pairtile.report.method_report import Drawn, FigureMaker, needed
 from pairtile.report.results import Results
-from pairtile.report.style import GROUP_COLOURS, figure_of_panels
+from pairtile.report.style import (
+    BLUE,
+    GROUP_COLOURS,
+    INK,
+    ORANGE,
+    PALE,
+    ShownFigure,
+    figure_of_panels,
+)
 from pairtile.report.text import page_text
 from pairtile.statistics.dependence import MAX_GENES, MAX_SAMPLES
 
@@ -205,6 +213,55 @@ COMMON_FIGURES: Mapping[str, FigureMaker] = {
     "hidden_factors": hidden_factors,
 }
 """The figures of a method that names none of its own."""
+
+
+# --- the network of one item ----------------------------------------------------------------------
+
+MAX_PARTNERS = 60
+
+
+def regulator(results: Results) -> Drawn:
+    """The network of one item (``Results.of``): what it is joined to, the strongest first and
+    clockwise from the top, and the edges among these.
+
+    Raises ValueError for an item without an edge.
+    """
+    name = results.labels.get(needed(results.of), results.of)
+    edges = results.strongest(len(results.network))
+    own = edges[(edges[["source", "target"]] == name).any(axis=1)]
+    if own.empty:
+        raise ValueError(f"of: found {results.of!r}; expected the name of an item with an edge")
+    partners = own["target"].where(own["source"] == name, own["source"]).unique()[:MAX_PARTNERS]
+    turn = 2 * np.pi * np.arange(len(partners)) / len(partners)
+    place = dict(zip(partners, zip(np.sin(turn), np.cos(turn), strict=True), strict=True))
+    place[name] = (0.0, 0.0)
+    shown = edges[edges["source"].isin(place) & edges["target"].isin(place)]
+    signs = [shown[name] for name in ("spearman", "correlation") if name in shown]
+    colour = np.where(signs[0] < 0 if signs else np.zeros(len(shown), bool), ORANGE, BLUE)
+    size = np.abs(shown[results.strength]) if results.strength else np.ones(len(shown))
+    width = 0.4 + 1.6 * np.asarray(size / np.max(size))
+    with chart(size=(6.4, 6.4), xlim=(-1.4, 1.4), ylim=(-1.4, 1.4)) as axes:
+        for k, (source, target) in enumerate(shown[["source", "target"]].to_numpy()):
+            among = name not in (source, target)
+            x, y = np.transpose([place[source], place[target]])
+            shade = PALE if among else str(colour[k])
+            axes.plot(x, y, color=shade, zorder=1 - among, linewidth=width[k])
+        x, y = np.transpose([*place.values()])
+        axes.scatter(x, y, s=16, color=INK, zorder=2)
+        for (label, (x, y)), angle in zip(place.items(), [*np.degrees(turn), 90.0], strict=True):
+            left = x < -1e-9
+            axes.text(
+                1.06 * x, 1.06 * y or 0.06, label, rotation=(270.0 if left else 90.0) - angle,
+                ha="center" if label == name else "right" if left else "left",
+                va="bottom" if label == name else "center",
+                rotation_mode="anchor", parse_math=False,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0, "alpha": 0.8},
+            )  # fmt: skip
+        axes.set_axis_off()
+    figure = figure_of(axes)
+    assert isinstance(figure, ShownFigure)
+    figure.data = shown
+    return Drawn(figure)
 
 
 # --- genes along time -----------------------------------------------------------------------------

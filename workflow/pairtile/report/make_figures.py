@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from pairtile.config.downstream import PACKAGE
 from pairtile.declare.maps import maps_of
 from pairtile.declare.vega_lite import names_points, specification
-from pairtile.report.figures import COMMON_FIGURES
+from pairtile.report.figures import COMMON_FIGURES, regulator
 from pairtile.report.method_report import CaptionedFigure, Drawn, FigureMaker, made_of
 from pairtile.report.results import Results
 from pairtile.report.sections.network import lay_out_beside
@@ -20,10 +20,10 @@ from pairtile.report.text import Texts, page_text
 
 
 def figures_of(results: Results) -> Mapping[str, FigureMaker]:
-    """Every figure that an analysis may have, in the order of the page: those of its method, then
-    those of the stages."""
+    """Every figure that an analysis may have, in the order of the page: those of its method, those
+    of the stages, then the network of one item, which the page draws itself."""
     own = results.method_report.figures or COMMON_FIGURES
-    return {**own, **resolve_name(f"{PACKAGE}.charts:FIGURES")}
+    return {**own, **resolve_name(f"{PACKAGE}.charts:FIGURES"), "regulator": regulator}
 
 
 def draw_figure(results: Results, name: str) -> Figure:
@@ -34,6 +34,10 @@ def draw_figure(results: Results, name: str) -> Figure:
     if results.colour_by and name not in (by_sample := resolve_name(f"{PACKAGE}.charts:BY_SAMPLE")):
         raise ValueError(
             f"colour_by: found the figure {name}; expected one of {', '.join(sorted(by_sample))}"
+        )
+    if bool(results.of) != (name == "regulator"):
+        raise ValueError(
+            f"of: found {results.of!r}; expected an item for the figure regulator alone"
         )
     drawn = made_of(results, figures[name])
     if drawn is None:

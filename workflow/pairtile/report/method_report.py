@@ -183,7 +183,8 @@ def best_edges(results: Results) -> tuple[str, pd.DataFrame]:
     """The strongest edges: their ends, what ranks them, the sign, and how sure they are."""
     edges = results.strongest(ANSWER_ROWS)
     sure = [name for name in ("q_value", "p_value", "support") if name in edges][:1]
-    sign = [name for name in ("mode", "correlation") if name in edges][:1]
+    signs = (name for name in ("mode", "correlation") if name in edges)
+    sign = [name for name in signs if not str(results.strength).startswith(name)][:1]
     columns = ["source", "target", results.strength, *sign, *sure]
     shown = edges[list(dict.fromkeys(name for name in columns if name in edges))]
     return f"The strongest {results.text.edge}s", shown
@@ -257,6 +258,7 @@ class Results:
     scores: dict[str, np.ndarray] | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     colour_by: str = ""
+    of: str = ""
     read: dict[Callable[[Results], Any], Any] = field(default_factory=dict, repr=False)
     kept: object = field(default=None, repr=False)
     """What removes a temporary folder when it goes."""
@@ -286,19 +288,20 @@ class Results:
         """What a reader should beware of."""
         return list(self.summary.get("warnings") or [])
 
-    def figure(self, name: str, colour_by: str = "") -> Figure:
+    def figure(self, name: str, colour_by: str = "", of: str = "") -> Figure:
         """A figure of the page, which a notebook shows and ``savefig`` writes.
 
-        name : of the files in ``figures``, such as ``score_distribution``. colour_by : the
-        annotation by which samples stand in order, where the figure shows samples.
+        name : of the files in ``figures``, such as ``score_distribution``; or ``regulator``, the
+        network of one item. colour_by : the annotation by which samples stand in order, where the
+        figure shows samples. of : the item whose network is drawn.
 
         Raises
         ------
         ValueError
-            A figure or a column that there is not, or that these results do not allow.
+            A figure, a column or an item that there is not, or that these results do not allow.
         """
         draw = resolve_name("pairtile.report.make_figures:draw_figure")
-        drawn: Figure = draw(replace(self, colour_by=colour_by), name)
+        drawn: Figure = draw(replace(self, colour_by=colour_by, of=of), name)
         return drawn
 
     @cached_property

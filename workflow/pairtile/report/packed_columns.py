@@ -87,6 +87,8 @@ def cells(values: pd.Series) -> list[Cell]:
     shown = ["yes" if v else "no" for v in values] if values.dtype == bool else texts(values)
     if values.dtype.kind != "f" or not values.isna().any():
         return [(text, None) for text in shown]
+    if (values.dropna() % 1 == 0).all():  # whole numbers, which pandas has as decimals beside gaps
+        shown = ["–" if pd.isna(value) else count(value) for value in values]
     # What has no value is sorted below all that have one.
     order = ["-1e308" if pd.isna(value) else f"{value:.8g}" for value in values]
     return list(zip(shown, order, strict=True))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.style
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -65,7 +66,10 @@ STYLE: dict[str, object] = {
 
 
 class ShownFigure(Figure):
-    """A figure that a notebook shows by itself, without pyplot."""
+    """A figure that a notebook shows by itself, without pyplot. ``data``: what it shows as a table,
+    where its marks alone do not say it."""
+
+    data: pd.DataFrame | None = None
 
     def _repr_png_(self) -> bytes:
         png = io.BytesIO()
@@ -140,9 +144,11 @@ def save_figure(figure: Figure, folder: Path, name: str) -> bytes:
     """
     svg, png = io.BytesIO(), io.BytesIO()
     with styled():
-        figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
         layout = figure.get_layout_engine()
-        figure.set_layout_engine(None)  # what was laid out stays: half of the time of a figure
+        if layout:
+            layout.execute(figure)
+        figure.set_layout_engine(None)  # else each file lays out and draws once more
+        figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
         figure.savefig(png, format="png", dpi=300, metadata={"Software": None})
         figure.set_layout_engine(layout)
     small = _MARKS.sub(_with_one_style, svg.getvalue())

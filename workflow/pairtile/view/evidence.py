@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.config.downstream import PACKAGE
 from pairtile.engine.state import MANIFEST, copy_rows, open_state
 from pairtile.io.networks.drawing import MAX_EDGES
 from pairtile.report.method_report import CaptionedFigure, PageSection, SectionMaker, needed
@@ -26,6 +27,9 @@ MAX_BYTES = 300_000
 
 MAX_SAMPLES = 1_000
 """So many samples of a longer table are in the page, evenly spaced."""
+
+MAX_DIFFERENT = 100
+"""So many of the pairs that differ between groups of samples are in the page, the surest."""
 
 MAX_LABELS = 12
 """Labels of an annotation that samples are coloured by; of more only numbers are taken."""
@@ -68,13 +72,14 @@ def table_samples(
     the batch or series, and every annotation of ``values/``, where the analysis has them."""
     n, known = values.shape[1], dict(groups or {})
     stated = results.parameters.get("samples") or {}
+    compared = (results.parameters.get("differential") or {}).get("label")
     column = stated.get("batch") or stated.get("series")
     if column and "quality_group" in state:
         known.setdefault(column, state["quality_labels"][state["quality_group"]])
     if (results.folder / "values" / MANIFEST).is_file():
         given = open_state(results.folder / "values")
-        for name, cells in zip(given["columns"].tolist(), given["cells"], strict=True):
-            known.setdefault(name, cells)
+        cells = dict(zip(given["columns"].tolist(), given["cells"], strict=True))
+        known = ({compared: cells[compared]} if compared else {}) | known | cells
     names = state.get("quality_samples")
     return Samples(
         n,
@@ -128,24 +133,28 @@ def _structure(results: Results) -> str:
 
 
 def _packed_samples(results: Results, samples: Samples) -> dict[str, object]:
-    """What sample_drawing.js reads. Items come in the order of the strongest edges, until the page
-    is full."""
-    nodes = [str(node[0]) for node in results.cached(drawn)["nodes"]]
+    """What sample_drawing.js reads. First come the items of pairs that differ between groups, then
+    those of the strongest edges, until the page is full."""
+    ends = ["source", "target"]
+    differ = results.labelled(results.table("differential.tsv", PACKAGE), ends)
+    differ = differ.dropna(subset="class").head(MAX_DIFFERENT)
+    nodes = (str(node[0]) for node in results.cached(drawn)["nodes"])
+    names = list(dict.fromkeys([*differ[ends].to_numpy().ravel(), *nodes]))
     columns = np.linspace(0, samples.n - 1, min(samples.n, MAX_SAMPLES)).round().astype(np.int64)
     if samples.series is not None:
         columns = columns[np.argsort(samples.series[columns], kind="stable")]
     blocks = {"values": samples.values, "sources": samples.sources}
     given = {name: rows for name, rows in blocks.items() if rows}
     room = MAX_BYTES // max(len(columns) * len(given), 1)
-    width = 2 if 2 * len(nodes) <= room else 1
-    items = nodes[: room // width]
+    width = 2 if 2 * len(names) <= room else 1
+    items = names[: room // width]
     rows = pd.Index([*results.rows]).get_indexer(pd.Index(items)).astype(np.int64)
     packed: dict[str, object] = {
         "n": len(columns),
         "total": samples.n,
         "label": samples.label,
         "width": width,
-        "items": len(items),  # the first nodes of the drawing
+        "items": items,
         "names": None if samples.names is None else samples.names[columns].tolist(),
         "groups": _groups(samples.groups, columns),
         "series": None if samples.series is None else samples.series[columns].tolist(),

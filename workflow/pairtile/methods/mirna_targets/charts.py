@@ -130,24 +130,24 @@ def _signal(results: Results) -> Drawn:
     )
     far = 1.1 * float(np.max(np.where(np.isfinite(high), high, 2 * ratio), initial=1.0))
     high = np.where(np.isfinite(high), high, far)
-    figure, (left, right) = figure_of_panels(2, 2, width=3.6, height=3.2)
+    figure, (upper, lower) = figure_of_panels(2, 1, width=3.6, height=2.1)
     place = np.arange(len(rows))
     with chart(
-        ax=left, vlines={"": 1.0}, xlim=(0.0, far), ylim=(len(rows) - 0.5, -0.5),
+        ax=upper, vlines={"": 1.0}, xlim=(0.0, far), ylim=(len(rows) - 0.5, -0.5),
         xlabel="sites / sites of shuffles", ylabel="seed class",
     ):  # fmt: skip
-        left.errorbar(
+        upper.errorbar(
             ratio, place, xerr=[ratio - low, high - ratio], fmt="o", color=BLUE, capsize=2
         )
-        left.set_yticks(place, [*rows])
-        left.grid(axis="y", visible=False)
+        upper.set_yticks(place, [*rows])
+        upper.grid(axis="y", visible=False)
     score, found = scores["null_pair_scores"], scores["null_pairs"]
     shown = score <= max(float(score[found > 0].max(initial=0.0)), 1.0)
     curves = {
         name: (score[shown & (values > 0)], values[shown & (values > 0)])
         for name, values in (("miRNAs", found), ("shuffles", scores["null_pairs_expected"]))
     }
-    lines(curves, ax=right, yscale="log", xlabel="pair score, at least", ylabel="number of pairs")
+    lines(curves, ax=lower, yscale="log", xlabel="pair score, at least", ylabel="number of pairs")
     shuffles = (results.parameters.get("null") or {}).get("shuffles", 0)
     ratios = [(name, row["ratio"]) for name, row in rows.items()]
     return Drawn(figure, {"shuffles": shuffles, "ratios": ratios})

@@ -68,7 +68,6 @@ def numbers(results: Results) -> dict[str, object]:
         else None,
         "conservation": _conservation(results),
         "expression": _expression(results),
-        "all_sites": _all_sites(results),
         "unusable": _by_kind(results.dropped),
         "alone": [],
     }
@@ -80,15 +79,6 @@ def numbers(results: Results) -> dict[str, object]:
         significant = int((network["joint_q_value"] <= 0.05).sum())
         made |= {"significant": significant, "lowest_p": lowest_p(network, significant or N_PAIRS)}
     return made
-
-
-def _all_sites(results: Results) -> list[tuple[str, int]]:
-    """Seed matches by class, whatever their score; none unless asked for."""
-    path = results.folder / "seed_sites.tsv"
-    if not path.is_file():
-        return []
-    counts = pd.read_csv(path, sep="\t", usecols=["seed_class"])["seed_class"].value_counts()
-    return [(name, int(counts.get(name, 0))) for name in ("8mer", "7mer-m8", "7mer-A1", "6mer")]
 
 
 def _by_kind(items: pd.DataFrame) -> list[tuple[str, int]]:
@@ -230,11 +220,12 @@ TEXT = MethodText(
 
 
 def surest_pairs(results: Results) -> tuple[str, pd.DataFrame]:
-    """The best pairs, with their sites and how sure they are."""
+    """The best pairs, with their best site and the q of what ranks them."""
     above, edges = best_edges(results)
     more = results.cached(strongest)[1].head(ANSWER_ROWS)
-    columns = [name for name in ("n_canonical_sites", "best_seed_class") if name in more]
-    return above, edges.assign(**{name: more[name].to_numpy() for name in columns})
+    columns = [name for name in ("joint_q_value", "best_seed_class") if name in more]
+    shown = edges.drop(columns="q_value") if "joint_q_value" in more else edges
+    return above, shown.assign(**{name: more[name].to_numpy() for name in columns})
 
 
 REPORT = MethodReport(

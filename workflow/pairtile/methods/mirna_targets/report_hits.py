@@ -215,6 +215,17 @@ def null_row(results: Results, name: str) -> dict[str, float]:
     return {column: float(results.scores[f"null_{column}"][row]) for column in columns}
 
 
+def seed_rows(results: Results, hits: HitsOverview) -> list[dict[str, Any]]:
+    """Of each seed class its hits; ``all``: the seed matches that were listed, whatever their
+    score; and what chance gives, where there are shuffles."""
+    listed = results.table("seed_sites.tsv")["seed_class"].value_counts()
+    return [
+        {"name": name, "kept": kept, "all": int(listed.get(name, 0))}
+        | (null_row(results, name) if has_null(results) else {})
+        for name, kept in hits.seed_classes.items()
+    ]
+
+
 # --- hits with the same alignment -----------------------------------------------------------------
 
 
@@ -248,7 +259,10 @@ def shared_sites(hits: HitsOverview, limit: int) -> list[SharedSite]:
     table, sites = hits.strongest, list[SharedSite]()
     last = table[STRENGTH].iloc[-1:].astype(np.float64)
     shown: set[tuple[str, str]] = set()
-    for _, found in table.groupby(list(SAME), sort=False, observed=True, dropna=False):
+    number = table.groupby(list(SAME), sort=False, observed=True, dropna=False).ngroup().to_numpy()
+    order = np.argsort(number, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(number[order])) + 1):
+        found = table.iloc[rows]
         pairs = set(zip(found["mirna"], found["transcript"], strict=True))
         if len(sites) == limit:
             break
@@ -379,6 +393,8 @@ def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
             "shown": len(hits),
             "total": found.n,
             "sites": cards(found),
+            "classes": seed_rows(results, found),
+            "settings": settings_of(results),
             "headings": results.text.headings(columns, "hits.parquet"),
             "rows": [[mirna, transcript, "", *cells] for mirna, transcript, *cells in rows],
             "data": _data(hits, columns, results.text)

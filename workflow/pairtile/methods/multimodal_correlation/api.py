@@ -30,7 +30,6 @@ from pairtile.methods.multimodal_correlation.modes import PairModes, packed_mask
 from pairtile.methods.multimodal_correlation.network import (
     MASKS,
     annotation_cells,
-    condition_entries,
     conditions_tested,
     messages_on_tests,
     mode_counts,
@@ -396,7 +395,10 @@ class ModeCorrelation(HasMessages):
             Removal of modes with too few samples for their correlation, after the threshold;
             `False` turns it off. Never of partial correlations.
         conditions : sequence
-            Which columns of `annotations` to test. An empty list: every column that can be tested.
+            Which columns of `annotations` to test; an empty list: every column that can be tested.
+            Labels are tested each for more samples in the mode than by chance; numbers and ranks
+            are regressed on the expression of the two genes; all are tested for a difference in
+            co-expression.
         condition_networks : mapping, optional
             Which edges belong to a condition.
         modules : mapping or bool
@@ -616,7 +618,7 @@ def condition_tests(
         estimator=found.settings["estimator"],
         compatibility=found.settings["compatibility"],
     )
-    samples_, entries = found.state["samples"].tolist(), condition_entries(config.conditions)
+    samples_, entries = found.state["samples"].tolist(), config.conditions
     asked = read_annotations(found.annotation_file(annotations), samples_, entries)
     chosen = found.modes if modes is None else found.modes.loc[modes.index]
     samples = mode_samples(config, found.state, found.merged.pairs.iloc[chosen.index])

@@ -339,7 +339,8 @@ def tested_edges(
         of_named = [sizes[k] for k in named]
         fewest, most = min(of_named), max(of_named)
         size = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
-        found = f"no correlation, however large, with {size} samples of a label"
+        of = " of a label" if condition.kind == "categorical" else ""
+        found = f"no correlation, however large, with {size} samples{of}"
     elif condition.kind != "categorical":
         found = f"{least[0]} at the highest values, against r = 0 at the lowest"
     else:

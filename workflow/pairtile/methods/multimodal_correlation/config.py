@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, Tag, ValidationInfo, field_validator, model_validator
 
+from pairtile.config.conditions import ConditionList
 from pairtile.config.models import ConfigModel, InputFile, JobNeeds, Rule, UsedBy
 from pairtile.config.modules import GeneModulesConfig
 from pairtile.config.network import (
@@ -304,91 +305,6 @@ PowerOrFalse = Annotated[
 ]
 
 
-_LEVELS_FORM = "a list of two or more labels, each once, lowest first, or null"
-
-
-def _labels(levels: object) -> tuple[str, ...] | None:
-    if levels is None:
-        return None
-    words = levels if isinstance(levels, list | tuple) else []
-    # A label that looks like a number stands in the table as text, too.
-    plain = [isinstance(word, str | int | float) and not isinstance(word, bool) for word in words]
-    labels = [word if isinstance(word, str) else f"{word}" for word in words]
-    if len(labels) < 2 or not all(plain) or len(set(labels)) < len(labels):
-        raise validation_error(_LEVELS_FORM)
-    return tuple(labels)
-
-
-Labels = Annotated[
-    tuple[Annotated[str, Text("a label")], ...] | None,
-    BeforeValidator(_labels, json_schema_input_type=list[str | int | float] | None),
-    Expected(_LEVELS_FORM),
-]
-
-
-class ConditionConfig(ConfigModel):
-    """A column of `annotations` that modes are tested against; its name alone stands for all
-    defaults."""
-
-    name: Annotated[str, Text("the name of a column")] = Field(
-        description="The column of the annotation table."
-    )
-    kind: Literal["auto", "categorical", "ordinal", "quantitative"] = Field(
-        default="auto",
-        description=(
-            "`categorical`: labels; each is tested for more samples in the mode than by chance. "
-            "`ordinal`: labels in an order, or ranks. `quantitative`: numbers. Both are regressed "
-            "on the expression of the two genes. All are tested for a difference in co-expression. "
-            "`auto`: quantitative where all cells are numbers "
-            "and more than five differ, else categorical; never ordinal."
-        ),
-    )
-    levels: Labels = Field(
-        default=None,
-        description=(
-            "Of kind `ordinal`: the labels from lowest to highest, such as [low, middle, high]. "
-            "null: the cells are numbers."
-        ),
-    )
-
-    def requirements(self) -> Iterator[Rule]:
-        unordered = self.levels is not None and self.kind != "ordinal"
-        yield Rule(unordered, "levels", "null, or kind: ordinal beside it")
-
-
-_CONDITIONS_FORM = (
-    "a list of columns, each a name or a mapping with keys name, kind and levels, such as "
-    "[Treatment, {name: Hours, kind: quantitative}]"
-)
-
-
-def _entries(value: object) -> tuple[object, ...]:
-    """A name stands for a section that has it as its ``name``; null for an empty list."""
-    if value is None:
-        return ()
-    entries = value if isinstance(value, list | tuple) else [None]
-    if not all(isinstance(entry, str | Mapping | ConditionConfig) for entry in entries):
-        raise validation_error(_CONDITIONS_FORM)
-    sections: list[Any] = [
-        {"name": entry} if isinstance(entry, str) else entry for entry in entries
-    ]
-    names = [s.name if isinstance(s, ConditionConfig) else s.get("name") for s in sections]
-    for n, name in enumerate(names):
-        if isinstance(name, str) and name in names[:n]:
-            raise validation_error(f"each column once, but {name!r} is there twice")
-    return tuple(sections)
-
-
-ConditionList = Annotated[
-    tuple[ConditionConfig, ...],
-    BeforeValidator(
-        _entries,
-        json_schema_input_type=list[Annotated[str, Text("a name")] | ConditionConfig] | None,
-    ),
-    Expected(_CONDITIONS_FORM),
-]
-
-
 class ConditionNetworksConfig(ConfigModel):
     """Which edges belong to a condition: the limits for `condition_networks.tsv`."""
 
@@ -508,8 +424,10 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
     conditions: Annotated[ConditionList, CHOOSING] = Field(
         default=(),
         description=(
-            "Which columns of `annotations` to test. An empty list: every column that can be "
-            "tested."
+            "Which columns of `annotations` to test; an empty list: every column that can be "
+            "tested. Labels are tested each for more samples in the mode than by chance; numbers "
+            "and ranks are regressed on the expression of the two genes; all are tested for a "
+            "difference in co-expression."
         ),
     )
     condition_networks: Annotated[ConditionNetworksConfig, CHOOSING] = Field(

@@ -19,7 +19,6 @@ from pairtile.gpu.device import Device
 from pairtile.io.annotations import (
     Annotations,
     Condition,
-    ConditionEntry,
     read_annotations,
 )
 from pairtile.io.text_file import EMPTY
@@ -33,7 +32,6 @@ from pairtile.methods.multimodal_correlation.conditions import (
     tested_edges,
 )
 from pairtile.methods.multimodal_correlation.config import (
-    ConditionConfig,
     MultimodalCorrelationConfig,
     ThresholdConfig,
 )
@@ -150,7 +148,7 @@ def annotations_of(config: MultimodalCorrelationConfig, state: ModeArrays) -> An
     return read_annotations(
         config.annotations,
         state["samples"].tolist(),
-        condition_entries(config.conditions),
+        config.conditions,
         config.samples.unannotated,
         of_group=bool(config.obs),
     )
@@ -184,11 +182,6 @@ def _cell(value: Any) -> str:
         value = int(value)
     text = str(value).strip()
     return "" if text in EMPTY else text
-
-
-def condition_entries(conditions: Sequence[ConditionConfig]) -> list[ConditionEntry]:
-    """Conditions of the configuration, as they are looked up in annotations."""
-    return [ConditionEntry(each.name, each.kind, each.levels) for each in conditions]
 
 
 def mode_samples(

@@ -266,12 +266,12 @@ TEXT = MethodText(
 
 
 def best_explained(results: Results) -> tuple[str, pd.DataFrame]:
-    """The targets that their best set tells most of, surest first."""
+    """The targets that their best set tells most of, surest first, then by information."""
     found = results.cached(predictor_results)
     best = found.best
     unsure = best["p_value"].fillna(1.0) if found.tested else 0.0
-    left = best["mce_bits"] / best["target_entropy_bits"]
-    order = best.assign(unsure=unsure, left=left).sort_values(["unsure", "left", "target"])
+    by = ["unsure", "information_bits", "target"]
+    order = best.assign(unsure=unsure).sort_values(by, ascending=[True, False, True])
     columns = ["target", *found.members, "mce_bits", "target_entropy_bits"]
     shown = order.head(ANSWER_ROWS)[[*columns, *(["q_value"] if found.tested else [])]]
     return "The genes best explained, with their predictors", shown

@@ -228,7 +228,7 @@ class TrajectoryCorrelationConfig(Analysis):
     )
     draw_strongest: Annotated[int, Field(ge=0, le=10_000), UsedBy("tables")] = Field(
         default=50,
-        description="How many of the strongest edges the PyMOL and VMD scripts draw.",
+        description="How many of the strongest edges the scripts for PyMOL, VMD and ChimeraX draw.",
     )
     g_correlation_text: Annotated[bool, UsedBy("tables")] = Field(
         default=False,
@@ -255,6 +255,7 @@ class TrajectoryCorrelationConfig(Analysis):
         "structure.pdb",
         "structure.pml",
         "structure.vmd",
+        "structure.cxc",
         "structure.defattr",
         "domains.tsv",
         "frames.tsv",
@@ -263,9 +264,11 @@ class TrajectoryCorrelationConfig(Analysis):
         "difference.npz",
         "difference.pdb",
         "difference.pml",
+        "difference.cxc",
         "difference_network.tsv",
         "difference_residues.tsv",
         "difference_contacts.tsv",
+        "difference_domains.tsv",
         "difference_communities.tsv",
         "difference_agreement.tsv",
     )
@@ -319,10 +322,11 @@ class TrajectoryCorrelationConfig(Analysis):
             "frames.tsv": self.variables == "positions" and self.has_residues,
             "domains.tsv": bool(self.domains) or bool(self.communities),
             **dict.fromkeys(
-                ("difference.pdb", "difference.pml"),
+                ("difference.pdb", "difference.pml", "difference.cxc"),
                 self.compare is not None and self.has_residues,
             ),
             "difference_contacts.tsv": self.compare is not None and self.needs_network_data,
+            "difference_domains.tsv": self.compare is not None and bool(self.domains),
             **dict.fromkeys(
                 ("difference_communities.tsv", "difference_agreement.tsv"),
                 self.compare is not None and bool(self.communities),

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from scipy.stats import t as student
 
 from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from pairtile.declare.messages import Message, messages_of
@@ -36,12 +37,13 @@ from pairtile.methods.trajectory_correlation.structures import (
     group_means,
     residue_means,
     strongest_links,
-    write_pymol_script,
+    write_script,
     write_structure_pdb,
 )
 from pairtile.methods.trajectory_correlation.two_states import (
     compare_states,
     matched_communities,
+    moderated,
     relabellings,
 )
 from pairtile.runtime.files import read_arrays, read_table, verified, write_parquet
@@ -274,6 +276,10 @@ def write_difference(
             folder / "difference_contacts.tsv",
             contact_differences(opened.state, contacts, items, opened.seed),
         )
+    if opened.config.domains:
+        d = int(opened.state["series"].shape[1])
+        domains = domain_differences(table, items, kind, d, opened.seed)
+        write_table(folder / "difference_domains.tsv", domains)
     if opened.config.communities:
         communities, agreement = _communities(opened, table, contacts, items, n_edges)
         write_table(folder / "difference_communities.tsv", communities)
@@ -402,6 +408,46 @@ def contact_differences(
     return compared
 
 
+def domain_differences(
+    table: pd.DataFrame, items: pd.DataFrame, kind: str, d: int, seed: int
+) -> pd.DataFrame:
+    """One row for each two domains: how strongly they are correlated in either state.
+
+    Columns are those of ``difference_domains.tsv`` in ``columns.toml``.
+
+    ``table``: from ``difference``. ``kind``: ``mi`` or ``dcc``, of which the size counts. ``d``:
+    dimensions of a variable.
+    """
+    domain = items["domain"].to_numpy(dtype=object)
+    ends = np.sort([domain[table[end]] for end in ("i", "j")], axis=0)
+    marked = (ends != "").all(axis=0)
+    column, states = "dcc" if kind == "dcc" else "correlation", []
+    for end, own in zip(("", "_other"), replica_columns(table, kind), strict=True):
+        values = table[own].to_numpy(dtype=np.float64)
+        size = np.abs(values) if kind == "dcc" else generalized_correlation(values, d)
+        whole = size.mean(axis=1) if len(own) > 1 else table[column + end].abs()
+        states.append(
+            pd.DataFrame(np.column_stack([whole, size]))[marked].groupby([*ends[:, marked]])
+        )
+    n_pairs, (one, other) = states[0].size(), (state.mean() for state in states)
+    compared = _compared("correlation", [one, other], np.asarray, seed)
+    replicas = np.concatenate([state.to_numpy()[:, 1:].T for state in (one, other)])
+    _, freedom = moderated(replicas, one.shape[1] - 1) if len(replicas) > 3 else (0, np.nan)
+    half = student.ppf(0.975, freedom) * compared["standard_error"]
+    difference = compared["correlation_difference"]
+    return pd.DataFrame(
+        {
+            "first": n_pairs.index.get_level_values(0),
+            "second": n_pairs.index.get_level_values(1),
+            "n_pairs": n_pairs.to_numpy(),
+            **compared.iloc[:, :3],
+            "low": difference - half,
+            "high": difference + half,
+            **compared.iloc[:, 3:],
+        }
+    )
+
+
 def _communities(
     opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
     table: pd.DataFrame,
@@ -506,4 +552,5 @@ def _write_structure(
     start, end = (number.get_indexer(edges[name]) for name in ("source", "target"))
     size = edges[f"{score}_difference"]
     links = strongest_links(items, state, start, end, size, opened.config.draw_strongest)
-    write_pymol_script(folder / "difference.pml", "difference.pdb", links, 0)
+    for suffix in ("pml", "cxc"):
+        write_script(folder / f"difference.{suffix}", "difference.pdb", links, 0)

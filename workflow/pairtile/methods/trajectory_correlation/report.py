@@ -278,6 +278,7 @@ STATE_TABLES = {
     "difference_network.tsv": ("pairs", "VALUE_z"),
     "difference_residues.tsv": ("fluctuation", "z"),
     "difference_contacts.tsv": ("contacts", "z"),
+    "difference_domains.tsv": ("domains", "z"),
 }
 """Table -> what differs in it, and the column that says how clearly."""
 
@@ -291,14 +292,19 @@ def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
             table = results.table(file)
             q = z.removesuffix("z") + "q_value"
             tested = q in table and table[q].notna().any()
-            chosen = table.iloc[:0]
-            if tested:
+            chosen = table if "low" in table else table.iloc[:0]
+            if tested and "low" not in table:
                 chosen = table[table[q] <= LEVEL].sort_values(
                     z, key=lambda z: -z.abs(), kind="stable"
                 )
-            names = ["name"] if "name" in table else ["source", "target"]
+            names = [c for c in ("name", "source", "target", "first", "second") if c in table]
             values = [c for c in map(str, table) if c.endswith("_difference")]
-            columns = [*names, *values, *([z, q] if tested else [])]
+            if what == "pairs":  # what ranks them, and what is tested
+                own = (f"{score_of(results)}_difference", _value(results))
+                values = [c for c in values if c.startswith(own)]
+            error = z.removesuffix("z") + "standard_error"
+            sure = [c for c in ("low", "high", error, z, q) if c in table]
+            columns = [*names, *values, *sure]
             headings = [
                 f"difference of {results.text.column(c.removesuffix('_difference'), file)}"
                 for c in values
@@ -309,11 +315,10 @@ def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
                     "file": file,
                     "tested": bool(tested),
                     "total": len(chosen),
-                    "of": len(table),
                     "columns": [
                         *map(results.text.column, names),
                         *headings,
-                        *(results.text.column(c, file) for c in (z, q)),
+                        *(results.text.column(c, file) for c in sure),
                     ],
                     "names": len(names),
                     "rows": table_cells(chosen[columns].head(MAX_ROWS)),

@@ -1,4 +1,4 @@
-"""Results drawn on the structure: a PDB file with values, and scripts for PyMOL and VMD.
+"""Results drawn on the structure: a PDB file with values, and scripts for PyMOL, VMD and ChimeraX.
 
 The PDB file is written here: MDAnalysis' own writer adds a header, a title and a box, and the bytes
 of the file would change.
@@ -263,7 +263,7 @@ def chain_letters(structure: NDArray[np.void]) -> dict[str, str]:
     return {chain: chain if chain in taken else next(free, " ") for chain in chains}
 
 
-def write_pymol_script(
+def write_script(
     path: Path,
     pdb: str,
     links: Links,
@@ -272,58 +272,16 @@ def write_pymol_script(
     structure: NDArray[np.void] | None = None,
     values: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> None:
-    """Write a PyMOL script (``.pml``), whole or not at all.
+    """Write a script for PyMOL (``.pml``), VMD (``.vmd``, Tcl) or ChimeraX (``.cxc``), by the
+    suffix of ``path``; whole or not at all.
 
-    It draws the structure, communities in colours (selections ``community_1``, ...; beyond 40
-    they stay grey), links as rods and ``paths`` as thick ones (objects ``path_1``, ...). ``pdb``:
+    It draws the structure, communities in colours (in PyMOL and ChimeraX ``community_1``, ...;
+    beyond 40 they stay grey), links as rods and ``paths`` as thick ones (``path_1``, ...). ``pdb``:
     name of the file of ``write_structure_pdb``, in the folder of the script. ``values``: by name
-    those of all residues of ``structure``; they become the command ``colour_by NAME``.
+    those of all residues of ``structure``; in PyMOL and VMD they become the command ``colour_by
+    NAME``, and ChimeraX opens those of ``write_chimerax_attributes``, which have the name of the
+    script. In VMD NaN becomes 0, and colours 6 to 32 are defined anew.
     """
-    _write_script(
-        path,
-        "structure.pml.j2",
-        links,
-        n_communities,
-        paths,
-        pdb=pdb,
-        values={} if structure is None else residue_values(structure, values or {}),
-    )
-
-
-def write_vmd_script(
-    path: Path,
-    pdb: str,
-    links: Links,
-    n_communities: int,
-    paths: Sequence[Links] = (),
-    structure: NDArray[np.void] | None = None,
-    values: Mapping[str, NDArray[np.float64]] | None = None,
-) -> None:
-    """Write a VMD script (Tcl), whole or not at all: as ``write_pymol_script``.
-
-    NaN among ``values`` becomes 0. The script changes the definition of VMD's colours 6 to 32.
-    """
-    known = {} if structure is None else {k: np.nan_to_num(v) for k, v in (values or {}).items()}
-    _write_script(
-        path,
-        "structure.vmd.j2",
-        links,
-        n_communities,
-        paths,
-        pdb=pdb,
-        values=known,
-        atoms=() if structure is None else np.bincount(structure["residue"]),
-    )
-
-
-def _write_script(
-    path: Path,
-    template: str,
-    links: Links,
-    n_communities: int,
-    paths: Sequence[Links],
-    **more: object,
-) -> None:
     import jinja2  # not needed by jobs that score
 
     environment = jinja2.Environment(
@@ -335,7 +293,7 @@ def _write_script(
         keep_trailing_newline=True,
     )
     environment.filters |= {"rgb": _rgb, "repr": repr, "numbers": _numbers}
-    text = environment.get_template(template).render(
+    text = environment.get_template(f"structure{path.suffix}.j2").render(
         **{"colours": COLOURS, "neither": _NEITHER, "with": _WITH, "against": _AGAINST},
         path_colours=((255, 140, 0), (0, 160, 90), (150, 60, 200), (120, 120, 40)),
         path_radius=0.6,  # Angstrom
@@ -343,7 +301,11 @@ def _write_script(
         shown=min(n_communities, 40),  # communities in colours of their own
         rods=_rods(links),
         paths=[_rods(own) for own in paths],
-        **more,
+        pdb=pdb,
+        values=residue_values(structure, values or {}) if structure is not None else {},
+        arrays={k: np.nan_to_num(v) for k, v in (values or {}).items()},
+        atoms=np.bincount(structure["residue"]) if structure is not None else (),
+        attributes=f"{path.stem}.defattr" if values else "",
     )
     with atomic_path(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

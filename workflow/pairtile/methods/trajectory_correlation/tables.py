@@ -47,9 +47,8 @@ from pairtile.methods.trajectory_correlation.structures import (
     residue_means,
     strongest_links,
     write_chimerax_attributes,
-    write_pymol_script,
+    write_script,
     write_structure_pdb,
-    write_vmd_script,
 )
 
 message = messages_of(__package__)
@@ -248,8 +247,8 @@ def _write_structure(
         for name in (*CENTRALITIES, "mean_correlation", "sd")
     }
     shown = ("structure.pdb", links, int(communities.max(initial=0)), drawn, structure, values)
-    write_pymol_script(folder / "structure.pml", *shown)
-    write_vmd_script(folder / "structure.vmd", *shown)
+    for suffix in ("pml", "vmd", "cxc"):
+        write_script(folder / f"structure.{suffix}", *shown)
     write_chimerax_attributes(
         folder / "structure.defattr", structure, {"community": of_residues, **values}
     )

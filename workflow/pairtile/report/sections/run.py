@@ -61,7 +61,7 @@ def _notes(results: Results) -> list[tuple[str, list[str]]]:
     """The notes of each step with a heading, steps in their order, each note at its first place."""
     found = dict(results.summary.get("notes_by_step") or {})
     steps = dict.fromkeys([step for step in STEPS if step in found] + list(found))
-    groups = [(STEPS.get(step, spaced(step)), found[step]) for step in steps]
+    groups = [(STEPS.get(step, spaced(step).capitalize()), found[step]) for step in steps]
     listed_before: set[str] = set()
     kept = []
     for heading, notes in groups:

@@ -5,13 +5,16 @@
   const byId = (name) => document.getElementById(`evidence-${name}`);
   const panel = document.getElementById("evidence");
   const [title, body, more] = ["title", "body", "more"].map(byId);
-  const data = JSON.parse(byId("data").textContent);
-  const { nodes, edges, directed, word } = networkData;
+  const data = evidenceData;
+  const { edges, directed, word } = networkData;
+  const named = new Set(networkData.nodes.map(([name]) => name));
+  // Genes of pairs that differ between groups need no edge.
+  const nodes = [...networkData.nodes, ...evidenceItems.filter((name) => !named.has(name)).map((name) => [name, 0, 0, 0, 0, 0])];
   const nodeOf = new Map(nodes.map(([name], node) => [name, node]));
   nodes.forEach(([, , , , , , identifier], node) => {
     if (identifier && !nodeOf.has(identifier)) nodeOf.set(identifier, node);
   });
-  const drawSamples = data.samples && sampleDrawing(data.samples, nodeOf);
+  const drawSamples = data.samples && sampleDrawing(data.samples);
   const nameOf = (node) => nodes[node][0];
   const counted = (n, one) => `${writtenCount.format(n)} ${one}${n === 1 ? "" : "s"}`;
   const element = (name, ...content) => {
@@ -71,7 +74,7 @@
     const names = (found.length ? edges[found[0]].slice(0, 2) : pair).map(nameOf);
     title.replaceChildren(chooser([names[0]], names[0]), directed ? " → " : " – ", chooser([names[1]], names[1]));
     const figure = drawSamples && drawSamples(names, found);
-    const without = `The page carries the values of the ${data.samples?.items} ${data.item}s of the strongest ${data.edge}s: pairtile view results/${data.folder} shows those of every pair.`;
+    const without = `The page carries the values of the ${evidenceItems.length} ${data.item}s of the strongest ${data.edge}s: pairtile view results/${data.folder} shows those of every pair.`;
     body.replaceChildren(
       ...(figure ? [figure] : data.samples ? [element("p", without)] : []),
       found.length ? rowsOf(found) : element("p", `No ${data.edge} of the table joins the two.`),

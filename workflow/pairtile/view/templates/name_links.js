@@ -1,7 +1,10 @@
 // Names of the network's items in the page's tables choose them; where a row has two, the cell after
 // them chooses the pair, and of the first rows every other cell. Before tables are made searchable, so
 // that all of their rows have links.
+// Numbers of modules lead to the drawing of the module.
 "use strict";
+const evidenceData = JSON.parse(document.getElementById("evidence-data").textContent);
+const evidenceItems = evidenceData.samples?.items ?? [];
 function chooser(items, ...content) {
   const link = document.createElement("a");
   link.href = chosenAddress(items);
@@ -10,13 +13,25 @@ function chooser(items, ...content) {
 }
 {
   const BETWEEN = /(, | → | – )/; // in lists, paths and pairs
-  const known = new Set(networkData.nodes.map(([name]) => name).filter((name) => !/^[\d.,]*$/.test(name)));
+  const known = new Set([...networkData.nodes.map(([name]) => name), ...evidenceItems].filter((name) => !/^[\d.,]*$/.test(name)));
   const isName = (cell) => known.has(cell.textContent.trim());
 
   function link(text) {
     const parts = text.data.trim().split(BETWEEN);
     if (parts.some((part) => known.has(part))) {
       text.replaceWith(...parts.map((part) => (known.has(part) ? chooser([part], part) : part)));
+    }
+  }
+  const drawn = new Set(networkData.modules.map(([number]) => String(number)));
+  for (const table of document.querySelectorAll("main table.data:not(#differential-hubs-table)")) {
+    const column = [...table.tHead.rows[0].cells].findIndex((cell) => cell.textContent.trim() === networkData.word);
+    for (const { cells } of column < 0 ? [] : table.tBodies[0].rows) {
+      const number = cells[column].textContent.trim();
+      if (!drawn.has(number)) continue;
+      const link = document.createElement("a");
+      link.href = `#module=${number}`;
+      link.append(number);
+      cells[column].replaceChildren(link);
     }
   }
   for (const row of document.querySelectorAll("main tbody tr")) {

@@ -1,7 +1,8 @@
 // The samples of a pair, from the values that the page carries (view/evidence.py): one gene against
 // the other, in the colours of modes or annotations, and both along time where there are courses.
 "use strict";
-function sampleDrawing(data, nodeOf) {
+function sampleDrawing(data) {
+  const rowOf = new Map(data.items.map((name, row) => [name, row]));
   const [WIDTH, HEIGHT, LEFT, LOW] = [340, 260, 46, 40];
   const short = (number) => String(Number(number.toPrecision(3)));
   const COURSE_COLOURS = ["#0072b2", "#d55e00"];
@@ -100,8 +101,8 @@ function sampleDrawing(data, nodeOf) {
   // The drawings of a pair of names; `edges`: its rows of the table, for their modes. Null where the
   // page does not carry its values.
   return (names, edges) => {
-    const rows = names.map((name) => nodeOf.get(name));
-    if (!rows.every((row) => row < data.items)) return null;
+    const rows = names.map((name) => rowOf.get(name));
+    if (rows.includes(undefined)) return null;
     const [x, y] = [sources(rows[0]), values(rows[1])];
     const figure = document.createElement("figure");
     const [place, legend, choice, caption] = ["div", "ul", "select", "figcaption"].map((name) => document.createElement(name));
@@ -132,7 +133,7 @@ function sampleDrawing(data, nodeOf) {
     if (data.series) {
       const lines = document.createElement("ul");
       fill(lines, names.map((name, k) => [name, COURSE_COLOURS[k]]));
-      figure.append(courses(names.map((name) => values(nodeOf.get(name))), names), lines);
+      figure.append(courses(names.map((name) => values(rowOf.get(name))), names), lines);
     }
     figure.append(caption);
     return figure;
