@@ -345,8 +345,8 @@ Parts = dict[str, str]
 TEXT_KEYS = {"notes", "warnings", "messages", "notes_by_step", "reason", "message"}
 LEFT_OUT = {"versions", "pairtile_version", "fingerprint", "checksum", "device", "devices"}
 LEFT_OUT |= {"peak_memory_bytes", "peak_gpu_memory_bytes", "estimated_seconds", "seconds", "run"}
-LEFT_OUT |= {"stamp"}
-TIMES = r"<h3>(Time and memory|Versions)</h3>.*?</table>|<li>Computed in [^<]*</li>"
+LEFT_OUT |= {"stamp", "made_from"}
+TIMES = r"<h3>(Time and peak memory|Versions)</h3>.*?</table>|<(li|p)>Computed in [^<]*</\2>"
 DATA = r'<script type="application/json" id="([^"]*)">(.*?)</script>'
 
 
