@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.config.preprocess import Preprocess
-from pairtile.declare.messages import HasMessages, Message
+from pairtile.declare.messages import HasMessages, Message, messages_of
 from pairtile.engine.large_table import empty_table
 from pairtile.engine.state import release
 from pairtile.errors import InputError
@@ -60,9 +60,12 @@ from pairtile.preprocess.value_kind import (
     undo_scaling,
     unequal_factors,
 )
+from pairtile.runtime.record import say_done
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.hidden_factors import MIN_GENES as MIN_GENES_OF_FACTORS
 from pairtile.statistics.hidden_factors import without_factors
+
+message = messages_of(__package__)
 
 MIN_GENES = 2
 MAX_DISPERSION = 5.0
@@ -203,6 +206,8 @@ def prepare_expression(
     account = Account(n_genes)
     counted = count_values(values)
     account.n_missing_input = counted.n_missing.astype(np.int32)
+    say_done(message("table_read", source=expression.source, genes=n_genes, samples=n_samples))
+    say_done(message("missing_values", n=int(counted.n_missing.sum()), values=n_genes * n_samples))
     scale = measure_scale(stored_values(values))
     if chosen.normalize == chosen.log2 == chosen.pseudocount == "auto":
         expression, scale, counted = _undone(expression, scale, counted, account, scratch)
@@ -219,6 +224,8 @@ def prepare_expression(
     log2 = _decide_log2(chosen, scale, expression, account)
     variance = _variance_of_counts(expression, chosen, counted)
     normalize = _normalization(expression, chosen, counted, account)
+    if chosen.normalize in ON_RAW_VALUES:
+        say_done(message("values_normalised", normalize=chosen.normalize))
     zeros_missing = asked.pseudocount == "auto" and scale.zeros_missing
 
     def cleaned(rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
@@ -253,9 +260,16 @@ def prepare_expression(
         release(values)
         release(once)
     if zeros_missing:
-        account.say("zeros_not_detected", n=int(account.n_zeros.sum()), lowest=scale.lowest)
+        account.did("zeros_not_detected", n=int(account.n_zeros.sum()), lowest=scale.lowest)
     elif log2:
         _note_log2(chosen, account, n_samples)
+        say_done(
+            message(
+                "logarithm_taken",
+                added=float(chosen.pseudocount),
+                zeros=int(account.n_zeros.sum()),
+            )
+        )
     elif asked.pseudocount not in ("auto", 0):
         account.say("pseudocount_unused", pseudocount=asked.pseudocount)
     account.drop(np.flatnonzero(account.n_observed < chosen.min_samples), TOO_FEW)
@@ -277,13 +291,14 @@ def prepare_expression(
             begin += len(block)
             release(values)
             release(out)
+    say_done(message("genes_chosen", n=kept.size, genes=n_genes))
     out = _normalize_log(out, kept, chosen, account)
     chosen = _equal_spread(out, chosen, scale, account)
     before = Looked.at(out)
     design = with_surfaces(design, before)
     if design.covariates.size:
         remove_effects(out, design.covariates)
-        account.say("effects_removed", columns=", ".join(design.effects))
+        account.did("effects_removed", columns=", ".join(design.effects))
     controls = None if chosen.control_genes is None else _controls(expression, chosen, account)
     design = _without_hidden_factors(out, chosen, design, account, controls)
     design, said = look_at_annotations(before, out, design, quality)
@@ -317,7 +332,7 @@ def _equal_spread(
         equal = not as_they_are and unequal_spreads(values)
     if equal:
         spreads = equalise_spreads(values)
-        account.say("samples_scaled", low=spreads.min(), high=spreads.max())
+        account.did("samples_scaled", low=spreads.min(), high=spreads.max())
     return chosen.model_copy(update={"sample_scale": equal})
 
 
@@ -354,7 +369,7 @@ def _without_hidden_factors(
         values[rows] = without_factors(values[rows], factors)
         release(values)
     n_factors, of = len(factors.shares), "" if controls is None else " of the control genes"
-    account.say("hidden_factors_removed", n=n_factors, share=factors.share, of=of)
+    account.did("hidden_factors_removed", n=n_factors, share=factors.share, of=of)
     goes_with = annotations_of_factors(factors.scores, design.annotations)
     for number, found in enumerate(goes_with, start=1):
         if found.column:
@@ -487,7 +502,7 @@ def _undone(
     if found is None:
         return expression, scale, counted
     linear, how, counts = found
-    account.say("counts_recovered" if counts else "logarithms_undone", how=how)
+    account.did("counts_recovered" if counts else "logarithms_undone", how=how)
     return linear, measure_scale(stored_values(linear.values)), count_values(linear.values)
 
 
@@ -633,12 +648,12 @@ def _normalize_log(
         return values
     if chosen.normalize == "quantile":
         quantile_normalize(values)
-        account.say("quantiles_equal")
+        account.did("quantiles_equal")
     else:
         for rows in row_blocks(values.shape):
             values[rows] = zscore(values[rows])
             release(values)
-        account.say("genes_scaled")
+        account.did("genes_scaled")
     account.record(kept, row_statistics(values))
     if chosen.drop_constant:
         account.drop_constant()
