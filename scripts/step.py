@@ -6,7 +6,7 @@ with job(snakemake, getattr(snakemake.params, "cores", Deferred(None)).load()):
     from dataclasses import replace
     from pathlib import Path
 
-    analysis, steps = snakemake.params.work.load()
+    analysis, steps, what_is_missing = snakemake.params.work.load()
     given = snakemake.input.items()
     analysis = replace(
         analysis,
@@ -14,5 +14,8 @@ with job(snakemake, getattr(snakemake.params, "cores", Deferred(None)).load()):
         folder=Path(snakemake.output[0]).parents[steps[0].name in ("chunk", "bootstrap")],
         inputs={k.removeprefix("given."): path for k, path in given if k.startswith("given.")},
     )
-    for step in steps:
-        analysis.run(step)
+    if what_is_missing:
+        analysis.make(steps)
+    else:
+        for step in steps:
+            analysis.run(step)

@@ -181,12 +181,12 @@ def test_a_run_says_each_job_and_how_it_ended() -> None:
 
 def test_time_left_is_what_the_plans_say_corrected_by_the_jobs_so_far() -> None:
     """Each job takes 10 s here. Nothing is said before all analyses are planned."""
-    plans = {"a": {"chunk": (2, 20.0)}, "b": {"tables": (1, 10.0), "report": (1, 30.0)}}
+    plans = {"a": {"chunk": (2, 20.0)}, "b": {"network": (1, 10.0), "report": (1, 30.0)}}
     said: list[str] = []
     now = 0.0
     progress = RunProgress(said.append, lambda: now, plans.__getitem__)
     jobs = ["a prepare", "b prepare", "a plan", "b plan", "a chunk", "a chunk"]
-    for number, job in enumerate([*jobs, "b tables_mirna_targets", "b report"]):
+    for number, job in enumerate([*jobs, "b network_2", "b report"]):
         analysis, rule = job.split()
         progress.hear(JobStarted(number, rule, f"{analysis}: {rule}"))
         now += 10.0

@@ -55,9 +55,20 @@ def test_notes_stand_under_their_steps_in_the_order_of_the_steps(tmp_path: Path)
     assert list(groups.values()) == [["Read.", "Cut."], ["Planned."], ["Kept."], ["New."], []]
 
 
+def test_what_preparation_did_stands_first_in_order_and_only_there(tmp_path: Path) -> None:
+    done = [{"text": "Read.", "after_seconds": 0.1}, {"text": "Cut.", "after_seconds": 62.0}]
+    notes = {"prepare": ["Cut.", "Chosen."]}
+    folder = with_notes(write_results(tmp_path / "demo"), preparation=done, notes_by_step=notes)
+    assert list(groups_of(folder).values()) == [["Chosen."], []]
+    page = lxml.html.fromstring(render_page(read_results(folder), []))
+    listed = [each.text_content().strip() for each in page.xpath("//ol[@id='preparation']/li")]
+    assert listed == ["Read. (after 100 ms)", "Cut. (after 1 min 2 s)"]
+
+
 def test_the_summary_keeps_notes_by_step_and_all_together(tmp_path: Path) -> None:
     for step in STEPS:
         record = {"step": step, "counts": {}, "details": {}, "files": {}}
+        record["done"] = [{"text": "Cut.", "after_seconds": 0.1}] if step == "prepare" else []
         record |= {"seconds": 0.1, "peak_memory_bytes": 1, "peak_gpu_memory_bytes": 0}
         texts = [] if step == "merge" else [f"Note of {step}.", "Said twice."]
         record["messages"] = [Message(text, "said", "note").as_json() for text in texts]
@@ -77,6 +88,7 @@ def test_the_summary_keeps_notes_by_step_and_all_together(tmp_path: Path) -> Non
     config = load_config({"analyses": {"demo": least}}).analyses["demo"]
     summary(AnalysisRun("demo", config, tmp_path))
     written = json.loads((tmp_path / "summary.json").read_text())
+    assert written["preparation"] == [{"text": "Cut.", "after_seconds": 0.1}]
     assert list(written["notes_by_step"]) == ["prepare", "plan", "null", "network"]
     assert written["notes_by_step"]["null"] == ["Note of null.", "Said twice."]
     assert written["notes"] == [n for notes in written["notes_by_step"].values() for n in notes]

@@ -11,6 +11,7 @@ from pairtile.config.load import load_config
 from pairtile.config.modules import GeneModulesConfig
 from pairtile.downstream.modules import seconds
 from pairtile.engine.time_estimate import BOOTSTRAP_SECONDS, format_steps, step_seconds
+from pairtile.runtime.files import read_json
 from pairtile.runtime.progress import planned_jobs
 from pairtile.runtime.record import Progress, Stopwatch
 from pairtile.steps.analysis_run import AnalysisRun, Step
@@ -76,14 +77,18 @@ def test_stages_after_the_network_are_part_of_the_time(
         "samples": {"annotations": "samples.tsv"},
         "differential": {"label": "group"},
     }
-    found = {}
+    found, seconds_of = {}, {}
     for name, section in (("plain", {}), ("stages", asked)):
         config = load_config(write_config(tmp_path, {name: section}))
         run = AnalysisRun(name, config.analyses[name], tmp_path / "results" / name, backend="cpu")
         for step in ("prepare", "plan"):
             run.run(Step(step))
         found[name] = planned_jobs(tmp_path / "results", name)
-    assert {"values", "modules", "differential"} == found["stages"].keys() - found["plain"].keys()
+        seconds_of[name] = read_json(run.record("plan"))["details"]["estimated_seconds"]
+    assert found["stages"].keys() == found["plain"].keys()  # one job does all of them
+    more = ["network", "tables", "values", "modules", "differential"]
+    assert found["stages"]["network"][1] == sum(seconds_of["stages"].get(k, 0.0) for k in more)
+    assert min(seconds_of["stages"][k] for k in more[2:]) > 0
     modules, more, noise = (
         config.analyses["stages"].model_copy(update={"modules": GeneModulesConfig(**each)})
         for each in (

@@ -20,7 +20,7 @@ from pairtile.config.root import model_of
 from pairtile.engine.estimator import estimator_of
 from pairtile.engine.stages import NullStage
 from pairtile.simulate import Simulation, simulate_kinetic
-from pairtile.steps.analysis_run import AnalysisRun, Step
+from pairtile.steps.analysis_run import AnalysisRun, Step, steps_of
 from pairtile.steps.plan import Plan, read_plan
 from paths import ROOT
 
@@ -272,6 +272,12 @@ class Analysis:
     def report(self) -> Analysis:
         """The page and its figures, which take longer than all the rest of a small analysis."""
         self.run.run(Step("report"))
+        return self
+
+    def make(self) -> Analysis:
+        """What is missing of all but the page, as the job of a small analysis does it."""
+        steps = (step for step in steps_of(self.run) if step.name not in ("summary", "report"))
+        self.run.make(steps)
         return self
 
     def all(self) -> Analysis:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pairtile.steps.analysis_run as analysis_run
 import pytest
+from crashes import Crasher, check_whole, results
 from pairtile.config.load import load_config
 from pairtile.errors import PairtileError
 from pairtile.runtime import input_changes
@@ -59,6 +61,7 @@ def test_files_and_logs_are_those_of_a_job_for_each_step(
     out = one_job / "out/net"
     names = {path.relative_to(long) for path in long.rglob("*") if path.is_file()}
     own = {Path("logs/analyse.log"), Path("logs/summary.log")}
+    names.remove(Path("logs/network_job.log"))
     assert {path.relative_to(out) for path in out.rglob("*") if path.is_file()} == names | own
     results = [name for name in names if name.suffix in (".parquet", ".npz", ".npy", ".tsv")]
     results += [Path("evaluation.json"), Path("network.graphml")]
@@ -279,6 +282,38 @@ def test_ended_at_any_step_it_goes_on_from_there(
                 break
     assert done[0] == "prepare"
     assert "export.tsv" in done
+
+
+def test_killed_anywhere_and_damaged_it_makes_the_same(tmp_path: Path) -> None:
+    """By kill -9 within steps and between them (each begins with its log); then a bit of one of the
+    files that were left changes."""
+    write, straight = ANALYSES["predictor_pairs"][0], tmp_path / "straight"
+    straight.mkdir()
+    write(straight)
+    crasher, draw, kills, at = Crasher(), random.Random(5), 0, 5
+    assert crasher.run(straight, "predictor_pairs", "make")
+    expected = results(straight)
+    ended = False
+    while not ended:
+        work = tmp_path / f"killed_at_{at}"
+        work.mkdir()
+        write(work)
+        ended = crasher.run(work, "predictor_pairs", "make", kill_at=at)
+        check_whole(work, expected)
+        kills += not ended
+        left = [path for path in (work / "results/net").rglob("*.*") if path.is_file()]
+        left = [path for path in left if path.suffix != ".log" and path.stat().st_size]
+        if left:
+            damaged = draw.choice(sorted(left))
+            content = bytearray(damaged.read_bytes())
+            content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
+            damaged.write_bytes(content)
+        assert crasher.run(work, "predictor_pairs", "make")
+        assert results(work) == expected
+        assert temporary_files(work) == []
+        at += 37
+    crasher.close()
+    assert kills >= 2
 
 
 @pytest.mark.parametrize("method", ANALYSES)

@@ -266,7 +266,7 @@ def test_only_jobs_that_compute_on_a_gpu_ask_for_one(
     jobs = asked
     with_gpu = {rule for rule, attempts in jobs.items() if attempts["1"].get("gpu")}
     assert with_gpu == {"null", "chunk", "bootstrap", "network"}
-    without = {"merge", "merge_scan", "evaluate", "export", "report"}
+    without = {"merge", "merge_scan", "export", "report"}
     assert without <= set(jobs)
     for rule in without:
         assert "gpu" not in jobs[rule]["1"]

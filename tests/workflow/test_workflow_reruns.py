@@ -14,7 +14,7 @@ pytestmark = pytest.mark.workflow
 
 NET = FINISHED["net"]
 LAST = {"report"}
-JUDGED = {"network", "evaluate", "export"} | LAST
+JUDGED = {"network", "export"} | LAST
 PLANNED = {"plan", "merge"} | JUDGED
 
 
@@ -93,7 +93,7 @@ def test_an_input_counts_by_its_content_not_its_time(finished: Path, tmp_path: P
     assert would_run(folder, {}) == set()
     with (folder / "gold_standard.tsv").open("a") as file:
         file.write("G01\tG10\n")
-    assert would_run(folder, {}) == {"evaluate"} | LAST
+    assert would_run(folder, {}) == JUDGED
 
 
 def replace_by_older(path: Path, old: str, new: str) -> None:
@@ -110,9 +110,7 @@ def replace_by_older(path: Path, old: str, new: str) -> None:
     [
         ("expression.tsv", "\t1", "\t2", {"prepare"} | PLANNED),
         pytest.param("regulators.txt", "G0", "G1", None, marks=pytest.mark.complete),
-        pytest.param(
-            "gold_standard.tsv", "G01", "G02", {"evaluate"} | LAST, marks=pytest.mark.complete
-        ),
+        pytest.param("gold_standard.tsv", "G01", "G02", JUDGED, marks=pytest.mark.complete),
     ],
 )
 def test_other_content_of_an_older_time_runs_again(

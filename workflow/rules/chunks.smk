@@ -1,8 +1,10 @@
-# Plan, null (where the method has one), chunks and merge: the same rules for every method.
+# Plan, null (where the method has one), chunks, merge and bootstraps: the same rules for every method.
+# A checkpoint: how many chunks there are is known once it is done.
 checkpoint plan:
     input:
         state=f"{ANALYSIS}/state",
         items_table=f"{ANALYSIS}/items.parquet",
+        network_data=read_before,
     output:
         plan=f"{ANALYSIS}/plan.json",
         record=f"{STEPS}/plan.json",
@@ -55,7 +57,7 @@ rule chunk:
     input:
         plan=f"{ANALYSIS}/plan.json",
         state=f"{ANALYSIS}/state",
-        null=planned_files("null"),
+        null=planned_files("optional", "null.npz"),
         scan=scan_of_second_pass,
     output:
         chunk=f"{ANALYSIS}/{{stage}}/{{chunk}}.parquet",
@@ -76,6 +78,7 @@ rule chunk:
         "../../scripts/step.py"
 
 
+# A rule of its own: every chunk of the second pass needs the sums of all chunks of the first.
 rule merge_scan:
     input:
         plan=f"{ANALYSIS}/plan.json",
@@ -104,7 +107,7 @@ rule merge:
     input:
         plan=f"{ANALYSIS}/plan.json",
         state=f"{ANALYSIS}/state",
-        null=planned_files("null"),
+        null=planned_files("optional", "null.npz"),
         chunks=planned_files("chunks", "chunks"),
     output:
         pairs=f"{ANALYSIS}/pairs.parquet",
@@ -122,5 +125,27 @@ rule merge:
         settings=settings_for("score"),
     message:
         "{wildcards.analysis}: merge the chunks"
+    script:
+        "../../scripts/step.py"
+
+
+rule bootstrap:
+    input:
+        plan=f"{ANALYSIS}/plan.json",
+        state=f"{ANALYSIS}/state",
+    output:
+        edges=f"{ANALYSIS}/bootstraps/{{first,\\d+}}-{{last,\\d+}}.parquet",
+    log:
+        f"{LOGS}/bootstraps/{{first}}-{{last}}.log",
+    conda:
+        ENVIRONMENT
+    threads: compute_threads
+    resources:
+        **job_resources(tiles_memory, bootstrap_seconds, least=30, gpu=gpus),
+    params:
+        work=work_of(Step("bootstrap"), wildcards=["first", "last"]),
+        settings=settings_for("network"),
+    message:
+        "{wildcards.analysis}: bootstraps {wildcards.first} to {wildcards.last}"
     script:
         "../../scripts/step.py"

@@ -12,6 +12,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from pairtile.config.addresses import scheme
+from pairtile.config.downstream import stages_of
 from pairtile.config.load import (
     check_inputs_exist,
     check_results_writable,
@@ -31,7 +32,7 @@ from pairtile.runtime.progress import (
 from pairtile.runtime.record import COMMAND
 from pairtile.runtime.requests import is_small_job, is_small, read_requests
 from pairtile.runtime.user_cache import do_without_a_home
-from pairtile.steps.analysis_run import AnalysisRun, Step, runs_of
+from pairtile.steps.analysis_run import AnalysisRun, Step, network_steps, runs_of
 from pairtile.steps.split import load_run
 
 do_without_a_home()
@@ -187,18 +188,18 @@ def analysis_run(name):
     )
 
 
-def work_of(*steps, wildcards=()):
+def work_of(*steps, wildcards=(), what_is_missing=False):
     """A params function: the analysis, and steps of it; ``wildcards``: those that are arguments of
-    the steps. Not noted by Snakemake: ``settings_for`` says what a change runs again.
+    the steps. ``what_is_missing``: only those steps that are not done. Not noted by Snakemake:
+    ``settings_for`` says what a change runs again.
     """
 
     def work(found):
         run = analysis_run(found.analysis)
         more = [getattr(found, name) for name in wildcards]
         more = [int(value) if value.isdecimal() else value for value in more]
-        return Deferred(
-            (run, [step._replace(arguments=(*step.arguments, *more)) for step in steps])
-        )
+        asked = [step._replace(arguments=(*step.arguments, *more)) for step in steps]
+        return Deferred((run, asked, what_is_missing))
 
     return work
 
@@ -284,6 +285,7 @@ def null_threads(wildcards, input):
 
 
 def network_gpus(wildcards, input):
-    """As ``gpus``, but none where the method makes its network on the CPU."""
-    on_gpu = CONFIG.analyses[wildcards.analysis].jobs.network_gpu
+    """As ``gpus``, but none where the network and all that follows it are made on the CPU."""
+    analysis = CONFIG.analyses[wildcards.analysis]
+    on_gpu = analysis.jobs.network_gpu or any(s.gpu for s in stages_of(analysis))
     return gpus(wildcards, input) if on_gpu else None

@@ -1,10 +1,11 @@
 # What the rules ask for, by wildcards: pairtile.steps.result_files knows the files of an analysis.
 from functools import cache
 
-from pairtile.config.downstream import stage_rules
+from pairtile.config.addresses import download_path, is_download, scheme
+from pairtile.config.downstream import read_of_others
 from pairtile.config.export_formats import FORMAT_OF_SUFFIX
 from pairtile.runtime.input_changes import input_changed
-from pairtile.steps.result_files import ResultFiles, table_rules
+from pairtile.steps.result_files import ResultFiles
 
 
 def files_of(analysis):
@@ -30,6 +31,14 @@ def analysis_files(kind, *names):
     return lambda wildcards: getattr(files_of(wildcards.analysis), kind)(*names)
 
 
+def read_before(wildcards):
+    """What the network alone needs: a plan waits for it, and is not made again with it."""
+    return [
+        ancient(path)
+        for path in files_of(wildcards.analysis).optional("network_data.npz")
+    ]
+
+
 def content_of(file):
     """What a checkpoint wrote, as JSON."""
     internals.drop_outdated_copy(file)
@@ -45,7 +54,8 @@ def graphs():
 
     def of(analysis):
         def files(wildcards):
-            record = checkpoints.network.get(analysis=analysis).output.record
+            made = getattr(checkpoints, NETWORK_RULES[analysis]).get(analysis=analysis)
+            record = made.output.record
             n_edges = content_of(record)["details"].get("edges", 0)
             return files_of(analysis).exports(n_edges)
 
@@ -91,17 +101,17 @@ def planned_files(kind, *arguments):
         if is_to_be_scored(wildcards.analysis):
             for name in analyses_to_check():
                 checkpoints.plan.get(analysis=name)
-                if CONFIG.analyses[name].needs_network_data:
-                    checkpoints.network_data.get(analysis=name)
         content = content_of(plan)
-        return getattr(files_of(wildcards.analysis), kind)(content, *arguments)
+        return getattr(files_of(wildcards.analysis), kind)(*arguments, plan=content)
 
     return files
 
 
 def scan_of_second_pass(wildcards):
     """Sums of the first pass, where the analysis has one; the first pass itself needs none."""
-    return [] if wildcards.stage == "scan" else planned_files("scan")(wildcards)
+    return (
+        [] if wildcards.stage == "scan" else planned_files("optional", "scan.npz")(wildcards)
+    )
 
 
 def input_path(analysis, key, step, outputs=()):
@@ -124,34 +134,55 @@ def input_files(step):
     def files(wildcards):
         name = wildcards.analysis
         internals.make_again(workflow, OTHER_SETTINGS.get(name, ()))
-        made = {
-            "prepare": [f"{CONFIG.results}/{name}/items.parquet"],
-            "network": [f"{CONFIG.results}/{name}/network.parquet"],
-            "evaluate": files_of(name).evaluation(),
-            "tables": files_of(name).tables(),
-        }
-        outputs = made.get(step) or files_of(name).stage_tables(step)
+        made = "items.parquet" if step == "prepare" else "network.parquet"
         return {
-            f"given.{key}": input_path(name, key, step, outputs)
+            f"given.{key}": input_path(
+                name, key, step, [f"{CONFIG.results}/{name}/{made}"]
+            )
             for key in analysis_run(name).local_inputs(step)
         }
 
     return files
 
 
-def other_results(wildcards):
-    """Results of other analyses that an analysis' tables are made from."""
-    wanted = CONFIG.analyses[wildcards.analysis].other_results()
-    return [f"{CONFIG.results}/{name}" for name in wanted]
+# --- inputs that lie elsewhere: files of a web server, and addresses that storage plugins know ------
+ADDRESSES = {
+    path: f"analyses.{name}.{key}"
+    for name, section in CONFIG.analyses.items()
+    for key, path in section.input_files().items()
+    if scheme(path)
+}
+DOWNLOADS = {
+    download_path(address, CONFIG.checksums[address]): address
+    for address in sorted(ADDRESSES)
+    if is_download(address)
+}
 
 
-def results_of_other(stage):
-    """An input function: the file of another analysis that a stage reads."""
+def downloaded_from(wildcards):
+    """The address of a downloaded file."""
+    return DOWNLOADS[f".downloads/{wildcards.checksum}/{wildcards.file}"]
 
-    def files(wildcards):
-        name = getattr(CONFIG.analyses[wildcards.analysis], stage.key)
-        return [f"{CONFIG.results}/{name}/{stage.of_analysis}"] * bool(
-            stage.of_analysis
-        )
 
-    return files
+def located(path):
+    """What a rule asks for in place of a configured path or address."""
+    if is_download(path):
+        return f"{CONFIG.results}/{download_path(path, CONFIG.checksums[path])}"
+    if scheme(path):
+        return storage(path)
+    # With a default storage provider, relative paths lie there; absolute ones are of this machine.
+    if DEFAULT_STORAGE and os.path.isabs(path):
+        return local(path)
+    return path
+
+
+if MAIN_PROCESS:
+    for address, key in ADDRESSES.items():
+        try:
+            located(address)
+        except WorkflowError as error:
+            plugin = f"snakemake-storage-plugin-{scheme(address)}"
+            raise WorkflowError(
+                f"config: {key}: found {address!r}; expected an address for which a storage "
+                f"plugin is installed (pip install {plugin}?). {error}"
+            )

@@ -79,9 +79,11 @@ def merge_memory(wildcards, input):
 
 
 def network_memory(wildcards, input):
+    """Of the network, or of what follows it, which reads the values and the network."""
     named = input.pairs, input.bootstraps, input.state, input.network_data
     times = CONFIG.analyses[wildcards.analysis].network_memory_factor
-    return requests.network_bytes(read_requests(input.plan), *named, times)
+    network = requests.network_bytes(read_requests(input.plan), *named, times)
+    return max(network, data_memory(10)(wildcards, input))
 
 
 def data_memory(times):

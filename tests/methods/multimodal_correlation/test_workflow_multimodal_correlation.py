@@ -58,7 +58,7 @@ def test_the_whole_workflow_through_snakemake(tmp_path: Path) -> None:
     write_config(tmp_path, {"modes": section(**changes, threshold=threshold)})
     planned = run(tmp_path, "-n").rules
     assert not {"prepare", "plan", "null", "chunk", "merge"} & planned
-    assert {"network", "tables_multimodal_correlation", "report"} <= planned
+    assert {"network", "report"} <= planned
 
 
 def test_a_pair_of_several_modes_is_evaluated_once(tmp_path: Path) -> None:

@@ -200,7 +200,6 @@ def test_the_whole_workflow_through_snakemake(tmp_path: Path) -> None:
     write_config(tmp_path, {"net": section(null={"permutations": 5}, rules=True)})
     done = run(tmp_path)
     assert done.code == 0, done.text
-    assert "tables_predictor_pairs" in done.rules
     out = tmp_path / "results/net"
     tables = ("predictors.tsv", "hyperedges.tsv", "rules.tsv", "network.bnet", "network.sbml")
     for name in (*tables, "network.tsv", "report.html", "summary.json"):

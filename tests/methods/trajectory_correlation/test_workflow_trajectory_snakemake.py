@@ -25,7 +25,7 @@ def test_the_whole_workflow_of_two_states_through_snakemake(tmp_path: Path) -> N
     write_config(tmp_path, {"open": opened, "closed": closed})
     done = run(tmp_path)
     assert done.code == 0, done.text
-    assert {"tables_trajectory_correlation", "tables_trajectory_correlation_2"} <= done.rules
+    assert {"network", "network_2"} <= done.rules
     both = ["matrices.npz", "residues.tsv", "communities.tsv", "paths.tsv", "structure.pdb"]
     both += ["structure.pml", "structure.vmd", "network.tsv", "report.html", "summary.json"]
     for name in [*(f"{state}/{name}" for state in ("open", "closed") for name in both)]:
@@ -39,8 +39,7 @@ def test_the_whole_workflow_of_two_states_through_snakemake(tmp_path: Path) -> N
     # What is drawn and compared scores nothing again; nor does anything else run.
     write_config(tmp_path, {"open": opened | {"draw_strongest": 5}, "closed": closed})
     planned = run(tmp_path, "-n")
-    follow = {"tables_trajectory_correlation", "export", "report"}
-    assert "tables_trajectory_correlation" in planned.rules <= follow
+    assert "network" in planned.rules <= {"network", "export", "report"}
 
 
 def _second_replica(folder: Path) -> str:
@@ -76,7 +75,7 @@ def test_other_contacts_read_the_frames_again_and_score_nothing(tmp_path: Path) 
     scored += [out / "plan.json", *(out / "chunks").glob("*.parquet")]
     before = {path: path.stat().st_mtime_ns for path in scored}
     edges = (out / "network.tsv").read_bytes()
-    follow = {"network", "export", "tables_trajectory_correlation", "report"}
+    follow = {"network", "export", "report"}
 
     write_config(tmp_path, {"net": adenylate_kinase(**small, contacts=loose)})
     second = run(tmp_path)
@@ -113,8 +112,7 @@ def test_contacts_that_decide_what_is_scored_are_found_by_prepare(tmp_path: Path
     assert not temporary_files(out)
     assert run(tmp_path, "-n").done_before
     write_config(tmp_path, {"net": adenylate_kinase(**small, contacts={}, draw_strongest=5)})
-    follow = {"export", "tables_trajectory_correlation", "report"}
-    assert run(tmp_path, "-n").rules <= follow
+    assert run(tmp_path, "-n").rules <= {"network", "export", "report"}
     write_config(tmp_path, {"net": adenylate_kinase(**small, contacts={"fraction": 0.5})})
     assert {"prepare", "plan"} <= run(tmp_path, "-n").rules
 

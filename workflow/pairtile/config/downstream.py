@@ -1,13 +1,11 @@
 """What follows the network: the stages that an analysis of an expression table can ask for.
 
-Each has a module of its name in ``pairtile.downstream`` and a rule of its name, so that a change of
-its keys runs it alone again; none of them scores.
+Each has a module of its name in ``pairtile.downstream`` and is a step of its name, so that a change
+of its keys runs it alone again; none of them scores.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -25,7 +23,7 @@ class Stage:
     Parameters
     ----------
     name
-        Of its module, its rule and its record; keys that it uses are marked with it (``UsedBy``,
+        Of its module, its step and its record; keys that it uses are marked with it (``UsedBy``,
         ``InputFile``).
     key
         The configuration key that asks for it, where that is neither null, false nor empty.
@@ -123,16 +121,13 @@ def label_columns(config: Analysis) -> dict[str, ConditionConfig]:
     return named
 
 
-def stage_tables(config: Analysis, *names: str) -> list[str]:
-    """The files of the stages that an analysis asks for; of those of some names, where given."""
-    asked = [stage for stage in stages_of(config) if not names or stage.name in names]
-    return [table for stage in asked for table in stage.tables]
+def stage_tables(config: Analysis) -> list[str]:
+    """The files of the stages that an analysis asks for."""
+    return [table for stage in stages_of(config) for table in stage.tables]
 
 
-def stage_rules(analyses: Mapping[str, Analysis]) -> dict[Stage, str]:
-    """Each stage that any analysis asks for, and a pattern of the names of these."""
-    asking = {
-        stage: [re.escape(name) for name, config in analyses.items() if stage in stages_of(config)]
-        for stage in STAGES
-    }
-    return {stage: "|".join(names) for stage, names in asking.items() if names}
+def read_of_others(config: Analysis) -> list[str]:
+    """Results of other analyses, as ``NAME/file``, that tables and stages of one are made from."""
+    reading = (stage for stage in stages_of(config) if stage.of_analysis)
+    files = (f"{getattr(config, stage.key)}/{stage.of_analysis}" for stage in reading)
+    return [*config.other_results(), *files]

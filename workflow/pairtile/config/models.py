@@ -140,7 +140,7 @@ class Analysis(ConfigModel):
         gold_standard: str | None
 
     tables: ClassVar[tuple[str, ...]] = ()
-    """Result files of this method beside those that every method has (rule ``tables``)."""
+    """Result files of this method beside those that every method has (step ``tables``)."""
 
     node_tables: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Those of ``tables`` that say more of the network's nodes: the column of their names, then

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.config.preprocess import Preprocess
-from pairtile.declare.messages import HasMessages, Message
+from pairtile.declare.messages import HasMessages, Message, messages_of
 from pairtile.engine.large_table import empty_table
 from pairtile.engine.state import release
 from pairtile.errors import InputError
@@ -60,9 +60,12 @@ from pairtile.preprocess.value_kind import (
     undo_scaling,
     unequal_factors,
 )
+from pairtile.runtime.record import say_done
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.hidden_factors import MIN_GENES as MIN_GENES_OF_FACTORS
 from pairtile.statistics.hidden_factors import without_factors
+
+message = messages_of(__package__)
 
 MIN_GENES = 2
 MAX_DISPERSION = 5.0
@@ -203,6 +206,8 @@ def prepare_expression(
     cleaning = CleaningLog(n_genes)
     counted = count_values(values)
     cleaning.n_missing_input = counted.n_missing.astype(np.int32)
+    say_done(message("table_read", source=expression.source, genes=n_genes, samples=n_samples))
+    say_done(message("missing_values", n=int(counted.n_missing.sum()), values=n_genes * n_samples))
     scale = measure_scale(stored_values(values))
     if chosen.normalize == chosen.log2 == chosen.pseudocount == "auto":
         expression, scale, counted = _undone(expression, scale, counted, cleaning, scratch)
@@ -219,6 +224,8 @@ def prepare_expression(
     log2 = _decide_log2(chosen, scale, expression, cleaning)
     variance = _variance_of_counts(expression, chosen, counted)
     normalize = _normalization(expression, chosen, counted, cleaning)
+    if chosen.normalize in ON_RAW_VALUES:
+        say_done(message("values_normalised", normalize=chosen.normalize))
     zeros_missing = asked.pseudocount == "auto" and scale.zeros_missing
 
     def cleaned(rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
@@ -253,11 +260,16 @@ def prepare_expression(
         release(values)
         release(once)
     if zeros_missing:
-        cleaning.add_message(
-            "zeros_not_detected", n=int(cleaning.n_zeros.sum()), lowest=scale.lowest
-        )
+        cleaning.did("zeros_not_detected", n=int(cleaning.n_zeros.sum()), lowest=scale.lowest)
     elif log2:
         _note_log2(chosen, cleaning, n_samples)
+        say_done(
+            message(
+                "logarithm_taken",
+                added=float(chosen.pseudocount),
+                zeros=int(cleaning.n_zeros.sum()),
+            )
+        )
     elif asked.pseudocount not in ("auto", 0):
         cleaning.add_message("pseudocount_unused", pseudocount=asked.pseudocount)
     cleaning.drop(np.flatnonzero(cleaning.n_observed < chosen.min_samples), TOO_FEW)
@@ -279,13 +291,14 @@ def prepare_expression(
             begin += len(block)
             release(values)
             release(out)
+    say_done(message("genes_chosen", n=kept.size, genes=n_genes))
     out = _normalize_log(out, kept, chosen, cleaning)
     chosen = _equal_spread(out, chosen, scale, cleaning)
     before = Looked.at(out)
     design = with_surfaces(design, before)
     if design.covariates.size:
         remove_effects(out, design.covariates)
-        cleaning.add_message("effects_removed", columns=", ".join(design.effects))
+        cleaning.did("effects_removed", columns=", ".join(design.effects))
     controls = None if chosen.control_genes is None else _controls(expression, chosen, cleaning)
     design = _without_hidden_factors(out, chosen, design, cleaning, controls)
     design, said = look_at_annotations(before, out, design, quality)
@@ -319,7 +332,7 @@ def _equal_spread(
         equal = not as_they_are and unequal_spreads(values)
     if equal:
         spreads = equalise_spreads(values)
-        cleaning.add_message("samples_scaled", low=spreads.min(), high=spreads.max())
+        cleaning.did("samples_scaled", low=spreads.min(), high=spreads.max())
     return chosen.model_copy(update={"sample_scale": equal})
 
 
@@ -356,7 +369,7 @@ def _without_hidden_factors(
         values[rows] = without_factors(values[rows], factors)
         release(values)
     n_factors, of = len(factors.shares), "" if controls is None else " of the control genes"
-    cleaning.add_message("hidden_factors_removed", n=n_factors, share=factors.share, of=of)
+    cleaning.did("hidden_factors_removed", n=n_factors, share=factors.share, of=of)
     goes_with = annotations_of_factors(factors.scores, design.annotations)
     for number, found in enumerate(goes_with, start=1):
         if found.column:
@@ -493,7 +506,7 @@ def _undone(
     if found is None:
         return expression, scale, counted
     linear, how, counts = found
-    cleaning.add_message("counts_recovered" if counts else "logarithms_undone", how=how)
+    cleaning.did("counts_recovered" if counts else "logarithms_undone", how=how)
     return linear, measure_scale(stored_values(linear.values)), count_values(linear.values)
 
 
@@ -645,12 +658,12 @@ def _normalize_log(
         return values
     if chosen.normalize == "quantile":
         quantile_normalize(values)
-        cleaning.add_message("quantiles_equal")
+        cleaning.did("quantiles_equal")
     else:
         for rows in row_blocks(values.shape):
             values[rows] = zscore(values[rows])
             release(values)
-        cleaning.add_message("genes_scaled")
+        cleaning.did("genes_scaled")
     cleaning.record(kept, row_statistics(values))
     if chosen.drop_constant:
         cleaning.drop_constant()

@@ -11,6 +11,7 @@ import pandas as pd
 from pairtile.declare.messages import Message, messages_of
 from pairtile.io.names import UNUSABLE
 from pairtile.preprocess.statistics import RowStatistics
+from pairtile.runtime.record import say_done
 
 message = messages_of(__package__)
 
@@ -37,6 +38,11 @@ class CleaningLog:
         """A message of ``messages.toml`` in this folder."""
         self.messages.append(message(code, **numbers))
 
+    def did(self, code: str, **numbers: str | float) -> None:
+        """``say`` what was just done, with the time that it took (``say_done``)."""
+        self.add_message(code, **numbers)
+        say_done(self.messages[-1])
+
     def record(self, rows: np.ndarray, statistics: RowStatistics) -> None:
         """Write down the statistics of the genes ``rows``."""
         self.n_observed[rows] = statistics.n_observed
@@ -46,8 +52,7 @@ class CleaningLog:
 
     def drop(self, rows: np.ndarray, reason: str) -> None:
         """Mark genes as dropped; the first reason stays."""
-        first = rows[self.reason[rows] == ""]
-        self.reason[first] = reason
+        self.reason[rows[self.reason[rows] == ""]] = reason
 
     def drop_constant(self) -> None:
         """Mark the genes that are constant by what is written down now."""

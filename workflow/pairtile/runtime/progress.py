@@ -36,6 +36,9 @@ ENDING = "pairtile: "
 TRUSTED_SECONDS = 10.0
 """Of work as it was estimated, before the time that jobs take counts as much."""
 
+RULES = ("null", "chunk", "bootstrap", "merge", "export", "report")
+"""Those that follow the plan, but for ``network``, whose jobs do all other steps."""
+
 PlannedJobs = Callable[[str], Mapping[str, tuple[int, float]]]
 """Of an analysis that has just been planned, the number and the seconds of each rule's jobs."""
 
@@ -107,8 +110,7 @@ class TimeLeft:
 
     def start(self, job: int, analysis: str, rule: str) -> None:
         """A job of an analysis starts."""
-        # There is a rule for the tables of each method.
-        rule = next((part for part in ("tables", "analyse") if rule.startswith(part)), rule)
+        rule = rule.rstrip("0123456789").removesuffix("_")  # of several of a kind: analyse_2
         self.started[job] = analysis, rule, self.clock()
         if analysis not in self.to_come:
             self.unplanned.add(analysis)
@@ -145,7 +147,9 @@ def planned_jobs(results: Path, analysis: str) -> dict[str, tuple[int, float]]:
         return {}
     jobs = {"chunk": len(plan["chunks"]) * (2 if plan["scan"] else 1)}
     jobs["bootstrap"] = len(plan["bootstraps"])
-    return {rule: (n, each / n) for rule, each in seconds.items() if (n := jobs.get(rule, 1))}
+    own = {step: seconds.pop(step) for step in RULES if step in seconds}
+    all_rules = own | {"network": sum(seconds.values())}
+    return {rule: (n, each / n) for rule, each in all_rules.items() if (n := jobs.get(rule, 1))}
 
 
 def print_marked(line: str) -> None:

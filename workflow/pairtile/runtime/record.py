@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -29,6 +30,8 @@ class StepRecord:
     step: str
     counts: dict[str, int] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
+    done: list[dict[str, object]] = field(default_factory=list)
+    """What it did, in order (``say_done``)."""
     details: dict[str, object] = field(default_factory=dict)
     seconds: float = 0.0
     peak_memory_bytes: int = 0
@@ -41,16 +44,28 @@ class StepRecord:
         return time.perf_counter() - self.started
 
     def log_messages(self, *messages: Message) -> None:
-        """To the record and the log."""
+        """To the record and the log, which has what was done already."""
         self.messages += messages
         for message in messages:
-            log.log(logging.INFO if message.severity == "note" else logging.WARNING, message)
+            if all(message != done["text"] for done in self.done):
+                log.log(logging.INFO if message.severity == "note" else logging.WARNING, message)
 
     def count(self, **numbers: int) -> None:
         """Numbers of things read, kept, dropped."""
         for name, number in numbers.items():
             self.counts[name] = int(number)
             log.info("%s: %s", name.replace("_", " "), f"{int(number):,}")
+
+
+_AT_HAND: ContextVar[StepRecord | None] = ContextVar("step at hand", default=None)
+
+
+def say_done(done: Message) -> None:
+    """Log what the step at hand has just done, with the seconds since its start, and note it in its
+    record. Of no step, as in a call of the library on arrays: nothing."""
+    if record := _AT_HAND.get():
+        record.done.append(done.as_json() | {"after_seconds": round(record.elapsed(), 3)})
+        log.info("%s (after %.1f s)", done, record.elapsed())
 
 
 FIRST_SECONDS, EVERY_SECONDS = 2.0, 5.0
@@ -64,9 +79,11 @@ def recorded(step: str, path: str | os.PathLike[str] | None = None) -> Iterator[
     record, ended = StepRecord(step), threading.Event()
     seen = record, _expected_seconds(step, path), ended
     threading.Thread(target=_show_that_it_goes_on, args=seen, daemon=True).start()
+    token = _AT_HAND.set(record)
     try:
         yield record
     finally:
+        _AT_HAND.reset(token)
         ended.set()
     record.seconds = round(record.elapsed(), 3)
     record.peak_memory_bytes = peak_host_bytes()

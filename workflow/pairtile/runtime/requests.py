@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from pairtile.config.downstream import stages_of
+from pairtile.config.downstream import read_of_others
 from pairtile.config.export_formats import EXPORT_FORMATS, FORMAT_OF_SUFFIX
 from pairtile.config.models import Analysis
 from pairtile.runtime.files import read_json
@@ -69,8 +69,7 @@ def memory_mb(wanted: float, attempt: int = 1) -> int:
 
     Snakemake's resource is called ``mem_mb``; Slurm, AWS and Google take it as MiB.
     """
-    gib = max(2, math.ceil(wanted / (1 << 30)))
-    return 1024 * gib * 2 ** (attempt - 1)
+    return 1024 * max(2, math.ceil(wanted / (1 << 30))) * 2 ** (attempt - 1)
 
 
 def minutes(seconds: float, attempt: int = 1, least: int = MIN_MINUTES) -> int:
@@ -208,13 +207,12 @@ def is_small_job(read: Paths, plan: PlannedRequests | None, cores: int) -> bool:
 def is_small(config: Analysis) -> bool:
     """Whether an analysis is one job, judged by what costs nothing to look at: settings, and sizes
     of input files that are here."""
-    from_others = (*config.other_results(), *(s.of_analysis for s in stages_of(config)))
     key, _, inner = config.jobs.many_draws.partition(".")
     draws = getattr(getattr(config, key, None), inner, None) if key else None
     files = {*config.input_files().values()} - {*config.downstream_inputs().values()}
     return (
         config.chunks == "auto"
-        and not (draws or any(from_others) or getattr(config, "reuse", None))
+        and not (draws or read_of_others(config) or getattr(config, "reuse", None))
         and all(map(os.path.exists, files))
         and sum(
             part.stat().st_size * UNPACKED.get(part.suffix.lower(), 1) for part in _files(files)

@@ -17,7 +17,7 @@ from pkgutil import resolve_name
 from typing import NamedTuple, Self
 
 from pairtile import __version__
-from pairtile.config.downstream import STAGES, stages_of
+from pairtile.config.downstream import STAGES, read_of_others, stages_of
 from pairtile.config.models import Analysis
 from pairtile.config.root import Config
 from pairtile.engine.custody import Custody, custody, verified_by_record
@@ -161,14 +161,16 @@ class AnalysisRun:
         with inputs_in_memory(self.given), custody(owner):
             function(self, *step.arguments)
 
-    def make(self) -> None:
-        """Run the steps that are not done (``is_made``), in order, each with a log of its own."""
+    def make(self, steps: Iterable[Step] = ()) -> None:
+        """Run those of some steps (by default of all) that are not done (``is_made``), in order,
+        each with a log of its own."""
         whole = self.is_made(_PAGE)
-        for step in steps_of(self):
+        for step in steps or steps_of(self):
             if whole if step.name in ("summary", "report") else self.is_made(step):
                 continue
-            # Until the page is made again, the analysis is not whole.
-            self.record("report").unlink(missing_ok=True)
+            # Until it and the page are made again, the analysis is not whole.
+            for name in (step.file, "report"):
+                self.record(name).unlink(missing_ok=True)
             whole = False
             own = self.folder / f"logs/{step.file}.log"
             with logged_to(own, self.folder):
@@ -228,6 +230,9 @@ class AnalysisRun:
                 record = read_json(self.record(name))
                 read = record["details"].get("inputs", {})
                 found[name] = [record["files"], [one["sha256"] for one in read.values()]]
+        if step.name in ("tables", *(stage.name for stage in STAGES)):
+            others = [self.folder.parent / name for name in read_of_others(self.config)]
+            found["others"] = [checksum_of(path) for path in others if path.exists()]
         if step.name == "report":
             records = map(Path, self.files.records(read_json(self.plan)))
             there = (*records, self.folder / "summary.json")
@@ -268,6 +273,22 @@ def runs_of(config: Config) -> Iterator[AnalysisRun]:
         yield AnalysisRun(name, analysis, Path(config.results) / name, config.seed)
 
 
+def network_steps(run: AnalysisRun) -> tuple[Step, ...]:
+    """The steps of rule ``network``: the network, and all that comes after it but exports and
+    page."""
+    stages = stages_of(run.config)
+    after = {
+        "tables": run.config.result_tables(),
+        "evaluate": run.files.optional("evaluation.json"),
+        "values": stages or run.of_group,
+    }
+    return (
+        Step("network"),
+        *(Step(name) for name, there in after.items() if there),
+        *(Step(stage.name, (stage.name,), "downstream") for stage in stages),
+    )
+
+
 def steps_of(run: AnalysisRun) -> Iterator[Step]:
     """The steps that an analysis has, in an order in which they can run. Those after the plan (and
     the exports) depend on what it (the network) says: they come once it is there."""
@@ -286,15 +307,7 @@ def steps_of(run: AnalysisRun) -> Iterator[Step]:
     yield from (Step("chunk", ("chunks", name)) for name in chunks)
     yield Step("merge", ("chunks",))
     yield from (Step("bootstrap", (job["first"], job["last"])) for job in plan["bootstraps"])
-    yield Step("network")
-    if config.result_tables():
-        yield Step("tables")
-    if run.files.evaluation():
-        yield Step("evaluate")
-    stages = stages_of(config)
-    if stages or run.of_group:
-        yield Step("values")
-    yield from (Step(stage.name, (stage.name,), "downstream") for stage in stages)
+    yield from network_steps(run)
     n_edges = read_json(run.record("network"))["details"]["edges"]
     exports = (path.removeprefix(f"{run.folder}/network.") for path in run.files.exports(n_edges))
     yield from (Step("export", (suffix,)) for suffix in exports if suffix != "parquet")

@@ -1,4 +1,4 @@
-"""The rules of the stages that follow a network (``pairtile.config.downstream``)."""
+"""Steps of rule ``network``: the stages that follow it (``pairtile.config.downstream``)."""
 
 from __future__ import annotations
 

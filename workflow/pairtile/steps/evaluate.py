@@ -1,4 +1,4 @@
-"""Rule ``evaluate``: ranking and network against a gold standard."""
+"""Step ``evaluate`` of rule ``network``: ranking and network against a gold standard."""
 
 from __future__ import annotations
 

@@ -62,8 +62,7 @@ def network(run: AnalysisRun) -> None:
         config, described = local_inputs(asked, run.local_inputs("network"), run.checksums)
         if described:
             step.details["inputs"] = described
-        backend = None if config.jobs.network_gpu else "cpu"
-        opened = opened_network(run, config, backend)
+        opened = opened_network(run, config, None if config.jobs.network_gpu else "cpu")
         given = config.resolved()
         step.details["parameters"] = {
             key: decided

@@ -171,7 +171,11 @@ def plan(run: AnalysisRun) -> None:
         rate, precision = cost.per_second, cost.precision
         seconds = [amount / rate for amount in work]
 
-        others = {"network_data": cost.data_seconds} if whole.needs_network_data else {}
+        others = (
+            {"network_data": cost.data_seconds}
+            if run.is_check and whole.needs_network_data  # else it is read already
+            else {}
+        )
         if stages := stages_of(whole):
             others |= {"values": read_json(run.record("prepare"))["seconds"]}
             workers = GPU_THREADS if device.backend == "cuda" else threads()

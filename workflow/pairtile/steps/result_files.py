@@ -6,7 +6,6 @@ calls of these methods. Parts that only the plan knows take ``plan.json`` as it 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
@@ -35,13 +34,13 @@ class ResultFiles:
         """What a run makes of the analysis."""
         names = ["items.parquet", "pairs.parquet", "network.parquet", "summary.json", "report.html"]
         tables = [*self.tables(), *self.stages()]
-        return [*self.paths(names), *self.evaluation(), *tables, *self.exports()]
+        return [*self.paths(names), *self.optional("evaluation.json"), *tables, *self.exports()]
 
     def outputs(self, of_group: bool) -> tuple[list[str], list[str]]:
         """Files and folders of a job that makes all of the analysis. ``of_group``: it is compared
         with others of its kind, which takes its values."""
         more = ["plan.json", "chunks.npz", "scores.npz", "steps/report.json"]
-        files = [*self.wanted(), *self.network_data(), *self.paths(more)]
+        files = [*self.wanted(), *self.optional("network_data.npz"), *self.paths(more)]
         folders = ["state", "figures", *["values"] * bool(of_group or self.stages())]
         return list(dict.fromkeys(files)), self.paths(folders)
 
@@ -68,45 +67,27 @@ class ResultFiles:
         """The tables of the stages that follow the network."""
         return self.paths(stage_tables(self.config))
 
-    def stage_tables(self, *names: str) -> list[str]:
-        """Those of some of these stages; none for no name."""
-        return self.paths(stage_tables(self.config, *names)) if names else []
-
     def node_tables(self) -> list[str]:
         """Those of them that graphs take attributes of nodes from."""
         return self.paths(t for t in self.config.result_tables() if t in self.config.node_tables)
 
-    def tables_record(self) -> list[str]:
-        """The record of the step that wrote these."""
-        return self._if(self.node_tables(), "steps/tables.json")
+    def optional(self, name: str, plan: Plan | None = None) -> list[str]:
+        """A file that not every analysis has, where this one has it; of state and merged pairs,
+        where the page shows what they hold."""
+        there = {
+            "evaluation.json": getattr(self.config, "gold_standard", None),
+            "network_data.npz": self.config.needs_network_data,
+            "steps/tables.json": self.node_tables(),  # which exports hold against their record
+            "state": self.config.jobs.report_state,
+            "pairs.parquet": self.config.jobs.report_pairs,
+            "scan.npz": plan and plan["scan"],
+            "null.npz": plan and plan.get("null", True),  # an older plan does not say: it has
+        }
+        return self.paths([name] if there[name] else [])
 
-    def evaluation(self) -> list[str]:
-        """The comparison with a gold standard, where there is one."""
-        return self._if(getattr(self.config, "gold_standard", None), "evaluation.json")
-
-    def network_data(self) -> list[str]:
-        """What network and tables alone need, where the analysis has it."""
-        return self._if(self.config.needs_network_data, "network_data.npz")
-
-    def report_state(self) -> list[str]:
-        """The state, where the page shows what it holds."""
-        return self._if(self.config.jobs.report_state, "state")
-
-    def report_pairs(self) -> list[str]:
-        """The merged table, where the page shows what it holds."""
-        return self._if(self.config.jobs.report_pairs, "pairs.parquet")
-
-    def chunks(self, plan: Plan, stage: str) -> list[str]:
+    def chunks(self, stage: str, plan: Plan) -> list[str]:
         """Every chunk file of a stage (``scan`` or ``chunks``)."""
         return self.paths(f"{stage}/{chunk_name(chunk)}.parquet" for chunk in plan["chunks"])
-
-    def scan(self, plan: Plan) -> list[str]:
-        """Sums of the first pass, where the analysis has one."""
-        return self._if(plan["scan"], "scan.npz")
-
-    def null(self, plan: Plan) -> list[str]:
-        """The null distribution, where the method has one (an older plan does not say: it has)."""
-        return self._if(plan.get("null", True), "null.npz")
 
     def bootstraps(self, plan: Plan) -> list[str]:
         """Edges of bootstrap networks, a file for each job."""
@@ -117,40 +98,36 @@ class ResultFiles:
         """Records of the steps that the analysis has, in their order."""
         steps = {
             "prepare": True,
-            "network_data": self.network_data(),
+            "network_data": self.optional("network_data.npz"),
             "plan": True,
-            "null": self.null(plan),
+            "null": self.optional("null.npz", plan),
             "merge_scan": plan["scan"],
             "merge": True,
             "network": True,
-            "evaluate": self.evaluation(),
+            "evaluate": self.optional("evaluation.json"),
             "tables": self.tables(),
             "values": self.stages(),
             **{stage.name: stage.tables for stage in stages_of(self.config)},
         }
         return self.paths(f"steps/{step}.json" for step, there in steps.items() if there)
 
+    def records_of_scores(self, plan: Plan) -> list[str]:
+        """Those of the steps up to the merge."""
+        records = self.records(plan)
+        return records[: records.index(f"{self.folder}/steps/network.json")]
+
+    def after_merge(self, steps: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Files and folders that some steps write, the network first, beside its table and
+        record."""
+        names = ["scores.npz", *(f"steps/{name}.json" for name in steps if name != "network")]
+        files = [
+            *self.paths(names),
+            *self.tables(),
+            *self.optional("evaluation.json"),
+            *self.stages(),
+        ]
+        return files, self.paths(["values"] if "values" in steps else [])
+
     def paths(self, names: Iterable[str]) -> list[str]:
         """Files of these names."""
         return [f"{self.folder}/{name}" for name in names]
-
-    def _if(self, there: object, name: str) -> list[str]:
-        return [f"{self.folder}/{name}"] if there else []
-
-
-def table_rules(analyses: Mapping[str, Analysis]) -> dict[str, tuple[tuple[str, ...], str]]:
-    """Rule name -> the tables that it writes, and a pattern of the names of its analyses.
-
-    One rule for each method with tables of its own, and more where analyses of one method ask for
-    different ones: a rule's outputs are fixed, so that no wildcard could stand for them.
-    """
-    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for name, config in analyses.items():
-        if tables := config.result_tables():
-            groups.setdefault((config.method, tables), []).append(re.escape(name))
-    rules: dict[str, tuple[tuple[str, ...], str]] = {}
-    for (method, tables), names in groups.items():
-        number = sum(other.startswith(f"tables_{method}") for other in rules)
-        rule = f"tables_{method}" + (f"_{number + 1}" if number else "")
-        rules[rule] = (tables, "|".join(names))
-    return rules

@@ -74,11 +74,11 @@ def _add(content: Content, messages: Sequence[Message]) -> None:
 
 def _verify(files: ResultFiles, steps: Sequence[Content]) -> None:
     """Check the files that the page is made of, which its code reads as they are."""
-    unread = set(files.paths(["pairs.parquet"])) - {*files.report_pairs()}
+    unread = set(files.paths(["pairs.parquet"])) - {*files.optional("pairs.parquet")}
     for name, checksum in (item for step in steps for item in step["files"].items()):
         if files.paths([name])[0] not in unread and Path(name).name != MANIFEST:
             verified_by_record(Path(files.folder, name), checksum)
-    for path in files.report_state():
+    for path in files.optional("state"):
         verified_state(path)
 
 
@@ -116,6 +116,7 @@ def _joined(run: AnalysisRun, planned: Content, steps: Sequence[Content]) -> Con
             "precision": planned["precision"],
         },
         "counts": {},
+        "preparation": [],
         "threshold": {},
         "steps": {},
         "files": {},
@@ -137,6 +138,8 @@ def _joined(run: AnalysisRun, planned: Content, steps: Sequence[Content]) -> Con
         _add(content, messages)
         if notes := notes_of(messages):
             content["notes_by_step"][step["step"]] = notes
+        if step["step"] == "prepare":
+            content["preparation"] = step["done"]
         details = step["details"]
         content["inputs"] |= details.get("inputs", {})
         content["threshold"] |= details.get("threshold", {})

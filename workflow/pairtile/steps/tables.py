@@ -1,4 +1,4 @@
-"""Rules ``tables_METHOD``: the tables that a method has beside the network."""
+"""Step ``tables`` of rule ``network``: the tables that a method has beside the network."""
 
 from __future__ import annotations
 

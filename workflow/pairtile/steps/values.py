@@ -1,4 +1,4 @@
-"""Rule ``values``: the prepared expression and the annotations, for what follows the network."""
+"""Step ``values`` of rule ``network``: prepared expression and annotations, for what follows it."""
 
 from __future__ import annotations
 

@@ -35,6 +35,7 @@ from pairtile.methods.mirna_targets.records import (
 from pairtile.methods.mirna_targets.scoring import SequenceBatch, state_sequences
 from pairtile.methods.mirna_targets.seed_sites import site_abundance
 from pairtile.preprocess.items import printable, unique_names
+from pairtile.runtime.record import say_done
 
 message = messages_of(__package__)
 
@@ -63,12 +64,15 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArray
         orthologs = read_orthologs(config.orthologs, "orthologs", config.reference_species)
     pairs = None if config.restrict is None else read_restrict(config.restrict)
     mirnas, transcripts, messages = choose_records(config, mirnas, transcripts)
+    say_done(message("sequences_read", mirnas=len(mirnas), transcripts=len(transcripts)))
     files = [mirnas, transcripts, *([] if orthologs is None else [orthologs])]
     if config.on_bad_record == "error":
         refuse_bad_records(files)
     trim, lengths = config.estimator.trim, transcripts.lengths
     order = np.argsort(lengths if trim is None else np.minimum(lengths, trim), kind="stable")
     laid = SequenceBatch(transcripts.text, transcripts.offsets).block(order, trim)
+    longest = int(laid.lengths.max(initial=0))
+    say_done(message("transcripts_sorted", n=len(transcripts), longest=longest))
     state: SequenceArrays = {
         "mirna_text": mirnas.text,
         "mirna_offsets": mirnas.offsets,
@@ -80,8 +84,12 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArray
     }
     restriction = None
     if pairs is not None:
-        spelled = [(mirna, transcripts.spelled(name)) for mirna, name in pairs]
-        restriction = match_restrict(spelled, mirnas, transcripts, str(config.restrict))
+        restriction = match_restrict(
+            [(mirna, transcripts.spelled(name)) for mirna, name in pairs],
+            mirnas,
+            transcripts,
+            str(config.restrict),
+        )
         state["restrict"] = restriction.pairs
         messages += restriction.messages
     items, renamed = items_table(mirnas, transcripts)
@@ -94,11 +102,26 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArray
     names = [transcripts.names[row] for row in order]
     more: list[PreparedPart] = []
     if orthologs is not None:
-        species = config.reference_species, config.species_tree
-        more.append(prepare_orthologs(orthologs, names, genes, *species, transcripts.spelled))
+        more.append(
+            prepare_orthologs(
+                orthologs,
+                names,
+                genes,
+                config.reference_species,
+                config.species_tree,
+                transcripts.spelled,
+            )
+        )
     if config.mirna_expression is not None and config.transcript_expression is not None:
-        paths = config.mirna_expression, config.transcript_expression
-        more.append(prepare_expression(paths, mirnas.names, names, genes, transcripts.spelled))
+        more.append(
+            prepare_expression(
+                (config.mirna_expression, config.transcript_expression),
+                mirnas.names,
+                names,
+                genes,
+                transcripts.spelled,
+            )
+        )
     counts = {
         "mirnas_read": len(mirnas) + len(mirnas.bad) + mirnas.n_passed,
         "mirnas_kept": len(mirnas),
@@ -106,7 +129,7 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArray
         "transcripts_kept": len(transcripts),
         "mirna_letters": int(mirnas.text.size),
         "transcript_letters": int(laid.text.size),
-        "longest_transcript": int(laid.lengths.max(initial=0)),
+        "longest_transcript": longest,
         "pairs": len(mirnas) * len(transcripts),
     }
     if restriction is not None:
@@ -174,7 +197,6 @@ def choose_records(
         transcripts = without_versions(transcripts)
     messages += [*whole, *twice, *twice_too]
     if pattern:
-        parts = {"gene": transcripts.genes[:1], "symbol": transcripts.symbols[:1]}
         messages.append(
             message(
                 "headers_taken_apart",
@@ -182,7 +204,13 @@ def choose_records(
                 pattern=pattern,
                 name=transcripts.names[0],
                 more="".join(
-                    f", {part} {word}" for part, words in parts.items() for word in words if word
+                    f", {part} {word}"
+                    for part, words in (
+                        ("gene", transcripts.genes[:1]),
+                        ("symbol", transcripts.symbols[:1]),
+                    )
+                    for word in words
+                    if word
                 ),
             )
         )

@@ -29,6 +29,7 @@ from pairtile.preprocess.samples import dependence_warnings, read_arranged
 from pairtile.preprocess.statistics import row_blocks
 from pairtile.preprocess.transitions import lagged_samples
 from pairtile.preprocess.two_tables import read_two_tables
+from pairtile.runtime.record import say_done
 from pairtile.runtime.threads import in_threads
 from pairtile.splines.scorer import SplineSettings
 from pairtile.splines.values import marginal_entropies, scaled, scaled_halves
@@ -59,8 +60,9 @@ def spline_state(
         found = FoundRegulators(rows, {}, [])
     else:
         expression, design = read_arranged(config, scratch)
-        half = not config.lag
-        prepared = prepare_expression(expression, config.preprocess, True, design, scratch, half)
+        prepared = prepare_expression(
+            expression, config.preprocess, True, design, scratch, half=not config.lag
+        )
         del expression  # a sparse table may be the largest thing in memory
         parameters = {"preprocess": prepared.parameters}
         genes = GeneNames.of_items(prepared.items, config.ignore_case, config.ignore_versions)
@@ -71,8 +73,13 @@ def spline_state(
     items.loc[regulators, "is_regulator"] = True
     quality = prepared.quality.state(prepared.values)  # before the values are scaled
     config = counts_by_rank(config, *parameters.values())
-    columns = None if config.other_expression is None else int(regulators[0])
-    made = state_of_values(config, prepared.values, regulators, prepared.design.state, columns)
+    made = state_of_values(
+        config,
+        prepared.values,
+        regulators,
+        prepared.design.state,
+        columns=None if config.other_expression is None else int(regulators[0]),
+    )
     messages = [*prepared.messages, *absent, *made.messages]
     state: SplineArrays = {**made.state, **quality}
     return PreparedInput(items, state, counts, messages, parameters)
@@ -131,6 +138,7 @@ def state_of_values(
             scaled(z[rows], settings, estimator.transform, overwrite=True)
             entropy[rows] = marginal_entropies(z[rows], settings)
         release(z)
+    say_done(message("values_binned", genes=len(z), **estimator.model_dump()))
     n_classes = int(entropy_classes(entropy).max(initial=0)) + 1
     if n_classes > 1:
         low, high = np.percentile(entropy[entropy > 0.0], [5, 95])

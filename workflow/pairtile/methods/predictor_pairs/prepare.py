@@ -27,6 +27,7 @@ from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.null_design import UNEVEN
 from pairtile.preprocess.samples import SampleDesign
 from pairtile.preprocess.transitions import lagged_samples
+from pairtile.runtime.record import say_done
 
 message = messages_of(__package__)
 
@@ -97,9 +98,9 @@ def prepare_predictor_input(
     found = _transitions(config, design, table)
     predictors = _selected_rows("regulators", given.regulators, config, table)
     targets = _selected_rows("targets", given.targets, config, table)
-    wanted = config.estimator.cardinality
-    own = 0 if config.estimator.self else np.isin(targets, predictors).astype(int)
-    lacking = int((np.broadcast_to(predictors.size - own, targets.shape) < wanted).sum())
+    # A target is no candidate of its own, unless asked for.
+    wanted, others_only = config.estimator.cardinality, not config.estimator.self
+    lacking = int((predictors.size - (np.isin(targets, predictors) & others_only) < wanted).sum())
     if lacking == targets.size:
         raise InputError.at(
             config.regulators or config.table,
@@ -116,8 +117,10 @@ def prepare_predictor_input(
     if config.regulators is not None:
         items.loc[predictors, "is_regulator"] = True
     items.loc[targets, "is_target"] = True
-    quantized = config.quantize.model_dump() | {"levels": n_levels}
-    parameters: dict[str, object] = {"preprocess": table.parameters, "quantize": quantized}
+    parameters: dict[str, object] = {
+        "preprocess": table.parameters,
+        "quantize": config.quantize.model_dump() | {"levels": n_levels},
+    }
     return PreparedPredictors(
         **vars(replace(table, items=items, parameters=parameters)),
         levels=levels,
@@ -135,19 +138,23 @@ def _levels(
     table, n_levels, cleaning = given.table, given.n_levels, config.preprocess
     if n_levels is None:
         table = prepare_expression(table, cleaning, design=given.design, scratch=scratch)
-        return table, quantize(table.values, config.quantize), int(config.quantize.levels)
+        levels = quantize(table.values, config.quantize)
+        say_done(message("levels_made", n=config.quantize.levels, rule=config.quantize.rule))
+        return table, levels, int(config.quantize.levels)
     assert isinstance(table, Expression)
-    as_read = {"sample_scale": False, "hidden_factors": "none", "control_genes": None}
-    prepared = prepare_expression(table, cleaning.model_copy(update={"log2": False} | as_read))
+    as_read = {"log2": False, "sample_scale": False, "hidden_factors": "none"}
+    prepared = prepare_expression(
+        table, cleaning.model_copy(update={**as_read, "control_genes": None})
+    )
     prepared.parameters["log2_requested"] = cleaning.log2
     as_they_are = message("levels_as_they_are", n=n_levels)
+    say_done(as_they_are)
     prepared.messages[:] = [*notes_of(table.notes), as_they_are, *prepared.warnings]
     first = first_level(table.values, config.quantize.levels)
     if first:
         prepared.messages.append(message("levels_from_one", n=n_levels, highest=n_levels - 1))
-    missing = np.isnan(prepared.values)
-    levels = np.where(missing, MISSING_LEVEL, prepared.values - first).astype(np.int8)
-    return prepared, levels, n_levels
+    levels = np.where(np.isnan(prepared.values), MISSING_LEVEL, prepared.values - first)
+    return prepared, levels.astype(np.int8), n_levels
 
 
 def _transitions(
@@ -164,9 +171,11 @@ def _transitions(
         # Those that take steps of the length that is stated, by stretches of such steps.
         source, target, stretches = whole.source_samples, whole.target_samples, design.stretches
         even = stretches[source] == stretches[target]
-        series = np.unique(stretches[source[even]], return_inverse=True)[1].astype(np.int32)
         found = replace(
-            whole, source_samples=source[even], target_samples=target[even], series=series
+            whole,
+            source_samples=source[even],
+            target_samples=target[even],
+            series=np.unique(stretches[source[even]], return_inverse=True)[1].astype(np.int32),
         )
         left = f", {len(whole) - len(found)} left out by samples.step"
         table.counts["transitions_left_out"] = len(whole) - len(found)

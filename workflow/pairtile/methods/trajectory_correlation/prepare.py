@@ -54,7 +54,7 @@ from pairtile.methods.trajectory_correlation.variables import (
     distance_variables,
     position_variables,
 )
-from pairtile.runtime.record import Progress
+from pairtile.runtime.record import Progress, say_done
 
 message = messages_of(__package__)
 _CORE_FRAMES = 200
@@ -135,10 +135,12 @@ class _Preparation:
                     # Frames in which something is further than half a box from the one before.
                     joined = values if last is None else np.concatenate([last, values])
                     moved = ((joined[1:] - joined[:-1]) ** 2).sum(axis=-1)
-                    far = float(box[:3].min()) / 2
-                    broken += int((moved > far**2).any(axis=1).sum())
+                    broken += int((moved > (float(box[:3].min()) / 2) ** 2).any(axis=1).sum())
                     last = values[-1:]
                 progress.advance(len(block))
+        if self.config.unwrap:
+            self.messages.append(message("unwrapped"))
+            say_done(self.messages[-1])
         prepared = writer.finish(variables.dropped)
         self._describe(prepared, broken)
         return prepared
@@ -249,16 +251,16 @@ class _Preparation:
             )
         where = f"frame {start.frames[0]} of {start.name}"
         if self.config.reference == "average":
-            everything = np.arange(self.fit.size)
             for _ in range(AVERAGE_PASSES):
                 total, n_frames = np.zeros_like(reference), 0
                 for run in self.input.runs:
                     for block, _box in self._blocks(run, self.fit):
-                        total += superpose(block, everything, reference).sum(axis=0)
+                        total += superpose(block, np.arange(self.fit.size), reference).sum(axis=0)
                         n_frames += len(block)
                 reference = centred(total / n_frames)
             where = f"the average structure, found in {AVERAGE_PASSES} rounds from {where}"
         self.messages.append(message("superposed", atoms=self.fit.size, where=where))
+        say_done(self.messages[-1])
         return reference
 
     # --- reading -----------------------------------------------------------------------------
@@ -309,20 +311,22 @@ class _Preparation:
             "domain",
             "secondary_structure",
         ):
-            absent = {"fitted": False, "resid": 0}.get(key, "")
-            items[key] = np.where(rows >= 0, described[key].to_numpy()[rows], absent)
+            items[key] = np.where(
+                rows >= 0,
+                described[key].to_numpy()[rows],
+                {"fitted": False, "resid": 0}.get(key, ""),
+            )
         drawn = np.unique(np.concatenate([numbers, self.needed]))
         frame = self._superposed(self.first[None, drawn], drawn)
         prepared.state["structure"] = residues.structure(frame[0, np.searchsorted(drawn, numbers)])
         if self.variables.dimensions == 1:
-            own = np.searchsorted(drawn, self.variables.atoms)
-            prepared.state["mean_positions"] = self.variables.centres(frame[:, own])[0]
+            prepared.state["mean_positions"] = self.variables.centres(
+                frame[:, np.searchsorted(drawn, self.variables.atoms)]
+            )[0]
         prepared.state["frame_interval_ps"] = np.array([run.interval_ps for run in runs])
         prepared.counts.update(
             atoms=self.input.n_atoms, residues=len(residues), fit_atoms=int(self.fit.size)
         )
-        if self.config.unwrap:
-            prepared.messages.append(message("unwrapped"))
         prepared.messages[:0] = [*self.messages, *self.input.said.values()]
         prepared.messages.extend(
             message("frames_lacking", file=run.name, promised=run.n_promised, frames=run.n_frames)

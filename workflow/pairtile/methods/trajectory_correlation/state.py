@@ -40,6 +40,7 @@ from pairtile.methods.trajectory_correlation.correlation_times import (
 )
 from pairtile.methods.trajectory_correlation.prepare import prepare_trajectory
 from pairtile.methods.trajectory_correlation.time_series import without_frames
+from pairtile.runtime.record import say_done
 
 message = messages_of(__package__)
 
@@ -183,8 +184,7 @@ def successive_are_near(series: NDArray[np.floating], level: float = 0.05) -> bo
 def replicas_of(state: MotionArrays) -> list[NDArray[np.floating]]:
     """The series of each replica, (variables, d, frames), mapped as the state is."""
     offsets = np.asarray(state["replica_offsets"]).tolist()
-    series = state["series"]
-    return [series[:, :, a:b] for a, b in pairwise(offsets)]
+    return [state["series"][:, :, a:b] for a, b in pairwise(offsets)]
 
 
 def replica_weights(state: MotionArrays) -> NDArray[np.float64] | None:
@@ -299,6 +299,7 @@ def _without_repeated(
             )
     prepared = without_frames(prepared, [[*r.exact] for r in found], cyclic, scratch)
     prepared.messages.append(message("repeated_frames_left_out", n=exact, example=shown))
+    say_done(prepared.messages[-1])
     return prepared
 
 
@@ -388,6 +389,7 @@ def _describe(
             high=np.quantile(times, 0.95),
         )
     )
+    say_done(prepared.messages[-1])
     if few.any():
         prepared.messages.append(
             message(

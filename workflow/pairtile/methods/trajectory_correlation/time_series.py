@@ -36,6 +36,7 @@ from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.network import path_ends
 from pairtile.methods.trajectory_correlation.read_tables import open_series_table
+from pairtile.runtime.record import say_done
 
 message = messages_of(__package__)
 
@@ -111,6 +112,9 @@ class SeriesWriter:
         assert self.n_written == self.offsets[-1]
         names, series = self.table["name"].tolist(), np.load(self.path, mmap_mode="r")
         n_variables, d, n_frames = series.shape
+        say_done(
+            message("frames_read", frames=n_frames, runs=len(self.names), variables=n_variables)
+        )
         moments = moments_of(series, self.offsets, self.cyclic)
         n_observed = moments.n.min(axis=2)
         for replica, row in np.argwhere(n_observed < MIN_OBSERVED)[:1].tolist():
@@ -255,11 +259,19 @@ def prepare_tables(
     variables = pd.DataFrame({"name": first.names, "atom": "", "residue": np.int32(-1)})
     angles = how.angles != "none"
     with Scratch(scratch) as folder:
-        replicas = [(table.path, len(table.used)) for table in tables]
-        writer = SeriesWriter(config, folder, replicas, variables, first.dimensions, cyclic=angles)
+        writer = SeriesWriter(
+            config,
+            folder,
+            [(table.path, len(table.used)) for table in tables],
+            variables,
+            first.dimensions,
+            cyclic=angles,
+        )
         for table in tables:
-            size = frames_in_block(2 * len(variables) * first.dimensions)
-            for block in table.blocks(size, config.estimator.allows_missing):
+            for block in table.blocks(
+                frames_in_block(2 * len(variables) * first.dimensions),
+                config.estimator.allows_missing,
+            ):
                 values = np.radians(block) if how.angles == "degrees" else block
                 writer.write((values + np.pi) % (2 * np.pi) - np.pi if angles else values)
         prepared = writer.finish()

@@ -35,14 +35,16 @@ STEPS = {
 
 def cleaning_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
     """Notes and the table of left-out items."""
-    notes, dropped = _notes(results), results.dropped
-    needed(notes or len(dropped))
+    done = results.summary.get("preparation") or []
+    notes, dropped = _notes(results, {each["text"] for each in done}), results.dropped
+    needed(notes or done or len(dropped))
     columns = [column for column in COLUMNS if column in dropped]
     return PageSection(
         id="cleaning",
         title="Cleaning and choices",
         template="section_cleaning.html.j2",
         values={
+            "done": [(each["text"], duration(each["after_seconds"])) for each in done],
             "notes": notes,
             "headings": [
                 (results.text.item, ""),
@@ -57,12 +59,11 @@ def cleaning_section(results: Results, pictures: list[CaptionedFigure]) -> PageS
     )
 
 
-def _notes(results: Results) -> list[tuple[str, list[str]]]:
+def _notes(results: Results, listed_before: set[str]) -> list[tuple[str, list[str]]]:
     """The notes of each step with a heading, steps in their order, each note at its first place."""
     found = dict(results.summary.get("notes_by_step") or {})
     steps = dict.fromkeys([step for step in STEPS if step in found] + list(found))
     groups = [(STEPS.get(step, spaced(step).capitalize()), found[step]) for step in steps]
-    listed_before: set[str] = set()
     kept = []
     for heading, notes in groups:
         new = [note for note in dict.fromkeys(map(str, notes)) if note not in listed_before]
