@@ -1,20 +1,28 @@
 """Simulate every claim of error control and write what came out.
 
-    PYTHONPATH=workflow python -m benchmarks.validity [METHOD ...] [--quick]
+    PYTHONPATH=workflow python -m benchmarks.validity [METHOD ...] [--quick] [--processes N]
 
-Writes ``benchmarks/results/validity.json`` and the table in ``docs/validity.md``; with ``--quick``,
-fewer draws, prints only. Exits with 1 where a claim does not hold.
+Writes ``benchmarks/results/validity.json`` and the table in ``docs/validity.md``, method by method;
+with ``--quick``, fewer draws, prints only. Exits with 1 where a claim does not hold.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+
+from benchmarks.validity.claims import Part
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks/results/validity.json"
@@ -64,27 +72,70 @@ def measured(rows: list[dict[str, Any]]) -> str:
     )
 
 
+def parts_of(method: str, quick: bool) -> list[Part]:
+    """What simulates the claims of a method, each part by itself, in the order of its rows."""
+    module = import_module(f"benchmarks.validity.{method}")
+    return list(module.parts(quick)) if hasattr(module, "parts") else [partial(module.run, quick)]
+
+
+def rows_of(method: str, number: int, quick: bool) -> list[dict[str, Any]]:
+    """The rows of one part. It is named by its number, since a process cannot be sent a lambda."""
+    begin = time.process_time()
+    rows = list(parts_of(method, quick)[number]())
+    seconds = time.process_time() - begin
+    print(
+        f"{seconds:6.0f} s of CPU  {method} {number}: {rows[0]['scenario'] if rows else ''}",
+        flush=True,
+    )
+    return rows
+
+
+def simulated(
+    methods: Sequence[str], quick: bool, processes: int
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Each method with its rows, once all its parts are there; ``processes`` parts at a time, of
+    one thread each where there are several."""
+    numbers = {method: range(len(parts_of(method, quick))) for method in methods}
+    if processes == 1:
+        for method in methods:
+            yield method, [row for k in numbers[method] for row in rows_of(method, k, quick)]
+        return
+    os.environ |= dict.fromkeys(
+        ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
+    )
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        waiting = {
+            method: [pool.submit(rows_of, method, k, quick) for k in numbers[method]]
+            for method in methods
+        }
+        for method, parts in waiting.items():
+            yield method, [row for part in parts for row in part.result()]
+
+
+def write(claims: dict[str, list[dict[str, Any]]]) -> None:
+    """These methods' claims in place of those that the file and the page had."""
+    stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    RESULTS.write_text(json.dumps(stored | claims, indent=1) + "\n")
+    head, _, rest = PAGE.read_text().partition(BEGIN)
+    text = f"{BEGIN}\n\n{table(stored | claims)}\n{END}{rest.partition(END)[2]}"
+    PAGE.write_text(head + text)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.validity")
     parser.add_argument("methods", nargs="*", metavar="METHOD", help=", ".join(METHODS))
     parser.add_argument("--quick", action="store_true", help="fewer draws, nothing is written")
+    parser.add_argument("--processes", type=int, default=1, help="parts simulated at a time (1)")
     given = parser.parse_args()
     unknown = set(given.methods) - set(METHODS)
     if unknown:
         parser.error(f"found {', '.join(sorted(unknown))}; expected some of {', '.join(METHODS)}")
-    claims = {}
-    for method in given.methods or METHODS:
-        claims[method] = import_module(f"benchmarks.validity.{method}").run(given.quick)
-        print(table({method: claims[method]}), flush=True)
-    if not given.quick:
-        stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-        RESULTS.write_text(json.dumps(stored | claims, indent=1) + "\n")
-        head, _, rest = PAGE.read_text().partition(BEGIN)
-        text = f"{BEGIN}\n\n{table(stored | claims)}\n{END}{rest.partition(END)[2]}"
-        PAGE.write_text(head + text)
-    passed = [
-        row["passed"] for rows in claims.values() for row in rows if row["passed"] is not None
-    ]
+    passed = []
+    for method, rows in simulated(given.methods or METHODS, given.quick, given.processes):
+        print(table({method: rows}), flush=True)
+        passed += [row["passed"] for row in rows if row["passed"] is not None]
+        if not given.quick:
+            write({method: rows})
     failed = passed.count(False)
     print(f"{failed} of {len(passed)} claims do not hold.")
     return int(failed > 0)
