@@ -344,8 +344,9 @@ class MutualInformationConfig(TwoTableAnalysis):
         description=(
             "What ranks the pairs, for `keep`, the order of the network table and the evaluation. "
             + " ".join(f"`{score.name}`: {score.about}" for score in SCORES.values())
-            + f" `auto`: `{auto_score(True)}` beside `regulators`, else `{auto_score(False)}`. p- "
-            "and q-values are those of mutual information whatever stands here; beside "
+            + f" `auto`: `{auto_score(True)}` beside `regulators` and where most genes share "
+            f"components (the warning `hidden_factors`), else `{auto_score(False)}`. p- and "
+            "q-values are those of mutual information whatever stands here; beside "
             "`other_expression` all but `mi` are directed."
         ),
     )
@@ -387,11 +388,9 @@ class MutualInformationConfig(TwoTableAnalysis):
 
     def resolve_auto(self) -> Mapping[str, object]:
         # DPI compares pairs of the same samples.
-        found: dict[str, object] = {"dpi": False} if self.lag else {}
-        if self.score == "auto":
-            listed = self.regulators is not None
-            found["score"] = MUTUAL_INFORMATION.name if self.lag else auto_score(listed)
-        return found
+        if not self.lag:
+            return {}
+        return {"dpi": False} | ({"score": MUTUAL_INFORMATION.name} if self.score == "auto" else {})
 
     def requirements(self) -> Iterator[Rule]:
         yield from super().requirements()
@@ -407,8 +406,8 @@ class MutualInformationConfig(TwoTableAnalysis):
 
     @property
     def ranked_by(self) -> Score:
-        """What ranks the pairs."""
-        return SCORES[self.score]
+        """What ranks the pairs; of ``auto``, until the table decides, what needs most."""
+        return SCORES[auto_score(True) if self.score == "auto" else self.score]
 
     @property
     def directed(self) -> bool:

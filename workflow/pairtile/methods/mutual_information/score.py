@@ -183,9 +183,11 @@ class MutualInformation(
         if config.keep.rule == "auto":
             decided["keep"] = auto_keep(len(state["z"]), regulators)
         said: list[Message] = []
-        if config.score == auto_score(regulators):
-            given = "" if regulators else "out"
-            said.append(message("score_auto", score=config.score, how=given))
+        if config.score == "auto":
+            shared = int(state["shared_components"])
+            decided["score"] = auto_score(regulators, shared > 0)
+            if shared and not regulators:
+                said.append(message("score_auto", score=decided["score"], n=shared))
         return config.model_copy(update=decided), said
 
     @classmethod
