@@ -187,7 +187,7 @@ bench:
 	$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m benchmarks
 
 validity: $(VENV)/.stamp-test
-	PYTHONPATH=workflow $(BIN)/python -m benchmarks.validity
+	PYTHONPATH=workflow $(BIN)/python -m benchmarks.validity --processes $(CORES)
 
 quality: $(VENV)/.stamp
 	$(BIN)/python -m pip install --quiet rdata

@@ -29,7 +29,12 @@ from pairtile.engine.estimator import MergedResults
 from pairtile.engine.merging import MERGED_ROW_GROUP
 from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information import network
-from pairtile.methods.mutual_information.config import MutualInformationConfig, auto_keep
+from pairtile.methods.mutual_information.config import (
+    AUTO_FDR,
+    EDGES_PER_GENE,
+    MutualInformationConfig,
+)
+from pairtile.methods.mutual_information.keep import KeepGenePairs
 from pairtile.methods.mutual_information.null import Null
 from pairtile.runtime.host_memory import peak_host_bytes
 
@@ -69,7 +74,8 @@ def measure(path: Path, genes: int, case: str) -> dict[str, Any]:
     n_pairs = genes * (genes - 1) // 2
     config = analysis_config(MutualInformationConfig, **MEASURED_MI | CASES[case])
     if case == "clr":
-        config = config.model_copy(update={"keep": auto_keep(genes, False)})
+        keep = KeepGenePairs(fdr=AUTO_FDR, top_edges=EDGES_PER_GENE * genes)
+        config = config.model_copy(update={"keep": keep})
     draws = np.sort(np.random.default_rng(2).gamma(3.0, 0.02, DRAWS) * SAMPLES)
     null = Null([draws.astype(np.float32)], np.zeros(genes, dtype=np.int8))
     of_gamma = np.full(genes, 0.4), np.full(genes, 0.28)  # of gamma(2, 0.2)

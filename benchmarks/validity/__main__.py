@@ -1,9 +1,9 @@
 """Simulate every claim of error control and write what came out.
 
-    PYTHONPATH=workflow python -m benchmarks.validity [METHOD ...] [--quick]
+    PYTHONPATH=workflow python -m benchmarks.validity [METHOD ...] [--quick] [--processes N]
 
-Writes ``benchmarks/results/validity.json`` and the table in ``docs/validity.md``; with ``--quick``,
-fewer draws, prints only. Exits with 1 where a claim does not hold.
+Writes ``benchmarks/results/validity.json`` and the table in ``docs/validity.md``, method by method;
+with ``--quick``, fewer draws, prints only. Exits with 1 where a claim does not hold.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import argparse
 import json
 import re
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from benchmarks.validity.parts import simulated
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks/results/validity.json"
@@ -64,27 +65,30 @@ def measured(rows: list[dict[str, Any]]) -> str:
     )
 
 
+def write(claims: dict[str, list[dict[str, Any]]]) -> None:
+    """These methods' claims in place of those that the file and the page had."""
+    stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    RESULTS.write_text(json.dumps(stored | claims, indent=1) + "\n")
+    head, _, rest = PAGE.read_text().partition(BEGIN)
+    text = f"{BEGIN}\n\n{table(stored | claims)}\n{END}{rest.partition(END)[2]}"
+    PAGE.write_text(head + text)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.validity")
     parser.add_argument("methods", nargs="*", metavar="METHOD", help=", ".join(METHODS))
     parser.add_argument("--quick", action="store_true", help="fewer draws, nothing is written")
+    parser.add_argument("--processes", type=int, default=1, help="parts simulated at a time (1)")
     given = parser.parse_args()
     unknown = set(given.methods) - set(METHODS)
     if unknown:
         parser.error(f"found {', '.join(sorted(unknown))}; expected some of {', '.join(METHODS)}")
-    claims = {}
-    for method in given.methods or METHODS:
-        claims[method] = import_module(f"benchmarks.validity.{method}").run(given.quick)
-        print(table({method: claims[method]}), flush=True)
-    if not given.quick:
-        stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-        RESULTS.write_text(json.dumps(stored | claims, indent=1) + "\n")
-        head, _, rest = PAGE.read_text().partition(BEGIN)
-        text = f"{BEGIN}\n\n{table(stored | claims)}\n{END}{rest.partition(END)[2]}"
-        PAGE.write_text(head + text)
-    passed = [
-        row["passed"] for rows in claims.values() for row in rows if row["passed"] is not None
-    ]
+    passed = []
+    for method, rows in simulated(given.methods or METHODS, given.quick, given.processes):
+        print(table({method: rows}), flush=True)
+        passed += [row["passed"] for row in rows if row["passed"] is not None]
+        if not given.quick:
+            write({method: rows})
     failed = passed.count(False)
     print(f"{failed} of {len(passed)} claims do not hold.")
     return int(failed > 0)

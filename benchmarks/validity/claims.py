@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from scipy.stats import beta
+
+Part = Callable[[], Iterable[dict[str, Any]]]
+"""Simulates some of a method's claims, by itself: a row for each."""
 
 
 def claim(
@@ -30,6 +34,11 @@ def claim(
 def commanded(rows: list[dict[str, Any]], command: str) -> list[dict[str, Any]]:
     """The same rows, as those of another command."""
     return [row | {"command": command} for row in rows]
+
+
+def of_command(parts: list[Part], command: str) -> list[Part]:
+    """The same parts, with rows as those of another command."""
+    return [lambda part=part: commanded(list(part()), command) for part in parts]  # type: ignore[misc]
 
 
 def claim_of_mean(

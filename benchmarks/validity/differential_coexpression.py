@@ -8,7 +8,7 @@ with planted differences: false calls, and what is found beside the test of DGCA
 
 from __future__ import annotations
 
-import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from pairtile.statistics.counting_noise import Counts, relative_depths
 from pairtile.statistics.exchangeable import Exchangeable
 from scipy.stats import rankdata
 
-from benchmarks.validity.claims import claim, mean_at_most, of_share
+from benchmarks.validity.claims import Part, claim, mean_at_most, of_share
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int32]
@@ -34,44 +34,39 @@ GENES, MODULES, SIZE = 200, 8, 10
 EDGES, SEED = 60, 3261
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
+def parts(quick: bool) -> list[Part]:
     """A row for each claim."""
-    return nothing_differs(quick, 12) + planted_pairs(quick)
+    return [*nothing_differs(quick, 12), *planted_pairs(quick)]
 
 
-def nothing_differs(quick: bool, size: int) -> list[dict[str, Any]]:
+def nothing_differs(quick: bool, size: int) -> list[Part]:
     """Tables with groups of so many samples, of the same correlations."""
     tables = 20 if quick else 150
-    rows = []
-    for score, scenarios in NULLS.items():
-        wrong = [no_difference(scenario, size, score, tables) for scenario in scenarios]
-        rows += [
-            counted(f"{score}: {scenario}, {size} samples a group", number, tables)
-            for scenario, number in zip(scenarios, wrong, strict=True)
-        ]
-        if len(wrong) > 1:
-            together = f"{score}: all of these, {size} samples a group"
-            rows.append(counted(together, sum(wrong), tables * len(wrong)))
-    return rows
+    return [
+        partial(of_scenario, scenario, size, score, tables)
+        for score, scenarios in NULLS.items()
+        for scenario in scenarios
+    ]
 
 
-def warned_of(quick: bool) -> list[dict[str, Any]]:
+def warned_of(quick: bool) -> list[Part]:
     """What makes groups incomparable, 60 samples a group."""
     tables = (20 if quick else 150) // 3
-    rows = []
     shared = (f"{what} hidden in one group" for what in HIDDEN)
-    for scenario in ("counts of mean 100 and 2", *shared):
-        number = no_difference(scenario, 60, "spearman", tables)
-        rows.append(counted(f"spearman: {scenario}, 60 samples a group", number, tables))
-    return rows
+    scenarios = ("counts of mean 100 and 2", *shared)
+    return [partial(of_scenario, scenario, 60, "spearman", tables) for scenario in scenarios]
 
 
-def planted_pairs(quick: bool) -> list[dict[str, Any]]:
+def of_scenario(scenario: str, size: int, score: str, tables: int) -> list[dict[str, Any]]:
+    """The claim of one scenario."""
+    number = no_difference(scenario, size, score, tables)
+    return [counted(f"{score}: {scenario}, {size} samples a group", number, tables)]
+
+
+def planted_pairs(quick: bool) -> list[Part]:
     """Groups of three sizes in which some pairs differ."""
-    rows = []
-    for size, rho in ((12, 0.97), (30, 0.85), (100, 0.55)):
-        rows += planted(size, rho, 3 if quick else 15)
-    return rows
+    sizes = ((12, 0.97), (30, 0.85), (100, 0.55))
+    return [partial(planted, size, rho, 3 if quick else 15) for size, rho in sizes]
 
 
 # --- nothing differs ---
@@ -244,8 +239,3 @@ def dgca(
     p = (null.size - np.searchsorted(null, statistic(codes)) + 1.0) / (null.size + 1.0)
     called = benjamini_hochberg(p) <= LEVEL
     return i[called], j[called]
-
-
-if __name__ == "__main__":
-    for line in run("--quick" in sys.argv[1:]):
-        print({key: line[key] for key in line if key != "command"}, flush=True)

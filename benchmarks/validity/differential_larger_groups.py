@@ -5,14 +5,12 @@ PYTHONPATH=workflow python -m benchmarks.validity differential_larger_groups [--
 
 from __future__ import annotations
 
-from typing import Any
-
-from benchmarks.validity.claims import commanded
+from benchmarks.validity.claims import Part, of_command
 from benchmarks.validity.differential_coexpression import nothing_differs, warned_of
 
 COMMAND = "python -m benchmarks.validity differential_larger_groups"
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
+def parts(quick: bool) -> list[Part]:
     """All claims; ``quick`` from fewer draws."""
-    return commanded(nothing_differs(quick, 40) + warned_of(quick), COMMAND)
+    return of_command([*nothing_differs(quick, 40), *warned_of(quick)], COMMAND)

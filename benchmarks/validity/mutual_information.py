@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,8 @@ from pairtile.preprocess.samples import arrange_samples
 from scipy.signal import lfilter
 
 from benchmarks.validity.cells import cells, one_large_gene
-from benchmarks.validity.claims import claim_of_mean, mean_at_most
-from benchmarks.validity.consensus import consensus
+from benchmarks.validity.claims import Part, claim_of_mean, mean_at_most
+from benchmarks.validity.consensus import RULES, consensus, without_a_null
 from benchmarks.validity.unstated import (
     HIDDEN,
     five_modules,
@@ -217,13 +218,13 @@ def p_values(values: Floats | Prepared, **stated: Any) -> Floats:
         return np.asarray(null.p_value(mutual_information(values, backend="cpu")))
 
 
-def false_positives(n_tables: int) -> list[dict[str, Any]]:
+def false_positives(n_tables: int, scenarios: Sequence[str]) -> list[dict[str, Any]]:
     """Share of unrelated pairs with p <= 0.05, mean of tables."""
     rows = []
-    for scenario, simulate in TABLES.items():
+    for scenario in scenarios:
         shares = []
         for seed in range(n_tables):
-            values, stated = simulate(np.random.default_rng([seed, 1]))
+            values, stated = TABLES[scenario](np.random.default_rng([seed, 1]))
             p = p_values(values, **stated)[np.triu_indices(GENES, 1)]
             shares.append(float(np.nanmean(p <= LEVEL)))
         rows.append(mean_at_most(scenario, "pairs with p ≤ 0.05", shares, LEVEL, BAR, COMMAND))
@@ -254,16 +255,19 @@ def small_p_values(n_tables: int) -> list[dict[str, Any]]:
     return rows
 
 
-def counts_of_cells(n_tables: int) -> list[dict[str, Any]]:
-    """Counts as they are read, prepared by default: unrelated genes; 60 true pairs of 240 genes."""
+def counts_of_cells(n_tables: int, scenario: str) -> list[dict[str, Any]]:
+    """Counts as they are read, prepared by default: unrelated genes."""
+    shares = []
+    for seed in range(n_tables):
+        prepared = quietly_prepared(CELLS[scenario](np.random.default_rng([seed, 27])))
+        p = p_values(prepared)[np.triu_indices(len(prepared.genes), 1)]
+        shares.append(float(np.nanmean(p <= LEVEL)))
+    return [mean_at_most(scenario, "pairs with p ≤ 0.05", shares, LEVEL, BAR, COMMAND)]
+
+
+def true_pairs_of_cells(n_tables: int) -> list[dict[str, Any]]:
+    """The same with 60 true pairs of 240 genes."""
     rows = []
-    for scenario, simulate in CELLS.items():
-        shares = []
-        for seed in range(n_tables):
-            prepared = quietly_prepared(simulate(np.random.default_rng([seed, 27])))
-            p = p_values(prepared)[np.triu_indices(len(prepared.genes), 1)]
-            shares.append(float(np.nanmean(p <= LEVEL)))
-        rows.append(mean_at_most(scenario, "pairs with p ≤ 0.05", shares, LEVEL, BAR, COMMAND))
     for mean in (4.0, 8.0):
         false, found = [], []
         for seed in range(n_tables):
@@ -370,39 +374,49 @@ def discoveries(n_tables: int) -> list[dict[str, Any]]:
     return rows
 
 
-def stated_batches(n_tables: int) -> list[dict[str, Any]]:
+BATCHES = (
+    (60, 2, 0.1, 3.0),
+    (60, 12, 0.3, 2.0),
+    (60, 5, 0.0, 0.0),
+    (900, 2, 0.12, 3.0),
+    (900, 6, 0.3, 1.0),
+)
+"""Samples, batches, share of the genes that these move, and by how many SD."""
+
+
+def stated_batches(
+    n_tables: int, samples: int, batches: int, share: float, sd: float
+) -> list[dict[str, Any]]:
     """Some genes have other levels in each stated batch: unrelated pairs, and 25 true pairs beside
     those that ``regress_out`` finds."""
     true = {(k, k + 25) for k in range(25)}
     rows = []
-    for samples, batches, share, sd in ((60, 2, 0.1, 3.0), (60, 12, 0.3, 2.0), (60, 5, 0.0, 0.0),
-                                        (900, 2, 0.12, 3.0), (900, 6, 0.3, 1.0)):  # fmt: skip
-        passing, missed = [], []
-        for seed in range(n_tables):
-            draw = np.random.default_rng([seed, samples, batches, 25])
-            batch = draw.permutation(np.arange(samples) % batches)
-            values = draw.standard_normal((GENES, samples))
-            r = np.tanh(5.0 / np.sqrt(samples - 3))
-            values[25:50] = r * values[:25] + np.sqrt(1 - r * r) * values[25:50]
-            moved = draw.random(GENES) < share
-            levels = sd * draw.standard_normal((GENES, batches)) * moved[:, None]
-            values += levels[:, batch]
-            centred = prepare_expression(values, regress_out={"batch": [f"b{k}" for k in batch]})
-            found = _pairs(values, {"p_value": LEVEL}, batch=batch) - true
-            passing.append(len(found) / (GENES * (GENES - 1) / 2 - 25))
-            here, there = (
-                _pairs(values, {"fdr": LEVEL}, batch=batch),
-                _pairs(centred, {"fdr": LEVEL}),
-            )
-            missed.append((len(there & true) - len(here & true)) / 25)
-        scenario = (
-            f"{batches} batches of {samples} samples, `batch`, {share:.0%} of the genes moved by "
-            f"{sd:g} SD"
+    passing, missed = [], []
+    for seed in range(n_tables):
+        draw = np.random.default_rng([seed, samples, batches, 25])
+        batch = draw.permutation(np.arange(samples) % batches)
+        values = draw.standard_normal((GENES, samples))
+        r = np.tanh(5.0 / np.sqrt(samples - 3))
+        values[25:50] = r * values[:25] + np.sqrt(1 - r * r) * values[25:50]
+        moved = draw.random(GENES) < share
+        levels = sd * draw.standard_normal((GENES, batches)) * moved[:, None]
+        values += levels[:, batch]
+        centred = prepare_expression(values, regress_out={"batch": [f"b{k}" for k in batch]})
+        found = _pairs(values, {"p_value": LEVEL}, batch=batch) - true
+        passing.append(len(found) / (GENES * (GENES - 1) / 2 - 25))
+        here, there = (
+            _pairs(values, {"fdr": LEVEL}, batch=batch),
+            _pairs(centred, {"fdr": LEVEL}),
         )
-        what = "unrelated pairs with p ≤ 0.05"
-        rows.append(claim_of_mean(scenario, what, passing, LEVEL, COMMAND, low=0.045, high=0.06))
-        what = "true pairs missed that `regress_out` finds"
-        rows.append(mean_at_most(scenario, what, missed, 0.0, 0.05, COMMAND))
+        missed.append((len(there & true) - len(here & true)) / 25)
+    scenario = (
+        f"{batches} batches of {samples} samples, `batch`, {share:.0%} of the genes moved by "
+        f"{sd:g} SD"
+    )
+    what = "unrelated pairs with p ≤ 0.05"
+    rows.append(claim_of_mean(scenario, what, passing, LEVEL, COMMAND, low=0.045, high=0.06))
+    what = "true pairs missed that `regress_out` finds"
+    rows.append(mean_at_most(scenario, what, missed, 0.0, 0.05, COMMAND))
     return rows
 
 
@@ -492,62 +506,64 @@ def makers() -> dict[str, tuple[Callable[[np.random.Generator], Floats], str]]:
     }
 
 
-def combined(n_tables: int) -> list[dict[str, Any]]:
+def combined(n_tables: int, samples: int) -> list[dict[str, Any]]:
     """``score: combined`` chooses among what mutual information lets pass: its p-values on
     unrelated genes, and the false share of its network where 60 of 135 genes have a regulator. The
     15 regulators are unrelated, so that every other pair with one is false."""
     regulators = np.arange(15)
     rows = []
-    for samples in (60, 250):
-        p_shares: list[float] = []
-        false_shares: dict[str, list[float]] = {"all": [], "best 40": []}
-        for seed in range(n_tables):
-            draw = np.random.default_rng([seed, samples, 7])
-            values = draw.standard_normal((GENES, samples))
-            unrelated = infer_network(
-                values, regulators, score="combined", keep="all", dpi=False, backend="cpu"
-            )
-            p_shares.append(float((unrelated["p_value"] <= LEVEL).mean()))
-            regulator = draw.integers(15, size=60)
-            values[15:75] += draw.choice([-1, 1], (60, 1)) * values[regulator]
-            true = set(zip(regulator.tolist(), range(15, 75), strict=True))
-            for what, keep in (("all", {"fdr": 0.05}), ("best 40", {"fdr": 0.05, "top_edges": 40})):
-                edges = infer_network(
-                    values, regulators, score="combined", keep=keep, dpi=False, backend="cpu"
-                )
-                ends = zip(edges["source"], edges["target"], strict=True)
-                wrong = sum((int(a), int(b)) not in true for a, b in ends)
-                false_shares[what].append(wrong / max(1, len(edges)))
-        scenario = f"score: combined, 15 regulators, {samples} samples"
-        rows.append(
-            claim_of_mean(
-                scenario,
-                "p ≤ 0.05 of unrelated genes",
-                p_shares,
-                LEVEL,
-                COMMAND,
-                low=0.045,
-                high=0.055,
-            )
+    p_shares: list[float] = []
+    false_shares: dict[str, list[float]] = {"all": [], "best 40": []}
+    for seed in range(n_tables):
+        draw = np.random.default_rng([seed, samples, 7])
+        values = draw.standard_normal((GENES, samples))
+        unrelated = infer_network(
+            values, regulators, score="combined", keep="all", dpi=False, backend="cpu"
         )
-        for what, shares in false_shares.items():
-            label = f"false edges of those with q ≤ 0.05, {what}"
-            rows.append(mean_at_most(scenario, label, shares, 0.05, 0.06, COMMAND))
+        p_shares.append(float((unrelated["p_value"] <= LEVEL).mean()))
+        regulator = draw.integers(15, size=60)
+        values[15:75] += draw.choice([-1, 1], (60, 1)) * values[regulator]
+        true = set(zip(regulator.tolist(), range(15, 75), strict=True))
+        for what, keep in (("all", {"fdr": 0.05}), ("best 40", {"fdr": 0.05, "top_edges": 40})):
+            edges = infer_network(
+                values, regulators, score="combined", keep=keep, dpi=False, backend="cpu"
+            )
+            ends = zip(edges["source"], edges["target"], strict=True)
+            wrong = sum((int(a), int(b)) not in true for a, b in ends)
+            false_shares[what].append(wrong / max(1, len(edges)))
+    scenario = f"score: combined, 15 regulators, {samples} samples"
+    rows.append(
+        claim_of_mean(
+            scenario,
+            "p ≤ 0.05 of unrelated genes",
+            p_shares,
+            LEVEL,
+            COMMAND,
+            low=0.045,
+            high=0.055,
+        )
+    )
+    for what, shares in false_shares.items():
+        label = f"false edges of those with q ≤ 0.05, {what}"
+        rows.append(mean_at_most(scenario, label, shares, 0.05, 0.06, COMMAND))
     return rows
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
+def parts(quick: bool) -> list[Part]:
     """All claims; ``quick`` from fewer tables."""
     n_tables = 3 if quick else 12
+    names = list(TABLES)
     return [
-        *false_positives(n_tables),
-        *small_p_values(2 * n_tables),
-        *counts_of_cells(n_tables),
-        *shifted_public_data(),
-        *shared_samples(n_tables),
-        *discoveries(n_tables),
-        *stated_batches(n_tables),
-        *removed_effects(n_tables),
-        *combined(2 * n_tables),
-        *consensus(quick),
+        *(partial(false_positives, n_tables, names[k : k + 4]) for k in range(0, len(names), 4)),
+        partial(small_p_values, 2 * n_tables),
+        *(partial(counts_of_cells, n_tables, scenario) for scenario in CELLS),
+        partial(true_pairs_of_cells, n_tables),
+        shifted_public_data,
+        partial(shared_samples, n_tables),
+        partial(discoveries, n_tables),
+        *(partial(stated_batches, n_tables, *how) for how in BATCHES),
+        partial(removed_effects, n_tables),
+        *(partial(combined, 2 * n_tables, samples) for samples in (60, 250)),
+        *(partial(consensus, quick, keep) for keep in RULES),
+        partial(without_a_null, quick),
     ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from anndata import AnnData
 from numpy.typing import NDArray
 from pairtile import infer_network
 
-from benchmarks.validity.claims import claim, mean_at_most, of_share
+from benchmarks.validity.claims import Part, claim, mean_at_most, of_share
 from benchmarks.validity.delivered_networks import kinetic, modules, regulons
 from benchmarks.validity.unstated import SAID
 
@@ -167,30 +168,31 @@ def makers() -> dict[str, tuple[Maker, dict[str, Any], bool, bool]]:
     return found
 
 
-def error_rates(n_tables: int) -> list[dict[str, Any]]:
+def error_rates(
+    n_tables: int, scenario: str, simulate: Maker, how: dict[str, Any], holds: bool, must_say: bool
+) -> list[dict[str, Any]]:
     """p-values by all defaults, or with a cure; and whether it is said."""
     rows = []
-    for scenario, (simulate, how, holds, must_say) in makers().items():
-        passing, said = [], 0
-        for seed in range(n_tables):
-            table = simulate(np.random.default_rng([seed, 49, 4]))
-            genes = table.n_vars if isinstance(table, AnnData) else len(table)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                edges = infer_network(
-                    table, backend="cpu", keep={"p_value": LEVEL}, score="mi", dpi=False, **how
-                )
-            passing.append(len(edges) / (genes * (genes - 1) / 2))
-            messages = [*edges.attrs["notes"], *edges.attrs["warnings"]]
-            said += bool({message.code for message in messages} & (SAID | OTHERS))
-        named = f"{scenario}, whole chain"
-        if holds:
-            rows.append(mean_at_most(named, "pairs with p ≤ 0.05", passing, LEVEL, BAR, COMMAND))
-        else:
-            row = mean_at_most(named, "pairs with p ≤ 0.05", passing, LEVEL, BAR, COMMAND)
-            rows.append(row | {"bar": "none (a message says so)", "passed": None})
-        if must_say:
-            rows.append(_said(named, said, n_tables, must=True))
+    passing, said = [], 0
+    for seed in range(n_tables):
+        table = simulate(np.random.default_rng([seed, 49, 4]))
+        genes = table.n_vars if isinstance(table, AnnData) else len(table)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            edges = infer_network(
+                table, backend="cpu", keep={"p_value": LEVEL}, score="mi", dpi=False, **how
+            )
+        passing.append(len(edges) / (genes * (genes - 1) / 2))
+        messages = [*edges.attrs["notes"], *edges.attrs["warnings"]]
+        said += bool({message.code for message in messages} & (SAID | OTHERS))
+    named = f"{scenario}, whole chain"
+    if holds:
+        rows.append(mean_at_most(named, "pairs with p ≤ 0.05", passing, LEVEL, BAR, COMMAND))
+    else:
+        row = mean_at_most(named, "pairs with p ≤ 0.05", passing, LEVEL, BAR, COMMAND)
+        rows.append(row | {"bar": "none (a message says so)", "passed": None})
+    if must_say:
+        rows.append(_said(named, said, n_tables, must=True))
     return rows
 
 
@@ -218,18 +220,17 @@ GOOD: dict[str, Callable[[np.random.Generator], tuple[Floats, Any]]] = {
 }  # fmt: skip
 
 
-def false_alarms(n_tables: int) -> list[dict[str, Any]]:
+def false_alarms(n_tables: int, scenario: str) -> list[dict[str, Any]]:
     """Tables of independent samples: none is said to share anything."""
     rows = []
-    for scenario, simulate in GOOD.items():
-        said = 0
-        for seed in range(n_tables):
-            values, regulators = simulate(np.random.default_rng([seed, 49, 7]))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                edges = infer_network(values, regulators, backend="cpu")
-            said += bool({message.code for message in edges.attrs["warnings"]} & SAID)
-        rows.append(_said(f"{scenario}, whole chain", said, n_tables, must=False))
+    said = 0
+    for seed in range(n_tables):
+        values, regulators = GOOD[scenario](np.random.default_rng([seed, 49, 7]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            edges = infer_network(values, regulators, backend="cpu")
+        said += bool({message.code for message in edges.attrs["warnings"]} & SAID)
+    rows.append(_said(f"{scenario}, whole chain", said, n_tables, must=False))
     return rows
 
 
@@ -247,6 +248,7 @@ def _said(scenario: str, said: int, n_tables: int, must: bool) -> dict[str, Any]
     )
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
+def parts(quick: bool) -> list[Part]:
     """All claims; ``quick`` from fewer tables."""
-    return error_rates(3 if quick else 10) + false_alarms(4 if quick else 20)
+    rates = [partial(error_rates, 3 if quick else 10, name, *how) for name, how in makers().items()]
+    return [*rates, *(partial(false_alarms, 4 if quick else 20, name) for name in GOOD)]

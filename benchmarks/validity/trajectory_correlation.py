@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from pairtile import trajectory_correlation
 from scipy.signal import lfilter
 
-from benchmarks.validity.claims import claim, mean_at_most, of_mean, of_share
+from benchmarks.validity.claims import Part, claim, mean_at_most, of_mean, of_share
 
 Floats = NDArray[np.float64]
 
@@ -137,49 +138,53 @@ def drifts(draws: int) -> Iterator[dict[str, Any]]:
         )
 
 
-def p_values(draws: int) -> Iterator[dict[str, Any]]:
+CASES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("gaussian", {"kind": "gaussian"}),
+    ("ksg", {"kind": "ksg"}),
+    ("ksg, frames permuted", {"kind": "ksg", "ensemble": True}),
+)
+
+
+def p_values(draws: int, number: int) -> Iterator[dict[str, Any]]:
     """Of independent motions, 5 % of the pairs have p <= 0.05; and what is read without centring.
     Taken for an ensemble, frames are permuted, and slow motions look related."""
-    cases: dict[str, dict[str, Any]] = {
-        "gaussian": {"kind": "gaussian"},
-        "ksg": {"kind": "ksg"},
-        "ksg, frames permuted": {"kind": "ksg", "ensemble": True},
-    }
-    for number, (name, settings) in enumerate(cases.items()):
-        draw = np.random.default_rng([9, number] if number else 9)
-        shares, means = [], []
-        for seed in range(draws // 3 if number else draws):  # ksg takes long
-            found = found_in(slow_motion(draw, 1000, 12, 20.0), seed=seed, **settings)
-            shares.append(float((found.pairs["p_value"] <= 0.05).mean()))
-            means.append(float(found.pairs["correlation"].mean()))
-        scenario = f"independent motions, kind {name}, tau 20, 1000 frames"
-        stated = {"bar": "none", "passed": None}
-        if not settings.get("ensemble"):
-            stated = {"bar": "at most 0.08", "passed": np.mean(shares) <= 0.08}
-        what = "share of pairs with p <= 0.05"
-        yield row(scenario, what, float(np.mean(shares)), of_mean(shares), nominal=0.05, **stated)
-        stated = {"bar": "none", "passed": None}
-        what = "mean correlation as estimated"
-        yield row(scenario, what, float(np.mean(means)), of_mean(means), nominal=0.0, **stated)
+    name, settings = CASES[number]
+    draw = np.random.default_rng([9, number] if number else 9)
+    shares, means = [], []
+    for seed in range(draws // 3 if number else draws):  # ksg takes long
+        found = found_in(slow_motion(draw, 1000, 12, 20.0), seed=seed, **settings)
+        shares.append(float((found.pairs["p_value"] <= 0.05).mean()))
+        means.append(float(found.pairs["correlation"].mean()))
+    scenario = f"independent motions, kind {name}, tau 20, 1000 frames"
+    stated = {"bar": "none", "passed": None}
+    if not settings.get("ensemble"):
+        stated = {"bar": "at most 0.08", "passed": np.mean(shares) <= 0.08}
+    what = "share of pairs with p <= 0.05"
+    yield row(scenario, what, float(np.mean(shares)), of_mean(shares), nominal=0.05, **stated)
+    stated = {"bar": "none", "passed": None}
+    what = "mean correlation as estimated"
+    yield row(scenario, what, float(np.mean(means)), of_mean(means), nominal=0.0, **stated)
 
 
-def unlike_replicas(draws: int) -> Iterator[dict[str, Any]]:
+LENGTHS = ((2100, 100), (200, 600, 1500), (100, 100, 2100))
+
+
+def unlike_replicas(draws: int, lengths: tuple[int, ...]) -> Iterator[dict[str, Any]]:
     """Of independent motions in replicas of unlike length, 5 % of the pairs have p <= 0.05; those
     too short for surrogates of their own are named."""
-    for lengths in ((2100, 100), (200, 600, 1500), (100, 100, 2100)):
-        draw = np.random.default_rng([13, *lengths])
-        shares, named = [], 0
-        for seed in range(draws):
-            tau = float(draw.uniform(20.0, 50.0))
-            replicas = [slow_motion(draw, frames, 12, tau) for frames in lengths]
-            found = found_in(replicas, kind="gaussian", seed=seed)
-            shares.append(float((found.pairs["p_value"] <= 0.05).mean()))
-            named += any("too short for surrogates" in text for text in found.warnings)
-        scenario = f"replicas of {', '.join(map(str, lengths))} frames, tau 20 to 50, kind gaussian"
-        yield mean_at_most(scenario, "share of pairs with p <= 0.05", shares, 0.05, 0.07, COMMAND)
-        what, interval = "runs in which short replicas are named", of_share(named, draws)
-        stated = {"nominal": 1.0, "bar": "at least 0.9", "passed": named >= 0.9 * draws}
-        yield row(scenario, what, named / draws, interval, **stated)
+    draw = np.random.default_rng([13, *lengths])
+    shares, named = [], 0
+    for seed in range(draws):
+        tau = float(draw.uniform(20.0, 50.0))
+        replicas = [slow_motion(draw, frames, 12, tau) for frames in lengths]
+        found = found_in(replicas, kind="gaussian", seed=seed)
+        shares.append(float((found.pairs["p_value"] <= 0.05).mean()))
+        named += any("too short for surrogates" in text for text in found.warnings)
+    scenario = f"replicas of {', '.join(map(str, lengths))} frames, tau 20 to 50, kind gaussian"
+    yield mean_at_most(scenario, "share of pairs with p <= 0.05", shares, 0.05, 0.07, COMMAND)
+    what, interval = "runs in which short replicas are named", of_share(named, draws)
+    stated = {"nominal": 1.0, "bar": "at least 0.9", "passed": named >= 0.9 * draws}
+    yield row(scenario, what, named / draws, interval, **stated)
 
 
 def ensembles(draws: int) -> Iterator[dict[str, Any]]:
@@ -195,31 +200,34 @@ def ensembles(draws: int) -> Iterator[dict[str, Any]]:
     yield mean_at_most(scenario, "mean mutual information in nats", means, 0.0, 0.01, COMMAND)
 
 
-def states(draws: int) -> Iterator[dict[str, Any]]:
+COMPARED = ((False, 2), (False, 3), (True, 2))
+"""Whether two groups are two states, and how many replicas each has."""
+
+
+def states(draws: int, different: bool, replicas: int) -> Iterator[dict[str, Any]]:
     """Two groups of replicas of one state differ as often as stated; two states are told apart."""
-    for different, replicas in ((False, 2), (False, 3), (True, 2)):
-        draw = np.random.default_rng([11, replicas, different])
-        tests = [_compared(draw, replicas, different, number) for number in range(draws)]
-        kind = "two states" if different else "one state"
-        scenario = f"{replicas} and {replicas} replicas of {kind}"
-        scenario += ", kind gaussian, 24 variables, tau 20, 1000 frames"
-        if different:
-            what = "share of wrong pairs among those with q <= 0.05"
-            yield mean_at_most(scenario, what, [t["wrong"] for t in tests], 0.05, 0.07, COMMAND)
-            power = [t["found"] for t in tests]
-            yield row(
-                scenario,
-                "share of the pairs that differ (r 0.3 and 0.8) with q <= 0.05",
-                float(np.mean(power)),
-                of_mean(power),
-                nominal=1.0,
-                bar="none",
-                passed=None,
-            )
-            continue
-        for name in ("p_value", "p_permutation"):
-            what = f"share of pairs with {name} <= 0.05"
-            yield mean_at_most(scenario, what, [t[name] for t in tests], 0.05, 0.07, COMMAND)
+    draw = np.random.default_rng([11, replicas, different])
+    tests = [_compared(draw, replicas, different, number) for number in range(draws)]
+    kind = "two states" if different else "one state"
+    scenario = f"{replicas} and {replicas} replicas of {kind}"
+    scenario += ", kind gaussian, 24 variables, tau 20, 1000 frames"
+    if different:
+        what = "share of wrong pairs among those with q <= 0.05"
+        yield mean_at_most(scenario, what, [t["wrong"] for t in tests], 0.05, 0.07, COMMAND)
+        power = [t["found"] for t in tests]
+        yield row(
+            scenario,
+            "share of the pairs that differ (r 0.3 and 0.8) with q <= 0.05",
+            float(np.mean(power)),
+            of_mean(power),
+            nominal=1.0,
+            bar="none",
+            passed=None,
+        )
+        return
+    for name in ("p_value", "p_permutation"):
+        what = f"share of pairs with {name} <= 0.05"
+        yield mean_at_most(scenario, what, [t[name] for t in tests], 0.05, 0.07, COMMAND)
 
 
 def _compared(
@@ -248,19 +256,20 @@ def _state(draw: np.random.Generator, tight: bool) -> Floats:
     )
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
+def parts(quick: bool) -> list[Part]:
     """All claims: scenario, nominal, measured, low, high (95 %), what, bar, passed, command.
 
     quick : fewer draws, and the default at 500 frames alone.
     """
     groups = 16 if quick else 60
-    rows: list[dict[str, Any]] = []
-    rows += correlations(20, 500, groups)
+    sizes = [(20, 500, groups)]
     if not quick:
-        rows += correlations(20, 1000, groups)
-        rows += correlations(20, 2000, 24)
-        for tau, frames in ((5, 500), (5, 1000), (50, 1000), (50, 2000)):
-            rows += correlations(tau, frames, 24)
-        rows += correlations(20, 2000, groups, kind="gaussian")
-        rows += correlations(20, 2000, 8, kind="ksg")
-    return rows
+        sizes += [(20, 1000, groups), (20, 2000, 24)]
+        sizes += [
+            (tau, frames, 24) for tau, frames in ((5, 500), (5, 1000), (50, 1000), (50, 2000))
+        ]
+    found: list[Part] = [partial(correlations, *size) for size in sizes]
+    if not quick:
+        found.append(partial(correlations, 20, 2000, groups, kind="gaussian"))
+        found.append(partial(correlations, 20, 2000, 8, kind="ksg"))
+    return found

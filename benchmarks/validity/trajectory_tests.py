@@ -5,10 +5,13 @@ PYTHONPATH=workflow python -m benchmarks.validity trajectory_tests [--quick]
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
-from benchmarks.validity.claims import commanded
+from benchmarks.validity.claims import Part, of_command
 from benchmarks.validity.trajectory_correlation import (
+    CASES,
+    COMPARED,
+    LENGTHS,
     communities,
     drifts,
     ensembles,
@@ -20,15 +23,15 @@ from benchmarks.validity.trajectory_correlation import (
 COMMAND = "python -m benchmarks.validity trajectory_tests"
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
+def parts(quick: bool) -> list[Part]:
     """All claims; ``quick`` from fewer draws."""
     groups = 16 if quick else 60
-    claims = (
-        p_values(groups),
-        unlike_replicas(groups),
-        communities(10 if quick else 40),
-        drifts(4 if quick else 20),
-        ensembles(10 if quick else 40),
-        states(6 if quick else 20),
-    )
-    return commanded([row for rows in claims for row in rows], COMMAND)
+    claims: list[Part] = [
+        *(partial(p_values, groups, number) for number in range(len(CASES))),
+        *(partial(unlike_replicas, groups, lengths) for lengths in LENGTHS),
+        partial(communities, 10 if quick else 40),
+        partial(drifts, 4 if quick else 20),
+        partial(ensembles, 10 if quick else 40),
+        *(partial(states, 6 if quick else 20, *compared) for compared in COMPARED),
+    ]
+    return of_command(claims, COMMAND)

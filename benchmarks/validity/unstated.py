@@ -60,52 +60,49 @@ def five_modules(
     return values, related
 
 
-def unstated(makers: dict[str, tuple[Maker, str]], n_tables: int) -> list[dict[str, Any]]:
-    """What the samples are is not stated: the table is warned of, by one of the codes that stand
-    beside it; where none does, by no message of dependent samples. 9 of 10 tables must be."""
+def unstated(scenario: str, simulate: Maker, code: str, n_tables: int) -> list[dict[str, Any]]:
+    """What the samples are is not stated: the table is warned of, by one of these codes; where
+    there is none, by no message of dependent samples. 9 of 10 tables must be."""
     rows = []
-    for scenario, (simulate, code) in makers.items():
-        warned = 0
-        for seed in range(n_tables):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                edges = infer_network(simulate(np.random.default_rng([seed, 5])), backend="cpu")
-            said = {message.code for message in edges.attrs["warnings"]}
-            warned += bool(said & (set(code.split()) or SAID))
-        share = warned / n_tables
-        rows.append(
-            claim(
-                f"{scenario}, nothing stated",
-                "tables that are warned of",
-                share,
-                of_share(warned, n_tables),
-                nominal=float(bool(code)),
-                bar="at least 0.9" if code else "at most 0.1",
-                passed=share >= 0.9 if code else share <= 0.1,
-                command=COMMAND,
-            )
+    warned = 0
+    for seed in range(n_tables):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            edges = infer_network(simulate(np.random.default_rng([seed, 5])), backend="cpu")
+        said = {message.code for message in edges.attrs["warnings"]}
+        warned += bool(said & (set(code.split()) or SAID))
+    share = warned / n_tables
+    rows.append(
+        claim(
+            f"{scenario}, nothing stated",
+            "tables that are warned of",
+            share,
+            of_share(warned, n_tables),
+            nominal=float(bool(code)),
+            bar="at least 0.9" if code else "at most 0.1",
+            passed=share >= 0.9 if code else share <= 0.1,
+            command=COMMAND,
         )
+    )
     return rows
 
 
-def factors_removed(quick: bool) -> list[dict[str, Any]]:
+def factors_removed(quick: bool, genes: int, samples: int, kind: str) -> list[dict[str, Any]]:
     """False edges and power of five modules with ``hidden_factors: auto``, beside the table without
     the factor."""
     rows = []
-    for genes, samples in ((200, 100), (400, 200)):
-        for kind in HIDDEN:
-            false, lost = [], []
-            for seed in range(2 if quick else 10):
-                draw = np.random.default_rng([seed, 9])
-                clean, related = five_modules(draw, genes, samples)
-                without = _judged(clean, related, "none")
-                found = _judged(hidden(draw, clean, kind), related, "auto")
-                false.append(found[0])
-                lost.append(without[1] - found[1])
-            scenario = f"{kind}, {genes} genes, {samples} samples, hidden_factors: auto, fdr 0.05"
-            rows.append(mean_at_most(scenario, "share of false edges", false, 0.05, 0.1, COMMAND))
-            what = "true pairs missed that are found without the factor"
-            rows.append(mean_at_most(scenario, what, lost, 0.0, 0.05, COMMAND))
+    false, lost = [], []
+    for seed in range(2 if quick else 10):
+        draw = np.random.default_rng([seed, 9])
+        clean, related = five_modules(draw, genes, samples)
+        without = _judged(clean, related, "none")
+        found = _judged(hidden(draw, clean, kind), related, "auto")
+        false.append(found[0])
+        lost.append(without[1] - found[1])
+    scenario = f"{kind}, {genes} genes, {samples} samples, hidden_factors: auto, fdr 0.05"
+    rows.append(mean_at_most(scenario, "share of false edges", false, 0.05, 0.1, COMMAND))
+    what = "true pairs missed that are found without the factor"
+    rows.append(mean_at_most(scenario, what, lost, 0.0, 0.05, COMMAND))
     return rows
 
 
@@ -126,33 +123,33 @@ def _judged(values: Floats, related: NDArray[np.bool_], hidden_factors: str) -> 
     return false, float(true.sum() / (related.sum() / 2 - 50))
 
 
-def shares_and_spreads(n_tables: int) -> list[dict[str, Any]]:
-    """Samples of unequal noise, and TPM with a dominant gene, by default: unrelated genes."""
-    tables: dict[str, Maker] = {
-        "spread of samples lognormal 0.6, 100 samples": lambda draw: _unequal(draw, 100, 0.6),
-        "spread of samples lognormal 0.6, 300 samples": lambda draw: _unequal(draw, 300, 0.6),
-        "spread of samples lognormal 0.3, 300 samples": lambda draw: _unequal(draw, 300, 0.3),
-        "TPM with a dominant gene, 100 samples": lambda draw: _tpm(draw, 100),
-        "TPM with a dominant gene, 300 samples": lambda draw: _tpm(draw, 300),
-    }
+SPREADS: dict[str, Maker] = {
+    "spread of samples lognormal 0.6, 100 samples": lambda draw: _unequal(draw, 100, 0.6),
+    "spread of samples lognormal 0.6, 300 samples": lambda draw: _unequal(draw, 300, 0.6),
+    "spread of samples lognormal 0.3, 300 samples": lambda draw: _unequal(draw, 300, 0.3),
+    "TPM with a dominant gene, 100 samples": lambda draw: _tpm(draw, 100),
+    "TPM with a dominant gene, 300 samples": lambda draw: _tpm(draw, 300),
+}
+"""Samples of unequal noise, and TPM with a dominant gene: unrelated genes."""
+
+
+def shares_and_spreads(n_tables: int, scenario: str) -> list[dict[str, Any]]:
+    """A table of ``SPREADS`` by default."""
     rows = []
-    for scenario, simulate in tables.items():
-        passed, edges = [], []
-        for seed in range(n_tables):
-            values = simulate(np.random.default_rng([seed, 20]))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                kept = infer_network(
-                    values, backend="cpu", keep={"p_value": 0.05}, score="mi", dpi=False
-                )
-                found = infer_network(
-                    values, backend="cpu", keep={"fdr": 0.05}, score="mi", dpi=False
-                )
-            pairs = len(values) * (len(values) - 1) / 2
-            passed.append(len(kept) / pairs)
-            edges.append(len(found) / pairs)
-        rows.append(mean_at_most(scenario, "pairs with p ≤ 0.05", passed, 0.05, 0.07, COMMAND))
-        rows.append(mean_at_most(scenario, "pairs with q ≤ 0.05", edges, 0.0, 0.01, COMMAND))
+    passed, edges = [], []
+    for seed in range(n_tables):
+        values = SPREADS[scenario](np.random.default_rng([seed, 20]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            kept = infer_network(
+                values, backend="cpu", keep={"p_value": 0.05}, score="mi", dpi=False
+            )
+            found = infer_network(values, backend="cpu", keep={"fdr": 0.05}, score="mi", dpi=False)
+        pairs = len(values) * (len(values) - 1) / 2
+        passed.append(len(kept) / pairs)
+        edges.append(len(found) / pairs)
+    rows.append(mean_at_most(scenario, "pairs with p ≤ 0.05", passed, 0.05, 0.07, COMMAND))
+    rows.append(mean_at_most(scenario, "pairs with q ≤ 0.05", edges, 0.0, 0.01, COMMAND))
     return rows
 
 

@@ -29,7 +29,7 @@ DEFAULTS: dict[str, Any] = EXPRESSION_DEFAULTS | {
         "transform": "auto",
         "precision": "auto",
     },
-    "score": "clr",
+    "score": "auto",
     "null": {"kind": "auto", "permutations": "auto", "samples_alike": False},
     "keep": "auto",
     "lag": 0,
@@ -90,8 +90,7 @@ def test_every_default_is_that_of_the_contract() -> None:
 def test_contract_written_out_resolves_to_the_defaults() -> None:
     files = {"expression": "expr.tsv.gz", "regulators": "tfs.txt", "gold_standard": "gold.tsv"}
     config = load_config(yaml.safe_load(CONTRACT))
-    with_regulators = {"score": "combined"}  # beside regulators
-    assert config.resolved("NAME") == DEFAULTS | files | with_regulators
+    assert config.resolved("NAME") == DEFAULTS | files
     assert config.analyses["NAME"].input_files() == files
 
 

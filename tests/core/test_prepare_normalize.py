@@ -306,6 +306,14 @@ def cell_counts(cells: int, spread: float = 0.0) -> np.ndarray:
     return counts
 
 
+def counts_with_a_bloom() -> np.ndarray:
+    """Taxa at one depth, of which the first takes 2 to 96 % of each sample; half are often zero."""
+    rng = np.random.default_rng(3)
+    level = np.exp(rng.normal(0, 1.5, (60, 1)) + rng.normal(size=(60, 80)))
+    level[0] = level[1:].sum(axis=0).mean() * rng.lognormal(0, 1.2, 80)
+    return np.array([rng.multinomial(2000, one / one.sum()) for one in level.T], dtype=float).T
+
+
 @pytest.mark.parametrize(
     ("counts", "taken", "words"),
     [
@@ -313,10 +321,11 @@ def cell_counts(cells: int, spread: float = 0.0) -> np.ndarray:
         (with_few_zeros(bulk_counts(np.linspace(1, 4, 40)) + 1), "cp10k", " 0 of 100 genes are"),
         (cell_counts(40), "nb_residuals", "% zeros) of 40 samples"),
         (cell_counts(300), "nb_residuals", "% zeros) of 300 samples"),
+        (counts_with_a_bloom(), "nb_residuals", "without the largest count of each, 0."),
         (bulk_counts(np.ones(40)) + 0.5, "none", ""),
         (np.random.default_rng(1).integers(0, 4, (50, 40)).astype(float), "none", ""),
     ],
-    ids=["bulk", "few zeros", "few cells", "cells", "no counts", "levels"],
+    ids=["bulk", "few zeros", "few cells", "cells", "a bloom", "no counts", "levels"],
 )
 def test_auto_takes_what_counts_need(counts: np.ndarray, taken: str, words: str) -> None:
     prepared = prepare_expression(table(counts), {"min_samples": 3})

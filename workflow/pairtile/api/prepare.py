@@ -90,26 +90,26 @@ def prepare_expression(
         is 20 or more; estimated counts with decimals, which are rounded; counts that can be
         recovered from their logarithms or from CPM), unless log2 is `False`: `nb_residuals` where
         depths differ and zeros would show it (share of zeros, of genes above zero anywhere, times
-        the variance of the log totals, times the square root of the number of samples, above 0.04;
-        not with `pseudocount: 0`), else `median_ratio` where 20 genes, or half of them, are above
-        zero in every sample, else `cp10k`; for other values, also as logarithms, `median_ratio`
-        where size factors are unequal: few genes take much of a common total, or a factor of the
-        sample moves all genes (depth, brightness of an array, amount of material); other tables as
-        they are; `summary.json` says which and why. `none`: values are used as they are (tables
-        that come normalised). `quantile`: every sample gets the same distribution of values
-        (microarrays). `cpm`, `cp10k`: counts per million or per 10,000, each sample divided by its
-        total, before log2. `nb_residuals`: normal scores of the counts under a negative binomial
-        model of each gene, whose mean goes with the depth of the sample; of equal counts in random
-        order (single cells, and whatever else has many zeros: there, scaled counts of unrelated
-        genes agree by depth). `depth_ranks`: ranks of each gene among samples of about the same
-        total, ties in random order, as normal scores (for many hundreds of samples).
-        `median_ratio`: size factors by the median of ratios to the genes' geometric means, as
-        DESeq2 does, before log2 (bulk counts; steadier than cpm where few genes dominate). `tmm`:
-        size factors by trimmed means of M-values, as edgeR does, before log2. `vst`: counts over
-        the factors of `median_ratio`, by a function like log2 under which the variance does not
-        depend on the mean (DESeq's, with a fitted trend of dispersions); no log2 after it.
-        `zscore`: each gene to mean 0 and standard deviation 1; changes no rank, so it does nothing
-        under `transform: rank`.
+        the variance of the log totals, also without the largest count of each sample, which may
+        bloom, times the square root of the number of samples, above 0.04; not with `pseudocount:
+        0`), else `median_ratio` where 20 genes, or half of them, are above zero in every sample,
+        else `cp10k`; for other values, also as logarithms, `median_ratio` where size factors are
+        unequal: few genes take much of a common total, or a factor of the sample moves all genes
+        (depth, brightness of an array, amount of material); other tables as they are;
+        `summary.json` says which and why. `none`: values are used as they are (tables that come
+        normalised). `quantile`: every sample gets the same distribution of values (microarrays).
+        `cpm`, `cp10k`: counts per million or per 10,000, each sample divided by its total, before
+        log2. `nb_residuals`: normal scores of the counts under a negative binomial model of each
+        gene, whose mean goes with the depth of the sample; of equal counts in random order (single
+        cells, and whatever else has many zeros: there, scaled counts of unrelated genes agree by
+        depth). `depth_ranks`: ranks of each gene among samples of about the same total, ties in
+        random order, as normal scores (for many hundreds of samples). `median_ratio`: size factors
+        by the median of ratios to the genes' geometric means, as DESeq2 does, before log2 (bulk
+        counts; steadier than cpm where few genes dominate). `tmm`: size factors by trimmed means of
+        M-values, as edgeR does, before log2. `vst`: counts over the factors of `median_ratio`, by a
+        function like log2 under which the variance does not depend on the mean (DESeq's, with a
+        fitted trend of dispersions); no log2 after it. `zscore`: each gene to mean 0 and standard
+        deviation 1; changes no rank, so it does nothing under `transform: rank`.
     min_samples : an integer between 3 and 1000000
         Least number of samples. Genes observed in fewer samples are dropped, and pairs of genes
         observed together in fewer get no score. Scores from few samples come out too good by

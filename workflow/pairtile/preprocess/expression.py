@@ -217,7 +217,7 @@ def prepare_expression(
     _warn_of_normalised_cells(expression, scale, counted, cleaning)
     if chosen.normalize == "auto" and scale.levels_or_counts:
         _refuse_levels_or_counts(expression.source, scale, counted)
-    chosen = _chosen_for_counts(chosen, scale, counted, cleaning)
+    chosen = _chosen_for_counts(chosen, expression, scale, counted, cleaning)
     if asked.normalize == "auto":
         chosen = _chosen_for_unequal_samples(chosen, expression, scale, counted, cleaning)
     _warn_of_unequal_counts(chosen, scale, counted, cleaning)
@@ -440,7 +440,11 @@ def _drop_less_variable(
 
 
 def _chosen_for_counts(
-    chosen: Preprocess, scale: Scale, counted: RawCounts, cleaning: CleaningLog
+    chosen: Preprocess,
+    expression: Expression,
+    scale: Scale,
+    counted: RawCounts,
+    cleaning: CleaningLog,
 ) -> Preprocess:
     """The settings, with ``auto`` of ``normalize`` and ``pseudocount`` decided."""
     normalize, pseudocount = chosen.normalize, chosen.pseudocount
@@ -451,7 +455,10 @@ def _chosen_for_counts(
             n_genes, n_samples = counted.n_zero.size, counted.totals.size
             positive = int((counted.n_positive == n_samples).sum())
             expressed = counted.n_zero[counted.n_positive > 0]
-            spread = float(np.log(np.maximum(counted.totals, 1.0)).std())
+            # Where one gene blooms, what it leaves of equal totals is the depth of all others.
+            some = np.nan_to_num(columns_of(expression.values, sample_of_cells(n_samples)))
+            others = some.sum(axis=0) - some.max(axis=0)
+            spread = max(np.log(np.maximum(x, 1.0)).std() for x in (counted.totals, others))
             shared_depth = expressed.mean() / n_samples * spread**2 * n_samples**0.5
             if shared_depth > MAX_SHARED_DEPTH and chosen.pseudocount != 0:  # 0: zeros are missing
                 normalize = "nb_residuals"

@@ -104,17 +104,16 @@ def infer_network(
         candidate regulators of the target, in standard deviations; directed. `combined`: `target_z`
         and what the regulator explains of the target beside all other regulators (partial
         correlation, also with its square); directed, and against gold standards the best of the
-        four beside `regulators`. `auto`: `combined` beside `regulators`, else `clr`. p- and
-        q-values are those of mutual information whatever stands here; beside `other_expression` all
-        but `mi` are directed.
+        four beside `regulators`. `auto`: `combined` beside `regulators` and where most genes share
+        components (the warning `hidden_factors`), else `clr`. p- and q-values are those of mutual
+        information whatever stands here; beside `other_expression` all but `mi` are directed.
     keep : mapping or str
-        Which pairs become edges; give one form. `auto`: `{fdr: 0.05, top_edges: n}` beside
-        `regulators`, else `{fdr: 0.01, top_edges: n}`, with two edges for each gene of the table: a
-        network that can be looked at. `{p_value: x}`: p-value at most x. `{fdr: x}`:
-        Benjamini-Hochberg q-value at most x, in the network behind `dpi`. `{score: x}`: `score` at
-        least x. `{top_edges: n}`: the n best by `score`. `{fdr: x, top_edges: n}`: the n best by
-        `score` of the pairs whose p-values are so small that q is at most x among so few. `all`:
-        every pair (large!).
+        Which pairs become edges; give one form. `auto`: `{fdr: 0.05, top_edges: n}`, with two edges
+        for each gene of the table: a network that can be looked at. `{p_value: x}`: p-value at most
+        x. `{fdr: x}`: Benjamini-Hochberg q-value at most x, in the network behind `dpi`. `{score:
+        x}`: `score` at least x. `{top_edges: n}`: the n best by `score`. `{fdr: x, top_edges: n}`:
+        the n best by `score` of the pairs whose p-values are so small that q is at most x among so
+        few. `all`: every pair (large!).
     dpi : mapping or bool
         Removal of indirect edges by the data processing inequality; `False` turns it off. It works
         on mutual information, after `keep`. With regulators, an edge of a regulator is not removed

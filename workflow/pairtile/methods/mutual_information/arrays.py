@@ -35,6 +35,7 @@ class SplineArrays(GeneArrays):
     | columns | () | of two tables: items of the first; those after them are the regulators |
     | z_some | (genes, ``MAX_SAMPLES``) | of more samples, evenly spaced ones |
     | bins_order, by_rank | (2,), () | the estimator as decided |
+    | shared_components | () | of most genes, which nobody states (``Dependence.factors``) |
     """
 
     z: NDArray[np.float64]
@@ -45,3 +46,4 @@ class SplineArrays(GeneArrays):
     z_some: NotRequired[NDArray[np.float64]]
     bins_order: NDArray[np.int64]
     by_rank: NDArray[np.bool_]
+    shared_components: NDArray[np.int64]

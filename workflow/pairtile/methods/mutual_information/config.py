@@ -51,10 +51,9 @@ MAX_FLOOR_OF_5_BINS = 0.1
 """Of ``estimator: auto``: raw values rank edges better from so many samples on, unless many of them
 lie at one value (zeros, a detection limit), which then is an outlier for all others."""
 
-AUTO_FDR = {True: 0.05, False: 0.01}
+AUTO_FDR = 0.05
 EDGES_PER_GENE = 2
-"""Of ``keep: auto``: where precision and recall balance on the sets of docs/quality.md. The false
-discovery rate is by whether there is a list of regulators."""
+"""Of ``keep: auto``: where precision and recall balance on the sets of docs/quality.md."""
 
 
 if TYPE_CHECKING:
@@ -184,12 +183,6 @@ class NullConfig(ConfigModel):
             "table that correlate least. It costs power where most genes are related."
         ),
     )
-
-
-def auto_keep(genes: int, regulators: bool) -> KeepGenePairs:
-    """What ``keep: auto`` is for a table of so many genes, by whether there is a list of
-    regulators: a network that can be looked at."""
-    return KeepGenePairs(fdr=AUTO_FDR[regulators], top_edges=EDGES_PER_GENE * genes)
 
 
 class DpiConfig(ConfigModel):
@@ -344,8 +337,9 @@ class MutualInformationConfig(TwoTableAnalysis):
         description=(
             "What ranks the pairs, for `keep`, the order of the network table and the evaluation. "
             + " ".join(f"`{score.name}`: {score.description}" for score in SCORES.values())
-            + f" `auto`: `{auto_score(True)}` beside `regulators`, else `{auto_score(False)}`. p- "
-            "and q-values are those of mutual information whatever stands here; beside "
+            + f" `auto`: `{auto_score(True)}` beside `regulators` and where most genes share "
+            f"components (the warning `hidden_factors`), else `{auto_score(False)}`. p- and "
+            "q-values are those of mutual information whatever stands here; beside "
             "`other_expression` all but `mi` are directed."
         ),
     )
@@ -355,13 +349,12 @@ class MutualInformationConfig(TwoTableAnalysis):
     keep: Annotated[KeepGenePairs, SCORING_STEPS] = Field(
         default=KeepGenePairs.model_validate("auto"),
         description=(
-            "Which pairs become edges; give one form. `auto`: `{fdr: 0.05, top_edges: n}` beside "
-            "`regulators`, else `{fdr: 0.01, top_edges: n}`, with two edges for each gene of the "
-            "table: a network that can be looked at. `{p_value: x}`: p-value at most x. "
-            "`{fdr: x}`: Benjamini-Hochberg q-value at most x, in the network behind `dpi`. "
-            "`{score: x}`: `score` at least x. `{top_edges: n}`: the n best by `score`. "
-            "`{fdr: x, top_edges: n}`: the n best by `score` of the pairs whose p-values are so "
-            "small that q is at most x among so few. `all`: every pair (large!)."
+            "Which pairs become edges; give one form. `auto`: `{fdr: 0.05, top_edges: n}`, with "
+            "two edges for each gene of the table: a network that can be looked at. `{p_value: "
+            "x}`: p-value at most x. `{fdr: x}`: Benjamini-Hochberg q-value at most x, in the "
+            "network behind `dpi`. `{score: x}`: `score` at least x. `{top_edges: n}`: the n best"
+            " by `score`. `{fdr: x, top_edges: n}`: the n best by `score` of the pairs whose "
+            "p-values are so small that q is at most x among so few. `all`: every pair (large!)."
         ),
     )
     dpi: Annotated[DpiOrFalse, UsedBy("network")] = Field(
@@ -387,11 +380,9 @@ class MutualInformationConfig(TwoTableAnalysis):
 
     def resolve_auto(self) -> Mapping[str, object]:
         # DPI compares pairs of the same samples.
-        found: dict[str, object] = {"dpi": False} if self.lag else {}
-        if self.score == "auto":
-            listed = self.regulators is not None
-            found["score"] = MUTUAL_INFORMATION.name if self.lag else auto_score(listed)
-        return found
+        if not self.lag:
+            return {}
+        return {"dpi": False} | ({"score": MUTUAL_INFORMATION.name} if self.score == "auto" else {})
 
     def requirements(self) -> Iterator[Rule]:
         yield from super().requirements()
@@ -407,8 +398,8 @@ class MutualInformationConfig(TwoTableAnalysis):
 
     @property
     def ranked_by(self) -> Score:
-        """What ranks the pairs."""
-        return SCORES[self.score]
+        """What ranks the pairs; of ``auto``, until the table decides, what needs most."""
+        return SCORES[auto_score(True) if self.score == "auto" else self.score]
 
     @property
     def directed(self) -> bool:

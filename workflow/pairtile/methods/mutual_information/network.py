@@ -218,14 +218,16 @@ def infer_network(
         **result.threshold,
     }
     share = chosen.significant / significance.n_tests
-    named = "explained" in analysis.state  # a warning says which annotations samples share
+    # A warning says what samples share, the annotations or that most genes share something.
+    named = "explained" in analysis.state or analysis.state["shared_components"] > 0
     if share > MAX_KEPT_SHARE and keep.p_bound > 0.0 and keep.rule != "all" and not named:
-        bar = "p" if keep.fdr is None else "q"
-        cure = "preprocess.regress_out removes known effects, hidden_factors unknown ones"
-        if keep.top_edges is None:
-            cure = f"keep: auto picks what stands out; {cure}"
         result.messages.append(
-            message("most_pairs_pass", share=share, bar=bar, limit=keep.p_bound, cure=cure)
+            message(
+                "most_pairs_pass",
+                share=share,
+                bar="p" if keep.fdr is None else "q",
+                limit=keep.p_bound,
+            )
         )
     if beyond:
         resolved = null.resolved / (1.0 + min(s.size for s in null.statistic if s.size))

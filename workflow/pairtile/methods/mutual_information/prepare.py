@@ -82,6 +82,9 @@ def spline_state(
     )
     messages = [*prepared.messages, *absent, *made.messages]
     state: SplineArrays = {**made.state, **quality}
+    if are_count_residuals(*parameters.values()):
+        # Noise of counting weakens partial correlations: no score gains by them (docs/quality.md).
+        state["shared_components"] = np.array(0)
     return PreparedInput(items, state, counts, messages, parameters)
 
 
@@ -91,11 +94,15 @@ def counts_by_rank(
     """The section with ``transform: auto`` decided for residuals of counts: ranks, since extremes
     are noise of counting (of 60 true pairs of 400 cells with 8 counts on average, ranks find .89 at
     5 % false ones, values .76). ``parameters``: how each table was prepared."""
-    of_counts = any(how.get("normalize") == "nb_residuals" for how in parameters)
-    if not of_counts or config.estimator.transform != "auto":
+    if not are_count_residuals(*parameters) or config.estimator.transform != "auto":
         return config
     estimator = config.estimator.model_copy(update={"transform": "rank"})
     return config.model_copy(update={"estimator": estimator})
+
+
+def are_count_residuals(*parameters: Mapping[str, object]) -> bool:
+    """Whether a table was prepared (``parameters``: how each was) to residuals of counts."""
+    return any(how.get("normalize") == "nb_residuals" for how in parameters)
 
 
 class SplineState(NamedTuple):
@@ -152,6 +159,7 @@ def state_of_values(
         "regulators": regulators,
         "bins_order": np.array(estimator.bins_order),
         "by_rank": np.array(estimator.transform == "rank"),
+        "shared_components": np.array(0 if columns is not None else dependence.factors),
         **design,
         **measured,
     }

@@ -48,10 +48,12 @@ from pairtile.methods.mutual_information.bootstrap import (
 )
 from pairtile.methods.mutual_information.combined_score import CombinedScore, Sampled, combined_sums
 from pairtile.methods.mutual_information.config import (
+    AUTO_FDR,
+    EDGES_PER_GENE,
     MutualInformationConfig,
-    auto_keep,
 )
 from pairtile.methods.mutual_information.context_scores import mean_sd
+from pairtile.methods.mutual_information.keep import KeepGenePairs
 from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling
 from pairtile.methods.mutual_information.kernels.permuted_rows_cuda import RowsOnGpu
 from pairtile.methods.mutual_information.network import (
@@ -181,18 +183,22 @@ class MutualInformation(
         cls, config: MutualInformationConfig, state: SplineArrays
     ) -> tuple[MutualInformationConfig, list[Message]]:
         check_courses(config, state)
-        how: dict[str, object] = dict(
-            zip(("bins", "order"), state["bins_order"].tolist(), strict=True)
+        how = dict(
+            zip(("bins", "order"), state["bins_order"].tolist(), strict=True),
+            transform="rank" if state["by_rank"] else "none",
         )
-        how["transform"] = "rank" if state["by_rank"] else "none"
         decided: dict[str, object] = {"estimator": config.estimator.model_copy(update=how)}
-        regulators = state["regulators"].size > 0 and "columns" not in state
         if config.keep.rule == "auto":
-            decided["keep"] = auto_keep(len(state["z"]), regulators)
+            decided["keep"] = KeepGenePairs(
+                fdr=AUTO_FDR, top_edges=EDGES_PER_GENE * len(state["z"])
+            )
         said: list[Message] = []
-        if config.score == auto_score(regulators):
-            given = "" if regulators else "out"
-            said.append(message("score_auto", score=config.score, how=given))
+        if config.score == "auto":
+            shared = int(state["shared_components"])
+            listed = state["regulators"].size > 0 and "columns" not in state
+            decided["score"] = auto_score(listed, shared > 0)
+            if shared and not listed:
+                said.append(message("score_auto", score=decided["score"], n=shared))
         return config.model_copy(update=decided), said
 
     @classmethod

@@ -123,6 +123,7 @@ SCORES = {
 """By their names, in the order in which they are listed."""
 
 
-def auto_score(regulators: bool) -> str:
-    """What ``score: auto`` is, by whether there is a list of regulators (docs/quality.md)."""
-    return "combined" if regulators else "clr"
+def auto_score(regulators: bool, shared_components: bool = False) -> str:
+    """What ``score: auto`` is, by whether there is a list of regulators, and whether most genes
+    share components, which relate genes that have nothing else in common (docs/quality.md)."""
+    return "combined" if regulators or shared_components else "clr"
