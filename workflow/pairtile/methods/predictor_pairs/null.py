@@ -141,6 +141,30 @@ def shifted_targets(
     return _of_each_target(targets, draws, seed, 0x73686966)
 
 
+def shifted_orders(
+    series: NDArray[np.integer], shifts: int, most_lag: int, seed: int
+) -> NDArray[np.int32]:
+    """Orders of samples that move each series along by a number of steps of its own, the end coming
+    back in at the start: int32 (at most ``shifts``, samples).
+
+    No shift is shorter than the longest lag, or a tenth of the series, where a quarter of the
+    series is longer: what acts with a delay would still act after it.
+    """
+    segments = [np.flatnonzero(series == name) for name in np.unique(series)]
+    choices = []
+    for segment in segments:
+        every = np.arange(segment.size)
+        least = max(1, min(segment.size // 4, max(most_lag + 1, segment.size // 10)))
+        far = np.minimum(every, segment.size - every) >= least
+        choices.append(every[far] if far.any() else every)
+    found = _offsets(choices, shifts, np.random.default_rng([seed, 0x74726566]))
+    orders = np.empty((len(found), series.size), dtype=np.int32)
+    for row, offsets in zip(orders, found, strict=True):
+        for segment, offset in zip(segments, offsets, strict=True):
+            row[segment] = np.roll(segment, offset)
+    return orders
+
+
 def targets_within_batches(
     targets: NDArray[np.int8], batch: NDArray[np.integer], permutations: int | None, seed: int
 ) -> NullTargets:
@@ -249,7 +273,7 @@ def _of_each_target(
         found = draws(targets[target], np.random.Generator(np.random.Philox(key)))
         rows += found
         number += [int(target)] * len(found)
-    levels = np.array(rows, dtype=np.int8).reshape(-1, targets.shape[1])
+    levels = np.array(rows, dtype=targets.dtype).reshape(-1, targets.shape[1])
     of_class = np.array(number, dtype=np.int32)
     of_target = np.where(constant, CONSTANT, np.arange(len(targets))).astype(np.int32)
     return NullTargets(levels, of_class, of_class, of_target)

@@ -18,6 +18,7 @@ from pairtile.methods.predictor_pairs.network import LEVEL, SET_NAMES, weak_warn
 from pairtile.methods.predictor_pairs.report_results import (
     GAINS,
     PredictorResults,
+    is_transfer,
     predictor_results,
     rule_of_two,
 )
@@ -179,6 +180,8 @@ N_NAMED = 3
 
 def warnings(results: Results) -> Iterator[Message]:
     """Warnings that the settings and tables themselves give rise to."""
+    if is_transfer(results):
+        return
     found = results.cached(predictor_results)
     if found.sets.empty:
         return
@@ -219,7 +222,11 @@ def _is_pooled(results: Results) -> bool:
 
 
 def numbers(results: Results) -> dict[str, object]:
-    """What ``text.md.j2`` shows: of the best set of each target, of ties, chance and IMP."""
+    """What ``text.md.j2`` shows: of the best set of each target, of ties, chance and IMP; of
+    transfer entropy what the network holds."""
+    if is_transfer(results):
+        lags = results.network["lag"].value_counts().sort_index()
+        return {"transfer": True, "lags": [*lags.items()], "level": LEVEL}
     found = results.cached(predictor_results)
     estimator = results.parameters.get("estimator") or {}
     best, size = found.best, int(estimator.get("cardinality", 2))
@@ -257,7 +264,7 @@ TEXT = MethodText(
     package=__package__,
     score="mean conditional entropy",
     # What a set tells says little of its weaker predictor: edges go by what each of them adds.
-    strength=("gain_bits",),
+    strength=("te_bits", "gain_bits"),
     ties=("rank", "mce_bits"),
     numbers=numbers,
     warnings=warnings,
@@ -266,7 +273,13 @@ TEXT = MethodText(
 
 
 def best_explained(results: Results) -> tuple[str, pd.DataFrame]:
-    """The targets that their best set tells most of, surest first."""
+    """The targets that their best set tells most of, surest first; of transfer entropy the
+    strongest edges."""
+    if is_transfer(results):
+        columns = ["source", "target", "lag", "te_bits", "te_share", "q_value"]
+        return "The strongest directed edges, with their lags", results.strongest(ANSWER_ROWS)[
+            columns
+        ]
     found = results.cached(predictor_results)
     best = found.best
     unsure = best["p_value"].fillna(1.0) if found.tested else 0.0
