@@ -83,6 +83,22 @@ def driven(draw: Draw, measured: bool) -> Table:
     return named(x.reshape(GENES, -1)), np.repeat(range(8), 25)
 
 
+def ordered_noise(draw: Draw, cells: int, averaged: int) -> Table:
+    """Unrelated noise, its cells in the order of their first principal component, as pseudotime
+    orders them; means of so many neighbours."""
+    noise = draw.standard_normal((GENES, cells))
+    noise -= noise.mean(axis=1, keepdims=True)
+    order = np.argsort(np.linalg.svd(noise, full_matrices=False)[2][0])
+    return one_series(named(noise[:, order].reshape(GENES, -1, averaged).mean(axis=2)))
+
+
+def along_one_course(draw: Draw) -> Table:
+    """Unrelated genes that rise or fall once along one course of 100 samples, with noise."""
+    time, middle = np.linspace(0, 1, 100), draw.uniform(0, 1, (GENES, 1))
+    course = draw.choice([-1, 1], (GENES, 1)) * np.tanh(6 * (time - middle))
+    return one_series(named(course + 0.7 * draw.standard_normal((GENES, 100))))
+
+
 def planted(draw: Draw, stays: float, bystanders: int) -> Table:
     """Ten genes follow ten others one or two steps later; five series of 30 samples, 3 levels."""
     x = draw.integers(3, size=(20 + bystanders, 5, 30))
@@ -174,6 +190,12 @@ def run(quick: bool) -> list[dict[str, Any]]:
     )
     make = lambda d: periodic(d, 100)  # noqa: E731
     rows.append(small_p("genes of periods of their own", "expression", make, seeds))
+    for cells, averaged in ((300, 1), (1000, 10)):
+        scenario = f"noise of {cells} cells in the order of a component, means of {averaged}"
+        make = lambda d, n=cells, k=averaged: ordered_noise(d, n, k)  # noqa: E731
+        rows.append(small_p(scenario, "expression", make, seeds, bar=None))
+    scenario = "genes that rise or fall along one course"
+    rows.append(small_p(scenario, "expression", along_one_course, seeds, bar=None))
     half = GENES // 2
     scenario = "slow genes among fast ones"
     rows.append(small_p(scenario, "levels", slow_and_fast, seeds, among=half, bar=None))

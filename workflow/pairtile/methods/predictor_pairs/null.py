@@ -132,10 +132,7 @@ def shifted_targets(
             offsets = _offsets(smooth, wanted, random)
         enough = MIN_SHIFTS if len(segments) == 1 else 1
         for of_segments in offsets if len(offsets) >= enough else _offsets(every, wanted, random):
-            shifted = row.copy()
-            for segment, offset in zip(segments, of_segments, strict=True):
-                shifted[segment] = np.roll(row[segment], offset)
-            found.append(shifted)
+            found.append(_shifted(row, segments, of_segments))
         return found
 
     return _of_each_target(targets, draws, seed, 0x73686966)
@@ -158,11 +155,9 @@ def shifted_orders(
         far = np.minimum(every, segment.size - every) >= least
         choices.append(every[far] if far.any() else every)
     found = _offsets(choices, shifts, np.random.default_rng([seed, 0x74726566]))
-    orders = np.empty((len(found), series.size), dtype=np.int32)
-    for row, offsets in zip(orders, found, strict=True):
-        for segment, offset in zip(segments, offsets, strict=True):
-            row[segment] = np.roll(segment, offset)
-    return orders
+    in_place = np.arange(series.size, dtype=np.int32)
+    orders = [_shifted(in_place, segments, offsets) for offsets in found]
+    return np.array(orders, dtype=np.int32).reshape(-1, series.size)
 
 
 def targets_within_batches(
@@ -277,6 +272,16 @@ def _of_each_target(
     of_class = np.array(number, dtype=np.int32)
     of_target = np.where(constant, CONSTANT, np.arange(len(targets))).astype(np.int32)
     return NullTargets(levels, of_class, of_class, of_target)
+
+
+def _shifted(
+    row: np.ndarray, segments: list[NDArray[np.int64]], offsets: tuple[int, ...]
+) -> np.ndarray:
+    """A row whose segments are moved along, each by its own number of samples."""
+    shifted = row.copy()
+    for segment, offset in zip(segments, offsets, strict=True):
+        shifted[segment] = np.roll(row[segment], offset)
+    return shifted
 
 
 def _smooth_shifts(levels: NDArray[np.int8]) -> NDArray[np.int64]:

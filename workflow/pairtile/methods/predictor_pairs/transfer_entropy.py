@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from pairtile.arrays import DeviceArray, Float64Array
 from pairtile.cpu.bit_planes import bit_planes
-from pairtile.engine.chunk_file import Arrays
 from pairtile.gpu.compiling import load
 from pairtile.gpu.device import Device
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import n_log_n_table
@@ -131,11 +130,6 @@ class TransferNull(NamedTuple):
         spread = np.sqrt((apart**2).sum(axis=0) / np.maximum(n - 1, 1))
         spread[spread == 0.0] = 1.0
         return cls(mean, spread, np.sort((apart / spread)[known]))
-
-    @classmethod
-    def from_arrays(cls, arrays: Arrays) -> Self:
-        """From ``null.npz``."""
-        return cls(*(arrays[name] for name in cls._fields))
 
     def p_values(self, statistic: Float64Array, target: NDArray[np.integer]) -> Float64Array:
         """p of pairs: the share of the draws with all targets that are as large, each standardised

@@ -20,7 +20,7 @@ from pairtile.engine.estimator import Cost, Estimator, Merged, PreparedInput, Ra
 from pairtile.engine.network import Network, sort_edges
 from pairtile.engine.selection import Selection
 from pairtile.engine.stages import NullStage
-from pairtile.engine.tiles import PairSpace, Tile
+from pairtile.engine.tiles import TILE_EDGE, PairSpace, Tile
 from pairtile.errors import ConfigError
 from pairtile.methods.predictor_pairs.arrays import TransferArrays
 from pairtile.methods.predictor_pairs.config import AUTO_FDR, KeepSets, PredictorPairsConfig
@@ -42,6 +42,9 @@ message = messages_of(__package__)
 
 NULL_DRAWS = 2_000_000
 """Draws of the null, of all targets together."""
+
+MAX_NULL_SOURCES = 500
+"""Sources in each order of the null: so many need little memory."""
 
 STORED_BY_CHANCE = 2_000_000
 """Pairs that chunks write, were all of them unrelated: all, or those with the smallest p-values."""
@@ -119,13 +122,15 @@ class TransferEntropy(NullStage, Estimator[PredictorPairsConfig, TransferArrays]
     def cost(
         cls, config: PredictorPairsConfig, state: TransferArrays, backend: str, threads: int
     ) -> Cost:
-        # Measured: docs/speed.md. The work of a pair: planes of cells and levels, word by word.
+        # Measured: docs/speed.md. Of each lag: its counts, word by word, and the rest of a pair.
         samples, levels = int(state["target_samples"].size), int(state["n_levels"][0])
-        counts = levels ** (config.history + 2)
-        work = state["lags"].size * counts * (2.0 + samples / 32)
-        rate = (1e12 if backend == "cuda" else threads * 1e9) / work
+        counts, lags = levels ** (config.history + 2), state["lags"].size
+        seconds = lags * (4e-8 + counts * (3.5e-9 + 1e-10 * samples / 32))
         draws = min(NULL_DRAWS, len(state["null_orders"]) * cls.space(state).rows)
-        return Cost(rate, cls.space(state).pairs_in, null=draws)
+        pairs = cls.space(state).pairs_in
+        if backend == "cuda":
+            return Cost(500.0 / seconds, pairs, null=draws, tile_edges=(TILE_EDGE, 4 * TILE_EDGE))
+        return Cost(threads / seconds, pairs, null=draws)
 
     @classmethod
     def chunk_parameters(cls, config: PredictorPairsConfig) -> dict[str, object]:
@@ -165,21 +170,22 @@ class TransferEntropy(NullStage, Estimator[PredictorPairsConfig, TransferArrays]
         return score_transfer(sources, cells, n_cells, self.n_levels, least, self.device)
 
     def null(self, seed: int) -> dict[str, NDArray[np.generic]]:
-        sources, targets = self.state["predictors"], self.state["targets"]
-        orders, cells = self.state["null_orders"], self.cells
-        larger = inflation(self.state, np.asarray(self.state["levels"]).shape[1])
+        candidates, targets = np.asarray(self.state["predictors"]), self.state["targets"]
+        orders = self.state["null_orders"]
         each = NULL_DRAWS // max(len(orders) * targets.size, 1)
-        each = min(max(each, 1), sources.size)
-        parts = [np.empty((0, targets.size))]
-        for draw, order in enumerate(orders):
-            # Keyed on the draw alone, so that each has sources of its own.
-            random = np.random.default_rng([seed, 0x7472616E, draw])
-            some = np.sort(random.permutation(sources)[:each])
-            scores = self.scores(self.source_levels(some)[..., order], cells)
-            found = self.device.to_host(statistic(scores, self.device, larger))
-            found[some[:, None] == targets] = np.nan
-            parts.append(found)
-        return TransferNull.of(np.concatenate(parts))._asdict()
+        each = min(max(each, 1), MAX_NULL_SOURCES, candidates.size)
+        # Each order has sources of its own, keyed on its number alone.
+        drawn = [
+            np.random.default_rng([seed, 0x7472616E, draw]).permutation(candidates)[:each]
+            for draw in range(len(orders))
+        ]
+        moved = [self.source_levels(some)[..., k] for some, k in zip(drawn, orders, strict=True)]
+        empty = np.empty((0, *np.shape(self.state["source_samples"])), dtype=np.int8)
+        scores = self.scores(np.concatenate([empty, *moved]), self.cells)
+        larger = inflation(self.state, np.asarray(self.state["levels"]).shape[1])
+        found = self.device.to_host(statistic(scores, self.device, larger))
+        found[np.concatenate([candidates[:0], *drawn])[:, None] == targets] = np.nan
+        return TransferNull.of(found)._asdict()
 
     def null_messages(self, seed: int) -> list[Message]:
         return []
@@ -188,7 +194,7 @@ class TransferEntropy(NullStage, Estimator[PredictorPairsConfig, TransferArrays]
         stored = _stored_p(self.state)
         if stored >= 1.0 or not null["standardised"].size:
             return Selection(everything=True)
-        return Selection(min_statistic=TransferNull.from_arrays(null).least(stored)[None])
+        return Selection(min_statistic=TransferNull(**null).least(stored)[None])
 
     def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
         xp, to_host = self.device.xp, self.device.to_host
@@ -223,7 +229,7 @@ class TransferEntropy(NullStage, Estimator[PredictorPairsConfig, TransferArrays]
         pairs = merged.pairs.rename(columns={"i": "source", "j": "target"})
         column = np.full(len(np.asarray(self.state["levels"])), -1)
         column[self.state["targets"]] = np.arange(self.state["targets"].size)
-        null = TransferNull.from_arrays(merged.null)
+        null = TransferNull(**merged.null)
         p = null.p_values(pairs["statistic"].to_numpy(), column[pairs["target"]])
         q = p
         if null.standardised.size:
@@ -242,10 +248,8 @@ class TransferEntropy(NullStage, Estimator[PredictorPairsConfig, TransferArrays]
         if self.config.dpi and len(self.state["null_orders"]):
             edges = edges[~self.indirect(edges)].reset_index(drop=True)
             counts["indirect_edges"] = counts["pairs_kept"] - len(edges)
-        values, place = (
-            np.asarray(self.state["values"]),
-            np.searchsorted(self.state["lags"], edges["lag"]),
-        )
+        values = np.asarray(self.state["values"])
+        place = np.searchsorted(self.state["lags"], edges["lag"])
         before = values[:, self.state["source_samples"]].reshape(
             -1, self.state["target_samples"].size
         )
@@ -266,39 +270,28 @@ class TransferEntropy(NullStage, Estimator[PredictorPairsConfig, TransferArrays]
         """Of each edge X -> Z, whether what X tells of Z is no more than chance given the level of
         a Y that has an edge with X, in either direction, and a stronger one to Z."""
         source, target, te = (edges[name].to_numpy() for name in ("source", "target", "te_bits"))
-        place = np.searchsorted(self.state["lags"], edges["lag"])
-        column = {item: k for k, item in enumerate(self.state["targets"].tolist())}
-        joined = set(zip(source.tolist(), target.tolist(), strict=True))
-        joined |= {(target, source) for source, target in joined}
-        orders = self.state["null_orders"]
-        gone = np.zeros(len(edges), dtype=bool)
+        joined = {*zip(source, target, strict=True), *zip(target, source, strict=True)}
+        levels = self.source_levels(source)
+        levels = levels[np.arange(len(edges)), np.searchsorted(self.state["lags"], edges["lag"])]
+        cells = dict(zip(self.state["targets"].tolist(), self.cells, strict=True))
+        n_cells = self.n_levels ** (self.config.history + 1)
         by_target = edges.groupby("target").indices
+        gone = np.zeros(len(edges), dtype=bool)
         for edge in range(len(edges)):  # Y -> Z
-            y = int(source[edge])
-            weaker = [
-                k
-                for k in by_target[target[edge]]
-                if te[k] < te[edge] and not gone[k] and (int(source[k]), y) in joined
-            ]
-            if not weaker:
+            beside = by_target[target[edge]]
+            weaker = beside[(te[beside] < te[edge]) & ~gone[beside]]
+            weaker = weaker[[(source[k], source[edge]) in joined for k in weaker]]
+            if not weaker.size:
                 continue
-            cells = self.cells[column[int(target[edge])]]
-            of_y = self.source_levels(source[edge : edge + 1])[0, place[edge]]
-            n_cells = self.n_levels ** (self.config.history + 1)
-            known = np.where((cells >= 0) & (of_y >= 0), cells + of_y * n_cells, -1)
-            of_x = self.source_levels(source[weaker])[np.arange(len(weaker)), place[weaker]]
-            drawn = np.concatenate([of_x[None], of_x[:, orders].transpose(1, 0, 2)])
+            past, of_y = cells[int(target[edge])], levels[edge]
+            known = np.where((past >= 0) & (of_y >= 0), past + of_y * n_cells, -1)[None]
+            of_x = levels[weaker]
+            drawn = np.concatenate([of_x[:, None], of_x[:, self.state["null_orders"]]], axis=1)
+            sizes = n_cells * self.n_levels, self.n_levels
             drawn = drawn.reshape(-1, 1, of_x.shape[1])
-            scores = score_transfer(
-                drawn,
-                known[None].astype(np.int16),
-                n_cells * self.n_levels,
-                self.n_levels,
-                1,
-                self.device,
-            )
-            bits = self.device.to_host(scores.transfer_bits).reshape(-1, len(weaker))
-            gone[weaker] = (bits[1:] >= bits[0]).mean(axis=0) > INDIRECT
+            bits = score_transfer(drawn, known.astype(np.int16), *sizes, 1, self.device)[0]
+            bits = self.device.to_host(bits).reshape(weaker.size, -1)
+            gone[weaker] = (bits[:, 1:] >= bits[:, :1]).mean(axis=1) > INDIRECT
         return gone
 
     def ranking(self, merged: Merged) -> Ranking:
