@@ -22,7 +22,7 @@ from pairtile.methods.predictor_pairs.transfer_entropy import (
     score_transfer,
     target_cells,
 )
-from pairtile.runtime.files import read_table
+from pairtile.runtime.files import read_json, read_table
 from workflow_runs import Analysis
 
 
@@ -161,6 +161,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, set[Any]]:
     table, series, edges = planted_courses(30, seed=4)
     table.to_csv(folder / "levels.tsv", sep="\t", index_label="gene")
     series.to_csv(folder / "series.tsv", sep="\t", index=False)
+    (folder / "gold.tsv").write_text("".join(f"{a}\t{b}\n" for a, b, _ in sorted(edges)))
     return folder, edges
 
 
@@ -182,7 +183,7 @@ def test_a_course_gives_edges_of_both_lags_and_no_indirect_ones(
     planted: tuple[Path, set[Any]],
 ) -> None:
     folder, edges = planted
-    analysis = Analysis(folder, SECTION).all().report()
+    analysis = Analysis(folder, SECTION | {"gold_standard": "gold.tsv"}).all().report()
     found = pd.read_parquet(analysis.out / "network.parquet")
     kept = set(zip(found["source"], found["target"], found["lag"], strict=True))
     assert edges <= kept
@@ -193,8 +194,9 @@ def test_a_course_gives_edges_of_both_lags_and_no_indirect_ones(
     more = set(zip(with_indirect["source"], with_indirect["target"], strict=True))
     assert {("a", "c"), ("y", "w")} <= more - {edge[:2] for edge in kept}
     page = (analysis.out / "report.html").read_text(encoding="utf-8")
-    assert "SCHREIBER" not in page
     assert "Schreiber" in page
+    assert (analysis.out / "figures/time_courses.svg").exists()
+    assert read_json(analysis.out / "evaluation.json")["aupr"] > 0.9
 
 
 def test_chunks_make_no_difference(

@@ -268,7 +268,8 @@ Lag = Annotated[
 class PredictorPairsConfig(TableAnalysis):
     """Predictors of each gene's level: all pairs of candidate genes (or single genes, or threes)
     against every target, by mean conditional entropy of levels, over time steps or samples, with
-    exact counts of ties, intrinsically multivariate prediction and permutation p-values."""
+    exact counts of ties, intrinsically multivariate prediction and permutation p-values; or
+    transfer entropy of every ordered pair of genes."""
 
     method: Literal["predictor_pairs"] = Field(description="Which method this analysis runs.")
     expression: Annotated[OptionalPath, InputFile(folder=True)] = Field(

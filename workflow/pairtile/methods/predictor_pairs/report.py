@@ -181,6 +181,9 @@ N_NAMED = 3
 def warnings(results: Results) -> Iterator[Message]:
     """Warnings that the settings and tables themselves give rise to."""
     if is_transfer(results):
+        p = results.network["p_value"]
+        if results.parameters.get("keep") == "best" and p.isna().any():
+            yield message("no_p_values", word="source")
         return
     found = results.cached(predictor_results)
     if found.sets.empty:
@@ -259,16 +262,30 @@ def numbers(results: Results) -> dict[str, object]:
     }
 
 
+def adapted(results: Results) -> MethodText:
+    """Text for what is scored: sets, or ordered pairs."""
+    if not is_transfer(results):
+        return TEXT
+    return replace(
+        TEXT,
+        title="Transfer entropy of every ordered pair",
+        score="transfer entropy",
+        strength=("te_bits",),
+        empty=MethodText("").empty,
+    )
+
+
 TEXT = MethodText(
     title="Predictor sets by mean conditional entropy",
     package=__package__,
     score="mean conditional entropy",
     # What a set tells says little of its weaker predictor: edges go by what each of them adds.
-    strength=("te_bits", "gain_bits"),
+    strength=("gain_bits",),
     ties=("rank", "mce_bits"),
     numbers=numbers,
     warnings=warnings,
     empty=message("no_predictor_sets"),
+    adapted=adapted,
 )
 
 

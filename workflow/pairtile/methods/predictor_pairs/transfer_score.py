@@ -43,7 +43,7 @@ message = messages_of(__package__)
 NULL_DRAWS = 2_000_000
 """Draws of the null, of all targets together."""
 
-MAX_NULL_SOURCES = 500
+MAX_NULL_SOURCES = 200
 """Sources in each order of the null: so many need little memory."""
 
 STORED_BY_CHANCE = 2_000_000
@@ -295,8 +295,8 @@ class TransferEntropy(NullStage, Estimator[PredictorPairsConfig, TransferArrays]
         return gone
 
     def ranking(self, merged: Merged) -> Ranking:
-        tested = self.tested(merged)
-        edges = tested[["source", "target"]].assign(score=tested["te_bits"])
+        columns = {"i": "source", "j": "target", "te_bits": "score"}
+        edges = merged.pairs[[*columns]].rename(columns=columns)
         return Ranking(sort_edges(edges, "score"), directed=True)
 
 
