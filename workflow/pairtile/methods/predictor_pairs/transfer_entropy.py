@@ -72,13 +72,13 @@ def score_transfer(
     kinds = (xp.float64, xp.float64, xp.int32, xp.int32, xp.int8)
     scores = TransferScores(*(xp.empty(shape, dtype=kind) for kind in kinds))
     least = max(min_samples, 1)
-    if device.backend == "cuda":
+    if device.backend == "cuda" and n_sources:
         module = load(KERNEL, {"LEVELS": n_levels, "CELLS": n_cells}, fused=False)
         words = planes.shape[-1]
         beside_each_other = xp.ascontiguousarray(xp.asarray(of_targets).transpose(1, 2, 0))
         numbers = (np.int32(n) for n in (n_sources, len(cells), lags, words))
         module.get_function("transfer_entropy")(
-            (-(-len(cells) // GPU_THREADS), n_sources),
+            (n_sources, -(-len(cells) // GPU_THREADS)),
             (GPU_THREADS,),
             (
                 *(xp.asarray(planes), beside_each_other, *numbers, xp.asarray(table)),

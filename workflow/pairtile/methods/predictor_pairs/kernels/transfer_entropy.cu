@@ -18,8 +18,8 @@ extern "C" __global__ void transfer_entropy(
     int min_samples,                           // 1 at least
     double* transfer_bits, double* past_bits, int* freedom, int* n_samples, signed char* place)
 {
-    const int t = blockIdx.x * blockDim.x + threadIdx.x;
-    const int s = blockIdx.y;
+    const int s = blockIdx.x;  // of a null there can be more than blocks in y
+    const int t = blockIdx.y * blockDim.x + threadIdx.x;
     if (t >= n_targets) return;
     double best = 0.0, best_past = 0.0;
     int best_freedom = 0, best_n = 0, best_lag = -1;
