@@ -125,7 +125,7 @@ class TransferEntropy(NullStage, Estimator[PredictorPairsConfig, TransferArrays]
         # Measured: docs/speed.md. Of each lag: its counts, word by word, and the rest of a pair.
         samples, levels = int(state["target_samples"].size), int(state["n_levels"][0])
         counts, lags = levels ** (config.history + 2), state["lags"].size
-        seconds = lags * (4e-8 + counts * (3.5e-9 + 1e-10 * samples / 32))
+        seconds = lags * (6e-8 + counts * (5e-9 + 1e-10 * samples / 32))
         draws = min(NULL_DRAWS, len(state["null_orders"]) * cls.space(state).rows)
         pairs = cls.space(state).pairs_in
         if backend == "cuda":
