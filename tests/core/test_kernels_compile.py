@@ -64,6 +64,11 @@ VARIANTS = {
         )
     ],
     "mean_conditional_entropy_best": [{}],
+    "transfer_entropy": [
+        {"LEVELS": 2, "CELLS": 4},
+        {"LEVELS": 3, "CELLS": 27},
+        {"LEVELS": 4, "CELLS": 64},
+    ],
     "ksg": [
         {"DIM": 3, "MAX_NORM": 0, "VARIANT": 1, "COLUMNS": 4, "STRETCH": 16},
         {"DIM": 1, "MAX_NORM": 1, "VARIANT": 2, "COLUMNS": 4, "STRETCH": 16},

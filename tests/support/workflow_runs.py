@@ -209,7 +209,7 @@ class Analysis:
 
     @property
     def null_file(self) -> Path | None:
-        has_null = issubclass(estimator_of(self.section["method"]), NullStage)
+        has_null = issubclass(estimator_of(self.section["method"], self.model), NullStage)
         return self.out / "null.npz" if has_null else None
 
     def record(self, step: str) -> Path:

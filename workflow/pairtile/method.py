@@ -42,7 +42,8 @@ class Method:
         The configuration model, an ``Analysis``. Its module imports pydantic and
         ``pairtile.config`` alone.
     estimator
-        The ``Estimator``: prepares input, scores tiles, makes the network and tables.
+        The ``Estimator``: prepares input, scores tiles, makes the network and tables. Where the
+        settings decide which it is: a function that gives it, of these or None.
     report
         The ``MethodReport``: names, sentences, figures and sections. "": text made from keys and
         columns.

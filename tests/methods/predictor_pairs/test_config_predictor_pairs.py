@@ -17,6 +17,9 @@ method: predictor_pairs
 levels: null
 quantize: {levels: 3, rule: mean_split, thresholds: null}
 lag: 1
+score: mean_conditional_entropy
+history: 1
+dpi: true
 series: null
 targets: null
 modules: null
@@ -146,7 +149,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"keep": {"top_edges": 5}}, "keep"),
     ({"keep": {"fdr": 0}}, "keep.fdr"),
     ({"keep": {"fdr": 0.1}, "null": {"permutations": 0}}, "keep"),
-    ({"dpi": False}, "dpi"),
+    ({"dpi": {"tolerance": 0.1}}, "dpi"),
     ({"penalty": "none"}, "penalty"),
 ]
 

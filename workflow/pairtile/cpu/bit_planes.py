@@ -23,13 +23,13 @@ def n_words(n_samples: int) -> int:
     return max(1, -(-n_samples // WORD_BITS))
 
 
-def bit_planes(levels: NDArray[np.int8], n_levels: int) -> NDArray[np.uint32]:
+def bit_planes(levels: NDArray[np.integer], n_levels: int) -> NDArray[np.uint32]:
     """Planes of every gene: uint32 (n_genes, n_levels, words), sample s in bit s % 32 of word s/32.
 
-    levels : int8 (n_genes, n_samples), 0 .. n_levels - 1; anything else is missing and lies in
-    no plane. Unused bits are 0.
+    levels : integers (n_genes, n_samples), 0 .. n_levels - 1; anything else is missing and lies
+    in no plane. Unused bits are 0.
     """
-    levels = np.ascontiguousarray(levels, dtype=np.int8)
+    levels = np.ascontiguousarray(levels)
     planes = np.zeros((levels.shape[0], n_levels, n_words(levels.shape[1])), dtype=np.uint32)
     _fill_planes(levels, planes)
     return planes

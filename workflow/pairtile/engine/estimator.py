@@ -292,8 +292,9 @@ def job_memory(
     return start + held + CELL_BYTES * rows * columns + THREAD_BYTES * threads
 
 
-def estimator_of(method: str) -> type[Estimator[Any, Any]]:
-    """The class that computes by a method.
+def estimator_of(method: str, config: Analysis | None = None) -> type[Estimator[Any, Any]]:
+    """The class that computes by a method; for a method with several, that of an analysis' settings
+    (without them of the default ones).
 
     Raises
     ------
@@ -301,5 +302,6 @@ def estimator_of(method: str) -> type[Estimator[Any, Any]]:
         For a method that does not exist (the configuration refuses it earlier).
     """
     known = get_method(method)
-    found: type[Estimator[Any, Any]] = known.part(known.estimator)
+    part = known.part(known.estimator)
+    found: type[Estimator[Any, Any]] = part if isinstance(part, type) else part(config)
     return found

@@ -167,7 +167,8 @@ class Answer:
     """What the first screen shows: the first rows of the result, and one picture.
 
     rows : a table of at most ten rows, best first, with a p- or q-value where there is one, and the
-    sentence above it. file : the result file whose columns it has. pictures : names of figures, of
+    sentence above it. file : the result file whose columns it has; of an analysis without it,
+    ``network.parquet``. pictures : names of figures, of
     which the first that could be made is shown; none: the drawing of the network.
     """
 

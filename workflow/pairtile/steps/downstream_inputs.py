@@ -44,7 +44,7 @@ def validate_inputs(config: Analysis, state: Arrays, items: pd.DataFrame) -> Non
     if gold_standard is not None:
         unranked = pd.DataFrame({"source": [], "target": [], "score": []})
         against_gold_standard(config, gold_standard, items, unranked)
-    estimator_of(config.method).validate(config, state, items)
+    estimator_of(config.method, config).validate(config, state, items)
     for stage in stages_of(config):
         validate = getattr(import_module(f"{PACKAGE}.{stage.name}"), "validate", None)
         if validate is not None:

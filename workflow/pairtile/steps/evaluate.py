@@ -34,7 +34,7 @@ def evaluate(run: AnalysisRun) -> None:
         local = run.local_inputs("evaluate")
         config, step.details["inputs"] = local_inputs(asked, local, run.checksums)
         # Nothing is computed here but scores of stored pairs: any machine will do.
-        opened = estimator_of(config.method)(
+        opened = estimator_of(config.method, config)(
             config, open_state(run.state), choose("cpu"), "float64"
         )
         scan = read_arrays(folder / "scan.npz") if read_json(run.plan)["scan"] else None

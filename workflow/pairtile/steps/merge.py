@@ -38,7 +38,7 @@ def merge(run: AnalysisRun, stage: str) -> None:
     with recorded(name, run.record(name)) as step:
         plan = read_plan(run.plan)
         chunks = [run.folder / stage / f"{chunk.name}.parquet" for chunk in plan.chunks]
-        method = estimator_of(plan.method)
+        method = estimator_of(plan.method, run.config)
         rules = MergeRules(plan.band_of_tile, method.sort_by)
         if pairs is not None:
             # The rules only; nothing is computed, so any machine will do.

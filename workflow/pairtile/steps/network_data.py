@@ -25,7 +25,7 @@ def network_data(run: AnalysisRun) -> None:
     config = run.config.for_step("network_data")
     with recorded("network_data", run.record("network_data")) as step:
         found, _ = local_inputs(config, run.local_inputs("prepare"), run.checksums)
-        estimator = estimator_of(config.method)
+        estimator = estimator_of(config.method, config)
         assert issubclass(estimator, NetworkData)
         arrays, counts = estimator.network_data(found, read_table(run.folder / "items.parquet"))
         step.count(**counts)

@@ -33,6 +33,6 @@ def null(run: AnalysisRun) -> None:
 
 def read_null(run: AnalysisRun) -> Arrays:
     """Arrays of ``null.npz``; empty where the method has no null."""
-    if not issubclass(estimator_of(run.config.method), NullStage):
+    if not issubclass(estimator_of(run.config.method, run.config), NullStage):
         return {}
     return read_arrays(run.folder / "null.npz")

@@ -105,7 +105,7 @@ class Plan:
         state = open_state(state_folder)
         if network_data is not None:
             state |= read_arrays(network_data)
-        return estimator_of(self.method)(config, state, device, self.precision, self.seed)
+        return estimator_of(self.method, config)(config, state, device, self.precision, self.seed)
 
     def stage_fingerprint(self, stage: str) -> str:
         """What a chunk file of a stage (``scan`` or ``chunks``) must carry."""
@@ -142,7 +142,7 @@ def plan(run: AnalysisRun) -> None:
 
     config, seed = run.config.for_step("plan"), run.seed
     with recorded("plan", run.record("plan")) as step:
-        method = estimator_of(config.method)
+        method = estimator_of(config.method, config)
         state = open_state(run.state)
         given = config.resolved()
         config, said = decide(method, config, state)

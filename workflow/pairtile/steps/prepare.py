@@ -35,7 +35,7 @@ def prepare(run: AnalysisRun) -> None:
         if run.checksums:
             described.result()  # nothing is used of a file that is not the one that is meant
         found = config.with_inputs(inputs)
-        estimator = estimator_of(config.method)
+        estimator = estimator_of(config.method, config)
         prepared = estimator.prepare(found, run.seed, scratch, run.is_check)
         items_kept = prepared.items.loc[prepared.items["kept"], "name"].tolist()
         first = next((given["path"] for given in described.result().values()), "")

@@ -6,7 +6,7 @@ METHOD = Method(
     name="predictor_pairs",
     package=__name__,
     config="config:PredictorPairsConfig",
-    estimator="score:PredictorPairs",
+    estimator="score:estimator_of",
     report="report:REPORT",
     trial="trial:write_trial",
 )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pairtile.preprocess.sample_arrays import SampleArrays
 
 
-class PredictorArrays(SampleArrays):
+class LevelArrays(SampleArrays):
     """
     | array | shape | meaning |
     |---|---|---|
@@ -20,12 +20,8 @@ class PredictorArrays(SampleArrays):
     | source_samples, target_samples | (transitions,) | samples of predictors and of their target; \
 with several lags the first (lags, transitions) |
     | lags | (lags,) | where there are several |
-    | predictors | | of the candidates the item number times the number of lags, and the place of \
-its lag |
     | targets | | item numbers of the genes to explain |
-    | cardinality | (1,) | size of the sets that tiles search: pairs, where triples come by SFFS |
     | n_levels | (1,) | |
-    | null_levels, null_class, null_exclude, target_class | | ``null.NullTargets`` |
     """
 
     levels: NDArray[np.int8]
@@ -33,12 +29,39 @@ its lag |
     series: NDArray[np.int32]
     source_samples: NDArray[np.int32]
     target_samples: NDArray[np.int32]
-    predictors: NDArray[np.int32]
-    targets: NDArray[np.int32]
     lags: NotRequired[NDArray[np.int32]]
-    cardinality: NDArray[np.int32]
+    targets: NDArray[np.int32]
     n_levels: NDArray[np.int32]
+
+
+class PredictorArrays(LevelArrays):
+    """
+    | array | shape | meaning |
+    |---|---|---|
+    | predictors | | of the candidates the item number times the number of lags, and the place of \
+its lag |
+    | cardinality | (1,) | size of the sets that tiles search: pairs, where triples come by SFFS |
+    | null_levels, null_class, null_exclude, target_class | | ``null.NullTargets`` |
+    """
+
+    predictors: NDArray[np.int32]
+    cardinality: NDArray[np.int32]
     null_levels: NDArray[np.int8]
     null_class: NDArray[np.int32]
     null_exclude: NDArray[np.int32]
     target_class: NDArray[np.int32]
+
+
+class TransferArrays(LevelArrays):
+    """
+    | array | shape | meaning |
+    |---|---|---|
+    | source_samples, lags | (lags, transitions), (lags,) | of one lag, too |
+    | history_samples | (history, transitions) | samples of the target's past, the latest first |
+    | predictors | | item numbers of the sources |
+    | null_orders | (draws, transitions) | transitions whose source stands in the place of each |
+    """
+
+    history_samples: NDArray[np.int32]
+    predictors: NDArray[np.int32]
+    null_orders: NDArray[np.int32]

@@ -4,11 +4,13 @@ whose caption in ``text.md.j2`` says what it shows."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pairtile.methods.predictor_pairs.report_results import predictor_results
+from pairtile.methods.predictor_pairs.arrays import LevelArrays
+from pairtile.methods.predictor_pairs.report_results import Levels, is_transfer, predictor_results
 from pairtile.report.charts import bars, histogram, p_value_histogram, scatter
 from pairtile.report.figures import COMMON_FIGURES, time_courses
 from pairtile.report.formats import count, pluralise
@@ -99,15 +101,17 @@ def _joint_prediction(results: Results) -> Drawn:
 
 
 def _time_courses(results: Results) -> Drawn:
-    found = results.cached(predictor_results)
     stated = results.parameters.get("samples") or {}
     in_time = results.parameters.get("lag") or stated.get("series") or stated.get("time")
-    levels, sets = needed(found.levels), needed(found.clearest(MAX_COURSES))
+    if is_transfer(results):
+        levels = Levels(cast(LevelArrays, needed(results.state)), results.rows)
+        genes, sets = ["target", "source"], results.strongest(MAX_COURSES)
+    else:
+        found = results.cached(predictor_results)
+        levels, sets = needed(found.levels), found.clearest(MAX_COURSES)
+        genes = ["target", *found.members]
     series = needed(in_time and levels.state.get("series"))
-    panels = [
-        levels.courses([str(row[key]) for key in ("target", *found.members)])
-        for row in sets.to_dict("records")
-    ]
+    panels = [levels.courses([*map(str, row)]) for row in needed(sets)[genes].to_numpy()]
     label = "level, scaled" if results.parameters.get("levels") else "value, scaled"
     figure, shown = time_courses(panels, series, label)
     return Drawn(figure, {"panels": [list(panel) for panel in panels], **shown})

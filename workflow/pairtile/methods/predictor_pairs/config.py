@@ -268,7 +268,8 @@ Lag = Annotated[
 class PredictorPairsConfig(TableAnalysis):
     """Predictors of each gene's level: all pairs of candidate genes (or single genes, or threes)
     against every target, by mean conditional entropy of levels, over time steps or samples, with
-    exact counts of ties, intrinsically multivariate prediction and permutation p-values."""
+    exact counts of ties, intrinsically multivariate prediction and permutation p-values; or
+    transfer entropy of every ordered pair of genes."""
 
     method: Literal["predictor_pairs"] = Field(description="Which method this analysis runs.")
     expression: Annotated[OptionalPath, InputFile(folder=True)] = Field(
@@ -299,6 +300,22 @@ class PredictorPairsConfig(TableAnalysis):
             "sample, for samples that are no time series. A list, such as [1, 2]: every candidate "
             "at each of these lags (columns `lag_1`, ... say which); two lags have four times the "
             "pairs."
+        ),
+    )
+    score: Literal["mean_conditional_entropy", "transfer_entropy"] = Field(
+        default="mean_conditional_entropy",
+        description=(
+            "What is scored. `mean_conditional_entropy`: sets of predictors with each target. "
+            "`transfer_entropy`: every ordered pair source -> target, by what the source's level "
+            "tells of the target's next level beyond the target's own past (Schreiber 2000), in "
+            "bits; of several lags the best is named. Then `estimator` and `rules` do nothing."
+        ),
+    )
+    history: Annotated[int, Field(ge=1, le=2)] = Field(
+        default=1,
+        description=(
+            "Past steps of the target that `score: transfer_entropy` takes as known. 2 for genes "
+            "that swing or follow a trend; it needs as many times more samples as there are levels."
         ),
     )
     series: OptionalPath = Field(
@@ -345,6 +362,15 @@ class PredictorPairsConfig(TableAnalysis):
             "x."
         ),
     )
+    dpi: Annotated[bool, UsedBy("network")] = Field(
+        default=True,
+        description=(
+            "With `score: transfer_entropy`, whether indirect edges go: X -> Z where an edge "
+            "between X and Y and a stronger Y -> Z are kept, and the transfer entropy from X to Z "
+            "given Y is no larger than that of X shifted or permuted: Y stands between them, or "
+            "acts on both."
+        ),
+    )
     rules: Annotated[bool, UsedBy("tables")] = Field(
         default=False,
         description=(
@@ -362,15 +388,27 @@ class PredictorPairsConfig(TableAnalysis):
     jobs: ClassVar[JobNeeds] = JobNeeds(report_state=True, prepare_seed=True, network_gpu=False)
 
     def result_tables(self) -> tuple[str, ...]:
+        if self.is_transfer:
+            return ()
         return tuple(table for table in self.tables if self.rules or table not in RULE_FILES)
 
     def table_path(self) -> str | None:
         return self.expression if self.levels is None else self.levels
 
     @property
+    def is_transfer(self) -> bool:
+        """Whether ordered pairs are scored, by transfer entropy."""
+        return self.score == "transfer_entropy"
+
+    @property
     def lags(self) -> list[int]:
         """The lags of predictors, ascending."""
         return [self.lag] if isinstance(self.lag, int) else self.lag
+
+    @property
+    def steps_back(self) -> int:
+        """How many steps before the target's sample a transition begins."""
+        return max(self.lags[-1], self.history) if self.is_transfer else self.lags[-1]
 
     @property
     def table(self) -> str:
@@ -387,6 +425,9 @@ class PredictorPairsConfig(TableAnalysis):
 
     def requirements(self) -> Iterator[Rule]:
         yield from super().requirements()
+        transfer = self.is_transfer
+        yield Rule(transfer and self.lags[0] == 0, "lag", "1 or more for score: transfer_entropy")
+        yield Rule(transfer and self.rules, "rules", "false for score: transfer_entropy")
         yield Rule(
             self.rules and self.lags[0] == 0,
             "rules",

@@ -132,13 +132,32 @@ def shifted_targets(
             offsets = _offsets(smooth, wanted, random)
         enough = MIN_SHIFTS if len(segments) == 1 else 1
         for of_segments in offsets if len(offsets) >= enough else _offsets(every, wanted, random):
-            shifted = row.copy()
-            for segment, offset in zip(segments, of_segments, strict=True):
-                shifted[segment] = np.roll(row[segment], offset)
-            found.append(shifted)
+            found.append(_shifted(row, segments, of_segments))
         return found
 
     return _of_each_target(targets, draws, seed, 0x73686966)
+
+
+def shifted_orders(
+    series: NDArray[np.integer], shifts: int, most_lag: int, seed: int
+) -> NDArray[np.int32]:
+    """Orders of samples that move each series along by a number of steps of its own, the end coming
+    back in at the start: int32 (at most ``shifts``, samples).
+
+    No shift is shorter than the longest lag, or a tenth of the series, where a quarter of the
+    series is longer: what acts with a delay would still act after it.
+    """
+    segments = [np.flatnonzero(series == name) for name in np.unique(series)]
+    choices = []
+    for segment in segments:
+        every = np.arange(segment.size)
+        least = max(1, min(segment.size // 4, max(most_lag + 1, segment.size // 10)))
+        far = np.minimum(every, segment.size - every) >= least
+        choices.append(every[far] if far.any() else every)
+    found = _offsets(choices, shifts, np.random.default_rng([seed, 0x74726566]))
+    in_place = np.arange(series.size, dtype=np.int32)
+    orders = [_shifted(in_place, segments, offsets) for offsets in found]
+    return np.array(orders, dtype=np.int32).reshape(-1, series.size)
 
 
 def targets_within_batches(
@@ -249,10 +268,20 @@ def _of_each_target(
         found = draws(targets[target], np.random.Generator(np.random.Philox(key)))
         rows += found
         number += [int(target)] * len(found)
-    levels = np.array(rows, dtype=np.int8).reshape(-1, targets.shape[1])
+    levels = np.array(rows, dtype=targets.dtype).reshape(-1, targets.shape[1])
     of_class = np.array(number, dtype=np.int32)
     of_target = np.where(constant, CONSTANT, np.arange(len(targets))).astype(np.int32)
     return NullTargets(levels, of_class, of_class, of_target)
+
+
+def _shifted(
+    row: np.ndarray, segments: list[NDArray[np.int64]], offsets: tuple[int, ...]
+) -> np.ndarray:
+    """A row whose segments are moved along, each by its own number of samples."""
+    shifted = row.copy()
+    for segment, offset in zip(segments, offsets, strict=True):
+        shifted[segment] = np.roll(row[segment], offset)
+    return shifted
 
 
 def _smooth_shifts(levels: NDArray[np.int8]) -> NDArray[np.int64]:

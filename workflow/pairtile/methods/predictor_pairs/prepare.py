@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -99,7 +100,8 @@ def prepare_predictor_input(
     predictors = _selected_rows("regulators", given.regulators, config, table)
     targets = _selected_rows("targets", given.targets, config, table)
     # A target is no candidate of its own, unless asked for.
-    wanted, others_only = config.estimator.cardinality, not config.estimator.self
+    wanted = 1 if config.is_transfer else config.estimator.cardinality
+    others_only = not config.estimator.self
     lacking = int((predictors.size - (np.isin(targets, predictors) & others_only) < wanted).sum())
     if lacking == targets.size:
         raise InputError.at(
@@ -160,7 +162,7 @@ def _levels(
 def _transitions(
     config: PredictorPairsConfig, design: SampleDesign, table: Prepared
 ) -> Transitions:
-    lag, least, n_samples = config.lags[-1], config.preprocess.min_samples, design.series.size
+    lag, least, n_samples = config.steps_back, config.preprocess.min_samples, design.series.size
     whole = transitions(design.series, lag, config.series or config.table)
     if whole.n_short:
         table.messages.append(
@@ -208,10 +210,21 @@ def _transitions(
             f"at least preprocess.min_samples ({least}); lower that key if so few are meant",
         )
     if len(config.lags) > 1:
-        order = np.argsort(design.series, kind="stable").astype(np.int32)
-        place = np.argsort(order)[found.target_samples]
-        found = replace(found, source_samples=order[place - np.array(config.lags)[:, None]])
+        earlier = earlier_samples(design.series, found.target_samples, config.lags)
+        found = replace(found, source_samples=earlier)
     return found
+
+
+def earlier_samples(
+    series: NDArray[np.int32], samples: NDArray[np.int32], steps: Sequence[int]
+) -> NDArray[np.int32]:
+    """The samples that lie so many steps before others of the same series: int32 (steps, samples).
+
+    series : int32, of every sample, those of one in the order of time.
+    """
+    order = np.argsort(series, kind="stable").astype(np.int32)
+    place = np.argsort(order)[samples]
+    return np.asarray(order[place - np.asarray(steps)[:, None]])
 
 
 def _selected_rows(

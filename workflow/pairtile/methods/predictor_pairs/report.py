@@ -18,6 +18,7 @@ from pairtile.methods.predictor_pairs.network import LEVEL, SET_NAMES, weak_warn
 from pairtile.methods.predictor_pairs.report_results import (
     GAINS,
     PredictorResults,
+    is_transfer,
     predictor_results,
     rule_of_two,
 )
@@ -179,6 +180,11 @@ N_NAMED = 3
 
 def warnings(results: Results) -> Iterator[Message]:
     """Warnings that the settings and tables themselves give rise to."""
+    if is_transfer(results):
+        p = results.network["p_value"]
+        if results.parameters.get("keep") == "best" and p.isna().any():
+            yield message("no_p_values", word="source")
+        return
     found = results.cached(predictor_results)
     if found.sets.empty:
         return
@@ -219,7 +225,11 @@ def _is_pooled(results: Results) -> bool:
 
 
 def numbers(results: Results) -> dict[str, object]:
-    """What ``text.md.j2`` shows: of the best set of each target, of ties, chance and IMP."""
+    """What ``text.md.j2`` shows: of the best set of each target, of ties, chance and IMP; of
+    transfer entropy what the network holds."""
+    if is_transfer(results):
+        lags = results.network["lag"].value_counts().sort_index()
+        return {"transfer": True, "lags": [*lags.items()], "level": LEVEL}
     found = results.cached(predictor_results)
     estimator = results.parameters.get("estimator") or {}
     best, size = found.best, int(estimator.get("cardinality", 2))
@@ -252,6 +262,19 @@ def numbers(results: Results) -> dict[str, object]:
     }
 
 
+def adapted(results: Results) -> MethodText:
+    """Text for what is scored: sets, or ordered pairs."""
+    if not is_transfer(results):
+        return TEXT
+    return replace(
+        TEXT,
+        title="Transfer entropy of every ordered pair",
+        score="transfer entropy",
+        strength=("te_bits",),
+        empty=MethodText("").empty,
+    )
+
+
 TEXT = MethodText(
     title="Predictor sets by mean conditional entropy",
     package=__package__,
@@ -262,11 +285,18 @@ TEXT = MethodText(
     numbers=numbers,
     warnings=warnings,
     empty=message("no_predictor_sets"),
+    adapted=adapted,
 )
 
 
 def best_explained(results: Results) -> tuple[str, pd.DataFrame]:
-    """The targets that their best set tells most of, surest first, then by information."""
+    """The targets that their best set tells most of, surest first, then by information; of
+    transfer entropy the strongest edges."""
+    if is_transfer(results):
+        columns = ["source", "target", "lag", "te_bits", "te_share", "q_value"]
+        return "The strongest directed edges, with their lags", results.strongest(ANSWER_ROWS)[
+            columns
+        ]
     found = results.cached(predictor_results)
     best = found.best
     unsure = best["p_value"].fillna(1.0) if found.tested else 0.0

@@ -13,17 +13,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.declare.tables import read_result_table
-from pairtile.methods.predictor_pairs.arrays import PredictorArrays
+from pairtile.methods.predictor_pairs.arrays import LevelArrays, PredictorArrays
 from pairtile.methods.predictor_pairs.network import SET_NAMES, members
 from pairtile.methods.predictor_pairs.rules import level_counts
+from pairtile.report.method_report import needed
 from pairtile.report.results import Results
 
 
 @dataclass(frozen=True)
 class Levels:
-    """The state of a search, and the row of each gene's name in it."""
+    """The state of a search, or of transfer entropy, and the row of each gene's name in it."""
 
-    state: PredictorArrays
+    state: LevelArrays
     row: Mapping[str, int]
 
     @property
@@ -125,12 +126,19 @@ class PredictorResults:
         return alone.drop_duplicates(self.members).head(limit)
 
 
+def is_transfer(results: Results) -> bool:
+    """Whether ordered pairs were scored, by transfer entropy."""
+    return results.parameters.get("score") == "transfer_entropy"
+
+
 def predictor_results(results: Results) -> PredictorResults:
     """The predictor sets of an analysis, for ``results.cached``: read from ``predictors.tsv``,
     ``hyperedges.tsv`` and, where it is there, the state.
 
-    Raises StoreError naming the file when a table is missing or is not what its name says.
+    Raises NotShown for transfer entropy, which has none; StoreError naming the file when a table is
+    missing or is not what its name says.
     """
+    needed(not is_transfer(results))
     folder = results.folder
     sets = sets_of_file(folder)
     kept = read_result_table(folder / HYPEREDGES, __package__)

@@ -53,6 +53,7 @@ from pairtile.methods.predictor_pairs.rules import rule_network, write_rules
 from pairtile.methods.predictor_pairs.search import PredictorSearch
 from pairtile.methods.predictor_pairs.state import search_input
 from pairtile.methods.predictor_pairs.tables import stored_sets, tested_sets, write_predictor_tables
+from pairtile.methods.predictor_pairs.transfer_score import TransferEntropy
 
 message = messages_of(__package__)
 
@@ -255,6 +256,13 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
             written.counts.update(of_rules.counts)
             written.messages.extend(of_rules.messages)
         return written
+
+
+def estimator_of(
+    config: PredictorPairsConfig | None,
+) -> type[PredictorPairs] | type[TransferEntropy]:
+    """The estimator of ``score``; without settings that of its default."""
+    return TransferEntropy if config is not None and config.is_transfer else PredictorPairs
 
 
 def sets_in(state: PredictorArrays, tile: Tile) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from pairtile.methods.predictor_pairs.null import (
     found_courses,
     most_exchanges,
     permuted_targets,
+    shifted_orders,
     shifted_targets,
     targets_within_batches,
 )
@@ -43,6 +45,11 @@ Random Boolean networks have about 0, a time course of the malaria parasite's cy
 DRIFTING = 0.4
 """Share of drifting targets that is warned of. 5 % of fast ones drift by chance, 10 to 30 % of slow
 ones in a short course, half of all random walks, all that follow a trend."""
+
+
+ORDERS = 100
+"""``permutations: auto`` of transfer entropy: orders of the sources' samples, which all pairs
+share."""
 
 
 def search_input(
@@ -76,8 +83,9 @@ def search_input(
                     else "are not all scored, as asked",
                 )
             )
-    kind, null, on_null = _chosen_null(config, prepared, seed)
-    messages += on_null
+    choice, on_null = choose_null(config, prepared)
+    null, on_draws = _null_targets(choice, prepared.n_levels, seed)
+    messages += on_null + on_draws
     stated, transitions = prepared.design.state, prepared.transitions
     state: PredictorArrays = {
         **stated,
@@ -97,7 +105,10 @@ def search_input(
     }
     if lags.size > 1:
         state["lags"] = lags
-    parameters = prepared.parameters | {"estimator": {"search": search}, "null": {"kind": kind}}
+    parameters = prepared.parameters | {
+        "estimator": {"search": search},
+        "null": {"kind": choice.kind},
+    }
     counts = prepared.counts | {"null_draws": len(null.levels)}
     if not _is_ordered(config):
         dependence, _ = dependence_arrays(prepared.values, stated)
@@ -111,12 +122,28 @@ def _is_ordered(config: PredictorPairsConfig) -> bool:
     return bool(config.lag or config.series or stated)
 
 
-def _chosen_null(
-    config: PredictorPairsConfig, prepared: PreparedPredictors, seed: int
-) -> tuple[str, NullTargets, list[Message]]:
-    """Kind and shuffled targets of the null that the section asks for. Warnings: what it does not
-    keep, the order of samples under permutation, drifts under shifts, a course that series have in
-    common."""
+class NullChoice(NamedTuple):
+    """Which null the section asks for, and what it is drawn from.
+
+    kind, reason : of ``null.kind``, and why. number : draws, None for ``auto``. targets : levels
+    (targets, transitions). series : of the transitions. batch : theirs, for ``kind: blocks``.
+    courses : ``null.replicate_courses``.
+    """
+
+    kind: str
+    reason: str
+    number: int | None
+    targets: NDArray[np.int8]
+    series: NDArray[np.int32]
+    batch: NDArray[np.int32] | None
+    courses: list[list[NDArray[np.int64]]]
+
+
+def choose_null(
+    config: PredictorPairsConfig, prepared: PreparedPredictors
+) -> tuple[NullChoice, list[Message]]:
+    """The null that the section asks for. Warnings: what it does not keep, the order of samples
+    under permutation, drifts under shifts, a course that series have in common."""
     asked, series, stated = config.null, prepared.transitions.series, prepared.design.state
     samples = prepared.transitions.target_samples
     targets = prepared.levels[np.ix_(prepared.targets, samples)]
@@ -143,31 +170,22 @@ def _chosen_null(
             kind, reason = "blocks", "samples.batch states batches"
     number = None if asked.permutations == "auto" else int(asked.permutations)
     said: list[Message] = []
-    if kind == "circular_shift":
-        null = shifted_targets(targets, series, number, seed)
-    elif kind == "courses":
-        exchanges = most_exchanges(courses)
-        # Nobody asked for these draws, each costs a search, and so few would tell nothing.
-        if exchanges < (MIN_SHIFTS if asked.permutations == "auto" else 1):
-            number = 0
-            said.append(
-                message(
-                    "too_few_courses",
-                    why=common or "null.kind is courses",
-                    series=int(np.unique(series).size),
-                    exchanges=exchanges,
-                    least=MIN_SHIFTS,
-                )
+    exchanges = most_exchanges(courses)
+    # Nobody asked for these draws, each costs a search, and so few would tell nothing.
+    if kind == "courses" and exchanges < (MIN_SHIFTS if number is None else 1):
+        number = 0
+        said.append(
+            message(
+                "too_few_courses",
+                why=common or "null.kind is courses",
+                series=int(np.unique(series).size),
+                exchanges=exchanges,
+                least=MIN_SHIFTS,
             )
-        null = exchanged_courses(targets, courses, number, seed)
-    elif kind == "blocks":
-        assert batch is not None  # the configuration asks for samples.batch
-        null = targets_within_batches(targets, batch, number, seed)
-    else:
-        null = permuted_targets(targets, prepared.n_levels, number, seed)
-        # With lag 0, samples have an order only where a table of series says so.
-        if slow and _is_ordered(config):
-            said.append(message("levels_change_slowly", slow=slow))
+        )
+    # With lag 0, samples have an order only where a table of series says so.
+    if kind == "permutation" and slow and _is_ordered(config):
+        said.append(message("levels_change_slowly", slow=slow))
     if common and kind != "courses":
         said.append(common_course_warning(common, kind))
     if asked.permutations != 0 and kind != "courses":
@@ -175,10 +193,47 @@ def _chosen_null(
         drifting = trending_share(values, series)
         if drifting >= DRIFTING:
             said.append(message("targets_drift", share=drifting))
-    if len(null.levels):
-        said.append(message("null_of_targets", kind=kind, reason=reason))
-        said.append(_draws(kind, null, number))
-    return kind, null, said
+    return NullChoice(kind, reason, number, targets, series, batch, courses), said
+
+
+def _null_targets(
+    choice: NullChoice, n_levels: int, seed: int
+) -> tuple[NullTargets, list[Message]]:
+    """Shuffled targets, and how many there are."""
+    kind, number, targets = choice.kind, choice.number, choice.targets
+    if kind == "circular_shift":
+        null = shifted_targets(targets, choice.series, number, seed)
+    elif kind == "courses":
+        null = exchanged_courses(targets, choice.courses, number, seed)
+    elif kind == "blocks":
+        assert choice.batch is not None  # the configuration asks for samples.batch
+        null = targets_within_batches(targets, choice.batch, number, seed)
+    else:
+        null = permuted_targets(targets, n_levels, number, seed)
+    if not len(null.levels):
+        return null, []
+    reason = message("null_of_targets", kind=kind, reason=choice.reason)
+    return null, [reason, _draws(kind, null, number)]
+
+
+def source_orders(choice: NullChoice, most_lag: int, seed: int) -> tuple[np.ndarray, list[Message]]:
+    """Orders of the sources' samples, for targets that stay as they are: int32 (draws,
+    transitions); and what is said of them."""
+    number = ORDERS if choice.number is None else choice.number
+    orders: np.ndarray
+    every: np.ndarray = np.arange(choice.series.size, dtype=np.int32)[None]
+    if choice.kind == "circular_shift":
+        orders = shifted_orders(choice.series, number, most_lag, seed)
+    elif choice.kind == "courses":
+        orders = exchanged_courses(every, choice.courses, number, seed).levels
+    else:
+        one = np.zeros_like(choice.series)
+        batch = choice.batch if choice.kind == "blocks" and choice.batch is not None else one
+        orders = targets_within_batches(every, batch, number, seed).levels
+    if not len(orders):
+        return orders, []
+    reason = message("null_of_targets", kind=choice.kind, reason=choice.reason)
+    return orders, [reason, message("orders_of_sources", n=len(orders))]
 
 
 def _draws(kind: str, null: NullTargets, asked: int | None) -> Message:

@@ -87,7 +87,9 @@ def answer_picture(results: Results, pictures: list[CaptionedFigure]) -> list[Ca
 
 def _headings(results: Results, table: pd.DataFrame) -> list[tuple[str, str]]:
     names = [str(name) for name in table]
-    known = results.text.headings(names, results.method_report.answer.file)
+    file = results.method_report.answer.file
+    has_file = (results.folder / file).is_file()
+    known = results.text.headings(names, file if has_file else "network.parquet")
     if names[:2] != ["source", "target"]:
         return known
     return [*((end, "") for end in ends(results)), *known[2:]]
