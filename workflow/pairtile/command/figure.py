@@ -60,19 +60,19 @@ def numbers_of(drawn: Figure) -> pd.DataFrame:
         for mark in (*ax.lines, *ax.collections):
             if isinstance(mark, Line2D | PathCollection):
                 places = mark.get_xydata() if isinstance(mark, Line2D) else mark.get_offsets()
-                for x, y in np.asarray(places).tolist():
-                    rows.append((panel, mark.get_label(), x, y, None))
+                label = mark.get_label()
+                rows += [(panel, label, x, y, None) for x, y in np.asarray(places).tolist()]
         for patch in ax.patches:
             if isinstance(patch, StepPatch):
                 values, edges, _ = patch.get_data()
-                for x, value in zip(edges, values, strict=False):
-                    rows.append((panel, patch.get_label(), x, None, value))
+                bins = zip(edges, values, strict=False)
+                rows += [(panel, patch.get_label(), x, None, value) for x, value in bins]
         for bars in ax.containers:
             for bar in bars:
                 if isinstance(bar, Rectangle):
                     size = (bar.get_x(), bar.get_y(), max(bar.get_width(), bar.get_height()))
                     rows.append((panel, bars.get_label(), *size))
         for image in ax.images:
-            for (y, x), value in np.ndenumerate(np.ma.array(image.get_array()).filled(np.nan)):
-                rows.append((panel, "", x, y, value))
+            cells = np.ma.array(image.get_array()).filled(np.nan)
+            rows += [(panel, "", x, y, value) for (y, x), value in np.ndenumerate(cells)]
     return pd.DataFrame(rows, columns=["panel", "series", "x", "y", "value"])

@@ -315,6 +315,10 @@ def _bins(ax: Axes, artist: StepPatch) -> Iterator[Json]:
         places = np.c_[np.repeat(edges, 2)[1:-1], np.maximum(np.repeat(values, 2), low)]
         yield _path(places, _stroke(to_rgba(artist.get_edgecolor()), artist.get_linewidth()))
         return
+    fill, edge = to_rgba(artist.get_facecolor()), to_rgba(artist.get_edgecolor())
+    mark: Json = {"type": "rect", "color": to_hex(fill), "fillOpacity": round(fill[3], 3)}
+    if artist.get_linewidth() and edge[3]:
+        mark |= {"stroke": to_hex(edge), "strokeWidth": artist.get_linewidth() * PIXELS}
     base = np.broadcast_to(
         np.asarray(0.0 if baseline is None else baseline, np.float64), values.shape
     )
@@ -331,23 +335,8 @@ def _bins(ax: Axes, artist: StepPatch) -> Iterator[Json]:
         {"field": "bin", "title": titles[0]},
         {"field": "n", "title": titles[1], "format": ",.4~g", "type": "quantitative"},
     ]
-    yield _rectangles(rows, artist, {"tooltip": tooltip})
-
-
-def _rectangles(rows: Sequence[Json], artist: Patch, encoding: Json | None = None) -> Json:
-    face = to_rgba(artist.get_facecolor())
-    mark: Json = {"type": "rect"}
-    if artist.get_fill():
-        mark |= {"color": to_hex(face), "fillOpacity": round(face[3], 3)}
-    else:
-        mark |= {"fill": None}
-    if artist.get_linewidth() and to_rgba(artist.get_edgecolor())[3]:
-        mark |= {
-            "stroke": to_hex(artist.get_edgecolor()),
-            "strokeWidth": artist.get_linewidth() * PIXELS,
-        }
-    ends = {"x2": {"field": "x2"}, "y2": {"field": "y2"}}
-    return {"data": {"values": [*rows]}, "mark": mark, "encoding": {**ends, **(encoding or {})}}
+    encoding = {"x2": {"field": "x2"}, "y2": {"field": "y2"}, "tooltip": tooltip}
+    yield {"data": {"values": rows}, "mark": mark, "encoding": encoding}
 
 
 def _patch(ax: Axes, artist: Patch) -> Iterator[Json]:
@@ -386,22 +375,18 @@ def _text(ax: Axes, artist: Text) -> Iterator[Json]:
         yield {"data": {"values": rows}, "mark": mark, "encoding": encoding}
 
 
-def _meaning(colours: ScalarMappable) -> str:
-    bar = colours.colorbar
-    return (bar.ax.get_ylabel() or bar.ax.get_xlabel()) if bar else "value"
-
-
 def _shades(field: str, colours: ScalarMappable) -> Json:
     """A channel of colours from a colour map, with its bar."""
     places = np.linspace(0.0, 1.0, COLOURS)
     low, high = colours.get_clim()
+    bar = colours.colorbar
     scale = {
         "domain": [float(low + (high - low) * x) for x in places],
         "range": [to_hex(colour) for colour in colours.get_cmap()(places)],
         "clamp": True,
     }
     legend = {
-        "title": _meaning(colours),
+        "title": (bar.ax.get_ylabel() or bar.ax.get_xlabel()) if bar else "value",
         "direction": "horizontal",
         "gradientLength": 160,
         "format": ",.3~r",
