@@ -97,8 +97,8 @@ def _section_rows(model: type[ConfigModel], method: str) -> Iterator[list[str]]:
             text += f" [Its keys](#{method}-{key})."
         cells = [f"`{key}`", _type(field), _default(field), text]
         # Braces outside of code are attributes in some dialects of Markdown.
-        braces = r"[{}](?=[^`]*(?:`[^`]*`[^`]*)*$)"
-        yield [re.sub(braces, r"\\\g<0>", cell.replace("|", "\\|")) for cell in cells]
+        of_text = re.compile(r"[{}](?=[^`]*(?:`[^`]*`[^`]*)*$)")
+        yield [of_text.sub(r"\\\g<0>", cell.replace("|", "\\|")) for cell in cells]
 
 
 def _type(field: FieldInfo) -> str:

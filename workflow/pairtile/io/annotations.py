@@ -29,10 +29,6 @@ from pairtile.io.text_table import check_wide
 message = messages_of(__package__)
 
 _SHOWN = 5
-_LINES = ("line", "lines")
-
-NO_CODE = "an empty cell where nothing is known (all other numbers of the column are 0 or more)"
-"""What is allowed in place of the code of a missing value."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +86,9 @@ def read_annotation_table(
     if not columns:
         raise InputError.at(path, "", "sample names only", "annotations beside them")
     of_file = [fields[key] for _, fields in rows]
-    check_names(path, "sample", of_file, lambda at: listed([rows[k][0] for k in at], *_LINES))
+    check_names(
+        path, "sample", of_file, lambda at: listed([rows[k][0] for k in at], "line", "lines")
+    )
     position = {name: k for k, name in enumerate(of_file)}
     matched, notes = match_samples(samples, of_file, path)
     lacking = [name for name in samples if name not in matched]
@@ -355,7 +353,8 @@ def _condition(table: AnnotationTable, entry: ConditionEntry) -> Condition:
         return Condition(entry.name, kind, tuple(levels), codes, ranks)
     expected = "a number" if kind == "quantitative" else "a number, or levels in the configuration"
     refuse_cells(table, entry.name, numbers.stray, expected)
-    refuse_cells(table, entry.name, numbers.code, NO_CODE)
+    no_code = "an empty cell where nothing is known (all other numbers of the column are 0 or more)"
+    refuse_cells(table, entry.name, numbers.code, no_code)
     if kind == "quantitative":
         codes = np.full(len(cells), -1, np.int32)
         return Condition(entry.name, kind, (), codes, numbers.values)

@@ -21,9 +21,6 @@ from pairtile.io.text_table import Layout, check_columns, read_rows
 
 message = messages_of(__package__)
 
-MAX_DIGITS = 18
-"""Of a stated size; Python refuses to read numbers of some thousand digits."""
-
 _SIZES = {"#1.2": 2, "#1.3": 4}
 
 
@@ -106,6 +103,7 @@ def _find_layout(path: str | PathLike[str], kinds: Kinds) -> tuple[Layout, int]:
 
 def _sizes(path: str | PathLike[str], line: int, fields: list[str], n: int) -> list[int]:
     texts = [text.strip() for text in fields[:n]]
-    if len(texts) < n or not all(text.isdecimal() and len(text) <= MAX_DIGITS for text in texts):
+    # Python refuses to read numbers of some thousand digits.
+    if len(texts) < n or not all(text.isdecimal() and len(text) <= 18 for text in texts):
         raise InputError.at(path, f"line {line}", repr("\t".join(fields)), f"{n} whole numbers")
     return [int(text) for text in texts]

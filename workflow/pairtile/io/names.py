@@ -18,7 +18,6 @@ from pairtile.io.text_file import plain_name
 message = messages_of(__package__)
 
 _SHOWN = 5
-_LOOKED_AT = 1_000
 _VERSION = re.compile(r"^(.+)\.\d+$")
 _KNOWN_VERSION = re.compile(r"^(ENS[A-Z]*\d{11}|[NX][CGMPRTW]_\d+)\.\d+$", re.IGNORECASE)
 """Accessions that stay what they are in the next version; of others (RP11-34P13.7) it is a part."""
@@ -191,7 +190,7 @@ class GeneNames:
 
 def kind_of_names(names: Sequence[str]) -> str:
     """What most of the first names are: Ensembl genes, symbols, ..."""
-    first = [plain_name(name) for name in names[:_LOOKED_AT]]
+    first = [plain_name(name) for name in names[:1_000]]
     matches = {
         kind: sum(re.fullmatch(pattern, name) is not None for name in first)
         for kind, pattern in _KINDS.items()

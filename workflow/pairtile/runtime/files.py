@@ -60,7 +60,6 @@ _FULL = {errno.ENOSPC: "full disk", errno.EDQUOT: "used-up quota", errno.EFBIG: 
 _CLOSED = {errno.EROFS: "read-only file system", errno.EACCES: "denied permission"}
 _CLOSED |= {errno.EPERM: "forbidden operation", errno.ELOOP: "link in its place"}
 _CLOSED |= {errno.EISDIR: "folder in its place"}
-_NO_HANDLES = (errno.EMFILE, errno.ENFILE)
 
 
 @contextmanager
@@ -126,7 +125,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 def full_disk(path: str | os.PathLike[str], error: OSError) -> StoreError | None:
     """The message where ``error`` says that there was no room to write ``path``, or that too many
     files are open; else None."""
-    if error.errno in _NO_HANDLES:
+    if error.errno in (errno.EMFILE, errno.ENFILE):
         expected = "a higher limit, or fewer threads: ulimit -n 1024"
         return StoreError.at(path, "", "too many open files while making it", expected)
     text = str(error)

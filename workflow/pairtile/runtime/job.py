@@ -19,8 +19,6 @@ from pairtile.errors import PairtileError, StoreError
 from pairtile.runtime.end_together import end_with_parent, end_with_run
 from pairtile.runtime.files import full_disk, writing
 
-_FORM = logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S")
-
 
 class Deferred:
     """An object that a script is given and makes inside its job, whose threads are set by then."""
@@ -112,7 +110,7 @@ def logged_to(path: Path, out: str | os.PathLike[str], *others: logging.Handler)
     logging.raiseExceptions = False
     outer = [handler for handler in log.handlers if isinstance(handler, logging.FileHandler)]
     for handler in handlers:
-        handler.setFormatter(_FORM)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
         log.addHandler(handler)
     for handler in outer:
         handler.setLevel(logging.ERROR)

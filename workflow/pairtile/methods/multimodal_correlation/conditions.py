@@ -240,10 +240,6 @@ def upper_tail(
 
 # --- regression on the two genes ---
 
-COLLINEAR = 1e-9
-"""A regressor whose part apart from the ones before it is smaller than this share of its own size
-says nothing of its own."""
-
 
 def regression(modes: ModeSamples, numbers: NDArray[np.float64]) -> dict[str, NDArray[np.number]]:
     """Ordinary least squares y ~ g_i + g_j + g_i g_j over the samples of each mode.
@@ -270,7 +266,9 @@ def regression(modes: ModeSamples, numbers: NDArray[np.float64]) -> dict[str, ND
     """
     n, rank = np.zeros(len(modes), np.int32), np.zeros(len(modes), np.int32)
     y = np.asarray(numbers, dtype=np.float64)
-    left = unexplained_shares(*_for_kernels(modes), y, COLLINEAR, n, rank)
+    # A regressor of which the ones before it leave less, of its own size, says nothing of its
+    # own.
+    left = unexplained_shares(*_for_kernels(modes), y, 1e-9, n, rank)
     free = n - rank - 1
     tested = (free >= 1) & ~np.isnan(left) & (rank > 0)
     p, r_squared = np.full(len(modes), np.nan), np.full(len(modes), np.nan)

@@ -76,13 +76,6 @@ from pairtile.preprocess.transitions import Lagged
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.shrinkage import DeviceArray
 
-NEARLY_ONE = 1.0 - 1e-12
-"""Pearson's |r| from here on is taken as 1: rounding leaves copies of a gene a few 1e-16 off."""
-
-TRUST = 1e-4
-"""Variances under this part of the mean square about a gene's centre are computed again in two
-passes; what is left has lost four digits of sixteen."""
-
 MIN_SAMPLES = 2
 """Fewer have no correlation."""
 
@@ -132,8 +125,11 @@ class PlainCorrelation:
             least=max(estimator.min_samples, MIN_SAMPLES),
             lowest=float(estimator.min_correlation),
             highest=float(estimator.max_correlation),
-            nearly=NEARLY_ONE,
-            trust=TRUST,
+            # Taken as 1: rounding leaves |r| of copies of a gene a few 1e-16 off.
+            nearly=1.0 - 1e-12,
+            # Below this part of the mean square about a gene's centre, variances have lost four
+            # digits of sixteen: they are computed again in two passes.
+            trust=1e-4,
         )
         self._blocks: CpuBlocks | CudaBlocks
         if device.backend == "cpu":

@@ -36,8 +36,6 @@ SCORE_BINS, SCORE_STEP = 24, 5
 PAIR_BINS, PAIR_STEP = 300, 0.05
 """Pair scores from 0; the last step has all above."""
 
-_TINY = 1e-300
-
 
 class PairSites(NamedTuple):
     """Sites of pairs, pair by pair.
@@ -132,7 +130,7 @@ def _score(strength, expected, rates):  # type: ignore[no-untyped-def]
         for better in range(seed_class + 1, CLASSES):
             number += expected[better] * rates[better, 0]
         least = min(least, at_least(k + 1, number))
-    return -math.log10(max(least, _TINY))
+    return -math.log10(max(least, 1e-300))
 
 
 @njit(nogil=True)
