@@ -184,8 +184,7 @@ def score_slope(score: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
     if len(score) < MIN_FITTED:
         return 1.0
     steps: NDArray[np.float64] = np.arange(PAIR_BINS) * np.float64(PAIR_STEP)
-    weight = counts.sum(axis=0).astype(np.float64)
-    edges, ratio = _log_ratio(score, steps[1:], weight[1:])
+    edges, ratio = _log_ratio(score, steps[1:], counts.sum(axis=0).astype(np.float64)[1:])
     slope = np.polyfit(score, ratio[np.searchsorted(edges, score, side="right")], 1)[0]
     return float(np.clip(slope, *SLOPES))
 
