@@ -123,7 +123,6 @@ _CONFIG: Json = {
 
 
 def _bar_of(ax: Axes) -> Colorbar | None:
-    """The colour bar that these axes are of."""
     return cast("Colorbar | None", getattr(ax, "_colorbar", None))
 
 

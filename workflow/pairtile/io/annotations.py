@@ -298,7 +298,8 @@ def annotations_of_table(
             expected += suggestion(entry.name, list(table.columns))
             raise InputError.at(table.path, "header", f"no column {entry.name!r}", expected)
         cells = table.columns[entry.name]
-        reason = _untestable(cells)
+        numbers = read_numbers(cells)
+        reason = _untestable(cells, numbers)
         if reason and not entries:
             notes.append(message("no_condition", column=entry.name, reason=reason))
             continue
@@ -307,7 +308,7 @@ def annotations_of_table(
                 notes.append(message("one_value_in_group", column=entry.name))
                 continue
             raise InputError.at(table.path, f"column {entry.name!r}", reason, "two values or more")
-        condition = _condition(table, entry)
+        condition = _condition(table, entry, numbers)
         if entry.kind == "auto" and (stray := stray_cells(cells)):
             notes.append(message("nearly_numbers", column=entry.name, cells=quoted(stray)))
         n_empty = int((~condition.known).sum())
@@ -321,11 +322,10 @@ def annotations_of_table(
 _ONE_VALUE = "fewer than two different values"
 
 
-def _untestable(cells: Sequence[str]) -> str:
+def _untestable(cells: Sequence[str], numbers: Numbers) -> str:
     filled = [cell for cell in cells if cell]
     if len(set(filled)) < 2:
         return _ONE_VALUE
-    numbers = read_numbers(cells)
     if len(set(filled)) == len(filled) and numbers.stray:
         return "every sample has a label of its own"
     if _kind(numbers) == "quantitative" and numbers.code:
@@ -333,9 +333,8 @@ def _untestable(cells: Sequence[str]) -> str:
     return ""
 
 
-def _condition(table: AnnotationTable, entry: ConditionEntry) -> Condition:
+def _condition(table: AnnotationTable, entry: ConditionEntry, numbers: Numbers) -> Condition:
     cells = table.columns[entry.name]
-    numbers = read_numbers(cells)
     value_of = dict(zip(cells, numbers.values.tolist(), strict=True))
     kind = _kind(numbers) if entry.kind == "auto" else entry.kind
     unknown = np.full(len(cells), np.nan)

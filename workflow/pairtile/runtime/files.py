@@ -57,9 +57,13 @@ OWNER: ContextVar[Owner | None] = ContextVar("OWNER", default=None)
 """Of the files that are written and read now."""
 
 _FULL = {errno.ENOSPC: "full disk", errno.EDQUOT: "used-up quota", errno.EFBIG: "file too large"}
-_CLOSED = {errno.EROFS: "read-only file system", errno.EACCES: "denied permission"}
-_CLOSED |= {errno.EPERM: "forbidden operation", errno.ELOOP: "link in its place"}
-_CLOSED |= {errno.EISDIR: "folder in its place"}
+_CLOSED = {
+    errno.EROFS: "read-only file system",
+    errno.EACCES: "denied permission",
+    errno.EPERM: "forbidden operation",
+    errno.ELOOP: "link in its place",
+    errno.EISDIR: "folder in its place",
+}
 
 
 @contextmanager
@@ -284,7 +288,6 @@ def verified(path: str | os.PathLike[str], checksum: str | None = None) -> Path:
 
 @lru_cache(maxsize=1 << 10)
 def _verify(path: str, checksum: str | None, mtime_ns: int, size: int, inode: int) -> str:
-    """Seal and checksum."""
     file, place, seal = Path(path), None, ""
     if checksum is None:
         place = _checksum_place(file)

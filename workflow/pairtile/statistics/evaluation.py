@@ -414,7 +414,6 @@ def _candidates(
 
 
 def _curve_of_pairs(edge: Int64Array, score: Float64Array, truth: Truth, top: int) -> RankingCurve:
-    """The curve of unordered pairs."""
     edge, score = _strongest(edge, score, 2 * top)  # the top pairs are among them
     pair = _unordered(edge, truth.n_genes)
     order = np.lexsort((-score, pair))

@@ -447,8 +447,7 @@ class CpuBlocks:
         """Moments (5, entries), members and outliers (entries, bytes) of the kept pairs."""
         entries, octets = len(kept.row), -(-self.genes.n_samples // 8)
         moments = np.empty((5, entries), dtype=np.float32)
-        members = np.empty((entries, octets), dtype=np.uint8)
-        outliers = np.empty((entries, octets), dtype=np.uint8)
+        members, outliers = (np.empty((entries, octets), dtype=np.uint8) for _ in range(2))
         arrays, least = self.genes.arrays, self.limits.least
         describe_entries(arrays, rows, columns, kept, least, moments, members, outliers)
         return moments, members, outliers

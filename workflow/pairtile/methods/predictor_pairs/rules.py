@@ -180,7 +180,7 @@ class Core(NamedTuple):
             inputs = tuple(levels[k][before] for k in network.inputs[gene])
             levels[gene] = network.tables[gene][inputs]
         columns = {name: levels[gene] for gene, name in enumerate(network.names)}
-        return table[["attractor", "step", "length", "basin", "basin_share"]].assign(**columns)
+        return table[ATTRACTOR_COLUMNS].assign(**columns)
 
 
 def core_of(network: RuleNetwork, usual: Sequence[int]) -> Core:
