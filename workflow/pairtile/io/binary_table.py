@@ -117,12 +117,10 @@ def _chosen(
         head.index = pd.Index(head.iloc[:, index[0]], dtype=object)
     rest = [k for k in range(len(schema)) if k not in index]
     found = choose_columns(head.iloc[:, rest], kinds, path, f"pd.read_parquet({str(path)!r})")
-    names_at = index[0] if index and found.names is None else None
-    if found.names is not None:
-        names_at = rest[found.names]
-    if names_at is None:
+    if found.names is None and not index:
         expected = "one that holds the names"
         raise InputError.at(path, "", "no text column and no pandas index", expected)
+    names_at = index[0] if found.names is None else rest[found.names]
     symbols = None if found.symbols is None else rest[found.symbols]
     return names_at, found._replace(values=[rest[k] for k in found.values], symbols=symbols)
 

@@ -72,6 +72,20 @@ def without_version(name: str) -> str:
     return _VERSION.sub(r"\1", name)
 
 
+def numbered(names: Iterable[str], ignore_case: bool = False) -> list[str]:
+    """The names, in order; of those that are the same, the later ones get ``_2``, ``_3``, ..."""
+    unique: list[str] = []
+    taken: set[str] = set()
+    for name in names:
+        new, number = name, 1
+        while (new.lower() if ignore_case else new) in taken:
+            number += 1
+            new = f"{name}_{number}"
+        taken.add(new.lower() if ignore_case else new)
+        unique.append(new)
+    return unique
+
+
 def r_name(name: str) -> str:
     """The name that R's ``make.names`` gives to a column: points for blanks and dashes, and an X
     before a digit."""

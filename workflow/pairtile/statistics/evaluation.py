@@ -156,9 +156,7 @@ class RankingCurve:
         offset = tp[:-1] - slope * k[:-1]
         harmonic = np.diff(digamma(k)) + np.diff(1.0 / k) / 2
         area = float(np.sum(slope * (slope * steps + offset * harmonic))) / total
-        if total <= 1:
-            return area + first * first / total
-        return area / (1 - 1 / total)
+        return area / (1 - 1 / total) if total > 1 else area + first * first / total
 
     def auroc(self) -> float:
         """Area under the ROC curve: the chance that a true candidate comes before a false one."""

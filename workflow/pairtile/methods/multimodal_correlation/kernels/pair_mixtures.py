@@ -325,9 +325,7 @@ def _take_samples(genes, rules, pair, work):  # type: ignore[no-untyped-def]
             if n < max(rules.min_samples, 1):
                 return TOO_FEW
             _sort_members(genes, pair, work)
-    if _is_constant(genes, pair, 0, work):
-        return CONSTANT
-    return -1
+    return CONSTANT if _is_constant(genes, pair, 0, work) else -1
 
 
 @njit(nogil=True)
