@@ -73,6 +73,6 @@ def numbers_of(drawn: Figure) -> pd.DataFrame:
                     size = (bar.get_x(), bar.get_y(), max(bar.get_width(), bar.get_height()))
                     rows.append((panel, bars.get_label(), *size))
         for image in ax.images:
-            cells = np.ma.array(image.get_array()).filled(np.nan)
-            rows += [(panel, "", x, y, value) for (y, x), value in np.ndenumerate(cells)]
+            for (y, x), value in np.ndenumerate(np.ma.array(image.get_array()).filled(np.nan)):
+                rows.append((panel, "", x, y, value))
     return pd.DataFrame(rows, columns=["panel", "series", "x", "y", "value"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, cast
+from typing import cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -46,11 +46,7 @@ CHOSEN = (
 """Whether a point stands for what is chosen in the page: one item, or a pair."""
 
 
-class _Meaning(NamedTuple):
-    hover: Mapping[str, Sequence[str]]
-    items: Sequence[Sequence[str]]
-
-
+_Meaning = tuple[Mapping[str, Sequence[str]], Sequence[Sequence[str]]]
 _MEANINGS: WeakKeyDictionary[Artist, _Meaning] = WeakKeyDictionary()
 
 
@@ -74,7 +70,7 @@ def stand_for(
     items : sequence of sequences of str
         Of each point, the one item or the two that a click chooses; none: it chooses nothing.
     """
-    _MEANINGS[artist] = _Meaning(hover, items)
+    _MEANINGS[artist] = hover, items
 
 
 def names_points(figure: Figure) -> bool:
@@ -237,7 +233,7 @@ def _marks(
     artist: Artist, places: NDArray[np.float64], mark: Json, colours: NDArray[np.float64]
 ) -> Json:
     """Points, with what they stand for."""
-    hover, items = _MEANINGS.get(artist, _Meaning({}, ()))
+    hover, items = _MEANINGS.get(artist, ({}, ()))
     known = np.isfinite(places).all(axis=1)
     columns: dict[str, Sequence[object]] = {
         "x": [*map(_round, places[:, 0])], "y": [*map(_round, places[:, 1])],

@@ -80,7 +80,7 @@ def read_annotation_table(
     if held is not None:
         return held.of(samples)
     header, rows = _read(path)
-    key = _key_field(path, header, rows, samples)
+    key = _key_field(path, rows, samples)
     shift = len(rows[0][1]) - len(header)
     columns = {k + shift: name for k, name in enumerate(header) if k + shift != key}
     if not columns:
@@ -140,9 +140,7 @@ def _read(path: str | PathLike[str]) -> tuple[list[str], list[Row]]:
     return header, rows
 
 
-def _key_field(
-    path: str | PathLike[str], header: Sequence[str], rows: Sequence[Row], samples: Sequence[str]
-) -> int:
+def _key_field(path: str | PathLike[str], rows: Sequence[Row], samples: Sequence[str]) -> int:
     """Which field names the samples: the first, unless another names them and the first none."""
     fields = [[row[k] for _, row in rows] for k in range(len(rows[0][1]))]
     if match_samples(samples, fields[0], path)[0]:

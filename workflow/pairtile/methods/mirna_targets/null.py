@@ -445,7 +445,7 @@ def _count_all(
         for size, place in zip(counts.shape, places[name][-counts.ndim :], strict=True):
             flat *= size
             flat += place
-        add_at(counts.reshape(-1), flat, flat, False)
+        add_at(counts.reshape(-1), flat)
 
     list(in_threads(count, [name for name in places if f"{of.prefix}{name}" in total]))
 

@@ -281,13 +281,11 @@ class PlainCorrelation:
     def _modes(self, found: list[tuple[dict[str, NDArray[np.generic]], Kept]]) -> Modes:
         counts = sum((kept.counts for _, kept in found), np.zeros(COUNTS, dtype=np.int64))
         histogram_r = sum((kept.histogram for _, kept in found), np.zeros(R_BINS, dtype=np.int64))
-        pairs = int(counts[TOO_FEW] + counts[CONSTANT] + histogram_r.sum())
+        without = counts[TOO_FEW] + counts[CONSTANT]
         # No mode, or one to five.
-        histogram_k = np.zeros(6, dtype=np.int64)
-        histogram_k[0] = counts[TOO_FEW] + counts[CONSTANT]
-        histogram_k[1] = pairs - histogram_k[0]
+        histogram_k = np.array([without, histogram_r.sum(), 0, 0, 0, 0], dtype=np.int64)
         named = {
-            "pairs": pairs,
+            "pairs": int(histogram_k.sum()),
             "too_few_samples": int(counts[TOO_FEW]),
             "constant": int(counts[CONSTANT]),
             "degenerate": int(counts[DEGENERATE]),
@@ -447,7 +445,8 @@ class CpuBlocks:
         """Moments (5, entries), members and outliers (entries, bytes) of the kept pairs."""
         entries, octets = len(kept.row), -(-self.genes.n_samples // 8)
         moments = np.empty((5, entries), dtype=np.float32)
-        members, outliers = (np.empty((entries, octets), dtype=np.uint8) for _ in range(2))
+        members = np.empty((entries, octets), dtype=np.uint8)
+        outliers = np.empty((entries, octets), dtype=np.uint8)
         arrays, least = self.genes.arrays, self.limits.least
         describe_entries(arrays, rows, columns, kept, least, moments, members, outliers)
         return moments, members, outliers

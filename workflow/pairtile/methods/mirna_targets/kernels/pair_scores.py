@@ -134,10 +134,10 @@ def _score(strength, expected, rates):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def add_at(total, places, weights, weighted):  # type: ignore[no-untyped-def]
-    """Add 1 to ``total``, int64, at each place; with ``weighted`` its weight."""
-    for k in range(len(places)):
-        total[places[k]] += weights[k] if weighted else 1
+def add_at(total, places):  # type: ignore[no-untyped-def]
+    """Add 1 to ``total``, int64, at each place."""
+    for place in places:
+        total[place] += 1
 
 
 @njit(nogil=True)
