@@ -60,13 +60,13 @@ def numbers_of(drawn: Figure) -> pd.DataFrame:
         for mark in (*ax.lines, *ax.collections):
             if isinstance(mark, Line2D | PathCollection):
                 places = mark.get_xydata() if isinstance(mark, Line2D) else mark.get_offsets()
-                label = mark.get_label()
-                rows += [(panel, label, x, y, None) for x, y in np.asarray(places).tolist()]
+                for x, y in np.asarray(places).tolist():
+                    rows.append((panel, mark.get_label(), x, y, None))
         for patch in ax.patches:
             if isinstance(patch, StepPatch):
                 values, edges, _ = patch.get_data()
-                bins = zip(edges, values, strict=False)
-                rows += [(panel, patch.get_label(), x, None, value) for x, value in bins]
+                for x, value in zip(edges, values, strict=False):
+                    rows.append((panel, patch.get_label(), x, None, value))
         for bars in ax.containers:
             for bar in bars:
                 if isinstance(bar, Rectangle):
