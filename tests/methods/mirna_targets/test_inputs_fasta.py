@@ -302,18 +302,18 @@ def test_bad_restrict_lists_are_refused(tmp_path: Path, text: str, message: str)
 
 def test_a_name_of_several_records_stands_for_all_of_them() -> None:
     pairs = [("b", "x"), ("a", "y"), ("a", "none"), ("c", "x")]
-    found = match_restrict(pairs, records("a", "b", "a"), records("x", "y", "x"), "pairs.tsv")
-    assert found.pairs.tolist() == [[0, 1], [1, 0], [1, 2], [2, 1]]
-    assert found.pairs.dtype == np.int32
-    assert found.n_rows == 4
-    assert found.missing == [("a", "none"), ("c", "x")]
+    mirnas, transcripts = records("a", "b", "a"), records("x", "y", "x")
+    found, missing, _ = match_restrict(pairs, mirnas, transcripts, "pairs.tsv")
+    assert found.tolist() == [[0, 1], [1, 0], [1, 2], [2, 1]]
+    assert found.dtype == np.int32
+    assert missing == [("a", "none"), ("c", "x")]
 
 
 def test_a_restrict_list_of_which_nothing_is_there_is_refused() -> None:
     with pytest.raises(InputError, match=r"none of its 1 pairs \(x a\).*such as a x, the miRNA"):
         match_restrict([("x", "a")], records("a"), records("x"), "pairs.tsv")
-    none = match_restrict([("x", "a")], records(), records("x"), "pairs.tsv")
-    assert none.pairs.shape == (0, 2)
+    none, *_ = match_restrict([("x", "a")], records(), records("x"), "pairs.tsv")
+    assert none.shape == (0, 2)
 
 
 def test_restrict_lists_name_transcripts_by_gene_symbol_or_without_version() -> None:
@@ -323,8 +323,8 @@ def test_restrict_lists_name_transcripts_by_gene_symbol_or_without_version() -> 
         symbols=["TP53", "TP53", "MDM2"],
     )
     pairs = [("hsa-MIR-1", "TP53"), ("hsa-miR-1", "ENST00000000003"), ("hsa-miR-1", "nothing")]
-    found = match_restrict(pairs, records("hsa-miR-1"), transcripts, "pairs.tsv")
-    assert found.pairs.tolist() == [[0, 0], [0, 1], [0, 2]]
-    assert found.missing == [("hsa-miR-1", "nothing")]
-    matched = [note.numbers["n"] for note in found.messages if note.code == "names_matched"]
+    found, missing, notes = match_restrict(pairs, records("hsa-miR-1"), transcripts, "pairs.tsv")
+    assert found.tolist() == [[0, 0], [0, 1], [0, 2]]
+    assert missing == [("hsa-miR-1", "nothing")]
+    matched = [note.numbers["n"] for note in notes if note.code == "names_matched"]
     assert matched == [1, 2]

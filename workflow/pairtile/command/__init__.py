@@ -1,8 +1,6 @@
 """The command ``pairtile``: init, check, run, crate, reproduce,
 simulate, compare, view. Thin: the work is done elsewhere."""
 
-from __future__ import annotations
-
 from pairtile.command.main import main
 
 __all__ = ["main"]

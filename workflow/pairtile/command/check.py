@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,6 @@ from pairtile.runtime.files import read_json
 from pairtile.runtime.record import format_duration
 from pairtile.steps.analysis_run import AnalysisRun, Step
 from pairtile.steps.split import load_run
-
-IN_PLAN_LINES = {"backend_chosen", "work_planned"}
-"""Codes of what ``plan_lines`` says."""
 
 
 def check(config_file: Path) -> Iterator[str]:
@@ -77,47 +74,39 @@ def _analysis(
     counts = prepared["counts"]
     planned, of_plan = read_json(run.plan), read_json(run.record("plan"))
     messages = [Message(**said) for said in [*prepared["messages"], *of_plan["messages"]]]
-    decided = [note for note in notes_of(messages) if note.code not in IN_PLAN_LINES]
+    # What these two say stands in ``plan_lines``.
+    said = {"backend_chosen", "work_planned"}
+    decided = [note for note in notes_of(messages) if note.code not in said]
     yield f"\n{name} ({analysis.method})"
     for key, number in counts.items():
         yield f"  {key.replace('_', ' ')}: {number:,}"
-    yield from (f"  {hint}" for hint in _shape_hints(counts))
+    genes, samples = counts.get("genes_read"), counts.get("samples")
+    if genes is not None and samples is not None and samples > genes:
+        # A table the wrong way round is a table, too: only its shape shows it.
+        yield f"  {samples:,} samples and {genes:,} genes: if it is the other way, see orientation"
     yield from (f"  {note}" for note in decided)
     yield from (f"  WARNING: {warning}" for warning in warnings_of(messages))
     yield from (f"  {line}" for line in plan_lines(planned))
     details = of_plan["details"]
-    yield f"  {time_line(details, prepared['seconds'])}"
+    before = {"start": START_SECONDS, "prepare": prepared["seconds"]}
+    whole = format_steps({**before, **details["estimated_seconds"]})
+    yield f"  time: {whole}, by the cost model; a first run compiles besides"
     for setting, seconds in details.get("cheaper_seconds", {}).items():
         yield f"  cheaper: {setting}, {format_duration(seconds)}"
     state_bytes = sum(file.stat().st_size for file in run.state.iterdir())
     yield f"  prepared data: {memory(state_bytes)}"
 
 
-def _shape_hints(counts: dict[str, int]) -> Iterator[str]:
-    """A table the wrong way round is a table, too: only its shape shows it."""
-    genes, samples = counts.get("genes_read"), counts.get("samples")
-    if genes is not None and samples is not None and samples > genes:
-        yield f"{samples:,} samples and {genes:,} genes: if it is the other way, see orientation"
-
-
 def plan_lines(planned: dict[str, Any]) -> list[str]:
     """A plan as sentences."""
-    passes = 2 if planned["scan"] else 1
     lines = [
         f"backend: {planned['backend']} ({planned['device']}), {planned['precision']}",
         f"work: {planned['work']:,} {planned['work_unit']} in "
         f"{pluralise(planned['tiles'], 'tile')}, {pluralise(len(planned['chunks']), 'chunk')}"
-        + (", in two passes" if passes == 2 else ""),
+        + (", in two passes" if planned["scan"] else ""),
+        f"memory of a chunk: about {memory(planned['memory_bytes'])}",
     ]
-    lines.append(f"memory of a chunk: about {memory(planned['memory_bytes'])}")
     if planned["bootstraps"]:
         number = sum(job["last"] - job["first"] + 1 for job in planned["bootstraps"])
         lines.append(f"bootstraps: {number}, each about as long as the network itself")
     return lines
-
-
-def time_line(details: Mapping[str, Any], prepare_seconds: float) -> str:
-    """How long a run takes, from the details of the plan's record."""
-    before = {"start": START_SECONDS, "prepare": prepare_seconds}
-    whole = format_steps({**before, **details["estimated_seconds"]})
-    return f"time: {whole}, by the cost model; a first run compiles besides"

@@ -22,9 +22,6 @@ from pairtile.statistics.comparison import Comparison, compare_networks
 
 message = messages_of(__package__)
 
-_BEFORE = {"prepare", "score", "network"}
-"""Steps that make a network."""
-
 
 def compare(first: Path, second: Path, as_json: bool = False) -> str:
     """Compare two networks; returns what is to be printed.
@@ -73,7 +70,8 @@ def differing_settings(first: Path, second: Path) -> dict[str, list[object]]:
     if one["method"] != two["method"]:
         return {"method": [one["method"], two["method"]]}
     marks = marked(models()[str(one["method"])], UsedBy)
-    after = {key for key, mark in marks.items() if not _BEFORE & {*mark.steps}}
+    making = ("prepare", "score", "network")  # steps that make a network
+    after = {key for key, mark in marks.items() if {*mark.steps}.isdisjoint(making)}
     aside = {"seed", "chunks", "reuse", "obs", *after, *found[0][1], *found[1][1]}
     differ = differences(one, two)
     return {key: values for key, values in differ.items() if key.split(".")[0] not in aside}

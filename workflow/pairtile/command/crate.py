@@ -42,9 +42,6 @@ if TYPE_CHECKING:
 
 CONFIG, INPUTS, RESULTS = "config.yaml", "inputs", "results"
 METADATA = "ro-crate-metadata.json"
-_MAX_METADATA_BYTES = 1 << 26
-_PARSER_LIMITS = (RecursionError, OverflowError)
-_MAX_CONFIG_BYTES = 1 << 20  # what a person can look through
 PROFILES = {
     "Process Run Crate": "https://w3id.org/ro/wfrun/process/0.5",
     "Workflow Run Crate": "https://w3id.org/ro/wfrun/workflow/0.5",
@@ -197,7 +194,7 @@ def _parts_of_run(crate: Path) -> tuple[dict[str, Part], dict[str, Part]]:
     """Configuration and inputs of the run that a crate holds, and its results."""
     metadata = _file_of(crate, METADATA)
     try:
-        if metadata.stat().st_size > _MAX_METADATA_BYTES:
+        if metadata.stat().st_size > 1 << 26:
             raise ValueError("a huge file")
         graph = json.loads(metadata.read_text(encoding="utf-8"))["@graph"]
         entities = {entity["@id"]: entity for entity in graph}
@@ -210,7 +207,11 @@ def _parts_of_run(crate: Path) -> tuple[dict[str, Part], dict[str, Part]]:
             }
             for key in ("object", "result")
         ]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, *_PARSER_LIMITS) as error:
+    # The last two: of a file that was made to be too deep, or its numbers too large.
+    except (
+        *(OSError, ValueError, LookupError, TypeError, AttributeError),
+        *(RecursionError, OverflowError),
+    ) as error:
         found = f"no run ({type(error).__name__}: {error})"
         raise InputError.at(crate, METADATA, found, "what pairtile crate writes") from error
     if version != __version__:
@@ -256,7 +257,8 @@ def _configuration(crate: Path, inputs: Mapping[str, Part]) -> dict[str, object]
     """The configuration of a crate, which reads and writes nothing elsewhere but addresses with
     checksums."""
     path = _file_of(crate, CONFIG)
-    if CONFIG not in inputs or path.stat().st_size > _MAX_CONFIG_BYTES:
+    # A MiB is what a person can look through.
+    if CONFIG not in inputs or path.stat().st_size > 1 << 20:
         raise InputError.at(path, "", "a huge file or an unnamed one", "what pairtile crate writes")
     config, files = load_config(path), inputs.keys() - {CONFIG}
     if config.results != RESULTS:

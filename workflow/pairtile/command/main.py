@@ -30,21 +30,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         simulate(given[1:], program="pairtile simulate")
         return 0
-    given, for_snakemake = _at_dashes(given)
-    options = _parser().parse_args(given)
+    place = given.index("--") if "--" in given else len(given)
+    options, for_snakemake = _parser().parse_args(given[:place]), given[place + 1 :]
     try:
         if options.command == "run":
             from pairtile.command.run import run
 
             return run(options.config, for_snakemake)
         if options.command in ("demo", "network"):
-            from pairtile.command.short import OneNetwork, demo, network
+            from pairtile.command.short import demo, network
 
             if options.command == "demo":
                 return demo(for_snakemake, options.files)
-            return network(
-                OneNetwork(*(getattr(options, name) for name in OneNetwork._fields)), for_snakemake
-            )
+            settings = options.method, options.regulators, options.settings
+            return network(options.table, options.out, *settings, for_snakemake)
         if options.command == "init":
             from pairtile.command.init import init
 
@@ -122,14 +121,6 @@ def _asked(description: str) -> bool:
     if not sys.stdin.isatty():
         raise ConfigError("found nobody to ask; expected --yes, once you have read the above")
     return input("Run it? [y/N] ").strip().lower() in ("y", "yes")
-
-
-def _at_dashes(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """What stands before ``--``, and what after it, for Snakemake."""
-    if "--" not in arguments:
-        return arguments, []
-    place = arguments.index("--")
-    return arguments[:place], arguments[place + 1 :]
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import yaml
 
@@ -34,20 +33,16 @@ def demo(arguments: Sequence[str] = (), only_files: bool = False) -> int:
     return 0 if only_files else run(config, arguments)
 
 
-class OneNetwork(NamedTuple):
-    """What ``pairtile network`` is given."""
-
-    table: Path
-    out: Path
-    method: str
-    regulators: Path | None
-    settings: str
-    """Further keys of the analysis, as a mapping in YAML."""
-
-
-def network(given: OneNetwork, arguments: Sequence[str] = ()) -> int:
+def network(
+    table: Path,
+    out: Path,
+    method: str,
+    regulators: Path | None,
+    settings: str,
+    arguments: Sequence[str] = (),
+) -> int:
     """Write the configuration of one analysis, ``OUT/config.yaml``, and run it; the exit code.
-    Results are in ``OUT/network``.
+    Results are in ``OUT/network``. settings : further keys of the analysis, as a mapping in YAML.
 
     Raises
     ------
@@ -56,22 +51,22 @@ def network(given: OneNetwork, arguments: Sequence[str] = ()) -> int:
         that holds another configuration.
     """
     methods = [name for name, model in models().items() if "expression" in model.model_fields]
-    if given.method not in methods:
-        raise ConfigError(f"found method {given.method!r}; expected one of {', '.join(methods)}")
+    if method not in methods:
+        raise ConfigError(f"found method {method!r}; expected one of {', '.join(methods)}")
     try:
-        settings = yaml.safe_load(given.settings)
+        keys = yaml.safe_load(settings)
     except yaml.YAMLError:
-        settings = given.settings
-    if not isinstance(settings, dict):
-        raise ConfigError(f"--settings: found {settings!r}; expected such as 'keep: {{fdr: 0.05}}'")
-    section = {"method": given.method, "expression": str(given.table)}
-    if given.regulators:
-        section["regulators"] = str(given.regulators)
-    content = {"results": str(given.out), "analyses": {"network": section | settings}}
+        keys = settings
+    if not isinstance(keys, dict):
+        raise ConfigError(f"--settings: found {keys!r}; expected such as 'keep: {{fdr: 0.05}}'")
+    section = {"method": method, "expression": str(table)}
+    if regulators:
+        section["regulators"] = str(regulators)
+    content = {"results": str(out), "analyses": {"network": section | keys}}
     text = yaml.safe_dump(content, sort_keys=False)
-    config = given.out / "config.yaml"
+    config = out / "config.yaml"
     if not config.exists():
-        given.out.mkdir(parents=True, exist_ok=True)
+        out.mkdir(parents=True, exist_ok=True)
         with atomic_path(config) as temporary:
             temporary.write_text(text, encoding="utf-8")
     elif config.read_text(encoding="utf-8") != text:

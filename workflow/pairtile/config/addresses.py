@@ -6,24 +6,18 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic import BeforeValidator, StringConstraints
 
 from pairtile.config.models import Rule
 from pairtile.config.values import Expected, FullDescription, Text, null_is_empty
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
-_DIGITS = {"sha256": 64, "md5": 32}
-_CHECKSUM = "^(" + "|".join(f"{name}:[0-9a-fA-F]{{{n}}}" for name, n in _DIGITS.items()) + ")$"
-_UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]")
-_MAX_NAME_LENGTH = 100
-
 
 def scheme(path: str) -> str:
     """``https`` of ``https://...``; "" of a path on a file system."""
-    found = _SCHEME.match(path)
+    found = re.match(r"([A-Za-z][A-Za-z0-9+.-]+)://", path)
     return found[1].lower() if found else ""
 
 
@@ -52,13 +46,13 @@ def download_path(address: str, checksum: str) -> str:
     names = [parts.path.rsplit("/", 1)[-1], *(v for _, v in parse_qsl(parts.query)[::-1])]
     named = (unquote(name).rsplit("/", 1)[-1] for name in names)
     name = next((name for name in named if "." in name.strip(".")), "file")
-    safe = _UNSAFE.sub("_", name)[-_MAX_NAME_LENGTH:].lstrip(".-") or "file"
+    safe = re.sub(r"[^A-Za-z0-9_.+-]", "_", name)[-100:].lstrip(".-") or "file"
     return f".downloads/{checksum.lower().replace(':', '-')}/{safe}"
 
 
 Checksum = Annotated[
     str,
-    StringConstraints(pattern=_CHECKSUM),
+    StringConstraints(pattern="^(sha256:[0-9a-fA-F]{64}|md5:[0-9a-fA-F]{32})$"),
     FullDescription("sha256: and 64, or md5: and 32, hexadecimal digits"),
 ]
 Checksums = Annotated[
@@ -66,19 +60,6 @@ Checksums = Annotated[
     BeforeValidator(null_is_empty),
     Expected("a mapping of paths or addresses to sha256:... or md5:..."),
 ]
-
-
-def checksums_field() -> Any:
-    """The key ``checksums``."""
-    return Field(
-        default={},
-        description=(
-            "Checksums of input files, by path or address as it stands in the analyses: "
-            "`sha256:...`, or `md5:...` where only that is published. A file that differs is "
-            "refused before anything of it is read. A file by `https://` must have one. The "
-            "sha256 of every file that was read stands in `summary.json`."
-        ),
-    )
 
 
 def address_rules(

@@ -96,11 +96,9 @@ def _section_rows(model: type[ConfigModel], method: str) -> Iterator[list[str]]:
         if method and models_in(field.annotation):
             text += f" [Its keys](#{method}-{key})."
         cells = [f"`{key}`", _type(field), _default(field), text]
-        yield [_BRACES_OF_TEXT.sub(r"\\\g<0>", cell.replace("|", "\\|")) for cell in cells]
-
-
-_BRACES_OF_TEXT = re.compile(r"[{}](?=[^`]*(?:`[^`]*`[^`]*)*$)")
-"""Braces outside of code, which Markdown dialects take for attributes."""
+        # Braces outside of code are attributes in some dialects of Markdown.
+        of_text = re.compile(r"[{}](?=[^`]*(?:`[^`]*`[^`]*)*$)")
+        yield [of_text.sub(r"\\\g<0>", cell.replace("|", "\\|")) for cell in cells]
 
 
 def _type(field: FieldInfo) -> str:

@@ -16,9 +16,6 @@ from pairtile.config.problems import line, problems, shown
 from pairtile.config.root import Config
 from pairtile.errors import ConfigError
 
-_MAX_BYTES = 1 << 26
-"""Of a configuration file: 64 MiB."""
-
 _MAX_MERGED = 10_000
 """Keys of one mapping: a few lines of merge keys may double them again and again."""
 
@@ -32,7 +29,7 @@ def read_mapping_file(path: str | os.PathLike[str]) -> Any:
     import yaml  # here: most callers hand over a mapping, and need no parser
 
     try:
-        if found := no_file(path) or (os.stat(path).st_size > _MAX_BYTES and "a huge file"):
+        if found := no_file(path) or (os.stat(path).st_size > 64 << 20 and "a huge file"):
             raise ConfigError.at(path, "", found, "a YAML or JSON file")
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError, ValueError) as error:
@@ -94,7 +91,6 @@ _MAX_DEPTH = 20
 _MAX_VALUES = 1_000_000
 """YAML's aliases make a few lines stand for more values than memory holds."""
 _Faults = list[tuple[tuple[str, ...], str]]  # path of a key, what is wrong with its value
-_ANALYSIS_LEVEL = 2  # keys of analyses.NAME
 
 
 def load_config(source: Mapping[str, object] | str | os.PathLike[str]) -> Config:
@@ -237,8 +233,9 @@ def _to_builtin(value: object, path: tuple[str, ...], faults: _Faults) -> object
         result: dict[str, object] = {}
         for key, inner in value.items():
             name = key if isinstance(key, str) else str(shown(key)).split(" (")[0]
-            if key is None and len(path) == _ANALYSIS_LEVEL:
-                name = "null"  # YAML's bare `null:` is no text, yet it is how that key is written
+            if key is None and len(path) == 2:
+                # In analyses.NAME: YAML's bare `null:` is no text, yet so is that key written.
+                name = "null"
             elif not isinstance(key, str):
                 text = f"found a name that YAML does not read as text, {shown(key)}"
                 faults.append(((*path, name), f"{text}; expected text: put it in quotes"))

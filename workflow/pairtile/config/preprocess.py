@@ -44,8 +44,6 @@ Normalization = Literal[
 ]
 MAX_FACTORS = 50
 
-Orientation = Literal["genes_in_rows", "samples_in_rows"]
-
 Columns = Annotated[
     tuple[Annotated[str, Text("the name of a column")], ...],
     Strict(False),
@@ -208,7 +206,7 @@ class TableAnalysis(Analysis):
         default=None,
         description="The expression table, genes x samples, where the method can do without one.",
     )
-    orientation: Orientation = Field(
+    orientation: Literal["genes_in_rows", "samples_in_rows"] = Field(
         default="genes_in_rows",
         description=(
             "Which way the table lies. `genes_in_rows`: one gene a line, one sample a column. "
@@ -495,11 +493,10 @@ class TwoTableAnalysis(ExpressionAnalysis):
             "regulators",
             "null beside other_expression, whose rows are the sources of all edges",
         )
-        has_table = self.samples.annotations is not None
-        has_table = has_table or self.expression.lower().endswith(".h5ad")
-        asked = cleaning is not None and cleaning.regress_out
+        is_h5ad = self.expression.lower().endswith(".h5ad")
+        has_table = self.samples.annotations is not None or is_h5ad
         yield Rule(
-            asked and not has_table,
+            cleaning is not None and cleaning.regress_out and not has_table,
             "other_preprocess/regress_out",
             "no columns, or a table under samples.annotations",
         )

@@ -19,7 +19,6 @@ from pairtile.config.values import EXPECTED, EXPONENT_NUMBER, describe, item_of,
 
 _MISSING = object()
 _SHOWN = 60
-_NUMBER = re.compile(r"^[-+]?[0-9]*\.?[0-9]+$|" + EXPONENT_NUMBER)
 
 Path = tuple[str, ...]
 
@@ -35,7 +34,7 @@ def problems(
 
 def line(place: str, path: Path, text: str) -> str:
     """One line of a message."""
-    where = ".".join(_printable(part) for part in path)
+    where = ".".join(part if part.isprintable() else _short(repr(part)) for part in path)
     return f"{place}: {where}: {text}" if where else f"{place}: {text}"
 
 
@@ -48,8 +47,8 @@ def shown(value: object) -> str:
     if isinstance(value, Mapping) and not value:
         return "an empty mapping"
     if isinstance(value, str):
-        number = " (text; a number stands without quotes)" if _NUMBER.match(value) else ""
-        return _short(repr(value)) + number
+        number = re.match(r"^[-+]?[0-9]*\.?[0-9]+$|" + EXPONENT_NUMBER, value)
+        return _short(repr(value)) + " (text; a number stands without quotes)" * bool(number)
     if isinstance(value, int):
         # repr of an integer of thousands of digits is refused by Python.
         if abs(value) < 10**_SHOWN:
@@ -106,8 +105,7 @@ def _method_problem(path: Path, value: object, context: Mapping[str, str]) -> tu
         return (*path, "method"), f"found no such key; expected {context['expected']}"
     method = value["method"]
     hint = _hint(method, context["choices"].split())
-    text = f"found {shown(method)}; expected {context['expected']}{hint}"
-    return (*path, "method"), text
+    return (*path, "method"), f"found {shown(method)}; expected {context['expected']}{hint}"
 
 
 def _follow(loc: Sequence[str | int], raw: object, keep_last: bool = False) -> tuple[Path, object]:
@@ -198,7 +196,3 @@ def _plain_repr(value: object) -> str:
 
 def _short(text: str) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
-
-
-def _printable(part: str) -> str:
-    return part if part.isprintable() else _short(repr(part))

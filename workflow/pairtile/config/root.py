@@ -19,7 +19,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from pairtile.config.addresses import Checksums, address_rules, checksums_field
+from pairtile.config.addresses import Checksums, address_rules
 from pairtile.config.models import Analysis, ConfigModel, Rule
 from pairtile.config.values import Expected, FullDescription, Text, join_list
 from pairtile.errors import ConfigError
@@ -33,8 +33,6 @@ def models() -> dict[str, type[Analysis]]:
 
 METHOD_ERROR = "method"
 """Error type of an analysis without a known method; its message lists the methods."""
-
-NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
 
 
 def model_of(section: object) -> type[Analysis] | None:
@@ -68,7 +66,7 @@ def _tag(section: object) -> str | None:
 
 _Name = Annotated[
     str,
-    StringConstraints(pattern=NAME_PATTERN),
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"),
     FullDescription(
         "a folder name of at most 100 letters, digits, '_', '.' and '-' that starts with a letter "
         "or digit"
@@ -128,7 +126,15 @@ class Config(ConfigModel):
             "name of the results' folder."
         ),
     )
-    checksums: Checksums = checksums_field()
+    checksums: Checksums = Field(
+        default={},
+        description=(
+            "Checksums of input files, by path or address as it stands in the analyses: "
+            "`sha256:...`, or `md5:...` where only that is published. A file that differs is "
+            "refused before anything of it is read. A file by `https://` must have one. The "
+            "sha256 of every file that was read stands in `summary.json`."
+        ),
+    )
 
     def requirements(self) -> Iterator[Rule]:
         seen: dict[str, str] = {}

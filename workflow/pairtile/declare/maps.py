@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import gzip
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, cast
+from typing import cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -22,12 +22,7 @@ FINE_CELLS = 100_000
 """Of more, a cell has one byte in the page: two digits."""
 
 
-class _Cells(NamedTuple):
-    values: NDArray[np.float64]
-    names: Mapping[str, Sequence[str]]
-    items: bool
-
-
+_Cells = tuple[NDArray[np.float64], Mapping[str, Sequence[str]], bool]
 _MAPS: WeakKeyDictionary[AxesImage, _Cells] = WeakKeyDictionary()
 
 
@@ -50,7 +45,7 @@ def label_image(
     items : bool
         Whether a click chooses the names of row and column.
     """
-    _MAPS[image] = _Cells(values, names, items)
+    _MAPS[image] = values, names, items
 
 
 def maps_of(figure: Figure) -> dict[str, object] | None:
@@ -59,11 +54,17 @@ def maps_of(figure: Figure) -> dict[str, object] | None:
     if not images:
         return None
     figure.draw_without_rendering()  # panels find their places
-    return {"maps": [_packed(ax, image, _MAPS[image]) for ax, image in images]}
+    return {"maps": [_packed(ax, image, *_MAPS[image]) for ax, image in images]}
 
 
-def _packed(ax: Axes, image: AxesImage, cells: _Cells) -> dict[str, object]:
-    (n, m), values = cells.values.shape, cells.values
+def _packed(
+    ax: Axes,
+    image: AxesImage,
+    values: NDArray[np.float64],
+    names: Mapping[str, Sequence[str]],
+    items: bool,
+) -> dict[str, object]:
+    n, m = values.shape
     left, right, bottom, top = image.get_extent()
     corners = ax.transData.transform([[left, bottom], [right, top]])
     (x, y), (x2, y2) = corners / cast(Figure, ax.figure).bbox.size
@@ -81,11 +82,11 @@ def _packed(ax: Axes, image: AxesImage, cells: _Cells) -> dict[str, object]:
         "box": [round(share, 5) for share in (x, 1 - y2, x2 - x, y2 - y)],
         "shape": [n, m],
         "up": image.origin == "lower",
-        "names": [[what, [*each]] for what, each in cells.names.items()],
+        "names": [[what, [*each]] for what, each in names.items()],
         "label": (bar.ax.get_ylabel() or bar.ax.get_xlabel()) if bar else "value",
         "ends": [low, high],
         "width": width,
         "mirrored": mirrored,
         "codes": base64.b64encode(gzip.compress(codes.tobytes(), mtime=0)).decode("ascii"),
-        "items": cells.items,
+        "items": items,
     }

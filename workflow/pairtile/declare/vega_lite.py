@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, cast
+from typing import cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -46,11 +46,7 @@ CHOSEN = (
 """Whether a point stands for what is chosen in the page: one item, or a pair."""
 
 
-class _Meaning(NamedTuple):
-    hover: Mapping[str, Sequence[str]]
-    items: Sequence[Sequence[str]]
-
-
+_Meaning = tuple[Mapping[str, Sequence[str]], Sequence[Sequence[str]]]
 _MEANINGS: WeakKeyDictionary[Artist, _Meaning] = WeakKeyDictionary()
 
 
@@ -74,7 +70,7 @@ def label_marks(
     items : sequence of sequences of str
         Of each point, the one item or the two that a click chooses; none: it chooses nothing.
     """
-    _MEANINGS[artist] = _Meaning(hover, items)
+    _MEANINGS[artist] = hover, items
 
 
 def names_points(figure: Figure) -> bool:
@@ -123,7 +119,6 @@ _CONFIG: Json = {
 
 
 def _bar_of(ax: Axes) -> Colorbar | None:
-    """The colour bar that these axes are of."""
     return cast("Colorbar | None", getattr(ax, "_colorbar", None))
 
 
@@ -238,7 +233,7 @@ def _marks(
     artist: Artist, places: NDArray[np.float64], mark: Json, colours: NDArray[np.float64]
 ) -> Json:
     """Points, with what they stand for."""
-    hover, items = _MEANINGS.get(artist, _Meaning({}, ()))
+    hover, items = _MEANINGS.get(artist, ({}, ()))
     known = np.isfinite(places).all(axis=1)
     columns: dict[str, Sequence[object]] = {
         "x": [*map(_round, places[:, 0])], "y": [*map(_round, places[:, 1])],
@@ -315,6 +310,10 @@ def _bins(ax: Axes, artist: StepPatch) -> Iterator[Json]:
         places = np.c_[np.repeat(edges, 2)[1:-1], np.maximum(np.repeat(values, 2), low)]
         yield _path(places, _stroke(to_rgba(artist.get_edgecolor()), artist.get_linewidth()))
         return
+    fill, edge = to_rgba(artist.get_facecolor()), to_rgba(artist.get_edgecolor())
+    mark: Json = {"type": "rect", "color": to_hex(fill), "fillOpacity": round(fill[3], 3)}
+    if artist.get_linewidth() and edge[3]:
+        mark |= {"stroke": to_hex(edge), "strokeWidth": artist.get_linewidth() * PIXELS}
     base = np.broadcast_to(
         np.asarray(0.0 if baseline is None else baseline, np.float64), values.shape
     )
@@ -331,23 +330,8 @@ def _bins(ax: Axes, artist: StepPatch) -> Iterator[Json]:
         {"field": "bin", "title": titles[0]},
         {"field": "n", "title": titles[1], "format": ",.4~g", "type": "quantitative"},
     ]
-    yield _rectangles(rows, artist, {"tooltip": tooltip})
-
-
-def _rectangles(rows: Sequence[Json], artist: Patch, encoding: Json | None = None) -> Json:
-    face = to_rgba(artist.get_facecolor())
-    mark: Json = {"type": "rect"}
-    if artist.get_fill():
-        mark |= {"color": to_hex(face), "fillOpacity": round(face[3], 3)}
-    else:
-        mark |= {"fill": None}
-    if artist.get_linewidth() and to_rgba(artist.get_edgecolor())[3]:
-        mark |= {
-            "stroke": to_hex(artist.get_edgecolor()),
-            "strokeWidth": artist.get_linewidth() * PIXELS,
-        }
-    ends = {"x2": {"field": "x2"}, "y2": {"field": "y2"}}
-    return {"data": {"values": [*rows]}, "mark": mark, "encoding": {**ends, **(encoding or {})}}
+    encoding = {"x2": {"field": "x2"}, "y2": {"field": "y2"}, "tooltip": tooltip}
+    yield {"data": {"values": rows}, "mark": mark, "encoding": encoding}
 
 
 def _patch(ax: Axes, artist: Patch) -> Iterator[Json]:
@@ -386,22 +370,18 @@ def _text(ax: Axes, artist: Text) -> Iterator[Json]:
         yield {"data": {"values": rows}, "mark": mark, "encoding": encoding}
 
 
-def _meaning(colours: ScalarMappable) -> str:
-    bar = colours.colorbar
-    return (bar.ax.get_ylabel() or bar.ax.get_xlabel()) if bar else "value"
-
-
 def _shades(field: str, colours: ScalarMappable) -> Json:
     """A channel of colours from a colour map, with its bar."""
     places = np.linspace(0.0, 1.0, COLOURS)
     low, high = colours.get_clim()
+    bar = colours.colorbar
     scale = {
         "domain": [float(low + (high - low) * x) for x in places],
         "range": [to_hex(colour) for colour in colours.get_cmap()(places)],
         "clamp": True,
     }
     legend = {
-        "title": _meaning(colours),
+        "title": (bar.ax.get_ylabel() or bar.ax.get_xlabel()) if bar else "value",
         "direction": "horizontal",
         "gradientLength": 160,
         "format": ",.3~r",

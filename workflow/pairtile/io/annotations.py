@@ -30,10 +30,6 @@ from pairtile.io.text_table import check_wide
 message = messages_of(__package__)
 
 _SHOWN = 5
-_LINES = ("line", "lines")
-
-NO_CODE = "an empty cell where nothing is known (all other numbers of the column are 0 or more)"
-"""What is allowed in place of the code of a missing value."""
 
 
 @dataclass(frozen=True)
@@ -85,13 +81,15 @@ def read_annotation_table(
     if held is not None:
         return held.for_samples(samples)
     header, rows = _read(path)
-    key = _key_field(path, header, rows, samples)
+    key = _key_field(path, rows, samples)
     shift = len(rows[0][1]) - len(header)
     columns = {k + shift: name for k, name in enumerate(header) if k + shift != key}
     if not columns:
         raise InputError.at(path, "", "sample names only", "annotations beside them")
     of_file = [fields[key] for _, fields in rows]
-    check_names(path, "sample", of_file, lambda at: join_numbers([rows[k][0] for k in at], *_LINES))
+    check_names(
+        path, "sample", of_file, lambda at: join_numbers([rows[k][0] for k in at], "line", "lines")
+    )
     position = {name: k for k, name in enumerate(of_file)}
     matched, notes = match_samples(samples, of_file, path)
     lacking = [name for name in samples if name not in matched]
@@ -143,9 +141,7 @@ def _read(path: str | PathLike[str]) -> tuple[list[str], list[Row]]:
     return header, rows
 
 
-def _key_field(
-    path: str | PathLike[str], header: Sequence[str], rows: Sequence[Row], samples: Sequence[str]
-) -> int:
+def _key_field(path: str | PathLike[str], rows: Sequence[Row], samples: Sequence[str]) -> int:
     """Which field names the samples: the first, unless another names them and the first none."""
     fields = [[row[k] for _, row in rows] for k in range(len(rows[0][1]))]
     if match_samples(samples, fields[0], path)[0]:
@@ -292,7 +288,8 @@ def annotations_of_table(
             expected += suggestion(entry.name, list(table.columns))
             raise InputError.at(table.path, "header", f"no column {entry.name!r}", expected)
         cells = table.columns[entry.name]
-        reason = _untestable(cells)
+        numbers = read_numbers(cells)
+        reason = _untestable(cells, numbers)
         if reason and not entries:
             notes.append(message("no_condition", column=entry.name, reason=reason))
             continue
@@ -301,7 +298,7 @@ def annotations_of_table(
                 notes.append(message("one_value_in_group", column=entry.name))
                 continue
             raise InputError.at(table.path, f"column {entry.name!r}", reason, "two values or more")
-        condition = _condition(table, entry)
+        condition = _condition(table, entry, numbers)
         if entry.kind == "auto" and (stray := stray_cells(cells)):
             notes.append(message("nearly_numbers", column=entry.name, cells=quoted(stray)))
         n_empty = int((~condition.known).sum())
@@ -315,11 +312,10 @@ def annotations_of_table(
 _ONE_VALUE = "fewer than two different values"
 
 
-def _untestable(cells: Sequence[str]) -> str:
+def _untestable(cells: Sequence[str], numbers: Numbers) -> str:
     filled = [cell for cell in cells if cell]
     if len(set(filled)) < 2:
         return _ONE_VALUE
-    numbers = read_numbers(cells)
     if len(set(filled)) == len(filled) and numbers.stray:
         return "every sample has a label of its own"
     if _kind(numbers) == "quantitative" and numbers.code:
@@ -327,9 +323,8 @@ def _untestable(cells: Sequence[str]) -> str:
     return ""
 
 
-def _condition(table: AnnotationTable, entry: ConditionConfig) -> Condition:
+def _condition(table: AnnotationTable, entry: ConditionConfig, numbers: Numbers) -> Condition:
     cells = table.columns[entry.name]
-    numbers = read_numbers(cells)
     value_of = dict(zip(cells, numbers.values.tolist(), strict=True))
     kind = _kind(numbers) if entry.kind == "auto" else entry.kind
     unknown = np.full(len(cells), np.nan)
@@ -347,7 +342,8 @@ def _condition(table: AnnotationTable, entry: ConditionConfig) -> Condition:
         return Condition(entry.name, kind, tuple(levels), codes, ranks)
     expected = "a number" if kind == "quantitative" else "a number, or levels in the configuration"
     refuse_cells(table, entry.name, numbers.stray, expected)
-    refuse_cells(table, entry.name, numbers.code, NO_CODE)
+    no_code = "an empty cell where nothing is known (all other numbers of the column are 0 or more)"
+    refuse_cells(table, entry.name, numbers.code, no_code)
     if kind == "quantitative":
         codes = np.full(len(cells), -1, np.int32)
         return Condition(entry.name, kind, (), codes, numbers.values)

@@ -52,8 +52,15 @@ def read_parquet(path: str | PathLike[str], kinds: Kinds, scratch: Path | None =
     notes: list[Message] = [message("names_from_column", column=schema.names[name_column])]
     notes += chosen.notes
     fields = chosen.values
-    for k in fields:
-        _check_numbers(path, kinds, schema.field(k))
+    for field in map(schema.field, fields):
+        kind = field.type
+        if not (
+            pa.types.is_integer(kind)
+            or pa.types.is_floating(kind)
+            or pa.types.is_decimal(kind)
+            or pa.types.is_null(kind)
+        ):
+            raise InputError.at(path, f"{kinds.column} {field.name!r}", f"type {kind}", "numbers")
     # As they are needed, so that they need not be turned over.
     genes_in_columns = kinds.column == "gene"
     shape = (len(fields), n_rows) if genes_in_columns else (n_rows, len(fields))
@@ -117,12 +124,10 @@ def _select_columns(
         head.index = pd.Index(head.iloc[:, index[0]], dtype=object)
     rest = [k for k in range(len(schema)) if k not in index]
     found = choose_columns(head.iloc[:, rest], kinds, path, f"pd.read_parquet({str(path)!r})")
-    names_at = index[0] if index and found.names is None else None
-    if found.names is not None:
-        names_at = rest[found.names]
-    if names_at is None:
+    if found.names is None and not index:
         expected = "one that holds the names"
         raise InputError.at(path, "", "no text column and no pandas index", expected)
+    names_at = index[0] if found.names is None else rest[found.names]
     symbols = None if found.symbols is None else rest[found.symbols]
     return names_at, found._replace(values=[rest[k] for k in found.values], symbols=symbols)
 
@@ -133,14 +138,3 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(
         pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     )
-
-
-def _check_numbers(path: str | PathLike[str], kinds: Kinds, field: pa.Field) -> None:
-    kind = field.type
-    if not (
-        pa.types.is_integer(kind)
-        or pa.types.is_floating(kind)
-        or pa.types.is_decimal(kind)
-        or pa.types.is_null(kind)
-    ):
-        raise InputError.at(path, f"{kinds.column} {field.name!r}", f"type {kind}", "numbers")

@@ -44,9 +44,6 @@ _NUMBERS = {
 }
 """What stands in columns of numbers that are called so; places only beside a chromosome."""
 
-MIN_TEXTS = 3
-"""Texts that a column of an unknown name must hold to be no sample."""
-
 
 def find_columns(
     names: Sequence[str], rows: Sequence[Sequence[str]], missing: frozenset[str], by_name: bool
@@ -94,7 +91,8 @@ def find_columns(
     found |= no_samples
     for order in (range(len(names)), reversed(range(len(names)))):
         for k in order:
-            if k not in found and (len(columns[k]) < MIN_TEXTS or not _is_text(columns[k])):
+            # Fewer than three texts do not say what a column of an unknown name is.
+            if k not in found and (len(columns[k]) < 3 or not _is_text(columns[k])):
                 break
             found.add(k)
     if len(found) == len(names):
@@ -345,8 +343,6 @@ _CONVERTED = re.compile(
     r"|\d(?:[.,]\d+)?E\+\d{2}",  # 2.31E+13, which was 2310009E13
     re.IGNORECASE,
 )
-_SERIALS = range(36526, 47848)
-"""Days since 1900 that a spreadsheet shows of dates in 2000 to 2030."""
 
 
 def converted_names(genes: Sequence[str]) -> list[str]:
@@ -357,6 +353,8 @@ def converted_names(genes: Sequence[str]) -> list[str]:
     """
     found = [gene for gene in genes if _CONVERTED.fullmatch(gene)]
     whole = [gene for gene in genes if gene.isascii() and gene.isdecimal()]
-    if 2 * len(whole) < len(genes) and all(len(w) == 5 and int(w) in _SERIALS for w in whole):
+    # Spreadsheets show days since 1900: these are of 2000 to 2030.
+    days = range(36526, 47848)
+    if 2 * len(whole) < len(genes) and all(len(w) == 5 and int(w) in days for w in whole):
         found += whole
     return found

@@ -33,7 +33,6 @@ MIN_ZEROS = 0.2
 _RUNS, _RUN = 8, 25
 """Cells that are looked at: so many runs of neighbours, which lie together in files."""
 
-_MAX_LOGARITHM = 40.0
 _INVERSES: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
     "logarithms (natural, of 1 + x)": np.expm1,
     "logarithms (to base 2, of 1 + x)": lambda x: np.exp2(x) - 1.0,
@@ -65,7 +64,8 @@ def normalisation_of(values: NDArray[np.float64]) -> str:
         return ""
     if _equal_totals(values) and whole_multiples(values):
         return "counts scaled to one total"
-    if values.max() > _MAX_LOGARITHM:
+    # No logarithm of a count is as large.
+    if values.max() > 40.0:
         return ""
     for name, inverse in _INVERSES.items():
         linear = inverse(values)

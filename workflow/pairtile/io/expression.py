@@ -37,7 +37,6 @@ message = messages_of(__package__)
 
 ORIENTATIONS = ("genes_in_rows", "samples_in_rows")
 DUPLICATES = ("error", "mean", "max", "first")
-_KEPT = {"max": "with the largest mean", "first": "that stands first"}
 FORMATS = (
     ".tsv .tab .csv .txt .gct (each also .gz), .parquet, .h5ad, .h5, .loom, or a 10x mtx folder"
 )
@@ -188,7 +187,8 @@ def read_sparsely(
         check_names(path, "gene", genes, repeated=repeated)
     if len(set(genes)) < len(genes):
         merged = _merge_repeated(values, genes, duplicates, scratch)
-        taken = "mean" if duplicates == "mean" else f"row {_KEPT[duplicates]}"
+        rows = {"max": "row with the largest mean", "first": "row that stands first"}
+        taken = rows.get(duplicates, "mean")
         numbers = {"rows": len(genes), "names": len(merged[1])}
         notes.append(message("duplicates_joined", **numbers, taken=taken, duplicates=duplicates))
         values, genes = merged
@@ -322,7 +322,9 @@ def _read(
     genes_in_rows = orientation == "genes_in_rows"
     if not path.exists():
         raise InputError.at(path, "", "no such file", "an existing file")
-    suffix = _suffix(path)
+    suffix = path.suffix.lower()
+    if suffix == ".gz":
+        suffix = path.with_suffix("").suffix.lower() + suffix
     if suffix != ".h5ad" and layer not in (None, "auto", "X"):
         raise ConfigError.at("layer", "", f"{layer!r} for {path}", "a layer only with .h5ad files")
     if suffix != ".h5ad" and obs:
@@ -343,9 +345,3 @@ def _read(
         return read_text_table(path, kinds, scratch), genes_in_rows
     hint = " (give the folder of the matrix)" if suffix.removesuffix(".gz") == ".mtx" else ""
     raise InputError.at(path, "", f"the suffix {suffix or 'none'!r}{hint}", FORMATS)
-
-
-def _suffix(path: Path) -> str:
-    """The last suffix in small letters, with the one before it when the last is .gz."""
-    last = path.suffix.lower()
-    return path.with_suffix("").suffix.lower() + last if last == ".gz" else last

@@ -21,9 +21,6 @@ from pairtile.io.text_table import Layout, check_columns, read_rows
 
 message = messages_of(__package__)
 
-MAX_DIGITS = 18
-"""Of a stated size; Python refuses to read numbers of some thousand digits."""
-
 _SIZES = {"#1.2": 2, "#1.3": 4}
 
 
@@ -50,8 +47,13 @@ def _find_layout(path: str | PathLike[str], kinds: Kinds) -> tuple[Layout, int]:
         if version not in _SIZES:
             raise InputError.at(path, f"line {line}", repr(version), "#1.2 or #1.3")
         line, second = next(rows, (2, []))
-        sizes = _sizes(path, line, second, _SIZES[version])
-        n_rows, n_columns, n_row_labels, n_column_labels = (*sizes, 1, 0)[:4]
+        n = _SIZES[version]
+        texts = [text.strip() for text in second[:n]]
+        # Python refuses to read numbers of some thousand digits.
+        if len(texts) < n or not all(text.isdecimal() and len(text) <= 18 for text in texts):
+            found = repr("\t".join(second))
+            raise InputError.at(path, f"line {line}", found, f"{n} whole numbers")
+        n_rows, n_columns, n_row_labels, n_column_labels = (*map(int, texts), 1, 0)[:4]
         labels = 1 + n_row_labels
         header_line, header = next(rows, (3, []))
         # GTEx numbers the rows of its tables by tissue, in a column more than is stated.
@@ -104,10 +106,3 @@ def _find_layout(path: str | PathLike[str], kinds: Kinds) -> tuple[Layout, int]:
         symbol_field=None if symbols is None else name_field + 1 + symbols,
     )
     return layout, n_rows
-
-
-def _sizes(path: str | PathLike[str], line: int, fields: list[str], n: int) -> list[int]:
-    texts = [text.strip() for text in fields[:n]]
-    if len(texts) < n or not all(text.isdecimal() and len(text) <= MAX_DIGITS for text in texts):
-        raise InputError.at(path, f"line {line}", repr("\t".join(fields)), f"{n} whole numbers")
-    return [int(text) for text in texts]

@@ -25,8 +25,7 @@ def local_inputs(
 ) -> tuple[A, InputRecords]:
     """The configuration with the local path of each input in place of what was configured, and
     ``describe_inputs``."""
-    described = describe_inputs(config, local, checksums)
-    return config.with_inputs(local), described
+    return config.with_inputs(local), describe_inputs(config, local, checksums)
 
 
 def describe_inputs(
@@ -54,7 +53,10 @@ def describe_inputs(
     """
     described: InputRecords = {}
     for key, path in local.items():
-        configured = str(_value_at(config, key.split(".")))
+        given: Any = config
+        for part in key.split("."):
+            given = given[int(part)] if part.isdecimal() else getattr(given, part)
+        configured = str(given)
         try:
             stamp = file_stamp(path)  # of a file that changes meanwhile, the one before
             digest = file_digest(path)
@@ -102,12 +104,6 @@ def verify_checksum(name: str, path: str, expected: str | None, sha256: str | No
             f"{algorithm}:{wanted}, as stated under checksums in the configuration; nothing of "
             "the file was used",
         )
-
-
-def _value_at(inner: Any, place: Sequence[str]) -> Any:
-    for part in place:
-        inner = inner[int(part)] if part.isdecimal() else getattr(inner, part)
-    return inner
 
 
 def _bytes(path: Path) -> int:

@@ -18,7 +18,6 @@ from pairtile.io.text_file import plain_name
 message = messages_of(__package__)
 
 _SHOWN = 5
-_LOOKED_AT = 1_000
 _VERSION = re.compile(r"^(.+)\.\d+$")
 _KNOWN_VERSION = re.compile(r"^(ENS[A-Z]*\d{11}|[NX][CGMPRTW]_\d+)\.\d+$", re.IGNORECASE)
 """Accessions that stay what they are in the next version; of others (RP11-34P13.7) it is a part."""
@@ -71,6 +70,20 @@ def check_characters(file: str | PathLike[str], kind: str, names: Iterable[str])
 def without_version(name: str) -> str:
     """ENSG00000141510 of ENSG00000141510.18: the name without the number after its last point."""
     return _VERSION.sub(r"\1", name)
+
+
+def numbered(names: Iterable[str], ignore_case: bool = False) -> list[str]:
+    """The names, in order; of those that are the same, the later ones get ``_2``, ``_3``, ..."""
+    unique: list[str] = []
+    taken: set[str] = set()
+    for name in names:
+        new, number = name, 1
+        while (new.lower() if ignore_case else new) in taken:
+            number += 1
+            new = f"{name}_{number}"
+        taken.add(new.lower() if ignore_case else new)
+        unique.append(new)
+    return unique
 
 
 def r_name(name: str) -> str:
@@ -191,7 +204,7 @@ class GeneNames:
 
 def kind_of_names(names: Sequence[str]) -> str:
     """What most of the first names are: Ensembl genes, symbols, ..."""
-    first = [plain_name(name) for name in names[:_LOOKED_AT]]
+    first = [plain_name(name) for name in names[:1_000]]
     matches = {
         kind: sum(re.fullmatch(pattern, name) is not None for name in first)
         for kind, pattern in _KINDS.items()

@@ -135,8 +135,7 @@ def hint_of_names(listed: Sequence[str], genes: Sequence[str]) -> str:
     """What to add where listed names are not among the genes; "" where no cause is seen."""
     if {name.casefold() for name in listed} & {gene.casefold() for gene in genes}:
         return "; some differ in capitals only"
-    bare = set(map(without_version, genes))
-    if bare.intersection(map(without_version, listed)):
+    if set(map(without_version, genes)).intersection(map(without_version, listed)):
         return "; some differ only in the version after the last point (see ignore_versions)"
     differ = different_kinds(listed, genes)
     return differ and f"; {differ}: state {_TWO_NAMES}"

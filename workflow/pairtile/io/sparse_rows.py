@@ -71,7 +71,8 @@ class SparseRows:
 
     ``values[rows]``, rows being a slice or row numbers, is a new float64 array in C order, as of an
     array in memory; so whoever goes by blocks of rows reads either in the same way. ``shape`` is
-    that of the table, ``stored`` the values that it holds (those that it does not are 0).
+    that of the table, ``stored`` the values that it holds (those that it does not are 0),
+    ``matrix`` the table as scipy's csr.
 
     matrix : any of scipy's sparse kinds, shape (genes, samples). Entries that are there twice are
     added up.
@@ -82,34 +83,29 @@ class SparseRows:
         if not rows.has_canonical_format:
             rows = rows.astype(np.float64)
             rows.sum_duplicates()
-        self._rows = rows
+        self.matrix: csr_array = rows
         self.shape: tuple[int, int] = rows.shape
 
     @property
     def stored(self) -> NDArray[np.generic]:
-        return np.asarray(self._rows.data)
-
-    @property
-    def matrix(self) -> csr_array:
-        """The table as scipy's csr."""
-        return self._rows
+        return np.asarray(self.matrix.data)
 
     def __getitem__(self, rows: slice | NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.asarray(self._rows[rows].astype(np.float64).toarray(order="C"))
+        return np.asarray(self.matrix[rows].astype(np.float64).toarray(order="C"))
 
     def take(self, rows: NDArray[np.int64]) -> SparseRows:
         """The table of these genes."""
-        return SparseRows(self._rows[rows])
+        return SparseRows(self.matrix[rows])
 
     def take_columns(self, columns: NDArray[np.int64]) -> SparseRows:
         """The table of these samples."""
-        return SparseRows(self._rows[:, columns])
+        return SparseRows(self.matrix[:, columns])
 
     def replaced(self, at: NDArray[np.int64], rows: Sequence[NDArray[np.float64]]) -> SparseRows:
         """The table with other values, one array (samples,) each, for the genes ``at``."""
         from scipy import sparse
 
-        parts = [self._rows, *(sparse.csr_array(row[None]) for row in rows)]
+        parts = [self.matrix, *(sparse.csr_array(row[None]) for row in rows)]
         order = np.arange(self.shape[0])
         order[at] = self.shape[0] + np.arange(len(rows))
         return SparseRows(sparse.vstack(parts, format="csr")[order])

@@ -197,8 +197,15 @@ def open_lines(path: str | PathLike[str]) -> Iterator[Iterator[tuple[int, str]]]
     encodings, a line beyond ``MAX_LINE``, and more than ``MAX_EQUAL_LINES`` that are the same.
     """
     check_file(path)
-    with _text(path) as handle:
-        yield _lines(path, handle)
+    # Surrogates stand for bytes that are not UTF-8, so that the line that holds them can be named.
+    try:
+        with open_binary(path) as binary:
+            utf16 = binary.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+            encoding, errors = ("utf-16", "strict") if utf16 else ("utf-8-sig", "surrogateescape")
+            with io.TextIOWrapper(binary, encoding, errors=errors, newline="") as handle:
+                yield _lines(path, handle)
+    except UnicodeDecodeError as error:
+        raise InputError.at(path, "", f"damaged UTF-16 ({error})", "text saved as UTF-8") from error
 
 
 @contextmanager
@@ -214,19 +221,6 @@ def open_binary(path: str | PathLike[str]) -> Iterator[io.BufferedReader]:
         ) from error
     except (gzip.BadGzipFile, zlib.error) as error:
         raise InputError.at(path, "", f"damaged gzip ({error})", "a sound gzip file") from error
-
-
-@contextmanager
-def _text(path: str | PathLike[str]) -> Iterator[io.TextIOWrapper]:
-    # Surrogates stand for bytes that are not UTF-8, so that the line that holds them can be named.
-    try:
-        with open_binary(path) as binary:
-            utf16 = binary.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-            encoding, errors = ("utf-16", "strict") if utf16 else ("utf-8-sig", "surrogateescape")
-            with io.TextIOWrapper(binary, encoding, errors=errors, newline="") as handle:
-                yield handle
-    except UnicodeDecodeError as error:
-        raise InputError.at(path, "", f"damaged UTF-16 ({error})", "text saved as UTF-8") from error
 
 
 def _lines(path: str | PathLike[str], handle: io.TextIOWrapper) -> Iterator[tuple[int, str]]:

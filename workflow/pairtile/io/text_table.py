@@ -113,7 +113,8 @@ def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
         read = f"pd.read_csv({str(path)!r}, sep='{mark}', index_col=0)"
         refuse_other_forms(path, read, header, alike, several)
     left_out = sorted([*annotations, *no_samples])
-    unnamed = first == 1 or head.header[0].strip() in _NO_NAME
+    # Programs write one of these above the numbers of rows.
+    unnamed = first == 1 or head.header[0].strip() in ("", "Unnamed: 0", "index")
     counted = [[str(first + k) for k in range(len(alike))] for first in (0, 1)]
     numbered = symbols == 0 and unnamed and [fields[0].strip() for fields in alike] in counted
     if numbered:
@@ -284,10 +285,6 @@ def _shape(name: str) -> str:
     return re.sub(r"\d+", "9", letters)  # TP53 is A9
 
 
-_NO_NAME = ("", "Unnamed: 0", "index")
-"""Headers of the first column where programs write the numbers of the rows there."""
-
-
 def check_columns(
     path: str | PathLike[str], kinds: Kinds, columns: list[str], line: int, first: int
 ) -> None:
@@ -326,7 +323,6 @@ _PIECE = 1 << 23
 _NOT_BLANK = re.compile(rb"[^\r\n]")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _MISSING = pa.array(sorted(MISSING))
-_IN_QUOTES = {"pattern": '^"([^"]*)"$', "replacement": r"\1"}
 
 
 class Rows(NamedTuple):
@@ -437,7 +433,8 @@ def _parse(layout: Layout, text: bytes) -> Rows | None:
     cells = split.flatten()
     if b'"' in text:
         names, cells, symbols = (
-            pc.replace_substring_regex(found, **_IN_QUOTES) for found in (names, cells, symbols)
+            pc.replace_substring_regex(found, '^"([^"]*)"$', r"\1")
+            for found in (names, cells, symbols)
         )
         if pc.any(pc.match_substring(names, '"')).as_py():
             return None

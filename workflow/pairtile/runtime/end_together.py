@@ -18,14 +18,12 @@ from select import select
 ENDS_WITH = "PAIRTILE_ENDS_WITH"
 """The environment variable with the number of the process that a process is to end with."""
 
-_PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
-_LOOK_SECONDS = 0.5
-
 
 def end_with_parent() -> None:
     """Let Linux end this process when the one that started it is killed."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        # 1 is PR_SET_PDEATHSIG of <linux/prctl.h>.
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
 
 
 def end_with_run() -> None:
@@ -43,5 +41,5 @@ def _end_after(process: int) -> None:
         with suppress(OSError):
             while True:
                 os.kill(process, 0)
-                time.sleep(_LOOK_SECONDS)
+                time.sleep(0.5)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -57,10 +57,13 @@ OWNER: ContextVar[Owner | None] = ContextVar("OWNER", default=None)
 """Of the files that are written and read now."""
 
 _FULL = {errno.ENOSPC: "full disk", errno.EDQUOT: "used-up quota", errno.EFBIG: "file too large"}
-_CLOSED = {errno.EROFS: "read-only file system", errno.EACCES: "denied permission"}
-_CLOSED |= {errno.EPERM: "forbidden operation", errno.ELOOP: "link in its place"}
-_CLOSED |= {errno.EISDIR: "folder in its place"}
-_NO_HANDLES = (errno.EMFILE, errno.ENFILE)
+_CLOSED = {
+    errno.EROFS: "read-only file system",
+    errno.EACCES: "denied permission",
+    errno.EPERM: "forbidden operation",
+    errno.ELOOP: "link in its place",
+    errno.EISDIR: "folder in its place",
+}
 
 
 @contextmanager
@@ -126,7 +129,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 def full_disk(path: str | os.PathLike[str], error: OSError) -> StoreError | None:
     """The message where ``error`` says that there was no room to write ``path``, or that too many
     files are open; else None."""
-    if error.errno in _NO_HANDLES:
+    if error.errno in (errno.EMFILE, errno.ENFILE):
         expected = "a higher limit, or fewer threads: ulimit -n 1024"
         return StoreError.at(path, "", "too many open files while making it", expected)
     text = str(error)
@@ -285,7 +288,6 @@ def verified(path: str | os.PathLike[str], checksum: str | None = None) -> Path:
 
 @lru_cache(maxsize=1 << 10)
 def _verify(path: str, checksum: str | None, mtime_ns: int, size: int, inode: int) -> str:
-    """Seal and checksum."""
     file, place, seal = Path(path), None, ""
     if checksum is None:
         place = _checksum_place(file)

@@ -33,8 +33,7 @@ def free_host_bytes() -> int:
     limits = [*_cgroup_limits(), *_slurm_limit()]
     if not limits:
         return available
-    used = int(psutil.Process().memory_info().rss)
-    return max(0, min(available, min(limits) - used))
+    return max(0, min(available, min(limits) - int(psutil.Process().memory_info().rss)))
 
 
 def _slurm_limit() -> list[int]:

@@ -19,8 +19,6 @@ from pairtile.errors import PairtileError, StoreError
 from pairtile.runtime.end_together import end_with_parent, end_with_run
 from pairtile.runtime.files import full_disk, writing
 
-_FORM = logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S")
-
 
 class Deferred:
     """An object that a script is given and makes inside its job, whose threads are set by then."""
@@ -44,7 +42,8 @@ def job(snakemake: Any, threads: int | None = None) -> Iterator[None]:
     """
     end_with_parent()
     end_with_run()
-    _limit_threads(threads or snakemake.threads)
+    for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[variable] = str(threads or snakemake.threads)
     log = logging.getLogger("pairtile")
     try:
         out, screen = snakemake.output[0], logging.StreamHandler(sys.stderr)
@@ -70,7 +69,12 @@ def log_error(error: Exception, out: str | os.PathLike[str]) -> bool:
     known: Exception | None = None
     if isinstance(error, MemoryError):
         traceback.clear_frames(error.__traceback__)  # lets go of the arrays that filled it
-        known = no_memory(out, error)
+        # The host's or a GPU's.
+        why = str(error).splitlines()[0] if str(error) else "no more could be had"
+        expected = (
+            "more for this job: run fewer jobs at once (--cores, --resources), or a larger machine"
+        )
+        known = StoreError.at(out, "", f"too little memory to make it ({why})", expected)
     elif isinstance(error, PairtileError):
         known = error
     elif isinstance(error, OSError):
@@ -83,20 +87,6 @@ def log_error(error: Exception, out: str | os.PathLike[str]) -> bool:
             log.exception("a defect of pairtile: please report it with this log", exc_info=error)
         vars(error)["was_said"] = True
     return known is not None
-
-
-def no_memory(out: str | os.PathLike[str], error: MemoryError) -> StoreError:
-    """What to say where memory did not suffice, the host's or a GPU's, to make the file ``out``."""
-    why = str(error).splitlines()[0] if str(error) else "no more could be had"
-    expected = (
-        "more for this job: run fewer jobs at once (--cores, --resources), or a larger machine"
-    )
-    return StoreError.at(out, "", f"too little memory to make it ({why})", expected)
-
-
-def _limit_threads(threads: int) -> None:
-    for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        os.environ[variable] = str(threads)
 
 
 @contextmanager
@@ -112,7 +102,7 @@ def logged_to(path: Path, out: str | os.PathLike[str], *others: logging.Handler)
     logging.raiseExceptions = False
     outer = [handler for handler in log.handlers if isinstance(handler, logging.FileHandler)]
     for handler in handlers:
-        handler.setFormatter(_FORM)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
         log.addHandler(handler)
     for handler in outer:
         handler.setLevel(logging.ERROR)

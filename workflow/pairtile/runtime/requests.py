@@ -243,9 +243,7 @@ def tiles_seconds(plan: PlannedRequests | None, chunk: str | None = None) -> flo
     """Of one chunk, or of all where the plan no longer knows it; without its name, of the null."""
     if plan is None:
         return 0
-    if chunk:
-        return plan.chunk_seconds.get(chunk, plan.seconds)
-    return plan.null_seconds
+    return plan.chunk_seconds.get(chunk, plan.seconds) if chunk else plan.null_seconds
 
 
 def bootstrap_seconds(plan: PlannedRequests | None, first: int, last: int) -> float:

@@ -11,8 +11,6 @@ From the command line:
     python -m pairtile.simulate conditions --genes 400 --samples 80 --out FOLDER
 """
 
-from __future__ import annotations
-
 from pairtile.simulate.boolean import BooleanSimulation, simulate_boolean, write_boolean
 from pairtile.simulate.command import main
 from pairtile.simulate.conditions import (

@@ -36,9 +36,8 @@ def draw_predictors(
     n_genes: int, n_predictors: int, topology: str, random: np.random.Generator
 ) -> NDArray[np.int64]:
     """Predictors of each gene, other genes, ascending: shape (genes, predictors)."""
-    degree = np.ones(n_genes)
-    if topology == "barabasi_albert":
-        degree = _degrees(n_genes, n_predictors, random)
+    scale_free = topology == "barabasi_albert"
+    degree = _degrees(n_genes, n_predictors, random) if scale_free else np.ones(n_genes)
     predictors = np.empty((n_genes, n_predictors), dtype=np.int64)
     for gene in range(n_genes):
         weight = degree.copy()

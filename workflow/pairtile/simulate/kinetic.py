@@ -11,11 +11,6 @@ import pandas as pd
 
 from pairtile.simulate.shared import check_share, check_whole, gene_table, stream, write_files
 
-_LEAK = (0.02, 0.2)  # expression left when an activator is absent or a repressor abounds
-_HILL = (1.0, 4.0)  # cooperativity
-_BASAL = 100.0  # typical level of an unregulated gene, in arbitrary linear units
-_ROOTS = 0.3  # share of regulators that nothing regulates
-_REPRESSION = 0.35  # share of edges that repress
 _MAX_SPREAD = 10  # of noise and spread: e to its fifth multiple is still a number
 
 
@@ -111,12 +106,13 @@ def simulate_kinetic(
     edges = _Edges(
         source,
         target,
-        np.where(kinetics.random(n_edges) < _REPRESSION, -1, 1).astype(np.int8),
-        kinetics.uniform(*_LEAK, n_edges),
-        kinetics.uniform(*_HILL, n_edges),
-        np.exp(kinetics.normal(0, 0.5, n_edges)),
+        np.where(kinetics.random(n_edges) < 0.35, -1, 1).astype(np.int8),  # a third repress
+        leak=kinetics.uniform(0.02, 0.2, n_edges),
+        hill=kinetics.uniform(1.0, 4.0, n_edges),
+        half_level=np.exp(kinetics.normal(0, 0.5, n_edges)),
     )
-    basal = _BASAL * np.exp(stream(seed, "basal").normal(0, 1, n_genes))
+    # In arbitrary linear units.
+    basal = 100.0 * np.exp(stream(seed, "basal").normal(0, 1, n_genes))
     # Half levels lie near the regulator's usual (unperturbed) level, where regulation matters.
     _steady_state(basal[:, None], edges, set_half_levels=True)
     # What production is multiplied by, (samples, genes), so that the first samples are the same
@@ -193,8 +189,9 @@ a line. `gold_standard.tsv`: source, target. How: `pairtile.simulate.simulate_ki
 
 
 class _Edges(NamedTuple):
-    """Edges and their kinetics; all arrays (edges,), sorted by target. ``half_level`` is drawn over
-    the source's usual level, then set in place."""
+    """Edges and their kinetics; all arrays (edges,), sorted by target. ``leak``: expression left
+    where an activator is absent or a repressor abounds; ``hill``: cooperativity. ``half_level`` is
+    drawn over the source's usual level, then set in place."""
 
     source: np.ndarray
     target: np.ndarray
@@ -212,7 +209,7 @@ def _network(
     parents: list[list[int]] = []
     for gene in range(n_genes):
         known = min(gene, n_regulators)
-        is_root = gene < n_regulators and (gene == 0 or random.random() < _ROOTS)
+        is_root = gene < n_regulators and (gene == 0 or random.random() < 0.3)  # unregulated
         wanted = 0 if is_root else min(known, int(random.choice(4, p=(0.5, 0.3, 0.15, 0.05))) + 1)
         weight = attraction[:known] / attraction[:known].sum() if wanted else None
         chosen = random.choice(known, wanted, replace=False, p=weight).tolist() if wanted else []

@@ -15,7 +15,6 @@ from pairtile.arrays import Float64Array, Int32Array, Int64Array
 from pairtile.engine.state import copy_rows
 from pairtile.statistics.dependence import MAX_GENES, MAX_SAMPLES, evenly_spaced, standardised
 
-N_SHIFTS = 199
 MIN_CORRELATION = 0.15
 """Correlation that counts, of rows between two series."""
 
@@ -109,7 +108,7 @@ def common_courses(
 
     random = np.random.default_rng([seed, 0x636F75727365])
     within = mean = 0.0
-    for _ in range(N_SHIFTS):
+    for _ in range(199):
         order = np.arange(n_samples)
         # The first series stays: shifts that are equal in all leave everything together.
         for here in members[1:]:

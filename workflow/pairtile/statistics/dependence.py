@@ -21,10 +21,7 @@ MAX_GENES = 1000
 MAX_SAMPLES = 2000
 """More are not looked at: evenly spaced genes, the first samples."""
 
-MAX_SHIFTS = 200
 N_ORDERS = 999
-NEAR_CORRELATION = 0.5
-NEAR_GAP = 0.25
 NEAR_BY_CHANCE = 0.05
 """Share of the samples of independent genes that may have another so close to them: with few genes,
 many samples are close to some other by chance."""
@@ -35,17 +32,8 @@ SPLIT_SHARE = 0.85
 """Share of the components' variance that lies between groups of samples; of two groups of normal
 values 0.64, of uniform ones 0.75, and less for more groups on as many components but one."""
 
-COMPONENT_SHARE = 0.1
-"""Least share of all variance that these components must hold to count."""
-
-MIN_OF_GROUP = 0.05
-"""Share of all samples, and three of them."""
-
 _SAMPLES = 250
 """Samples that are compared with all others together."""
-
-_DRIFTING_VALUES = 1 << 22
-"""Values that are looked at together for drifts along series."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +181,7 @@ def trending_share(values: Float64Array, series: Int32Array) -> float:
         return 0.0
     chosen = evenly_spaced(len(values), MAX_GENES)
     members = [np.flatnonzero(series == k) for k in np.flatnonzero(lengths)]
-    shifts = np.unique(np.linspace(0, longest, min(longest, MAX_SHIFTS), endpoint=False, dtype=int))
+    shifts = np.unique(np.linspace(0, longest, min(longest, 200), endpoint=False, dtype=int))
 
     def in_part(part: Int64Array) -> BoolArray:
         rows = standardised(copy_rows(values, part))
@@ -208,7 +196,8 @@ def trending_share(values: Float64Array, series: Int32Array) -> float:
         found = np.abs(found)
         return found[:, 0] >= np.quantile(found, 0.95, axis=1) if len(found) else np.empty(0, bool)
 
-    parts = np.array_split(chosen, 1 + chosen.size * series.size // _DRIFTING_VALUES)
+    # Some million values at a time.
+    parts = np.array_split(chosen, 1 + chosen.size * series.size // (1 << 22))
     drifting = np.concatenate([np.empty(0, bool), *in_threads(in_part, parts)])
     return float(drifting.mean()) if drifting.size else 0.0
 
@@ -242,7 +231,7 @@ def _means_of_neighbours(gram: Float64Array, orders: Int64Array, step: Int64Arra
 def near_copies_of(
     gram: Float64Array,
     n_genes: int,
-    correlation_at_least: float = NEAR_CORRELATION,
+    correlation_at_least: float = 0.5,
     by_chance: float = NEAR_BY_CHANCE,
 ) -> list[list[int]]:
     """Of each sample the nearest few (at most 10, or a quarter) where these stand apart from all
@@ -264,7 +253,7 @@ def near_copies_of(
         correlation[rows - begin, rows] = -2.0
         order = np.argsort(-correlation, axis=1, kind="stable")[:, : most + 1]
         nearest = np.take_along_axis(correlation, order, axis=1)
-        stands_apart = (nearest[:, :-1] >= least) & (nearest[:, :-1] - nearest[:, 1:] >= NEAR_GAP)
+        stands_apart = (nearest[:, :-1] >= least) & (nearest[:, :-1] - nearest[:, 1:] >= 0.25)
         number = np.where(stands_apart.any(axis=1), 1 + stands_apart.argmax(axis=1), 0)
         return [row[:k].tolist() for row, k in zip(order, number, strict=True)]
 
@@ -296,11 +285,12 @@ def _groups(gram: Float64Array) -> Int64Array:
     for number in range(2, scores.shape[1] + 2):
         part = scores[:, : number - 1]
         variance = float((part**2).sum())
-        if variance < COMPONENT_SHARE * total:
+        # Components that hold less of all variance do not count.
+        if variance < 0.1 * total:
             continue
         group = fcluster(ward(part), number, "maxclust") - 1
         count = np.bincount(group)
-        if count.min() < max(3, MIN_OF_GROUP * n):
+        if count.min() < max(3, 0.05 * n):
             continue
         means = np.stack([np.bincount(group, column) for column in part.T]) / count
         between = float((count * means**2).sum()) / variance

@@ -113,9 +113,6 @@ def read_truth(
 
 # Precision-recall and ROC curves of a ranking that is cut off and may hold ties (DREAM5 rule).
 
-SAME_SCORE = 1e-12
-"""Scores closer than this fraction of the largest differ by rounding only: they are tied."""
-
 
 @dataclass(frozen=True)
 class RankingCurve:
@@ -159,9 +156,7 @@ class RankingCurve:
         offset = tp[:-1] - slope * k[:-1]
         harmonic = np.diff(digamma(k)) + np.diff(1.0 / k) / 2
         area = float(np.sum(slope * (slope * steps + offset * harmonic))) / total
-        if total <= 1:
-            return area + first * first / total
-        return area / (1 - 1 / total)
+        return area / (1 - 1 / total) if total > 1 else area + first * first / total
 
     def auroc(self) -> float:
         """Area under the ROC curve: the chance that a true candidate comes before a false one."""
@@ -210,7 +205,8 @@ def ranking_curve(
         return RankingCurve(np.array([0, n_candidates]), np.array([0.0, n_positives])), 0
     order = np.argsort(-score, kind="stable")
     score, is_judged, is_positive = score[order], is_judged[order], is_positive[order]
-    close = SAME_SCORE * np.abs(score).max()
+    # Scores that differ by rounding only are tied.
+    close = 1e-12 * np.abs(score).max()
     ends = np.append(np.flatnonzero(score[:-1] - score[1:] > close) + 1, len(score))
     starts = np.concatenate([[0], ends[:-1]])
     judged = np.add.reduceat(is_judged.astype(np.int64), starts)
@@ -235,12 +231,7 @@ def ranking_curve(
 TOP_EDGES = 100_000
 """Edges of a ranking that DREAM5 looks at."""
 
-CURVE_POINTS = 500
-
 UNIVERSES = ("auto", "all", "targets")
-
-MAX_VERDICTS = 1_000_000
-"""Rows of a network of which each one's verdict is kept."""
 
 
 def evaluate(
@@ -358,7 +349,7 @@ def evaluate(
         n_candidates=truth.n_candidates,
         n_positives=len(truth.edges),
     )
-    recall, precision = curve.points(CURVE_POINTS)
+    recall, precision = curve.points(500)
     if network_directed is None:
         network_directed = directed
     return {
@@ -421,7 +412,6 @@ def _candidates(
 
 
 def _curve_of_pairs(edge: Int64Array, score: Float64Array, truth: Truth, top: int) -> RankingCurve:
-    """The curve of unordered pairs."""
     edge, score = _strongest(edge, score, 2 * top)  # the top pairs are among them
     pair = _unordered(edge, truth.n_genes)
     order = np.lexsort((-score, pair))
@@ -470,7 +460,7 @@ def _judge_network(
     is_true = is_judged & np.isin(edge, true_edges)
     true_positives = int(is_true.sum())
     verdicts = None
-    if len(network) <= MAX_VERDICTS:
+    if len(network) <= 1_000_000:
         of_edge = np.where(is_true, "+", np.where(is_judged, "-", "."))
         verdicts = "".join(of_edge[edge_of_row].tolist())
     false_positives = n_judged - true_positives

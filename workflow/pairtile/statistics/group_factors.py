@@ -6,8 +6,6 @@ have nothing to do with each other are then correlated differently.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from pairtile.arrays import BoolArray, Float64Array, Int32Array
@@ -25,19 +23,11 @@ MIN_SAMPLES = 20
 P_VALUE = 0.01
 
 
-class GroupFactors(NamedTuple):
-    """``group``: its number. ``share``: of the variance in it that its hidden factors hold.
-    ``number``: of these factors."""
-
-    group: int
-    share: float
-    number: int
-
-
 def group_factors(
     values: Float64Array, groups: Int32Array, permuted: Int32Array, seed: int = 0
-) -> list[GroupFactors]:
-    """Groups whose samples share hidden factors that the others do not.
+) -> list[tuple[int, float, int]]:
+    """Groups whose samples share hidden factors that the others do not: the number of each, the
+    share of the variance in it that these factors hold, and how many they are.
 
     Correlations of all genes must be stronger in the group, by a permutation test of the squared
     difference of the two matrices, less what chance adds to it (Li and Chen 2012, Ann Stat 40:908):
@@ -85,7 +75,7 @@ def group_factors(
             continue
         factors = find_hidden_factors(values[:, groups == group], seed)
         if factors.strong:
-            found.append(GroupFactors(int(group), factors.share, len(factors.shares)))
+            found.append((int(group), factors.share, len(factors.shares)))
     return found
 
 

@@ -56,9 +56,6 @@ MIN_SHAPE, MAX_SHAPE = 0.9, 2.3
 # correlation is left near 0; genes of a group at least, and groups at most.
 MAX_SPREAD_GENES, SHAPE_SAMPLES, GENES_OF_A_GROUP, MAX_GROUPS = 300, 100, 8, 12
 
-MAX_DENSE = 300
-"""Rows of a matrix up to which all eigenvalues are found sooner than the largest alone."""
-
 MIN_GENES = 50
 """Of fewer, a module of a few genes is spread over a fifth of them."""
 
@@ -270,7 +267,8 @@ def _largest_by_chance(
         square = rows.T @ rows if rows.shape[1] <= len(rows) else rows @ rows.T
         if np.trace(square) < 1e-9:
             return 0.0
-        if len(square) <= MAX_DENSE:
+        # Of so few rows, all eigenvalues are found sooner than the largest alone.
+        if len(square) <= 300:
             return float(np.linalg.eigvalsh(square)[-1])
         # A start of ones would be none: rows sum to 0.
         start = np.random.default_rng(0).normal(size=len(square))

@@ -104,8 +104,7 @@ def link_communities(
             f"edges, a gene with {degree.max():,}); expected at most {MAX_MEETINGS:,}. Take a "
             "higher threshold, or modules of genes (leiden)"
         )
-    n_edges = np.asarray(i).size
-    result = np.zeros(n_edges, dtype=np.int32)
+    result = np.zeros(np.asarray(i).size, dtype=np.int32)
     if not low.size:
         return result
     column = np.arange(low.size)

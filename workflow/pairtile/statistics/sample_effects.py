@@ -22,7 +22,6 @@ from pairtile.statistics.dependence import evenly_spaced, standardised
 # column that is tried: in one table of forty one is named by chance.
 DRAWS = 40
 MAX_NAMED = 6
-TESTED_GENES = 200
 # Waves of a curve and of a surface that are tested, however many are taken off.
 TESTED_WAVES = (5, 8)
 
@@ -32,9 +31,6 @@ unrelated pairs have p <= 0.05. Others beside it need none."""
 
 MIN_DEGREES = 5
 """Degrees of freedom that must be left."""
-
-MAX_WAVES = 1 / 3
-"""Of the degrees of freedom."""
 
 
 class Term(NamedTuple):
@@ -58,7 +54,8 @@ class Term(NamedTuple):
 
     def design(self, rows: Float64Array, removed: Float64Array) -> Float64Array:
         """Columns to take off, (samples, columns); of waves as many as are worth it."""
-        most = max(1, int(MAX_WAVES * (rows.shape[1] - 1 - removed.shape[1])))
+        # At most a third of the degrees of freedom.
+        most = max(1, int(1 / 3 * (rows.shape[1] - 1 - removed.shape[1])))
         every = self.all_columns(most)
         best, least = every.shape[1], np.inf
         for size in sorted({min(best, round(1.4**k)) for k in range(25 * self.smooth)}):
@@ -186,7 +183,7 @@ def explaining_terms(
 def _explains(rest: Float64Array, basis: Float64Array, removed: Float64Array, draws: int) -> bool:
     """Whether ``basis``, beside ``removed`` in it, holds more of ``rest`` than each of its
     permutations does."""
-    some, own = rest[evenly_spaced(len(rest), TESTED_GENES)], basis[:, removed.shape[1] :]
+    some, own = rest[evenly_spaced(len(rest), 200)], basis[:, removed.shape[1] :]
     # What is permuted lies partly in what is removed.
     free = len(basis) - 1
     held = ((some @ own) ** 2).sum() * (1 - removed.shape[1] / free)

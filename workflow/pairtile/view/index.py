@@ -25,7 +25,6 @@ from pairtile.runtime.results_lock import LOCK_FILE
 TEMPLATES = Path(__file__).parent / "templates"
 STYLE = Path(__file__).parents[1] / "report/templates/report.css"
 
-HEAD_CHARACTERS = 20_000
 DEFECT = "a defect of pairtile"
 _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 _FIGURE = re.compile(r'id="figure-(\w+)"')
@@ -66,7 +65,7 @@ def read_page(folder: Path) -> Page | None:
     """The page in ``results/NAME/``; None without one."""
     try:
         with (folder / "report.html").open(encoding="utf-8") as text:
-            head = text.read(HEAD_CHARACTERS)
+            head = text.read(20_000)
     except FileNotFoundError:
         return None
     title, warnings = _TITLE.search(head), _WARNINGS.search(head)

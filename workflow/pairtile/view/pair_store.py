@@ -269,8 +269,7 @@ class PairStore(Store):
                 known = block.score[np.isfinite(block.score)]
                 counts += np.bincount(_bins(self._strength(known)), minlength=len(counts))
                 cut = self._strength(best.score[-1:]) if len(best.score) == MAX_BEST else [0]
-                here = self._strength(block.score) >= cut[0]
-                ends = [best, block.rows(here)]
+                ends = [best, block.rows(self._strength(block.score) >= cut[0])]
                 joined = Pairs(
                     np.concatenate([part.first for part in ends]),
                     np.concatenate([part.second for part in ends]),

@@ -27,9 +27,6 @@ from pairtile.view.index import index_page
 from pairtile.view.pairs_page import ALIVE, pairs_page
 from pairtile.view.set_store import AnyStore, open_store
 
-WAITING_SECONDS = 600.0
-"""So long it waits for a browser to open its first page."""
-
 CLOSED_SECONDS = 10.0
 """So long it goes on when the last page was closed: a page that is loaded again is back by then."""
 
@@ -38,9 +35,6 @@ BEAT_SECONDS = 2.0
 
 MAX_ROWS = 1000
 """Rows of a table on the page; a saved file has all."""
-
-MAX_NAMES = 20
-"""Names that are offered while one is typed."""
 
 
 def view(folder: Path, port: int = 0, print_line: Callable[[str], None] = print) -> None:
@@ -111,7 +105,8 @@ class Server(ThreadingHTTPServer):
 
     def is_done(self) -> bool:
         """Whether nothing is asked any more."""
-        patience = CLOSED_SECONDS if self.seen_page else WAITING_SECONDS
+        # Ten minutes are for a browser to open its first page.
+        patience = CLOSED_SECONDS if self.seen_page else 600.0
         return not self._at_work and time.monotonic() - self._last > patience
 
 
@@ -173,7 +168,7 @@ class _Handler(BaseHTTPRequestHandler):
             like = asked.get("like", "").lower()
             names = [name for name in store.names if like in name.lower()]
             names.sort(key=lambda name: not name.lower().startswith(like))
-            return self._send_json({"names": names[:MAX_NAMES]})
+            return self._send_json({"names": names[:20]})
         try:
             least = store.snapped(float(asked.get("least") or 0))
         except ValueError:

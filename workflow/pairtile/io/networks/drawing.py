@@ -217,16 +217,14 @@ def _modules(
     found = []
     for number, (x, y) in zip(shown.tolist(), places.tolist(), strict=True):
         members = np.flatnonzero(of_node == number)
-        hub = members[np.argmax(degree[members])]
-        found.append([number, len(members), int(hub), x, y])
+        found.append([number, len(members), int(members[np.argmax(degree[members])]), x, y])
     return found, of_node
 
 
 def _places_in_modules(of_node: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.float64]:
     """Places in a drawing of each module, these side by side; last, of the nodes without one."""
     inside = ends[of_node[ends[:, 0]] == of_node[ends[:, 1]]]
-    order = np.argsort(of_node[inside[:, 0]], kind="stable")
-    inside = inside[order]
+    inside = inside[np.argsort(of_node[inside[:, 0]], kind="stable")]
     of_edge = of_node[inside[:, 0]]
     row = np.zeros(len(of_node), dtype=np.int64)
     groups, boxes = [], []
@@ -260,12 +258,6 @@ def _short(edges: pd.DataFrame, score: str | None) -> list[float | None]:
 
 # Room for one gene, in the drawing's own units (pixels at zoom 1).
 SPACING = 80.0
-# Kamada-Kawai takes a time that grows with the square of the nodes; larger parts are placed by
-# Fruchterman and Reingold's forces.
-MAX_KAMADA_KAWAI = 500
-# igraph's quicker variant (a grid, its choice above 1,000 nodes) pulls leaves onto their hubs; the
-# exact one takes the square of the nodes: 3,000 need about ten seconds.
-MAX_EXACT = 3000
 
 
 def place_nodes(n_nodes: int, edges: Sequence[tuple[int, int]]) -> np.ndarray:
@@ -293,14 +285,17 @@ def _place_component(graph: igraph.Graph) -> np.ndarray:
         return np.zeros((1, 2))
     if n == 2:
         return np.array([[0.0, 0.0], [SPACING, 0.0]])
-    if n <= MAX_KAMADA_KAWAI:
+    # Kamada-Kawai takes a time that grows with the square of the nodes.
+    if n <= 500:
         layout = graph.layout_kamada_kawai(maxiter=20 * n, seed=graph.layout_circle())
     else:
         # igraph draws from one generator for the whole process; it is handed back afterwards.
         igraph.set_random_number_generator(random.Random(0))
         try:
+            # The quicker variant (a grid, igraph's choice above 1,000 nodes) pulls leaves onto
+            # their hubs; the exact one needs about ten seconds for 3,000 nodes.
             layout = graph.layout_fruchterman_reingold(
-                niter=300, seed=graph.layout_circle(), grid=n > MAX_EXACT
+                niter=300, seed=graph.layout_circle(), grid=n > 3000
             )
         finally:
             igraph.set_random_number_generator(random)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 import zipfile
 from collections.abc import Iterable
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse
 
+from pairtile.io.names import numbered
 from pairtile.io.networks.table import NODE_COLUMNS, NetworkTable
 
 
@@ -199,12 +201,4 @@ def _to_array(values: pd.Series) -> np.ndarray:
 def _without_slash(names: Iterable[str]) -> list[str]:
     """Names without a slash, all different: in HDF5 it would mean a group inside a group, in an
     archive a path, which may lead out of the folder where that is unpacked."""
-    safe: list[str] = []
-    for name in names:
-        plain = name.replace("/", "_").replace("\\", "_") if name.strip(".") else "_"
-        number, unique = 1, plain
-        while unique in safe:
-            number += 1
-            unique = f"{plain}_{number}"
-        safe.append(unique)
-    return safe
+    return numbered(re.sub(r"[/\\]", "_", name) if name.strip(".") else "_" for name in names)

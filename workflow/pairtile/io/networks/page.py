@@ -32,11 +32,12 @@ def write_html(network: NetworkTable, path: Path) -> None:
     folder = Path(__file__).parents[2] / "report"
     environment = page_templates(folder / "templates")
     environment.filters["count"] = "{:,}".format
-    scripts = []
     drawing = () if network.edges.empty else DRAWING_SCRIPTS
     places = {"cytoscape.min.js": "vendor", "choose.js": "../view/templates"}
-    for name in ("errors.js", "choose.js", *drawing, "ready.js"):
-        scripts.append((folder / places.get(name, "templates") / name).read_text(encoding="utf-8"))
+    scripts = [
+        (folder / places.get(name, "templates") / name).read_text(encoding="utf-8")
+        for name in ("errors.js", "choose.js", *drawing, "ready.js")
+    ]
     page = environment.get_template("network.html.j2").render(
         name=network.name or "network",
         metadata=network.metadata,
@@ -58,8 +59,7 @@ def _values(network: NetworkTable) -> dict[str, object]:
         labels = unique_labels(items)
         items["name"] = items["name"].map(labels)
         edges = edges.assign(source=edges["source"].map(labels), target=edges["target"].map(labels))
-    names = items["name"].to_numpy()
-    degree = np.bincount(np.concatenate([network.source, network.target]), minlength=len(names))
+    names, degree = items["name"].to_numpy(), network.degree
     data = network_data(
         edges,
         items,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,7 +65,7 @@ class NetworkTable:
         for column in ("source", "target"):
             if column not in network:
                 raise ValueError(f"the network has no column {column!r}")
-        if not _numbers_of_edges(network, VALUE_COLUMNS):
+        if not _numbers_of_edges(network):
             known = ", ".join(VALUE_COLUMNS)
             raise ValueError(
                 f"the network has none of the columns {known}, nor one of real numbers"
@@ -104,7 +104,7 @@ class NetworkTable:
         if self.score:
             return self.score
         # The first that is there and holds a number; of empty ones the first.
-        there = _numbers_of_edges(self.edges, VALUE_COLUMNS)
+        there = _numbers_of_edges(self.edges)
         known = (column for column in there if self.edges[column].notna().any())
         return next(known, there[0])
 
@@ -156,10 +156,10 @@ class NetworkTable:
         return _records(self.edges[[c for c in self.columns if c not in symbols]])
 
 
-def _numbers_of_edges(edges: pd.DataFrame, columns: Iterable[str]) -> list[str]:
-    """Those of the columns that are there; of a method that names its score otherwise, the columns
-    of real numbers in their order."""
-    there = [column for column in columns if column in edges]
+def _numbers_of_edges(edges: pd.DataFrame) -> list[str]:
+    """Those of ``VALUE_COLUMNS`` that are there; of a method that names its score otherwise, the
+    columns of real numbers in their order."""
+    there = [column for column in VALUE_COLUMNS if column in edges]
     return there or [str(name) for name in edges if pd.api.types.is_float_dtype(edges[name])]
 
 

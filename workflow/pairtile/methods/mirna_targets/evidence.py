@@ -39,9 +39,6 @@ from pairtile.statistics.dependence import evenly_spaced
 MAX_MATCHES, MIN_SHUFFLES = 10**8, 20
 """Seed matches of shuffles that are looked up, and the shuffles of a miRNA that are in any case."""
 
-CONTROL_SHARE = 1 / 3
-"""Share of the transcripts that must be left to compare with: else those with weak sites stay."""
-
 MIN_CONTROLS = 3
 """Transcripts from which the spread of correlations is measured, at least."""
 
@@ -123,7 +120,8 @@ def collect_evidence(
         # Transcripts without an own site; of strong classes only, where few have none at all.
         for least in (*CLASSES, len(SEED_CLASSES)):
             free = ~np.isin(rows, best.j[best.seed_class >= least])
-            if free.sum() >= CONTROL_SHARE * len(rows):
+            # A third must be left to compare with: else transcripts with weak sites stay.
+            if free.sum() >= 1 / 3 * len(rows):
                 break
         share = np.bincount(null.j[null.seed_class >= least], minlength=len(rows)) / (used + 1)
         weight, z = (free / (1 - share))[null.j], np.full(len(rows), np.nan)
@@ -186,8 +184,7 @@ def score_slope(score: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
     if len(score) < MIN_FITTED:
         return 1.0
     steps: NDArray[np.float64] = np.arange(PAIR_BINS) * np.float64(PAIR_STEP)
-    weight = counts.sum(axis=0).astype(np.float64)
-    edges, ratio = _log_ratio(score, steps[1:], weight[1:])
+    edges, ratio = _log_ratio(score, steps[1:], counts.sum(axis=0).astype(np.float64)[1:])
     slope = np.polyfit(score, ratio[np.searchsorted(edges, score, side="right")], 1)[0]
     return float(np.clip(slope, *SLOPES))
 

@@ -203,9 +203,8 @@ def write_hits(
             found = hits_table(rows, items, state, energies=config.estimator.energies)
             yield found.append_column(NUMBER, pa.array(number))
 
-    rates = None
-    if null_counts is not None and "kept_counts" in null_counts:
-        rates = conservation_rates(null_counts)
+    has_kept = "kept_counts" in (null_counts or {})
+    rates = conservation_rates(null_counts) if null_counts and has_kept else None
     accessibilities = Accessibilities(described(), state, folder) if extras.accessibility else None
     models = None
     if config.annotation is not None:
@@ -263,9 +262,11 @@ def write_hits(
     counts = {"hits": int(hits_of_item.sum()), "pairs_with_hits": sum(map(len, targets))}
     if models is None:
         return TableSummary(counts)
-    counts["transcripts_in_genome"] = sum(model is not None for model in models.models)
-    counts["utrs_in_genome"] = models.n_utrs
-    counts["hits_in_genome"] = in_genome
+    counts |= {
+        "transcripts_in_genome": sum(model is not None for model in models.models),
+        "utrs_in_genome": models.n_utrs,
+        "hits_in_genome": in_genome,
+    }
     return TableSummary(counts, _genome_warnings(models, str(config.annotation)))
 
 
@@ -308,10 +309,6 @@ def _parquet(schema: pa.Schema, path: Path) -> pq.ParquetWriter:
     return writer
 
 
-SHOWN = 3
-"""Transcripts of another length that a warning names."""
-
-
 def _genome_warnings(to_genome: TranscriptToGenome, annotation: str) -> list[Message]:
     others = [
         f"{name} has {own:,} letters, there {there:,}"
@@ -324,7 +321,7 @@ def _genome_warnings(to_genome: TranscriptToGenome, annotation: str) -> list[Mes
     }
     if not any(reasons.values()):
         return []
-    shown = "; ".join([*others[:SHOWN], *["..."] * (len(others) > SHOWN)])
+    shown = "; ".join([*others[:3], *["..."] * (len(others) > 3)])
     examples = f" ({shown})" if shown else ""
     return [
         message(
@@ -411,7 +408,7 @@ def _rows(
     p: ArrayLike = np.nan,
 ) -> pd.DataFrame:
     """The rows of a seed class, one for each level but the first, in which all sites are."""
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
             "mirna": mirna,
             "seed_class": seed_class,
@@ -424,8 +421,7 @@ def _rows(
             "rate_high": high,
             "p_value": p,
         }
-    )
-    return table[1:]
+    )[1:]
 
 
 def _summed(of: ConservedSites) -> ConservedSites:

@@ -35,8 +35,6 @@ MIN_SAMPLES = 5
 
 PAIRS_AT_ONCE = 1 << 15
 
-_SHOWN = 5
-
 
 # --- input ----------------------------------------------------------------------------------------
 
@@ -47,7 +45,7 @@ def prepare_expression(
     transcripts: Sequence[str],
     genes: Mapping[str, str],
     spelled: Callable[[str], str] = str,
-) -> PreparedPart:
+) -> PreparedPart[ExpressionArrays]:
     """Read expression of miRNAs and of transcripts, names in rows, the same samples in both.
 
     paths : of miRNAs, of transcripts. mirnas, transcripts : names, rows as in the state. genes :
@@ -66,7 +64,7 @@ def prepare_expression(
                 one.source,
                 "header",
                 f"{len(strange)} samples that {other.source} has not, such as "
-                f"{', '.join(strange[:_SHOWN])} ({len(one.samples) - len(strange)} are in both)",
+                f"{', '.join(strange[:5])} ({len(one.samples) - len(strange)} are in both)",
                 "the same samples in both tables",
             )
     if len(of_mirnas.samples) < MIN_SAMPLES:
@@ -93,11 +91,9 @@ def prepare_expression(
             messages.append(
                 message("not_expressed", file=table.source, n=without, of=len(found), kind=kind)
             )
-    state: ExpressionArrays = {
-        "mirna_ranks": ranks["mirna"],
-        "transcript_ranks": ranks["transcript"],
-    }
-    return PreparedPart(state, counts, messages)
+    return PreparedPart(
+        {"mirna_ranks": ranks["mirna"], "transcript_ranks": ranks["transcript"]}, counts, messages
+    )
 
 
 def _ranks(
@@ -112,9 +108,8 @@ def _ranks(
     listed = dict.fromkeys([*names, *genes.values()])
     found_names = table.gene_names.find(listed)
     messages += found_names.messages(len(listed), f"{kind}s in {table.source}")
-    absent = [-1]
-    own_rows = [found_names.rows.get(name, absent)[0] for name in names]
-    gene_rows = [found_names.rows.get(genes.get(name, ""), absent)[0] for name in names]
+    own_rows = [found_names.rows.get(name, [-1])[0] for name in names]
+    gene_rows = [found_names.rows.get(genes.get(name, ""), [-1])[0] for name in names]
     rows = np.where(np.array(own_rows) < 0, gene_rows, own_rows).astype(np.int64)
     if len(names) and (rows < 0).all():
         raise InputError.at(

@@ -208,7 +208,6 @@ def _join_numbers(counts: pa.Array, numbers: pa.Array) -> pa.Array:
 TYPE = "miRNA_target_site"  # SO:0000934
 SOURCE = "pairtile"
 
-_SEQUENCE_SAFE = ".:^*$@!+?|"  # beside letters, digits, _ and -, which quote leaves as they are
 _ATTRIBUTE_UNSAFE = re.compile("[\x00-\x1f\x7f%;=&,]")
 
 
@@ -269,4 +268,5 @@ def _gff3_lines(hits: pa.Table, safe: Mapping[str, pa.Array], places: pa.RecordB
 
 
 def gff3_sequence(name: str) -> str:
-    return quote(name, safe=_SEQUENCE_SAFE)
+    # Beside letters, digits, _ and -, which quote leaves as they are.
+    return quote(name, safe=".:^*$@!+?|")

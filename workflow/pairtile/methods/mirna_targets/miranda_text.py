@@ -27,7 +27,6 @@ _ALIGNMENT = (
     "                {match_line}\n"
     "   Ref:      5' {reference_alignment} 3'\n\n"
 )
-_ENERGY = "   Energy:  {energy_kcal_mol:f} kCal/Mol\n"
 _SCORES = (
     "\nScores for this hit:\n"
     ">{mirna}\t{transcript}\t{score:.2f}\t{energy_kcal_mol:.2f}\t{query_begin} {query_end}"
@@ -108,7 +107,7 @@ class _MirandaText:
         self.energies = settings.energies
         lengths = np.asarray(transcripts.lengths)
         self.lengths = lengths if settings.trim is None else np.minimum(lengths, settings.trim)
-        energy = _ENERGY if settings.energies else ""
+        energy = "   Energy:  {energy_kcal_mol:f} kCal/Mol\n" if settings.energies else ""
         self.one_hit = _KEYS if keyval else f"{_ALIGNMENT}{energy}{_SCORES}"
         self.scanned: NDArray[np.int64] | None = None
         if pairs is not None:

@@ -165,8 +165,7 @@ def score_bins(score: NDArray[np.integer], settings: AlignmentConfig) -> NDArray
     low = int(score.min())
     # Of each score there is, once: there are few, and hits by the million.
     step = (np.arange(low, int(score.max()) + 1) - settings.score) // SCORE_STEP
-    of_score = np.clip(step, 0, SCORE_BINS - 1).astype(np.int8)
-    return of_score[score - low]
+    return np.clip(step, 0, SCORE_BINS - 1).astype(np.int8)[score - low]
 
 
 # --- shuffles -------------------------------------------------------------------------------------
@@ -446,7 +445,7 @@ def _count_all(
         for size, place in zip(counts.shape, places[name][-counts.ndim :], strict=True):
             flat *= size
             flat += place
-        add_at(counts.reshape(-1), flat, flat, False)
+        add_at(counts.reshape(-1), flat)
 
     list(in_threads(count, [name for name in places if f"{of.prefix}{name}" in total]))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from os import PathLike
 from typing import cast
 
@@ -41,8 +40,6 @@ message = messages_of(__package__)
 
 MAX_MIRNA_LENGTH = 30
 """Longer sequences are probably no mature miRNAs, which have 18 to 25 letters."""
-
-_FAULTS_SHOWN = 3
 
 
 def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArrays]:
@@ -82,16 +79,12 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArray
         "transcript_offsets": laid.offsets,
         "transcript_order": order.astype(np.int32),
     }
-    restriction = None
+    missing: list[tuple[str, str]] = []
     if pairs is not None:
-        restriction = match_restrict(
-            [(mirna, transcripts.spelled(name)) for mirna, name in pairs],
-            mirnas,
-            transcripts,
-            str(config.restrict),
-        )
-        state["restrict"] = restriction.pairs
-        messages += restriction.messages
+        spelled = [(mirna, transcripts.spelled(name)) for mirna, name in pairs]
+        source = str(config.restrict)
+        state["restrict"], missing, found = match_restrict(spelled, mirnas, transcripts, source)
+        messages += found
     items, renamed = items_table(mirnas, transcripts)
     genes: dict[str, str] = {}
     if config.genes is not None:
@@ -132,11 +125,11 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArray
         "longest_transcript": longest,
         "pairs": len(mirnas) * len(transcripts),
     }
-    if restriction is not None:
+    if pairs is not None:
         counts |= {
-            "pairs": len(restriction.pairs),
-            "restrict_pairs_read": restriction.n_rows,
-            "restrict_pairs_missing": len(restriction.missing),
+            "pairs": len(state["restrict"]),
+            "restrict_pairs_read": len(pairs),
+            "restrict_pairs_missing": len(missing),
         }
     for part in more:
         state.update(cast(SequenceArrays, part.state))
@@ -146,14 +139,14 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArray
         *(found for file in files for found in messages_on(file)),
         *message_of_names(renamed, items),
     ]
-    if restriction is not None and restriction.missing:
+    if pairs is not None and missing:
         messages.append(
             message(
                 "restrict_pairs_missing",
                 source=str(config.restrict),
-                n=len(restriction.missing),
-                of=restriction.n_rows,
-                shown=join_first([f"{a} {b}" for a, b in restriction.missing]),
+                n=len(missing),
+                of=len(pairs),
+                shown=join_first([f"{a} {b}" for a, b in missing]),
             )
         )
     unmapped = sum(name not in genes for name in transcripts.names)
@@ -239,16 +232,15 @@ def messages_on(file: Fasta) -> list[Message]:
                 path=file.path,
                 n=len(file.faults),
                 of=n_read,
-                first="; ".join(bad.message(file.path) for bad in file.faults[:_FAULTS_SHOWN]),
+                first="; ".join(bad.message(file.path) for bad in file.faults[:3]),
             )
         )
     if not len(file):
         messages.append(message("no_sequences", path=file.path, key=file.key))
-    if file.key == "mirnas":
-        long = int((file.lengths > MAX_MIRNA_LENGTH).sum())
+    long = int((file.lengths > MAX_MIRNA_LENGTH).sum()) if file.key == "mirnas" else 0
+    if long:
         numbers = {"path": file.path, "n": long, "of": len(file), "limit": MAX_MIRNA_LENGTH}
-        if long:
-            messages.append(message("long_mirnas", **numbers, longest=int(file.lengths.max())))
+        messages.append(message("long_mirnas", **numbers, longest=int(file.lengths.max())))
     return messages
 
 
@@ -375,21 +367,6 @@ _FIRST_HEADERS = {"mirna", "mirnas", "microrna", "query", "source", "regulator",
 _SECOND_HEADERS = {"transcript", "transcripts", "reference", "target", "gene", "to", "utr"}
 
 
-@dataclass(frozen=True)
-class Restriction:
-    """The pairs of a restrict list, as row numbers.
-
-    pairs : int32 (n, 2), row of the miRNA and row of the transcript, sorted, each once.
-    n_rows : pairs in the file. missing : those of which a name is not there, in file order.
-    messages : of names that were found in another spelling.
-    """
-
-    pairs: np.ndarray
-    n_rows: int
-    missing: list[tuple[str, str]]
-    messages: list[Message]
-
-
 @unless_in_memory
 def read_restrict(path: str | PathLike[str]) -> list[tuple[str, str]]:
     """Pairs of miRNA and transcript of a restrict list; see ``read_name_pairs``."""
@@ -401,12 +378,16 @@ def match_restrict(
     mirnas: Fasta,
     transcripts: Fasta,
     source: str | PathLike[str],
-) -> Restriction:
+) -> tuple[NDArray[np.int32], list[tuple[str, str]], list[Message]]:
     """Find pairs of names among the miRNAs and transcripts, which may be named by symbol or gene,
     where headers say them, without version, or in other capitals (``io.names.GeneNames``).
 
     A name that several records have stands for all of them. ``source``: the list's file, for the
     message.
+
+    Returns int32 (n, 2), row of the miRNA and row of the transcript, sorted, each pair once; the
+    pairs of which a name is not there, in file order; what to say of names that were found in
+    another spelling.
 
     Raises InputError where no pair of the list is there although there are miRNAs and transcripts.
     """
@@ -431,7 +412,7 @@ def match_restrict(
             f"{hint_of_names([name for _, name in missing], transcripts.names)}",
             f"pairs such as {mirnas.names[0]} {transcripts.names[0]}, the miRNA first",
         )
-    return Restriction(found, len(pairs), missing, said)
+    return found, missing, said
 
 
 # --- genes of transcripts -------------------------------------------------------------------------

@@ -148,11 +148,6 @@ _NO_SYMBOL = re.compile(
     r"[-+.\d]*|gi|ref|gb|emb|dbj|(chr)?([XYWZM]|MT)|(ENS|OTT)[A-Z]*[GTPE]\d{6,}[.\d]*|[NX]P_\d+[.\d]*"
     r"|protein_coding|\w*RNA|\w*pseudogene|nonsense_mediated_decay|retained_intron|TEC"
 )
-_NCBI = re.compile(rf"(?:gi\|\d+\|)?(?:(?:ref|gb|emb|dbj)\|)?({_TRANSCRIPT})\|?")
-_NCBI_SYMBOL = re.compile(r".*\(([^()\s]+)\),")
-_UCSC = re.compile(rf"[A-Za-z]+\d*_[A-Za-z]\w*?_({_TRANSCRIPT})")
-_HEADER_GENE = re.compile(r"\bgene[:=](\S+)")
-_HEADER_SYMBOL = re.compile(r"\bgene_(?:symbol|name)[:=](\S+)")
 
 
 def take_apart(fasta: Fasta) -> tuple[Fasta, str]:
@@ -202,8 +197,9 @@ _Parts = tuple[list[str], list[str], list[str], str] | None
 
 def _of_ncbi(fasta: Fasta) -> _Parts:
     """``gi|34147578|ref|NM_014338.3| Homo sapiens ... (PISD), mRNA``"""
-    names = [_NCBI.fullmatch(word) for word in fasta.first_words]
-    symbols = [_NCBI_SYMBOL.match(header) for header in fasta.headers]
+    form = rf"(?:gi\|\d+\|)?(?:(?:ref|gb|emb|dbj)\|)?({_TRANSCRIPT})\|?"
+    names = [re.fullmatch(form, word) for word in fasta.first_words]
+    symbols = [re.match(r".*\(([^()\s]+)\),", header) for header in fasta.headers]
     if not all(names) or not any(symbols):
         return None
     return _first_groups(names), [], _first_groups(symbols), "transcript description (symbol), ..."
@@ -211,16 +207,18 @@ def _of_ncbi(fasta: Fasta) -> _Parts:
 
 def _of_ucsc(fasta: Fasta) -> _Parts:
     """``hg38_knownGene_ENST00000456328.2 range=chr1:...``"""
-    names = [_UCSC.fullmatch(word) for word in fasta.first_words]
+    form = rf"[A-Za-z]+\d*_[A-Za-z]\w*?_({_TRANSCRIPT})"
+    names = [re.fullmatch(form, word) for word in fasta.first_words]
     return (_first_groups(names), [], [], "assembly_track_transcript") if all(names) else None
 
 
 def _of_ensembl(fasta: Fasta) -> _Parts:
     """``ENST00000415118.1 cdna chromosome:... gene:ENSG00000223997.1 gene_symbol:TRDD1``"""
-    genes = [_HEADER_GENE.search(header) for header in fasta.headers]
+    genes = [re.search(r"\bgene[:=](\S+)", header) for header in fasta.headers]
     if not all(genes):
         return None
-    symbols = _first_groups([_HEADER_SYMBOL.search(header) for header in fasta.headers])
+    form = r"\bgene_(?:symbol|name)[:=](\S+)"
+    symbols = _first_groups([re.search(form, header) for header in fasta.headers])
     return [], _first_groups(genes), symbols, "transcript gene:... gene_symbol:..."
 
 

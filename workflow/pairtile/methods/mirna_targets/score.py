@@ -469,8 +469,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
             counts, sums = self.all_null_counts(merged), self.evidence.sums
             tables = null_tables(counts, items, self.config, self.conservation, sums)
         seed_sites = self.seed_sites if self.config.estimator.seed_sites else None
-        written = (self, merged, items, folder, pairs, counts, tables, seed_sites)
-        return write_target_tables(*written)
+        return write_target_tables(self, merged, items, folder, pairs, counts, tables, seed_sites)
 
 
 def cells_in(state: SequenceArrays, tile: Tile) -> int:

@@ -23,7 +23,6 @@ from pairtile.gpu.device import Device
 from pairtile.methods.mirna_targets.scoring import SEED_ROWS, AlignmentScoring, SequenceBatch
 
 SCORE_PASS = Path(__file__).parent / "kernels/miranda_alignment.cu"
-TRACEBACK = Path(__file__).parent / "kernels/miranda_traceback.cu"
 TRACE_THREADS = 128
 SHARED_BYTES = 48 * 1024
 """Shared memory that a block may have without asking."""
@@ -83,7 +82,7 @@ class BlockSearch:
         count = fields.shape[1]
         if count == 0:
             return xp.empty((8, 0), dtype=np.int32), xp.empty((0, 0), dtype=np.uint8)
-        kernel = cuda.load(TRACEBACK, {}).get_function
+        kernel = cuda.load(Path(__file__).parent / "kernels/miranda_traceback.cu", {}).get_function
         i, j, row, column, _ = (xp.ascontiguousarray(field) for field in fields)
         starts_pair = xp.ones(count + 1, dtype=bool)
         starts_pair[1:-1] = (i[1:] != i[:-1]) | (j[1:] != j[:-1])

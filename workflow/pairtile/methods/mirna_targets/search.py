@@ -101,10 +101,9 @@ class TargetSearch:
         """The hits that ``hits`` gives, without letters and energies: what counting takes."""
         block = self.traced_block(mirna_begin, mirna_end, transcript_rows, allowed)
         parts = [Sites.none()]
+        strict = self.settings.strict
         for traced in block.parts:
-            lines = None
-            if self.settings.strict:
-                lines = aligned_lines(block.mirnas, block.transcripts, traced)
+            lines = aligned_lines(block.mirnas, block.transcripts, traced) if strict else None
             kept, _ = self._passing(block, traced, lines, self._energies_decide)
             seed_class = np.empty(len(traced.i), dtype=np.int8)
             seed_classes(block.mirnas.texts, block.transcripts.texts, traced, seed_class)

@@ -397,7 +397,6 @@ def joined_texts(texts: pa.Array, ends: NDArray[np.int64], separator: str | byte
 
 
 def _missing(values: NDArray[np.float64]) -> pa.Array:
-    """NaN as missing."""
     return pa.array(values, pa.float64(), from_pandas=True)
 
 

@@ -71,8 +71,7 @@ class Accessibilities:
 
         Raises ConfigError where ViennaRNA is not installed.
         """
-        version = package("extras.accessibility").__version__
-        key = f"{version} {WINDOW} {SPAN}".encode()
+        key = f"{package('extras.accessibility').__version__} {WINDOW} {SPAN}".encode()
         self._state = state
         rows = range(len(state["transcript_offsets"]) - 1)
         texts = (_letters(state, "transcript", row).upper().replace("T", "U") for row in rows)

@@ -21,6 +21,7 @@ from scipy import special, stats
 
 from pairtile.arrays import Float64Array, Int64Array, UInt8Array
 from pairtile.io.annotations import Condition
+from pairtile.io.names import numbered
 from pairtile.methods.multimodal_correlation.coexpression import (
     detectable_correlation,
     differential_coexpression,
@@ -154,9 +155,6 @@ def condition_tests(
     return ConditionTests(tests)
 
 
-_SIGNS = str.maketrans({"<": " less ", ">": " greater ", "=": " equal ", "+": " plus "})
-
-
 def unique_names(words: Sequence[Sequence[str]]) -> list[str]:
     """Words joined to names of columns: ``Treatment_Heat``; none is empty and no two are the same.
 
@@ -168,16 +166,12 @@ def unique_names(words: Sequence[Sequence[str]]) -> list[str]:
     >>> unique_names([("Age", "<10"), ("Age", "10"), ("Age", ">=10"), ("ER", "+")])
     ['Age_less_10', 'Age_10', 'Age_greater_equal_10', 'ER_plus']
     """
-    result: list[str] = []
-    for parts in words:
-        parts = [part.translate(_SIGNS) for part in parts]
-        plain = "_".join(re.sub(r"[^\w.\-]+", "_", part).strip("_") or "_" for part in parts)
-        name, k = plain, 1
-        while name in result:
-            k += 1
-            name = f"{plain}_{k}"
-        result.append(name)
-    return result
+    signs = str.maketrans({"<": " less ", ">": " greater ", "=": " equal ", "+": " plus "})
+
+    def plain(word: str) -> str:
+        return re.sub(r"[^\w.\-]+", "_", word.translate(signs)).strip("_") or "_"
+
+    return numbered("_".join(map(plain, parts)) for parts in words)
 
 
 # --- enrichment of labels ---
@@ -240,10 +234,6 @@ def upper_tail(
 
 # --- regression on the two genes ---
 
-COLLINEAR = 1e-9
-"""A regressor whose part apart from the ones before it is smaller than this share of its own size
-says nothing of its own."""
-
 
 def regression(modes: ModeSamples, numbers: NDArray[np.float64]) -> dict[str, NDArray[np.number]]:
     """Ordinary least squares y ~ g_i + g_j + g_i g_j over the samples of each mode.
@@ -270,7 +260,9 @@ def regression(modes: ModeSamples, numbers: NDArray[np.float64]) -> dict[str, ND
     """
     n, rank = np.zeros(len(modes), np.int32), np.zeros(len(modes), np.int32)
     y = np.asarray(numbers, dtype=np.float64)
-    left = unexplained_shares(*_for_kernels(modes), y, COLLINEAR, n, rank)
+    # A regressor of which the ones before it leave less, of its own size, says nothing of its
+    # own.
+    left = unexplained_shares(*_for_kernels(modes), y, 1e-9, n, rank)
     free = n - rank - 1
     tested = (free >= 1) & ~np.isnan(left) & (rank > 0)
     p, r_squared = np.full(len(modes), np.nan), np.full(len(modes), np.nan)
@@ -534,8 +526,7 @@ def _welch(modes: ModeSamples) -> NDArray[np.float64]:
 
 def _independence(table: NDArray[np.int32]) -> NDArray[np.float64]:
     """p of independence of each (2, L) table; NaN where a row is empty or there is one label."""
-    filled = table.sum(axis=1).max(axis=0, initial=0) > 0
-    table = table[:, :, filled]
+    table = table[:, :, table.sum(axis=1).max(axis=0, initial=0) > 0]
     p = np.full(len(table), np.nan)
     defined = np.flatnonzero(table.sum(axis=2).min(axis=1) > 0)
     if not defined.size or table.shape[2] < 2:

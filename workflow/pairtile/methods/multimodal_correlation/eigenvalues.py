@@ -27,12 +27,6 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import Device, threads
 
-_GPU_FROM = 500  # genes of a part; smaller ones are as quick on the CPU
-_THREADS_FROM = 1500  # genes of a part; below, threads wait for each other more than they work
-_ALONE_FROM = 200  # smaller parts of equal size are solved together
-_BATCH_BYTES = 1 << 28
-_GPU_MATRICES = 6.05  # memory of cuSOLVER in CuPy: the matrix, its copy, work space of four more
-_CPU_MATRICES = 1.1  # LAPACK works in place
 _MIN_FREE = 1 << 26  # parts that take less are not worth asking for the free memory
 
 
@@ -134,8 +128,10 @@ class NetworkEigenvalues:
         edge_begin = np.searchsorted(part[a], np.arange(sizes.size + 1), sorter=edge_order)
         for size in np.unique(sizes[parts]).tolist():
             alike = parts[sizes[parts] == size]
-            cores = threads() if size >= _THREADS_FROM else 1
-            batch = _BATCH_BYTES // (8 * size * size) if size < _ALONE_FROM else 1
+            # In smaller parts, threads wait for each other more than they work.
+            cores = threads() if size >= 1500 else 1
+            # Smaller parts of equal size are solved together.
+            batch = (1 << 28) // (8 * size * size) if size < 200 else 1
             for at in range(0, alike.size, batch):
                 these = alike[at : at + batch]
                 rows = [edge_order[edge_begin[k] : edge_begin[k + 1]] for k in these]
@@ -165,8 +161,10 @@ def _one_part(
     device: Device,
 ) -> NDArray[np.float64]:
     """Eigenvalues of one matrix, on the device where it is large enough."""
-    on_gpu = device.backend == "cuda" and size >= _GPU_FROM
-    needed = int(8 * size * size * (_GPU_MATRICES if on_gpu else _CPU_MATRICES))
+    # Smaller parts are as quick on the CPU.
+    on_gpu = device.backend == "cuda" and size >= 500
+    # cuSOLVER in CuPy: the matrix, its copy, work space of four more; LAPACK works in place.
+    needed = int(8 * size * size * (6.05 if on_gpu else 1.1))
     if needed > _MIN_FREE:
         free = device.free_bytes() if on_gpu else Device("cpu", "", "").free_bytes()
         if needed > free:

@@ -548,8 +548,7 @@ def gene_arrays(genes: MixtureGenes, kinc: bool) -> dict[str, NDArray[np.generic
     places = np.arange(n_samples)
     begins = np.ones(codes.shape, dtype=bool)
     begins[:, 1:] = codes[:, 1:] != codes[:, :-1]
-    ends = np.roll(begins, -1, axis=1)
-    last = np.where(ends, places, n_samples)[:, ::-1]
+    last = np.where(np.roll(begins, -1, axis=1), places, n_samples)[:, ::-1]
     last = np.minimum.accumulate(last, axis=1)[:, ::-1]
     values = genes.values.astype(np.float32) if kinc else genes.values  # as the kernels find them
     made = genes._asdict()

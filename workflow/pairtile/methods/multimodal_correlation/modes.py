@@ -12,9 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairtile.arrays import DeviceArray
 
-BLOCK_CELLS = 1 << 18
-"""Modes times samples that are worked on at once: a few MB with all that is made of them."""
-
 
 @dataclass(frozen=True)
 class ModeBlock:
@@ -72,7 +69,7 @@ class ModeSamples:
         """Number of samples S of the expression table."""
         return int(self.values.shape[1])
 
-    def blocks(self, cells: int = BLOCK_CELLS) -> Iterator[ModeBlock]:
+    def blocks(self, cells: int = 1 << 18) -> Iterator[ModeBlock]:
         """All modes in order, about ``cells`` modes times samples at a time."""
         observed, inside = ~np.isnan(self.values), self.inside()
         step = max(1, cells // max(1, self.n_samples))

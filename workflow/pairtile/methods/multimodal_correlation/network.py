@@ -474,10 +474,10 @@ def messages_on_tests(
                 message(
                     "hidden_factors_of_label",
                     condition=condition.name,
-                    label=condition.labels[each.group],
-                    share=each.share,
-                    factors=each.number,
+                    label=condition.labels[group],
+                    share=share,
+                    factors=number,
                 )
-                for each in group_factors(values, codes, permuted)
+                for group, share, number in group_factors(values, codes, permuted)
             ]
     return found

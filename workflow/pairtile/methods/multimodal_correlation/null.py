@@ -216,9 +216,8 @@ def mode_null(
         parts.append((modes.correlation[differ], standard[differ], modes.n_samples[differ]))
         progress.advance(space.pairs_in(tile))
     copies = np.bincount(genes)
-    pairs = (len(genes) ** 2 - int((copies**2).sum())) // 2
-    if across:
-        pairs = space.rows * space.columns
+    of_one = (len(genes) ** 2 - int((copies**2).sum())) // 2
+    pairs = space.rows * space.columns if across else of_one
     sizes, standard, n = (np.concatenate(each) for each in zip(*parts, strict=True))
     lost = np.sqrt(inflation(state, table.shape[1]))  # of a correlation's square
     sizes, standard = (np.clip(each * lost, -1.0, 1.0) for each in (sizes, standard))

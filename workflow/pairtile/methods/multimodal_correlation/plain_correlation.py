@@ -76,13 +76,6 @@ from pairtile.preprocess.transitions import Lagged
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.shrinkage import DeviceArray
 
-NEARLY_ONE = 1.0 - 1e-12
-"""Pearson's |r| from here on is taken as 1: rounding leaves copies of a gene a few 1e-16 off."""
-
-MIN_RELATIVE_VARIANCE = 1e-4
-"""Variances under this part of the mean square about a gene's centre are computed again in two
-passes; what is left has lost four digits of sixteen."""
-
 MIN_SAMPLES = 2
 """Fewer have no correlation."""
 
@@ -134,8 +127,11 @@ class PlainCorrelation:
             least=max(estimator.min_samples, MIN_SAMPLES),
             lowest=float(estimator.min_correlation),
             highest=float(estimator.max_correlation),
-            nearly=NEARLY_ONE,
-            min_relative_variance=MIN_RELATIVE_VARIANCE,
+            # Taken as 1: rounding leaves |r| of copies of a gene a few 1e-16 off.
+            nearly=1.0 - 1e-12,
+            # Below this part of the mean square about a gene's centre, variances have lost four
+            # digits of sixteen: they are computed again in two passes.
+            min_relative_variance=1e-4,
         )
         self._blocks: CpuBlocks | CudaBlocks
         if device.backend == "cpu":
@@ -287,13 +283,11 @@ class PlainCorrelation:
     def _modes(self, found: list[tuple[dict[str, NDArray[np.generic]], Kept]]) -> Modes:
         counts = sum((kept.counts for _, kept in found), np.zeros(COUNTS, dtype=np.int64))
         histogram_r = sum((kept.histogram for _, kept in found), np.zeros(R_BINS, dtype=np.int64))
-        pairs = int(counts[TOO_FEW] + counts[CONSTANT] + histogram_r.sum())
+        without = counts[TOO_FEW] + counts[CONSTANT]
         # No mode, or one to five.
-        histogram_k = np.zeros(6, dtype=np.int64)
-        histogram_k[0] = counts[TOO_FEW] + counts[CONSTANT]
-        histogram_k[1] = pairs - histogram_k[0]
+        histogram_k = np.array([without, histogram_r.sum(), 0, 0, 0, 0], dtype=np.int64)
         named = {
-            "pairs": pairs,
+            "pairs": int(histogram_k.sum()),
             "too_few_samples": int(counts[TOO_FEW]),
             "constant": int(counts[CONSTANT]),
             "degenerate": int(counts[DEGENERATE]),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -300,15 +299,7 @@ _BINS = 10
 _MIN_BINS = 4  # occupied ones; a line through fewer points fits whatever they are
 
 
-class ScaleFreeFit(NamedTuple):
-    """``fit``: R^2 of the line, negative where it rises; ``slope``; ``bins``: occupied ones."""
-
-    fit: float
-    slope: float
-    bins: int
-
-
-def scale_free_fit(degrees: ArrayLike) -> ScaleFreeFit:
+def scale_free_fit(degrees: ArrayLike) -> tuple[float, float]:
     """How well a straight line fits the degrees' distribution on logarithmic axes.
 
     Zhang and Horvath 2005, Stat Appl Genet Mol Biol 4:17: degrees in 10 bins of equal width
@@ -323,25 +314,24 @@ def scale_free_fit(degrees: ArrayLike) -> ScaleFreeFit:
 
     Returns
     -------
-    ScaleFreeFit
-        ``fit`` and ``slope`` are NaN with fewer than 4 occupied bins.
+    tuple of float
+        The fit, negative where the line rises, and its slope; NaN with fewer than 4 occupied bins.
     """
     degree = np.asarray(degrees, dtype=np.int64)
     if not degree.size or degree.min() == degree.max():
-        return ScaleFreeFit(np.nan, np.nan, min(1, degree.size))
+        return np.nan, np.nan
     low, high = int(degree.min()), int(degree.max())
     place = np.minimum((degree - low) * _BINS // (high - low), _BINS - 1)
     genes = np.bincount(place, minlength=_BINS)
     occupied = genes > 0
-    n_bins = int(occupied.sum())
-    if n_bins < _MIN_BINS:
-        return ScaleFreeFit(np.nan, np.nan, n_bins)
+    if occupied.sum() < _MIN_BINS:
+        return np.nan, np.nan
     mean_degree = np.bincount(place, weights=degree, minlength=_BINS)[occupied] / genes[occupied]
     share = np.log10(genes[occupied] / degree.size)
     if np.ptp(share) == 0:
-        return ScaleFreeFit(0.0, 0.0, n_bins)
+        return 0.0, 0.0
     line = linregress(np.log10(mean_degree), share)
-    return ScaleFreeFit(float(-np.sign(line.slope) * line.rvalue**2), float(line.slope), n_bins)
+    return float(-np.sign(line.slope) * line.rvalue**2), float(line.slope)
 
 
 def scale_free_threshold(
@@ -367,9 +357,8 @@ def scale_free_threshold(
             degree += np.bincount(ends, minlength=pairs.n_genes)
         done = count
         present = degree[degree > 0]
-        line = (np.nan, np.nan)
-        if present.size >= max(min_genes, 1):
-            line = scale_free_fit(present)[:2]
+        enough = present.size >= max(min_genes, 1)
+        line = scale_free_fit(present) if enough else (np.nan, np.nan)
         mean = float(present.mean()) if present.size else 0.0
         rows.append((threshold, present.size, count, mean, int(degree.max(initial=0)), *line))
     columns = ["threshold", "genes", "edges", "mean_degree", "max_degree", "fit", "slope"]

@@ -19,6 +19,7 @@ from scipy.sparse.csgraph import connected_components
 
 from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import TableSummary
+from pairtile.io.names import numbered
 from pairtile.methods.predictor_pairs.network import members
 from pairtile.runtime.files import atomic_path
 from pairtile.runtime.page_templates import page_templates
@@ -180,7 +181,7 @@ class Core(NamedTuple):
             inputs = tuple(levels[k][before] for k in network.inputs[gene])
             levels[gene] = network.tables[gene][inputs]
         columns = {name: levels[gene] for gene, name in enumerate(network.names)}
-        return table[["attractor", "step", "length", "basin", "basin_share"]].assign(**columns)
+        return table[ATTRACTOR_COLUMNS].assign(**columns)
 
 
 def core_of(network: RuleNetwork, usual: Sequence[int]) -> Core:
@@ -258,8 +259,7 @@ def _table_of(
 ) -> pd.DataFrame:
     """A row for each state; whole attractors, of ``MAX_ROWS`` rows or the last that goes beyond."""
     n_states = network.n_levels ** len(network.names)
-    sizes = np.cumsum([len(cycle) for cycle in cycles])
-    n = int(np.searchsorted(sizes, MAX_ROWS)) + 1
+    n = int(np.searchsorted(np.cumsum([len(cycle) for cycle in cycles]), MAX_ROWS)) + 1
     rows = [
         (number, step, len(cycle), basin, basin / n_states, *state)
         for number, (cycle, basin) in enumerate(zip(cycles[:n], basins[:n], strict=True), start=1)
@@ -434,18 +434,9 @@ def _agreement(
 
 def identifiers(names: Sequence[str]) -> list[str]:
     """Names as programs take them, letters, digits and underscores, all different."""
-    found: list[str] = []
-    taken: set[str] = set()
-    for name in names:
-        plain = re.sub(r"\W", "_", name, flags=re.ASCII)
-        plain = plain if re.match(r"[A-Za-z_]", plain) else f"x{plain}"
-        number, unique = 1, plain
-        while unique.lower() in taken:
-            number += 1
-            unique = f"{plain}_{number}"
-        taken.add(unique.lower())
-        found.append(unique)
-    return found
+    plain = [re.sub(r"\W", "_", name, flags=re.ASCII) for name in names]
+    begun = [name if re.match(r"[A-Za-z_]", name) else f"x{name}" for name in plain]
+    return numbered(begun, ignore_case=True)
 
 
 def minimal_terms(table: Levels, level: int) -> list[tuple[int | None, ...]]:

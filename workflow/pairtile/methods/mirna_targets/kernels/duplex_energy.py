@@ -20,16 +20,14 @@ from pairtile.cpu.njit import njit
 
 # --- energies -----------------------------------------------------------------------------------
 
-BASES = 5
-"""Base codes of the tables: 0 no base, 1 A, 2 C, 3 G, 4 U."""
-
 PAIR_TYPES = 7
 """Types of base pairs (5' base, 3' base): 0 none, 1 CG, 2 GC, 3 GU, 4 UG, 5 AU, 6 UA."""
 
 MAX_LOOP = 30
 """Unpaired bases in the largest interior loop or bulge; longer hairpins are extrapolated."""
 
-_T, _B = PAIR_TYPES, BASES
+# Base codes of the tables: 0 no base, 1 A, 2 C, 3 G, 4 U.
+_T, _B = PAIR_TYPES, 5
 TABLES: dict[str, tuple[int, ...]] = {
     "STACK": (_T, _T),  # type of the outer pair, type of the inner pair
     "MISMATCH_HAIRPIN": (_T, _B, _B),  # type, base after its 5' base, base before its 3' base

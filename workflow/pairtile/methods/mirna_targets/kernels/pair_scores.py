@@ -36,8 +36,6 @@ SCORE_BINS, SCORE_STEP = 24, 5
 PAIR_BINS, PAIR_STEP = 300, 0.05
 """Pair scores from 0; the last step has all above."""
 
-_TINY = 1e-300
-
 
 class PairSites(NamedTuple):
     """Sites of pairs, pair by pair.
@@ -132,14 +130,14 @@ def _score(strength, expected, rates):  # type: ignore[no-untyped-def]
         for better in range(seed_class + 1, CLASSES):
             number += expected[better] * rates[better, 0]
         least = min(least, at_least(k + 1, number))
-    return -math.log10(max(least, _TINY))
+    return -math.log10(max(least, 1e-300))
 
 
 @njit(nogil=True)
-def add_at(total, places, weights, weighted):  # type: ignore[no-untyped-def]
-    """Add 1 to ``total``, int64, at each place; with ``weighted`` its weight."""
-    for k in range(len(places)):
-        total[places[k]] += weights[k] if weighted else 1
+def add_at(total, places):  # type: ignore[no-untyped-def]
+    """Add 1 to ``total``, int64, at each place."""
+    for place in places:
+        total[place] += 1
 
 
 @njit(nogil=True)

@@ -156,9 +156,7 @@ def _shuffle(codes, random, edges, out):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True)
 def _swap(values, one, other):  # type: ignore[no-untyped-def]
-    kept = values[one]
-    values[one] = values[other]
-    values[other] = kept
+    values[one], values[other] = values[other], values[one]
 
 
 # --- words ----------------------------------------------------------------------------------------

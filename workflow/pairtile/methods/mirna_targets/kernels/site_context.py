@@ -16,9 +16,6 @@ from pairtile.cpu.njit import njit
 from pairtile.methods.mirna_targets.kernels.hit_sites import au_content
 from pairtile.methods.mirna_targets.scoring import CODES, OTHER
 
-UPSTREAM = 15
-"""Letters before the seed match that may pair with the miRNA's 3' part."""
-
 _6MER, _7MER_A1, _7MER_M8, _8MER = 2, 3, 4, 5
 
 
@@ -143,7 +140,8 @@ def pairing_behind_seed(mirna, transcript, begin, last):  # type: ignore[no-unty
     last    last miRNA position in the match, 7 or 8
     """
     best = 0.0
-    upstream = min(UPSTREAM + 8 - last, begin - 1)
+    # 15 letters before the seed match may pair with the miRNA's 3' part.
+    upstream = min(15 + 8 - last, begin - 1)
     behind = len(mirna) - last
     for left_over in range(max(upstream, behind)):
         off = max(0.0, (left_over - 2) / 2.0)

@@ -193,7 +193,6 @@ def _modes_of_pair(genes, rules, pair, work, found, n_found, tallies):  # type: 
 
 @njit(nogil=True)
 def _make_work(n_samples):  # type: ignore[no-untyped-def]
-    """Scratch for tables of so many samples."""
     length = (n_samples + LANES - 1) // LANES * LANES
     return Work(
         x=np.zeros(length, np.float32),
@@ -326,9 +325,7 @@ def _take_samples(genes, rules, pair, work):  # type: ignore[no-untyped-def]
             if n < max(rules.min_samples, 1):
                 return TOO_FEW
             _sort_members(genes, pair, work)
-    if _is_constant(genes, pair, 0, work):
-        return CONSTANT
-    return -1
+    return CONSTANT if _is_constant(genes, pair, 0, work) else -1
 
 
 @njit(nogil=True)
@@ -540,14 +537,6 @@ def _mark_outliers(values, members, size, single, out):  # type: ignore[no-untyp
 
 
 @njit(nogil=True, error_model="numpy")
-def _sum(values, n, lanes):  # type: ignore[no-untyped-def]
-    lanes[:] = 0.0
-    for i in range(n):
-        lanes[i % LANES] += values[i]
-    return lane_sum(lanes)
-
-
-@njit(nogil=True, error_model="numpy")
 def _sum_products(first, second, n, lanes):  # type: ignore[no-untyped-def]
     lanes[:] = 0.0
     for i in range(n):
@@ -558,7 +547,10 @@ def _sum_products(first, second, n, lanes):  # type: ignore[no-untyped-def]
 @njit(nogil=True, error_model="numpy")
 def _centre(values, n, lanes):  # type: ignore[no-untyped-def]
     """Subtract the mean from n float64 in place; the mean and the population variance."""
-    mean = _sum(values, n, lanes) / np.float64(n)
+    lanes[:] = 0.0
+    for i in range(n):
+        lanes[i % LANES] += values[i]
+    mean = lane_sum(lanes) / np.float64(n)
     for i in range(n):
         values[i] = values[i] - mean
     return mean, _sum_products(values, values, n, lanes) / np.float64(n)
@@ -601,31 +593,30 @@ def _pearson(x, y, label, n, k, lanes):  # type: ignore[no-untyped-def]
     for i in range(n):
         count += label[i] == k
     size = np.float64(count)
+    mean_x = _sum_of_label(x, label, n, k, lanes) / size
+    mean_y = _sum_of_label(y, label, n, k, lanes) / size
+    xx = _products_of_label(x, mean_x, x, mean_x, label, n, k, lanes)
+    yy = _products_of_label(y, mean_y, y, mean_y, label, n, k, lanes)
+    xy = _products_of_label(x, mean_x, y, mean_y, label, n, k, lanes)
+    return _clamped(xy / np.sqrt(xx * yy))
+
+
+@njit(nogil=True, error_model="numpy")
+def _sum_of_label(values, label, n, k, lanes):  # type: ignore[no-untyped-def]
     lanes[:] = 0.0
     for i in range(n):
         if label[i] == k:
-            lanes[i % LANES] += x[i]
-    mean_x = lane_sum(lanes) / size
+            lanes[i % LANES] += values[i]
+    return lane_sum(lanes)
+
+
+@njit(nogil=True, error_model="numpy")
+def _products_of_label(first, mean_1, second, mean_2, label, n, k, lanes):  # type: ignore[no-untyped-def]
     lanes[:] = 0.0
     for i in range(n):
         if label[i] == k:
-            lanes[i % LANES] += y[i]
-    mean_y = lane_sum(lanes) / size
-    lanes[:] = 0.0
-    for i in range(n):
-        if label[i] == k:
-            lanes[i % LANES] += (x[i] - mean_x) * (x[i] - mean_x)
-    xx = lane_sum(lanes)
-    lanes[:] = 0.0
-    for i in range(n):
-        if label[i] == k:
-            lanes[i % LANES] += (y[i] - mean_y) * (y[i] - mean_y)
-    yy = lane_sum(lanes)
-    lanes[:] = 0.0
-    for i in range(n):
-        if label[i] == k:
-            lanes[i % LANES] += (x[i] - mean_x) * (y[i] - mean_y)
-    return _clamped(lane_sum(lanes) / np.sqrt(xx * yy))
+            lanes[i % LANES] += (first[i] - mean_1) * (second[i] - mean_2)
+    return lane_sum(lanes)
 
 
 @njit(nogil=True, error_model="numpy")
