@@ -35,7 +35,7 @@ def problems(
 
 def line(place: str, path: Path, text: str) -> str:
     """One line of a message."""
-    where = ".".join(_printable(part) for part in path)
+    where = ".".join(part if part.isprintable() else _short(repr(part)) for part in path)
     return f"{place}: {where}: {text}" if where else f"{place}: {text}"
 
 
@@ -198,7 +198,3 @@ def _plain_repr(value: object) -> str:
 
 def _short(text: str) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
-
-
-def _printable(part: str) -> str:
-    return part if part.isprintable() else _short(repr(part))
