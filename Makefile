@@ -31,7 +31,7 @@ CORES ?= $(shell nproc 2>/dev/null || echo 2)
 .DELETE_ON_ERROR:
 # Else every program of every test would compile the whole package anew.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: demo setup test lint types unit test-oldest wheel test-install registries sbom container test-next-snakemake test-slurm test-storage test-faults test-fuzz mutations nightly lock audit gpu-test bench validity quality compare-peers docs rule-graphs clean
+.PHONY: demo setup test lint types unit test-oldest wheel test-install registries sbom container test-next-snakemake test-slurm test-storage test-faults test-fuzz mutations nightly lock audit gpu-test bench validity quality compare-peers published docs rule-graphs clean
 
 demo: setup
 	$(BIN)/snakemake --cores $(CORES)
@@ -188,6 +188,9 @@ bench:
 
 validity: $(VENV)/.stamp-test
 	PYTHONPATH=workflow $(BIN)/python -m benchmarks.validity --processes $(CORES)
+
+published: $(VENV)/.stamp
+	PYTHONPATH=workflow $(BIN)/python -m benchmarks.bench_published
 
 quality: $(VENV)/.stamp
 	$(BIN)/python -m pip install --quiet rdata

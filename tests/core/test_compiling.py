@@ -10,7 +10,10 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numba
+import numpy as np
 import pytest
+from pairtile.cpu.njit import njit, read_only
 from pairtile.gpu import compiling
 from paths import ROOT
 
@@ -69,6 +72,26 @@ def test_a_kernel_is_compiled_again_when_what_it_calls_has_changed(tmp_path: Pat
         )
         found.append(int(done.stdout))
     assert found == [22, 33, 45]
+
+
+def test_what_a_kernel_calls_is_compiled_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not anew for a constant, or for an array that was computed beside one that is mapped."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    @njit()
+    def added(x: Any, y: int) -> Any:
+        return x[0] + y
+
+    @njit()
+    def kernel(x: Any, y: int) -> Any:
+        return added(x, 1) + added(x, y)
+
+    mapped = np.arange(3)
+    mapped.flags.writeable = False
+    assert [kernel(read_only(x), 2) for x in (np.arange(3), mapped)] == [3, 3]
+    assert (len(kernel.signatures), len(added.signatures)) == (1, 1)
 
 
 def test_compilation_for_a_gpu_is_said_once_for_each_kernel_and_setting(

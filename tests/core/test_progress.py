@@ -18,7 +18,12 @@ from pairtile.engine.estimator import MergedResults
 from pairtile.engine.tiles import Chunk
 from pairtile.runtime.files import write_json
 from pairtile.runtime.progress import FailedJobs, RunProgress
-from pairtile.runtime.record import Progress, format_duration, recorded
+from pairtile.runtime.record import (
+    Progress,
+    doing,
+    format_duration,
+    recorded,
+)
 from pairtile.snakemake_internals import (
     JobFailed,
     JobFinished,
@@ -219,6 +224,14 @@ def test_a_step_that_goes_on_says_so(
 ) -> None:
     details = {"estimated_seconds": {"network": 40.0, "tables": 0.01}}
     write_json(tmp_path / "plan.json", {"details": details})
+    with recorded("prepare", expected=4000.0):
+        doing("read counts.tsv")
+        time.sleep(0.2)
+    assert caplog.messages[:2] == [
+        "read counts.tsv",
+        "prepare, read counts.tsv: 0 s so far, 0 %, about 67 min left",
+    ]
+    caplog.clear()
     with recorded("network", tmp_path / "network.json"):
         time.sleep(0.5)
     lines = [line for line in caplog.messages if "so far" in line]
@@ -252,8 +265,9 @@ def test_a_step_that_says_how_far_it_is_is_not_spoken_for(
 
 @pytest.mark.parametrize("name", ANALYSES)
 def test_every_step_of_every_method_is_seen_to_go_on(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO", "pairtile")
     seen = []
     monkeypatch.setattr(
         "pairtile.runtime.record._show_that_it_goes_on",
@@ -267,3 +281,4 @@ def test_every_step_of_every_method_is_seen_to_go_on(
     ran = [step.name for step in steps_of(run) if run.run(step) is None]
     assert {"prepare", "plan", "chunk", "merge", "network", "report"} <= set(ran)
     assert [{"chunks": "chunk", "scan": "chunk"}.get(step, step) for step in seen] == ran
+    assert any(line.startswith(("read ", "look for ")) for line in caplog.messages)

@@ -36,7 +36,6 @@ from .methods.multimodal_correlation.api import (
     power_law_threshold as power_law_threshold,
 )
 from .methods.multimodal_correlation.api import rmt_threshold as rmt_threshold
-from .methods.multimodal_correlation.kinc_text import read_kinc_modes as read_kinc_modes
 from .methods.multimodal_correlation.thresholds import Threshold as Threshold
 from .methods.multimodal_correlation.thresholds import correlation_power as correlation_power
 from .methods.mutual_information.api import PermutationNull as PermutationNull

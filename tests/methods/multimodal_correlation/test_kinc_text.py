@@ -13,12 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from pairtile import multimodal_correlation
-from pairtile.errors import InputError
 from pairtile.io.expression import read_expression
 from pairtile.methods.multimodal_correlation import kinc_text, modes
 from pairtile.methods.multimodal_correlation.conditions import ConditionTest, ConditionTests
 from pairtile.methods.multimodal_correlation.kinc_text import (
-    read_kinc_modes,
     sample_strings,
     write_cmx,
     write_kinc_texts,
@@ -27,6 +25,16 @@ from pairtile.methods.multimodal_correlation.modes import ModeSamples, tukey_out
 from workflow_runs import Analysis
 
 GOLDEN = ("rice300.icl_spearman", "rice300.defaults_gmm", "synth.icl_spearman", "synth.bic_pearson")
+
+
+def kinc_modes(path: Path, genes: list[str], samples: list[str]) -> pd.DataFrame:
+    """What ``kinc run export-cmx`` writes: the modes by names, and whether each sample is in it."""
+    numbers = ["cluster", "n_clusters", "n_samples"]
+    columns = ["source", "target", *numbers, "correlation", "digits"]
+    read = pd.read_csv(path, sep="\t", header=None, names=columns, dtype={"digits": str})
+    inside = np.array([list(digits) for digits in read.pop("digits")]) == "1"
+    ends = {end: np.array(genes, dtype=object)[read[end]] for end in ("source", "target")}
+    return pd.concat([read.assign(**ends), pd.DataFrame(inside, columns=samples)], axis=1)
 
 
 def packed(strings: NDArray[np.bytes_], digits: bytes) -> NDArray[np.uint8]:
@@ -350,7 +358,7 @@ def test_modes_of_kinc_are_read_and_written_as_it_has_them(
     path = shared / "golden" / "multimodal" / f"{name}.cmx.txt.gz"
     text, strings, values, genes = golden_modes(shared, name)
     samples = [f"s{k}" for k in range(values.shape[1])]
-    read = read_kinc_modes(path, genes, samples)
+    read = kinc_modes(path, genes, samples)
     np.testing.assert_array_equal(read["correlation"].astype(np.float32), text["correlation"])
     assert read["source"].tolist() == [genes[k] for k in text["x"]]
     np.testing.assert_array_equal(read[samples].sum(axis=1), text["n_samples"])
@@ -376,7 +384,7 @@ def test_the_library_writes_what_kinc_imports(tmp_path: Path) -> None:
     table = pd.DataFrame(values, index=list("abcdef"), columns=[f"s{k}" for k in range(80)])
     found = multimodal_correlation(table, preprocess={"sample_scale": False})
     found.write_kinc(tmp_path, "t")
-    read = read_kinc_modes(tmp_path / "t.cmx.txt", list(found.labels), list(found.samples))
+    read = kinc_modes(tmp_path / "t.cmx.txt", list(found.labels), list(found.samples))
     assert len(read) == len(found.modes) > 0
     members = found.members()
     for (_, row), (_, own) in zip(
@@ -391,21 +399,6 @@ def test_the_library_writes_what_kinc_imports(tmp_path: Path) -> None:
     assert (back.genes, back.samples) == (list("abcdef"), list(table.columns))
     np.testing.assert_allclose(back.values, found.state["values"], rtol=1e-6)
     assert "NaN" in (tmp_path / "t.emx.txt").read_text()
-
-
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        ("1\t0\t1\t1\t3\t0.5", "6 fields"),
-        ("1\t0\t1\t1\tthree\t0.5\t111", "three"),
-        ("4\t0\t1\t1\t3\t0.5\t111", "genes 4 and 0"),
-        ("1\t0\t1\t1\t3\t0.5\t1111", "4 digits"),
-    ],
-)
-def test_what_is_no_matrix_of_kinc_is_refused(line: str, found: str, tmp_path: Path) -> None:
-    (tmp_path / "t.txt").write_text(f"2\t1\t1\t1\t3\t0.5\t111\n{line}\n")
-    with pytest.raises(InputError, match=f"line 2.*{found}"):
-        read_kinc_modes(tmp_path / "t.txt", ["a", "b", "c"], ["x", "y", "z"])
 
 
 def test_partial_correlations_have_no_texts_of_kinc(tmp_path: Path) -> None:

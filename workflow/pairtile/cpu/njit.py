@@ -18,6 +18,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
+from numba.core.types import unliteral
+from numpy.typing import NDArray
 
 from pairtile.runtime.user_cache import code_folder, user_cache
 
@@ -36,12 +39,24 @@ def njit(**options: Any) -> Callable[[F], F]:
         before = settings.CACHE_DIR  # NUMBA_CACHE_DIR, or ""
         settings.CACHE_DIR = str(_folder(before, content_of(module)))
         try:
-            kernel: F = numba.njit(cache=True, **options)(function)
+            kernel: Any = numba.njit(cache=True, **options)(function)
+            # A constant argument would compile what is called, and all that this calls, once more.
+            template = kernel.get_call_template
+            kernel.get_call_template = lambda args, kws: template(
+                [unliteral(argument) for argument in args],
+                {name: unliteral(argument) for name, argument in kws.items()},
+            )
             return kernel
         finally:
             settings.CACHE_DIR = before
 
     return compiled
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """The array as one that cannot be written: numba compiles a kernel, and all that it calls, once
+    for arrays that can be (computed ones) and once for those that cannot (mapped from a file)."""
+    return np.broadcast_to(array, array.shape)
 
 
 @cache

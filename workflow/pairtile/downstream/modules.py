@@ -36,6 +36,7 @@ from pairtile.engine.estimator import TableSummary
 from pairtile.gpu.device import Device
 from pairtile.preprocess.null_design import NullDesign, inflation, null_design
 from pairtile.runtime.files import work_folder
+from pairtile.runtime.record import doing
 from pairtile.statistics.modules import leiden_modules, renumbered_by_size
 
 message = messages_of(__package__)
@@ -73,6 +74,7 @@ def find(
     else:
         assert edges is not None  # of every caller that asks for leiden
         n_edges = edges[0].size
+        doing(f"find modules of {n_edges:,} edges")
         own = leiden_modules(*edges, len(values), resolution=config.resolution, seed=seed)
         found = FoundModules(without_small(own, min_size), np.empty(0))
 

@@ -29,6 +29,7 @@ from pairtile.downstream.topological_overlap import (
 from pairtile.downstream.tree_cut import cut_tree
 from pairtile.gpu.device import Device
 from pairtile.runtime.files import kept_arrays
+from pairtile.runtime.record import doing
 from pairtile.statistics.modules import renumbered_by_size
 
 MIN_KME_OF_CORE = 0.5
@@ -95,6 +96,7 @@ def modules_of_distances(
     that eigengenes must be close in to merge, all of them."""
     n = len(tables[0])
     min_size = max(2, min(20, n // 2)) if config.min_size == "auto" else config.min_size
+    doing(f"join {n:,} genes in a tree")
     tree = average_linkage(distances.copy(), n)
     labels = cut_tree(
         tree,

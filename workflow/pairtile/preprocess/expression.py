@@ -60,7 +60,7 @@ from pairtile.preprocess.value_kind import (
     undo_scaling,
     unequal_factors,
 )
-from pairtile.runtime.record import say_done
+from pairtile.runtime.record import doing, say_done
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.hidden_factors import MIN_GENES as MIN_GENES_OF_FACTORS
 from pairtile.statistics.hidden_factors import without_factors
@@ -193,6 +193,7 @@ def prepare_expression(
     if isinstance(expression, Prepared):
         return expression.under(design or SampleDesign.unknown())
     asked = chosen = Preprocess() if settings is None else settings
+    doing("clean the values of genes")
     values = expression.values
     n_genes, n_samples = values.shape
     if n_samples < chosen.min_samples:

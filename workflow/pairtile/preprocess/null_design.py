@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.state import copy_rows
 from pairtile.preprocess.sample_arrays import SampleArrays
+from pairtile.runtime.record import doing
 from pairtile.runtime.threads import one_blas_thread
 from pairtile.statistics.dependence import (
     MAX_GENES,
@@ -98,9 +99,9 @@ def dependence_arrays(
 
     values : float64 (genes, samples), NaN where missing. stated : ``SampleDesign.state``.
     """
+    doing("look for what samples have in common")
     series = stated.get("sample_series")
-    n_samples = values.shape[1]
-    none = np.empty((n_samples, 0))
+    none = np.empty((values.shape[1], 0))
     known = [stated.get("removed", none), stated.get("explained", none)]
     if (batch := stated.get("sample_batch")) is not None:
         known.append(indicators(batch))

@@ -37,6 +37,7 @@ from pairtile.io.table import check_samples
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.statistics import row_blocks
 from pairtile.preprocess.value_kind import measure_scale
+from pairtile.runtime.record import doing
 from pairtile.statistics.dependence import Dependence
 from pairtile.statistics.sample_effects import Term, indicators, orthonormal
 
@@ -322,6 +323,7 @@ def read_samples(config: TableAnalysis, scratch: Path | None = None) -> Expressi
     """The expression table of an analysis, of the samples that are asked for (``obs``), as
     ``without_empty_samples``."""
     path = config.table_path() or ""
+    doing(f"read {path}")
     in_file = path.lower().endswith(".h5ad")
     expression = read_sparsely(
         path,

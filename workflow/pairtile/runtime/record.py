@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import ClassVar
 
 from pairtile.declare.messages import Message
 from pairtile.runtime.files import OWNER, write_json
@@ -38,6 +39,8 @@ class StepRecord:
     peak_gpu_memory_bytes: int = 0
     device: str = ""
     started: float = field(default_factory=time.perf_counter)
+    doing: ClassVar[str] = ""
+    """What the step at hand does (``doing``)."""
 
     def elapsed(self) -> float:
         """Seconds since the step began."""
@@ -72,12 +75,23 @@ FIRST_SECONDS, EVERY_SECONDS = 2.0, 5.0
 """When a step that goes on says so, and how often a line about progress is logged at most."""
 
 
+def doing(what: str) -> None:
+    """Log what the step at hand does from here on, as "read counts.tsv". Said before, not after:
+    a library that keeps Python's lock lets no other thread say that the step goes on."""
+    StepRecord.doing = what
+    log.info("%s", what)
+
+
 @contextmanager
-def recorded(step: str, path: str | os.PathLike[str] | None = None) -> Iterator[StepRecord]:
+def recorded(
+    step: str, path: str | os.PathLike[str] | None = None, expected: float = 0.0
+) -> Iterator[StepRecord]:
     """Time a step; when it ends without error, write its record to ``path`` as JSON,
-    with the checksums of the files that it wrote. Until then it is seen to go on."""
+    with the checksums of the files that it wrote. Until then it is seen to go on; ``expected``:
+    seconds that it takes, where no plan says them."""
     record, ended = StepRecord(step), threading.Event()
-    seen = record, _expected_seconds(step, path), ended
+    StepRecord.doing = ""
+    seen = record, _expected_seconds(step, path) or expected, ended
     threading.Thread(target=_show_that_it_goes_on, args=seen, daemon=True).start()
     token = _AT_HAND.set(record)
     try:
@@ -116,7 +130,8 @@ def _show_that_it_goes_on(record: StepRecord, expected: float, ended: threading.
             f", {100 * elapsed / max(expected, elapsed):.0f} %, "
             f"{format_duration(expected - elapsed)} left"
         )
-        log.info("%s: %.0f s so far%s", record.step, elapsed, left * (elapsed < expected))
+        what = f"{record.step}, {record.doing}" if record.doing else record.step
+        log.info("%s: %.0f s so far%s", what, elapsed, left * (elapsed < expected))
 
 
 class Stopwatch:

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.io.networks.table import SIGNED_COLUMN
+from pairtile.runtime.record import doing
 from pairtile.statistics.modules import leiden_modules
 
 MAX_EDGES = 50_000
@@ -270,6 +271,7 @@ def place_nodes(n_nodes: int, edges: Sequence[tuple[int, int]]) -> np.ndarray:
     places = np.zeros((n_nodes, 2))
     if not n_nodes:
         return places
+    doing(f"place {n_nodes:,} nodes")
     graph = igraph.Graph(n=n_nodes, edges=list(edges)).simplify()
     components = sorted(graph.connected_components(), key=lambda part: (-len(part), part))
     boxes = [_place_component(graph.induced_subgraph(part)) for part in components]

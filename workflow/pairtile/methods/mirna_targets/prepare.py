@@ -34,7 +34,7 @@ from pairtile.methods.mirna_targets.records import (
 from pairtile.methods.mirna_targets.scoring import SequenceBatch, state_sequences
 from pairtile.methods.mirna_targets.seed_sites import site_abundance
 from pairtile.preprocess.items import printable, unique_names
-from pairtile.runtime.record import say_done
+from pairtile.runtime.record import doing, say_done
 
 message = messages_of(__package__)
 
@@ -54,6 +54,7 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArray
     one message, unless ``on_bad_record`` is ``skip``; as ``choose_mirnas``, ``match_restrict`` and
     what reads the other files.
     """
+    doing(f"read {config.mirnas} and {config.transcripts}")
     mirnas = read_fasta(config.mirnas, "mirnas", "skip")
     transcripts = read_fasta(config.transcripts, "transcripts", "skip")
     orthologs = None

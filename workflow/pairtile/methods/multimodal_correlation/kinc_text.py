@@ -14,15 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from os import PathLike
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.errors import InputError
-from pairtile.io.text_file import open_rows
 from pairtile.methods.multimodal_correlation.conditions import (
     REGRESSION,
     ConditionTest,
@@ -218,58 +215,3 @@ def write_cmx(modes: pd.DataFrame, samples: ModeSamples, outliers_before: bool, 
                 yield [*map(str, row), r, digits.decode("ascii")]
 
     _write(path, rows())
-
-
-def read_kinc_modes(
-    path: str | PathLike[str], genes: Sequence[str], samples: Sequence[str]
-) -> pd.DataFrame:
-    """Read the modes that ``kinc run export-cmx`` has written (text, plain or gzip).
-
-    Parameters
-    ----------
-    path : path
-        Lines of gene, gene, mode, number of modes, samples, correlation, and a digit for each
-        sample, between tabs.
-    genes, samples : sequence of str
-        Of KINC's expression matrix, in its order.
-
-    Returns
-    -------
-    DataFrame
-        A row for each mode: ``source`` and ``target`` (the later gene first, as KINC has it),
-        ``cluster`` (from 1), ``n_clusters``, ``n_samples``, ``correlation``; and, for each sample
-        by its name, whether it is in the mode.
-
-    Raises
-    ------
-    InputError
-        File missing or damaged, another number of fields, what is no number, a gene out of range,
-        digits for another number of samples.
-    """
-    rows, members = [], []
-    with open_rows(path, "\t") as lines:
-        for line, fields in lines:
-            place = f"line {line}"
-            if len(fields) != len(CMX_COLUMNS):
-                expected = f"{len(CMX_COLUMNS)} (as kinc run export-cmx writes)"
-                raise InputError.at(path, place, f"{len(fields)} fields", expected)
-            digits = np.frombuffer(fields[6].encode(), dtype=np.uint8)
-            try:
-                i, j, cluster, n_clusters, n_samples = map(int, fields[:5])
-                r = float(fields[5])
-            except ValueError as error:
-                raise InputError.at(path, place, str(error), "numbers") from None
-            if not 0 <= min(i, j) <= max(i, j) < len(genes):
-                expected = f"genes from 0 to {len(genes) - 1}"
-                raise InputError.at(path, place, f"genes {i} and {j}", expected)
-            if digits.size != len(samples):
-                expected = f"{len(samples)}, one for each sample"
-                raise InputError.at(path, place, f"{digits.size} digits", expected)
-            members.append(np.packbits(digits == ord("0") + IN_MODE))
-            rows.append((genes[i], genes[j], cluster, n_clusters, n_samples, r))
-    columns = ["source", "target", *CMX_COLUMNS[2:6]]
-    bits = np.array(members, dtype=np.uint8).reshape(len(rows), -(-len(samples) // 8))
-    inside = np.unpackbits(bits, axis=1, count=len(samples)).astype(bool)
-    return pd.concat(
-        [pd.DataFrame(rows, columns=columns), pd.DataFrame(inside, columns=list(samples))], axis=1
-    )

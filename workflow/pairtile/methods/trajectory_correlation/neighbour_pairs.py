@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.special import digamma
 
 from pairtile.arrays import BoolArray
+from pairtile.cpu.njit import read_only
 from pairtile.cpu.vectors import LANES
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import DeviceArray
@@ -122,7 +123,7 @@ class KsgPairs(PairBlocks):
         shape = (size, len(points), self.padded)
         out = xp.empty(shape, dtype=np.float32) if before is None else before[:size]
         if self.device.backend == "cpu":
-            ksg.frame_distances(points, first, s.window, s.norm == "max", out)
+            ksg.frame_distances(read_only(points), first, s.window, s.norm == "max", out)
             return out
         grid = -(-self.padded // 256), len(points), size
         given = points, self.frames, first, s.window, self.padded, out
@@ -143,8 +144,8 @@ class KsgPairs(PairBlocks):
         s = self.settings
         if self.device.backend == "cpu":
             ksg.neighbour_counts(
-                ksg.Series(of_x.view(np.int32), x),
-                ksg.Series(of_y.view(np.int32), y),
+                ksg.Series(of_x.view(np.int32), read_only(x)),
+                ksg.Series(of_y.view(np.int32), read_only(y)),
                 first,
                 ksg.Search(s.window, s.neighbours, s.variant, s.norm == "max"),
                 wanted,

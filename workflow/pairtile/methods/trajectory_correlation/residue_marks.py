@@ -73,7 +73,8 @@ class ResidueMarks:
         if not self.numbers and n <= ALL_NAMES:
             return list(range(n)), [shortened(name, MAX_NAME) for name in self.names]
         values = self.numbers or tuple(range(1, n + 1))
-        step = next(s for s in _steps() if n / s <= MAX_TICKS)
+        steps = (factor * 10**power for power in range(8) for factor in (1, 2, 5))
+        step = next(s for s in steps if n / s <= MAX_TICKS)
         places = [k for k in range(n) if values[k] % step == 0 and _first(self.chains, values, k)]
         if len(places) < 2:
             places = list(range(0, n, max(1, n // MAX_TICKS)))
@@ -119,12 +120,18 @@ class ResidueMarks:
         """Strips beside the axes, above (``x``) or at the right (``y``), from inside outwards:
         secondary structure, domains, communities (with their numbers). ``width``: of the axes."""
         place = 1.0 + width / 3
-        domains = self.domain_colours
+        domains, n = self.domain_colours, len(COMMUNITY_COLOURS)
         of_community = [str(number) if number else "" for number in communities]
         for values, drawn in (
             (self.secondary_structure, _HEIGHTS),
             (self.domains, {name: (0.0, 1.0, colour) for name, colour in domains.items()}),
-            (of_community, {name: (0.0, 1.0, _community_colour(name)) for name in of_community}),
+            (
+                of_community,
+                {
+                    name: (0.0, 1.0, COMMUNITY_COLOURS[(int(name) - 1) % n] if name else PALE)
+                    for name in of_community
+                },
+            ),
         ):
             if not set(values) & (drawn.keys() - {""}):
                 continue
@@ -171,14 +178,6 @@ def runs(values: Sequence[str]) -> list[tuple[int, int, str]]:
     starts = [k for k in range(len(values)) if k == 0 or values[k] != values[k - 1]]
     ends = [*starts[1:], len(values)][: len(starts)]
     return [(start, end, values[start]) for start, end in zip(starts, ends, strict=True)]
-
-
-def _community_colour(number: str) -> str:
-    return COMMUNITY_COLOURS[(int(number) - 1) % len(COMMUNITY_COLOURS)] if number else PALE
-
-
-def _steps() -> list[int]:
-    return [factor * 10**power for power in range(8) for factor in (1, 2, 5)]
 
 
 def _first(chains: Sequence[str], values: Sequence[int], k: int) -> bool:

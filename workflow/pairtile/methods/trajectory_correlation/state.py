@@ -40,7 +40,7 @@ from pairtile.methods.trajectory_correlation.correlation_times import (
 )
 from pairtile.methods.trajectory_correlation.prepare import prepare_trajectory
 from pairtile.methods.trajectory_correlation.time_series import without_frames
-from pairtile.runtime.record import say_done
+from pairtile.runtime.record import doing, say_done
 
 message = messages_of(__package__)
 
@@ -75,6 +75,7 @@ def trajectory_state(
         Theiler window or the surrogates.
     """
     prepared = prepare_trajectory(config, seed, scratch)
+    doing("look for drift and correlation times")
     runs = config.time_series or config.trajectories
     names = [run if isinstance(run, str) else run[0] for run in runs]
     cyclic = config.estimator.kind == "dihedral"

@@ -374,7 +374,9 @@ def _sort(found, count):  # type: ignore[no-untyped-def]
     if count < 2:
         return
     cells = found[:, :count]
-    order = np.argsort((cells[1].astype(np.int64) << 32) | cells[0])
-    order = order[np.argsort(-cells[2][order], kind="mergesort")]
+    order = np.argsort((cells[1].astype(np.int64) << 32) | cells[0], kind="mergesort")
+    order = order[np.argsort(-cells[2][order].astype(np.int64), kind="mergesort")]
     for part in range(3):
-        cells[part] = cells[part][order]
+        ordered = cells[part][order]
+        for k in range(count):
+            cells[part, k] = ordered[k]

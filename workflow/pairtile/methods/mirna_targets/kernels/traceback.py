@@ -277,7 +277,7 @@ def write_alignments(mirnas, references, traced, lines):  # type: ignore[no-unty
     mirnas, references   ``Texts`` of the block; traced: ``Traced``
     """
     for h in prange(len(lines.place)):
-        _write_alignment(h, mirnas, references, traced, lines)
+        _write_alignment(np.int64(h), mirnas, references, traced, lines)
 
 
 @njit(inline="always")

@@ -246,8 +246,8 @@ def _mixture(genes, rules, pair, n, work, counts):  # type: ignore[no-untyped-de
             work.x[i] = np.float32(work.raw_x[i])
             work.y[i] = np.float32(work.raw_y[i])
     else:
-        work.centred_x[:n] = work.raw_x[:n]
-        work.centred_y[:n] = work.raw_y[:n]
+        for i in range(n):
+            work.centred_x[i], work.centred_y[i] = work.raw_x[i], work.raw_y[i]
         mean_x, variance_x = _centre(work.centred_x, n, work.lanes)
         mean_y, variance_y = _centre(work.centred_y, n, work.lanes)
         if not (variance_x > 0.0 and variance_y > 0.0):

@@ -9,7 +9,7 @@ import numpy as np
 from numba import prange
 
 from pairtile.arrays import DeviceArray, Float64Array, Int32Array, Int64Array
-from pairtile.cpu.njit import njit
+from pairtile.cpu.njit import njit, read_only
 from pairtile.methods.mutual_information.kernels.exchange import Exchange
 from pairtile.methods.mutual_information.kernels.philox import permute
 from pairtile.splines.values import scale_rows
@@ -37,7 +37,7 @@ class Resampling:
         if self.on_gpu is not None:
             return self.on_gpu.resampled(self.samples)
         out = np.empty((len(values), self.samples.size))
-        _resample(values, self.samples, self.order, out)
+        _resample(read_only(values), self.samples, self.order, out)
         scale_rows(out, self.top, out)
         return out
 
@@ -84,7 +84,7 @@ def permuted_rows(
     out = np.empty((genes.size, samples.size))
     key = np.array([seed, 0x6E756C6C], dtype=np.uint64)  # "null": apart from other uses of the seed
     counter = np.array([0, 0, side, pair_class], dtype=np.uint64)
-    _permute_and_resample(values, genes, (key, counter), exchange, samples, order, out)
+    _permute_and_resample(read_only(values), genes, (key, counter), exchange, samples, order, out)
     if resampling is not None:
         scale_rows(out, resampling.top, out)
     return out

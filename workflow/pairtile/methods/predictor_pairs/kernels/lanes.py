@@ -94,7 +94,10 @@ def lane_planes(targets, lanes):  # type: ignore[no-untyped-def]
     """Bit planes uint32 (q, words, lanes) of targets uint32 (n_targets, q, words); padding is 0."""
     n_targets, n_levels, words = targets.shape
     planes = np.zeros((n_levels, words, lanes), np.uint32)
-    planes[:, :, :n_targets] = targets.transpose(1, 2, 0)
+    for level in range(n_levels):  # a loop: numba compiles a message for slices of unequal shapes
+        for word in range(words):
+            for t in range(n_targets):
+                planes[level, word, t] = targets[t, level, word]
     return planes
 
 
