@@ -202,9 +202,15 @@ def packages_with_columns() -> dict[str, str]:
 
 def pages_with_tables(checkout: Path) -> dict[Path, str]:
     """Pages of the documentation with tables of columns, and their text with these filled in."""
-    pages = [checkout / "docs" / "results.md", *sorted(checkout.glob("docs/methods/*.md"))]
-    texts = {page: page.read_text(encoding="utf-8") for page in pages if page.exists()}
-    return {page: with_tables(text, packages_with_columns()) for page, text in texts.items()}
+    packages = packages_with_columns()
+    return {
+        page: with_tables(page.read_text(encoding="utf-8"), packages)
+        for page in [
+            *checkout.glob("docs/results.md"),
+            *sorted(checkout.glob("docs/results/*.md")),
+            *sorted(checkout.glob("docs/methods/*.md")),
+        ]
+    }
 
 
 def write(checkout: Path) -> list[Path]:
