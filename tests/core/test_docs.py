@@ -64,6 +64,28 @@ def test_relative_links_lead_somewhere(page):
             assert anchor in anchors(target), f"{link} in {page.name}"
 
 
+ANSWERS = {
+    "install": "docs/install.md#without-a-checkout",
+    "which method": "docs/settings.md#which-method",
+    "logarithms and TPM": "docs/before-you-start.md#values",
+    "false discovery rate": "docs/settings.md#score-threshold-dpi",
+    "treated against control": "docs/differential.md#which-key",
+    "the score combined": "docs/methods/mutual_information.md#combined",
+    "how long": "docs/command.md#check-before-you-run-pairtile-check",
+    "Cytoscape": "docs/results.md#formats-of-export",
+    "killed": "docs/concepts.md#killed-crashed-full-disk",
+    "no edges": "docs/troubleshooting.md#no-edges-or-very-few",
+}
+"""What people ask first -> the heading under which a page answers it."""
+
+
+def test_first_questions_are_answered_near_the_top_of_the_readme():
+    readme = text_of(ROOT / "README.md")
+    words_before = {link: len(readme.split(link)[0].split()) for link in LINK.findall(readme)}
+    for question, link in ANSWERS.items():
+        assert words_before[link] < 300, question
+
+
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_no_page_names_a_place_on_somebodys_machine(page):
     assert not re.search(r"(?<![\w.])/(work|home|tmp|root|Users)/", text_of(page))
