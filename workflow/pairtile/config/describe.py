@@ -78,7 +78,10 @@ def readme_text() -> str:
             title = f"### {name}: `{key}`" if key else f"## `method: {name}`"
             sections = {k: f"#{name}-{k}" for n, k in own if n == name and not key and own[n, k]}
             parts += [f"{title}\n", _sentence(models()[name], key), _table(_linked(rows, sections))]
-            parts += _others([row for row in tables[name, key] if row not in rows], key, sections)
+            others = [row[0] for row in tables[name, key] if row not in rows]
+            if others:
+                place = f"[above](#{key or 'keys-of-several-methods'})"
+                parts.append(f"Also, as described {place}: {', '.join(others)}.\n")
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -105,17 +108,6 @@ def _linked(rows: Iterable[Row], sections: Mapping[str, str]) -> Iterator[Row]:
     for *cells, text in rows:
         place = sections.get(cells[0].strip("`"))
         yield (*cells, f"{text} [Its keys]({place})." if place else text)
-
-
-def _others(rows: list[Row], key: str, sections: Mapping[str, str]) -> Iterator[str]:
-    """A line that names the keys whose rows stand in a table of several methods."""
-    names = [row[0].strip("`") for row in rows]
-    links = [f"[`{name}`]({sections[name]})" if name in sections else f"`{name}`" for name in names]
-    if rows:
-        place = (
-            f"[`{key}`](#{key})" if key else "[keys of several methods](#keys-of-several-methods)"
-        )
-        yield f"Also, as described under {place}: {', '.join(links)}.\n"
 
 
 def _sentence(model: type[Analysis], key: str) -> str:
