@@ -85,7 +85,7 @@ def _walk(device: Device, genes: int = 3000, samples: int = 30) -> dict[str, Any
     """A whole threshold search."""
     i, j, r = modules_and_noise(genes, samples, seed=4)
     start = time.perf_counter()
-    found = random_matrix_threshold(RankedPairs.of_matrix(i, j, r, genes), device=device)
+    found = random_matrix_threshold(RankedPairs.of_modes(i, j, r, genes), device=device)
     return {
         "genes": genes,
         "samples": samples,

@@ -30,7 +30,7 @@ def test_threshold_and_curve_are_those_of_the_cpu():
     genes = 1600
     i, j, r = modules_and_noise(genes, 30, seed=4)
     found, expected = (
-        random_matrix_threshold(RankedPairs.of_matrix(i, j, r, genes), device=choose(backend))
+        random_matrix_threshold(RankedPairs.of_modes(i, j, r, genes), device=choose(backend))
         for backend in ("cuda", "cpu")
     )
     assert expected.threshold is not None

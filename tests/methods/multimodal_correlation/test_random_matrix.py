@@ -85,7 +85,7 @@ def test_a_part_too_large_for_the_memory_ends_the_walk_with_a_message(monkeypatc
     monkeypatch.setattr(eigenvalues_module, "_MIN_FREE", 0)
     monkeypatch.setattr(Device, "free_bytes", lambda self: 8 * 200 * 200)
     i, j, r = naive.modules_and_noise(500, 20, seed=1)
-    found = random_matrix_threshold(RankedPairs.of_matrix(i, j, r, 500))
+    found = random_matrix_threshold(RankedPairs.of_modes(i, j, r, 500))
     assert found.threshold is None
     assert "GB of memory (CPU)" in found.message
     assert "more memory" in found.message
@@ -130,14 +130,14 @@ def test_of_several_modes_of_a_pair_the_strongest_counts_in_any_order():
     i, j = np.array([0, 3, 1, 0, 1]), np.array([1, 2, 0, 1, 2])
     r = np.array([0.6, 0.7, -0.9, 0.9, 0.5])
     for order in np.random.default_rng(0).permuted(np.tile(np.arange(5), (10, 1)), axis=1):
-        pairs = RankedPairs.of_matrix(i[order], j[order], r[order], 4)
+        pairs = RankedPairs.of_modes(i[order], j[order], r[order], 4)
         assert pairs.i.tolist() == [0, 2, 1]
         assert pairs.j.tolist() == [1, 3, 2]
         np.testing.assert_array_equal(pairs.r, np.float32([0.9, 0.7, 0.5]))
 
 
 def test_a_correlation_equal_to_the_threshold_counts():
-    pairs = RankedPairs.of_matrix([0, 0, 1], [1, 2, 2], np.float32([0.7, -0.6, 0.5]), 3)
+    pairs = RankedPairs.of_modes([0, 0, 1], [1, 2, 2], np.float32([0.7, -0.6, 0.5]), 3)
     assert [pairs.count(t) for t in (0.8, 0.7, 0.6, 0.5, 0.1)] == [0, 1, 2, 3, 3]
 
 
@@ -154,7 +154,7 @@ def test_a_correlation_equal_to_the_threshold_counts():
 )
 def test_pairs_that_make_no_sense_are_refused(i, j, r):
     with pytest.raises(ValueError, match="expected"):
-        random_matrix_threshold(RankedPairs.of_matrix(i, j, r, 3))
+        random_matrix_threshold(RankedPairs.of_modes(i, j, r, 3))
 
 
 def test_the_walk_is_decimal_and_ends_where_the_pairs_end():
@@ -180,9 +180,7 @@ def test_curve_agrees_with_the_plain_way(rule):
     order = np.random.default_rng(1).permutation(i.size)
     swap = order % 2 == 0
     i, j = np.where(swap, j, i)[order], np.where(swap, i, j)[order]
-    found = random_matrix_threshold(
-        RankedPairs.of_matrix(i, j, r[order], 220), step=0.01, rule=rule
-    )
+    found = random_matrix_threshold(RankedPairs.of_modes(i, j, r[order], 220), step=0.01, rule=rule)
     steps = found.curve["threshold"].tolist()
     expected = naive.curve(i, j, r[order], 220, steps, rule)
     assert found.curve["genes"].tolist() == [row[1] for row in expected]
@@ -194,7 +192,7 @@ def test_curve_agrees_with_the_plain_way(rule):
 
 def test_threshold_is_the_last_below_the_critical_value_before_a_random_one():
     i, j, r = naive.modules_and_noise(600, 20, seed=4)
-    found = random_matrix_threshold(RankedPairs.of_matrix(i, j, r, 600))
+    found = random_matrix_threshold(RankedPairs.of_modes(i, j, r, 600))
     chi = found.curve["chi_square"].to_numpy()
     assert found.threshold is not None
     at = found.curve["threshold"].tolist().index(found.threshold)
@@ -214,11 +212,11 @@ def test_threshold_is_the_last_below_the_critical_value_before_a_random_one():
 
 def test_symmetric_rule_does_not_depend_on_the_order_of_genes_or_pairs():
     i, j, r = naive.modules_and_noise(600, 20, seed=4)
-    expected = random_matrix_threshold(RankedPairs.of_matrix(i, j, r, 600))
+    expected = random_matrix_threshold(RankedPairs.of_modes(i, j, r, 600))
     random = np.random.default_rng(5)
     name, order = random.permutation(600), random.permutation(i.size)
     found = random_matrix_threshold(
-        RankedPairs.of_matrix(name[j[order]], name[i[order]], r[order], 600)
+        RankedPairs.of_modes(name[j[order]], name[i[order]], r[order], 600)
     )
     assert found.threshold == expected.threshold
     np.testing.assert_array_equal(found.curve["eigenvalues"], expected.curve["eigenvalues"])
@@ -229,7 +227,7 @@ def test_symmetric_rule_does_not_depend_on_the_order_of_genes_or_pairs():
 
 
 def test_no_pairs_no_threshold():
-    found = random_matrix_threshold(RankedPairs.of_matrix([], [], [], 10))
+    found = random_matrix_threshold(RankedPairs.of_modes([], [], [], 10))
     assert found.threshold is None
     assert "no threshold found" in found.message
     assert found.curve["genes"].max() == 0
@@ -237,7 +235,7 @@ def test_no_pairs_no_threshold():
 
 def test_too_few_genes_say_so():
     i, j, r = random_pairs(40, 300, seed=1)
-    found = random_matrix_threshold(RankedPairs.of_matrix(i, j, r, 40))
+    found = random_matrix_threshold(RankedPairs.of_modes(i, j, r, 40))
     assert found.threshold is None
     assert "between 0.99 and 0.5" in found.message
     assert "50 are needed" in found.message
@@ -248,7 +246,7 @@ def test_too_few_genes_say_so():
 def test_separate_modules_down_to_the_end_say_so():
     random = np.random.default_rng(3)  # lone pairs: nothing ever ties them together
     found = random_matrix_threshold(
-        RankedPairs.of_matrix(
+        RankedPairs.of_modes(
             np.arange(0, 800, 2), np.arange(1, 800, 2), random.uniform(0.5, 1, 400), 800
         ),
         step=0.005,
@@ -263,17 +261,17 @@ def test_a_network_random_from_the_start_says_so():
     i, j = np.triu_indices(300, 1)
     size = np.where(random.random(i.size) < 0.5, 0.995, random.uniform(0.9, 0.98, i.size))
     r = size * random.choice([-1, 1], i.size)
-    found = random_matrix_threshold(RankedPairs.of_matrix(i, j, r, 300), step=0.01)
+    found = random_matrix_threshold(RankedPairs.of_modes(i, j, r, 300), step=0.01)
     assert found.threshold is None
     assert "never falls below 99.607" in found.message
 
 
 def test_perfect_correlations_have_no_distinct_eigenvalues_and_an_end():
     i, j = np.triu_indices(100, 1)
-    found = random_matrix_threshold(RankedPairs.of_matrix(i, j, np.ones(i.size), 100))
+    found = random_matrix_threshold(RankedPairs.of_modes(i, j, np.ones(i.size), 100))
     assert found.threshold is None
     assert "the weakest pair has |r| = 1, above the start" in found.message
-    found = random_matrix_threshold(RankedPairs.of_matrix(i, j, np.ones(i.size), 100), start=1.0)
+    found = random_matrix_threshold(RankedPairs.of_modes(i, j, np.ones(i.size), 100), start=1.0)
     assert found.threshold is None
     assert found.curve["eigenvalues"].tolist() == [2]  # 0, and 100 for all of them together
 
@@ -284,4 +282,4 @@ def test_perfect_correlations_have_no_distinct_eigenvalues_and_an_end():
 )
 def test_settings_that_make_no_sense_are_refused(settings):
     with pytest.raises(ValueError, match=r"expected"):
-        random_matrix_threshold(RankedPairs.of_matrix([0], [1], [0.9], 2), **settings)
+        random_matrix_threshold(RankedPairs.of_modes([0], [1], [0.9], 2), **settings)

@@ -41,7 +41,7 @@ def golden(request):
 @pytest.fixture(scope="module")
 def kinc(golden):
     return random_matrix_threshold(
-        RankedPairs.of_matrix(*golden[0], GENES), start=0.95, stop=0.5, rule="kinc"
+        RankedPairs.of_modes(*golden[0], GENES), start=0.95, stop=0.5, rule="kinc"
     )
 
 
@@ -85,7 +85,7 @@ def test_chi_squares_are_those_of_kinc_with_its_extra_eigenvalues(golden, kinc):
 
 def test_symmetric_rule_finds_its_threshold_from_any_start(golden):
     found = [
-        random_matrix_threshold(RankedPairs.of_matrix(*golden[0], GENES), start=start)
+        random_matrix_threshold(RankedPairs.of_modes(*golden[0], GENES), start=start)
         for start in (0.99, 0.95)
     ]
     assert [each.threshold for each in found] == [0.837, 0.837]
@@ -94,7 +94,7 @@ def test_symmetric_rule_finds_its_threshold_from_any_start(golden):
 
 
 def test_symmetric_rule_ends_with_a_message_where_the_walk_is_cut_short(golden):
-    found = random_matrix_threshold(RankedPairs.of_matrix(*golden[0], GENES), start=0.9, stop=0.82)
+    found = random_matrix_threshold(RankedPairs.of_modes(*golden[0], GENES), start=0.9, stop=0.82)
     assert found.threshold is None
     assert "no threshold found between 0.9 and 0.82" in found.message
     assert "below 99.607 down to 0.837" in found.message
