@@ -19,6 +19,7 @@ from documents import (
     NAMES,
     PAGES,
     RESULTS_PAGE,
+    RESULTS_PAGES,
     blocks,
     first_column,
     inline_code,
@@ -61,6 +62,28 @@ def test_relative_links_lead_somewhere(page):
         assert ROOT in target.parents, f"{link} leaves the repository"
         if anchor and target.suffix == ".md":
             assert anchor in anchors(target), f"{link} in {page.name}"
+
+
+ANSWERS = {
+    "install": "docs/install.md#without-a-checkout",
+    "which method": "docs/settings.md#which-method",
+    "logarithms and TPM": "docs/before-you-start.md#values",
+    "false discovery rate": "docs/settings.md#score-threshold-dpi",
+    "treated against control": "docs/differential.md#which-key",
+    "the score combined": "docs/methods/mutual_information.md#combined",
+    "how long": "docs/command.md#check-before-you-run-pairtile-check",
+    "Cytoscape": "docs/results.md#formats-of-export",
+    "killed": "docs/concepts.md#killed-crashed-full-disk",
+    "no edges": "docs/troubleshooting.md#no-edges-or-very-few",
+}
+"""What people ask first -> the heading under which a page answers it."""
+
+
+def test_first_questions_are_answered_near_the_top_of_the_readme():
+    readme = text_of(ROOT / "README.md")
+    words_before = {link: len(readme.split(link)[0].split()) for link in LINK.findall(readme)}
+    for question, link in ANSWERS.items():
+        assert words_before[link] < 300, question
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
@@ -177,7 +200,7 @@ def rule_outputs() -> set[str]:
 
 
 def test_every_file_that_rules_make_is_described():
-    described = " ".join(inline_code(RESULTS_PAGE))
+    described = " ".join(code for page in RESULTS_PAGES for code in inline_code(page))
     for name in rule_outputs():
         assert re.search(rf"(?<![\w.]){re.escape(name)}", described), name
     for figure in COMMON_FIGURES:
@@ -186,8 +209,7 @@ def test_every_file_that_rules_make_is_described():
 
 def test_every_file_described_is_one_that_rules_make():
     made = rule_outputs() | {"logs", "steps/*.json", "scan", "chunks", "bootstraps"}
-    rows = re.findall(r"^\| (`.*?) \|", text_of(RESULTS_PAGE), re.MULTILINE)
-    first_columns = [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
+    first_columns = [name for page in RESULTS_PAGES for name in first_column(text_of(page))]
     files = [name for name in first_columns if "/" in name or re.search(r"\.\w+$", name)]
     assert len(files) > 10
     for name in files:

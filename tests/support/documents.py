@@ -8,6 +8,7 @@ from pathlib import Path
 from paths import ROOT
 
 RESULTS_PAGE = ROOT / "docs" / "results.md"
+RESULTS_PAGES = [RESULTS_PAGE, *sorted((ROOT / "docs" / "results").glob("*.md"))]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("config/*.md")])
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 LINK = re.compile(r"\]\(([^)\s]+)\)")

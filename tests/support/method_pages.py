@@ -1,4 +1,4 @@
-"""What docs/results.md and the report of a method say of a finished run."""
+"""What docs/results/ and the report of a method say of a finished run."""
 
 from __future__ import annotations
 
@@ -10,18 +10,11 @@ import lxml.html
 import numpy as np
 import pandas as pd
 from declared_columns import assert_declared, declared_tables
-from documents import section_of_page
+from documents import section_of_page, text_of
 from pairtile.method import get_method
 from pairtile.report.figures import COMMON_FIGURES
 from pairtile.runtime.files import read_json
-
-SECTIONS = {
-    "mirna_targets": "## miRNA targets",
-    "multimodal_correlation": "## Multimodal correlation",
-    "predictor_pairs": "## Predictor pairs",
-    "trajectory_correlation": "## Trajectory correlation",
-}
-"""Method -> its part of docs/results.md."""
+from paths import ROOT
 
 
 def assert_described(
@@ -36,7 +29,7 @@ def assert_described(
     """
     assert_declared(out, method)
     assert all((out / name).exists() for name in declared_tables(method))
-    page = section_of_page(SECTIONS[method]) + section_of_page("## `summary.json`")
+    page = text_of(ROOT / f"docs/results/{method}.md") + section_of_page("## `summary.json`")
     names: list[str] = []
     if "arrays" in kinds:
         names += np.load(out / "scores.npz").files

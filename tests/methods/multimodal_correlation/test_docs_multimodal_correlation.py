@@ -24,7 +24,10 @@ from pairtile.methods.multimodal_correlation.thresholds import correlation_power
 from paths import ROOT
 from workflow_runs import Analysis, write_data
 
-PAGE = (ROOT / "docs" / "methods" / "multimodal_correlation.md").read_text(encoding="utf-8")
+PAGE = "".join(
+    (ROOT / "docs" / folder / "multimodal_correlation.md").read_text(encoding="utf-8")
+    for folder in ("methods", "results")
+)
 
 
 def part(heading: str) -> str:

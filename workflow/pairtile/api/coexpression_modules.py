@@ -23,7 +23,7 @@ from pairtile.preprocess.null_design import NullDesign
 class Modules(NamedTuple):
     """What ``find_modules`` found: the tables ``modules.tsv``, ``module_summary.tsv``,
     ``eigengenes.tsv`` (modules x samples, numbers of modules as index) and
-    ``module_membership.tsv`` (docs/results.md)."""
+    ``module_membership.tsv`` (docs/results/downstream.md)."""
 
     modules: pd.DataFrame
     summary: pd.DataFrame
@@ -133,9 +133,9 @@ def module_traits(
     Returns
     -------
     DataFrame
-        The rows of ``module_traits.tsv`` (docs/results.md): p by least squares with batches and
-        series as blocks and unequal variances, of a trait that changes along a series at least that
-        of circular shifts; q over all rows.
+        The rows of ``module_traits.tsv`` (docs/results/downstream.md): p by least squares with
+        batches and series as blocks and unequal variances, of a trait that changes along a series
+        at least that of circular shifts; q over all rows.
 
     Raises
     ------

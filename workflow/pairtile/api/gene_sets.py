@@ -45,7 +45,8 @@ def enrichment(
     Returns
     -------
     DataFrame
-        The rows of ``enrichment.tsv`` (docs/results.md), best first; q-values are over all tests.
+        The rows of ``enrichment.tsv`` (docs/results/downstream.md), best first; q-values are over
+        all tests.
         ``attrs["counts"]``: sets and names that were not found, lists too small, tests.
 
     Raises

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pydantic.fields import FieldInfo
@@ -18,7 +19,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaV
 from pydantic_core.core_schema import CoreSchema, FloatSchema
 
 from pairtile.config.keep import Keep
-from pairtile.config.models import ConfigModel, models_in
+from pairtile.config.models import Analysis, ConfigModel, models_in
 from pairtile.config.root import Config, models
 from pairtile.config.values import describe, or_exponent
 from pairtile.declare.columns import with_tables
@@ -62,43 +63,73 @@ analyses:
 
 
 def readme_text() -> str:
-    """The page, in Markdown."""
-    parts = [_INTRODUCTION, "## Top level\n", _rows([*_section_rows(Config, "")])]
-    for name, model in models().items():
-        parts += [f"## `method: {name}`\n", _sentence(model), _rows([*_section_rows(model, name)])]
-        for key, field in model.model_fields.items():
-            sections = models_in(field.annotation)
-            if sections:
-                parts += [
-                    f"### {name}: `{key}`\n",
-                    _sentence(sections[0]) if len(sections) == 1 else f"{field.description}\n",
-                ]
-                rows = [row for section in sections for row in _section_rows(section, "")]
-                if len(sections) > 1 or issubclass(sections[0], Keep):  # forms, known by their keys
-                    rows = [[cell, kind, "one of these", text] for cell, kind, _, text in rows]
-                parts.append(_rows(rows))
+    """The page, in Markdown: what several methods share stands once, before the methods."""
+    tables = {(name, key): rows for name, model in models().items() for key, rows in _tables(model)}
+    times = Counter((key, row) for (_, key), rows in tables.items() for row in rows)
+    shared = {key: [row for k, row in times if k == key and times[k, row] > 1] for key, _ in times}
+    own = {place: [r for r in rows if r not in shared[place[1]]] for place, rows in tables.items()}
+    parts = [_INTRODUCTION, "## Top level\n", _table(_section_rows(Config))]
+    for key in filter(shared.get, shared):
+        title = f"### `{key}`" if key else "## Keys of several methods"
+        sections = {name: f"#{name}" for name in filter(shared.get, shared)} if not key else {}
+        parts += [f"{title}\n", _table(_linked(shared[key], sections))]
+    for (name, key), rows in own.items():
+        if rows:
+            title = f"### {name}: `{key}`" if key else f"## `method: {name}`"
+            sections = {k: f"#{name}-{k}" for n, k in own if n == name and not key and own[n, k]}
+            parts += [f"{title}\n", _sentence(models()[name], key), _table(_linked(rows, sections))]
+            others = [row[0] for row in tables[name, key] if row not in rows]
+            if others:
+                place = f"[above](#{key or 'keys-of-several-methods'})"
+                parts.append(f"Also, as described {place}: {', '.join(others)}.\n")
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _sentence(model: type[ConfigModel]) -> str:
-    return " ".join((model.__doc__ or "").split()) + "\n"
+Row = tuple[str, ...]
 
 
-def _rows(rows: list[list[str]]) -> str:
-    lines = [["key", "type", "default", "what it does"], ["---"] * 4, *rows]
+def _tables(model: type[Analysis]) -> Iterator[tuple[str, list[Row]]]:
+    """Key of a section -> its rows; "": the keys of the analysis. A section that is there under
+    another key already is left out."""
+    yield "", list(_section_rows(model))
+    known: list[list[type[ConfigModel]]] = [[]]
+    for key, field in model.model_fields.items():
+        sections = models_in(field.annotation)
+        if sections not in known:
+            known.append(sections)
+            rows = [row for section in sections for row in _section_rows(section)]
+            if len(sections) > 1 or issubclass(sections[0], Keep):  # forms, known by their keys
+                rows = [(cell, kind, "one of these", text) for cell, kind, _, text in rows]
+            yield key, rows
+
+
+def _linked(rows: Iterable[Row], sections: Mapping[str, str]) -> Iterator[Row]:
+    """The rows of keys, those of ``sections`` with a link to the table of the section."""
+    for *cells, text in rows:
+        place = sections.get(cells[0].strip("`"))
+        yield (*cells, f"{text} [Its keys]({place})." if place else text)
+
+
+def _sentence(model: type[Analysis], key: str) -> str:
+    """What a method or a section of it is."""
+    sections = models_in(model.model_fields[key].annotation) if key else [model]
+    text = sections[0].__doc__ if len(sections) == 1 else model.model_fields[key].description
+    return " ".join((text or "").split()) + "\n"
+
+
+def _table(rows: Iterable[Row]) -> str:
+    lines = [("key", "type", "default", "what it does"), ("---",) * 4, *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
 
 
-def _section_rows(model: type[ConfigModel], method: str) -> Iterator[list[str]]:
-    """Rows of a table. ``method``: where its sections have tables of their own on the page."""
+def _section_rows(model: type[ConfigModel]) -> Iterator[Row]:
     for key, field in model.model_fields.items():
-        text = field.description or ""
-        if method and models_in(field.annotation):
-            text += f" [Its keys](#{method}-{key})."
-        cells = [f"`{key}`", _type(field), _default(field), text]
-        # Braces outside of code are attributes in some dialects of Markdown.
-        of_text = re.compile(r"[{}](?=[^`]*(?:`[^`]*`[^`]*)*$)")
-        yield [of_text.sub(r"\\\g<0>", cell.replace("|", "\\|")) for cell in cells]
+        cells = [f"`{key}`", _type(field), _default(field), field.description or ""]
+        yield tuple(_BRACES_OF_TEXT.sub(r"\\\g<0>", cell.replace("|", "\\|")) for cell in cells)
+
+
+_BRACES_OF_TEXT = re.compile(r"[{}](?=[^`]*(?:`[^`]*`[^`]*)*$)")
+"""Braces outside of code, which Markdown dialects take for attributes."""
 
 
 def _type(field: FieldInfo) -> str:
@@ -163,9 +194,15 @@ def packages_with_columns() -> dict[str, str]:
 
 def pages_with_tables(checkout: Path) -> dict[Path, str]:
     """Pages of the documentation with tables of columns, and their text with these filled in."""
-    pages = [checkout / "docs" / "results.md", *sorted(checkout.glob("docs/methods/*.md"))]
-    texts = {page: page.read_text(encoding="utf-8") for page in pages if page.exists()}
-    return {page: with_tables(text, packages_with_columns()) for page, text in texts.items()}
+    packages = packages_with_columns()
+    return {
+        page: with_tables(page.read_text(encoding="utf-8"), packages)
+        for page in [
+            *checkout.glob("docs/results.md"),
+            *sorted(checkout.glob("docs/results/*.md")),
+            *sorted(checkout.glob("docs/methods/*.md")),
+        ]
+    }
 
 
 def write(checkout: Path) -> list[Path]:
