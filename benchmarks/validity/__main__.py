@@ -44,7 +44,8 @@ def table(claims: dict[str, list[dict[str, Any]]]) -> str:
             kinds.setdefault(kind, []).append(row)
         for (what, nominal, bar, passed, _), alike in kinds.items():
             holds = {True: "yes", False: "**no**", None: "not claimed"}[passed]
-            cells = (what, f"{nominal:g}", str(len(alike)), measured(alike), bar, holds)
+            shown = "" if nominal != nominal else f"{nominal:g}"  # NaN: nothing should come out
+            cells = (what, shown, str(len(alike)), measured(alike), bar, holds)
             lines.append(f"| {' | '.join(cells)} |")
         lines.append("")
     return "\n".join(lines)

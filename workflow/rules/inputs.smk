@@ -110,7 +110,9 @@ def planned_files(kind, *arguments):
 def scan_of_second_pass(wildcards):
     """Sums of the first pass, where the analysis has one; the first pass itself needs none."""
     return (
-        [] if wildcards.stage == "scan" else planned_files("optional", "scan.npz")(wildcards)
+        []
+        if wildcards.stage == "scan"
+        else planned_files("optional", "scan.npz")(wildcards)
     )
 
 
