@@ -1,4 +1,4 @@
-"""Prepare an expression table: logarithm, normalisation, filters; and keep cleaning of it all."""
+"""Prepare an expression table: logarithm, normalisation, filters; and keep account of it all."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ ON_RAW_VALUES = (*TOTALS, "median_ratio", "tmm", "vst", *NORMAL_SCORES)
 
 @dataclass(repr=False)
 class Prepared(HasMessages):
-    """Values ready for scoring, and the cleaning of how they came about.
+    """Values ready for scoring, and the account of how they came about.
 
     ``values``: float64 (kept genes, samples), NaN where missing, C order; ``genes`` in input
     order. ``items``: one row per input gene, kept ones first (so that row numbers of ``values``
@@ -247,9 +247,12 @@ def prepare_expression(
     changed = design.covariates.size or design.surfaces or chosen.hidden_factors != "none"
     half = half and n_genes * n_samples > HALF_VALUES and not changed
     in_place = overwrite and isinstance(values, np.ndarray)
-    once = None  # scores take long: they are made once, and those of dropped genes overwritten
-    if chosen.normalize in NORMAL_SCORES and not in_place:
-        once = empty_table((n_genes, n_samples), scratch, np.float16 if half else np.float64)
+    # Scores take long: they are made once, and those of dropped genes overwritten.
+    once = (
+        empty_table((n_genes, n_samples), scratch, np.float16 if half else np.float64)
+        if chosen.normalize in NORMAL_SCORES and not in_place
+        else None
+    )
 
     def measured(rows: NDArray[np.int64]) -> tuple[NDArray[np.int32], RowStatistics]:
         block, n_zeros = cleaned(rows)

@@ -190,10 +190,7 @@ def plan(run: AnalysisRun) -> None:
             tables=bool(config.tables),
             others=others,
         )
-        # Chunks, or jobs of bootstraps, run side by side: on the CPU one, which takes all cores; on
-        # GPUs as many as there are, each with a core to feed it.
-        on_gpus = min(run.gpus or len(visible_gpus()), threads())
-        at_once = 1 if device.backend == "cpu" else on_gpus
+        at_once = _at_once(device.backend, run.gpus)
         wanted_seconds = CLUSTER_SECONDS if run.on_cluster else CHUNK_SECONDS
         chunks = plan_chunks(seconds, config.chunks, at_once, wanted_seconds)
         beside = BESIDE_TILES_SECONDS[device.backend]
@@ -265,6 +262,12 @@ def _device(run: AnalysisRun, cpu_seconds: float, bootstraps: int) -> Device:
         return planned_device(run.backend)
     reason = f"less than {GPU_START_SECONDS:g} s of work, which a GPU takes to start"
     return replace(choose("cpu"), reason=reason)
+
+
+def _at_once(backend: str, gpus: int) -> int:
+    """How many chunks, or jobs of bootstraps, run side by side: on the CPU one, which takes all
+    cores; on GPUs as many as there are, each with a core to feed it."""
+    return 1 if backend == "cpu" else min(gpus or len(visible_gpus()), threads())
 
 
 def _bootstrap_jobs(number: int, of_one: float, at_once: int) -> list[tuple[int, int]]:
