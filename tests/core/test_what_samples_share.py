@@ -243,12 +243,12 @@ def test_factors_name_the_annotation_that_they_go_with() -> None:
         "constant": ["x"] * SAMPLES,
     }
     first, second = annotations_of_factors(scores, columns)
-    assert (first.column, second.column) == ("batch", "rin")
+    assert (first[0], second[0]) == ("batch", "rin")
     expected = stats.kruskal(*(scores[0, batch == k] for k in range(3))).pvalue
-    assert first.p_value == pytest.approx(3 * 2 * expected)  # three columns say something
+    assert first[1] == pytest.approx(3 * 2 * expected)  # three columns say something
     nothing = annotations_of_factors(scores, {"sex": columns["sex"]})
-    assert {found.column for found in nothing} == {""}
-    assert np.isnan(annotations_of_factors(scores, {})[0].p_value)
+    assert {column for column, _ in nothing} == {""}
+    assert np.isnan(annotations_of_factors(scores, {})[0][1])
 
 
 def test_effects_are_removed_in_the_library() -> None:

@@ -50,8 +50,7 @@ DOSE = made_up("", [1e-9, 1e-9, 1e-9, 0.2, NAN], [0.3, 0.29, 0.9, 0.9, NAN], "Do
 
 
 def networks(**limits: float) -> tuple[pd.DataFrame, pd.DataFrame]:
-    found = condition_networks(MODES, ConditionTests([HEAT, COLD, NONE, DOSE]), **limits)
-    return found.edges, found.counts
+    return condition_networks(MODES, ConditionTests([HEAT, COLD, NONE, DOSE]), **limits)
 
 
 def test_modes_within_the_limits_make_the_network_of_a_label() -> None:
@@ -83,9 +82,9 @@ def test_a_pair_of_genes_in_two_networks_of_a_condition_is_unique_to_none() -> N
 
 def test_two_modes_of_a_pair_in_one_network_are_one_pair_of_genes() -> None:
     both = ConditionTests([made_up("heat", [0.0, 0.0, 1.0, 1.0, 1.0])])
-    found = condition_networks(MODES, both)
-    assert found.edges["unique"].tolist() == [True, True]
-    assert found.counts.iloc[0][["modes", "gene_pairs", "unique_gene_pairs"]].tolist() == [2, 1, 1]
+    edges, counts = condition_networks(MODES, both)
+    assert edges["unique"].tolist() == [True, True]
+    assert counts.iloc[0][["modes", "gene_pairs", "unique_gene_pairs"]].tolist() == [2, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -106,15 +105,15 @@ def test_a_mode_belongs_to_the_label_that_takes_its_correlation_further() -> Non
     cold = made_up("cold", [0.0] * 5)
     names = ["r_label", "r_others"]
     cold.results[names] = cold.results[names[::-1]].to_numpy()  # weaker, in the modes' directions
-    edges = condition_networks(MODES, ConditionTests([heat, cold])).edges
+    edges, _ = condition_networks(MODES, ConditionTests([heat, cold]))
     assert edges["label"].tolist() == ["heat"] * 5
     assert edges["unique"].all()
 
 
 def test_without_tests_the_network_is_empty_and_has_its_columns() -> None:
-    found = condition_networks(
+    edges, counts = condition_networks(
         MODES.rename(columns={"source": "i", "target": "j"}), ConditionTests([])
     )
-    assert len(found.edges) == len(found.counts) == 0
-    assert list(found.edges.columns[:4]) == ["condition", "label", "i", "j"]
-    assert list(found.counts.columns[:3]) == ["condition", "label", "modes"]
+    assert len(edges) == len(counts) == 0
+    assert list(edges.columns[:4]) == ["condition", "label", "i", "j"]
+    assert list(counts.columns[:3]) == ["condition", "label", "modes"]

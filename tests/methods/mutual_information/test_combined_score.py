@@ -101,9 +101,9 @@ def test_partial_correlations_are_those_of_the_inverse(samples, awkward, which, 
 
 def test_shrinkage_is_that_of_many_rows_too():
     rows = naive_standardised(np.random.default_rng(0).normal(size=(40, 12)).cumsum(axis=0))
-    assert shrinkage(rows, np) == pytest.approx(naive_shrinkage(rows))
-    assert shrinkage(rows[:9], np) == pytest.approx(naive_shrinkage(rows[:9]))
-    assert shrinkage(np.zeros((4, 12)), np) == shrinkage(rows[:1], np) == 1.0
+    assert shrinkage(rows) == pytest.approx(naive_shrinkage(rows))
+    assert shrinkage(rows[:9]) == pytest.approx(naive_shrinkage(rows[:9]))
+    assert shrinkage(np.zeros((4, 12))) == shrinkage(rows[:1]) == 1.0
 
 
 def test_rounding_is_no_spread():

@@ -79,13 +79,12 @@ def add_network(
     values = np.ones(len(network)) if column is None else network[column].to_numpy(np.float64)
     target = adata.copy() if copy else adata
     target.varp[key_added] = _matrix(rows, values, adata.n_vars, directed)
-    attributes = network.attrs
     params = {"varp_key": key_added, "weight": column or "1", "directed": directed}
     edges = network.reset_index(drop=True).copy()
     edges.attrs = {}
     edges.index = edges.index.astype(str)
     target.uns[key_added] = {
-        "params": params | _storable(attributes.get("settings") or {}),
+        "params": params | _storable(network.attrs.get("settings") or {}),
         "edges": edges,
     }
     return target if copy else None
@@ -126,9 +125,8 @@ def _matrix(
     table = pd.DataFrame({"s": source[kept], "t": target[kept], "value": values[kept]})
     table = table.loc[table["value"].abs().sort_values(ascending=False, kind="stable").index]
     table = table.drop_duplicates(["s", "t"])
-    array = csr_array((table["value"], (table["s"], table["t"])), shape=(n, n))
-    # What AnnData of every version writes.
-    return csr_matrix(array)
+    # A matrix is what AnnData of every version writes.
+    return csr_matrix(csr_array((table["value"], (table["s"], table["t"])), shape=(n, n)))
 
 
 def _storable(settings: Mapping[str, object]) -> dict[str, object]:

@@ -97,9 +97,11 @@ def find_modules(
         strength = np.ones(len(network)) if weight is None else network[weight].abs().to_numpy()
         edges = source, target, strength.astype(np.float64)
     codes = _codes("batch", batch, table)
-    design = NullDesign.permutation(table.n_samples)
-    if codes is not None:
-        design = NullDesign("blocks", codes, np.zeros(codes.max() + 1, dtype=bool))
+    design = (
+        NullDesign.permutation(table.n_samples)
+        if codes is None
+        else NullDesign("blocks", codes, np.zeros(codes.max() + 1, dtype=bool))
+    )
     found = find(table.values, config, choose(backend), design, seed=seed, edges=edges)
     samples = list(table.sample_labels)
     tables = module_tables(table.values, found, list(table.labels), samples, codes)

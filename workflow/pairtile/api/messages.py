@@ -5,12 +5,8 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from pairtile.declare.messages import Message, warnings_of
-
-if TYPE_CHECKING:
-    pass
 
 
 def issue_warnings(messages: Iterable[Message]) -> list[Message]:

@@ -184,9 +184,12 @@ def prepare_expression(
     given_effects = {} if regress_out is None else regress_out
     effects = {str(name): labels for name, labels in given_effects.items()}
     checked = checked.model_copy(update={"regress_out": tuple(effects)})
-    about = known_of_samples(effects, table)
-    values = as_expression(table, expression)
-    values, design = arrange_samples(values, SamplesConfig(), tuple(effects), table=about)
+    values, design = arrange_samples(
+        as_expression(table, expression),
+        SamplesConfig(),
+        tuple(effects),
+        table=known_of_samples(effects, table),
+    )
     prepared = prepare(values, checked, design=design)
     issue_warnings(prepared.messages)
     return prepared

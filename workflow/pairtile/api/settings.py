@@ -54,8 +54,7 @@ def analysis_config(
     """
     # The model asks for paths; here the values are in memory, and nothing reads them.
     needed = [key for key in marked(model, InputFile) if model.model_fields[key].is_required()]
-    paths = dict.fromkeys(needed, "in memory")
-    section = {"method": model.method_name(), **paths, **settings}
+    section = {"method": model.method_name(), **dict.fromkeys(needed, "in memory"), **settings}
     found = checked_analysis(section, seed, backend, arguments).analyses[NAME]
     assert isinstance(found, model)
     return found

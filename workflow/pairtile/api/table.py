@@ -297,22 +297,19 @@ def _numbers(raw: Any, name: str, sparse: bool) -> Values:
 
 def _check(table: ExpressionTable, expression: ExpressionLike, name: str) -> None:
     genes, samples = _texts(table.labels), _texts(table.sample_labels)
-    hint = ""
-    if is_anndata(expression):
-        hint = " (adata.var_names_make_unique() and adata.obs_names_make_unique() make names so)"
+    hint = " (adata.var_names_make_unique() and adata.obs_names_make_unique() make names so)"
     try:
         check_names(name, "gene", genes)
         check_names(name, "sample", samples)
     except InputError as error:
         found = str(error).replace(", or the key duplicates", "")
-        raise ValueError(f"{found}{hint}") from None
+        raise ValueError(f"{found}{hint if is_anndata(expression) else ''}") from None
     if table.n_genes < 2 or table.n_samples < 3:
-        hint = ""
-        if _has_free_orientation(expression):
-            hint = " (is it the other way round? see orientation)"
+        turned = " (is it the other way round? see orientation)"
         raise ValueError(
             f"{name}: found {table.n_genes} genes and {table.n_samples} samples; "
-            f"expected at least 2 genes and 3 samples{hint}"
+            f"expected at least 2 genes and 3 samples"
+            f"{turned if _has_free_orientation(expression) else ''}"
         )
     try:
         check_finite(name, table.values, genes, samples)

@@ -123,8 +123,7 @@ def read_h5ad(
     cells = [cells[k] for k in chosen]
     n_missing = count(np.isnan, stored_values(values))
     if n_missing:
-        n_cells = len(found.genes) * len(cells)
-        notes.append(message("cells_missing", n=n_missing, cells=n_cells))
+        notes.append(message("cells_missing", n=n_missing, cells=len(found.genes) * len(cells)))
     return Table(values, found.genes, cells, [*notes, *said], symbols, accessions)
 
 
@@ -313,8 +312,7 @@ def _values(
     """The genes of ``found`` in some cells, shape (genes, cells)."""
     if not hasattr(stored, "keys"):
         return _turned(stored, found.columns, cells, scratch)
-    by_gene = _format(stored).startswith("csc")
-    values = SparseRows(_genes_in_rows(stored, _shape(stored), by_gene))
+    values = SparseRows(_genes_in_rows(stored, _shape(stored), _format(stored).startswith("csc")))
     if found.columns is not None:
         values = values.take(found.columns)
     return values if cells.size == _shape(stored)[0] else values.take_columns(cells)

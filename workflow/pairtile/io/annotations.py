@@ -345,8 +345,7 @@ def _condition(table: AnnotationTable, entry: ConditionConfig, numbers: Numbers)
     no_code = "an empty cell where nothing is known (all other numbers of the column are 0 or more)"
     refuse_cells(table, entry.name, numbers.code, no_code)
     if kind == "quantitative":
-        codes = np.full(len(cells), -1, np.int32)
-        return Condition(entry.name, kind, (), codes, numbers.values)
+        return Condition(entry.name, kind, (), np.full(len(cells), -1, np.int32), numbers.values)
     ordered = sorted({value for value in value_of.values() if not math.isnan(value)})
     names = {value: cell for cell, value in value_of.items()}
     codes = np.array([ordered.index(value_of[c]) if c else -1 for c in cells], dtype=np.int32)

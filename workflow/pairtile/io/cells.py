@@ -248,8 +248,7 @@ def other_names(
         others = zip(names, [] if column is None else texts(column), strict=False)
         found.append((column, {name: other for name, other in others if other not in ("", name)}))
     (column, symbols), (_, accessions) = found
-    notes = [message("symbols_in_table", column=column)] if symbols else []
-    return symbols, accessions, notes
+    return symbols, accessions, [message("symbols_in_table", column=column)] if symbols else []
 
 
 # --- which cells ----------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from pairtile.config.models import Analysis
 from pairtile.errors import InputError
 from pairtile.runtime.files import file_digest
 from pairtile.runtime.input_changes import file_stamp
+from pairtile.runtime.requests import file_bytes
 
 A = TypeVar("A", bound=Analysis)
 InputRecords = dict[str, dict[str, Any]]
@@ -63,7 +64,7 @@ def describe_inputs(
         except OSError:
             continue  # whoever reads it says what is wrong
         verify_checksum(configured, path, (checksums or {}).get(configured), digest)
-        size = _bytes(Path(path))
+        size = file_bytes(path)
         described[key] = {"path": configured, "sha256": digest, "bytes": size, "stamp": stamp}
     return described
 
@@ -104,8 +105,3 @@ def verify_checksum(name: str, path: str, expected: str | None, sha256: str | No
             f"{algorithm}:{wanted}, as stated under checksums in the configuration; nothing of "
             "the file was used",
         )
-
-
-def _bytes(path: Path) -> int:
-    parts = path.rglob("*") if path.is_dir() else [path]
-    return sum(part.stat().st_size for part in parts if part.is_file())

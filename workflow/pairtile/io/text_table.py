@@ -291,8 +291,7 @@ def check_columns(
     """Refuse empty and repeated column names; ``first`` is the number of the first one's field."""
 
     def place(positions: Sequence[int]) -> str:
-        fields = [first + k for k in positions]
-        return f"line {line}, {join_numbers(fields, 'field', 'fields')}"
+        return f"line {line}, {join_numbers([first + k for k in positions], 'field', 'fields')}"
 
     check_names(path, kinds.column, columns, place, kinds.column == kinds.repeated)
 
@@ -501,9 +500,8 @@ def read_careful(path: str | PathLike[str], layout: Layout) -> Rows:
         rows.append([])
         for column, at in zip(layout.columns, layout.fields, strict=True):
             text = fields[at]
-            plain = text
-            if is_marked(text) or ("points" in marks and "." in text):
-                plain = without_marks(text, marks)
+            has_marks = is_marked(text) or ("points" in marks and "." in text)
+            plain = without_marks(text, marks) if has_marks else text
             value = None if marks == "unclear points" and "." in text else number(plain)
             if value is None and (word := text.strip().upper()) in _TRUTH_VALUES:
                 value, has_truth_values = _TRUTH_VALUES[word], True

@@ -1,4 +1,4 @@
-"""Prepare an expression table: logarithm, normalisation, filters; and keep cleaning of it all."""
+"""Prepare an expression table: logarithm, normalisation, filters; and keep account of it all."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ ON_RAW_VALUES = (*TOTALS, "median_ratio", "tmm", "vst", *NORMAL_SCORES)
 
 @dataclass(repr=False)
 class Prepared(HasMessages):
-    """Values ready for scoring, and the cleaning of how they came about.
+    """Values ready for scoring, and the account of how they came about.
 
     ``values``: float64 (kept genes, samples), NaN where missing, C order; ``genes`` in input
     order. ``items``: one row per input gene, kept ones first (so that row numbers of ``values``
@@ -210,9 +210,13 @@ def prepare_expression(
     say_done(message("table_read", source=expression.source, genes=n_genes, samples=n_samples))
     say_done(message("missing_values", n=int(counted.n_missing.sum()), values=n_genes * n_samples))
     scale = measure_scale(stored_values(values))
-    if chosen.normalize == chosen.log2 == chosen.pseudocount == "auto":
-        expression, scale, counted = _undone(expression, scale, counted, cleaning, scratch)
+    if chosen.normalize == chosen.log2 == chosen.pseudocount == "auto" and (
+        undone := undo_scaling(expression, scale, scratch)
+    ):
+        expression, how, are_counts = undone
+        cleaning.did("counts_recovered" if are_counts else "logarithms_undone", how=how)
         values = expression.values
+        scale, counted = measure_scale(stored_values(values)), count_values(values)
     quality = SampleQuality.of_expression(expression, counted, scale.is_counts, design)
     rare = _rarely_expressed(expression, chosen.min_expressed, scale, counted)
     _warn_of_normalised_cells(expression, scale, counted, cleaning)
@@ -221,7 +225,6 @@ def prepare_expression(
     chosen = _chosen_for_counts(chosen, expression, scale, counted, cleaning)
     if asked.normalize == "auto":
         chosen = _chosen_for_unequal_samples(chosen, expression, scale, counted, cleaning)
-    _warn_of_unequal_counts(chosen, scale, counted, cleaning)
     log2 = _decide_log2(chosen, scale, expression, cleaning)
     variance = _variance_of_counts(expression, chosen, counted)
     normalize = _normalization(expression, chosen, counted, cleaning)
@@ -244,9 +247,12 @@ def prepare_expression(
     changed = design.covariates.size or design.surfaces or chosen.hidden_factors != "none"
     half = half and n_genes * n_samples > HALF_VALUES and not changed
     in_place = overwrite and isinstance(values, np.ndarray)
-    once = None  # scores take long: they are made once, and those of dropped genes overwritten
-    if chosen.normalize in NORMAL_SCORES and not in_place:
-        once = empty_table((n_genes, n_samples), scratch, np.float16 if half else np.float64)
+    # Scores take long: they are made once, and those of dropped genes overwritten.
+    once = (
+        empty_table((n_genes, n_samples), scratch, np.float16 if half else np.float64)
+        if chosen.normalize in NORMAL_SCORES and not in_place
+        else None
+    )
 
     def measured(rows: NDArray[np.int64]) -> tuple[NDArray[np.int32], RowStatistics]:
         block, n_zeros = cleaned(rows)
@@ -275,7 +281,11 @@ def prepare_expression(
         cleaning.add_message("pseudocount_unused", pseudocount=asked.pseudocount)
     cleaning.drop(np.flatnonzero(cleaning.n_observed < chosen.min_samples), TOO_FEW)
     cleaning.drop(rare, TOO_RARE)
-    _drop_less_variable(cleaning, chosen, cleaning.sd**2 if variance is None else variance)
+    if chosen.top_variable is not None:
+        left = np.flatnonzero(cleaning.reason == "")
+        spread = (cleaning.sd**2 if variance is None else variance)[left]
+        most_variable_first = left[np.argsort(-spread, kind="stable")]
+        cleaning.drop(most_variable_first[chosen.top_variable :], NOT_VARIABLE)
     if chosen.drop_constant:
         cleaning.drop_constant()
     kept = _left(expression, chosen, cleaning)
@@ -372,12 +382,10 @@ def _without_hidden_factors(
     n_factors, of = len(factors.shares), "" if controls is None else " of the control genes"
     cleaning.did("hidden_factors_removed", n=n_factors, share=factors.share, of=of)
     goes_with = annotations_of_factors(factors.scores, design.annotations)
-    for number, found in enumerate(goes_with, start=1):
-        if found.column:
-            cleaning.add_message(
-                "factor_annotated", number=number, column=found.column, p=found.p_value
-            )
-    columns = tuple(found.column for found in goes_with)
+    for number, (column, p_value) in enumerate(goes_with, start=1):
+        if column:
+            cleaning.add_message("factor_annotated", number=number, column=column, p=p_value)
+    columns = tuple(column for column, _ in goes_with)
     counts = design.counts | {"hidden_factors": n_factors}
     return replace(design, factors=factors.scores, factor_columns=columns, counts=counts)
 
@@ -403,9 +411,7 @@ def _rarely_expressed(
     expression: Expression, least_share: float, scale: Scale, counted: RawCounts
 ) -> NDArray[np.int64]:
     """Genes above zero in fewer than this share of their observed samples."""
-    if not least_share:
-        return np.empty(0, dtype=np.int64)
-    if scale.n_negative:
+    if least_share and scale.n_negative:
         raise InputError.at(
             expression.source,
             "",
@@ -428,16 +434,6 @@ def _variance_of_counts(
         scaled = expression.values[rows] * factors
         variance[rows] = row_statistics(np.log2(scaled + 1.0)).sd ** 2
     return variance
-
-
-def _drop_less_variable(
-    cleaning: CleaningLog, chosen: Preprocess, variance: NDArray[np.float64]
-) -> None:
-    if chosen.top_variable is None:
-        return
-    left = np.flatnonzero(cleaning.reason == "")
-    order = left[np.argsort(-variance[left], kind="stable")]
-    cleaning.drop(order[chosen.top_variable :], NOT_VARIABLE)
 
 
 def _chosen_for_counts(
@@ -481,6 +477,9 @@ def _chosen_for_counts(
             )
     if pseudocount == "auto":
         pseudocount = float(not scale.zeros_missing and (scale.is_counts or n_zero > 0))
+    low, high = counted.totals.min(), counted.totals.max()
+    if normalize == "none" and scale.is_counts and high > UNEQUAL_TOTALS * low:
+        cleaning.add_message("unequal_totals", low=low, high=high)
     return chosen.model_copy(update={"normalize": normalize, "pseudocount": pseudocount})
 
 
@@ -499,23 +498,6 @@ def _refuse_levels_or_counts(source: str, scale: Scale, counted: RawCounts) -> N
             "for levels"
         )
         raise InputError.at(source, "", found, expected)
-
-
-def _undone(
-    expression: Expression,
-    scale: Scale,
-    counted: RawCounts,
-    cleaning: CleaningLog,
-    scratch: Path | None,
-) -> tuple[Expression, Scale, RawCounts]:
-    """The counts that values were made of, or shares of a total whose size factors are unequal,
-    where that can be told; else what was given."""
-    found = undo_scaling(expression, scale, scratch)
-    if found is None:
-        return expression, scale, counted
-    linear, how, counts = found
-    cleaning.did("counts_recovered" if counts else "logarithms_undone", how=how)
-    return linear, measure_scale(stored_values(linear.values)), count_values(linear.values)
 
 
 def _chosen_for_unequal_samples(
@@ -557,16 +539,6 @@ def _warn_of_normalised_cells(
     release(values)
     if how:
         cleaning.add_message("normalised_cells", how=how)
-
-
-def _warn_of_unequal_counts(
-    chosen: Preprocess, scale: Scale, counted: RawCounts, cleaning: CleaningLog
-) -> None:
-    if chosen.normalize != "none" or not scale.is_counts:
-        return
-    low, high = counted.totals.min(), counted.totals.max()
-    if high > UNEQUAL_TOTALS * low:
-        cleaning.add_message("unequal_totals", low=low, high=high)
 
 
 def _decide_log2(

@@ -58,22 +58,18 @@ MAX_LABELS, MIN_LABELLED, MAX_SWAPPED = 20, 4, 0.1
 MAX_PAIRED, MIN_PLACES = 6, 5
 
 
-class FactorAnnotation(NamedTuple):
-    """``column``: the annotation that a factor goes with most clearly, "" where with none.
-    ``p_value``: times the number of tests (Bonferroni), at most 1; NaN without a column to test."""
-
-    column: str
-    p_value: float
-
-
 def annotations_of_factors(
     scores: NDArray[np.float64], columns: Mapping[str, Sequence[str]]
-) -> list[FactorAnnotation]:
+) -> list[tuple[str, float]]:
     """Test each factor against each column: numbers by Spearman's correlation, labels by the
     Kruskal-Wallis test, among the samples with a value.
 
     scores : float64 (factors, samples). columns : a text for each sample, "" where there is none.
     Columns of one value, or of as many labels as samples, are not tested.
+
+    Returns, of each factor, the column that it goes with most clearly, "" where with none, and the
+    p-value of the best column, times the number of tests (Bonferroni) and at most 1; NaN without a
+    column to test.
     """
     tested = {name: cells for name, cells in columns.items() if _says_something(cells)}
     found = []
@@ -84,7 +80,7 @@ def annotations_of_factors(
         }
         best = min(p, key=p.__getitem__, default="")
         least = min(1.0, p[best]) if p else np.nan
-        found.append(FactorAnnotation(best if least <= LEVEL else "", least))
+        found.append((best if least <= LEVEL else "", least))
     return found
 
 

@@ -39,7 +39,7 @@ class CleaningLog:
         self.messages.append(message(code, **numbers))
 
     def did(self, code: str, **numbers: str | float) -> None:
-        """``say`` what was just done, with the time that it took (``say_done``)."""
+        """``add_message`` of what was just done, with the time that it took (``say_done``)."""
         self.add_message(code, **numbers)
         say_done(self.messages[-1])
 

@@ -17,7 +17,16 @@ def take_log2(
     Without pseudocount, zeros become missing. Returns the number of these for each gene, int32.
     Raises InputError naming gene and sample if a value is too low for the logarithm.
     """
-    _check_positive(values, rows, expression, pseudocount)
+    too_low = (values < 0) & (values + pseudocount <= 0)
+    if too_low.any():
+        row, column = divmod(int(too_low.argmax()), values.shape[1])
+        raise InputError.at(
+            expression.source,
+            f"gene {expression.genes[rows[row]]!r}, sample {expression.samples[column]!r}",
+            f"{values[row, column]:.6g}, which has no logarithm",
+            "no negative values under preprocess.log2: true (set it to false if the values are "
+            "logarithms already, or a pseudocount larger than their depth)",
+        )
     n_zeros = np.zeros(len(values), dtype=np.int32)
     if pseudocount:
         values += pseudocount
@@ -27,19 +36,3 @@ def take_log2(
         values[zero] = np.nan
     np.log2(values, out=values)
     return n_zeros
-
-
-def _check_positive(
-    block: np.ndarray, rows: NDArray[np.int64], expression: Expression, pseudocount: float
-) -> None:
-    too_low = (block < 0) & (block + pseudocount <= 0)
-    if not too_low.any():
-        return
-    row, column = divmod(int(too_low.argmax()), block.shape[1])
-    raise InputError.at(
-        expression.source,
-        f"gene {expression.genes[rows[row]]!r}, sample {expression.samples[column]!r}",
-        f"{block[row, column]:.6g}, which has no logarithm",
-        "no negative values under preprocess.log2: true (set it to false if the values are "
-        "logarithms already, or a pseudocount larger than their depth)",
-    )

@@ -83,8 +83,7 @@ class NullDesign:
     @classmethod
     def permutation(cls, n_samples: int, reason: str = "") -> NullDesign:
         """Every sample with every other."""
-        one = np.zeros(n_samples, dtype=np.int32)
-        return cls("permutation", one, np.zeros(1, dtype=bool), reason)
+        return cls("permutation", np.zeros(n_samples, np.int32), np.zeros(1, bool), reason)
 
 
 @one_blas_thread()

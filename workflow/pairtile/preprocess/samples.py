@@ -143,8 +143,7 @@ class SampleDesign:
             arrays["factor_labels"] = np.array(labels, dtype=np.str_)
         if self.degrees_given_up:
             arrays["degrees_given_up"] = np.array([self.degrees_given_up])
-        stated = {name: values for name, values in arrays.items() if values.size}
-        return cast(SampleArrays, stated)
+        return cast(SampleArrays, {name: x for name, x in arrays.items() if x.size})
 
     @property
     def degrees_given_up(self) -> int:
@@ -310,9 +309,9 @@ def read_arranged(
     large one is mapped from a file in ``scratch``."""
     expression, regress_out = read_samples(config, scratch), config.preprocess.regress_out
     labels = label_columns(config)
-    columns = (*regress_out, *labels)
-    chosen = bool(config.obs)
-    expression, table = annotated_samples(expression, config.samples, columns, scratch, chosen)
+    expression, table = annotated_samples(
+        expression, config.samples, (*regress_out, *labels), scratch, bool(config.obs)
+    )
     if table is not None:
         for name in labels:
             _column(table, name)
@@ -351,10 +350,9 @@ def _chosen_samples(
         return InputError.at(path, place, found.replace("cell", "sample"), expected)
 
     chosen = chosen_cells(lambda name: _column(table, name), config.obs, refuse)
-    note = cells_note(chosen, config.obs)
     taken = take_samples(expression, np.flatnonzero(chosen), scratch)
     check_samples(path, taken.samples)
-    return replace(taken, notes=[*taken.notes, note])
+    return replace(taken, notes=[*taken.notes, cells_note(chosen, config.obs)])
 
 
 def take_samples(
@@ -401,8 +399,7 @@ def dependence_warnings(found: Dependence, config: TableAnalysis) -> list[Messag
         slow = ", or slow change along the samples," if found.ordered else ""
         warnings.append(message("groups_of_samples", sizes=sizes, slow=slow))
     elif found.factors:
-        share = found.factor_share
-        warnings.append(message("hidden_factors", n=found.factors, share=share))
+        warnings.append(message("hidden_factors", n=found.factors, share=found.factor_share))
     elif found.alike and not (copied and not kept):
         warnings.append(message("samples_alike", share=found.alike))
     elif found.unknown:

@@ -96,7 +96,7 @@ def read_two_tables(config: TwoTableAnalysis, scratch: Path | None = None) -> Tw
 
 def _read_other(config: TwoTableAnalysis, first: Expression, scratch: Path | None) -> Expression:
     """The other table, its samples on the side that has names of the first table's."""
-    known, found = set(first.samples), []
+    known = set(first.samples)
     for orientation in ORIENTATIONS:
         expression = read_sparsely(
             config.other_expression or "",
@@ -107,10 +107,9 @@ def _read_other(config: TwoTableAnalysis, first: Expression, scratch: Path | Non
             scratch,
             controls=bool(config.other_preprocess and config.other_preprocess.control_genes),
         )
-        found.append(expression)
         if known.intersection(expression.samples) or not known.intersection(expression.genes):
             break
-    return with_symbols(without_empty_samples(found[-1], scratch), config.names, needed=False)
+    return with_symbols(without_empty_samples(expression, scratch), config.names, needed=False)
 
 
 def _matched(

@@ -276,8 +276,7 @@ def network_bytes(
 
 def input_bytes(times: float, read: Paths, state: Paths = ()) -> float:
     """So many times the unpacked input; a state is mapped, not read into objects."""
-    masks = 2 * mask_bytes(read)
-    return START_BYTES + times * data_bytes(read) + masks + 3 * file_bytes(state)
+    return START_BYTES + times * data_bytes(read) + 2 * mask_bytes(read) + 3 * file_bytes(state)
 
 
 def report_bytes(read: Paths, state: Paths, tables: Paths) -> float:

@@ -40,7 +40,10 @@ def hold_results(folder: str | os.PathLike[str]) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         lives_here, holder = False, _read(handle)
     except BlockingIOError:
-        lives_here, holder = True, _read(handle) or _read_later(handle)
+        lives_here, holder = True, _read(handle)
+        if not holder:  # a run that has just taken the lock
+            time.sleep(0.5)
+            holder = _read(handle)
     except OSError:  # a file system without such locks
         holder = _read(handle)
         lives_here = bool(holder) and _started(holder["process"]) == holder["started"]
@@ -91,12 +94,6 @@ def _read(handle: int) -> dict[str, Any]:
         if found.keys() >= {"host", "boot", "process", "started"}:
             return found
     return {}  # of no run: damaged, or let go
-
-
-def _read_later(handle: int) -> dict[str, Any]:
-    """Of a run that has just taken the lock."""
-    time.sleep(0.5)
-    return _read(handle)
 
 
 def _write(handle: int, text: str) -> None:

@@ -44,8 +44,11 @@ def make_private(folder: Path) -> bool:
         found = folder.lstat()
     except OSError:
         return False
-    own = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
-    return own and not found.st_mode & 0o022
+    return (
+        stat.S_ISDIR(found.st_mode)
+        and found.st_uid == os.getuid()
+        and not found.st_mode & 0o022  # nobody else can write to it
+    )
 
 
 def code_folder(wanted: Path, name: str) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -103,14 +103,16 @@ def simulate_kinetic(
     # Genes are numbered in the order in which they depend on each other: regulators, then others.
     source, target = _network(n_genes, n_regulators, stream(seed, "network"))
     n_edges, kinetics = len(source), stream(seed, "kinetics")
-    edges = _Edges(
-        source,
-        target,
-        np.where(kinetics.random(n_edges) < 0.35, -1, 1).astype(np.int8),  # a third repress
-        leak=kinetics.uniform(0.02, 0.2, n_edges),
-        hill=kinetics.uniform(1.0, 4.0, n_edges),
-        half_level=np.exp(kinetics.normal(0, 0.5, n_edges)),
-    )
+    edges: dict[str, np.ndarray] = {
+        "source": source,
+        "target": target,
+        "sign": np.where(kinetics.random(n_edges) < 0.35, -1, 1).astype(np.int8),  # a third repress
+        # Expression left where an activator is absent or a repressor abounds.
+        "leak": kinetics.uniform(0.02, 0.2, n_edges),
+        "hill": kinetics.uniform(1.0, 4.0, n_edges),  # cooperativity
+        # Over the source's usual level, by which it is multiplied below.
+        "half_level": np.exp(kinetics.normal(0, 0.5, n_edges)),
+    }
     # In arbitrary linear units.
     basal = 100.0 * np.exp(stream(seed, "basal").normal(0, 1, n_genes))
     # Half levels lie near the regulator's usual (unperturbed) level, where regulation matters.
@@ -131,16 +133,16 @@ def simulate_kinetic(
     # Names and rows must not reveal who regulates whom.
     row = stream(seed, "rows").permutation(n_genes)
     order = np.argsort(row)
-    edge = np.lexsort((row[edges.target], row[edges.source]))
+    edge = np.lexsort((row[target], row[source]))
     genes = [f"G{k:0{len(str(n_genes))}d}" for k in range(1, n_genes + 1)]
-    ends = {"source": edges.source, "target": edges.target}
-    truth = {end: np.array(genes, dtype=object)[row[number[edge]]] for end, number in ends.items()}
+    names = np.array(genes, dtype=object)
+    truth = {end: names[row[edges[end][edge]]] for end in ("source", "target")}
     return Simulation(
         values=np.ascontiguousarray(values[order]),
         genes=genes,
         samples=[f"S{k}" for k in range(1, n_samples + 1)],
         regulators=[genes[k] for k in sorted(row[:n_regulators].tolist())],
-        edges=pd.DataFrame({**truth, "sign": edges.sign[edge]}),
+        edges=pd.DataFrame({**truth, "sign": edges["sign"][edge]}),
         parameters={
             "settings": {
                 "n_genes": n_genes,
@@ -153,9 +155,7 @@ def simulate_kinetic(
             },
             "true_values": np.ascontiguousarray(levels[order]),
             "production": np.ascontiguousarray(production[order]),
-            "leak": edges.leak[edge],
-            "hill": edges.hill[edge],
-            "half_level": edges.half_level[edge],
+            **{name: edges[name][edge] for name in ("leak", "hill", "half_level")},
         },
     )
 
@@ -188,19 +188,6 @@ a line. `gold_standard.tsv`: source, target. How: `pairtile.simulate.simulate_ki
     )
 
 
-class _Edges(NamedTuple):
-    """Edges and their kinetics; all arrays (edges,), sorted by target. ``leak``: expression left
-    where an activator is absent or a repressor abounds; ``hill``: cooperativity. ``half_level`` is
-    drawn over the source's usual level, then set in place."""
-
-    source: np.ndarray
-    target: np.ndarray
-    sign: np.ndarray
-    leak: np.ndarray
-    hill: np.ndarray
-    half_level: np.ndarray
-
-
 def _network(
     n_genes: int, n_regulators: int, random: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -225,14 +212,15 @@ def _network(
 
 
 def _steady_state(
-    production: np.ndarray, edges: _Edges, set_half_levels: bool = False
+    production: np.ndarray, edges: dict[str, np.ndarray], set_half_levels: bool = False
 ) -> np.ndarray:
-    """Levels (genes, samples) for ``production`` (genes, samples), gene after gene."""
-    levels = production.copy()
-    for k, (source, target) in enumerate(zip(edges.source, edges.target, strict=True)):
+    """Levels (genes, samples) for ``production`` (genes, samples), gene after gene: edges are
+    sorted by target. Arrays of ``edges``, (edges,), are kinetics, of which half levels are set."""
+    levels, leak, half_level = production.copy(), edges["leak"], edges["half_level"]
+    for k, (source, target) in enumerate(zip(edges["source"], edges["target"], strict=True)):
         if set_half_levels:
-            edges.half_level[k] *= levels[source, 0]
-        u = (levels[source] / edges.half_level[k]) ** (edges.sign[k] * edges.hill[k])
+            half_level[k] *= levels[source, 0]
+        u = (levels[source] / half_level[k]) ** (edges["sign"][k] * edges["hill"][k])
         # u / (1 + u) for an activator; a repressor's 1 / (1 + u) is the same of 1 / u.
-        levels[target] *= edges.leak[k] + (1 - edges.leak[k]) * (1 - 1 / (1 + u))
+        levels[target] *= leak[k] + (1 - leak[k]) * (1 - 1 / (1 + u))
     return levels

@@ -142,8 +142,7 @@ def principal_components(values: Float64Array, number: int = 2) -> Components:
     values : float64 (genes, samples), NaN where missing; more samples than ``number``.
     """
     samples = evenly_spaced(values.shape[1], MAX_SAMPLES)
-    rows = copy_rows(values, evenly_spaced(len(values), MAX_GENES), samples)
-    gram = _similarity(rows)
+    gram = _similarity(copy_rows(values, evenly_spaced(len(values), MAX_GENES), samples))
     total = float(np.trace(gram))
     if total <= 0.0:
         return Components(samples, np.zeros((samples.size, number)), np.zeros(number))

@@ -318,9 +318,7 @@ def evaluate(
     index = pd.Index(genes)
     if not index.is_unique:
         raise ValueError(f"gene {index[index.duplicated()][0]!r} is named twice; expected once")
-    is_source = np.ones(len(index), dtype=bool)
-    if regulators is not None:
-        is_source = np.asarray(index.isin(list(regulators)))
+    is_source = np.asarray(index.isin(list(index if regulators is None else regulators)))
     truth, counts = read_truth(gold, index, is_source, universe)
 
     require_columns(ranking, ("source", "target", "score"), "ranking")

@@ -4,32 +4,23 @@ Mol. Biol. 4:32), for ``score: combined`` and ``correlation: partial``."""
 from __future__ import annotations
 
 from types import ModuleType
-from typing import NamedTuple
 
 import numpy as np
 
 from pairtile.gpu.device import DeviceArray
 
 
-class CorrelationSums(NamedTuple):
-    """Sums over all ordered pairs of different rows. correlation : of their squared correlation.
-    products : of the squares of the products of their values in each sample. alone : rows that
-    vary."""
-
-    correlation: float
-    products: float
-    alone: float
-
-
-def correlation_sums(values: DeviceArray, xp: ModuleType) -> CorrelationSums:
-    """Of standardised rows (rows, samples), without a matrix of all pairs where rows are many."""
+def correlation_sums(values: DeviceArray) -> tuple[float, float, float]:
+    """Sums over all ordered pairs of different standardised rows (rows, samples), without a matrix
+    of all pairs where rows are many: of their squared correlation, and of the squares of the
+    products of their values in each sample; and the number of rows that vary."""
     rows, n = values.shape
     gram = values @ values.T if rows < n else values.T @ values
-    alone = float((values * values).sum()) / n  # rows that vary: each correlates 1 with itself
+    alone = float((values * values).sum()) / n  # each row that varies correlates 1 with itself
     correlation = float((gram * gram).sum()) / n**2 - alone
     squares = values * values
     products = float((squares.sum(axis=0) ** 2).sum() - (squares * squares).sum())
-    return CorrelationSums(correlation, products, alone)
+    return correlation, products, alone
 
 
 def standardised(values: DeviceArray, xp: ModuleType) -> DeviceArray:

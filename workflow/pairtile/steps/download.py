@@ -11,7 +11,6 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import IO
 
 from pairtile import __version__
 from pairtile.config.addresses import is_download
@@ -30,6 +29,13 @@ SILENCE = 60.0
 
 _BLOCK = 1 << 20
 _MAY_PASS = frozenset({408, 425, 429, 500, 502, 503, 504})
+_OF_THE_NETWORK = (  # and not of the disk that the file is written to
+    urllib.error.URLError,
+    http.client.HTTPException,
+    TimeoutError,
+    ConnectionError,
+    ValueError,
+)
 
 
 def download(address: str, checksum: str, out: Path, waits: tuple[float, ...] = WAITS) -> None:
@@ -58,9 +64,7 @@ def download(address: str, checksum: str, out: Path, waits: tuple[float, ...] = 
                     _fetch(address, temporary)
                     verify_checksum(address, str(temporary), checksum)
                 return
-            except (OSError, http.client.HTTPException, ValueError) as error:
-                if not _is_of_the_network(error):
-                    raise
+            except _OF_THE_NETWORK as error:
                 if wait is None or not _may_pass(error):
                     raise InputError.at(address, "", _error_text(error), "a file") from error
                 log.warning("%s: %s; next attempt in %.0f s", address, _error_text(error), wait)
@@ -93,32 +97,14 @@ def _fetch(address: str, out: Path) -> None:
     with opener.open(request, timeout=SILENCE) as answer, out.open("wb") as file:
         length = answer.headers.get("Content-Length", "")
         expected = int(length) if length.isdecimal() else None
-        written = _copy(answer, file, expected)
+        progress, written = Progress(expected or 0, "bytes"), 0
+        while block := answer.read(_BLOCK):
+            file.write(block)
+            written += len(block)
+            if expected:
+                progress.advance(len(block))
     if expected is not None and written != expected:
         raise _TooShort(f"a transfer that ended after {written:,} of {expected:,} bytes")
-
-
-def _copy(source: IO[bytes], target: IO[bytes], expected: int | None) -> int:
-    progress = Progress(expected or 0, "bytes")
-    written = 0
-    while block := source.read(_BLOCK):
-        target.write(block)
-        written += len(block)
-        if expected:
-            progress.advance(len(block))
-    return written
-
-
-def _is_of_the_network(error: Exception) -> bool:
-    """Not of the disk that the file is written to."""
-    network = (
-        urllib.error.URLError,
-        http.client.HTTPException,
-        TimeoutError,
-        ConnectionError,
-        ValueError,
-    )
-    return isinstance(error, network)
 
 
 def _may_pass(error: Exception) -> bool:

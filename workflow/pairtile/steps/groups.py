@@ -16,8 +16,9 @@ from pairtile.engine.custody import Custody, custody, note_files
 from pairtile.runtime.files import atomic_path, read_json, verified, write_json
 from pairtile.runtime.record import recorded
 from pairtile.steps.result_files import ResultFiles
+from pairtile.steps.summary import remove_old_results
 
-message, old_message = messages_of("pairtile.downstream"), messages_of(__package__)
+message = messages_of("pairtile.downstream")
 
 
 def groups(
@@ -55,7 +56,10 @@ def groups(
         tables, found = compare_groups(read, config, seed)
         step.count(**found.counts)
         said = [*doubts_of(split, summaries), *_left_out(split), *found.messages]
-        step.log_messages(*said, *_remove_old_results(out, config))
+        files = ResultFiles(str(out), config)
+        own = files.paths([*GROUP_TABLES, "summary.json", "report.html"])
+        old = [path for path in (*files.wanted(), *files.exports(0)) if path not in own]
+        step.log_messages(*said, *remove_old_results(old))
         for file, table in tables.items():
             with atomic_path(out / file) as temporary:
                 table.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
@@ -76,17 +80,6 @@ def groups(
             temporary.write_text(page, encoding="utf-8", newline="\n")
         write_json(out / "summary.json", summary)
         note_files((out / "figures").iterdir())
-
-
-def _remove_old_results(out: Path, config: TableAnalysis) -> list[Message]:
-    files = ResultFiles(str(out), config)
-    own = {*GROUP_TABLES, "summary.json", "report.html"}
-    paths = [Path(path) for path in dict.fromkeys([*files.wanted(), *files.exports(0)])]
-    old = [path for path in paths if path.is_file() and path.name not in own]
-    for path in old:
-        path.unlink()
-    names = ", ".join(path.name for path in old)
-    return [old_message("old_results_removed", n=len(old), files=names)] if old else []
 
 
 def doubts_of(split: Split, summaries: Sequence[Path]) -> list[Message]:

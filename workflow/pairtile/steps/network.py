@@ -31,9 +31,7 @@ ROW_GROUP = 1 << 20
 def opened_network(run: AnalysisRun, config: Analysis, backend: str | None) -> Estimator:
     """The estimator as planned, with what network and tables alone need; ``backend``: another than
     the planned one."""
-    more: Path | None = run.folder / "network_data.npz"
-    if not run.config.needs_network_data:
-        more = None
+    more = run.folder / "network_data.npz" if run.config.needs_network_data else None
     return read_plan(run.plan).open_estimator(config, run.state, backend, more)
 
 
@@ -41,9 +39,8 @@ def read_merged(run: AnalysisRun, whole: bool = True) -> MergedResults:
     """What the chunks left; the pairs themselves are read when they are used. ``whole``: with the
     sums of the first pass and the bootstraps, where there are any."""
     folder, plan = run.folder, read_plan(run.plan)
-    scan = bootstraps = None
-    if whole and plan.scan:
-        scan = read_arrays(folder / "scan.npz")
+    scan = read_arrays(folder / "scan.npz") if whole and plan.scan else None
+    bootstraps = None
     if whole and plan.bootstraps:
         files = (folder / f"bootstraps/{a:05d}-{b:05d}.parquet" for a, b in plan.bootstraps)
         bootstraps = pd.concat(map(read_table, files), ignore_index=True)

@@ -7,14 +7,13 @@ import logging
 import os
 import platform
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from pairtile import __version__
 from pairtile.config.export_formats import exported_formats
-from pairtile.config.models import Analysis
 from pairtile.declare.messages import Message, messages_of, notes_of, warnings_of
 from pairtile.engine.custody import verified_by_record
 from pairtile.engine.state import MANIFEST, verified_state
@@ -57,9 +56,10 @@ def summary(run: AnalysisRun) -> None:
         _verify(run.files, steps)
         content = _joined(run, plan, steps)
         results = read_results(run.folder, content)
-        new = [*warnings_of_results(results), *_left_away(run.config, len(results.network))]
-        if old := _remove_old_results(run.files, len(results.network)):
-            new.append(message("old_results_removed", n=len(old), files=", ".join(old)))
+        new, n_edges = warnings_of_results(results), len(results.network)
+        if exported_formats(run.config.export, n_edges) != exported_formats(run.config.export, 0):
+            new.append(message("graphml_left_away", n=n_edges))
+        new += remove_old_results(run.files.no_longer_wanted(n_edges))
         for text in new:
             log.warning(text)
         _add(content, new)
@@ -82,19 +82,13 @@ def _verify(files: ResultFiles, steps: Sequence[Content]) -> None:
         verified_state(path)
 
 
-def _remove_old_results(files: ResultFiles, n_edges: int) -> list[str]:
-    """Returns the names of the files that were there."""
-    old = [path for path in map(Path, files.no_longer_wanted(n_edges)) if path.is_file()]
+def remove_old_results(paths: Iterable[str]) -> list[Message]:
+    """Remove those of the files that are there; which these were."""
+    old = [path for path in map(Path, dict.fromkeys(paths)) if path.is_file()]
     for path in old:
         path.unlink()
-    return [path.name for path in old]
-
-
-def _left_away(config: Analysis, n_edges: int) -> list[Message]:
-    """What ``export: auto`` did not write of a large network."""
-    if exported_formats(config.export, n_edges) == exported_formats(config.export, 0):
-        return []
-    return [message("graphml_left_away", n=n_edges)]
+    names = ", ".join(path.name for path in old)
+    return [message("old_results_removed", n=len(old), files=names)] if old else []
 
 
 def _joined(run: AnalysisRun, planned: Content, steps: Sequence[Content]) -> Content:

@@ -23,8 +23,7 @@ def values(run: AnalysisRun) -> None:
     out = run.folder / "values"
     with recorded("values", run.record("values")), scratch_beside(out) as scratch:
         kept = read_table(run.folder / "items.parquet").query("kept")["name"].tolist()
-        found = config.with_inputs(run.local_inputs("prepare"))
-        arrays = prepare_values(found, kept, scratch)
+        arrays = prepare_values(config.with_inputs(run.local_inputs("prepare")), kept, scratch)
         if not config.obs:  # refused here, before anything long is done; left out of a group
             cells = dict(zip(arrays["columns"].tolist(), arrays["cells"].tolist(), strict=True))
             conditions_of(arrays["samples"].tolist(), cells, config.traits, of_group=False)

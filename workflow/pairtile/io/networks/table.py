@@ -105,8 +105,7 @@ class NetworkTable:
             return self.score
         # The first that is there and holds a number; of empty ones the first.
         there = _numbers_of_edges(self.edges)
-        known = (column for column in there if self.edges[column].notna().any())
-        return next(known, there[0])
+        return next((name for name in there if self.edges[name].notna().any()), there[0])
 
     @property
     def names(self) -> list[str]:

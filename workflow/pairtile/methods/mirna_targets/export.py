@@ -206,9 +206,11 @@ def write_hits(
     has_kept = "kept_counts" in (null_counts or {})
     rates = conservation_rates(null_counts) if null_counts and has_kept else None
     accessibilities = Accessibilities(described(), state, folder) if extras.accessibility else None
-    models = None
-    if config.annotation is not None:
-        models = items_to_genome(items, read_transcript_models(config.annotation))
+    models = (
+        items_to_genome(items, read_transcript_models(config.annotation))
+        if config.annotation is not None
+        else None
+    )
     to_genome = models or TranscriptToGenome([None] * len(items))
     with ExitStack() as stack:
         path = {name: stack.enter_context(atomic_path(folder / name)) for name in FILES}

@@ -57,9 +57,11 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArray
     doing(f"read {config.mirnas} and {config.transcripts}")
     mirnas = read_fasta(config.mirnas, "mirnas", "skip")
     transcripts = read_fasta(config.transcripts, "transcripts", "skip")
-    orthologs = None
-    if config.orthologs is not None:
-        orthologs = read_orthologs(config.orthologs, "orthologs", config.reference_species)
+    orthologs = (
+        read_orthologs(config.orthologs, "orthologs", config.reference_species)
+        if config.orthologs is not None
+        else None
+    )
     pairs = None if config.restrict is None else read_restrict(config.restrict)
     mirnas, transcripts, messages = choose_records(config, mirnas, transcripts)
     say_done(message("sequences_read", mirnas=len(mirnas), transcripts=len(transcripts)))

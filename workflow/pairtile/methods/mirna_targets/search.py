@@ -148,9 +148,11 @@ class TargetSearch:
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Which alignments pass what is asked of seeds and energies, and their energies in
         kcal/mol, 0 unless ``fold``. lines : needed where seeds are looked at (``strict``)."""
-        kept = np.arange(len(traced.i))
-        if self.settings.strict and lines is not None:
-            kept = np.flatnonzero(lines.seed_is_perfect)
+        kept = (
+            np.flatnonzero(lines.seed_is_perfect)
+            if self.settings.strict and lines is not None
+            else np.arange(len(traced.i))
+        )
         if not fold or self._energy is None:
             return kept, np.zeros(len(kept), dtype=np.float32)
         strings = fold_strings(block.mirnas, block.transcripts, traced.taken(kept))

@@ -319,9 +319,11 @@ def tested_edges(
     if not numbers["tested"]:
         return numbers
     level = q_value / int(tested.sum())
-    sizes = [int((condition.codes == k).sum()) for k in range(len(own))]
-    if condition.kind != "categorical":
-        sizes = [int(condition.known.sum())]
+    sizes = (
+        [int((condition.codes == k).sum()) for k in range(len(own))]
+        if condition.kind == "categorical"
+        else [int(condition.known.sum())]
+    )
     named = sorted(sorted(range(len(own)), key=lambda k: -sizes[k])[:MAX_NAMED])
     detectable = [
         detectable_correlation(condition, k, exchangeable, spearman, level) for k in named
@@ -352,25 +354,9 @@ def tested_edges(
 LABEL = ["condition", "label"]
 
 
-@dataclass(frozen=True)
-class ConditionNetworks:
-    """edges : one row for each mode and test that meets the limits, in the order of tests, then of
-    modes: ``condition``, ``label``, the two genes, ``cluster``, ``correlation``, ``p_value`` and
-    ``q_value`` (of the difference of co-expression), ``r_squared``, ``direction`` (of the
-    correlation: ``positive`` or ``negative``), ``unique`` (whichever its modes, the pair of genes
-    is in the network of no other label of the condition), ``mode`` (row of the table of modes).
-
-    counts : one row for each test: ``condition``, ``label``, ``modes``, ``positive``, ``negative``
-    (of the modes), ``gene_pairs``, ``unique_gene_pairs``, ``genes``; zeros for an empty network.
-    """
-
-    edges: pd.DataFrame
-    counts: pd.DataFrame
-
-
 def condition_networks(
     modes: pd.DataFrame, tests: ConditionTests, q_value: float = 0.001
-) -> ConditionNetworks:
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Choose the modes of each condition-specific network: those whose pair is co-expressed
     differently under the label.
 
@@ -385,6 +371,18 @@ def condition_networks(
         the pair's correlation under the label is further in the direction of the mode's: a pair
         that goes together under one label only is in the network of this one. A regression has no
         label, and either direction of its trend counts.
+
+    Returns
+    -------
+    edges : DataFrame
+        One row for each mode and test that meets the limits, in the order of tests, then of modes:
+        ``condition``, ``label``, the two genes, ``cluster``, ``correlation``, ``p_value`` and
+        ``q_value`` (of the difference of co-expression), ``r_squared``, ``direction`` (of the
+        correlation: ``positive`` or ``negative``), ``unique`` (whichever its modes, the pair of
+        genes is in the network of no other label of the condition), ``mode`` (row of ``modes``).
+    counts : DataFrame
+        One row for each test: ``condition``, ``label``, ``modes``, ``positive``, ``negative`` (of
+        the modes), ``gene_pairs``, ``unique_gene_pairs``, ``genes``; zeros for an empty network.
     """
     pair = ["source", "target"] if "source" in modes else ["i", "j"]
     columns = [
@@ -413,7 +411,7 @@ def condition_networks(
             )
         )
     if not parts:
-        return ConditionNetworks(pd.DataFrame(columns=columns), pd.DataFrame(columns=of_counts))
+        return pd.DataFrame(columns=columns), pd.DataFrame(columns=of_counts)
     edges = pd.concat(parts, ignore_index=True)
     edges["direction"] = np.where(edges["correlation"] < 0.0, "negative", "positive")
     n_labels = edges.drop_duplicates([*LABEL, *pair]).groupby(["condition", *pair]).size()
@@ -425,7 +423,7 @@ def condition_networks(
         (test.condition, test.label, *counts_of_network(edges[end - len(part) : end], pair))
         for test, part, end in zip(tests.tests, parts, ends, strict=True)
     ]
-    return ConditionNetworks(edges[columns], pd.DataFrame(counts, columns=of_counts))
+    return edges[columns], pd.DataFrame(counts, columns=of_counts)
 
 
 COUNTS_OF_NETWORK = ("modes", "positive", "negative", "gene_pairs", "unique_gene_pairs", "genes")

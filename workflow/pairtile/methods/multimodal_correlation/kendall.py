@@ -105,8 +105,7 @@ def _planes(codes: NDArray[np.int32], samples: slice, plain: bool) -> NDArray[np
         marks = [(ahead > own) & there]
         marks += [] if plain else [(ahead != own) & there, there]
         for plane, mark in zip(planes, marks, strict=False):
-            packed = np.packbits(mark, axis=2).reshape(len(around), -1)
-            plane[genes, :octets] = packed
+            plane[genes, :octets] = np.packbits(mark, axis=2).reshape(len(around), -1)
 
     list(in_threads(fill, [slice(k, k + GENES) for k in range(0, len(codes), GENES)]))
     return planes.view(np.uint64)

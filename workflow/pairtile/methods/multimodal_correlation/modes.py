@@ -77,9 +77,8 @@ class ModeSamples:
             rows = slice(start, min(start + step, len(self)))
             i, j = self.i[rows], self.j[rows]
             members = self._bits(self.members[rows])
-            outliers = np.zeros_like(members)
-            if self.outliers is not None:
-                outliers = self._bits(self.outliers[rows])
+            masks = self.outliers
+            outliers = np.zeros_like(members) if masks is None else self._bits(masks[rows])
             # What a table of modes says was a member, was: rounding of a limit must not undo it.
             usable = (inside[i] & inside[j] & ~outliers) | members
             yield ModeBlock(rows, members, usable, outliers, observed[i], observed[j])

@@ -226,8 +226,7 @@ def modes_of_edges(merged: MergedResults, edges: pd.DataFrame) -> pd.DataFrame:
         # The pairs first: a table of all modes is far larger than a network.
         here = pd.MultiIndex.from_frame(batch.select(list(KEYS)).to_pandas()).isin(wanted)
         parts.append(batch.filter(pa.array(here)).to_pandas())
-    stored = pd.concat(parts, ignore_index=True).set_index(list(KEYS))
-    return stored.loc[wanted].reset_index()
+    return pd.concat(parts, ignore_index=True).set_index(list(KEYS)).loc[wanted].reset_index()
 
 
 def strongest_modes(batches: Iterable[pa.Table]) -> pd.DataFrame:
@@ -257,9 +256,11 @@ def _sought(
         asked, messages = asked.taking("fdr"), [reason]
     if asked.method in ("auto", "rmt"):
         walked = _threshold(asked.taking("rmt"), merged, genes, device)
-        chance = {}
-        if walked.threshold is not None:
-            chance = _expected_by_chance(walked.threshold, merged, null_of(_rmt_draws(genes)))
+        chance = (
+            {}
+            if walked.threshold is None
+            else _expected_by_chance(walked.threshold, merged, null_of(_rmt_draws(genes)))
+        )
         holds = bool(chance) and chance["share"] <= CHANCE_SHARE
         if asked.method == "rmt":
             if chance:

@@ -20,7 +20,6 @@ genes at p <= 0.05, and no pair of genes in large modules.)
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -67,7 +66,7 @@ class PartialCorrelations:
         xp = device.xp
         x = standardised(xp.asarray(values), xp)
         genes, n = x.shape
-        self.shrinkage = lam = shrinkage(x, xp) if intensity is None else intensity
+        self.shrinkage = lam = shrinkage(x) if intensity is None else intensity
         a = (1.0 - lam) / n
         if n <= genes:
             squares, basis = xp.linalg.eigh(x.T @ x)
@@ -99,12 +98,12 @@ class PartialCorrelations:
         return r.ravel(), standard.ravel()
 
 
-def shrinkage(values: DeviceArray, xp: ModuleType) -> float:
+def shrinkage(values: DeviceArray) -> float:
     """lambda of standardised rows (rows, samples), at least ``MIN_SHRINKAGE``; 1 where there is
     nothing to estimate."""
-    sums = correlation_sums(values, xp)
-    if sums.correlation <= 1e-12 * sums.alone:
+    correlation, products, alone = correlation_sums(values)
+    if correlation <= 1e-12 * alone:
         return 1.0
     n = values.shape[1]
-    variance = (sums.products / n - sums.correlation) / (n - 1)
-    return min(1.0, max(MIN_SHRINKAGE, variance / sums.correlation))
+    variance = (products / n - correlation) / (n - 1)
+    return min(1.0, max(MIN_SHRINKAGE, variance / correlation))

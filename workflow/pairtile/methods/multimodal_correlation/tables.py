@@ -64,11 +64,11 @@ def write_tables(
             for start in range(0, max(len(named), 1), ROWS):
                 part = tests.table(named, slice(start, start + ROWS))
                 part.to_csv(out, sep="\t", index=False, header=start == 0, lineterminator="\n")
-        chosen = condition_networks(edges, tests, config.condition_networks.q_value)
-        table = add_symbols(chosen.edges.drop(columns="mode"), items)
+        chosen, counts = condition_networks(edges, tests, config.condition_networks.q_value)
+        table = add_symbols(chosen.drop(columns="mode"), items)
         _write_frame(table, folder / "condition_networks.tsv")
-        done.counts["condition_specific_edges"] = len(chosen.edges)
-        for label in chosen.counts.to_dict("records"):
+        done.counts["condition_specific_edges"] = len(chosen)
+        for label in counts.to_dict("records"):
             name = "_".join(filter(None, (str(label["condition"]), str(label["label"]))))
             done.counts[f"edges_of_{name}"] = int(label["modes"])
     if config.modules and config.gene_modules is None:

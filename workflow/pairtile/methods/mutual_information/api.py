@@ -202,9 +202,7 @@ def mutual_information(
         )
     check_storage(expression, key_added, copy)
     device = choose(backend)
-    columns = None
-    if other is not None:
-        columns = as_table(other, orientation=orientation, name="other")
+    columns = None if other is None else as_table(other, orientation=orientation, name="other")
     tables = [table.values] if columns is None else [table.values, columns.values]
     asked = config.estimator
     stated = "auto" not in (asked.bins, asked.order, asked.transform)
@@ -215,16 +213,17 @@ def mutual_information(
         if regulators is not None:
             raise ValueError("regulators: found them beside other; expected one of the two")
         _check_same_samples(table, columns)
-        scores = _matrix(table.values, columns.values, config, device, dtype)
-        return with_warnings(_between(table, columns, scores), issue_warnings(found))
+        between: Matrix = _matrix(table.values, columns.values, config, device, dtype)
+        if table.genes is not None or columns.genes is not None:
+            between = pd.DataFrame(between, index=table.labels, columns=columns.labels, copy=False)
+        return with_warnings(between, issue_warnings(found))
     rows, of_rows = np.arange(table.n_genes), table.values
     if regulators is not None:
         listed = listed_genes(regulators, table)
         rows, of_rows = listed.rows, table.values[listed.rows]
         found += listed.messages
     found = issue_warnings(found)
-    of_columns = None if regulators is None else table.values
-    scores = _matrix(of_rows, of_columns, config, device, dtype)
+    scores = _matrix(of_rows, None if regulators is None else table.values, config, device, dtype)
     scores[np.arange(rows.size), rows] = np.nan
     if key_added is None:
         return with_warnings(table.named(rows, scores), found)
@@ -664,12 +663,6 @@ def _check_same_samples(table: ExpressionTable, other: ExpressionTable) -> None:
             f"other: sample {where}: found {other.samples[where]!r}; expected "
             f"{table.samples[where]!r}, as in expression (reindex one by the other)"
         )
-
-
-def _between(table: ExpressionTable, other: ExpressionTable, scores: Matrix) -> Matrix:
-    if table.genes is None and other.genes is None:
-        return scores
-    return pd.DataFrame(scores, index=table.labels, columns=other.labels, copy=False)
 
 
 def with_warnings(matrix: Matrix, found: list[Message]) -> Matrix:

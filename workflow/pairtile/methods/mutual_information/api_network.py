@@ -486,8 +486,7 @@ def _of_table(
         raise ValueError(
             f"edges: found no column {', '.join(missing)}; expected {', '.join(EDGE_COLUMNS)}"
         )
-    ends = pd.concat([edges["source"], edges["target"]], ignore_index=True)
-    numbers, names = pd.factorize(ends)
+    numbers, names = pd.factorize(pd.concat([edges["source"], edges["target"]], ignore_index=True))
     if (numbers < 0).any():
         raise ValueError("edges: found a missing name; expected two genes for each edge")
     a, b = numbers[: len(edges)].astype(np.int64), numbers[len(edges) :].astype(np.int64)

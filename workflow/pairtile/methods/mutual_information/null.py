@@ -121,8 +121,8 @@ class Null:
         """From what ``arrays`` gave."""
         ends = np.cumsum(arrays["lengths"])
         statistic = np.split(arrays["statistic"], ends[:-1])
-        resolved = int(arrays.get("resolved", RESOLVED))  # results made before have none
-        return cls(statistic, arrays["class_of"], resolved)
+        # Results made before have no number of draws that resolve p.
+        return cls(statistic, arrays["class_of"], int(arrays.get("resolved", RESOLVED)))
 
     def p_value(
         self, statistic: Float64Array, row_class: NDArray[np.int8], column_class: NDArray[np.int8]
@@ -328,10 +328,9 @@ def draw_null(
             drawn * np.float32(scale[pair])
             for drawn, pair in zip(statistics, pairs_of_classes, strict=True)
         ]
-    resolved = RESOLVED
-    if design.courses is None and design.shifted.any():
-        resolved = min(RESOLVED_SHIFTS, max(RESOLVED, int(TAIL_SHARE * draws)))
-    return Null(statistics, classes, resolved).arrays()
+    shifts = design.courses is None and design.shifted.any()
+    of_shifts = min(RESOLVED_SHIFTS, max(RESOLVED, int(TAIL_SHARE * draws)))
+    return Null(statistics, classes, of_shifts if shifts else RESOLVED).arrays()
 
 
 @one_blas_thread()

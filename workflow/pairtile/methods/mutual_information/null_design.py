@@ -118,8 +118,7 @@ def order_warnings(
 
 def entropy_classes(entropy_bits: NDArray[np.float64]) -> NDArray[np.int8]:
     """Null class of each gene: one class, or up to four of about equal size by entropy."""
-    varied = entropy_bits > 0.0
-    return quantile_classes(entropy_bits, varied, ENTROPY_SPREAD_BITS, MAX_CLASSES)
+    return quantile_classes(entropy_bits, entropy_bits > 0.0, ENTROPY_SPREAD_BITS, MAX_CLASSES)
 
 
 def null_classes(state: SplineArrays, design: NullDesign) -> NDArray[np.int8]:

@@ -77,7 +77,7 @@ class PartialCorrelation:
         self.place = np.full(genes, -1)
         self.place[regulators] = np.arange(regulators.size)
         values = self._values(regulators)
-        self.shrinkage = shrinkage(values, device.xp)
+        self.shrinkage = shrinkage(values)
         self.weight = max(0.0, 1.0 - 2.0 * self.shrinkage)
         self._parts: tuple[_Part, ...] = ()
         if self.weight > 0.0:
@@ -136,7 +136,7 @@ class PartialCorrelation:
         xp = self._device.xp
         squares = standardised(values * values, xp)
         squares = standardised(squares - (squares * values).mean(axis=1)[:, None] * values, xp)
-        lam, lam_squares = self.shrinkage, shrinkage(squares, xp)
+        lam, lam_squares = self.shrinkage, shrinkage(squares)
         fit, fit_squares = _inverse(values, lam, xp), _inverse(squares, lam_squares, xp)
         samples, genes = values.shape[1], len(self._z)
         a, a_squares = (1.0 - lam) / samples, (1.0 - lam_squares) / samples
@@ -193,16 +193,16 @@ def fit_bytes(regulators: int, samples: int) -> int:
     return 8 * (10 * regulators * samples + 4 * smaller**2 + 8 * _BLOCK * samples)
 
 
-def shrinkage(values: DeviceArray, xp: ModuleType) -> float:
+def shrinkage(values: DeviceArray) -> float:
     """Intensity with which to shrink the correlations of standardised rows, to mean square error
     least (Schäfer & Strimmer 2005, section 2.3): at least ``MIN_SHRINKAGE``, 1 where there is
     nothing to estimate."""
     n = values.shape[1]
-    sums = correlation_sums(values, xp)
-    if sums.correlation <= 1e-12 * sums.alone:
+    correlation, products, alone = correlation_sums(values)
+    if correlation <= 1e-12 * alone:
         return 1.0
-    variance = n / (n - 1) ** 3 * (sums.products - n * sums.correlation)
-    return min(1.0, max(MIN_SHRINKAGE, variance / sums.correlation))
+    variance = n / (n - 1) ** 3 * (products - n * correlation)
+    return min(1.0, max(MIN_SHRINKAGE, variance / correlation))
 
 
 def _inverse(

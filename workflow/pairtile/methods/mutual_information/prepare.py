@@ -20,7 +20,6 @@ from pairtile.io.regulators import FoundRegulators, find_regulators
 from pairtile.methods.mutual_information.arrays import MAX_SAMPLES, SplineArrays
 from pairtile.methods.mutual_information.config import (
     MutualInformationConfig,
-    SplineEstimatorConfig,
 )
 from pairtile.methods.mutual_information.null_design import entropy_classes, measured_samples
 from pairtile.preprocess.expression import prepare_expression
@@ -132,7 +131,11 @@ def state_of_values(
     if columns is not None:
         floor = max(floor, floor_share(values[columns:]))
     estimator = config.estimator.resolved_for(n_samples, floor)
-    messages = estimator_notes(config.estimator, estimator, n_samples, floor)
+    messages: list[Message] = []
+    if estimator != config.estimator:  # what `auto` became, and what of
+        what = "ranks" if estimator.transform == "rank" else "values as they are"
+        how = {"bins": estimator.bins, "order": estimator.order, "values": what}
+        messages.append(message("splines_auto", **how, samples=n_samples, share=floor))
     config = config.model_copy(update={"estimator": estimator})
     settings = spline_settings(config, "float64")
     kind = np.float16 if values.dtype == np.float16 else np.float64
@@ -222,17 +225,6 @@ def floor_share(values: NDArray[np.float64]) -> float:
 
     shares = np.concatenate(list(in_threads(in_block, row_blocks(some.shape, 1 << 16))))
     return float(np.median(shares)) if shares.size else 0.0
-
-
-def estimator_notes(
-    asked: SplineEstimatorConfig, decided: SplineEstimatorConfig, n_samples: int, floor: float
-) -> list[Message]:
-    """What ``auto`` became, and what of."""
-    if asked == decided:
-        return []
-    what = "ranks" if decided.transform == "rank" else "values as they are"
-    how = {"bins": decided.bins, "order": decided.order, "values": what}
-    return [message("splines_auto", **how, samples=n_samples, share=floor)]
 
 
 def few_samples_warnings(config: MutualInformationConfig, n_samples: int) -> list[Message]:

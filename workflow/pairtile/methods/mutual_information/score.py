@@ -270,9 +270,11 @@ class MutualInformation(
         if backend == "cuda":
             blocks = super().memory(config, state, backend, rows, columns)
             return blocks + drawn_bytes(draws, of_null, nulls, 0)
-        fitted = 0
-        if config.ranked_by.sums_partial_correlations:
-            fitted = fit_bytes(int(state["regulators"].size) or genes, min(samples, MAX_SAMPLES))
+        fitted = (
+            fit_bytes(int(state["regulators"].size) or genes, min(samples, MAX_SAMPLES))
+            if config.ranked_by.sums_partial_correlations
+            else 0
+        )
         kept, beside = weights_bytes(*config.estimator.bins_order)
         of_tiles = min(kept * samples * genes, max(KEPT_BYTES, kept * samples * (rows + columns)))
         held = max(of_tiles, drawn_bytes(draws, of_null, nulls, kept))
@@ -349,9 +351,8 @@ class MutualInformation(
         )
 
     def null_messages(self, seed: int) -> list[Message]:
-        share = 0.0
-        if order_matters(self.config, self.state):
-            share = self._share_by_permutation(seed)
+        compared = order_matters(self.config, self.state)
+        share = self._share_by_permutation(seed) if compared else 0.0
         kind = message("null_kind", kind=self.null_design.kind, reason=self.null_design.reason)
         return [kind, *order_warnings(self.config, self.state, share)]
 

@@ -56,20 +56,6 @@ class TracedCandidates(NamedTuple):
     states: NDArray[np.uint8]
 
 
-class _Spans(NamedTuple):
-    """Accepted spans by the bucket of their begin; none is longer than ``size`` columns.
-
-    first_bucket   number of the first bucket
-    heads          int64 (buckets,): last candidate filed in each, -1 for none
-    following      int64 (candidates,): the one filed before it in the same bucket
-    """
-
-    size: int
-    first_bucket: int
-    heads: NDArray[np.int64]
-    following: NDArray[np.int64]
-
-
 @njit(nogil=True, parallel=True)
 def trace_pairs(order, first, candidates, mirnas, references, scores, gaps, traced):  # type: ignore[no-untyped-def]
     """Filter and trace the candidates of many pairs, on all cores.
@@ -118,12 +104,10 @@ def _trace_pair(rows, columns, reference, scores, gaps, span, traced):  # type: 
     tracks = np.empty((4, n + 1), np.int64)
     size = max(widest, 1)
     first_bucket = max(columns.min() - widest, 0) // size
-    spans = _Spans(
-        size,
-        first_bucket,
-        np.full(highest // size - first_bucket + 1, -1, np.int64),
-        np.empty(count, np.int64),
-    )
+    # Accepted spans are filed by the bucket of their begin; none is longer than a bucket. Of each
+    # bucket the candidate that was filed last (-1: none), and of each candidate the one before.
+    heads = np.full(highest // size - first_bucket + 1, -1, np.int64)
+    following = np.empty(count, np.int64)
     for k in range(count):
         if not kept[k]:
             continue
@@ -134,12 +118,12 @@ def _trace_pair(rows, columns, reference, scores, gaps, span, traced):  # type: 
             directions, rows[k], start, end, traced.states[k]
         )
         begin = traced.begin_column[k]
-        if _overlaps(begin, end, spans, traced.begin_column, columns):
+        home = begin // size - first_bucket
+        if _overlaps(begin, end, home, heads, following, traced.begin_column, columns):
             kept[k] = 0
             continue
-        home = begin // size - first_bucket
-        spans.following[k] = spans.heads[home]
-        spans.heads[home] = k
+        following[k] = heads[home]
+        heads[home] = k
 
 
 @njit(nogil=True)
@@ -229,15 +213,15 @@ def _trace(directions, row, start, column, states):  # type: ignore[no-untyped-d
 
 
 @njit(nogil=True)
-def _overlaps(begin, end, spans, begins, ends):  # type: ignore[no-untyped-def]
-    """Whether columns begin + 1 .. end share ``SHARED_BASES`` or more with an accepted span."""
-    home = begin // spans.size - spans.first_bucket
-    for place in range(max(home - 1, 0), min(home + 2, len(spans.heads))):
-        other = spans.heads[place]
+def _overlaps(begin, end, home, heads, following, begins, ends):  # type: ignore[no-untyped-def]
+    """Whether columns begin + 1 .. end, of the bucket ``home``, share ``SHARED_BASES`` or more with
+    an accepted span."""
+    for place in range(max(home - 1, 0), min(home + 2, len(heads))):
+        other = heads[place]
         while other >= 0:
             if min(end, ends[other]) - max(begin, begins[other]) >= SHARED_BASES:
                 return True
-            other = spans.following[other]
+            other = following[other]
     return False
 
 
