@@ -38,6 +38,7 @@ from pairtile.errors import ConfigError
 from pairtile.method import get_method
 from pairtile.report.figures import COMMON_FIGURES
 from pairtile.simulate import simulate_kinetic, write_simulation
+from pairtile.steps.result_files import ResultFiles
 from paths import ROOT
 
 
@@ -196,6 +197,11 @@ def rule_outputs() -> set[str]:
     named = set(re.findall(r'f"\{ANALYSIS\}/([^"{}]+)"', text))
     named |= {table for method in models().values() for table in method.tables}
     named |= {table for stage in STAGES for table in stage.tables} | {*GROUP_TABLES}
+    asked = {"method": "mutual_information", "expression": "e.tsv", "gold_standard": "g.tsv"}
+    config = load_config({"analyses": {"net": asked}}).analyses["net"]
+    files, folders = ResultFiles("net", config).after_merge(["values"])
+    written = [path for path in (*files, *folders) if "/steps/" not in path]
+    named |= {path.removeprefix("net/") for path in written}
     return named | {f"network.{suffix}" for suffix in FORMAT_OF_SUFFIX}
 
 
