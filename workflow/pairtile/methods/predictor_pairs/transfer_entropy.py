@@ -120,7 +120,7 @@ class TransferNull(NamedTuple):
     standardised: Float64Array
 
     @classmethod
-    def of(cls, draws: Float64Array) -> Self:
+    def from_draws(cls, draws: Float64Array) -> Self:
         """From draws (draws, targets), not finite where there is none."""
         known = np.ma.masked_invalid(draws)
         mean, spread = known.mean(axis=0).filled(0.0), known.std(axis=0, ddof=1).filled(1.0)

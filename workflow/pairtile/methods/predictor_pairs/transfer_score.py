@@ -189,7 +189,7 @@ class TransferEntropy(NullStage, Estimator[PredictorPairsConfig, TransferArrays]
         larger = inflation(self.state, np.asarray(self.state["levels"]).shape[1])
         found = self.device.to_host(statistic(scores, self.device, larger))
         found[np.concatenate([candidates[:0], *drawn])[:, None] == targets] = np.nan
-        return TransferNull.of(found)._asdict()
+        return TransferNull.from_draws(found)._asdict()
 
     def selection(self, null: Arrays) -> Selection:
         stored = _stored_p(self.state)
