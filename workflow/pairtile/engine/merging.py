@@ -122,7 +122,7 @@ def _row_groups(
 ) -> Iterator[pa.Table]:
     """The merged table in parts of a fixed size, so that its file's bytes depend on its rows
     alone; of no row, a part of none."""
-    best = RunningTopK(rules.top)
+    best = RunningTopK(rules.top)  # of all chunks, each of which holds its own best
     if rules.top:
         for file in files:
             for number, _ in file.header.tiles:
